@@ -34,13 +34,19 @@ export const keysCommand: LoadedCommand = {
       ...textOption,
       describe: 'id of an endpoint for the new key; may be given several times (default: all)',
     },
+    quota: {
+      ...textOption,
+      describe: 'execution time a day of a new client key, such as 10h (default: no limit)',
+    },
+    price: { ...textOption, describe: 'USD for a second of execution with a new client key, such as 0.0004' },
     data: { ...textOption, describe: 'folder of the service (default: ~/.local/share/nightrender)' },
     json: { type: 'boolean', describe: 'as JSON, a line for each key' },
   },
   examples: [
     ['KEY=$($0 keys add laptop)', 'a key for jobs at all endpoints'],
     ['$0 keys add attic --kind worker --endpoint scene-renderer', 'for workers on another machine'],
-    ['$0 keys list', 'all keys, with last use, jobs and GPU time'],
+    ['$0 keys add night --quota 10h --price 0.0004', 'ten hours of execution a day, and what they cost'],
+    ['$0 keys list', 'all keys, with last use, jobs, GPU time and cost'],
     ['$0 keys revoke laptop', 'it is rejected from now on'],
   ],
   exits: {
@@ -82,6 +88,8 @@ function add({ name, argv, dataDir, json }: KeysRequest): void {
     name,
     kind: oneText(argv, 'kind') ?? 'client',
     endpoints: argv['endpoint'] === undefined ? null : [argv['endpoint']].flat().map(String),
+    quota: oneText(argv, 'quota') ?? '',
+    price: oneText(argv, 'price') ?? '',
   };
   // Before anything is made on the disk.
   const problems = checkKey(asked);
@@ -107,7 +115,7 @@ function list({ argv, dataDir, json }: KeysRequest): void {
 
 /** Of one that the service was started with nothing is kept but what was done for it. */
 function givenKey(id: string) {
-  const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null };
+  const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null, quotaMs: null, price: null };
   return { id, name: id, kind: 'admin' as const, endpoints: null, ...unknown };
 }
 
@@ -131,7 +139,9 @@ function actionOf(given: string): KeyAction {
 }
 
 function assertFitting(action: KeyAction, name: string, argv: Record<string, unknown>): void {
-  const ofNewKeys = ['kind', 'endpoint'].filter((option) => action !== 'add' && argv[option] !== undefined);
+  const ofNewKeys = ['kind', 'endpoint', 'quota', 'price'].filter(
+    (option) => action !== 'add' && argv[option] !== undefined,
+  );
   const problems = ofNewKeys.map((option) => ({
     where: `--${option}`,
     text: `applies to new keys only, not to ${action}`,
@@ -146,7 +156,13 @@ function assertFitting(action: KeyAction, name: string, argv: Record<string, unk
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-const places: Record<string, string> = { name: '', kind: '--kind', endpoints: '--endpoint' };
+const places: Record<string, string> = {
+  name: '',
+  kind: '--kind',
+  endpoints: '--endpoint',
+  quota: '--quota',
+  price: '--price',
+};
 
 function wrongKey(problems: FieldProblem[]): ConfigError {
   return new ConfigError(problems.map(({ field, text }) => ({ where: places[field] ?? field, text })));

@@ -213,10 +213,18 @@ export interface KeyForm {
   kind: 'client' | 'worker' | 'admin';
   /** Ids of the endpoints it is good for; null for all. */
   endpoints: string[] | null;
+  /** Execution time a day, such as `10h`; empty without limit. */
+  quota?: string;
+  /** Of a second of execution, in USD; empty for none. */
+  price?: string;
 }
 
-export interface KeyView extends KeyForm {
+export interface KeyView extends Omit<KeyForm, 'quota' | 'price'> {
   id: string;
+  quotaMs: number | null;
+  price: number | null;
+  /** Execution time of its jobs that ended today (UTC). */
+  todayMs: number;
   /** `given`: to the service as it was started, out of the environment; `gone`: one that was, of which the use is left. */
   origin: 'book' | 'given' | 'gone';
   /** Null where it was not made here; so is the last use, which is not kept of it. */

@@ -11,6 +11,7 @@ import type { JobOperations } from './job-operations.ts';
 import type { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import type { Admission } from './keys/admission.ts';
 import { type KeyHolder, permits } from './keys/key.ts';
+import type { Quotas } from './keys/quotas.ts';
 import { findRoute, operations, type Route } from './routes.ts';
 import { isLoopback } from './service-options.ts';
 import { type Metrics, metricsPath } from './metrics.ts';
@@ -18,6 +19,7 @@ import type { WorkerOperations } from './worker-operations.ts';
 
 export interface ApiRouterParts {
   admission: Admission;
+  quotas: Quotas;
   proxies: TrustedProxies;
   endpoints: Endpoints;
   jobs: JobOperations;
@@ -89,8 +91,8 @@ export class ApiRouter {
       return endpointNotFound(
         this.#parts.endpoints.all.map(({ id }) => id).filter((id) => isInScope(key, id)),
       );
-    const tooFast = this.#tooFast(key, route) ?? wrongKind(key, route);
-    if (tooFast !== undefined) return tooFast;
+    const refused = this.#tooFast(key, route) ?? wrongKind(key, route) ?? this.#overQuota(key, route);
+    if (refused !== undefined) return refused;
     const isKeyGood = (): boolean => this.#parts.admission.isGood(request.headers.authorization);
     return await this.#handOn({ route, endpoint, keyId: key.id, isKeyGood, request, sendContinue, gone });
   }
@@ -123,6 +125,11 @@ export class ApiRouter {
   #tooFast(key: KeyHolder, { operation }: Route): HttpResponse | undefined {
     const waitMs = this.#parts.rates.take(`${key.id} ${operation}`, performance.now());
     return waitMs === 0 ? undefined : tooMany('too many requests', waitMs);
+  }
+
+  #overQuota(key: KeyHolder, { operation }: Route): HttpResponse | undefined {
+    const isSubmission = /^(run|runsync|render|retry)$/.test(operation);
+    return isSubmission ? this.#parts.quotas.refusal(key) : undefined;
   }
 }
 

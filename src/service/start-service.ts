@@ -15,6 +15,7 @@ import { JobStore } from './jobs/job-store.ts';
 import { JobResults } from './jobs/job-results.ts';
 import { Admission } from './keys/admission.ts';
 import { KeyStore } from './keys/key-store.ts';
+import { Quotas } from './keys/quotas.ts';
 import { OwnWorkerKeys } from './keys/key.ts';
 import { checkServiceOptions, isLoopback, type ServiceOptions } from './service-options.ts';
 import { Metrics } from './metrics.ts';
@@ -132,9 +133,11 @@ function openRouter(
   const work = new WorkerOperations({ store, results, bodies, maxResultBytes: maxResultBytes + 1_000_000 });
   const admission = new Admission(keys, now);
   const proxies = new TrustedProxies(checked.proxies);
-  const common = { keys, admission, proxies, store, endpoints, jobs, now };
+  const quotas = new Quotas(store, now);
+  const common = { keys, admission, quotas, proxies, store, endpoints, jobs, now };
   return new ApiRouter({
     admission,
+    quotas,
     proxies,
     endpoints,
     jobs,

@@ -128,6 +128,8 @@ export const keyShape = {
   createdAt: instant,
   lastUsedAt: instant.nullable(),
   revokedAt: instant.nullable(),
+  quotaMs: count.nullable().describe('execution time a day; null without limit'),
+  price: z.number().nullable().describe('USD for a second of execution'),
 };
 
 const percentiles = z.looseObject({ jobs: count, p50: z.number(), p95: z.number() }).nullable();

@@ -1,4 +1,6 @@
 /** Keys of the service: a new one, all of them, and one that was revoked. */
+import { durationText } from '../lib/yaml/scalar-schemas.ts';
+import { formatCost } from '../runner/core/spending.ts';
 import { outColumns, writeError, writeOut } from './console.ts';
 import { harmless, padTo, widthOf } from './fit-text.ts';
 import { hanging } from './hanging.ts';
@@ -16,6 +18,10 @@ interface ShownKey {
   createdAt: number | null;
   lastUsedAt: number | null;
   revokedAt: number | null;
+  /** Execution time a day; null without limit. */
+  quotaMs: number | null;
+  /** Of a second of execution, in USD. */
+  price: number | null;
 }
 
 export interface ShownUsedKey extends ShownKey {
@@ -63,8 +69,19 @@ export function printRevokedKey(key: ShownKey, json: boolean): void {
 
 /** A table where there is room for one, and a few lines for each key where there is not. */
 export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
+  const hasTerms = keys.some(({ quotaMs, price }) => quotaMs !== null || price !== null);
   const rows = [
-    ['NAME', 'KIND', 'ENDPOINTS', 'CREATED', 'LAST USED', 'JOBS', 'GPU SECONDS', 'REVOKED'],
+    [
+      'NAME',
+      'KIND',
+      'ENDPOINTS',
+      'CREATED',
+      'LAST USED',
+      'JOBS',
+      'GPU SECONDS',
+      ...(hasTerms ? ['COST', 'QUOTA'] : []),
+      'REVOKED',
+    ],
     ...keys.map((key) => [
       key.name,
       key.kind,
@@ -73,6 +90,7 @@ export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
       lastUseOf(key),
       jobsOf(key).toLocaleString('en'),
       gpuSecondsOf(key),
+      ...(hasTerms ? [costOf(key), quotaOf(key)] : []),
       key.revokedAt === null ? '' : toTheMinute(key.revokedAt),
     ]),
   ];
@@ -97,6 +115,7 @@ function described(key: ShownUsedKey): string {
     `${key.kind} for ${endpointsOf(key)}`,
     ...origin,
     ...(jobsOf(key) === 0 ? [] : [`${plural(jobsOf(key), 'job')} of ${gpuSecondsOf(key)} GPU seconds`]),
+    ...[costOf(key), quotaOf(key)].filter((text) => text !== ''),
     ...revoked,
   ];
   return facts.join('; ');
@@ -116,6 +135,16 @@ function gpuSecondsOf({ usage }: ShownUsedKey): string {
   return (ms / 1_000).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 }
 
+/** Empty without a price. */
+function costOf({ usage, price }: ShownUsedKey): string {
+  const ms = usage.reduce((sum, { gpuMs }) => sum + gpuMs, 0);
+  return price === null ? '' : formatCost({ spent: (ms / 1_000) * price, currency: 'USD' });
+}
+
+function quotaOf({ quotaMs }: ShownKey): string {
+  return quotaMs === null ? '' : `${durationText(quotaMs)} a day`;
+}
+
 function endpointsOf({ endpoints }: ShownKey): string {
   return endpoints === null ? 'all endpoints' : endpoints.join(', ');
 }
@@ -125,7 +154,8 @@ function toTheMinute(at: number): string {
   return formatInstant(at).slice(0, 16);
 }
 
-function inJson({ id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt }: ShownKey): object {
+function inJson(key: ShownKey): object {
+  const { id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt, quotaMs, price } = key;
   return {
     id,
     name,
@@ -134,5 +164,7 @@ function inJson({ id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt }:
     createdAt: jsonInstant(createdAt),
     lastUsedAt: jsonInstant(lastUsedAt),
     revokedAt: jsonInstant(revokedAt),
+    quotaMs,
+    price,
   };
 }

@@ -56,6 +56,20 @@ it('says the same as JSON, as the published schema has it', async () => {
   for (const line of [first ?? {}, ...listed, ...revoked, ...refused]) checkLine(line);
 });
 
+it('gives a client key a quota and a price', async () => {
+  const cwd = folderWith({});
+  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
+  expect((await keys('add', 'night', '--quota', '10h', '--price', '0.0004')).code).toBe(0);
+  expect((await keys('list')).stdout).toMatch(/ 0 +0\.0 +0\.00 USD +10h a day\n$/);
+  const [listed = {}] = linesOf(await keys('list', '--json'));
+  expect(listed).toMatchObject({ quotaMs: 36_000_000, price: 0.0004 });
+  checkLine(listed);
+  const refused = await keys('add', 'day', '--quota', 'much', '--price', '1 USD');
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toMatch(/--quota.*"much" is not accepted; expected a time from 1s/s);
+  expect(refused.stderr).toMatch(/--price.*"1 USD" is not accepted; expected USD a second/s);
+});
+
 it('makes keys in one new folder from several terminals at once', async () => {
   const cwd = folderWith({});
   const names = ['a', 'b', 'c', 'd', 'e', 'f'];

@@ -4,7 +4,8 @@ import { widthOf } from '../../src/terminal/fit-text.ts';
 import { keyLines } from '../../src/terminal/print-keys.ts';
 
 const at = new Date(2026, 10, 21, 22, 5, 59).getTime();
-const unused = { usage: [], createdAt: at, lastUsedAt: null, revokedAt: null };
+const noTerms = { quotaMs: null, price: null };
+const unused = { usage: [], createdAt: at, lastUsedAt: null, revokedAt: null, ...noTerms };
 const keys = [
   { id: 'key-1', name: 'laptop', kind: 'client', endpoints: null, ...unused },
   {
@@ -31,7 +32,7 @@ it('shows a line for each', () => {
 });
 
 it('tells what was done for one that was given from outside, of which nothing else is kept', () => {
-  const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null };
+  const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null, ...noTerms };
   const usage = [{ endpointId: 'b', jobs: 2, gpuMs: 1_500 }];
   const given = { id: 'given-1', name: 'given-1', kind: 'admin', endpoints: null, ...unknown, usage };
   expect(keyLines([given], 120)).toEqual([
@@ -43,6 +44,15 @@ it('tells what was done for one that was given from outside, of which nothing el
     '  admin for all endpoints; from NIGHTRENDER_API_KEY; 2 jobs',
     '  of 1.5 GPU seconds',
   ]);
+});
+
+it('shows what a key costs and may use where one has a price or a quota', () => {
+  const usage = [{ endpointId: 'b', jobs: 2, gpuMs: 1_500 }];
+  const terms = { quotaMs: 36_000_000, price: 0.5 };
+  const night = { ...unused, id: 'key-3', name: 'night', kind: 'client', endpoints: null, usage, ...terms };
+  expect(keyLines([night], 120)[1]).toMatch(/ 2 +1\.5 +0\.75 USD +10h a day$/);
+  expect(keyLines([night], 60).join(' ')).toContain('0.75 USD; 10h a day');
+  expect(keyLines(keys, 120)[0]).not.toContain('QUOTA');
 });
 
 it('breaks the lines of a narrow terminal between words', () => {

@@ -79,6 +79,9 @@ export function keyView(change: Partial<KeyView> & { name: string }): KeyView {
     createdAt: Date.now(),
     lastUsedAt: null,
     revokedAt: null,
+    quotaMs: null,
+    price: null,
+    todayMs: 0,
     usage: [],
     ...change,
   };

@@ -182,17 +182,20 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       { endpointId: 'other', jobs: 34, gpuMs: 1_000 },
     ];
     const given = keyView({ id: 'given-1', name: 'given-1', origin: 'given', createdAt: null });
-    service.keys.push(keyView({ id: 'k1', name: 'laptop', usage }), given);
+    const terms = { quotaMs: 36_000_000, todayMs: 5_400_000, price: 0.01 };
+    service.keys.push(keyView({ id: 'k1', name: 'laptop', usage, ...terms }), given);
     const { page, troubles } = await enter(browser, service, '#/keys');
     const article = page.getByRole('article').filter({ hasText: 'given-1' });
     await article.getByText(/NIGHTRENDER_API_KEY/).waitFor();
     expect(await article.getByRole('button').count()).toBe(0);
-    await page.getByText('1,234 jobs, 91.5 GPU seconds in workers').click();
+    await page.getByText('1 h 30 min of 10 h used today').waitFor();
+    await page.getByText('1,234 jobs, 91.5 GPU seconds in workers, 0.92 USD').click();
     await page.getByRole('row', { name: 'painter 1,200 90.5' }).waitFor();
     await page.getByRole('button', { name: 'Add key' }).click();
     await page.getByText('Give a name.').waitFor();
     await expect.poll(() => labelOfFocus(page)).toBe('Name');
     await field(page, 'Name').fill('box two');
+    await field(page, 'Quota').fill('10h');
     await page.getByLabel('Kind').selectOption('worker');
     await page.getByLabel('only these').check();
     await page.getByRole('button', { name: 'Add key' }).click();
@@ -205,6 +208,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       name: 'box two',
       kind: 'worker',
       endpoints: ['painter'],
+      quota: '',
+      price: '',
     });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await dialog.getByRole('button', { name: 'Copy: The new key' }).click();

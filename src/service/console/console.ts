@@ -9,9 +9,11 @@ import { type ConsoleRequest, formOf, type Operation } from './console-request.t
 import { EndpointRequests, type EndpointRequestsParts } from './endpoint-requests.ts';
 import { JobRequests, type JobRequestsParts } from './job-requests.ts';
 import { KeyRequests } from './key-requests.ts';
+import type { Quotas } from '../keys/quotas.ts';
 import { Sessions } from './sessions.ts';
 
 export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
+  quotas: Quotas;
   page: Page;
   manual: (topic: string) => string | undefined;
   catalogue: CatalogueEntry[];

@@ -5,14 +5,15 @@ import { type KeyStore, KeyStoreBusy, KeyRefused } from '../keys/key-store.ts';
 import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
 import type { KeyView } from '../../protocol/console-data.ts';
 import type { KeyHolder, KeyRecord } from '../keys/key.ts';
+import type { Quotas } from '../keys/quotas.ts';
 
 export class KeyRequests {
   readonly #keys: KeyStore;
   readonly #views: KeyViews;
 
-  constructor({ keys, store }: { keys: KeyStore; store: JobStore }) {
+  constructor({ keys, ...used }: { keys: KeyStore; store: JobStore; quotas: Quotas }) {
     this.#keys = keys;
-    this.#views = new KeyViews(store);
+    this.#views = new KeyViews(used);
   }
 
   list(): HttpResponse {
@@ -22,12 +23,15 @@ export class KeyRequests {
   async add(context: ConsoleRequest): Promise<HttpResponse | undefined> {
     const body = await formOf(context);
     if (body === undefined || 'status' in body) return body;
-    const { name, kind, endpoints = null } = body.form;
+    const { name, kind, endpoints = null, quota = '', price = '' } = body.form;
     const isList = Array.isArray(endpoints) && endpoints.every((id) => typeof id === 'string');
     if (typeof name !== 'string' || typeof kind !== 'string' || (endpoints !== null && !isList))
       return refusal(422, 'a key needs a name, a kind, and a list of endpoints or null');
+    if (typeof quota !== 'string' || typeof price !== 'string')
+      return refusal(422, 'quota and price of a key are texts');
     try {
-      const { key, record } = this.#keys.add({ name, kind, endpoints: isList ? endpoints : null });
+      const asked = { name, kind, endpoints: isList ? endpoints : null, quota, price };
+      const { key, record } = this.#keys.add(asked);
       return jsonResponse({ key, view: this.#views.of(record) }, 201);
     } catch (error) {
       if (error instanceof KeyRefused) return problemsAnswer(error.problems);
@@ -54,8 +58,11 @@ type Usage = KeyView['usage'];
 class KeyViews {
   readonly #usage: (keyId: string) => Usage;
   readonly #used: () => string[];
+  readonly #quotas: Quotas;
 
-  constructor({ file: { db } }: JobStore) {
+  constructor({ store: { file }, quotas }: { store: JobStore; quotas: Quotas }) {
+    const { db } = file;
+    this.#quotas = quotas;
     const usage = db.prepare<[string], Usage[number]>(
       'SELECT endpointId, jobs, gpuMs FROM usage WHERE keyId = ? ORDER BY endpointId',
     );
@@ -74,16 +81,19 @@ class KeyViews {
     return [
       ...given.map((holder) => this.#external(holder, 'given')),
       ...stored.map((record) => this.of(record)),
-      ...gone.map((id) => this.#external({ id, name: id, kind: 'admin', endpoints: null }, 'gone')),
+      ...gone.map((id) =>
+        this.#external({ id, name: id, kind: 'admin', endpoints: null, quotaMs: null }, 'gone'),
+      ),
     ];
   }
 
   of(record: KeyRecord): KeyView {
-    return { ...record, origin: 'book', usage: this.#usage(record.id) };
+    const { id } = record;
+    return { ...record, origin: 'book', usage: this.#usage(id), todayMs: this.#quotas.usedToday(id) };
   }
 
   #external(holder: KeyHolder, origin: 'given' | 'gone'): KeyView {
-    const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null };
+    const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null, price: null, todayMs: 0 };
     return { ...holder, ...unknown, origin, usage: this.#usage(holder.id) };
   }
 }

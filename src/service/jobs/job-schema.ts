@@ -135,7 +135,8 @@ const servedJobTriggers = `
  *
  * `tally` counts an endpoint's jobs by state, and how often one was put back into the queue (`retried`), so that its
  * health is told without counting rows; what has ended stays in it when the job is deleted. `usage` adds up what is
- * done for a key: submissions, and ms in workers.
+ * done for a key: submissions, and how many ms its jobs took in the workers that ended them. `dayMs` is as much of it as
+ * ended on `day`, in days since 1970 (UTC).
  */
 export const jobSchema: Schema = {
   applicationId: 0x6e725356,
@@ -191,5 +192,21 @@ export const jobSchema: Schema = {
        job      INTEGER PRIMARY KEY REFERENCES job (number) ON DELETE CASCADE,
        s3Config TEXT
      ) STRICT;`,
+    // What a worker lost is not its key's to pay, nor the time that the service was down meanwhile.
+    `DROP TRIGGER jobAccepted;
+     DROP TRIGGER jobLeftWorker;
+     ALTER TABLE usage ADD COLUMN day INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE usage ADD COLUMN dayMs INTEGER NOT NULL DEFAULT 0;
+     CREATE TRIGGER jobAccepted AFTER INSERT ON job BEGIN${counting('NEW.endpointId', 'NEW.state', 1)}
+       INSERT INTO usage (keyId, endpointId, jobs, gpuMs) VALUES (NEW.keyId, NEW.endpointId, 1, 0)
+         ON CONFLICT DO UPDATE SET jobs = jobs + 1;
+     END;
+     CREATE TRIGGER jobLeftWorker AFTER UPDATE OF state ON job WHEN OLD.state = 'IN_PROGRESS' AND NEW.endedAt IS NOT NULL
+     BEGIN
+       INSERT INTO usage VALUES (NEW.keyId, NEW.endpointId, 0, max(0, NEW.endedAt - OLD.startedAt),
+           NEW.endedAt / 86400000, max(0, NEW.endedAt - OLD.startedAt))
+         ON CONFLICT DO UPDATE SET gpuMs = gpuMs + excluded.gpuMs, day = excluded.day,
+           dayMs = excluded.dayMs + CASE WHEN day = excluded.day THEN dayMs ELSE 0 END;
+     END;`,
   ],
 };

@@ -1,4 +1,5 @@
-/** Checks the name, kind and endpoints of a new key. */
+/** Checks what is asked for of a new key. */
+import { durationWithin } from '../../lib/yaml/scalar-schemas.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
 import { keyKinds, type KeyKind } from './key.ts';
 
@@ -7,13 +8,20 @@ export interface KeyForm {
   name: string;
   kind: string;
   endpoints: string[] | null;
+  /** Execution time a day, such as `10h`; empty or left out without limit. */
+  quota?: string;
+  /** Of a second of execution, in USD, such as `0.0004`; empty or left out for none. */
+  price?: string;
 }
 
 const maxNameLength = 64;
 const maxEndpoints = 100;
+const quotas = durationWithin('1s', '1000d');
 
 /** Its problems; empty where it can be created. */
-export function checkKey({ name, kind, endpoints }: KeyForm): FieldProblem[] {
+export function checkKey(asked: KeyForm): FieldProblem[] {
+  const { name, kind, endpoints, quota = '', price = '' } = asked;
+  const { quotaMs, price: usd } = termsOf(asked);
   return [
     ...problem('name', wrongName(name)),
     ...problem(
@@ -21,7 +29,15 @@ export function checkKey({ name, kind, endpoints }: KeyForm): FieldProblem[] {
       isKeyKind(kind) ? undefined : `${JSON.stringify(kind)} is not a kind of key; ${kinds}`,
     ),
     ...problem('endpoints', endpoints === null ? undefined : wrongEndpoints(endpoints, kind)),
+    ...problem('quota', wrongTerm(quota, quotaMs, 'a time from 1s to 1000d, such as 10h', kind)),
+    ...problem('price', wrongTerm(price, usd, 'USD a second, such as 0.0004', kind)),
   ];
+}
+
+/** Null for what is left out or cannot be read. */
+export function termsOf({ quota = '', price = '' }: KeyForm): Record<'quotaMs' | 'price', number | null> {
+  const isPrice = /^\d{1,6}(\.\d{1,12})?$/.test(price);
+  return { quotaMs: quotas.safeParse(quota).data ?? null, price: isPrice ? Number(price) : null };
 }
 
 export function isKeyKind(kind: string): kind is KeyKind {
@@ -49,6 +65,12 @@ function wrongEndpoints(endpoints: string[], kind: string): string | undefined {
     return `${endpoints.length} endpoints are named; expected at most ${maxEndpoints}, or none for all`;
   const wrong = endpoints.find((id) => !/^[A-Za-z0-9_-]{1,128}$/.test(id));
   return wrong === undefined ? undefined : `${JSON.stringify(wrong)} cannot be the id of an endpoint`;
+}
+
+function wrongTerm(given: string, read: number | null, expected: string, kind: string): string | undefined {
+  if (given === '') return undefined;
+  if (kind !== 'client') return 'only client keys have a quota or a price';
+  return read === null ? `${JSON.stringify(given)} is not accepted; expected ${expected}` : undefined;
 }
 
 function problem(field: keyof KeyForm, text: string | undefined): FieldProblem[] {

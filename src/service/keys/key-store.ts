@@ -3,7 +3,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
-import { checkKey, isKeyKind, type KeyForm } from './check-key.ts';
+import { checkKey, isKeyKind, termsOf, type KeyForm } from './check-key.ts';
 import { keySchema, prepareKeyStatements } from './key-tables.ts';
 import {
   digestOf,
@@ -73,7 +73,7 @@ export class KeyStore {
     this.#ownWorkers = ownWorkers;
     this.#now = () => Math.floor(now());
     this.#given = given.map(({ name, key, kind }) => ({
-      holder: { id: name, name, kind, endpoints: null },
+      holder: { id: name, name, kind, endpoints: null, quotaMs: null },
       digest: digestOf(key),
     }));
     this.#db = orBusy(path, () => openForWriting(path, keySchema));
@@ -110,6 +110,7 @@ export class KeyStore {
       kind,
       endpoints: asked.endpoints && JSON.stringify([...new Set(asked.endpoints)]),
       createdAt: this.#now(),
+      ...termsOf(asked),
     };
     this.#change(() => {
       this.#assertRoom(name);

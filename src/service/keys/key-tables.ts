@@ -21,6 +21,7 @@ export const keySchema: Schema = {
        lastUsedAt INTEGER,
        revokedAt  INTEGER
      ) STRICT;`,
+    'ALTER TABLE apiKey ADD COLUMN quotaMs INTEGER; ALTER TABLE apiKey ADD COLUMN price REAL;',
   ],
 };
 
@@ -34,19 +35,21 @@ export interface KeyRow {
   createdAt: number;
   lastUsedAt: number | null;
   revokedAt: number | null;
+  quotaMs: number | null;
+  price: number | null;
 }
 
 /** What each request needs. */
-export type FoundKey = Omit<KeyRow, 'createdAt' | 'revokedAt'>;
+export type FoundKey = Omit<KeyRow, 'createdAt' | 'revokedAt' | 'price'>;
 
 type NewKeyRow = Omit<KeyRow, 'lastUsedAt' | 'revokedAt'> & { digest: Buffer };
 
-const columns = 'id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt';
+const columns = 'id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt, quotaMs, price';
 
 export function prepareKeyStatements(db: Database) {
   return {
     find: db.prepare<[Buffer], FoundKey>(
-      `SELECT id, name, kind, endpoints, lastUsedAt FROM apiKey WHERE digest = ? AND revokedAt IS NULL`,
+      `SELECT id, name, kind, endpoints, lastUsedAt, quotaMs FROM apiKey WHERE digest = ? AND revokedAt IS NULL`,
     ),
     /** Names are compared without regard to case. */
     named: db.prepare<[{ nameOrId: string }], KeyRow>(
@@ -55,8 +58,8 @@ export function prepareKeyStatements(db: Database) {
     all: db.prepare<[], KeyRow>(`SELECT ${columns} FROM apiKey ORDER BY number`),
     valid: db.prepare<[], { keys: number }>('SELECT count(*) AS keys FROM apiKey WHERE revokedAt IS NULL'),
     insert: db.prepare<[NewKeyRow]>(
-      `INSERT INTO apiKey (id, name, kind, endpoints, digest, createdAt)
-       VALUES (@id, @name, @kind, @endpoints, @digest, @createdAt)`,
+      `INSERT INTO apiKey (id, name, kind, endpoints, digest, createdAt, quotaMs, price)
+       VALUES (@id, @name, @kind, @endpoints, @digest, @createdAt, @quotaMs, @price)`,
     ),
     revoke: db.prepare<[{ id: string; now: number }]>('UPDATE apiKey SET revokedAt = @now WHERE id = @id'),
     use: db.prepare<[{ id: string; now: number }]>('UPDATE apiKey SET lastUsedAt = @now WHERE id = @id'),

@@ -13,6 +13,8 @@ export interface KeyHolder {
   kind: KeyKind;
   /** Ids of the endpoints it is valid for; null for all. */
   endpoints: string[] | null;
+  /** Execution time a day (UTC); null without limit. */
+  quotaMs: number | null;
 }
 
 /** Instants are epoch ms. */
@@ -21,6 +23,8 @@ export interface KeyRecord extends KeyHolder {
   /** Exact to the minute. */
   lastUsedAt: number | null;
   revokedAt: number | null;
+  /** Of a second of execution, in USD. */
+  price: number | null;
 }
 
 /** The job interface, the workers' pull operations, or the console. */
@@ -89,7 +93,7 @@ export class OwnWorkerKeys {
     if (endpointId === undefined || proof === undefined) return undefined;
     if (!timingSafeEqual(this.#proofOf(endpointId), Buffer.from(proof, 'hex'))) return undefined;
     const name = OwnWorkerKeys.holderName;
-    return { id: name, name, kind: 'worker', endpoints: [endpointId] };
+    return { id: name, name, kind: 'worker', endpoints: [endpointId], quotaMs: null };
   }
 
   #proofOf(endpointId: string): Buffer {

@@ -18,7 +18,7 @@ const kinds = {
 
 const kindOptions = (Object.keys(kinds) as (keyof typeof kinds)[]).map((kind) => [kind, kind] as const);
 
-const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null };
+const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null, quota: '', price: '' };
 
 export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element {
   const [typed, setTyped] = useState(nothingTyped);
@@ -31,7 +31,7 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
   });
   const { problems, isBusy } = sending;
   const onType = (change: Partial<NewKeyForm>): void => setTyped({ ...typed, ...change });
-  const others = problems.filter(({ field }) => !/^(name|kind|endpoints)\b/.test(field));
+  const others = problems.filter(({ field }) => !/^(name|kind|endpoints|quota|price)\b/.test(field));
   return (
     <>
       <Form sending={sending}>
@@ -48,7 +48,7 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
               attributes={attributes}
               options={kindOptions}
               chosen={typed.kind}
-              onChoose={(kind) => onType({ kind })}
+              onChoose={(kind) => onType({ kind, quota: '', price: '' })}
             />
           )}
         </Field>
@@ -57,6 +57,27 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
           problem={problemOf(problems, 'endpoints')}
           onChoose={(endpoints) => onType({ endpoints })}
         />
+        {typed.kind === 'client' && (
+          <>
+            <TextField
+              label="Quota"
+              hint="Execution time a day. Leave it empty for no limit."
+              placeholder="10h"
+              problem={problemOf(problems, 'quota')}
+              value={typed.quota ?? ''}
+              onText={(quota) => onType({ quota })}
+            />
+            <TextField
+              label="Price"
+              hint="USD for a second of execution. Leave it empty for none."
+              placeholder="0.0004"
+              inputMode="decimal"
+              problem={problemOf(problems, 'price')}
+              value={typed.price ?? ''}
+              onText={(price) => onType({ price })}
+            />
+          </>
+        )}
         <OtherProblems texts={others.map(({ text }) => text)} />
         <p>
           <button type="submit" class="primary" aria-disabled={isBusy}>

@@ -1,7 +1,7 @@
 /** The keys that are good for this service, and what each was used for. */
 import type { JSX } from 'preact';
 import type { KeyView } from '../../protocol/console-data.ts';
-import { counted, countWords, instantWords } from '../shared/number-words.ts';
+import { counted, countWords, durationWords, instantWords, moneyWords } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
 import { useFocusKept } from './form.tsx';
 import { KeyForm } from './key-form.tsx';
@@ -49,7 +49,7 @@ function OneKey({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void>
         {origin === 'book' && view.revokedAt === null && <Revoke view={view} onRevoked={onRevoked} />}
       </div>
       <p class="hint">{factsOf(view).join(' · ')}</p>
-      <Usage usage={view.usage} />
+      <Usage view={view} />
     </article>
   );
 }
@@ -59,7 +59,8 @@ function Standing({ view: { origin, revokedAt } }: { view: KeyView }): JSX.Eleme
   return revokedAt === null ? <Mark tone="good">good</Mark> : <Mark tone="bad">revoked</Mark>;
 }
 
-function factsOf({ kind, endpoints, origin, createdAt, lastUsedAt, revokedAt }: KeyView): string[] {
+function factsOf(view: KeyView): string[] {
+  const { kind, endpoints, origin, createdAt, lastUsedAt, revokedAt, quotaMs, todayMs } = view;
   const good = [kind, endpoints === null ? 'all endpoints' : `only ${endpoints.join(', ')}`];
   if (origin === 'given') return [...good, 'from NIGHTRENDER_API_KEY: active while the service runs'];
   if (origin === 'gone') return [...good, 'from NIGHTRENDER_API_KEY of an earlier start'];
@@ -68,10 +69,11 @@ function factsOf({ kind, endpoints, origin, createdAt, lastUsedAt, revokedAt }: 
     ...(createdAt === null ? [] : [`created ${instantWords(createdAt)}`]),
     lastUsedAt === null ? 'never used' : `last used ${instantWords(lastUsedAt)}`,
     ...(revokedAt === null ? [] : [`revoked ${instantWords(revokedAt)}`]),
+    ...(quotaMs === null ? [] : [`${durationWords(todayMs)} of ${durationWords(quotaMs)} used today`]),
   ];
 }
 
-function Usage({ usage }: Pick<KeyView, 'usage'>): JSX.Element {
+function Usage({ view: { usage, price } }: { view: KeyView }): JSX.Element {
   const jobs = usage.reduce((sum, each) => sum + each.jobs, 0);
   const gpuMs = usage.reduce((sum, each) => sum + each.gpuMs, 0);
   if (jobs === 0) return <p class="hint">No jobs so far.</p>;
@@ -79,6 +81,7 @@ function Usage({ usage }: Pick<KeyView, 'usage'>): JSX.Element {
     <details>
       <summary>
         {counted(jobs, 'job')}, {countWords(Math.round(gpuMs / 100) / 10)} GPU seconds in workers
+        {price !== null && `, ${moneyWords((gpuMs / 1_000) * price, 'USD')}`}
       </summary>
       <table class="usage">
         <thead>

@@ -39,6 +39,49 @@ it('makes a key that is good at once, tells it once, and says what it was used f
   expect(await bytesInUse(dataDir)).not.toContain(key);
 });
 
+it('counts what the jobs of a key execute as they end, has it pay for that, and lets it submit up to its quota', async () => {
+  let now = Date.parse('2026-03-01T20:00:00Z');
+  const hour = 3_600_000;
+  const first = await openWithConsole({ now: () => now, workers: 1 });
+  const visit = await enter(first.url);
+  const terms = { quota: '2h', price: '0.0004' };
+  const { key, view } = await addKey(visit, { name: 'night', kind: 'client', ...terms });
+  expect(view).toMatchObject({ quotaMs: 2 * hour, price: 0.0004, todayMs: 0, usage: [] });
+  const done = ((await run(first.url, key)).json as { id: string }).id;
+  const interrupted = ((await run(first.url, key)).json as { id: string }).id;
+  const job = await first.held.next();
+  now += hour;
+  job.complete('done');
+  await statusOnce(first.url, done, 'COMPLETED');
+  expect(await visit.keys()).toMatchObject([{ todayMs: hour, usage: [{ jobs: 2, gpuMs: hour }] }]);
+  // Neither this attempt nor the time in which the service is down counts.
+  await first.held.next();
+  now += hour / 2;
+  await first.close();
+  now += hour / 2;
+  const { url, held } = await openWithConsole({ now: () => now, workers: 1, dataDir: first.dataDir });
+  const again = await held.next();
+  expect(again.job.id).toBe(interrupted);
+  expect((await run(url, key)).status).toBe(200);
+  now += hour;
+  again.complete('done');
+  await statusOnce(url, interrupted, 'COMPLETED');
+  const later = await enter(url);
+  expect(await later.keys()).toMatchObject([{ todayMs: 2 * hour, usage: [{ jobs: 3, gpuMs: 2 * hour }] }]);
+  const refused = await run(url, key);
+  expect([refused.status, refused.headers.get('Retry-After')]).toEqual([429, String(3_600)]);
+  expect(refused.json).toEqual({
+    error:
+      'the key night has used its quota of 2h of execution time a day; it begins anew at 2026-03-02T00:00:00.000Z',
+  });
+  // What was accepted before goes on, and counts on the day on which it ends.
+  const last = await held.next();
+  now += hour;
+  last.complete('done');
+  await expect.poll(async () => (await later.keys())[0]).toMatchObject({ todayMs: hour });
+  expect((await run(url, key)).status).toBe(200);
+});
+
 it('tells what was done for a key that the service was given, also once it is started without it', async () => {
   const first = await openWithConsole({ workload: instantWorkload(() => 'done') });
   const id = await (await enter(first.url)).submit(endpointId, { a: 1 });

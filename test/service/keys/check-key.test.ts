@@ -44,6 +44,18 @@ it.each([
   expect(problems).toEqual([{ field: 'endpoints', text: expect.stringContaining(said) as string }]);
 });
 
+it.each([
+  ['quota', '0h', 'client', '"0h" is not accepted; expected a time from 1s to 1000d'],
+  ['quota', '10', 'client', '"10" is not accepted'],
+  ['quota', '10h', 'worker', 'only client keys have a quota or a price'],
+  ['price', '-1', 'client', '"-1" is not accepted; expected USD a second'],
+  ['price', '1e3', 'client', '"1e3" is not accepted'],
+  ['price', '0.0004', 'admin', 'only client keys have a quota or a price'],
+])('refuses the %s %j for a %s key', (field, given, kind, said) => {
+  const problems = checkKey({ name: 'a', kind, endpoints: null, [field]: given });
+  expect(problems).toEqual([{ field, text: expect.stringContaining(said) as string }]);
+});
+
 it('says everything at once', () => {
   const problems = checkKey({ name: '', kind: 'boss', endpoints: [] });
   expect(problems.map(({ field }) => field)).toEqual(['name', 'kind', 'endpoints']);

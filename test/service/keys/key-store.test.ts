@@ -14,7 +14,7 @@ describe('finding', () => {
     const store = openJobStore();
     const { key, record } = store.add({ name: 'laptop', kind: 'client', endpoints: ['a', 'b', 'a'] });
     expect(key).toMatch(/^nr_[A-Za-z0-9_-]{43}$/);
-    const holder = { id: record.id, name: 'laptop', kind: 'client', endpoints: ['a', 'b'] };
+    const holder = { id: record.id, name: 'laptop', kind: 'client', endpoints: ['a', 'b'], quotaMs: null };
     for (const value of [`Bearer ${key}`, `bearer ${key}`, `BEARER   ${key} `])
       expect(store.find(value)).toEqual(holder);
   });
@@ -40,7 +40,7 @@ describe('finding', () => {
     const given = [{ name: 'environment', key: 'GIVEN-KEY', kind: 'admin' as const }];
     const store = openJobStore(path, { given });
     const { key } = store.add(client('laptop'));
-    const holder = { id: 'environment', name: 'environment', kind: 'admin', endpoints: null };
+    const holder = { id: 'environment', name: 'environment', kind: 'admin', endpoints: null, quotaMs: null };
     expect(store.find('Bearer GIVEN-KEY')).toEqual(holder);
     expect(store.find(`Bearer ${key}`)?.name).toBe('laptop');
     expect(store.list().map(({ name }) => name)).toEqual(['laptop']);

@@ -7,7 +7,7 @@ const rights: KeyRight[] = ['jobs', 'work', 'console'];
 it('by its kind', () => {
   const allowed = keyKinds.map((kind) => [
     kind,
-    rights.filter((right) => permits({ id: 'i', name: 'n', kind, endpoints: null }, right)),
+    rights.filter((right) => permits({ id: 'i', name: 'n', kind, endpoints: null, quotaMs: null }, right)),
   ]);
   expect(Object.fromEntries(allowed)).toEqual({
     client: ['jobs'],
@@ -17,7 +17,7 @@ it('by its kind', () => {
 });
 
 it('at its endpoints alone, and at no place that belongs to none', () => {
-  const key = { id: 'i', name: 'n', kind: 'client' as const, endpoints: ['a', 'b'] };
+  const key = { id: 'i', name: 'n', kind: 'client' as const, endpoints: ['a', 'b'], quotaMs: null };
   expect(['a', 'b', 'c', '', undefined].map((id) => permits(key, 'jobs', id))).toEqual([
     true,
     true,

@@ -8,22 +8,29 @@ import { folderWith, root } from './cli.ts';
 
 const maxTarballBytes = 2_000_000;
 
-it('is installed from its tarball of less than 2 MB in an empty folder, and renders there', async () => {
-  const dir = folderWith({ 'package.json': '{"private": true}' });
-  // The build is there, and others use it at present: it is packed as it is.
-  await npm(root, 'pack', '--ignore-scripts', '--pack-destination', dir);
-  const tarball = readdirSync(dir).find((file) => file.endsWith('.tgz')) ?? '';
-  expect(statSync(join(dir, tarball)).size).toBeLessThan(maxTarballBytes);
-  await npm(dir, 'install', '--no-audit', '--no-fund', join(dir, tarball));
-  const installed = join(dir, 'node_modules/nightrender');
-  expect(existsSync(join(installed, 'dist/test'))).toBe(false);
-  expect(readFileSync(join(installed, 'dist/LICENSES.txt'), 'utf8')).toMatch(/^yargs \d+.*\(MIT\)$/m);
-  const nightrender = join(dir, 'node_modules/.bin/nightrender');
-  await run(nightrender, ['init', 'batch'], dir);
-  const { stdout } = await run(nightrender, ['run', 'batch/pipeline.yaml'], dir);
-  expect(stdout).toContain('Every scene is saved');
-  expect((await run(nightrender, ['help', 'start'], dir)).stdout).toContain('nightrender');
-});
+// A registry may be slow.
+const timeout = 600_000;
+
+it(
+  'is installed from its tarball of less than 2 MB in an empty folder, and renders there',
+  { timeout },
+  async () => {
+    const dir = folderWith({ 'package.json': '{"private": true}' });
+    // The build is there, and others use it at present: it is packed as it is.
+    await npm(root, 'pack', '--ignore-scripts', '--pack-destination', dir);
+    const tarball = readdirSync(dir).find((file) => file.endsWith('.tgz')) ?? '';
+    expect(statSync(join(dir, tarball)).size).toBeLessThan(maxTarballBytes);
+    await npm(dir, 'install', '--prefer-offline', '--no-audit', '--no-fund', join(dir, tarball));
+    const installed = join(dir, 'node_modules/nightrender');
+    expect(existsSync(join(installed, 'dist/test'))).toBe(false);
+    expect(readFileSync(join(installed, 'dist/LICENSES.txt'), 'utf8')).toMatch(/^yargs \d+.*\(MIT\)$/m);
+    const nightrender = join(dir, 'node_modules/.bin/nightrender');
+    await run(nightrender, ['init', 'batch'], dir);
+    const { stdout } = await run(nightrender, ['run', 'batch/pipeline.yaml'], dir);
+    expect(stdout).toContain('Every scene is saved');
+    expect((await run(nightrender, ['help', 'start'], dir)).stdout).toContain('nightrender');
+  },
+);
 
 const run = (file: string, args: string[], cwd: string): Promise<{ stdout: string }> =>
   promisify(execFile)(file, args, { cwd, maxBuffer: 2 ** 26 });

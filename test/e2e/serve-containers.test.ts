@@ -128,6 +128,7 @@ it.skipIf(skipped !== '').each([
     { image: 'localhost/nightrender/absent:1' },
     'podman cannot make a container of localhost/nightrender/absent:1: ',
   ],
+  ['whose command is missing', { arguments: ['--entrypoint=/absent'] }, '/absent'],
   [
     'whose options podman does not take',
     { arguments: ['--no-such-option=1'] },
@@ -184,10 +185,18 @@ it.skipIf(skipped !== '')(
     await podman('kill', ...(await names()));
     expect(await service.ended('farm', first)).toMatchObject({ status: 'COMPLETED', retries: 1 });
 
+    const drained = await service.submit('farm', { sleep: 3 });
+    await atWork(drained);
+    agent.child.kill('SIGTERM');
+    expect((await agent.finish()).code).toBe(0);
+    expect(await service.status('farm', drained)).toMatchObject({ status: 'COMPLETED' });
+    expect(await names()).toEqual([]);
+
+    const killed = work();
     const second = await service.submit('farm', { sleep: 3 });
     await atWork(second);
-    agent.child.kill('SIGKILL');
-    await agent.finish();
+    killed.child.kill('SIGKILL');
+    await killed.finish();
     await expect.poll(names).toEqual([]);
     const next = work('--idle', '2s');
     expect(await service.ended('farm', second)).toMatchObject({ status: 'COMPLETED' });

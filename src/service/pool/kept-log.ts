@@ -12,8 +12,12 @@ export class KeptLog {
   /** When the last line was written, or its job gave another sign (monotonic ms). */
   signAt = performance.now();
 
+  /** Lines that were ever written. */
+  count = 0;
+
   add(line: string): void {
     this.touch();
+    this.count += 1;
     const kept = line.length <= maxLineLength ? line : `${line.slice(0, maxLineLength)}…`;
     this.latest.push(kept);
     if (this.latest.length > maxLatestLines) this.latest.shift();

@@ -33,8 +33,8 @@ export class Supervised<W extends PullWorker> {
   #workerId = '';
   #state: SupervisedState = 'stopped';
   #since = Date.now();
-  /** Monotonic ms. */
-  #startedAt = 0;
+  /** In the log, of those before it. */
+  #linesBefore = 0;
   /** In a row, without any good coming of it. */
   #endings = 0;
   #lastDeath: WorkerDeath | null = null;
@@ -90,7 +90,7 @@ export class Supervised<W extends PullWorker> {
 
   async #start(): Promise<void> {
     this.#workerId = randomBytes(6).toString('hex');
-    this.#startedAt = performance.now();
+    this.#linesBefore = this.log.count;
     this.#become('initializing');
     const log = (line: string): void => this.log.add(line);
     const context = { workerId: this.#workerId, log, signal: this.#stop.signal };
@@ -135,7 +135,7 @@ export class Supervised<W extends PullWorker> {
   #onEnded(worker: W, why: string): void {
     if (this.#worker !== worker || this.#stop.signal.aborted) return;
     this.#worker = undefined;
-    const lastLine = this.log.signAt > this.#startedAt ? this.log.latest.at(-1) : undefined;
+    const lastLine = this.log.count > this.#linesBefore ? this.log.latest.at(-1) : undefined;
     this.log.add(why);
     this.#parts.onEnded?.(this.#workerId, why);
     if (this.isExcused) this.#become('stopped');

@@ -21,10 +21,14 @@ export class Marks {
     return [...this.#marks].flatMap(([id, each]) => (each === mark ? [id] : []));
   }
 
+  /** Another tab may have changed them. */
+  readAgain(): void {
+    this.#marks = this.#read() ?? this.#marks;
+  }
+
   /** A scene has one mark; the same once more takes it away. */
   toggle(id: string, mark: Mark): void {
-    // Another tab may have changed them.
-    this.#marks = this.#read() ?? this.#marks;
+    this.readAgain();
     const isMarked = this.#marks.get(id) === mark;
     this.#marks.delete(id);
     if (!isMarked) this.#marks.set(id, mark);

@@ -25,8 +25,17 @@ export function useMarks(name: string): { kept: Marks; marking: Marking } {
       const asked = markOfKey(event);
       if (asked !== undefined) toggle(asked.id, asked.mark);
     };
+    const onStored = (): void => {
+      kept.readAgain();
+      setChanges((before) => before + 1);
+    };
     addEventListener('keydown', onKeyDown);
-    return () => removeEventListener('keydown', onKeyDown);
+    // Another tab has changed them, or what this one was before it was loaded anew.
+    addEventListener('storage', onStored);
+    return () => {
+      removeEventListener('keydown', onKeyDown);
+      removeEventListener('storage', onStored);
+    };
   }, []);
   return { kept, marking: { of: (id) => kept.of(id), toggle } };
 }

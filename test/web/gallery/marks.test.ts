@@ -78,6 +78,7 @@ describe.skipIf(noBrowser !== undefined)('marks (skipped where there is no chrom
     await expect.poll(() => page.locator('dialog h2').innerText()).toBe('s5');
     await page.locator('dialog').getByRole('button', { name: 'Render again' }).click();
     await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('dialog[open]').count()).toBe(0);
     await page.reload();
     await expect.poll(() => marked(page)).toEqual(['s4 Star', 's5 Render again']);
     await page.getByRole('button', { name: '1 starred' }).click();
@@ -85,6 +86,18 @@ describe.skipIf(noBrowser !== undefined)('marks (skipped where there is no chrom
     expect(new URL(page.url()).hash).toBe('#mark=star');
     await page.getByRole('button', { name: '1 starred' }).click();
     await expect.poll(() => page.locator('.found').innerText()).toBe('300 scenes');
+    await page.context().close();
+  });
+
+  it('are those of all tabs that show the gallery', async () => {
+    const page = await opened();
+    const other = await page.context().newPage();
+    await other.goto(url);
+    await other.locator('.picture').nth(59).waitFor();
+    await page.bringToFront();
+    await page.locator('.picture').nth(2).focus();
+    await page.keyboard.press('s');
+    await expect.poll(() => marked(other)).toEqual(['s2 Star']);
     await page.context().close();
   });
 

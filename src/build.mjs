@@ -7,8 +7,8 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { build } from 'esbuild';
 
 const common = { bundle: true, format: 'esm', platform: 'node', target: 'node20.19', logLevel: 'warning' };
-/** It has a native part. */
-const external = ['sharp'];
+/** The first has a native part; the others are there only where a bucket or a database is used. */
+const external = ['sharp', 'aws4fetch', 'pg'];
 
 if (process.argv[2] === 'tests') await buildTests();
 else await buildProgram();

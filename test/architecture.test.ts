@@ -10,7 +10,20 @@ const src = resolve(import.meta.dirname, '../src');
  * `node:*` stands for any built-in module: an edge may use them, the rules and the road only those that are named.
  */
 const table: Record<string, { ours: string[]; packages: string[] }> = {
-  lib: { ours: [], packages: ['better-sqlite3', 'ipaddr.js', 'yaml', 'zod', 'node:*'] },
+  lib: {
+    ours: [],
+    packages: [
+      'aws4fetch',
+      'better-sqlite3',
+      'ipaddr.js',
+      'p-limit',
+      'pg',
+      'undici',
+      'yaml',
+      'zod',
+      'node:*',
+    ],
+  },
   protocol: { ours: ['lib/text'], packages: [] },
   // sha256 is a pure function.
   'runner/core': { ours: ['lib/text'], packages: ['node:crypto'] },
@@ -48,6 +61,8 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
     packages: ['undici', 'node:*'],
   },
   'runner/watch': { ours: ['lib', 'runner/core'], packages: ['node:*'] },
+  // Types of the manifest come from a package that nobody installs.
+  clusters: { ours: ['lib'], packages: ['kubernetes-types', 'yaml', 'node:*'] },
   service: { ours: ['lib', 'protocol'], packages: ['undici', 'zod', 'node:*'] },
   // Its process may end any time: the service starts it and imports nothing of it.
   renderers: { ours: ['lib'], packages: ['sharp', 'three', 'webgpu', 'node:*'] },
@@ -108,7 +123,7 @@ it('lets few arrows lead from one part to another', () => {
       .map((target) => `${partOf(file)} → ${partOf(target)}`),
   );
   const between = new Set(arrows.filter((arrow) => new Set(arrow.split(' → ')).size === 2));
-  expect(between.size).toBeLessThanOrEqual(20);
+  expect(between.size).toBeLessThanOrEqual(21);
 });
 
 it('has no import cycle in the runner, types included', () => {

@@ -5,6 +5,8 @@ export const promises: Record<string, Record<string, string>> = {
       'runner/pipeline/kill-at-every-call.test.ts',
     'So it does when it is killed for real at random moments, as the books of the service tell.':
       'e2e/kill.test.ts',
+    'So it does on a cluster, over requeue, wall time, preemption and a node that is lost while its runner lives on.':
+      'e2e/submit-to-slurm.test.ts',
     'It also does while the service does everything wrong that a service can do; no result expires while a run is up.':
       'e2e/chaos.test.ts',
     'Whatever disks, clocks, people and the service do to a batch between and during its starts: no picture is wrong, nothing is paid undeclared, every refusal names a way that leads on, and in the end every scene is saved.':
@@ -38,6 +40,12 @@ export const promises: Record<string, Record<string, string>> = {
       'runner/pipeline/deaths.test.ts',
     'A full disk sets no scene aside, however often.': 'runner/pipeline/deaths.test.ts',
     'The report can always be written anew from the checkpoint alone.': 'e2e/road.test.ts',
+    'Four runs that share a batch, killed and stopped at random, lose no scene, have every submission on record, and submit none twice that is held.':
+      'e2e/shared-kills.test.ts',
+    'While the database of a shared batch is gone nothing is submitted, and what is in flight is collected.':
+      'e2e/shared-checkpoint.test.ts',
+    'What a run writes that others took for dead changes nothing.':
+      'runner/checkpoint/postgres-checkpoint.test.ts',
   },
   'No wrong picture': {
     'No damaged PNG ever gets a final name.': 'runner/images/corrupt-png.test.ts',
@@ -231,6 +239,8 @@ export const promises: Record<string, Record<string, string>> = {
     'A worker that dies in the middle of a job leaves it to another.': 'service/pull-worker.test.ts',
     'A result of a worker that has lost the job changes nothing.': 'service/pull-operations.test.ts',
     'A result that is too large fails the job in words; it is never lost.': 'service/pull-operations.test.ts',
+    'Workers that Slurm runs come and go by the queue: never more for a lost answer or a killed service, and none at a job is ended.':
+      'e2e/slurm-workers.test.ts',
     'No worker is left running when the service has ended, however it ended.': 'e2e/serve-workers.test.ts',
     'Inputs, outputs and errors are gone from the disk once they have been kept long enough.':
       'service/retention.test.ts',

@@ -57,6 +57,8 @@ it('fits into a few screens: README and each page', () => {
   expect(Object.entries(others).filter(([, size]) => size > 16_384)).toEqual([]);
 });
 
+/** Kubernetes' and Prometheus'. */
+const isOfOthers = (block: string): boolean => /^(apiVersion|scrape_configs):/m.test(block);
 const isOfService = (block: string): boolean => /^(endpoints|tls|proxies):/m.test(block);
 
 it('shows a service.yaml that is read', () => {
@@ -70,7 +72,7 @@ it('shows a service.yaml that is read', () => {
 
 it.each(
   blocksIn('yaml')
-    .filter((block) => !isOfService(block))
+    .filter((block) => !isOfService(block) && !isOfOthers(block))
     .map((block) => [block.split('\n')[0], block]),
 )('shows a pipeline.yaml, or a part of one, that is read: %s', (_, block) => {
   const whole = {
@@ -81,6 +83,7 @@ it.each(
   const text = stringify({ ...whole, ...(parse(block ?? '') as object) });
   const env = {
     NIGHTRENDER_API_KEY: 'key-of-a-test',
+    DATABASE_URL: 'postgres://user:password@host/database',
     HC_UUID: 'id',
     SLACK_URL: 'https://hooks.example.com/x',
   };
@@ -166,7 +169,8 @@ function commandLines(): string[] {
     block
       .replaceAll(/\\\n */g, '')
       .split('\n')
-      .map((line) => line.replace(/(^| +)#.*/, ''))
+      // What follows two dashes is for another program.
+      .map((line) => line.replace(/(^| +)#.*| -- .*/, ''))
       .flatMap((line) => line.split(/&&|\||>/))
       .flatMap((part) => /(?:^|[ /(=])nightrender ([a-z][^()"']*)/.exec(part)?.[1] ?? []),
   );

@@ -5,19 +5,25 @@ import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.t
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import { batchName } from '../runner/core/batch-name.ts';
+import type { PicturesLinks } from '../runner/report/result-json.ts';
 import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
 import { program } from './version.ts';
 
 /** In the timeline of the report. */
 const maxRuns = 200;
 
-/** Undefined where the folder has no checkpoint that a run has begun. Throws the reason of `signal` where that cuts it. */
+/**
+ * Undefined where the folder has no checkpoint that a run has begun. `checkpointDir`: where
+ * that is. Throws the reason of `signal` where that cuts it.
+ */
 export async function writeBatchReport(
   dir: string,
   now: number,
   signal: AbortSignal,
+  links?: PicturesLinks,
+  checkpointDir = dir,
 ): Promise<ReportFiles | undefined> {
-  const db = openCheckpointForReading(dir);
+  const db = openCheckpointForReading(checkpointDir);
   if (db === undefined) return undefined;
   try {
     // One view of the batch for all three files, though a run may be writing.
@@ -32,7 +38,16 @@ export async function writeBatchReport(
       summary: () => readSummary(db, signal),
     };
     const name = batchName(resolve(dir));
-    const about = { name, axes, batch: { manifest, endpoint }, pipeline, output, program, writtenAt: now };
+    const about = {
+      name,
+      axes,
+      batch: { manifest, endpoint },
+      pipeline,
+      output,
+      program,
+      writtenAt: now,
+      bucket: links,
+    };
     return await writeReport(join(dir, 'report'), source, about, signal);
   } finally {
     db.close();

@@ -23,6 +23,7 @@ export function batchSettings(config: Config, now: number, names: DefaultNames):
     unknownPictures: 'ask',
     healthEveryMs,
     shutdownGraceMs: config.shutdownGraceMs,
+    isNamedByAttempt: output.pictures !== undefined,
     copyEndings: output.formats.map(copyEnding),
     reportEveryMs: config.report.everyMs,
     // A service that reports no seed has used the one that it was sent.

@@ -1,4 +1,5 @@
 /** What a run looks at in its folder before it begins, and the opening of its checkpoint; `plan` does the same to a copy. */
+import { randomUUID } from 'node:crypto';
 import { resolve, join } from 'node:path';
 import { closeSync, existsSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs';
 import {
@@ -15,12 +16,15 @@ import type { ReadScenes } from './read-scenes.ts';
 import { axesOf } from './scene-columns.ts';
 import { shownLists, shownPath } from './shown-path.ts';
 import { program } from './version.ts';
+import type { BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
 import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { unseal } from '../runner/checkpoint/open-for-changes.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
 import { listPictures } from '../runner/images/saved-files.ts';
-import { configuredRun } from './command-arguments.ts';
+import { configuredArguments, configuredRun } from './command-arguments.ts';
+import { readBatch, type PicturesInBucket } from '../runner/checkpoint/batch-identity.ts';
+import { shownImages } from './pictures-place.ts';
 import { namesOf } from '../runner/core/default-name.ts';
 import { outputFiles } from './output-files.ts';
 
@@ -30,22 +34,31 @@ export interface BegunBatch {
   inFlight: JobsInFlight[];
 }
 
-/** In the output folder itself, whose lock is held. As below; `kept`: pictures kept as `.former`. */
+/** `kept`: pictures kept as `.former`. */
+export type BegunRun = BegunBatch & { kept: number };
+
+/** In the output folder itself, whose lock is held. As below. */
 export async function beginRun(
   file: string,
   config: Config,
   scenes: ReadScenes | undefined,
   choices: BeginChoices,
-): Promise<BegunBatch & { kept: number }> {
+): Promise<BegunRun> {
   const { dir } = config.output;
-  const isAnew = choices.isFresh && whyNothingIsKnown(dir, dir) !== undefined;
   const begun = beginBatch(file, config, scenes, dir, choices);
-  return { ...begun, kept: isAnew ? await keepPicturesAside(config) : 0 };
+  return { ...begun, kept: await keepIfAnew(config, choices, dir) };
+}
+
+/** Returns how many pictures are kept as `.former`, where all is to be rendered anew. `dir`: where the checkpoint is. */
+export async function keepIfAnew(config: Config, choices: BeginChoices, dir: string): Promise<number> {
+  const isAnew =
+    choices.isFresh && config.output.pictures === undefined && whyNothingIsKnown(dir, dir) !== undefined;
+  return isAnew ? keepPicturesAside(config) : 0;
 }
 
 /**
  * `file` is the pipeline.yaml, as it was given; `checkpointDir` is the output folder, or where a copy of its checkpoint
- * is. Throws `ConfigError`, `UnusableDatabase`, and what the system says.
+ * is, and `recordDir` where it is itself. Throws `ConfigError`, `UnusableDatabase`, and what the system says.
  */
 export function beginBatch(
   file: string,
@@ -53,13 +66,29 @@ export function beginBatch(
   scenes: ReadScenes | undefined,
   checkpointDir: string,
   choices: BeginChoices = noChoices,
+  recordDir = config.output.dir,
 ): BegunBatch {
-  assertPicturesKnown(file, config, choices, checkpointDir);
+  assertPicturesKnown(file, config, choices, recordDir, checkpointDir);
   if (choices.isAdopting || choices.isFresh) clearLostCheckpoint(checkpointDir);
   const inFlight = readJobsInFlight(checkpointDir);
   assertCollectable(file, config, inFlight);
+  const batch = scenes && identityOf(file, config, scenes, choices, checkpointDir);
+  return {
+    opened: openCheckpoint(checkpointDir, program, batch, Date.now(), choices.isLossAccepted),
+    inFlight,
+  };
+}
+
+/** What the batch is from this run on. */
+export function identityOf(
+  file: string,
+  config: Config,
+  scenes: ReadScenes,
+  choices: BeginChoices,
+  checkpointDir: string,
+): BatchIdentity {
   const axes = axesOf(config);
-  const batch = scenes && {
+  return {
     manifest: shownLists(config, file),
     ...(config.isManifestOverridden && { lists: config.manifest }),
     endpoint: config.endpoint,
@@ -67,30 +96,54 @@ export function beginBatch(
     seedBits: scenes.seedBits,
     ...(axes.length > 0 && { axes }),
     // Pictures that are adopted keep the names that they have.
-    names: choices.isAdopting ? namesOf(listPictures(join(config.output.dir, 'images'))) : 'prompt',
+    names:
+      choices.isAdopting && config.output.pictures === undefined
+        ? namesOf(listPictures(join(config.output.dir, 'images')))
+        : 'prompt',
     pipeline: resolve(file),
+    ...picturesIn(file, config, checkpointDir),
     ...(config.output.isOverridden && { output: config.output.dir }),
     ...(config.pricing !== undefined && { pricing: config.pricing }),
   };
-  return {
-    opened: openCheckpoint(checkpointDir, program, batch, Date.now(), choices.isLossAccepted),
-    inFlight,
-  };
 }
 
-/** Throws `ConfigError` before anything is written. `checkpointDir`: the output folder, or where a copy of its checkpoint is. */
-function assertPicturesKnown(
+/** Throws `ConfigError` where the pictures that are saved are somewhere else. */
+function picturesIn(file: string, config: Config, checkpointDir: string): { pictures?: PicturesInBucket } {
+  const { dir, pictures: url } = config.output;
+  const db = openCheckpointForReading(checkpointDir);
+  try {
+    const known = db && readBatch(db)?.pictures;
+    if (known?.url === url) return known === undefined ? {} : { pictures: known };
+    const hasAny = db !== undefined && db.prepare('SELECT 1 FROM attempts LIMIT 1').get() !== undefined;
+    if (hasAny) throw movedPictures(file, config, shownImages(dir, known?.url));
+  } finally {
+    db?.close();
+  }
+  return url === undefined ? {} : { pictures: { url, batch: randomUUID() } };
+}
+
+function movedPictures(file: string, config: Config, from: string): ConfigError {
+  const to = shownImages(config.output.dir, config.output.pictures);
+  const move = `\`nightrender verify ${configuredArguments(file, config)} --move\``;
+  const text = `this batch began with its pictures in ${from}, and this file puts them into ${to}. Change it back, or move what is there with ${move}`;
+  return new ConfigError([{ where: config.placeOf(['output', 'pictures']), text }]);
+}
+
+/** Throws `ConfigError` before anything is written. `dir`: where the checkpoint is; `checkpointDir`: there, or where a copy is. */
+export function assertPicturesKnown(
   file: string,
   config: Config,
   choices: BeginChoices,
+  dir: string,
   checkpointDir: string,
 ): void {
-  const { dir } = config.output;
   const run = `\`nightrender run ${configuredRun(file, config)}`;
   const where = shownPath(checkpointFile(dir));
   const why = whyNothingIsKnown(dir, checkpointDir);
+  // Of a bucket, its own mark tells (`BucketOwner`).
+  if (config.output.pictures !== undefined) return;
   if (why === undefined || choices.isFresh || choices.isAdopting) return;
-  const images = join(dir, 'images');
+  const images = join(config.output.dir, 'images');
   const [first] = listPictures(images);
   if (first === undefined) return;
   const text = `${why}, but ${shownPath(images)} has pictures (${first}), which would be paid for again. Put a copy of the file back, adopt the pictures with ${run} --adopt\`, or render everything again and keep them as .former with ${run} --fresh\``;

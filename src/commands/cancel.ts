@@ -11,6 +11,7 @@ import { endings } from '../runner/core/ending.ts';
 import { cancelBatch, type CancelResult } from '../runner/pipeline/cancel-batch.ts';
 import { createCancelView, type CancelView } from '../terminal/cancel-view.ts';
 import { batchSettings } from './batch-settings.ts';
+import { assertPlace } from './batch-place.ts';
 import { configuredArguments } from './command-arguments.ts';
 import { assertCollectable } from './connections.ts';
 import { whileLocked, noBatch, recordedRun } from './existing-batch.ts';
@@ -48,15 +49,31 @@ export const cancelCommand: LoadedCommand = {
       file,
       argv,
       () => undefined,
-      (config) => whileLocked(config.output.dir, () => cancelLocked(file, config, isLossAccepted)),
+      async (config) => {
+        const { dir } = config.output;
+        assertPlace(dir, config.checkpoint && config.placeOf(['checkpoint']));
+        if (config.checkpoint !== undefined) {
+          const { joinToCancel } = await import('./run-shared.ts');
+          return joinToCancel(config, config.checkpoint, (recordDir, open) =>
+            cancelLocked(file, config, recordDir, open),
+          );
+        }
+        const open = (): OpenCheckpoint => openKnown(dir, isLossAccepted);
+        return whileLocked(dir, () => cancelLocked(file, config, dir, open));
+      },
     );
   },
 };
 
-async function cancelLocked(file: string, config: Config, isLossAccepted: boolean): Promise<number> {
-  const { dir } = config.output;
+/** `dir`: where the checkpoint can be read. */
+async function cancelLocked(
+  file: string,
+  config: Config,
+  dir: string,
+  open: () => OpenCheckpoint | Promise<OpenCheckpoint>,
+): Promise<number> {
   assertCollectable(file, config, readJobsInFlight(dir));
-  const opened = openKnown(dir, isLossAccepted);
+  const opened = await open();
   const retry = configuredArguments(file, config);
   const view = createCancelView({
     ...config.terminal,
@@ -68,13 +85,13 @@ async function cancelLocked(file: string, config: Config, isLossAccepted: boolea
     const result = await cancelOpened(config, opened, view);
     const { exitCode } = endings[result.ending.kind];
     view.end(result, exitCode);
-    if (result.report === undefined) recordEnd(opened, result.ending);
+    if (result.report === undefined) await recordEnd(opened, result.ending);
     return exitCode;
   } catch (thrown) {
-    recordThrown(opened, thrown, dir);
+    await recordThrown(opened, thrown, config.output.dir);
     throw thrown;
   } finally {
-    opened.close();
+    await opened.close();
   }
 }
 
@@ -88,7 +105,7 @@ function openKnown(dir: string, isLossAccepted: boolean): OpenCheckpoint {
 }
 
 async function cancelOpened(config: Config, opened: OpenCheckpoint, view: CancelView): Promise<CancelResult> {
-  const endpoints = readJobsInFlight(config.output.dir).map(({ endpoint }) => endpoint);
+  const endpoints = readJobsInFlight(opened.dir).map(({ endpoint }) => endpoint);
   return withSignals((stop) =>
     withPorts({ config, opened, endpoints, emit: view.emit, stop }, (ports) =>
       cancelBatch(ports, batchSettings(config, systemClock.now(), opened.names), stop),

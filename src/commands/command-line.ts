@@ -96,6 +96,7 @@ function baseParser(args: string[], loaded: Loaded) {
     .alias('h', 'help')
     .demandCommand(1, `Specify a command: ${names.join(', ')}.`)
     .strict()
+    .parserConfiguration({ 'populate--': loaded.get(args[0] ?? '')?.takesRest === true })
     .example('$0 run pipeline.yaml', 'start or resume a batch')
     .example('$0 status pipeline.yaml --watch', 'watch it from another terminal')
     .example('$0 <command> --help', 'what a command does, with examples')

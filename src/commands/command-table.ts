@@ -63,6 +63,11 @@ export const commands = {
     summary: 'cancel the jobs in flight',
     load: async () => (await import('./cancel.ts')).cancelCommand,
   },
+  submit: {
+    takes: '<pipeline>',
+    summary: 'have Slurm or Kubernetes run a batch',
+    load: async () => (await import('./submit.ts')).submitCommand,
+  },
   serve: {
     takes: '[service]',
     summary: 'run the job service: endpoints, workers, console',

@@ -17,6 +17,8 @@ export interface LoadedCommand {
   shared?: readonly OptionName[];
   positionals?: Record<string, PositionalOptions & { describe: string }>;
   options?: Record<string, Options & { describe: string }>;
+  /** What follows `--` is its own, as the parser leaves it in `argv['--']`. */
+  takesRest?: true;
   /** Command lines, in which `$0` is the program, and what each is for. */
   examples: [line: string, why: string][];
   /** Its exit codes in its own words; all of them where left out. */

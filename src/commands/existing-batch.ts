@@ -41,7 +41,7 @@ export async function maintainBatch<Result>(
 export async function whileLocked<Result>(dir: string, work: () => Promise<Result>): Promise<Result> {
   // A folder that is no batch is not made one by its lock.
   if (!existsSync(checkpointFile(dir)) && !isBatch(dir)) throw noBatch(dir);
-  const lock = await lockBatch(dir, Date.now(), advice);
+  const lock = await lockBatch(dir, Date.now(), stopFirst);
   try {
     return await work();
   } finally {
@@ -49,7 +49,7 @@ export async function whileLocked<Result>(dir: string, work: () => Promise<Resul
   }
 }
 
-const advice = 'Stop it first (Ctrl-C, or SIGTERM to its process), or wait for it to end.';
+export const stopFirst = 'Stop it first (Ctrl-C, or SIGTERM to its process), or wait for it to end.';
 
 /** Throws `ConfigError` where there is no batch. */
 export async function lookAtBatch<Result>(

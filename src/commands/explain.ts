@@ -1,6 +1,5 @@
 /** `nightrender explain`: one scene's whole story, and what decides what happens to it next. */
 import { basename } from 'node:path';
-import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { readIds, readOwner, readStory } from '../runner/checkpoint/read-story.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
@@ -10,7 +9,7 @@ import { oneLine, shellWord } from '../lib/text/format.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { printStory } from '../terminal/print-story.ts';
 import { lookAtBatch } from './existing-batch.ts';
-import { shownPath } from './shown-path.ts';
+import { bucketOf, shownImages } from './pictures-place.ts';
 import type { LoadedCommand } from './command.ts';
 import { onBatch, type BatchCall } from './on-batch.ts';
 import { common } from './exit-codes.ts';
@@ -42,17 +41,19 @@ export const explainCommand: LoadedCommand = {
   work: (argv) => onBatch(fileIn(argv), argv, (call) => explain(call, textIn(argv, 'id'))),
 };
 
-async function explain({ dir, json, others }: BatchCall, wanted: string): Promise<void> {
+async function explain({ dir, record, json, others }: BatchCall, wanted: string): Promise<void> {
   if (wanted === '') throw new ConfigError([{ where: '', text: 'Specify a scene id.' }]);
-  const story = await lookAtBatch(dir, (db) => {
+  let images = '';
+  const story = await lookAtBatch(record.dir, (db) => {
     // One view of it, though a run may be writing.
     db.exec('BEGIN');
+    images = shownImages(dir, bucketOf(db));
     const found = readStory(db, wanted) ?? readStory(db, findScene(db, wanted));
     if (found === undefined) throw unknownScene(db, wanted);
     return found;
   });
   const retryCommand = `nightrender retry ${others} --id ${shellWord(story.id)}`;
-  const place = { isRunning: isBatchHeld(dir), shownDir: shownPath(dir), retryCommand, now: Date.now() };
+  const place = { isRunning: record.isHeld(), shownImages: images, retryCommand, now: Date.now() };
   printStory({ ...story, ...place }, json);
 }
 

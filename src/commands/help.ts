@@ -27,13 +27,17 @@ const groups = {
     watching: 'follow a run in the terminal, from another one, in a browser',
     notifications: 'inform a monitor, a chat, a webhook or a command',
     cron: 'run every night: cron, systemd, logs',
+    slurm: 'many runners, or one that is started again, on a Slurm cluster',
+    kubernetes: 'the same on Kubernetes, with volumes or a bucket',
     money: 'what a night may cost, and how to limit it',
     resume: 'stop, resume, exit codes, jobs in flight, a lost checkpoint',
+    'shared-checkpoint': 'one batch on several machines, with PostgreSQL',
   },
   'In the morning': {
     morning: 'gallery, lists, retry, verify',
     performance: 'what kept a run from being faster',
     files: 'what is in the output folder; names, copies, metadata, downloads',
+    bucket: 'pictures in a bucket: S3, Ceph, MinIO, R2',
   },
   'When something is wrong': {
     troubleshooting: 'symptom, meaning, what to do',
@@ -47,7 +51,8 @@ const groups = {
   },
   'A service of your own': {
     service: 'run the job service: endpoints, workloads, limits',
-    workers: 'workers on other machines, and keys',
+    workers: 'workers on other machines, by Slurm, and keys',
+    'kubernetes-workers': 'workers that Kubernetes starts by the queue, with KEDA',
     https: 'certificates, and reverse proxies, for other machines',
     console: 'endpoints, jobs and workers in the browser',
     'job-interface': 'the operations of the service',

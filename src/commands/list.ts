@@ -10,7 +10,7 @@ import type { Database } from '../lib/sqlite/database.ts';
 import { writeError, writeOutPart } from '../terminal/console.ts';
 import { listLines } from '../terminal/list-lines.ts';
 import { lookAtBatch } from './existing-batch.ts';
-import { shownPath } from './shown-path.ts';
+import { bucketOf, shownImages } from './pictures-place.ts';
 import type { LoadedCommand } from './command.ts';
 import { onBatch } from './on-batch.ts';
 import { common } from './exit-codes.ts';
@@ -42,16 +42,18 @@ export const listCommand: LoadedCommand = {
     ['$0 list pipeline.yaml --state failed --csv > failed.csv', 'for a spreadsheet'],
   ],
   exits: { ...common, complete: 'the scenes were listed, even if there are none' },
-  work: (argv) => onBatch(fileIn(argv), argv, ({ dir }) => list(dir, argv)),
+  work: (argv) => onBatch(fileIn(argv), argv, ({ dir, record }) => list(dir, record.dir, argv)),
 };
 
 type Form = 'lines' | 'json' | 'csv';
 
-async function list(dir: string, argv: Record<string, unknown>): Promise<void> {
+async function list(dir: string, recordDir: string, argv: Record<string, unknown>): Promise<void> {
   const choice = choiceOf(argv);
   const limit = limitOf(argv['limit']);
   const form = formOf(argv);
-  const count = await lookAtBatch(dir, (db) => show(readRows(db, choice), formatter(form, db, dir), limit));
+  const count = await lookAtBatch(recordDir, (db) =>
+    show(readRows(db, choice), formatter(form, db, dir), limit),
+  );
   if (count === 0 && form === 'lines') writeError('No scene matches.');
 }
 
@@ -89,7 +91,7 @@ function formatter(form: Form, db: Database, dir: string): Formatter {
       return { head: header, text };
     }
     case 'lines':
-      return { head: '', text: listLines(shownPath(dir)) };
+      return { head: '', text: listLines(shownImages(dir, bucketOf(db))) };
   }
 }
 

@@ -1,6 +1,7 @@
 /** What commands on a batch share: they find its folder, work on it, and show what they refuse. */
-import { readOutputDir } from '../runner/config/read-output-dir.ts';
+import { readCheckpointAddress, readOutputDir } from '../runner/config/read-output-dir.ts';
 import type { Override } from '../lib/yaml/yaml-file.ts';
+import { openRecord, type BatchRecord } from './batch-record.ts';
 import { commandArguments } from './command-arguments.ts';
 import { refuse } from './refusal.ts';
 import { overridesOf } from './run-options.ts';
@@ -8,6 +9,8 @@ import { overridesOf } from './run-options.ts';
 export interface BatchCall {
   /** The output folder. */
   dir: string;
+  /** Where the batch is on record, as of now. */
+  record: BatchRecord;
   json: boolean;
   /** What follows other commands for this batch. */
   others: string;
@@ -23,11 +26,16 @@ export async function onBatch(
   const json = argv['json'] === true;
   const others = commandArguments(file, argv['output']);
   let dir: string | undefined;
+  let record: BatchRecord | undefined;
   try {
     const overrides = overridesOf(argv, process.env);
     dir = readOutputDir(file, overrides, process.env);
-    return (await work({ dir, json, others, overrides })) ?? 0;
+    const shared = readCheckpointAddress(file, overrides, process.env);
+    record = await openRecord(dir, shared);
+    return (await work({ dir, record, json, others, overrides })) ?? 0;
   } catch (thrown) {
     return refuse(thrown, dir, json, others);
+  } finally {
+    await record?.close();
   }
 }

@@ -7,6 +7,7 @@ import { LiveView } from '../terminal/live-view.ts';
 import { PlainView } from '../terminal/plain-view.ts';
 import type { RunView } from '../terminal/view.ts';
 import { configuredArguments, configuredRun } from './command-arguments.ts';
+import { shownImages } from './pictures-place.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 
@@ -37,6 +38,7 @@ export function openTerminal(file: string, config: Config): RunView {
     file: configuredArguments(file, config),
     runArguments: configuredRun(file, config),
     shownDir,
+    shownImages: shownImages(config.output.dir, config.output.pictures),
     now: Date.now,
     elapsed,
   });

@@ -20,10 +20,12 @@ import { isLocked } from '../lib/sqlite/exclusive-lock.ts';
 import { openForWriting, UnusableDatabase } from '../lib/sqlite/database.ts';
 import { batchSettings } from './batch-settings.ts';
 import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
+import { assertBucketUsable } from './pictures-place.ts';
+import { ownRecord, type BatchRecord } from './batch-record.ts';
 import { beginBatch, type BegunBatch } from './begin-batch.ts';
 import { readScenes, type ReadScenes } from './read-scenes.ts';
 import { sameScenes } from './same-scenes.ts';
-import type { SqliteCheckpoint } from '../runner/checkpoint/sqlite-checkpoint.ts';
+import type { Checkpoint } from '../runner/pipeline/ports.ts';
 import type { Attempt } from '../runner/core/attempt.ts';
 import { PictureNames } from '../runner/pipeline/picture-names.ts';
 import type { BatchSettings } from '../runner/pipeline/settings.ts';
@@ -31,6 +33,8 @@ import { runPath } from '../protocol/paths.ts';
 
 export interface PlanOptions extends BeginChoices {
   part: Part | undefined;
+  /** Whether the bucket of the pictures is tried, with a small object. */
+  isChecked: boolean;
   /** How many of the first requests are shown. */
   requests: number;
 }
@@ -44,18 +48,20 @@ export async function planOnCopy(
   config: Config,
   options: PlanOptions,
   signal: AbortSignal,
+  record: BatchRecord = ownRecord(config.output.dir),
 ): Promise<BatchPlan | undefined> {
   const copy = temporaryFolder();
   let scenes: ReadScenes | undefined;
   let begun: BegunBatch | undefined;
   try {
-    assertLockUsable(config.output.dir);
-    const isRunning = isBatchHeld(config.output.dir);
-    await copyCheckpoint(config.output.dir, copy);
-    const same = isBatch(config.output.dir) ? await sameScenes(config, signal, copy) : undefined;
+    assertLockUsable(record.dir);
+    const isRunning = record.isHeld();
+    await copyCheckpoint(record.dir, copy);
+    const same = isBatch(record.dir) ? await sameScenes(config, signal, copy) : undefined;
     scenes = same ?? (await readScenes(config, process.stdin, signal, copy));
-    begun = beginBatch(file, config, scenes, copy, options);
+    begun = beginBatch(file, config, scenes, copy, options, record.dir);
     await assertLocalService(config, copy);
+    if (options.isChecked) await assertBucketUsable(begun.opened, unknownPicturesOf(options) !== 'ask');
     const changes = await compare(config, begun, scenes, options, signal);
     return (
       changes && {
@@ -70,7 +76,7 @@ export async function planOnCopy(
     throw error instanceof UnusableDatabase ? namedAs(error, copy, config.output.dir) : error;
   } finally {
     scenes?.stage.close();
-    begun?.opened.close();
+    await begun?.opened.close();
     rmSync(copy, { recursive: true, force: true });
   }
 }
@@ -138,7 +144,8 @@ async function compare(
   await recordMoves();
   const changes = await checkpoint.reconcile(stage, signal, options.part);
   await recordMoves();
-  if (changes === undefined || unknownPicturesOf(options) !== 'ask') return changes;
+  const isInBucket = config.output.pictures !== undefined;
+  if (changes === undefined || isInBucket || unknownPicturesOf(options) !== 'ask') return changes;
   const images = createImageStore(join(config.output.dir, 'images'));
   const whichExist = async (files: string[]): Promise<string[]> =>
     images.whichExist(files.filter((file) => !left.has(file)));
@@ -186,7 +193,7 @@ const unknownSeed = 'SEED';
 
 /** For a checkpoint that is never rendered from: the attempts are put on record as a run would do it. */
 async function firstRequests(
-  checkpoint: SqliteCheckpoint,
+  checkpoint: Checkpoint,
   settings: BatchSettings,
   limit: number,
 ): Promise<FirstRequest[]> {
@@ -211,7 +218,7 @@ async function firstRequests(
 
 /** As the pipeline takes them: what is due, then what will be, then what the program died with. */
 async function claimFirst(
-  checkpoint: SqliteCheckpoint,
+  checkpoint: Checkpoint,
   { endpoint }: BatchSettings,
   limit: number,
 ): Promise<Attempt[]> {

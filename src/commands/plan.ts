@@ -6,6 +6,7 @@ import { endings, type EndingKind } from '../runner/core/ending.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { printPlan } from '../terminal/print-plan.ts';
 import { beginChoicesOf, partOf, partOptions, beginOptions } from './begin-options.ts';
+import { openRecord, sharedAddressOf } from './batch-record.ts';
 import { configuredArguments, configuredRun } from './command-arguments.ts';
 import { notWritable } from './explain-blocked-path.ts';
 import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
@@ -61,6 +62,7 @@ export function plan(file: string, argv: Record<string, unknown>): Promise<numbe
   const readOptions = (problems: Problem[]): PlanOptions => ({
     part: partOf(argv, problems),
     requests: requestsOf(argv, problems),
+    isChecked: argv['check'] === true,
     ...beginChoicesOf(argv, problems),
   });
   const isChecked = argv['check'] === true;
@@ -81,7 +83,14 @@ async function planConfig(
   stop: Stop,
 ): Promise<number> {
   const { dir } = config.output;
-  const batch = await unlessStopped(stop, () => planOnCopy(file, config, options, stop.draining));
+  const batch = await unlessStopped(stop, async () => {
+    const record = await openRecord(dir, sharedAddressOf(config));
+    try {
+      return await planOnCopy(file, config, options, stop.draining, record);
+    } finally {
+      await record.close();
+    }
+  });
   const check = isChecked ? await unlessStopped(stop, () => checkEndpoint(config, stop.draining)) : null;
   const obstacle = notWritable(dir) ?? null;
   const ending = endingOf(check?.ending, obstacle);

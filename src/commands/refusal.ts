@@ -6,6 +6,8 @@ import { FatalFailure } from '../runner/core/failure.ts';
 import { ListCutOff, UnknownPictures } from '../runner/core/plan.ts';
 import { DataFolderInUse } from '../service/jobs/data-folder.ts';
 import { KeyStoreBusy } from '../service/keys/key-store.ts';
+import { PostgresFailure } from '../lib/postgres/postgres.ts';
+import { UnusableSchema } from '../runner/checkpoint/postgres/schema.ts';
 import { isDamage, UnusableDatabase } from '../lib/sqlite/database.ts';
 import { formatInstant } from '../terminal/words.ts';
 import { damagedLock, explainBlockedPath } from './explain-blocked-path.ts';
@@ -36,10 +38,18 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     return { ending: 'already-running', text: describeHolder(thrown, shownDir), problems: [] };
   if (thrown instanceof DataFolderInUse || thrown instanceof KeyStoreBusy)
     return { ending: 'already-running', text: `${thrown.message}.`, problems: [] };
-  if (thrown instanceof UnusableDatabase)
+  if (thrown instanceof UnusableDatabase || thrown instanceof UnusableSchema)
     return { ending: 'wrong-use', text: `${thrown.message}.`, problems: [] };
   if (thrown instanceof ListCutOff || thrown instanceof UnknownPictures)
     return { ending: 'wrong-use', text: thrown.message, problems: [] };
+  if (thrown instanceof PostgresFailure) {
+    const ending = thrown.kind === 'gone' ? 'output-unwritable' : 'wrong-use';
+    return {
+      ending,
+      text: `${thrown.message}; check \`checkpoint\` and the database, then run the same command again.`,
+      problems: [],
+    };
+  }
   if (thrown instanceof FatalFailure)
     return { ending: 'output-unwritable', text: `${thrown.message}.`, problems: [] };
   const lock = isDamage(thrown) && dir !== undefined ? damagedLock(dir) : undefined;

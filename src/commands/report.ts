@@ -9,9 +9,24 @@ import { shownPath } from './shown-path.ts';
 import { withSignals, StoppedEarly } from './signals.ts';
 import { systemClock } from './system-clock.ts';
 import { readSavedJobs } from '../runner/checkpoint/recorded-pictures.ts';
-import type { Made } from '../runner/images/missing-files.ts';
-import { makeMissingCopies } from '../runner/images/missing-files.ts';
-import { makeMissingThumbnails, thumbnailFrom } from '../runner/images/missing-files.ts';
+import type { Bucket } from '../lib/s3/bucket.ts';
+import {
+  copiesInBucket,
+  copiesInFolder,
+  makeMissingCopies,
+  makeMissingThumbnails,
+  thumbnailFrom,
+  thumbnailsInBucket,
+  type Made,
+  type ThumbnailSource,
+} from '../runner/images/missing-files.ts';
+import { picturesInBucket, picturesInFolder } from '../runner/images/picture-files.ts';
+import { uploadReport } from '../runner/images/upload-report.ts';
+import type { PicturesLinks } from '../runner/report/result-json.ts';
+import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
+import { durationWithin } from '../lib/yaml/scalar-schemas.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { assertOwnBucket, linksTo, withBucketOf } from './pictures-place.ts';
 import { copyMakers } from './output-files.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { batchName } from '../runner/core/batch-name.ts';
@@ -24,7 +39,7 @@ import type { Database } from '../lib/sqlite/database.ts';
 import type { LoadedCommand } from './command.ts';
 import { onBatch, type BatchCall } from './on-batch.ts';
 import { common } from './exit-codes.ts';
-import { fileIn } from './option-values.ts';
+import { fileIn, textOption } from './option-values.ts';
 
 export const reportCommand: LoadedCommand = {
   purpose: `Writes the gallery (index.html), results.csv, results.jsonl and summary.json from the checkpoint, and creates missing thumbnails and copies (output.formats). Sends nothing; works during a run.`,
@@ -34,6 +49,11 @@ export const reportCommand: LoadedCommand = {
       type: 'boolean',
       describe: 'also write contact sheets of eighty pictures with their prompts and ids',
     },
+    signed: {
+      ...textOption,
+      describe:
+        'pictures in a bucket: links in the gallery here that show them to anyone who has it, for so long: 12h, 7d',
+    },
   },
   examples: [
     ['$0 report pipeline.yaml', 'results.csv as of now'],
@@ -42,13 +62,15 @@ export const reportCommand: LoadedCommand = {
   ],
   exits: { ...common, complete: 'the files were written' },
   work: (argv) =>
-    onBatch(fileIn(argv), argv, (call) => report(fileIn(argv), call, argv['contactSheet'] === true)),
+    onBatch(fileIn(argv), argv, (call) =>
+      report(fileIn(argv), call, { isWithSheets: argv['contactSheet'] === true, signedMs: signedMs(argv) }),
+    ),
 };
 
 async function report(
   file: string,
-  { dir, json, others, overrides }: BatchCall,
-  isWithSheets: boolean,
+  { dir, record, json, others, overrides }: BatchCall,
+  choices: ReportChoices,
 ): Promise<void> {
   const settings = readReportSettings(file, overrides, process.env);
   const view = createFilesView({
@@ -56,8 +78,51 @@ async function report(
     file: others,
     elapsed: () => systemClock.elapsed(),
   });
-  const { files, made } = await writeUnlessStopped(dir, { ...settings, isWithSheets }, view);
+  const { files, made } = await writeUnlessStopped(
+    { dir, recordDir: record.dir },
+    { ...settings, ...choices },
+    view,
+  );
   view.end(files.map(shownPath), made);
+}
+
+interface Folders {
+  /** The output folder. */
+  dir: string;
+  /** Where the checkpoint can be read. */
+  recordDir: string;
+}
+
+interface ReportChoices {
+  isWithSheets: boolean;
+  /** How long links to pictures in a bucket show them; undefined where the bucket has to be readable. */
+  signedMs: number | undefined;
+}
+
+const longestSigned = '7d';
+
+function signedMs(argv: Record<string, unknown>): number | undefined {
+  const text = argv['signed'];
+  if (text === undefined) return undefined;
+  const read = durationWithin('1s', longestSigned).safeParse(text);
+  if (read.success) return read.data;
+  const expected = `a time such as 12h, ${longestSigned} at most`;
+  throw new ConfigError([{ where: '--signed', text: `${JSON.stringify(text)}; expected ${expected}` }]);
+}
+
+/** Without links where there is no batch, or its pictures are in the output folder. */
+async function withLinks<T>(
+  dir: string,
+  signed: number | undefined,
+  work: (links: PicturesLinks | undefined) => Promise<T>,
+): Promise<T> {
+  const db = openCheckpointForReading(dir);
+  if (db === undefined) return work(undefined);
+  try {
+    return await withBucketOf(db, (bucket) => work(bucket && linksTo(bucket, signed)));
+  } finally {
+    db.close();
+  }
 }
 
 interface Written {
@@ -68,24 +133,45 @@ interface Written {
 
 /** Of a result file that is not finished nothing is left. */
 function writeUnlessStopped(
-  dir: string,
-  settings: ReportSettings & { isWithSheets: boolean },
+  { dir, recordDir }: Folders,
+  settings: ReportSettings & ReportChoices,
   view: FilesView,
 ): Promise<Written> {
   return withSignals(async (stop) => {
     let consequence = 'The result files were not changed.';
     try {
-      const files = await writeBatchReport(dir, Date.now(), stop.leaving);
+      const files = await withLinks(recordDir, settings.signedMs, (links) =>
+        writeBatchReport(dir, Date.now(), stop.leaving, links, recordDir),
+      );
       if (files === undefined) throw noBatch(dir);
       consequence = 'The result files are written; thumbnails, copies and contact sheets are not complete.';
-      const made = await makeMissingFiles(dir, settings, stop.leaving, view);
-      const sheets = settings.isWithSheets ? await makeContactSheets(dir, stop.leaving) : [];
+      await uploadCopy({ dir, recordDir }, settings, stop.leaving);
+      const made = await makeMissingFiles({ dir, recordDir }, settings, stop.leaving, view);
+      const sheets = settings.isWithSheets ? await makeContactSheets({ dir, recordDir }, stop.leaving) : [];
       return { files: [files.index, files.csv, files.jsonl, files.summary, ...sheets], made };
     } catch (error) {
       if (stop.ending === undefined || error !== stop.leaving.reason) throw error;
       throw new StoppedEarly(stop.ending, consequence);
     }
   });
+}
+
+/** Where the pictures are in a bucket. Links that are credentials stay on this machine. */
+async function uploadCopy(
+  { dir, recordDir }: Folders,
+  { signedMs: signed }: ReportChoices,
+  signal: AbortSignal,
+): Promise<void> {
+  await lookAtBatch(recordDir, (db) =>
+    withBucketOf(db, async (bucket) => {
+      if (bucket === undefined && signed !== undefined)
+        throw new ConfigError([{ where: '--signed', text: 'the pictures of this batch are in a folder' }]);
+      if (bucket === undefined || signed !== undefined) return;
+      // Another batch's report stays.
+      await assertOwnBucket(bucket, db);
+      await uploadReport(bucket, join(dir, 'report'), signal);
+    }),
+  );
 }
 
 interface MadeFiles {
@@ -101,23 +187,32 @@ interface MadeView {
 
 /** May be asked for during a run. Throws the reason of `signal` where that cuts it; what was made stays. */
 async function makeMissingFiles(
-  dir: string,
+  { dir, recordDir }: Folders,
   { hasThumbnails, output }: ReportSettings,
   signal: AbortSignal,
   { onProgress, warn }: MadeView,
 ): Promise<MadeFiles> {
-  const dirs = { images: join(dir, 'images'), report: join(dir, 'report') };
   const progress = (what: keyof MadeFiles) => (made: number) => onProgress(what, made);
-  return lookAtBatch(dir, async (db) => {
-    const pictures = () => inOneRow(readSavedJobs(db));
-    const thumbnails = hasThumbnails
-      ? { thumbnails: await makeMissingThumbnails(dirs, pictures(), signal, progress('thumbnails')) }
-      : {};
-    const makers = copyMakers(output, warn);
-    if (makers.length === 0) return thumbnails;
-    const copies = await makeMissingCopies(dirs.images, makers, pictures(), signal, progress('copies'));
-    return { ...thumbnails, copies };
-  });
+  return lookAtBatch(recordDir, (db) =>
+    withBucketOf(db, async (bucket) => {
+      const pictures = () => inOneRow(readSavedJobs(db));
+      const source = await thumbnailSource(dir, bucket);
+      const made = progress('thumbnails');
+      const thumbnails = hasThumbnails
+        ? { thumbnails: await makeMissingThumbnails(source, join(dir, 'report'), pictures(), signal, made) }
+        : {};
+      const makers = copyMakers(output, warn);
+      if (makers.length === 0) return thumbnails;
+      const files = bucket === undefined ? copiesInFolder(join(dir, 'images')) : await copiesInBucket(bucket);
+      const copies = await makeMissingCopies(files, makers, pictures(), signal, progress('copies'));
+      return { ...thumbnails, copies };
+    }),
+  );
+}
+
+async function thumbnailSource(dir: string, bucket: Bucket | undefined): Promise<ThumbnailSource> {
+  if (bucket === undefined) return { files: picturesInFolder(join(dir, 'images')) };
+  return { files: picturesInBucket(bucket), stored: await thumbnailsInBucket(bucket) };
 }
 
 function* inOneRow<T>(groups: Iterable<T[]>): Generator<T> {
@@ -125,20 +220,30 @@ function* inOneRow<T>(groups: Iterable<T[]>): Generator<T> {
 }
 
 /** Absolute paths; the report's folder is there. Throws the reason of `signal` where that cuts it, and older ones stay. */
-async function makeContactSheets(dir: string, signal: AbortSignal): Promise<string[]> {
-  return lookAtBatch(dir, (db) => writeSheets(join(dir, 'report'), sheetsOf(dir, db, signal), signal));
+async function makeContactSheets({ dir, recordDir }: Folders, signal: AbortSignal): Promise<string[]> {
+  return lookAtBatch(recordDir, (db) =>
+    withBucketOf(db, async (bucket) => {
+      const source = await thumbnailSource(dir, bucket);
+      return writeSheets(join(dir, 'report'), sheetsOf(dir, db, source, signal), signal);
+    }),
+  );
 }
 
 type Labelled = Omit<SheetCell, 'thumbnail'> & { picture: SavedPicture };
 
-async function* sheetsOf(dir: string, db: Database, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* sheetsOf(
+  dir: string,
+  db: Database,
+  source: ThumbnailSource,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
   let sheet: SheetCell[] = [];
   let first = 1;
   const drawn = (): Promise<Buffer> =>
     contactSheet(`${batchName(resolve(dir))} · ${first}–${first + sheet.length - 1}`, sheet);
   for (const { picture, ...words } of savedPictures(db)) {
     signal.throwIfAborted();
-    sheet.push({ ...words, thumbnail: await thumbnailNow(dir, picture) });
+    sheet.push({ ...words, thumbnail: await thumbnailNow(dir, source, picture) });
     if (sheet.length < cellsOnSheet) continue;
     yield await drawn();
     first += sheet.length;
@@ -157,10 +262,14 @@ function* savedPictures(db: Database): Generator<Labelled> {
 }
 
 /** The file, or one made for the sheet alone. */
-async function thumbnailNow(dir: string, picture: SavedPicture): Promise<Uint8Array | undefined> {
+async function thumbnailNow(
+  dir: string,
+  source: ThumbnailSource,
+  picture: SavedPicture,
+): Promise<Uint8Array | undefined> {
   const files = thumbnailFiles(join(dir, 'report'));
   const path = files.pathOf(picture);
   const found = path && files.find(path);
   if (found !== undefined) return readFile(found);
-  return thumbnailFrom(resolve(dir, 'images'), { ...picture, moveTo: null });
+  return thumbnailFrom(source, { ...picture, moveTo: null });
 }

@@ -12,9 +12,10 @@ import type { PutBackChoice, WrongId } from '../runner/core/put-back.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { printPutBack } from '../terminal/print-put-back.ts';
 import { keptText } from './shown-path.ts';
-import { maintainBatch, recordedRun } from './existing-batch.ts';
+import { recordedRun } from './existing-batch.ts';
 import { overridesOf } from './run-options.ts';
-import { finishMoves, imagesForMaintenance } from './verify.ts';
+import { bucketOf, finishMoves, withImages } from './pictures-place.ts';
+import { maintenanceOptions } from './verify.ts';
 import type { LoadedCommand } from './command.ts';
 import { onBatch } from './on-batch.ts';
 import { common } from './exit-codes.ts';
@@ -63,11 +64,11 @@ export const retryCommand: LoadedCommand = {
 
 /** Resolves to the exit code. */
 export function retry(file: string, argv: Record<string, unknown>): Promise<number> {
-  return onBatch(file, argv, async ({ dir, json, others }) => {
+  return onBatch(file, argv, async ({ dir, record, json, others }) => {
     let kept = 0;
     const places = readIds(argv);
     const choice = choiceOf(file, argv, [...places.keys()]);
-    await maintainBatch(dir, async (db) => {
+    await record.maintain(async (db) => {
       const session = putBackSession(db);
       if (choice.isAgain === true) kept = await setAside(file, dir, db, () => session.picturesOf(choice));
       const done = session.putBack(choice, Date.now());
@@ -76,7 +77,7 @@ export function retry(file: string, argv: Record<string, unknown>): Promise<numb
         {
           ...done,
           chosen: session.chosen(),
-          file: recordedRun(others, dir),
+          file: recordedRun(others, record.dir),
           kept,
           keptText: keptText(kept, dir),
         },
@@ -89,11 +90,14 @@ export function retry(file: string, argv: Record<string, unknown>): Promise<numb
 /** Returns how many. A death here leaves pictures that are missing: the same command goes on, and so does `verify --repair`. */
 async function setAside(file: string, dir: string, db: Database, pictures: () => string[]): Promise<number> {
   const { output } = readReportSettings(file, overridesOf({}, process.env), process.env);
-  const images = imagesForMaintenance(dir, output);
-  await finishMoves(images, pictureRepair(db));
-  let kept = 0;
-  for (const picture of pictures()) if ((await images.setAside(picture, 'former')) !== undefined) kept += 1;
-  return kept;
+  // In a bucket they keep their names.
+  if (bucketOf(db) !== undefined) return 0;
+  return withImages(dir, db, maintenanceOptions(output), async (images) => {
+    await finishMoves(images, pictureRepair(db));
+    let kept = 0;
+    for (const picture of pictures()) if ((await images.setAside(picture, 'former')) !== undefined) kept += 1;
+    return kept;
+  });
 }
 
 /** Where each id was given: by `--id`, or in a line of a file of `--ids`. */

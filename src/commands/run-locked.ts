@@ -10,7 +10,7 @@ import type { Listener } from '../runner/pipeline/ports.ts';
 import { batchSettings } from './batch-settings.ts';
 import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
 import { configuredArguments, withFileNamed } from './command-arguments.ts';
-import { beginRun } from './begin-batch.ts';
+import { beginRun, type BegunRun } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { notifierOf, notifyIfRefused, notifyOfError } from './notify-run.ts';
 import { openView } from './open-view.ts';
@@ -25,7 +25,7 @@ export interface RunChoices extends BeginChoices {
 
 /**
  * `file` is the pipeline.yaml, as it was given. Without scenes what is in flight is collected, and the batch stays what
- * its latest run has made of it. Of a `part`, only its scenes are rendered. Resolves to the exit code.
+ * its latest run has made of it. `begin` opens its checkpoint. Of a `part`, only its scenes are rendered. Resolves to the exit code.
  */
 export async function runLocked(
   file: string,
@@ -33,11 +33,10 @@ export async function runLocked(
   scenes: ReadScenes | undefined,
   { part, ...choices }: RunChoices,
   stop: Stop,
+  begin: () => Promise<BegunRun> = () => beginRun(file, config, scenes, choices),
 ): Promise<number> {
   const { dir } = config.output;
-  const { opened, inFlight, kept } = await notifyIfRefused(file, config, () =>
-    beginRun(file, config, scenes, choices),
-  );
+  const { opened, inFlight, kept } = await notifyIfRefused(file, config, begin);
   const view = openView(file, config);
   const notifier = notifierOf(file, config, view.emit);
   const emit: Listener = (event) => {
@@ -46,8 +45,9 @@ export async function runLocked(
   };
   try {
     emitStart(config, file, emit);
+    const isAnyAccepted = choices.isFresh || choices.isAdopting;
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
-    const result = await withPorts({ config, opened, endpoints, emit, stop, kept }, (ports) =>
+    const result = await withPorts({ config, opened, endpoints, emit, stop, kept, isAnyAccepted }, (ports) =>
       runBatch(
         scenes?.stage,
         ports,
@@ -60,7 +60,7 @@ export async function runLocked(
       ),
     );
     // With the report the end went on record; without one it is another than the report was given.
-    if (result.report === undefined) recordEnd(opened, result.ending, result.stats);
+    if (result.report === undefined) await recordEnd(opened, result.ending, result.stats);
     const ended = endOf(file, config, result, opened.untold());
     notifier.emit(ended);
     // Its last words are the last: what could not be delivered is reported before.
@@ -69,12 +69,12 @@ export async function runLocked(
     view.emit(ended);
     return endings[result.ending.kind].exitCode;
   } catch (thrown) {
-    recordThrown(opened, thrown, dir);
+    await recordThrown(opened, thrown, dir);
     await notifyOfError(config, thrown, notifier);
     throw thrown;
   } finally {
     view.close();
-    opened.close();
+    await opened.close();
   }
 }
 
@@ -101,6 +101,11 @@ function endOf(
   const { exitCode } = endings[kind];
   const outputDir = config.output.dir;
   const others = configuredArguments(file, config);
+  const isApart = config.checkpoint !== undefined && config.output.pictures === undefined;
+  const elsewhere =
+    missingPictures > 0 && isApart
+      ? '. Runs that share a batch need one output folder that every machine mounts, or output.pictures'
+      : '';
   const repair =
     missingPictures === 0 || isLost === true
       ? ''
@@ -109,7 +114,7 @@ function endOf(
     type: 'run-ended',
     ending: kind,
     exitCode,
-    text: withFileNamed(text, others) + repair,
+    text: withFileNamed(text, others) + repair + elsewhere,
     ...(isLost && { isLost }),
     counts,
     ...(part && { part }),

@@ -1,14 +1,15 @@
 /** `nightrender run`: starts or continues a batch. */
 import { assertNotOwned, isBatch, lockBatch } from '../runner/checkpoint/batch-lock.ts';
-import { readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { beginChoicesOf, partOf, partOptions, beginOptions } from './begin-options.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import type { RunChoices } from './run-locked.ts';
-import { withSignals, StoppedEarly } from './signals.ts';
+import { withSignals } from './signals.ts';
+import { assertPlace } from './batch-place.ts';
 import type { LoadedCommand } from './command.ts';
+import { openBucket } from './pictures-place.ts';
 import { onConfig } from './on-config.ts';
 import { fileIn } from './option-values.ts';
 
@@ -50,14 +51,22 @@ export async function run(file: string, argv: Record<string, unknown>): Promise<
 }
 
 async function runConfig(file: string, config: Config, choices: RunChoices, stop: Stop): Promise<number> {
-  const { dir } = config.output;
+  const { dir, pictures } = config.output;
+  // What is missing for that is reported before a long list is read.
+  if (pictures !== undefined) await (await openBucket(pictures)).close();
+  if (config.checkpoint !== undefined) {
+    const { runShared } = await import('./run-shared.ts');
+    return runShared(file, config, config.checkpoint, choices, stop);
+  }
+  assertPlace(dir, undefined);
   // A batch that runs is reported before its manifest is read; the folder of a new one is made after that.
   let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
   let scenes: ReadScenes | undefined;
   try {
-    const isKnown = lock !== undefined;
+    const known = lock && { dir, isShared: false };
     const { notifyIfRefused } = await import('./notify-run.ts');
-    scenes = await notifyIfRefused(file, config, () => readUnlessStopped(config, stop, isKnown));
+    const { readUnlessStopped } = await import('./read-unless-stopped.ts');
+    scenes = await notifyIfRefused(file, config, () => readUnlessStopped(config, stop, known));
     lock ??= await notifyIfRefused(file, config, () => lockBatch(dir, Date.now()));
     // The list may have been read for a while.
     assertNotOwned(dir);
@@ -68,30 +77,3 @@ async function runConfig(file: string, config: Config, choices: RunChoices, stop
     lock?.release();
   }
 }
-
-/**
- * Undefined where a stop cut the reading short and there is something in flight to be collected nevertheless. `isKnown`:
- * the batch is there, and its lock is held.
- */
-async function readUnlessStopped(
-  config: Config,
-  stop: Stop,
-  isKnown: boolean,
-): Promise<ReadScenes | undefined> {
-  const { sameScenes } = await import('./same-scenes.ts');
-  const { readScenes } = await import('./read-scenes.ts');
-  try {
-    const same = isKnown ? await sameScenes(config, stop.draining) : undefined;
-    return same ?? (await readScenes(config, process.stdin, stop.draining));
-  } catch (error) {
-    if (stop.ending === undefined || !isAbort(error)) throw error;
-    if (!stop.leaving.aborted && readJobsInFlight(config.output.dir).length > 0) return undefined;
-    throw new StoppedEarly(stop.ending, untouched);
-  }
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AbortError';
-}
-
-const untouched = 'The manifest was still being read: nothing was sent or changed.';

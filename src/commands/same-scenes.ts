@@ -8,17 +8,18 @@ import { hash } from 'node:crypto';
 import { program } from './version.ts';
 
 /**
- * For those who hold the batch's lock, or have a copy of its checkpoint in `checkpointDir`. Undefined where the manifests
+ * For those who hold the batch's lock, or have a copy of its checkpoint in `checkpointDir`, as of a batch that `isShared`. Undefined where the manifests
  * have to be read, also where anything is wrong: the reading reports that. Throws the `AbortError` of `signal`.
  */
 export async function sameScenes(
   config: Config,
   signal: AbortSignal,
   checkpointDir = config.output.dir,
+  isShared = false,
 ): Promise<ReadScenes | undefined> {
   // Whether files that are sent have changed, the list does not show.
   if (config.input?.sendsFiles === true) return undefined;
-  const compared = await orUndefined(signal, () => readComparedDigest(checkpointDir));
+  const compared = await orUndefined(signal, () => readComparedDigest(checkpointDir, isShared));
   if (compared === undefined) return undefined;
   const contents: string[] = [];
   for (const path of [...config.manifest, ...valueFiles(config)]) {

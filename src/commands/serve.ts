@@ -19,6 +19,7 @@ import { manualPage } from './help.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
 import { oneText, wholeNumber, textIn, textOption } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
+import { slurmWorkload } from './slurm-workload.ts';
 import { untilSignal } from './signals.ts';
 import { program } from './version.ts';
 import { containerSign, gpuSigns, removeContainersLeftIn, workloadNeeds, workloadOf } from './workload-of.ts';
@@ -91,11 +92,15 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
       dataDir,
       host: settings.host,
       port: settings.port,
+      publicUrl: settings.publicUrl,
       tls: settings.tls,
       proxies: settings.proxies,
       keys: givenKey === undefined ? [] : [givenKey],
       endpoints: settings.endpoints,
-      workloadOf: (endpoint, context: WorkloadContext) => workloadOf(endpoint, context, needs),
+      workloadOf: (endpoint, context: WorkloadContext) =>
+        endpoint.on === null
+          ? workloadOf(endpoint, context, needs)
+          : slurmWorkload(endpoint, endpoint.on, context, needs),
       retentionMs: settings.retentionMs,
       maxRequestBytes: settings.limits.maxBodyBytes,
       maxResultBytes: settings.limits.maxResultBytes,

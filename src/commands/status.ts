@@ -1,13 +1,14 @@
 /** `nightrender status`: where a batch stands, while it runs, after it ended and after it died. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { readEnded, readLatest, readNumbers } from '../runner/checkpoint/read-summary.ts';
 import { throughputOf } from '../runner/core/time-left.ts';
 import { conditionOf } from '../runner/core/run-condition.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { printStatus, type BatchStatus } from '../terminal/print-status.ts';
+import type { BatchRecord } from './batch-record.ts';
 import { lookAtBatch } from './existing-batch.ts';
+import { bucketOf, shownImages } from './pictures-place.ts';
 import { shownPath } from './shown-path.ts';
 import type { LoadedCommand } from './command.ts';
 import { onBatch } from './on-batch.ts';
@@ -25,9 +26,11 @@ export const statusCommand: LoadedCommand = {
   ],
   exits: { ...common, complete: 'the batch was shown' },
   work: (argv) =>
-    onBatch(fileIn(argv), argv, ({ dir, json }) =>
-      lookAtBatch(dir, (db) =>
-        argv['watch'] === true ? watch(dir, db, json) : printStatus(readStatus(dir, db), json),
+    onBatch(fileIn(argv), argv, ({ dir, record, json }) =>
+      lookAtBatch(record.dir, (db) =>
+        argv['watch'] === true
+          ? watch(dir, record, db, json)
+          : printStatus(readStatus(dir, record, db), json),
       ),
     ),
 };
@@ -37,7 +40,7 @@ const lookEveryMs = 1_000;
 const restShare = 10;
 
 /** Until the run is over, a signal comes or the reader has gone; each is a good end. */
-async function watch(dir: string, db: Database, json: boolean): Promise<void> {
+async function watch(dir: string, record: BatchRecord, db: Database, json: boolean): Promise<void> {
   const { watchStatus } = await import('../terminal/watch-status.ts');
   const { withSignals } = await import('./signals.ts');
   const elapsed = () => performance.now();
@@ -45,7 +48,8 @@ async function watch(dir: string, db: Database, json: boolean): Promise<void> {
   await withSignals(async ({ draining }) => {
     for (;;) {
       const began = elapsed();
-      const seen = readStatus(dir, db);
+      await record.refresh();
+      const seen = readStatus(dir, record, db);
       if (!seen.isRunning || draining.aborted) return view.end(seen);
       if (!(await view.show(seen))) return;
       const restMs = Math.max(lookEveryMs, restShare * (elapsed() - began));
@@ -55,8 +59,8 @@ async function watch(dir: string, db: Database, json: boolean): Promise<void> {
 }
 
 /** Whether a run is at work is asked first: of one that ends meanwhile the numbers are the last ones. */
-function readStatus(dir: string, db: Database): BatchStatus {
-  const isRunning = isBatchHeld(dir);
+function readStatus(dir: string, record: BatchRecord, db: Database): BatchStatus {
+  const isRunning = record.isHeld();
   return db.transaction(() => {
     const summary = readNumbers(db);
     const { picture, trouble } = readLatest(db);
@@ -66,6 +70,7 @@ function readStatus(dir: string, db: Database): BatchStatus {
     return {
       dir,
       shownDir: shownPath(dir),
+      shownImages: shownImages(dir, bucketOf(db)),
       isRunning,
       quietSince: run.kind === 'stalled' ? run.quietSince : undefined,
       summary,

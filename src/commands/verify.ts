@@ -2,11 +2,9 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { assertSound } from '../runner/checkpoint/damaged-rows.ts';
 import {
   pictureRepair,
-  type PictureRepair,
   countPictures,
   readSavedJobs,
   recordedReader,
@@ -16,13 +14,20 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
 import { endings } from '../runner/core/ending.ts';
 import type { Verified } from '../runner/core/verification.ts';
-import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
+import type { Bucket } from '../lib/s3/bucket.ts';
+import { isMarked } from '../runner/images/bucket-owner.ts';
+import { bucketInspector } from '../runner/images/bucket-store.ts';
+import type { CheckOptions } from '../runner/images/picture-checker.ts';
 import { savedFiles } from '../runner/images/saved-files.ts';
 import { verifyBatch, type VerifyPorts } from '../runner/pipeline/verify-batch.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { createVerifyView, type VerifyView } from '../terminal/verify-view.ts';
-import { lookAtBatch, maintainBatch, recordedRun } from './existing-batch.ts';
+import type { BatchRecord } from './batch-record.ts';
+import { lookAtBatch, recordedRun } from './existing-batch.ts';
+import { sidecarEndings } from '../runner/images/sidecars.ts';
+import { movePictures } from './move-pictures.ts';
 import { outputFiles } from './output-files.ts';
+import { bucketOf, finishMoves, shownImages, withBucketOf, withImages } from './pictures-place.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 import type { LoadedCommand } from './command.ts';
@@ -31,9 +36,20 @@ import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 
 export const verifyCommand: LoadedCommand = {
-  purpose: `Checks every saved picture: its file exists, matches the recorded size and sha256, and decodes to the last pixel. Read-only, also during a run. With --repair, which needs the batch to be idle, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged. Then scenes with a missing or damaged picture are put back; damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former. The next run renders the scenes again.`,
+  purpose: `Checks every saved picture: its file exists, matches the recorded size and sha256, and decodes to the last pixel. Read-only, also during a run. With --repair, which needs the batch to be idle, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged. Then scenes with a missing or damaged picture are put back; in a folder, damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former. The next run renders the scenes again.`,
   shared: ['output', 'json'],
-  options: { repair: { type: 'boolean', describe: 'put scenes with missing or damaged pictures back' } },
+  options: {
+    repair: { type: 'boolean', describe: 'put scenes with missing or damaged pictures back' },
+    deep: {
+      type: 'boolean',
+      describe: 'pictures in a bucket: read and decode each, rather than trust the checksums of the store',
+    },
+    move: {
+      type: 'boolean',
+      describe:
+        'copy the pictures to where output.pictures says now, each checked; continues where it stopped',
+    },
+  },
   examples: [
     ['$0 verify pipeline.yaml', 'after a disk was full, moved or repaired'],
     ['$0 verify pipeline.yaml --repair', 'put bad ones back; then nightrender run renders them'],
@@ -51,18 +67,28 @@ export const verifyCommand: LoadedCommand = {
 
 /** Resolves to the exit code. */
 export function verify(file: string, argv: Record<string, unknown>): Promise<number> {
-  return onBatch(file, argv, async ({ dir, json, others, overrides }) => {
-    const isRepair = argv['repair'] === true;
+  return onBatch(file, argv, async ({ dir, record, json, others, overrides }) => {
+    const [isRepair, isDeep, isMove] = [
+      argv['repair'] === true,
+      argv['deep'] === true,
+      argv['move'] === true,
+    ];
+    if (isRepair && isMove) throw new ConfigError([{ where: '--move', text: 'repair first, then move' }]);
     const view = createVerifyView({
       json,
       isRepair,
-      file: () => (isRepair ? recordedRun(others, dir) : others),
+      file: () => (isRepair ? recordedRun(others, record.dir) : others),
       elapsed: () => systemClock.elapsed(),
     });
-    if (!isRepair && !isBatchHeld(dir)) assertSound(dir);
-    const verified = isRepair
-      ? await verifyAndRepair(dir, view, readReportSettings(file, overrides, process.env))
-      : await lookAtBatch(dir, (db) => lookAtAll(dir, db, view, undefined));
+    if (!isRepair && record.dir === dir && !record.isHeld()) assertSound(dir);
+    const check = (): Promise<Verified> => {
+      if (!isRepair && !isMove) return verifyOnly(dir, record, view, isDeep);
+      const settings = readReportSettings(file, overrides, process.env);
+      return isMove
+        ? moveAll(dir, record, view, settings)
+        : verifyAndRepair(dir, record, view, isDeep, settings);
+    };
+    const verified = await check();
     const isGood = verified.good === verified.checked && !view.hasRepaired();
     const ending = isGood ? 'complete' : 'incomplete';
     view.end(verified, endings[ending].exitCode);
@@ -70,16 +96,48 @@ export function verify(file: string, argv: Record<string, unknown>): Promise<num
   });
 }
 
+function verifyOnly(dir: string, record: BatchRecord, view: VerifyView, isDeep: boolean): Promise<Verified> {
+  return lookAtBatch(record.dir, (db) =>
+    withBucketOf(db, (bucket) => lookAtAll(inspectorOf(dir, bucket, isDeep), db, view, undefined)),
+  );
+}
+
+/** Where one picture is not good, the batch stays where it is. */
+function moveAll(
+  dir: string,
+  record: BatchRecord,
+  view: VerifyView,
+  { output }: ReportSettings,
+): Promise<Verified> {
+  return record.maintain(async (db) => {
+    const [from, to] = [shownImages(dir, bucketOf(db)), shownImages(dir, output.pictures)];
+    const check = (copy: Inspect): Promise<Verified> => lookAtAll(copy, db, view, undefined);
+    const { beside = [] } = maintenanceOptions(output);
+    const choice = { target: output.pictures, endings: sidecarEndings(beside) };
+    const verified = await movePictures(dir, db, choice, check);
+    if (verified.good === verified.checked) view.onMoved(from, to);
+    return verified;
+  });
+}
+
 /** The checkpoint first: without it the pictures are unknown. */
-async function verifyAndRepair(dir: string, view: VerifyView, { output }: ReportSettings): Promise<Verified> {
-  const work = async (db: Database): Promise<Verified> => {
-    assertFolder(dir);
-    const repair = pictureRepair(db);
-    const images = imagesForMaintenance(dir, output);
-    await finishMoves(images, repair);
-    return lookAtAll(dir, db, view, { setAside: images.setAside, putBack: repair.putBack });
-  };
-  return maintainBatch(dir, work, async () => {
+async function verifyAndRepair(
+  dir: string,
+  record: BatchRecord,
+  view: VerifyView,
+  isDeep: boolean,
+  { output }: ReportSettings,
+): Promise<Verified> {
+  const work = (db: Database): Promise<Verified> =>
+    withImages(dir, db, maintenanceOptions(output), async (images, bucket) => {
+      if (bucket === undefined) assertFolder(dir);
+      else await assertMarked(bucket);
+      const repair = pictureRepair(db);
+      await finishMoves(images, repair);
+      const { setAside } = images;
+      return lookAtAll(inspectorOf(dir, bucket, isDeep), db, view, { setAside, putBack: repair.putBack });
+    });
+  return record.maintain(work, async () => {
     const repaired = await repairCheckpoint(dir);
     if (repaired !== undefined) view.onRepaired(repaired);
   });
@@ -94,24 +152,27 @@ function assertFolder(dir: string): void {
   throw new ConfigError([{ where: shownPath(images), text }]);
 }
 
-/** Nothing is made here: what is beside a picture goes along. */
-export function imagesForMaintenance(dir: string, output: ReportSettings['output']): PreparedImageStore {
-  return createImageStore(
-    imagesOf(dir),
-    outputFiles(output, () => undefined),
-  );
+/** As above, of a bucket. */
+async function assertMarked(bucket: Bucket): Promise<void> {
+  if (await isMarked(bucket)) return;
+  const text =
+    'no pictures of any batch are there: is this the right store (AWS_ENDPOINT_URL_S3)? Nothing was changed. If the pictures are really gone, put an empty object batch.json there and repair again: every scene is then rendered and paid for again';
+  throw new ConfigError([{ where: bucket.name, text }]);
 }
 
-/** As the next run would begin: after that, every picture has the name that is on record. */
-export async function finishMoves(images: PreparedImageStore, repair: PictureRepair): Promise<void> {
-  for (const move of repair.pendingMoves()) {
-    await images.move(move.from, move.to);
-    await repair.recordMoved(move);
-  }
+/** Nothing is made here: what is beside a picture goes along. */
+export function maintenanceOptions(output: ReportSettings['output']): CheckOptions {
+  return outputFiles(output, () => undefined);
+}
+
+type Inspect = VerifyPorts['inspect'];
+
+function inspectorOf(dir: string, bucket: Bucket | undefined, isDeep: boolean): Inspect {
+  return bucket === undefined ? savedFiles(imagesOf(dir)).inspect : bucketInspector(bucket, isDeep);
 }
 
 function lookAtAll(
-  dir: string,
+  inspect: Inspect,
   db: Database,
   view: VerifyView,
   repair: VerifyPorts['repair'],
@@ -120,12 +181,13 @@ function lookAtAll(
   const ports: VerifyPorts = {
     jobs: () => readSavedJobs(db),
     readAgain: recordedReader(db),
-    inspect: savedFiles(imagesOf(dir)).inspect,
+    inspect,
     repair,
     onBad: (bad) => view.onBad(bad),
     onProgress: (checked) => view.onProgress(checked, total),
   };
-  return verifyBatch(ports, availableParallelism());
+  // A bucket is waited for more than worked with.
+  return verifyBatch(ports, bucketOf(db) === undefined ? availableParallelism() : 32);
 }
 
 function imagesOf(dir: string): string {

@@ -8,7 +8,6 @@ import { shownPath } from './shown-path.ts';
 import { untilSignal } from './signals.ts';
 import { wholeNumber, fileIn } from './option-values.ts';
 import { join } from 'node:path';
-import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { LiveReader, type LiveReading } from '../runner/checkpoint/live-reader.ts';
 import { failureRules, isFailureKind } from '../runner/core/failure.ts';
 import { batchName } from '../runner/core/batch-name.ts';
@@ -17,8 +16,12 @@ import type { LiveBatch, LiveFailure, LiveNumbers } from '../runner/core/live-ba
 import { throughputOf, type Throughput } from '../runner/core/time-left.ts';
 import { conditionOf, lastEndedAt, type RunCondition } from '../runner/core/run-condition.ts';
 import type { WatchedBatch } from '../runner/watch/broadcast.ts';
+import { ownRecord, type BatchRecord } from './batch-record.ts';
 import type { LoadedCommand } from './command.ts';
+import type { Bucket } from '../lib/s3/bucket.ts';
+import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { onBatch, type BatchCall } from './on-batch.ts';
+import { bucketOf, openBucket } from './pictures-place.ts';
 import { common } from './exit-codes.ts';
 
 export const watchCommand: LoadedCommand = {
@@ -41,9 +44,9 @@ export const watchCommand: LoadedCommand = {
 const withoutScript = 'This page needs JavaScript. In a terminal, use <code>nightrender status</code>.';
 
 /** Serves until SIGINT or SIGTERM. */
-async function watch({ dir, json, others }: BatchCall, argv: Record<string, unknown>): Promise<void> {
+async function watch({ dir, record, json, others }: BatchCall, argv: Record<string, unknown>): Promise<void> {
   const port = wholeNumber(argv, 'port', 0, 65_535);
-  const batch = watchedBatch({ dir, others });
+  const batch = watchedBatch({ dir, others, record });
   const { run } = await batch.read();
   const server = await startWatchServer({
     batch,
@@ -63,25 +66,29 @@ export interface Watched {
   dir: string;
   /** What follows `nightrender retry` for this batch. */
   others: string;
+  /** Where the batch is on record; in its folder where left out. */
+  record?: BatchRecord;
 }
 
-export function watchedBatch({ dir, others }: Watched): WatchedBatch {
+export function watchedBatch({ dir, others, record = ownRecord(dir) }: Watched): WatchedBatch {
   const about = (reading?: LiveReading) => ({
     name: batchName(dir),
     command: `nightrender run ${runArguments(others, reading?.lists)}`,
   });
-  const reader = new LiveReader(dir);
+  const reader = new LiveReader(record.dir);
   const numbersOf = freshByMinute(others);
   const read = async (): Promise<LiveBatch> => {
+    await record.refresh();
     const now = Date.now();
     const reading = await reader.read(now);
-    const run = conditionAt(dir, reading, now);
+    const run = conditionAt(record, reading, now);
     const hasBegun = reading !== undefined && reading.lastRun !== null;
     const numbers = hasBegun ? numbersOf(reading, run, now) : null;
     return { ...about(reading), run, numbers, newest: reading?.newest ?? [] };
   };
   return {
     imagesDir: join(dir, 'images'),
+    readBucket: bucketReader(record.dir),
     thumbnailsDir: join(dir, 'report', 'thumbnails'),
     read: () =>
       read().catch((error: unknown) => ({
@@ -95,8 +102,28 @@ export function watchedBatch({ dir, others }: Watched): WatchedBatch {
   };
 }
 
-function conditionAt(dir: string, reading: LiveReading | undefined, now: number): RunCondition {
-  const isHeld = isBatchHeld(dir);
+/** The bucket is that of the batch, which may begin while it is watched. `dir`: where the checkpoint can be read. */
+function bucketReader(dir: string): (key: string) => Promise<Buffer | undefined> {
+  let opening: Promise<Bucket | undefined> | undefined;
+  const open = async (): Promise<Bucket | undefined> => {
+    const db = openCheckpointForReading(dir);
+    const url = db && bucketOf(db);
+    if (db === undefined) opening = undefined;
+    db?.close();
+    return url === undefined ? undefined : openBucket(url);
+  };
+  return async (key) => {
+    opening ??= open();
+    const bucket = await opening.catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return bucket?.get(key);
+  };
+}
+
+function conditionAt(record: BatchRecord, reading: LiveReading | undefined, now: number): RunCondition {
+  const isHeld = record.isHeld();
   if (reading === undefined) return { kind: isHeld ? 'starting' : 'none' };
   const { lastRun, tally, ended } = reading;
   return conditionOf({ isHeld, lastRun, inFlight: tally.inFlight, ended }, now);

@@ -2,21 +2,27 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
-import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
+import type { BatchLease, OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { HttpRenderService } from '../runner/client/http-render-service.ts';
 import { HttpsDownloads } from '../runner/client/https-downloads.ts';
 import { sendingFiles } from '../runner/client/sending-files.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
-import { createImageStore } from '../runner/images/image-store.ts';
-import type { Listener, Report } from '../runner/pipeline/ports.ts';
+import type { Bucket, BucketOptions } from '../lib/s3/bucket.ts';
+import { createBucketStore } from '../runner/images/bucket-store.ts';
+import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
+import { uploadReport } from '../runner/images/upload-report.ts';
+import type { PicturesLinks } from '../runner/report/result-json.ts';
+import { linksTo, openBucket } from './pictures-place.ts';
+import type { Listener, RenderService, Report } from '../runner/pipeline/ports.ts';
 import type { Ports } from '../runner/pipeline/ports.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { connect } from './connections.ts';
 import { keptText } from './shown-path.ts';
 import { outputFiles } from './output-files.ts';
+import { StoppedEarly } from './signals.ts';
 import { systemClock } from './system-clock.ts';
 import { endings, type Ending } from '../runner/core/ending.ts';
 import type { RunStats } from '../runner/core/run-stats.ts';
@@ -32,10 +38,12 @@ interface Batch {
   stop: Stop;
   /** Pictures that were kept as `.former` before; none where it is left out. */
   kept?: number;
+  /** Whether a person said what is to become of pictures that the checkpoint does not know; false where left out. */
+  isAnyAccepted?: boolean;
 }
 
 export async function withPorts<Result>(
-  { config, opened, endpoints, emit, stop, kept = 0 }: Batch,
+  { config, opened, endpoints, emit, stop, kept = 0, isAnyAccepted = false }: Batch,
   work: (ports: Ports) => Promise<Result>,
 ): Promise<Result> {
   stop.onEnding(({ kind, text }) => emit({ type: 'stopping', ending: kind, text }));
@@ -53,19 +61,24 @@ export async function withPorts<Result>(
     maxBytes: config.limits.bodyBytes,
     requestTimeoutMs: config.timeouts.requestMs,
   });
+  const warn = (text: string): void => emit({ type: 'warning', text });
+  const bucket =
+    opened.pictures &&
+    (await openBucket(opened.pictures.url, bucketOptions(warn, stop, config.shutdownGraceMs)));
   try {
-    const images = createImageStore(join(config.output.dir, 'images'), {
-      maxPixels: config.limits.pixels,
-      ...config.check,
-      ...outputFiles(config.output, (text) => emit({ type: 'warning', text })),
-      reportDir: config.report.hasThumbnails ? join(config.output.dir, 'report') : undefined,
+    const images = imagesOf(config, opened, bucket, isAnyAccepted, warn);
+    await images.prepare().catch((error: unknown) => {
+      throw stop.ending === undefined ? error : new StoppedEarly(stop.ending, 'Nothing was sent.');
     });
-    await images.prepare();
-    const report = reportOf(config.output.dir, opened);
-    const { checkpoint } = opened;
+    const report = reportOf(config.output.dir, opened, bucket);
+    const { checkpoint, lease } = opened;
+    followLease(lease, emit, stop, config.shutdownGraceMs);
     const ports = {
       // Of memory of its own: a job that is being sent must not wait for pictures, nor they for it.
-      service: sendingFiles(service, config.folder, new ByteSemaphore(config.limits.memoryBytes)),
+      service: whileLeased(
+        sendingFiles(service, config.folder, new ByteSemaphore(config.limits.memoryBytes)),
+        lease,
+      ),
       downloads,
       checkpoint,
       images,
@@ -79,22 +92,99 @@ export async function withPorts<Result>(
     if (former !== undefined) emit({ type: 'warning', text: former });
     return result;
   } finally {
+    await bucket?.close();
     await service.close();
     await downloads.close();
     await connections.close();
   }
 }
 
+function imagesOf(
+  config: Config,
+  { run, pictures, lease }: OpenCheckpoint,
+  bucket: Bucket | undefined,
+  isAnyAccepted: boolean,
+  warn: (text: string) => void,
+): PreparedImageStore {
+  const isShared = lease !== undefined;
+  const options = {
+    maxPixels: config.limits.pixels,
+    ...config.check,
+    ...outputFiles(config.output, warn),
+    isShared,
+    reportDir: config.report.hasThumbnails ? join(config.output.dir, 'report') : undefined,
+  };
+  if (bucket === undefined || pictures === undefined)
+    return createImageStore(join(config.output.dir, 'images'), options);
+  return createBucketStore(bucket, {
+    ...options,
+    owner: { batch: pictures.batch, run, isAnyAccepted },
+  });
+}
+
+const runPatienceMs = 10 * 60_000;
+
+/** A bucket that does not answer is waited for, unless the run is to end. */
+function bucketOptions(warn: (text: string) => void, stop: Stop, graceMs: number): BucketOptions {
+  const abandoned = new AbortController();
+  const abandon = (): void => void setTimeout(() => abandoned.abort(), graceMs).unref();
+  stop.leaving.addEventListener('abort', abandon, { once: true });
+  const onTrouble = (text: string): void => warn(`${text}; trying again for ten minutes`);
+  return { signal: stop.leaving, abandoned: abandoned.signal, onTrouble, patienceMs: runPatienceMs };
+}
+
+/** What nobody else may have taken over is sent, and nothing else. */
+function whileLeased(service: RenderService, lease: BatchLease | undefined): RenderService {
+  if (lease === undefined) return service;
+  const failure = { kind: 'checkpoint-gone' as const, text: gone };
+  return {
+    submit: async (...asked) => (lease.isFresh() ? service.submit(...asked) : { kind: 'failure', failure }),
+    status: (...asked) => service.status(...asked),
+    cancel: (...asked) => service.cancel(...asked),
+    health: (...asked) => service.health(...asked),
+  };
+}
+
+const gone =
+  'the shared checkpoint does not answer: what is in flight is collected, and nothing is submitted until it does';
+
+function followLease(lease: BatchLease | undefined, emit: Listener, stop: Stop, graceMs: number): void {
+  if (lease === undefined) return;
+  const giveUpLater = (): void => void setTimeout(() => lease.giveUp(), graceMs).unref();
+  stop.leaving.addEventListener('abort', giveUpLater, { once: true });
+  lease.on({
+    onLost: (failure) => stop.forThrown(failure),
+    onReach: (isReached, text) =>
+      emit({ type: 'warning', text: isReached ? 'the shared checkpoint answers again' : `${text}; ${gone}` }),
+  });
+}
+
 /** How the work ended goes on record first, since the report shows it. */
-function reportOf(dir: string, opened: OpenCheckpoint): Report {
+function reportOf(dir: string, opened: OpenCheckpoint, bucket: Bucket | undefined): Report {
+  const links = bucket && linksTo(bucket);
+  const writeNow = async (signal: AbortSignal): Promise<boolean> => {
+    await opened.refresh();
+    return isWritten(dir, signal, links, Date.now(), opened.dir);
+  };
   return {
     write: async (ending, signal, stats) => {
-      recordEnd(opened, ending, stats);
-      return (await isWritten(dir, signal)) ? join(dir, 'report') : undefined;
+      await recordEnd(opened, ending, stats);
+      if (!(await writeNow(signal))) return undefined;
+      if (bucket !== undefined) await uploadUnlessStopped(bucket, join(dir, 'report'), signal);
+      return join(dir, 'report');
     },
-    update: async (signal) => void (await isWritten(dir, signal)),
+    update: async (signal) => void (await writeNow(signal)),
     keep: async (ending) => keptReport(dir, opened, ending),
   };
+}
+
+/** A copy that is cut off leaves the one before in the bucket. */
+async function uploadUnlessStopped(bucket: Bucket, folder: string, signal: AbortSignal): Promise<void> {
+  try {
+    await uploadReport(bucket, folder, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 /** As `Report.keep`. */
@@ -117,9 +207,15 @@ function writtenAtOf(folder: string): number {
 }
 
 /** Whether the report was written: not where `signal` aborts before. `now`: epoch ms. */
-export async function isWritten(dir: string, signal: AbortSignal, now = Date.now()): Promise<boolean> {
+export async function isWritten(
+  dir: string,
+  signal: AbortSignal,
+  links?: PicturesLinks,
+  now = Date.now(),
+  checkpointDir = dir,
+): Promise<boolean> {
   try {
-    const files = await writeBatchReport(dir, now, signal);
+    const files = await writeBatchReport(dir, now, signal, links, checkpointDir);
     if (files === undefined)
       throw new FatalFailure({
         kind: 'output-unwritable',
@@ -133,9 +229,9 @@ export async function isWritten(dir: string, signal: AbortSignal, now = Date.now
 }
 
 /** Where the disk does not take even this, the ending itself reports that. */
-export function recordEnd(opened: OpenCheckpoint, ending: Ending, stats?: RunStats): void {
+export async function recordEnd(opened: OpenCheckpoint, ending: Ending, stats?: RunStats): Promise<void> {
   try {
-    opened.recordEnd({ at: Date.now(), ...endOf(ending), stats });
+    await opened.recordEnd({ at: Date.now(), ...endOf(ending), stats });
   } catch (error) {
     if (refusalOf(error, undefined)?.ending !== 'output-unwritable') throw error;
   }
@@ -146,6 +242,6 @@ function endOf({ kind, text }: Ending): { exitCode: number; ending: string } {
 }
 
 /** As above, for whatever was thrown. */
-export function recordThrown(opened: OpenCheckpoint, thrown: unknown, dir: string): void {
-  recordEnd(opened, { kind: refusalOf(thrown, dir)?.ending ?? 'bug', text: (thrown as Error).message });
+export async function recordThrown(opened: OpenCheckpoint, thrown: unknown, dir: string): Promise<void> {
+  await recordEnd(opened, { kind: refusalOf(thrown, dir)?.ending ?? 'bug', text: (thrown as Error).message });
 }

@@ -11,6 +11,7 @@ import { workAtJobs } from '../service/agent/job-worker.ts';
 import { RefusedForGood, ServiceClient } from '../service/agent/service-client.ts';
 import { endpointSettings, type WorkloadSettings } from '../service/endpoint-settings.ts';
 import { lockDataFolder } from '../service/jobs/data-folder.ts';
+import { clusterSuffix } from '../service/pool/cluster-workload.ts';
 import { fitsHeader } from '../service/keys/key.ts';
 import { isLoopback } from '../service/service-options.ts';
 import { printWork } from '../terminal/print-work.ts';
@@ -38,6 +39,7 @@ export const workCommand: LoadedCommand = {
     idle: { ...textOption, describe: 'ends after so long without a job, such as 5m (default: never)' },
     grace: { ...textOption, describe: 'how long a job may take to end after a signal (default: 10m)' },
     recycle: { requiresArg: true, describe: 'starts what it runs anew after so many jobs (default: never)' },
+    env: { ...textOption, describe: 'variables that what it runs is given, with commas, such as HF_TOKEN' },
     insecure: {
       type: 'boolean',
       describe: 'takes an http: address of another machine: key and pictures can be read on the way',
@@ -78,6 +80,7 @@ interface Wanted {
   idleMs: number | undefined;
   graceMs: number;
   recycleJobs: number | undefined;
+  environment: Record<string, string>;
   dataDir: string;
 }
 
@@ -114,7 +117,7 @@ async function workUntilTold(wanted: Wanted, dataDir: string, say: (text: string
   removeContainersLeftIn(dataDir, needs);
   const { drain, leave, close } = listenForSignals(graceMs, say);
   const machine = () => describeMachine(gpu);
-  const name = `${safeHost()}-gpu${gpu ?? '-any'}-${process.pid}`;
+  const name = `${safeHost()}-gpu${gpu ?? '-any'}-${process.pid}${clusterSuffix(process.env)}`;
   try {
     const settings = endpointSettings({
       id: endpointId,
@@ -124,6 +127,7 @@ async function workUntilTold(wanted: Wanted, dataDir: string, say: (text: string
         drain,
       ),
       gpu: gpu === undefined ? null : { devices: [gpu] },
+      environment: wanted.environment,
     });
     const workload = workloadOf(settings, { url, workerKey }, needs);
     if (workload === undefined) throw new Error('there is nothing to run');
@@ -214,8 +218,14 @@ function wantedIn(argv: Record<string, unknown>): Wanted {
     idleMs: durationIn(argv, 'idle'),
     graceMs: durationIn(argv, 'grace') ?? 600_000,
     recycleJobs: recycle === undefined ? undefined : wholeNumber(argv, 'recycle', 1, 1_000_000),
+    environment: environmentIn(oneText(argv, 'env')),
     dataDir: resolve(oneText(argv, 'data') ?? defaultDataDir()),
   };
+}
+
+function environmentIn(names: string | undefined): Record<string, string> {
+  const given = (names ?? '').split(',').map((name) => [name.trim(), process.env[name.trim()]] as const);
+  return Object.fromEntries(given.filter((pair): pair is [string, string] => pair[1] !== undefined));
 }
 
 function addressIn(text: string, isInsecure: boolean): string {

@@ -1,5 +1,6 @@
 /** What the workers of an endpoint run. */
 import type { RunnableWorkload } from '../service/endpoint.ts';
+import type { ClusterWorkload } from '../service/pool/cluster-workload.ts';
 import type { EndpointSettings } from '../service/endpoint-settings.ts';
 import { describe } from '../renderers/painter/mentions.ts';
 import { paint, readPaintingRequest } from '../renderers/painter/paint.ts';
@@ -22,6 +23,7 @@ import { textOf } from '../service/pool/supervised.ts';
 import { printServiceFailure } from '../terminal/print-serving.ts';
 
 export interface WorkloadNeeds {
+  dataDir: string;
   /** Looked for when the first container is to be started; rejects in words where there is none. */
   containerTool: () => Promise<ContainerTool>;
   /** The same at each start, and another for each data folder. */
@@ -38,11 +40,12 @@ export const painterWorkload = inProcessWorkload('painter', async ({ input }) =>
   return [{ rendered_image: picture.toString('base64'), seed: request.seed, ignored_words: ignoredWords }];
 });
 
+/** Of workers on this machine. */
 export function workloadOf(
   settings: EndpointSettings,
   context: WorkloadContext,
   needs: WorkloadNeeds,
-): RunnableWorkload {
+): Exclude<RunnableWorkload, ClusterWorkload> {
   const { id: endpointId, workload, memoryBytes } = settings;
   const environment = { ...deviceVariables(settings), ...settings.environment };
   switch (workload.kind) {
@@ -107,6 +110,7 @@ export function workloadNeeds(dataDir: string): WorkloadNeeds {
   const serviceId = createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16);
   let tool: ReturnType<WorkloadNeeds['containerTool']> | undefined;
   return {
+    dataDir,
     serviceId,
     containerTool: () =>
       (tool ??= readyTool(dataDir, serviceId).catch((error: unknown) => {

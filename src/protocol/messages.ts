@@ -48,6 +48,12 @@ export interface ErrorResponse {
   error: string;
 }
 
+/** A client names a submission by it, and has it echoed: one that is sent again under its name makes no second job. */
+export const idempotencyKeyHeader = 'Idempotency-Key';
+
+/** For how many seconds, from the first time on, a service surely knows a submission by its key. */
+export const idempotencyRetentionHeader = 'Idempotency-Retention';
+
 /** The largest body a submission may have; services answer 400 with `exceeded max body size` beyond it. */
 export const maxRequestBytes = 10 * 1024 * 1024;
 

@@ -1,8 +1,20 @@
 /** The operations of the job interface by path, for its OpenAPI description. */
+import { idempotencyKeyHeader, idempotencyRetentionHeader } from './messages.ts';
 import type { openApiSchemas } from './openapi-schemas.ts';
 
 /** What every operation may answer besides. */
 const refusals = ['400', '401', '403', '404', '405', '429'];
+
+const submissionRefusals: Refused[] = ['422', '503', '507'];
+const keyHeader = {
+  [idempotencyKeyHeader]: { description: 'as it was sent', schema: { type: 'string' } },
+};
+const retentionHeader = {
+  [idempotencyRetentionHeader]: {
+    description: `for how many seconds at least a submission is known by its ${idempotencyKeyHeader}`,
+    schema: { type: 'integer', minimum: 0 },
+  },
+};
 
 const job = { description: 'The job.', schema: 'Job' } as const;
 const accepted = { description: 'The job is in the queue.', schema: 'Accepted' } as const;
@@ -16,7 +28,9 @@ export const paths = {
       summary: 'Submit a job',
       body: 'Submission',
       answer: accepted,
-      refused: ['503', '507'],
+      refused: submissionRefusals,
+      parameters: ['idempotencyKey'],
+      headers: { ...keyHeader, ...retentionHeader },
     }),
   ),
   ...at(
@@ -27,8 +41,9 @@ export const paths = {
       summary: 'Submit a job and wait for it',
       body: 'Submission',
       answer: job,
-      refused: ['503', '507'],
-      parameters: ['wait'],
+      refused: submissionRefusals,
+      parameters: ['wait', 'idempotencyKey'],
+      headers: { ...keyHeader, ...retentionHeader },
     }),
   ),
   ...at(
@@ -39,8 +54,9 @@ export const paths = {
       summary: 'Submit a scene and wait for its picture, as runsync does',
       body: 'Submission',
       answer: job,
-      refused: ['503', '507'],
-      parameters: ['wait'],
+      refused: submissionRefusals,
+      parameters: ['wait', 'idempotencyKey'],
+      headers: { ...keyHeader, ...retentionHeader },
     }),
   ),
   ...at(
@@ -105,6 +121,7 @@ export const paths = {
       id: 'health',
       summary: 'Jobs and workers of the endpoint, counted',
       answer: { description: 'The counts.', schema: 'Health' },
+      headers: retentionHeader,
     }),
   ),
   ...at(
@@ -183,6 +200,8 @@ function at(path: string, method: 'get' | 'post', there: object, posted?: object
 
 type SchemaName = keyof typeof openApiSchemas;
 
+type Refused = '409' | '422' | '503' | '507';
+
 interface Operation {
   id: string;
   summary: string;
@@ -190,10 +209,12 @@ interface Operation {
   body?: SchemaName;
   parameters?: string[];
   /** What this one may answer besides. */
-  refused?: ('409' | '503' | '507')[];
+  refused?: Refused[];
+  /** Of the answer. */
+  headers?: Record<string, object>;
 }
 
-function operation({ id, summary, answer, body, parameters = [], refused = [] }: Operation) {
+function operation({ id, summary, answer, body, parameters = [], refused = [], headers }: Operation) {
   const { description, schema } = answer;
   return {
     operationId: id,
@@ -204,7 +225,11 @@ function operation({ id, summary, answer, body, parameters = [], refused = [] }:
     }),
     ...(body !== undefined && { requestBody: { required: true, content: json(body) } }),
     responses: {
-      200: { description, ...(schema !== undefined && { content: json(schema) }) },
+      200: {
+        description,
+        ...(headers !== undefined && { headers }),
+        ...(schema !== undefined && { content: json(schema) }),
+      },
       ...Object.fromEntries(
         [...refusals, ...refused].map((code) => [code, { $ref: `#/components/responses/${code}` }]),
       ),

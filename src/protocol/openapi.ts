@@ -1,4 +1,5 @@
 /** The OpenAPI 3.1 description of the job interface, of its clients' operations and its workers'. */
+import { idempotencyKeyHeader } from './messages.ts';
 import { json, paths } from './openapi-paths.ts';
 import { openApiSchemas } from './openapi-schemas.ts';
 import { versions } from './paths.ts';
@@ -10,6 +11,14 @@ const wait = {
   in: 'query',
   description: 'milliseconds to wait for the end of the job at most',
   schema: { type: 'integer', minimum: 0 },
+};
+
+const idempotencyKey = {
+  name: idempotencyKeyHeader,
+  in: 'header',
+  description:
+    'names the submission: sent again with the same body while its job is kept, it is answered with that job',
+  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
 };
 
 function pathId(name: string) {
@@ -26,6 +35,7 @@ const responses = {
     headers: { Allow: { description: 'that method', schema: { type: 'string' } } },
   },
   409: refused('The job is in a state in which this cannot be done.'),
+  422: refused('The idempotency key was used for another body.'),
   429: {
     ...refused(
       'Too many requests, too many different wrong keys from one address, or too many jobs wait already.',
@@ -72,6 +82,7 @@ export const openApi = {
       jobId: pathId('jobId'),
       workerId: pathId('workerId'),
       wait,
+      idempotencyKey,
     },
     responses,
     schemas: openApiSchemas,

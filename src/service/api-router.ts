@@ -91,10 +91,10 @@ export class ApiRouter {
       return endpointNotFound(
         this.#parts.endpoints.all.map(({ id }) => id).filter((id) => isInScope(key, id)),
       );
-    const refused = this.#tooFast(key, route) ?? wrongKind(key, route) ?? this.#overQuota(key, route);
-    if (refused !== undefined) return refused;
     const isKeyGood = (): boolean => this.#parts.admission.isGood(request.headers.authorization);
-    return await this.#handOn({ route, endpoint, keyId: key.id, isKeyGood, request, sendContinue, gone });
+    const context = { route, endpoint, keyId: key.id, isKeyGood, request, sendContinue, gone };
+    const refused = this.#tooFast(key, route) ?? wrongKind(key, route) ?? this.#overQuota(key, context);
+    return refused ?? (await this.#handOn(context));
   }
 
   #handOn(context: RequestContext): Promise<HttpResponse | undefined> {
@@ -127,9 +127,10 @@ export class ApiRouter {
     return waitMs === 0 ? undefined : tooMany('too many requests', waitMs);
   }
 
-  #overQuota(key: KeyHolder, { operation }: Route): HttpResponse | undefined {
-    const isSubmission = /^(run|runsync|render|retry)$/.test(operation);
-    return isSubmission ? this.#parts.quotas.refusal(key) : undefined;
+  #overQuota(key: KeyHolder, context: RequestContext): HttpResponse | undefined {
+    const isSubmission = /^(run|runsync|render|retry)$/.test(context.route.operation);
+    const refused = isSubmission ? this.#parts.quotas.refusal(key) : undefined;
+    return refused && !this.#parts.jobs.wasSubmitted(context) ? refused : undefined;
   }
 }
 

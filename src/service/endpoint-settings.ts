@@ -7,6 +7,8 @@ export interface EndpointSettings {
   /** Unique, for people. */
   name: string;
   workload: WorkloadSettings;
+  /** The cluster that runs the workers: options of sbatch, and the folder, absolute, for their logs; null for this machine. */
+  on: { slurm: string[]; folder: string } | null;
   /** How many workers the service itself starts; 0 leaves the jobs to workers elsewhere that pull. */
   workers: number;
   /** How many of these are kept without a job. */
@@ -70,6 +72,7 @@ export function endpointSettings(given: Partial<EndpointSettings> & { id: string
   return {
     name: given.id,
     workload: { kind: 'prebuilt', name: 'painter' },
+    on: null,
     workers: 1,
     minWorkers: 0,
     idleMs: defaultIdleMs,

@@ -3,6 +3,8 @@ import type { EndpointSettings } from './endpoint-settings.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import type { JobOfWorker } from './jobs/job-transitions.ts';
 import type { JobResults } from './jobs/job-results.ts';
+import { ClusterPool } from './pool/cluster-pool.ts';
+import type { ClusterWorkload } from './pool/cluster-workload.ts';
 import { PullWorkerPool } from './pool/pull-worker-pool.ts';
 import { shownWorker, type WorkerView } from './pool/worker-view.ts';
 import { RemoteWorkers } from './pool/remote-workers.ts';
@@ -10,7 +12,7 @@ import { WorkerPool } from './pool/worker-pool.ts';
 import type { PullWorkload, Workload } from './workloads/workload.ts';
 
 /** What an endpoint's own workers run; undefined where all its workers are elsewhere. */
-export type RunnableWorkload = Workload | PullWorkload | undefined;
+export type RunnableWorkload = Workload | PullWorkload | ClusterWorkload | undefined;
 
 export interface EndpointParts {
   store: JobStore;
@@ -25,7 +27,7 @@ export interface EndpointParts {
 export class Endpoint {
   readonly settings: EndpointSettings;
   readonly remote: RemoteWorkers;
-  readonly #pool: WorkerPool | PullWorkerPool | undefined;
+  readonly #pool: WorkerPool | PullWorkerPool | ClusterPool | undefined;
 
   constructor(parts: EndpointParts) {
     const { store, settings, workload, silenceMs, onProblem } = parts;
@@ -80,6 +82,12 @@ export class Endpoint {
     if (this.#pool instanceof PullWorkerPool) this.#pool.end(workerId);
   }
 
+  /** A worker that pulls has said that it ends: what it has is somebody else's. */
+  async leave(workerId: string): Promise<void> {
+    if (this.#pool instanceof ClusterPool) this.#pool.noteLeaving(workerId);
+    await this.remote.remove(workerId, 'its worker gave it back', { isCounted: false });
+  }
+
   /** Replaces one of its own workers, at the worker's request. */
   restart(workerId: string): void {
     if (this.#pool instanceof PullWorkerPool) this.#pool.restart(workerId);
@@ -103,9 +111,11 @@ export class Endpoint {
   #openPool(
     { store, results, settings, onProblem }: EndpointParts,
     workload: RunnableWorkload,
-  ): WorkerPool | PullWorkerPool | undefined {
+  ): WorkerPool | PullWorkerPool | ClusterPool | undefined {
     if (workload === undefined) return undefined;
     const common = { store, endpoint: settings, onProblem };
+    if ('startWorkers' in workload)
+      return new ClusterPool({ ...common, cluster: workload, remote: this.remote });
     if ('startPullWorker' in workload)
       return new PullWorkerPool({ ...common, workload, remote: this.remote });
     return new WorkerPool({ ...common, workload, results });

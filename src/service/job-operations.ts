@@ -1,7 +1,7 @@
 /** The operations of clients: submission, status, waiting for the end, streams, cancellation, retry, health. */
+import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../protocol/messages.ts';
 import { type RequestContext, bodyOf } from './request-context.ts';
 import {
-  acceptedAnswer,
   type HttpResponse,
   healthAnswer,
   jsonResponse,
@@ -12,11 +12,12 @@ import {
 import type { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import { withBodyRoom } from './http/body-room.ts';
 import type { FolderWatch } from './jobs/data-folder.ts';
-import type { JobStore } from './jobs/job-store.ts';
+import type { Accepted, JobStore } from './jobs/job-store.ts';
 import { untilFound } from './jobs/job-signals.ts';
 import type { JobRecord } from './jobs/job-statements.ts';
 import type { JobTerms } from './jobs/job.ts';
 import type { Operation } from './routes.ts';
+import { idempotencyKeyOf, idempotencyOf, sentKey, wrongIdempotencyKey } from './idempotency-key.ts';
 import { readRunRequest } from './run-request.ts';
 
 export interface JobOperationsParts {
@@ -30,6 +31,8 @@ export interface JobOperationsParts {
 }
 
 type Submission = Pick<RequestContext, 'request' | 'sendContinue' | 'endpoint' | 'keyId'>;
+
+type Submitted = Accepted | HttpResponse | undefined;
 
 type ClientOperation = Exclude<Operation, `job-${string}` | 'ping' | 'report'>;
 
@@ -74,26 +77,35 @@ export class JobOperations {
       case 'purge-queue':
         return jsonResponse({ removed: await store.bulk.purgeQueue(endpoint.id), status: 'completed' });
       case 'health':
-        return healthAnswer(store.reads.tally(endpoint.id), endpoint.workers);
+        // It tells clients whose first submission got no answer whether they may send it again.
+        return {
+          ...healthAnswer(store.reads.tally(endpoint.id), endpoint.workers),
+          headers: this.#retention(),
+        };
     }
   }
 
-  /** Accepts a job, or refuses it. */
-  submit(context: Submission, given: Partial<JobTerms> = {}): Promise<string | HttpResponse | undefined> {
+  /** Whether it was accepted before: where nothing new is accepted, it may still ask for its job. */
+  wasSubmitted(context: Pick<Submission, 'request' | 'endpoint' | 'keyId'>): boolean {
+    const key = idempotencyKeyOf(context);
+    return key !== null && this.#parts.store.reads.wasSubmitted(key);
+  }
+
+  /** Accepts a job, finds the one that the same submission was accepted as before, or refuses it. */
+  submit(context: Submission, given: Partial<JobTerms> = {}): Promise<Submitted> {
     const { bodies, maxRequestBytes } = this.#parts;
     // Real services take twice as much from clients that wait.
     const maxBytes = given.isSync === true ? 2 * maxRequestBytes : maxRequestBytes;
     return withBodyRoom(bodies, context.request, maxBytes, () => this.#submit(context, given, maxBytes));
   }
 
-  async #submit(
-    context: Submission,
-    given: Partial<JobTerms>,
-    maxBytes: number,
-  ): Promise<string | HttpResponse | undefined> {
+  async #submit(context: Submission, given: Partial<JobTerms>, maxBytes: number): Promise<Submitted> {
+    const wrong = wrongIdempotencyKey(context.request);
+    if (wrong !== undefined) return wrong;
     // The body may be long and stays unread.
     if (this.#parts.folder.isLost) return { ...folderLost(), isBodyUnread: true };
-    if (this.#parts.store.reserve.isFull) return { ...noRoom(), isBodyUnread: true };
+    if (this.#parts.store.reserve.isFull && !this.wasSubmitted(context))
+      return { ...noRoom(), isBodyUnread: true };
     const body = await bodyOf(context, maxBytes);
     if (!Buffer.isBuffer(body)) return body;
     const submission = readRunRequest(body, { hasPrivate: this.#parts.hasPrivateWebhooks });
@@ -103,27 +115,40 @@ export class JobOperations {
     if (endpoint.isRemoved) return endpointGone();
     const { id, settings } = endpoint;
     const { executionTimeoutMs, ttlMs, retries: maxRetries, maxQueued } = settings;
-    const terms = { executionTimeoutMs, ttlMs, maxRetries, keyId, ...submission.terms, ...given };
-    const jobId = await this.#parts.store.accept(id, submission.input, terms, maxQueued);
-    if (jobId === undefined) return queueFull(maxQueued);
+    const idempotency = idempotencyOf(context, body);
+    const own = { executionTimeoutMs, ttlMs, maxRetries, keyId, idempotency };
+    const terms = { ...own, ...submission.terms, ...given };
+    const accepted = await this.#parts.store.accept(id, submission.input, terms, maxQueued);
+    if (accepted === undefined) return queueFull(maxQueued);
+    if (accepted === 'another body') return anotherBody();
     // The folder may be lost, or the endpoint removed, since: the job must not run.
     const late = this.#parts.folder.check() ? folderLost() : endpoint.isRemoved ? endpointGone() : undefined;
-    if (late !== undefined) {
-      await this.#parts.store.cancel(id, jobId);
-      return late;
-    }
-    return jobId;
+    if (late !== undefined && accepted.isNew) await this.#parts.store.cancel(id, accepted.id);
+    return late ?? accepted;
   }
 
   async #run(context: RequestContext): Promise<HttpResponse | undefined> {
-    const id = await this.submit(context);
-    return typeof id === 'string' ? acceptedAnswer(id) : id;
+    const job = await this.submit(context);
+    const answer = isAccepted(job) ? stateAnswer(job.id, job.state) : job;
+    return answer && this.#honouring(answer, context);
   }
 
   async #runSync(context: RequestContext): Promise<HttpResponse | undefined> {
-    const id = await this.submit(context, { isSync: true });
-    if (typeof id !== 'string') return id;
-    return await this.#status(await this.#untilEnded(context, id));
+    const job = await this.submit(context, { isSync: true });
+    const answer = isAccepted(job) ? await this.#status(await this.#untilEnded(context, job.id)) : job;
+    return answer && this.#honouring(answer, context);
+  }
+
+  /** Echoes the submission's key, so that its client knows that it may send it again. */
+  #honouring(answer: HttpResponse, { request }: RequestContext): HttpResponse {
+    const key = sentKey(request);
+    if (key === undefined || wrongIdempotencyKey(request) !== undefined) return answer;
+    return { ...answer, headers: { ...answer.headers, [idempotencyKeyHeader]: key, ...this.#retention() } };
+  }
+
+  #retention(): Record<string, string> {
+    const { idempotencyMs } = this.#parts.store.expiry;
+    return { [idempotencyRetentionHeader]: String(Math.floor(idempotencyMs / 1_000)) };
   }
 
   /** The job when it has ended, or as it is when the time is over. */
@@ -172,6 +197,15 @@ export class JobOperations {
       return refusal(409, 'the "s3Config" of the job was deleted when it ended: submit the job anew');
     return refusal(409, `the job is ${was}; only one that is FAILED or TIMED_OUT can be retried`);
   }
+}
+
+export function isAccepted(job: Submitted): job is Accepted {
+  return job !== undefined && 'isNew' in job;
+}
+
+function anotherBody(): HttpResponse {
+  const text = `the ${idempotencyKeyHeader} was used for another body; submit this one under a key of its own`;
+  return refusal(422, text);
 }
 
 function queueFull(maxQueued: number): HttpResponse {

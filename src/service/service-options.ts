@@ -17,6 +17,8 @@ export interface ServiceOptions {
   host?: string;
   /** 0, the default: a free one. */
   port?: number;
+  /** Where workers of a cluster find it, without a slash at the end; endpoints that have `on` need it. */
+  publicUrl?: string | undefined;
   /** For HTTPS; plain HTTP by default. */
   tls?: TlsFiles | undefined;
   /** Addresses and ranges of the proxies whose word on clients is taken. */
@@ -87,7 +89,7 @@ export interface ConsoleOptions {
 
 const defaultHost = '127.0.0.1';
 
-type Optional = 'silenceMs' | 'console' | 'tls';
+type Optional = 'silenceMs' | 'console' | 'tls' | 'publicUrl';
 type Checked = Required<Omit<ServiceOptions, Optional>> &
   Pick<ServiceOptions, Optional> & { clientLimits: ClientLimits };
 

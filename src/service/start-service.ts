@@ -1,5 +1,6 @@
 /** The service: the job interface over HTTP, on one's own machine. */
-import { mkdirSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Console } from './console/console.ts';
@@ -46,22 +47,36 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const lock = lockDataFolder(join(checked.dataDir, 'lock.sqlite'));
     opened.push(() => lock.release());
     const ownWorkers = new OwnWorkerKeys();
-    const keys = openKeys(checked, ownWorkers);
+    const clusterWorkers = checked.endpoints.some(({ on }) => on !== null)
+      ? new OwnWorkerKeys(lastingSecret(checked.dataDir))
+      : ownWorkers;
+    const keys = openKeys(checked, [ownWorkers, clusterWorkers]);
     opened.push(() => keys.close());
     const path = join(checked.dataDir, 'service.sqlite');
     const store = new JobStore(path, checked);
     opened.push(() => store.close());
     const folder = new FolderWatch(checked.dataDir, [path, `${path}-wal`], checked.onProblem);
     const results = new JobResults({ ...checked, store });
-    return await listen(checked, { keys, store, folder, results, ownWorkers, opened });
+    return await listen(checked, { keys, store, folder, results, ownWorkers, clusterWorkers, opened });
   } catch (error) {
     for (const close of opened.toReversed()) close();
     throw error;
   }
 }
 
+/** Workers of a cluster outlive the service: the next start knows their keys by this. */
+function lastingSecret(dataDir: string): Buffer {
+  const path = join(dataDir, 'cluster.key');
+  const kept = existsSync(path) ? readFileSync(path) : undefined;
+  // A crash may have left less than a secret.
+  if (kept?.length === 32) return kept;
+  const made = randomBytes(32);
+  writeFileSync(path, made, { mode: 0o600 });
+  return made;
+}
+
 /** Throws where the network would be let in without a key; on this machine one may be made later. */
-function openKeys({ dataDir, keys, now, host }: Checked, ownWorkers: OwnWorkerKeys): KeyStore {
+function openKeys({ dataDir, keys, now, host }: Checked, ownWorkers: OwnWorkerKeys[]): KeyStore {
   const given = keys.map((key, index) => ({ name: `given-${index + 1}`, key, kind: 'admin' as const }));
   const store = new KeyStore(join(dataDir, 'keys.sqlite'), { given, ownWorkers, now });
   const hasKey = keys.length > 0 || store.list().some(({ revokedAt }) => revokedAt === null);
@@ -76,6 +91,8 @@ interface Opened {
   folder: FolderWatch;
   results: JobResults;
   ownWorkers: OwnWorkerKeys;
+  /** Good for longer than this start of the service. */
+  clusterWorkers: OwnWorkerKeys;
   /** Closes what is open, last first. */
   opened: (() => void)[];
 }
@@ -108,15 +125,22 @@ async function listen(options: Checked, parts: Opened): Promise<Service> {
   }
 }
 
-function openEndpoints(options: Checked, { store, results, ownWorkers }: Opened, url: string): Endpoints {
-  const { workloadOf, silenceMs, onProblem, endpoints: given } = options;
+function openEndpoints(
+  options: Checked,
+  { store, results, ownWorkers, clusterWorkers }: Opened,
+  url: string,
+): Endpoints {
+  const { workloadOf, silenceMs, onProblem, endpoints: given, publicUrl = url } = options;
   return new Endpoints({
     store,
     results,
     silenceMs,
     onProblem,
     given,
-    workloadOf: (settings) => workloadOf(settings, { url, workerKey: ownWorkers.keyOf(settings.id) }),
+    workloadOf: (settings) =>
+      settings.on === null
+        ? workloadOf(settings, { url, workerKey: ownWorkers.keyOf(settings.id) })
+        : workloadOf(settings, { url: publicUrl, workerKey: clusterWorkers.keyOf(settings.id) }),
   });
 }
 

@@ -192,8 +192,7 @@ export class WorkerOperations {
     const workerId = workerIn(context);
     const jobs = await endpoint.remote.report(workerId, report);
     const drain = endpoint.remote.isDraining(workerId);
-    if (report.state === 'leaving')
-      await endpoint.remote.remove(workerId, 'its worker gave it back', { isCounted: false });
+    if (report.state === 'leaving') await endpoint.leave(workerId);
     return jsonResponse({ drain, jobs, runs: namedWorkload(endpoint.settings.workload) });
   }
 

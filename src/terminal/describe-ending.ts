@@ -8,7 +8,12 @@ import { formatCounts, plural } from './words.ts';
 /** `took` is how long it all took, in words. */
 export function describeEnding(
   event: Event & { type: 'run-ended' },
-  { shownDir, file, runArguments }: Pick<ViewOptions, 'shownDir' | 'file' | 'runArguments'>,
+  {
+    shownDir,
+    shownImages,
+    file,
+    runArguments,
+  }: Pick<ViewOptions, 'shownDir' | 'shownImages' | 'file' | 'runArguments'>,
   took: string,
 ): string {
   const { saved, waiting, active, failed, withdrawn, invalid } = event.counts;
@@ -18,7 +23,7 @@ export function describeEnding(
   if (saved < total || saved === 0 || withdrawn > 0) rows.push(['scenes', countsOf(event.counts)]);
   if (event.cost !== undefined) rows.push(['cost', `${formatCost(event.cost)} so far`]);
   if (event.untold > 0) rows.push(['in doubt', inDoubt(event.untold)]);
-  rows.push(['pictures', `${shownDir}/images`]);
+  rows.push(['pictures', shownImages]);
   if (event.report !== undefined) rows.push(['gallery', `${shownDir}/report/index.html`]);
   else if (event.ending !== 'output-unwritable' && total > 0)
     rows.push(['gallery', `not updated; run \`nightrender report ${file}\``]);

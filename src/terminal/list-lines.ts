@@ -6,14 +6,14 @@ import { cutTo, fitted, harmless, padTo, widthOf } from './fit-text.ts';
 import { outColumns } from './console.ts';
 
 /** Lines for the rows that come, aligned as the first of them need it. */
-export function listLines(shownDir: string): (rows: ReportRow[]) => string {
+export function listLines(shownImages: string): (rows: ReportRow[]) => string {
   const columns = outColumns();
   let idCells: number | undefined;
   return (rows) => {
     const lines = rows.map((row) => ({ row, id: harmless(row.id ?? '(no id)') }));
     idCells ??= Math.min(maxIdCells, Math.max(...lines.map(({ id }) => widthOf(id))));
     const cells = idCells;
-    return lines.map(({ row, id }) => `${lineOf(row, padTo(id, cells), shownDir, columns)}\n`).join('');
+    return lines.map(({ row, id }) => `${lineOf(row, padTo(id, cells), shownImages, columns)}\n`).join('');
   };
 }
 
@@ -24,26 +24,26 @@ const maxIdCells = 32;
 const maxPromptCells = 48;
 const minPromptCells = 20;
 
-function lineOf(row: ReportRow, id: string, shownDir: string, columns: number): string {
+function lineOf(row: ReportRow, id: string, shownImages: string, columns: number): string {
   const attempts = row.attempts === 0 ? '' : `${row.attempts}×`;
   const start = `${id}  ${row.state.padEnd(9)}  ${attempts.padStart(2)}  `;
   const room = columns - widthOf(start);
   const cells = Math.min(maxPromptCells, Math.floor(room / 2) - 2);
   const prompt = oneLine(promptOf(row.input ?? {}, row.columns) ?? '') ?? '';
   const shown = cells < minPromptCells ? '' : `${padTo(fitted(prompt, cells), cells)}  `;
-  const what = fitted(...whatOf(row, shownDir, room - widthOf(shown)));
+  const what = fitted(...whatOf(row, shownImages, room - widthOf(shown)));
   return cutTo((start + shown + what).trimEnd(), columns);
 }
 
 /** Its file, whose end counts most, or what went wrong with it last. */
 function whatOf(
   { state, pictures, failureKind, failureText, jobId, source }: ReportRow,
-  shownDir: string,
+  shownImages: string,
   cells: number,
 ): [text: string, cells: number, keep: 'start' | 'end'] {
   const [first, ...more] = pictures;
   if (first !== undefined) {
-    const path = `${shownDir}/images/${first.file}${more.length === 0 ? '' : ` and ${more.length} more`}`;
+    const path = `${shownImages}/${first.file}${more.length === 0 ? '' : ` and ${more.length} more`}`;
     return [path, cells, 'end'];
   }
   if (state === 'invalid') return [`${source}: ${failureText ?? ''}`, cells, 'start'];

@@ -87,7 +87,7 @@ export class LiveView implements RunView {
     if (event.type === 'service-health') this.#seen.health = event;
     else if (event.type === 'stopping') this.#seen.stopping = event.text;
     else if (event.type === 'scene-saved') {
-      this.#seen.latest = `${this.#options.shownDir}/images/${event.files.at(-1) ?? ''}`;
+      this.#seen.latest = `${this.#options.shownImages}/${event.files.at(-1) ?? ''}`;
     } else if (isTrouble(event)) {
       this.#seen.trouble = { at: this.#options.now(), text: `${sceneWords(event)}: ${event.text}` };
     }

@@ -124,7 +124,7 @@ function inFlightOf({ setAside: { inFlight, intended }, isRunning }: ShownPlan):
     : `${plural(inFlight, 'job')} of an earlier run, collected first`;
   const doubt = isRunning
     ? `${plural(intended, 'submission')} on the way`
-    : `${plural(intended, 'submission')} of a crashed run, possibly sent and billed`;
+    : `${plural(intended, 'submission')} of an earlier run, possibly sent and billed`;
   return [inFlight > 0 ? jobs : [], intended > 0 ? doubt : []].flat().join('; ');
 }
 

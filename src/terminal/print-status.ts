@@ -14,6 +14,8 @@ import { plural, formatBytes, formatCounts, formatInstant, formatRate, titled } 
 export interface BatchStatus {
   dir: string;
   shownDir: string;
+  /** Where pictures are, as people should read it. */
+  shownImages: string;
   /** Whether a run holds the batch at this moment. */
   isRunning: boolean;
   /** Since when a run at work has finished nothing, where something should have; undefined where all is well. */
@@ -93,8 +95,8 @@ function describeFailures({ failures }: BatchNumbers): [string, string][] {
 }
 
 /** While a run is at work, both are news. */
-function describeLatest({ isRunning, shownDir, latestPicture }: BatchStatus): string {
-  return isRunning && latestPicture !== undefined ? `${shownDir}/images/${latestPicture}` : '';
+function describeLatest({ isRunning, shownImages, latestPicture }: BatchStatus): string {
+  return isRunning && latestPicture !== undefined ? `${shownImages}/${latestPicture}` : '';
 }
 
 function describeTrouble({ isRunning, lastTrouble }: BatchStatus): string {

@@ -15,7 +15,7 @@ import { plural, formatBytes, formatInstant, formatShortTime } from './words.ts'
 export interface ShownStory extends SceneStory {
   isRunning: boolean;
   /** The output folder as people should read it. */
-  shownDir: string;
+  shownImages: string;
   /** `nightrender retry pipeline.yaml --id …` */
   retryCommand: string;
   /** Epoch ms. */
@@ -70,7 +70,7 @@ function showAttempt(story: ShownStory, attempt: AttemptStory, say: Say): void {
   if (failureKind !== null) say('', `${failureKind}: ${failureText ?? ''}`);
   for (const { file, width, height, bytes, seed } of attempt.pictures) {
     const facts = `${width}×${height}, ${formatBytes(bytes)}${seed === undefined ? '' : `, seed ${seed}`}`;
-    say('', `${story.shownDir}/images/${file}  ${facts}`);
+    say('', `${story.shownImages}/${file}  ${facts}`);
   }
 }
 

@@ -8,6 +8,8 @@ import { screenful, plural } from './words.ts';
 export interface VerifyView {
   onRepaired(repaired: Repaired): void;
   hasRepaired(): boolean;
+  /** All pictures are in `to` from then on, and still in `from`. */
+  onMoved(from: string, to: string): void;
   onBad(bad: BadPicture): void;
   onProgress(checked: number, total: number): void;
   end(verified: Verified, exitCode: number): void;
@@ -30,7 +32,7 @@ interface Repaired {
   keptAs: string | null;
 }
 
-type PictureView = Omit<VerifyView, 'onRepaired' | 'hasRepaired'>;
+type PictureView = Omit<VerifyView, 'onRepaired' | 'hasRepaired' | 'onMoved'>;
 
 export function createVerifyView(options: VerifyViewOptions): VerifyView {
   let hasRepaired = false;
@@ -42,6 +44,11 @@ export function createVerifyView(options: VerifyViewOptions): VerifyView {
       else for (const line of hanging('', describeRepaired(repaired), outColumns(), 2)) writeOut(line);
     },
     hasRepaired: () => hasRepaired,
+    onMoved: (from, to) => {
+      const text = `The pictures are in ${to} from now on. Those in ${from} are still there; delete them when you like.`;
+      if (options.json) writeJsonLine('pictures-moved', { from, to });
+      else for (const line of hanging('', text, outColumns(), 2)) writeOut(line);
+    },
   };
 }
 

@@ -10,6 +10,8 @@ export interface ViewOptions {
   runArguments: string;
   /** The output folder as people should read it. */
   shownDir: string;
+  /** Where pictures go, as people should read it. */
+  shownImages: string;
   now: () => number;
   /** Monotonic ms. */
   elapsed: () => number;

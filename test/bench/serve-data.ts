@@ -39,7 +39,7 @@ async function fillBook(dir: string, queued: number, completed: number): Promise
     const some = Array.from({ length: Math.min(atOnce, total - ids.length) }, (_, i) =>
       store.accept(endpointId, JSON.stringify(inputOf(ids.length + i))),
     );
-    ids.push(...(await Promise.all(some)).filter((id) => id !== undefined));
+    ids.push(...(await Promise.all(some)).flatMap((job) => (typeof job === 'object' ? job.id : [])));
   }
   for (let done = 0; done < completed; done += atOnce) {
     const takers = Array.from({ length: Math.min(atOnce, completed - done) }, () => taker);

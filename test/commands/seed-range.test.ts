@@ -38,7 +38,7 @@ async function planned(config: Config): Promise<{ plan: Plan | undefined; seeds:
     const claimed = await opened.checkpoint.claim(100, config.endpoint, 0);
     return { plan, seeds: claimed.map(({ input }) => Number(input['seed'])) };
   } finally {
-    opened.close();
+    await opened.close();
     scenes.stage.close();
   }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { FoundPicture } from '../../src/runner/core/picture.ts';
-import type { RenderService, StatusReply } from '../../src/runner/pipeline/ports.ts';
+import type { RenderService, StatusReply, SubmitReply } from '../../src/runner/pipeline/ports.ts';
 import { jobIdPattern } from '../../src/protocol/paths.ts';
 
 /** A service with one worker, whose jobs go on when the test says. */
@@ -18,6 +18,8 @@ export interface World {
   fail(): Promise<void>;
   /** The scenes of the jobs that the service has taken; asked once, at the end. */
   scenesTaken(): Promise<unknown[]>;
+  /** Whether it is to show that it knows submissions by their keys. */
+  knowsKeys?: boolean;
   /** The same service with a key that it does not know; absent where there are no keys. */
   withWrongKey?: RenderService;
 }
@@ -31,6 +33,7 @@ export type OpenWorld = (ending: 'picture' | 'failure') => Promise<World>;
 export function renderServiceContract(name: string, open: OpenWorld): void {
   describe(`${name}: a job`, () => jobContract(open));
   describe(`${name}: a request`, () => requestContract(open));
+  describe(`${name}: a submission`, () => idempotencyContract(open));
 }
 
 const signal = new AbortController().signal;
@@ -120,6 +123,22 @@ function jobContract(open: OpenWorld): void {
     const ids = [await submit(world), await submit(world), await submit(world)];
     expect(new Set(ids).size).toBe(3);
     expect(await world.scenesTaken()).toEqual([input['scene'], input['scene'], input['scene']]);
+  });
+}
+
+function idempotencyContract(open: OpenWorld): void {
+  it('that is sent again under its key is the same job, once the service shows that it knows keys', async () => {
+    const { service, endpoint, scenesTaken, knowsKeys } = await open('picture');
+    const send = (key: string): Promise<SubmitReply> => service.submit(endpoint, input, signal, key);
+    const [first, second, other] = [await send('key-1'), await send('key-1'), await send('key-2')];
+    if (first.kind !== 'accepted' || second.kind !== 'accepted' || other.kind !== 'accepted')
+      return expect.fail('a submission was not accepted');
+    expect(other.jobId).not.toBe(first.jobId);
+    const shown = knowsKeys === true ? { idempotencyMs: 30 * 60_000 } : {};
+    expect(first).toEqual({ kind: 'accepted', jobId: first.jobId, status: 'IN_QUEUE', ...shown });
+    expect(await service.health(endpoint, signal)).toMatchObject({ kind: 'answers', ...shown });
+    expect(second.jobId === first.jobId).toBe(knowsKeys === true);
+    expect(await scenesTaken()).toHaveLength(knowsKeys === true ? 2 : 3);
   });
 }
 

@@ -22,11 +22,13 @@ renderServiceContract('the fake in memory', async (ending): Promise<World> => {
     () => clock,
     () => ({ queueMs: 10, executionMs: 10, pictures: [picture], ...(ending === 'failure' && { failure }) }),
   );
+  service.knowsKeysMs = 30 * 60_000;
   const passTime = async (): Promise<void> => void (now += 10);
   return {
     service,
     endpoint: { baseUrl: 'https://service.example', id: endpointId, version: 'v2' },
     picture,
+    knowsKeys: true,
     begin: passTime,
     complete: passTime,
     fail: passTime,
@@ -60,6 +62,7 @@ async function openLocal(version: Endpoint['version']): Promise<World> {
     service,
     endpoint,
     picture,
+    knowsKeys: true,
     begin: async () => {
       before.complete([1]);
       run = await held.next();

@@ -15,8 +15,13 @@ export class Served {
   readonly program: Program;
 
   /** In this folder, its data in `service` there. */
-  static async start(cwd: string, args: string[] = [], env: Record<string, string> = {}): Promise<Served> {
-    const program = new Program(['serve', ...args, '--json', '--port', '0', '--data', 'service'], {
+  static async start(
+    cwd: string,
+    args: string[] = [],
+    env: Record<string, string> = {},
+    port = 0,
+  ): Promise<Served> {
+    const program = new Program(['serve', ...args, '--json', '--port', String(port), '--data', 'service'], {
       cwd,
       env,
     });

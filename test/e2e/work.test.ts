@@ -55,6 +55,25 @@ it('paints for a service, and ends in order when it has nothing to do', async ()
   expect([code, stdout]).toEqual([0, expect.stringContaining('Ended: there was nothing to do.')]);
 });
 
+it('gives what it runs the variables that it is told to', async () => {
+  const { cwd, service, key } = await start();
+  const args = [
+    'work',
+    service.url,
+    '--endpoint',
+    'farm',
+    '--data',
+    'box',
+    '--allow',
+    'command:node program.mjs',
+  ];
+  const variables = { NIGHTRENDER_WORKER_KEY: key, CUDA_VISIBLE_DEVICES: '2' };
+  const worker = new Program([...args, '--env', 'CUDA_VISIBLE_DEVICES,NONE'], { cwd, env: variables });
+  expect(await service.done('farm', { a: 1 })).toMatchObject({ status: 'COMPLETED', output: { gpu: '2' } });
+  worker.child.kill('SIGTERM');
+  expect((await worker.finish()).code).toBe(0);
+});
+
 it('runs the program of its owner on the GPU that it is given, and starts it anew after so many jobs', async () => {
   const { service, work } = await start();
   work('--allow', 'command:node program.mjs', '--gpu', '3', '--recycle', '1');

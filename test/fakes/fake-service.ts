@@ -8,6 +8,7 @@ import type {
   Clock,
   HealthReply,
   RenderService,
+  ShownIdempotency,
   StatusReply,
   SubmitReply,
 } from '../../src/runner/pipeline/ports.ts';
@@ -53,6 +54,9 @@ export interface Instead {
 
 export class FakeService implements RenderService {
   instead: Instead = {};
+  /** How long it knows a submission by its key; undefined where it takes no notice of keys. */
+  knowsKeysMs: number | undefined;
+  readonly #keyed = new Map<string, FakeJob>();
   /** How jobs go that are submitted from now on. */
   behaviour: Behaviour;
   readonly jobs: FakeJob[] = [];
@@ -67,12 +71,20 @@ export class FakeService implements RenderService {
     this.behaviour = behaviour;
   }
 
-  async submit(endpoint: Endpoint, input: JsonObject, signal?: AbortSignal): Promise<SubmitReply> {
+  async submit(
+    endpoint: Endpoint,
+    input: JsonObject,
+    signal?: AbortSignal,
+    idempotencyKey?: string,
+  ): Promise<SubmitReply> {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'not-reached', text: 'cut short' } };
     const scene = typeof input['scene'] === 'string' ? input['scene'] : '';
     this.log.push(`submit ${scene}`);
     const instead = this.instead.submit?.(scene);
     if (instead !== undefined) return instead;
+    const shown = idempotencyKey === undefined ? {} : this.#shown();
+    const known = this.#known(idempotencyKey);
+    if (known !== undefined) return { kind: 'accepted', jobId: known.id, status: 'IN_QUEUE', ...shown };
     const plan = this.behaviour(scene, this.submissionsOf(scene) + this.#refused(scene) + 1);
     if (plan.reply !== undefined) {
       this.log.push(`refused ${scene}`);
@@ -82,10 +94,12 @@ export class FakeService implements RenderService {
     const id = `job-${this.jobs.length + 1}`;
     const executionMs = plan.executionMs ?? 4_000;
     const completesAt = at + (plan.queueMs ?? 1_000) + executionMs;
-    this.jobs.push({ id, scene, endpoint, submittedAt: at, completesAt, executionMs, polls: 0 });
+    const job = { id, scene, endpoint, submittedAt: at, completesAt, executionMs, polls: 0 };
+    this.jobs.push(job);
+    if (idempotencyKey !== undefined) this.#keyed.set(idempotencyKey, job);
     this.#plans.set(id, plan);
     if (plan.isAnswerLost === true) return { kind: 'failure', failure: unanswered };
-    return { kind: 'accepted', jobId: id, status: 'IN_QUEUE' };
+    return { kind: 'accepted', jobId: id, status: 'IN_QUEUE', ...shown };
   }
 
   async status(_endpoint: Endpoint, jobId: string, signal?: AbortSignal): Promise<StatusReply> {
@@ -134,7 +148,18 @@ export class FakeService implements RenderService {
   async health(_endpoint: Endpoint, signal?: AbortSignal): Promise<HealthReply> {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
     this.log.push('health');
-    return this.instead.health?.() ?? { kind: 'answers' };
+    return this.instead.health?.() ?? { kind: 'answers', ...this.#shown() };
+  }
+
+  #shown(): ShownIdempotency {
+    return this.knowsKeysMs === undefined ? {} : { idempotencyMs: this.knowsKeysMs };
+  }
+
+  /** The job of a submission that came before, while it is kept. */
+  #known(key = ''): FakeJob | undefined {
+    const { knowsKeysMs = 0 } = this;
+    const job = this.#keyed.get(key);
+    return job && this.#clock().now() < job.submittedAt + knowsKeysMs ? job : undefined;
   }
 
   planOf({ id }: FakeJob): Partial<JobPlan> {

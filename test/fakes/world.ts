@@ -145,7 +145,10 @@ export class World {
     const killer = new Killer(killAt, hang);
     const { clock } = this;
     const run = this.db
-      .prepare("INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)")
+      .prepare(
+        `INSERT INTO runs (pid, host, program, started_at, idempotency_key)
+         SELECT 1, 'here', 'test', 0, 'run-' || (count(*) + 1) FROM runs`,
+      )
       .run();
     const ports = {
       service: killer.guard('service', this.service),

@@ -33,6 +33,8 @@ function environment(more: Record<string, string>): Record<string, string> {
 /** It ends with the test, and so does what it has started. */
 function startPython(script: string, env: Record<string, string>, args: string[] = []): PythonProcess {
   const child = spawn(python, [join(root, 'test/foreign', script), ...args], {
+    // It leaves files where it runs.
+    cwd: folderWith({}),
     env: environment(env),
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,

@@ -148,9 +148,9 @@ export async function accepted(
   store: JobStore,
   ...[endpoint, input, terms]: [endpoint: string, input: string, terms?: Partial<JobTerms>]
 ): Promise<string> {
-  const id = await store.accept(endpoint, input, terms);
-  if (id === undefined) throw new Error('a queue without a bound is full');
-  return id;
+  const job = await store.accept(endpoint, input, terms);
+  if (typeof job !== 'object') throw new Error('a queue without a bound is full');
+  return job.id;
 }
 
 /** Asks until the job has the status. */

@@ -12,17 +12,17 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'the job id is recorded after the first poll',
     file: 'src/runner/pipeline/submit.ts',
-    from: '  const recorded = await checkpoint.recordSubmitted(attempt, { jobId, status, at });',
+    from: '  const recorded = await checkpoint.recordSubmitted(attempt, { ...job, at });',
     to: `  await run.ports.service.status(attempt.endpoint, jobId, run.abandoned);
-  const recorded = await checkpoint.recordSubmitted(attempt, { jobId, status, at });`,
+  const recorded = await checkpoint.recordSubmitted(attempt, { ...job, at });`,
   },
   {
     name: 'a scene is saved before its picture is written',
     file: 'src/runner/pipeline/save.ts',
-    from: `    await Promise.all(good.map((picture, i) => run.ports.images.write(picture, names[i] ?? '')));
-    await settleSaved(run, attempt, settlement, facts);`,
-    to: `    await settleSaved(run, attempt, settlement, facts);
-    await Promise.all(good.map((picture, i) => run.ports.images.write(picture, names[i] ?? '')));`,
+    from: `  await Promise.all(good.map((picture, i) => run.ports.images.write(picture, files[i] ?? '')));
+  await settleSaved(run, attempt, settlement, facts);`,
+    to: `  await settleSaved(run, attempt, settlement, facts);
+  await Promise.all(good.map((picture, i) => run.ports.images.write(picture, files[i] ?? '')));`,
   },
   {
     name: 'what was being sent at a death is taken as not sent',

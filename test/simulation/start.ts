@@ -115,7 +115,7 @@ class Process {
     const outcome = await this.#outcome();
     this.#machine.now = this.#clock.now();
     this.#scenes?.stage.close();
-    this.#opened?.close();
+    await this.#opened?.close();
     this.#lock?.release();
     // An fsync of the checkpoint may still be on its way.
     await new Promise((resolve) => setImmediate(resolve));
@@ -131,7 +131,7 @@ class Process {
       return { kind: 'ended', exitCode: endings[ending.kind].exitCode, words: ending.text };
     } catch (thrown) {
       const refusal = refusalOf(thrown, dir);
-      if (this.#opened !== undefined) recordThrown(this.#opened, thrown, dir);
+      if (this.#opened !== undefined) await recordThrown(this.#opened, thrown, dir);
       if (refusal === undefined) return { kind: 'bug', exitCode: 1, words: stackOf(thrown) };
       const problems = refusal.problems.map(({ where, text }) => `${where}: ${text}\n`);
       const { exitCode } = endings[refusal.ending];
@@ -160,7 +160,7 @@ class Process {
     const ports = await this.#ports(config);
     const settings = { ...this.#settings(config), unknownPictures: unknownPicturesOf(choices) };
     const result = await runBatch(this.#scenes?.stage, ports, settings, this.#stop);
-    if (result.report === undefined) this.#recordEnd(result.ending);
+    if (result.report === undefined) await this.#recordEnd(result.ending);
     return result.ending;
   }
 
@@ -177,7 +177,7 @@ class Process {
     this.#opened = openCheckpoint(dir, 'simulated', batch, this.#wall(), isLossAccepted);
     const ports = await this.#ports(config);
     const result = await cancelBatch(ports, this.#settings(config), this.#stop);
-    if (result.report === undefined) this.#recordEnd(result.ending);
+    if (result.report === undefined) await this.#recordEnd(result.ending);
     return result.ending;
   }
 
@@ -189,8 +189,8 @@ class Process {
     return batchSettings(config, this.#wall(), this.#opened?.names ?? 'prompt');
   }
 
-  #recordEnd(ending: Ending): void {
-    if (this.#opened !== undefined) recordEnd(this.#opened, ending);
+  async #recordEnd(ending: Ending): Promise<void> {
+    if (this.#opened !== undefined) await recordEnd(this.#opened, ending);
   }
 
   async #ports(config: Config): Promise<Ports> {
@@ -206,7 +206,7 @@ class Process {
     // Of a report, no more is of interest here than that it can be written.
     const write = async (signal: AbortSignal): Promise<string | undefined> => {
       if (config.report.everyMs === undefined) return join(dir, 'report');
-      return (await isWritten(dir, signal, this.#wall())) ? join(dir, 'report') : undefined;
+      return (await isWritten(dir, signal, undefined, this.#wall())) ? join(dir, 'report') : undefined;
     };
     return {
       service: this.#calls.guard('service', this.#machine.service),
@@ -214,8 +214,8 @@ class Process {
       checkpoint: this.#calls.guard('checkpoint', opened.checkpoint),
       images: this.#calls.guard('images', images),
       report: this.#calls.guard('report', {
-        write: (ending, signal) => {
-          this.#recordEnd(ending);
+        write: async (ending, signal) => {
+          await this.#recordEnd(ending);
           return write(signal);
         },
         update: async (signal) => void (await write(signal)),

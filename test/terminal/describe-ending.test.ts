@@ -20,7 +20,7 @@ const ended: Ended = {
 function lastWords(event: Partial<Ended>): string[] {
   return describeEnding(
     { ...ended, ...event },
-    { shownDir: 'out', file: 'night.yaml', runArguments: 'night.yaml' },
+    { shownDir: 'out', shownImages: 'out/images', file: 'night.yaml', runArguments: 'night.yaml' },
     '3 s',
   ).split('\n');
 }

@@ -20,7 +20,14 @@ afterEach(() => {
 });
 
 it('keeps a request that is asked again to the block, and puts a failed attempt above it', () => {
-  const options = { json: false, quiet: false, file: 'p', runArguments: 'p', shownDir: 'out' };
+  const options = {
+    json: false,
+    quiet: false,
+    file: 'p',
+    runArguments: 'p',
+    shownDir: 'out',
+    shownImages: 'out/images',
+  };
   const view = new LiveView({ ...options, now: () => 0, elapsed: () => 0 });
   const counts = { waiting: 2, active: 0, saved: 0, failed: 0, withdrawn: 0, invalid: 0 };
   view.emit({ type: 'plan-made', added: 2, changed: 0, unchanged: 0, withdrawn: 0, counts });

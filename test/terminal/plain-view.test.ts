@@ -32,6 +32,7 @@ function view(quiet = false): PlainView {
     file: 'night.yaml',
     runArguments: 'night.yaml',
     shownDir: 'out',
+    shownImages: 'out/images',
     now: () => Date.now(),
     elapsed: () => performance.now(),
   });

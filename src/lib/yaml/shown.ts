@@ -7,7 +7,9 @@ const maxLength = 80;
 export function shownValue(value: unknown, path: Path, yaml: YamlFile, secrets: string[]): string {
   if (value === null) return 'empty';
   // Who knows the address of a monitor or a chat may post there; in an endpoint's environment there are keys.
-  if ((path[0] === 'notify' || path[2] === 'environment') && typeof value === 'string') return 'not valid';
+  // So may who knows that of a database.
+  const isSecret = path[0] === 'notify' || path[0] === 'checkpoint' || path[2] === 'environment';
+  if (isSecret && typeof value === 'string') return 'not valid';
   const written = yaml.writtenAs(path);
   if (written !== undefined) return `${JSON.stringify(redact(written, secrets))}, from the environment`;
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';

@@ -5,6 +5,7 @@ import {
   type Attempt,
   type AttemptState,
   type Endpoint,
+  type Idempotency,
   type AttemptHistory,
   type SubmittedAttempt,
 } from '../core/attempt.ts';
@@ -116,6 +117,11 @@ function assertMove(sql: Statements, attempt: Attempt, to: AttemptState): void {
 
 /** Throws `DamagedCheckpoint` where the input is another than the one that the scene was recorded with. */
 export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
+  return attemptOf(row, row.number === 1 ? [] : readHistory(sql, row));
+}
+
+/** `history`: of the scene's earlier attempts, oldest first. Throws as above. */
+export function attemptOf(row: AttemptRow, history: HistoryRow[]): Attempt {
   const input = storedJson(row.input, sceneOf(row)) as JsonObject;
   if (!isInputOf(row.fingerprint, input))
     throw new DamagedCheckpoint(`the input of ${sceneOf(row)} is not the one that was recorded`);
@@ -131,20 +137,33 @@ export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
     columns: sentColumns(columns, seed),
     isReplaced: row.is_replaced === 1,
     endpoint: { baseUrl: row.base_url, id: row.endpoint_id, version: row.version },
-    before: row.number === 1 ? noHistory : readHistory(sql, row),
+    before: historyOf(history),
     deaths: row.deaths,
+    ...(row.is_withdrawn === 1 && { isWithdrawn: true }),
+    ...(row.idempotency_key !== null && { idempotency: idempotencyOf(row, row.idempotency_key) }),
   };
+}
+
+function idempotencyOf(row: AttemptRow, runsKey: string): Idempotency {
+  const { key, intended_at: intendedAt, idempotency_ms: shownMs } = row;
+  return { key: `${runsKey}-${key}`, intendedAt, ...(shownMs !== null && { shownMs }) };
 }
 
 /** As above, and where the job is not the one that was recorded for the scene. */
 export function readSubmittedAttempt(sql: Statements, row: AttemptRow): SubmittedAttempt {
-  const { job_id: jobId, submitted_at: submittedAt, checksum } = row;
+  return withJob(readAttempt(sql, row), row);
+}
+
+export function withJob(
+  read: Attempt,
+  { job_id: jobId, submitted_at: submittedAt, checksum }: AttemptRow,
+): SubmittedAttempt {
   if (jobId === null || submittedAt === null)
-    throw new DamagedCheckpoint(`attempt ${row.number} of ${sceneOf(row)} has no job`);
-  const attempt = { ...readAttempt(sql, row), jobId, submittedAt };
+    throw new DamagedCheckpoint(`attempt ${read.number} of scene ${read.sceneId} has no job`);
+  const attempt = { ...read, jobId, submittedAt };
   if (checksum === sharedId) return { ...attempt, isShared: true };
   if (checksum !== null && checksum !== checksumOf(attempt))
-    throw new DamagedCheckpoint(`job ${jobId} is not the one that was recorded for ${sceneOf(row)}`);
+    throw new DamagedCheckpoint(`job ${jobId} is not the one that was recorded for scene ${read.sceneId}`);
   return attempt;
 }
 
@@ -157,10 +176,12 @@ export function readWriting(sql: Statements, row: AttemptRow & { writing: string
   return { attempt: readSubmittedAttempt(sql, row), isInFlight: row.state === 'submitted', settlement };
 }
 
-const noHistory: AttemptHistory = { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] };
+function readHistory(sql: Statements, { sceneKey, number }: AttemptRow): HistoryRow[] {
+  return sql.history.all({ sceneKey, number });
+}
 
-function readHistory(sql: Statements, row: AttemptRow): AttemptHistory {
-  const earlier = sql.history.all({ sceneKey: row.sceneKey, number: row.number }).filter(isCounted);
+function historyOf(history: HistoryRow[]): AttemptHistory {
+  const earlier = history.filter(isCounted);
   const failed = earlier.filter(({ state }) => state === 'failed');
   return {
     failed: failed.length,

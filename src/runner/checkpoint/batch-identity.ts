@@ -23,8 +23,19 @@ export interface BatchIdentity {
   pipeline?: string;
   /** Of pictures, where `output.name` is not set; earlier versions named them by id and did not keep it. */
   names?: DefaultNames;
+  /** Where the pictures are, unless they are in the output folder. */
+  pictures?: PicturesInBucket;
+  /** That of the mark in buckets where its pictures are, or were. */
+  picturesToken?: string;
   /** The output folder, as an absolute path, where it is not the one of pipeline.yaml. */
   output?: string;
+}
+
+export interface PicturesInBucket {
+  /** `s3://bucket/folder/` */
+  url: string;
+  /** Made up when the batch began there; the mark in the bucket has it too. */
+  batch: string;
 }
 
 /**
@@ -37,7 +48,8 @@ export function rememberBatch(db: Database, batch: BatchIdentity): boolean {
   const earlier = known?.columns ?? [];
   const columns = [...new Set([...batch.columns, ...earlier])];
   if (JSON.stringify(columns) !== JSON.stringify(earlier)) forgetComparedList(db);
-  const value = JSON.stringify({ ...batch, columns, names });
+  const picturesToken = batch.pictures?.batch ?? known?.picturesToken;
+  const value = JSON.stringify({ ...batch, columns, names, picturesToken });
   return (
     db
       .prepare(
@@ -45,6 +57,14 @@ export function rememberBatch(db: Database, batch: BatchIdentity): boolean {
       )
       .run(value).changes > 0
   );
+}
+
+/** Where its pictures are from now on; undefined for the output folder. */
+export function recordPicturesPlace(db: Database, pictures: PicturesInBucket | undefined): void {
+  const known = readBatch(db);
+  const picturesToken = pictures?.batch ?? known?.picturesToken;
+  const value = JSON.stringify({ ...known, pictures, picturesToken });
+  db.prepare("UPDATE batch SET value = ? WHERE name = 'batch'").run(value);
 }
 
 /** Undefined where a run died before it had written that. */

@@ -1,12 +1,15 @@
 /** Opens the checkpoint of a batch: for a run, or to read it during a run. */
+import { randomUUID } from 'node:crypto';
 import { existsSync, closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
+import type { FatalFailure } from '../core/failure.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { DefaultNames } from '../core/default-name.ts';
 import type { SeedBits } from '../core/expansion.ts';
-import { endings } from '../core/ending.ts';
+import type { Checkpoint } from '../pipeline/ports.ts';
+import { disorderlyExitCodes } from '../core/ending.ts';
 import { openForReading, type Database } from '../../lib/sqlite/database.ts';
 import { CrashMarkerFile } from './crash-markers.ts';
 import {
@@ -15,6 +18,7 @@ import {
   rememberBatch,
   seedBitsOf,
   type BatchIdentity,
+  type PicturesInBucket,
 } from './batch-identity.ts';
 import { isClosedInOrder } from './commit-mark.ts';
 import { checkpointFile } from './find-loss.ts';
@@ -26,19 +30,58 @@ import { checkpointSchema } from './schema.ts';
 import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
 
 export interface OpenCheckpoint {
-  checkpoint: SqliteCheckpoint;
+  checkpoint: Checkpoint;
+  run: RunMark;
+  /** Where pictures go, unless into the output folder. */
+  pictures: PicturesInBucket | undefined;
+  /** Where it can be read as `checkpoint.sqlite`. */
+  dir: string;
+  /** Brings that up to what is on record. */
+  refresh(): Promise<void>;
+  /** Where others may take over the batch's jobs. */
+  lease?: BatchLease;
   names: DefaultNames;
   /** Submissions that may have been billed and whose outcome is unknown. */
   untold(): number;
   /** Puts on record how the run ended and what it needed; the last word counts. */
-  recordEnd(ended: RunEnd): void;
+  recordEnd(ended: RunEnd): void | Promise<void>;
   /**
    * Takes a run that did nothing off the record, so that the one before stays the latest. False, and nothing is changed,
    * where that one has not ended before `reportedAt` (epoch ms), or otherwise than `as`, or where the batch or its list has
    * changed since.
    */
   forgetRun(reportedAt: number, as?: Pick<RunEnd, 'exitCode' | 'ending'>): boolean;
+  close(): void | Promise<void>;
+}
+
+/** A runner's right to work on a batch that others work on, too. */
+export interface BatchLease {
+  /** Whether something may be submitted at this moment. */
+  isFresh(): boolean;
+  /** `onLost`: others have taken over; `onReach`: what grants it does not answer, or answers again. */
+  on(events: {
+    onLost?(failure: FatalFailure): void;
+    onReach?(isReached: boolean, text: string): void;
+  }): void;
+  /** Nothing waits for it any longer. */
+  giveUp(): void;
+}
+
+/** A file in the output folder: of one run alone, and at once. */
+export interface OpenFile extends OpenCheckpoint {
+  checkpoint: SqliteCheckpoint;
+  recordEnd(ended: RunEnd): void;
   close(): void;
+}
+
+/** By which what this run leaves elsewhere can be told from what others left. */
+export interface RunMark {
+  /** No other run's, in no copy of the checkpoint either. */
+  token: string;
+  /** Whether a run of that token is on record here. */
+  isKnown(token: string): boolean;
+  /** The highest attempt on record where the run before has not ended in order: there may have been more. */
+  lastAttempt: number | undefined;
 }
 
 export interface RunEnd {
@@ -49,7 +92,7 @@ export interface RunEnd {
 }
 
 /** After these the checkpoint may be inconsistent: the next start checks all of it. */
-const unsealed = new Set<number>([endings.bug.exitCode, endings['output-unwritable'].exitCode]);
+const unsealed = new Set<number>(disorderlyExitCodes);
 
 /** For a run that holds the batch's lock; without `batch`, that is what its latest run has made of it. Throws `UnusableDatabase` or SQLite's own errors. */
 export function openCheckpoint(
@@ -58,12 +101,13 @@ export function openCheckpoint(
   batch: BatchIdentity | undefined,
   now: number,
   isLossAccepted = false,
-): OpenCheckpoint {
+): OpenFile {
   const writable = openForChanges(dir, isLossAccepted);
   const { db, marker } = writable;
   const isChanged = batch !== undefined && rememberBatch(db, batch);
   const reserve = new Reserve(dir);
   const crashMarkers = new CrashMarkerFile(join(dir, '.in-hand'));
+  const lastAttempt = lastAttemptOf(db);
   const run = startRun(db, program, now);
   const end = db.prepare<[object]>(`
     UPDATE runs SET ended_at = @at, exit_code = @exitCode, ending = @ending, stats = coalesce(@stats, stats)
@@ -72,6 +116,10 @@ export function openCheckpoint(
   let isOrderly = false;
   return {
     checkpoint,
+    run: { ...markOf(db, run), lastAttempt },
+    pictures: readBatch(db)?.pictures,
+    dir,
+    refresh: () => Promise.resolve(),
     names: readBatch(db)?.names ?? 'id',
     untold: () => {
       const { unanswered, expired } = readAttemptStates(db);
@@ -116,10 +164,10 @@ export function openCheckpointForMaintenance(dir: string): WritableCheckpoint | 
 
 /**
  * The digest of the list that the batch was last compared with; undefined where it is unknown, and after an unclean end:
- * no checksum holds what is stored of the list. Throws as above.
+ * no checksum holds what is stored of the list, unless it `isCopy` of what a database has. Throws as above.
  */
-export function readComparedDigest(dir: string): string | undefined {
-  if (!isClosedInOrder(dir)) return undefined;
+export function readComparedDigest(dir: string, isCopy = false): string | undefined {
+  if (!isCopy && !isClosedInOrder(dir)) return undefined;
   const db = openCheckpointForReading(dir);
   try {
     return db && readComparedList(db)?.digest;
@@ -167,10 +215,30 @@ function startRun(db: Database, program: string, now: number): number {
   const { boot, started } = processMark();
   const { lastInsertRowid } = db
     .prepare(
-      'INSERT INTO runs (pid, host, program, started_at, boot, process_started) VALUES (?, ?, ?, ?, ?, ?)',
+      `INSERT INTO runs (pid, host, program, started_at, boot, process_started, idempotency_key)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
     )
-    .run(process.pid, hostname(), program, now, boot, started);
+    .run(process.pid, hostname(), program, now, boot, started, randomUUID());
   return Number(lastInsertRowid);
+}
+
+/** Undefined where the last run has ended in order. */
+function lastAttemptOf(db: Database): number | undefined {
+  const [before] = readRuns(db, 1);
+  if (before === undefined || before.endedAt !== null) return undefined;
+  const row = db.prepare<[], { last: number | null }>('SELECT max(attempt) AS last FROM attempts').get();
+  return row?.last ?? 0;
+}
+
+function markOf(db: Database, run: number): Omit<RunMark, 'lastAttempt'> {
+  const tokens = db.prepare<[number], { token: string }>(
+    'SELECT idempotency_key AS token FROM runs WHERE run = ?',
+  );
+  const known = db.prepare<[string]>('SELECT 1 FROM runs WHERE idempotency_key = ?');
+  return {
+    token: tokens.get(run)?.token ?? '',
+    isKnown: (token) => known.get(token) !== undefined,
+  };
 }
 
 /** Room for the ids of some thousand jobs that were accepted while the disk ran full. */

@@ -5,7 +5,13 @@ import { isCutOff, ListCutOff, type Plan } from '../core/plan.ts';
 import { replacedSuffix } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import type { Database, Statement } from '../../lib/sqlite/database.ts';
-import { listedScenes, readComparedList, rememberComparedList, type ComparedList } from './batch-identity.ts';
+import {
+  listedScenes,
+  readBatch,
+  readComparedList,
+  rememberComparedList,
+  type ComparedList,
+} from './batch-identity.ts';
 import { lister } from './list-scenes.ts';
 
 /** Rows between two turns of the event loop: enough to be fast, few enough that a signal never waits for them. */
@@ -29,6 +35,8 @@ export async function reconcile(
   const compared = readComparedList(db);
   const isSame = compared !== undefined && manifest.digest === compared.digest;
   const plan = isSame ? samePlan(db, compared) : await compare(db, manifest, signal);
+  // In a bucket, no two pictures ever have one name.
+  if (readBatch(db)?.pictures !== undefined) return plan;
   await overTable(db, 'temp.withdrawn', signal, renameReplaced(db));
   restoreNames(db);
   return plan;

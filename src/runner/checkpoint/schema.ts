@@ -136,9 +136,19 @@ ALTER TABLE scenes ADD COLUMN seed TEXT;
 /** - `commits.unused_keys`: keys of attempts below the highest whose rows a repair could not read */
 const sixth = 'ALTER TABLE commits ADD COLUMN unused_keys INTEGER NOT NULL DEFAULT 0';
 
+/**
+ * - `runs.idempotency_key`: what the `Idempotency-Key` of each of its submissions begins with, before the attempt's own key;
+ *   random, so that neither a copy of the folder nor a checkpoint that was put back says the same one again
+ * - `runs.idempotency_ms`: how long the service has said to know a submission by it; null where it has not
+ */
+const seventh = `
+ALTER TABLE runs ADD COLUMN idempotency_key TEXT;
+ALTER TABLE runs ADD COLUMN idempotency_ms INTEGER;
+`;
+
 /** `application_id` spells "nRcp". */
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
-  migrations: [first, second, third, fourth, fifth, sixth],
+  migrations: [first, second, third, fourth, fifth, sixth, seventh],
   advice: 'Put a copy of it back, or repair it with `nightrender verify <pipeline> --repair`',
 };

@@ -9,7 +9,7 @@ import type { BatchSpending } from '../core/spending.ts';
 import type { RecordedPicture } from '../core/verification.ts';
 import type { AdoptedScene, FoundScene } from '../core/adoption.ts';
 import type { SavedSettlement, Settlement, UnfinishedWriting } from '../core/settlement.ts';
-import type { Checkpoint, ManifestScenes, PictureMove } from '../pipeline/ports.ts';
+import type { AcceptedJob, Checkpoint, ManifestScenes, PictureMove } from '../pipeline/ports.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
 import { choosePart, readPartCounts, dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
@@ -105,6 +105,12 @@ export class SqliteCheckpoint implements Checkpoint {
     );
   }
 
+  intendedAttempts(): Promise<Attempt[]> {
+    return this.#journal.read(() =>
+      this.#journal.sound(this.#sql.intended.all(), (row) => readAttempt(this.#sql, row)),
+    );
+  }
+
   async assertSound(): Promise<void> {
     this.#journal.assertSound();
   }
@@ -128,9 +134,12 @@ export class SqliteCheckpoint implements Checkpoint {
 
   recordSubmitted(
     attempt: Attempt,
-    job: { jobId: string; status: string; at: number },
+    { idempotencyMs, ...job }: AcceptedJob,
   ): Promise<'recorded' | { doubtful: string | undefined }> {
-    return this.#journal.writeResult(() => recordSubmitted(this.#sql, attempt, job));
+    return this.#journal.writeResult(() => {
+      if (idempotencyMs !== undefined) this.#sql.recordIdempotency.run({ run: this.#run, idempotencyMs });
+      return recordSubmitted(this.#sql, attempt, job);
+    });
   }
 
   recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void> {
@@ -140,9 +149,12 @@ export class SqliteCheckpoint implements Checkpoint {
     });
   }
 
-  beginWriting({ key }: Attempt, settlement: SavedSettlement): Promise<void> {
+  beginWriting({ key }: Attempt, settlement: SavedSettlement): Promise<boolean> {
     const writing = JSON.stringify(settlement);
-    return this.#journal.writeUnsynced(() => void this.#sql.beginWriting.run({ attempt: key, writing }));
+    return this.#journal.writeUnsynced(() => {
+      this.#sql.beginWriting.run({ attempt: key, writing });
+      return true;
+    });
   }
 
   unfinishedWriting(): Promise<UnfinishedWriting[]> {

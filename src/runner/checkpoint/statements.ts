@@ -1,5 +1,6 @@
 /** The SQL of the road, prepared once. */
 import type { AttemptState, Endpoint } from '../core/attempt.ts';
+import { disorderlyExitCodes } from '../core/ending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 
 export interface AttemptRow {
@@ -21,6 +22,10 @@ export interface AttemptRow {
   submitted_at: number | null;
   checksum: string | null;
   deaths: number;
+  intended_at: number;
+  is_withdrawn: 0 | 1;
+  idempotency_key: string | null;
+  idempotency_ms: number | null;
 }
 
 export interface HistoryRow {
@@ -35,8 +40,9 @@ export const sharedId = 'shared';
 const attemptRow = `
   SELECT a.attempt AS key, a.state, a.writing, a.scene AS sceneKey, s.id AS sceneId, s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
          s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS is_replaced,
+         s.state = 'withdrawn' AS is_withdrawn, a.intended_at, r.idempotency_key, r.idempotency_ms,
          a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum
-  FROM attempts a JOIN scenes s USING (scene)`;
+  FROM attempts a JOIN scenes s USING (scene) JOIN runs r USING (run)`;
 
 export type Statements = ReturnType<typeof prepareStatements>;
 
@@ -53,6 +59,9 @@ export function prepareStatements(db: Database) {
       UPDATE attempts SET state = 'submitted', job_id = @jobId, status = @status, submitted_at = @at,
         checksum = @checksum
       WHERE attempt = @attempt`),
+    recordIdempotency: db.prepare<[object]>(`
+      UPDATE runs SET idempotency_ms = @idempotencyMs
+      WHERE run = @run AND idempotency_ms IS NOT @idempotencyMs`),
     recordShared: db.prepare<[object]>(`
       UPDATE attempts SET checksum = '${sharedId}'
       WHERE job_id = @jobId AND base_url = @baseUrl AND endpoint_id = @id AND state = 'submitted'`),
@@ -74,7 +83,7 @@ export function prepareStatements(db: Database) {
       WHERE attempt = @attempt`),
     countDeath: db.prepare<[object]>(`
       UPDATE scenes SET deaths = deaths + 1, died_in = @run
-      WHERE scene = (SELECT scene FROM attempts WHERE attempt = @attempt) AND died_in IS NOT @run`),
+      WHERE scene = (SELECT scene FROM attempts WHERE attempt = @attempt) AND coalesce(died_in, 0) < @run`),
     addPicture: db.prepare<[object]>(`
       INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed)
       VALUES (@attempt, @number, @name, @file, @key, @width, @height, @bytes, @sha256, @seed)`),
@@ -103,9 +112,10 @@ function prepareReads(db: Database) {
     history: db.prepare<[object], HistoryRow>(`
       SELECT state, failure_kind, failure_digest FROM attempts a WHERE scene = @sceneKey AND number < @number
         AND number > (SELECT counted_from FROM scenes s WHERE s.scene = a.scene) ORDER BY number`),
-    intendedIn: db.prepare<[], { attempt: number; run: number }>(
-      "SELECT attempt, run FROM attempts WHERE state = 'intended'",
-    ),
+    // What a run has left in order to be sent again is no death.
+    intendedIn: db.prepare<[], { attempt: number; run: number }>(`
+      SELECT attempt, run FROM attempts JOIN runs USING (run) WHERE state = 'intended'
+        AND (exit_code IS NULL OR exit_code IN (${disorderlyExitCodes.join()}))`),
     jobOf: db.prepare<[object]>(
       'SELECT 1 FROM attempts WHERE job_id = @jobId AND base_url = @baseUrl AND endpoint_id = @id',
     ),

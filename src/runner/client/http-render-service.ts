@@ -12,6 +12,7 @@ import type {
   StatusReply,
   SubmitReply,
 } from '../pipeline/ports.ts';
+import { idempotencyKeyHeader } from '../../protocol/messages.ts';
 import { cancelPath, healthPath, runPath, statusPath } from '../../protocol/paths.ts';
 import { exchange, inText, type HttpResponse, type Outcome } from './exchange.ts';
 import { readLargeStatusAnswer } from './read-large-status-answer.ts';
@@ -46,6 +47,7 @@ interface Request {
   method: 'GET' | 'POST';
   path: string;
   body?: string;
+  idempotencyKey?: string | undefined;
 }
 
 type TextOutcome = { kind: 'answered'; answer: HttpResponse } | NotReceived;
@@ -66,12 +68,17 @@ export class HttpRenderService implements RenderService {
     this.#agent = new Agent({ ...times, connections, pipelining: 1 });
   }
 
-  async submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply> {
+  async submit(
+    endpoint: Endpoint,
+    input: JsonObject,
+    signal: AbortSignal,
+    idempotencyKey?: string,
+  ): Promise<SubmitReply> {
     const connection = this.#options.connectionOf(endpoint);
     const path = runPath(endpoint.version, endpoint.id);
-    const request = { method: 'POST', path, body: JSON.stringify({ input }) } as const;
+    const request = { method: 'POST', path, body: JSON.stringify({ input }), idempotencyKey } as const;
     const outcome = await this.#exchange(connection, request, signal);
-    const reply = this.#submitReply(outcome, connection.url + path);
+    const reply = this.#submitReply(outcome, connection.url + path, idempotencyKey);
     if (reply.kind === 'accepted' && repeatsKey(reply.jobId, connection.apiKey)) {
       return failure('unanswered', 'the service put the key into the job id, which must not be recorded');
     }
@@ -122,7 +129,7 @@ export class HttpRenderService implements RenderService {
 
   #receive(
     { url, apiKey }: Connection,
-    { method, path, body }: Request,
+    { method, path, body, idempotencyKey }: Request,
     signal: AbortSignal,
     hold?: Hold,
   ): Promise<Outcome> {
@@ -137,6 +144,7 @@ export class HttpRenderService implements RenderService {
         accept: 'application/json',
         'accept-encoding': 'identity',
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(idempotencyKey !== undefined && { [idempotencyKeyHeader]: idempotencyKey }),
       },
       body: body ?? null,
     };
@@ -144,10 +152,10 @@ export class HttpRenderService implements RenderService {
     return exchange(this.#agent, request, limits, signal);
   }
 
-  #submitReply(outcome: TextOutcome, place: string): SubmitReply {
+  #submitReply(outcome: TextOutcome, place: string, idempotencyKey: string | undefined): SubmitReply {
     switch (outcome.kind) {
       case 'answered':
-        return readSubmitAnswer(outcome.answer);
+        return readSubmitAnswer(outcome.answer, idempotencyKey);
       case 'too-large':
         return failure('unanswered', `the answer is larger than ${this.#limit} (${place})`);
       case 'broken': {

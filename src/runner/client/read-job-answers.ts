@@ -8,6 +8,7 @@ import { bodyText, errorText } from '../../protocol/error-text.ts';
 import { findPictures } from '../../protocol/output-shapes.ts';
 import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
+import { readEcho } from './read-idempotency.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 import { describeValue } from '../../protocol/json-value.ts';
 
@@ -111,9 +112,10 @@ function readMs(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= maxTimeMs ? Math.round(value) : undefined;
 }
 
-export function readSubmitAnswer(answer: HttpResponse): SubmitReply {
+/** `idempotencyKey`: the one that it was sent with. */
+export function readSubmitAnswer(answer: HttpResponse, idempotencyKey?: string): SubmitReply {
   const { status, body } = answer;
-  if (status >= 200 && status <= 299) return readAccepted(answer);
+  if (status >= 200 && status <= 299) return readAccepted(answer, idempotencyKey);
   const refusal = readRefusal(answer);
   if (refusal !== undefined) return { kind: 'failure', failure: refusal };
   const said = bodyText(body) ?? 'no message';
@@ -140,11 +142,17 @@ export function jobIdAtBeginning(body: string): string | undefined {
   return readJobId(id);
 }
 
-function readAccepted(answer: HttpResponse): SubmitReply {
+function readAccepted(answer: HttpResponse, idempotencyKey: string | undefined): SubmitReply {
   const { status, body } = answer;
   const reply = parseObject(body);
   const jobId = reply === undefined ? jobIdAtBeginning(body) : readJobId(reply['id']);
-  if (jobId !== undefined) return { kind: 'accepted', jobId, status: statusWord(reply?.['status']) };
+  if (jobId !== undefined)
+    return {
+      kind: 'accepted',
+      jobId,
+      status: statusWord(reply?.['status']),
+      ...readEcho(answer.headers, idempotencyKey),
+    };
   // Some paths answer 200 and put the real status into the body.
   const inside = reply?.['id'] === undefined ? reply?.['status'] : undefined;
   if (inside === 401 || inside === 402 || inside === 403)

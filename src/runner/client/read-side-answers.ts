@@ -6,6 +6,7 @@ import type { CancelReply, HealthReply } from '../pipeline/ports.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
+import { readRetention } from './read-idempotency.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 
 export function readCancelAnswer(answer: HttpResponse): CancelReply {
@@ -30,7 +31,8 @@ export function readHealthAnswer(answer: HttpResponse): HealthReply {
   const health = isSuccess(status) ? parseObject(body) : undefined;
   const failure = refusalOf(answer, health);
   if (failure !== undefined) return { kind: 'failure', failure };
-  if (health !== undefined) return { kind: 'answers', ...readHealth(health) };
+  if (health !== undefined)
+    return { kind: 'answers', ...readHealth(health), ...readRetention(answer.headers) };
   if (isSuccess(status)) {
     return {
       kind: 'unknown',

@@ -13,15 +13,15 @@ const copies = 3;
  */
 export function sendingFiles(service: RenderService, base: string, memory: ByteSemaphore): RenderService {
   return {
-    submit: async (endpoint, input, signal) => {
+    submit: async (endpoint, input, signal, idempotencyKey) => {
       const files = filesIn(input);
-      if (files.length === 0) return service.submit(endpoint, input, signal);
+      if (files.length === 0) return service.submit(endpoint, input, signal, idempotencyKey);
       const bytes = copies * files.reduce((sum, file) => sum + base64Bytes(file), 0);
       if (!(await memory.take(bytes, signal))) return notSent;
       try {
         const filled = await fillInFiles(input, base);
         if ('failure' in filled) return { kind: 'failure', failure: filled.failure };
-        return await service.submit(endpoint, filled.input, signal);
+        return await service.submit(endpoint, filled.input, signal, idempotencyKey);
       } finally {
         memory.giveBack(bytes);
       }

@@ -51,6 +51,8 @@ export interface Config {
     dir: string;
     /** Whether a flag or a variable names it. */
     isOverridden: boolean;
+    /** The bucket's folder where they are put, `s3://bucket/folder/`; undefined for a folder in `dir`. */
+    pictures: string | undefined;
     /** Uses columns, `id`, `seed` and `index`; gives a portable path. Undefined for the names of `core/default-name`. */
     name: Template | undefined;
     imagePath: string | undefined;
@@ -61,6 +63,8 @@ export interface Config {
     /** Where pictures say where they come from. */
     metadata: 'embed' | 'sidecar' | 'none';
   };
+  /** The address of the database that has the checkpoint, with its password; undefined for a file in the output folder. */
+  checkpoint: string | undefined;
   retry: RetrySettings;
   polling: PollSettings;
   halt: HaltSettings;

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { copyEnding } from '../core/picture-copy.ts';
+import { bucketExpected, bucketUrl } from '../../lib/s3/address.ts';
 import { count, path } from '../../lib/yaml/scalar-schemas.ts';
 
 const qualities = { webp: 80, jpeg: 80, avif: 50 };
@@ -57,8 +58,19 @@ function readHost(text: string): string | undefined {
   return below + spelled;
 }
 
+/** As `bucketUrl` gives it. */
+const bucket = z.string(bucketExpected).transform((text, context) => {
+  const found = bucketUrl(text);
+  if (found !== undefined) return found;
+  context.addIssue({ code: 'custom', message: bucketExpected });
+  return z.NEVER;
+});
+
 export const output = z.strictObject({
   dir: path.describe('the folder of pictures, report and checkpoint, relative to this file'),
+  pictures: bucket
+    .optional()
+    .describe('`s3://bucket/folder` puts the pictures there, with a copy of the report'),
   name: z
     .string('a template such as "{{ id }}.png"')
     .min(1, 'a template such as "{{ id }}.png"')

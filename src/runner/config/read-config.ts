@@ -58,6 +58,7 @@ export function readConfig(
     output: {
       dir: resolve(base, raw.output.dir),
       isOverridden: isOverridden('output.dir'),
+      pictures: raw.output.pictures,
       name: templates.name,
       imagePath: raw.output.image,
       hosts: raw.output.hosts,
@@ -158,6 +159,7 @@ function plainSettings(raw: RawConfig) {
   return {
     columns: new Map(raw.columns),
     concurrency: raw.concurrency,
+    checkpoint: raw.checkpoint,
     retry: {
       attempts: retry.attempts,
       submissions: retry.submissions,

@@ -17,6 +17,7 @@ import {
 } from './run-schema.ts';
 import { notifyTarget } from './notify-schema.ts';
 import { formats, output, pictureCopy } from './output-schema.ts';
+import { postgresAddressExpected, postgresExpected } from '../../lib/postgres/address.ts';
 import { count, duration, flag, path } from '../../lib/yaml/scalar-schemas.ts';
 import { columns, scenes } from './scene-schema.ts';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
@@ -82,6 +83,16 @@ const configShape = z.strictObject({
   scenes: scenes.optional().describe('what every row of the manifest is multiplied by'),
   concurrency: count(1, 10_000, 'jobs in flight').default(16).describe('jobs in flight'),
   output: output.describe('where pictures go'),
+  checkpoint: z
+    .string(postgresExpected)
+    .superRefine((text, context) => {
+      const message = postgresAddressExpected(text);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    })
+    .optional()
+    .describe(
+      'a PostgreSQL database that any number of runs share as `${DATABASE_URL}`; left out, each batch has a file in its output folder',
+    ),
   retry: retry.prefault({}).describe('attempts and submissions of a scene'),
   polling: polling
     .prefault({})
@@ -133,7 +144,11 @@ function checkCost(
 /** What the report needs; the rest is not checked. */
 export const reportPartSchema = z.looseObject({
   report: report.prefault({}),
-  output: z.looseObject({ formats, metadata: output.shape.metadata }),
+  output: z.looseObject({
+    formats,
+    metadata: output.shape.metadata,
+    pictures: output.shape.pictures,
+  }),
 });
 
 export type RawConfig = z.output<typeof manifestOptionalSchema>;
@@ -160,9 +175,18 @@ const requestAddress =
 
 /** The key cannot say this of itself: the path ends with the id of the endpoint. */
 function checkAddress(
-  { endpoint: { baseUrl, id, version } }: Pick<z.output<typeof configShape>, 'endpoint'>,
+  {
+    endpoint: { baseUrl, id, version },
+    checkpoint,
+  }: Pick<z.output<typeof configShape>, 'endpoint' | 'checkpoint'>,
   context: z.RefinementCtx,
 ): void {
+  if (baseUrl === 'local' && checkpoint !== undefined)
+    context.addIssue({
+      code: 'custom',
+      path: ['endpoint', 'baseUrl'],
+      message: 'a service that every run reaches where `checkpoint` is set',
+    });
   if (baseUrl === 'local' && version === 'dev')
     context.addIssue({
       code: 'custom',

@@ -39,6 +39,16 @@ export function endpointAddress({ baseUrl, version, id }: Endpoint): string {
   return version === 'dev' ? baseUrl : `${baseUrl}/${version}/${id}`;
 }
 
+/** By which a service that honours it knows a submission that is sent again, and makes no second job of it. */
+export interface Idempotency {
+  /** The same for the attempt each time it is sent, and for no other anywhere. */
+  key: string;
+  /** When the attempt was put on record, epoch ms: before it was sent first. */
+  intendedAt: number;
+  /** How long the service knows it, as it has shown in the run that recorded the attempt. */
+  shownMs?: number;
+}
+
 /** An attempt as the road carries it along. */
 export interface Attempt {
   /** The checkpoint's key of this attempt. */
@@ -56,6 +66,10 @@ export interface Attempt {
   before: AttemptHistory;
   /** Violent deaths of the program while it handled this scene. */
   deaths: number;
+  /** Whether the scene is not in the manifest any more. */
+  isWithdrawn?: boolean;
+  /** Absent where an earlier version, which sent none, recorded it. */
+  idempotency?: Idempotency;
 }
 
 /** An attempt whose job the service has named. */

@@ -48,6 +48,9 @@ export const endings = {
 
 export type EndingKind = keyof typeof endings;
 
+/** After these a run may not have done what was left to do at its end. */
+export const disorderlyExitCodes = [endings.bug.exitCode, endings['output-unwritable'].exitCode] as const;
+
 /** How a run ended, for people and for the exit code. */
 export interface Ending {
   kind: EndingKind;

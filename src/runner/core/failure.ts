@@ -38,6 +38,11 @@ export const failureRules = {
     next: 'try-again',
     means: 'no connection was made, so nothing was accepted (refused, no such host)',
   },
+  'checkpoint-gone': {
+    whose: 'network',
+    next: 'try-again',
+    means: 'the shared checkpoint does not answer, and nothing is submitted until it does',
+  },
   overloaded: { whose: 'service', next: 'try-again', means: 'the service asks to wait (429)' },
   'poll-failed': {
     whose: 'network',

@@ -10,6 +10,10 @@ export interface GalleryData {
   /** Scenes by state. */
   scenes: Record<string, number>;
   pictures: { files: number; bytes: number };
+  /** Where the pictures are for a page that was opened from a disk, with a `/` at its end; null where they are beside it. */
+  picturesAt: string | null;
+  /** Whether links to pictures show them to whoever has the page. */
+  isSigned: boolean;
   /** Submissions so far, and how many of them have an unknown cost. */
   attempts: { total: number; unanswered: number; expired: number };
   cost: { spent: number; currency: string } | null;

@@ -34,6 +34,17 @@ export function withSuffix(path: string, suffix: string): string {
   return parts.join('/').slice(0, -ending.length) + suffix + ending;
 }
 
+/** The file of a picture in a bucket: no other attempt, and no other content, has the same. */
+export function attemptFile(name: string, attempt: number, sha256: string): string {
+  return withSuffix(name, `-${attempt}-${sha256.slice(0, 8)}`);
+}
+
+/** Of such a file, the name that the picture was given, and the attempt; undefined where it is none. */
+export function readAttemptFile(file: string): { name: string; attempt: number } | undefined {
+  const [, stem, attempt] = /^(.*)-(\d{1,15})-[0-9a-f]{8}\.png$/s.exec(file) ?? [];
+  return stem === undefined ? undefined : { name: stem + ending, attempt: Number(attempt) };
+}
+
 /** Equal for two names that some file system takes for one, because it ignores case or how accents are composed. */
 export function nameKey(path: string): string {
   return path

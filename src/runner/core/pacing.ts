@@ -99,6 +99,12 @@ export function fullPace(settings: RateSettings, now: number): Pace {
   };
 }
 
+/** The pace where others come to share what the service allows, or leave. */
+export function withSettings(pace: Pace, before: RateSettings, settings: RateSettings): Pace {
+  const factor = fastest(settings) / fastest(before);
+  return { ...pace, perSecond: pace.perSecond * factor, room: Math.min(pace.room, burst(settings)) };
+}
+
 /** The pace with the room that came since the last update. */
 export function paceAt(pace: Pace, settings: RateSettings, now: number): Pace {
   const isRefused = pace.heard.overloads > 0 || pace.perSecond < fastest(settings);

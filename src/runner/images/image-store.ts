@@ -1,11 +1,11 @@
 /** The folder of finished pictures: nothing gets a name in it that is not whole and checked. */
 import { createHash } from 'node:crypto';
 import { lstat, readFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { lstatSync, type Stats } from 'node:fs';
 import pLimit from 'p-limit';
 import { FatalFailure, type Failure } from '../core/failure.ts';
+import { sidecarEnding, sidecarPath } from '../core/picture-copy.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/folders.ts';
 import { removeLeftovers } from '../../lib/files/temporary-files.ts';
@@ -14,35 +14,23 @@ import type { Provenance } from '../core/provenance.ts';
 import type { ImageStore } from '../pipeline/ports.ts';
 import {
   completeSidecars,
-  makeSidecars,
   missingSidecars,
   moveSidecars,
   removeSidecars,
   writeSidecars,
-  type SidecarMaker,
   setAside,
   wouldOverwrite,
 } from './sidecars.ts';
-import { checkPicture } from './check-picture.ts';
 import { DurableFiles } from './durable-files.ts';
-import { withProvenance, examinePicture } from './provenance-texts.ts';
+import { pictureChecker, type CheckOptions } from './picture-checker.ts';
+import { examinePicture } from './provenance-texts.ts';
 import { findMissing, listPictures, pathWithin } from './saved-files.ts';
 import { thumbnailFiles, type ThumbnailFiles } from './thumbnail.ts';
 
-export interface ImageStoreOptions {
-  /** Larger pictures fail; 100 megapixels where left out. */
-  maxPixels?: number;
-  /** Pictures whose shorter side has fewer pixels fail. */
-  minSide?: number | undefined;
-  /** Whether pictures that show nothing fail; false where left out. */
-  isBlankRefused?: boolean;
-  /** The report's folder, where thumbnails are to be put into it. */
-  reportDir?: string | undefined;
-  /** The program's name and version, where pictures are to say themselves where they come from. */
-  embedsAs?: string | undefined;
-  /** Makers of the sidecar files of each picture. */
-  beside?: SidecarMaker[];
-}
+export type ImageStoreOptions = CheckOptions & {
+  /** Whether others write to the folder at the same time. */
+  isShared?: boolean;
+};
 
 export interface PreparedImageStore extends ImageStore {
   /** Makes the folder and removes what earlier runs left half-written; `FatalFailure` where it cannot be used. */
@@ -58,42 +46,22 @@ export interface PreparedImageStore extends ImageStore {
 /** Each takes an open file, of which some systems allow 256; more at once bring nothing. */
 const writesAtOnce = 32;
 
-/** One a processor; each may hold a whole decoded picture, however many processors there are. */
-export const checksAtOnce = Math.min(4, availableParallelism());
-
-/** Only one run at a time may write to `dir`. File names are relative, with `/` between folders. */
+/** Only one run at a time may write to `dir`, unless it `isShared`. File names are relative, with `/` between folders. */
 export function createImageStore(dir: string, options: ImageStoreOptions = {}): PreparedImageStore {
   const root = resolve(dir);
   const files = new DurableFiles(root);
-  const {
-    maxPixels = 100_000_000,
-    minSide = 1,
-    isBlankRefused = false,
-    reportDir,
-    embedsAs,
-    beside = [],
-  } = options;
+  const { reportDir, isShared = false, beside = [] } = options;
+  const checker = pictureChecker(options);
   const thumbnails = reportDir === undefined ? undefined : thumbnailFiles(reportDir);
   const limitWrites = pLimit(writesAtOnce);
-  const limitChecks = pLimit(checksAtOnce);
   let kept = 0;
-  const demands = { maxPixels, minSide, isBlankRefused, isThumbnailWanted: thumbnails !== undefined };
   return {
     prepare: () =>
       withDiskFailure(root, async () => {
         await files.makeFolder(root);
-        await removeLeftovers(root);
+        await removeLeftovers(root, isShared);
       }),
-    check: (picture, provenance) =>
-      limitChecks(async () => {
-        const checked = await checkPicture(picture, demands, (png, size) =>
-          embedsAs === undefined || provenance === undefined
-            ? png
-            : withProvenance(png, size, provenance, embedsAs),
-        );
-        if ('kind' in checked || beside.length === 0) return checked;
-        return { ...checked, beside: await makeSidecars(beside, checked, provenance) };
-      }),
+    check: checker.check,
     write: async (picture, file) => {
       const path = pathWithin(root, file);
       await limitWrites(() =>
@@ -116,13 +84,19 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       names.filter((file) => lstatSync(pathWithin(root, file), { throwIfNoEntry: false })?.isFile() === true),
     examine: (file) => {
       const path = pathWithin(root, file);
-      return limitChecks(() => withDiskFailure(path, () => examinePicture(path, file, demands)));
+      return checker.inTurn(() =>
+        withDiskFailure(path, async () =>
+          examinePicture(await readFile(path), file, checker.demands, () =>
+            readFile(sidecarPath(path, sidecarEnding), 'utf8').catch(() => undefined),
+          ),
+        ),
+      );
     },
     findMissing: (pictures, signal) => findMissing(root, pictures, signal),
     complete: async (picture, provenance) => {
       const path = pathWithin(root, picture.file);
       const missing = await missingSidecars(beside, path);
-      await limitChecks(() => completeSidecars(files, missing, path, picture, provenance));
+      await checker.inTurn(() => completeSidecars(files, missing, path, picture, provenance));
     },
     remove: async (file) => {
       const path = pathWithin(root, file);

@@ -1,6 +1,5 @@
 /** Provenance as texts of a PNG and as a sidecar file. */
-import { readFile } from 'node:fs/promises';
-import { sidecarEnding, sidecarPath } from '../core/picture-copy.ts';
+import { sidecarEnding } from '../core/picture-copy.ts';
 import type { CheckedPicture } from '../core/picture.ts';
 import { parametersText, provenanceJson, type Provenance, readOrigin } from '../core/provenance.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
@@ -46,23 +45,26 @@ export function sidecarMaker(program: string): SidecarMaker {
   };
 }
 
-/** `path` is where `file`, a name within the images folder, is. */
-export async function examinePicture(path: string, file: string, demands: Demands): Promise<ExaminedPicture> {
-  const bytes = await readFile(path);
+/** `file`: its name within the images folder; `sidecar` reads the text beside it. */
+export async function examinePicture(
+  bytes: Buffer,
+  file: string,
+  demands: Demands,
+  sidecar: () => Promise<string | undefined>,
+): Promise<ExaminedPicture> {
   const checked = await checkPicture({ bytes }, { ...demands, isThumbnailWanted: false });
   if ('kind' in checked) return { problem: checked.text };
   const { width, height, sha256 } = checked;
   if (!bytes.equals(checked.png)) return { problem: 'it is no PNG' };
   const own = readTexts(bytes).find(({ keyword }) => keyword === provenanceKeyword)?.text;
-  const origin = readOrigin(parsed(own) ?? (await readSidecar(sidecarPath(path, sidecarEnding), sha256)));
+  const origin = readOrigin(parsed(own) ?? sidecarOfThis(parsed(await sidecar()), sha256));
   const seed = origin?.seed ?? undefined;
   const picture = { file, width, height, bytes: bytes.length, sha256, ...(seed !== undefined && { seed }) };
   return { picture, origin };
 }
 
 /** Undefined where there is none, or it is another picture's. */
-async function readSidecar(path: string, sha256: string): Promise<unknown> {
-  const json = parsed(await readFile(path, 'utf8').catch(() => undefined));
+function sidecarOfThis(json: unknown, sha256: string): unknown {
   if (!isJsonObject(json) || !isJsonObject(json['picture'])) return undefined;
   return json['picture']['sha256'] === sha256 ? json : undefined;
 }

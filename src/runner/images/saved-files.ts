@@ -34,7 +34,17 @@ async function inspect(path: string, { bytes, sha256, width, height }: RecordedP
   const stats = await stat(path);
   if (!stats.isFile()) return damaged('something that is no file stands in its place');
   if (stats.size !== bytes) return damaged(`it has ${inBytes(stats.size)} instead of ${inBytes(bytes)}`);
-  const png = await readFile(path);
+  return inspectBytes(await readFile(path), { bytes, sha256, width, height });
+}
+
+type Recorded = Pick<RecordedPicture, 'bytes' | 'sha256' | 'width' | 'height'>;
+
+/** What is there, against what is on record, and by decoding. */
+export async function inspectBytes(
+  png: Buffer,
+  { bytes, sha256, width, height }: Recorded,
+): Promise<Verdict> {
+  if (png.length !== bytes) return damaged(`it has ${inBytes(png.length)} instead of ${inBytes(bytes)}`);
   if (createHash('sha256').update(png).digest('hex') !== sha256)
     return damaged('its bytes are not those that were saved (sha256)');
   const demands = { maxPixels: width * height, minSide: 1, isBlankRefused: false, isThumbnailWanted: false };

@@ -83,7 +83,7 @@ const earlierEndings = [
 ];
 
 /** Of all possible sidecars of a picture. */
-function sidecarEndings(makers: SidecarMaker[]): string[] {
+export function sidecarEndings(makers: Pick<SidecarMaker, 'ending'>[]): string[] {
   return [...new Set([...makers.map((maker) => maker.ending), ...earlierEndings])];
 }
 

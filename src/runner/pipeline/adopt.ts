@@ -89,7 +89,7 @@ async function match(
   const named = new Map(
     found
       .filter((one) => !isKnown(one))
-      .map((one) => [nameKey(one.picture.file), { one, candidates: [] as FoundScene[] }]),
+      .map((one) => [nameKey(nameIn(one)), { one, candidates: [] as FoundScene[] }]),
   );
   const adopted: AdoptedScene[] = [];
   const names = new Set<string>();
@@ -107,10 +107,10 @@ async function match(
   const { endpoint } = settings;
   for (const { one, candidates } of named.values()) {
     const [candidate, ...others] = candidates;
-    if (candidate?.isWaiting !== true || others.length > 0 || isAmbiguous(one.picture.file, names)) continue;
+    if (candidate?.isWaiting !== true || others.length > 0 || isAmbiguous(nameIn(one), names)) continue;
     const pictures = [one.picture];
     for (let next = 2; ; next++) {
-      const more = named.get(nameKey(withSuffix(one.picture.file, `-${next}`)));
+      const more = named.get(nameKey(withSuffix(nameIn(one), `-${next}`)));
       if (more === undefined || more.candidates.length > 0) break;
       pictures.push(more.one.picture);
     }
@@ -126,6 +126,10 @@ function isAmbiguous(file: string, names: Set<string>): boolean {
     names.has(nameKey(withSuffix(file, '-2'))) ||
     (before !== undefined && names.has(nameKey(`${before}${after}`)))
   );
+}
+
+function nameIn({ name, picture }: UnknownPicture): string {
+  return name ?? picture.file;
 }
 
 function isKnown(found: UnknownPicture): found is Known {

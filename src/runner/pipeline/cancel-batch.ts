@@ -7,12 +7,13 @@ import { ask, collect, learn, retryLater } from './follow.ts';
 import { factsOf, factsOfEnd, resumedJob, type Job } from './job.ts';
 import { missing } from './missing.ts';
 import type { CancelReply, Ports, StatusReply } from './ports.ts';
-import { finishWriting, settleIntended } from './recover.ts';
+import { finishWriting, recordDeath, settleIntended, takeUpIntended } from './recover.ts';
 import { writeReport } from './report-batch.ts';
 import { startRun, type Run } from './run.ts';
 import type { BatchSettings } from './settings.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
+import { submitAgain } from './submit.ts';
 
 export interface CancelResult {
   ending: Ending;
@@ -46,6 +47,7 @@ export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: S
     outcome.finished = await finishWriting(ports.checkpoint, ports.images, stop);
     outcome.unanswered = await settleIntended(run);
     await run.budget.load(ports.checkpoint);
+    outcome.unanswered += await findIntended(run);
     const inFlight = await ports.checkpoint.openAttempts();
     outcome.found = inFlight.length;
     await cancelAll(run, inFlight, whys);
@@ -62,6 +64,17 @@ export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: S
   const cut = report === undefined ? stop.ending : undefined;
   const { found, unanswered } = outcome;
   return { found, unanswered, ending: cut ?? endingOf(stop, left), left, report };
+}
+
+/** Sends what dead runs may have sent again, to be told its job; returns of how many that is unknown still. */
+async function findIntended(run: Run): Promise<number> {
+  let unanswered = 0;
+  for (const { attempt, lost } of await takeUpIntended(run)) {
+    if ((await submitAgain(run, attempt, lost, maxTries)) !== 'left') continue;
+    await recordDeath(run, attempt);
+    unanswered += 1;
+  }
+  return unanswered;
 }
 
 /** Those that the program died with come after the others and one by one. */

@@ -1,16 +1,17 @@
 /** The jobs in flight: never more at once than `concurrency` allows, fed from the checkpoint as slots become free. */
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import type { IdleReason } from '../core/slot-usage.ts';
+import type { Lost } from '../core/lost-submission.ts';
 import { suspectDeaths } from '../core/retry.ts';
 import { follow, poll, type FollowContext, type PollResult } from './follow.ts';
 import { freshJob, resumedJob, type Job } from './job.ts';
 import type { Checkpoint } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
-import { submit, type SubmitContext } from './submit.ts';
+import { submit, submitAgain, type SubmitContext } from './submit.ts';
 
 type SlotContext = FollowContext &
   SubmitContext & {
-    ports: { checkpoint: Pick<Checkpoint, 'claim' | 'claimSuspect'> };
+    ports: { checkpoint: Pick<Checkpoint, 'claim' | 'claimSuspect' | 'others' | 'spending'> };
     settings: Pick<BatchSettings, 'endpoint' | 'concurrency'>;
   };
 
@@ -18,6 +19,8 @@ type Due = NonNullable<Awaited<ReturnType<Checkpoint['nextDue']>>>;
 
 /** An idle feeder checks for work this often, unless woken earlier. */
 const maxIdleMs = 60_000;
+/** As above, where other runners may have taken what was due, or leave something. */
+const maxSharedIdleMs = 2_000;
 
 export class JobSlots {
   readonly #run: SlotContext;
@@ -47,6 +50,29 @@ export class JobSlots {
     const calm = attempts.filter((attempt) => !isSuspect(attempt));
     await Promise.all(calm.map((attempt) => this.#resumeOne(attempt)));
     for (const attempt of attempts.filter(isSuspect)) await this.#resumeOne(attempt);
+  }
+
+  /** Sends what earlier runs may have sent. What the program died with is sent when the others are, each by itself. */
+  async sendAgain(intended: { attempt: Attempt; lost: Lost }[]): Promise<void> {
+    const isSuspect = ({ attempt }: { attempt: Attempt }): boolean => attempt.deaths >= suspectDeaths;
+    const send = ({ attempt, lost }: { attempt: Attempt; lost: Lost }): Promise<unknown> => {
+      const submission = this.#submit(attempt, lost);
+      this.#keep(attempt, this.#render(attempt, submission));
+      return submission.catch(() => undefined);
+    };
+    const calm = intended.filter((one) => !isSuspect(one)).map(send);
+    const suspects = intended.filter(isSuspect);
+    if (suspects.length > 0) await Promise.all(calm);
+    for (const suspect of suspects) await send(suspect);
+  }
+
+  /** As `resume`, of a runner that has died meanwhile. */
+  takeUp(attempts: SubmittedAttempt[]): void {
+    for (const attempt of attempts) {
+      this.#run.stats.resume(attempt);
+      this.#run.jobs.held += 1;
+      this.#keep(attempt, this.#follow(resumedJob(this.#run.ports.clock, attempt), { waitMs: 0 }));
+    }
   }
 
   /** Submits and collects until no scene is waiting and no job in flight, or the run is stopped. */
@@ -95,6 +121,9 @@ export class JobSlots {
     const room = this.#room();
     const attempts = room === 0 ? [] : await this.#claim(room, next);
     this.#run.budget.countSubmissions(attempts.length);
+    // What others have spent meanwhile is not known here.
+    if (this.#run.ports.checkpoint.others !== undefined)
+      await this.#run.budget.load(this.#run.ports.checkpoint);
     for (const attempt of attempts) this.#keep(attempt, this.#render(attempt));
     return attempts.length > 0;
   }
@@ -114,14 +143,21 @@ export class JobSlots {
     return suspect === undefined ? [] : [suspect];
   }
 
-  async #render(attempt: Attempt): Promise<void> {
-    this.#submitting += 1;
-    this.#run.stats.enter(attempt);
-    const submitted = await submit(this.#run, attempt).finally(() => (this.#submitting -= 1));
-    if (submitted === undefined) return;
+  async #render(attempt: Attempt, submission = this.#submit(attempt)): Promise<void> {
+    const submitted = await submission;
+    if (submitted === 'left') this.#hasLeft = true;
+    if (submitted === undefined || submitted === 'left') return;
     const job: Job = freshJob(this.#run.ports.clock, submitted);
     this.#wake();
     await this.#follow(job);
+  }
+
+  /** `lost`: where a run before may have sent it. */
+  async #submit(attempt: Attempt, lost?: Lost): ReturnType<typeof submit> {
+    this.#submitting += 1;
+    this.#run.stats.enter(attempt);
+    const submission = lost ? submitAgain(this.#run, attempt, lost) : submit(this.#run, attempt);
+    return await submission.finally(() => (this.#submitting -= 1));
   }
 
   async #follow(job: Job, first?: PollResult): Promise<void> {
@@ -183,7 +219,7 @@ export class JobSlots {
     const wakeMs = [reachability.pauseMs(), throttles.submit.pauseMs(), untilDueMs, deadline.leftMs()].filter(
       (ms) => ms > 0,
     );
-    return Math.min(maxIdleMs, ...wakeMs);
+    return Math.min(ports.checkpoint.others === undefined ? maxIdleMs : maxSharedIdleMs, ...wakeMs);
   }
 
   #wake(): void {

@@ -30,7 +30,13 @@ export interface Ports {
 
 /** The job service. Every call is one HTTP request and resolves to what it meant; expected failures never throw. */
 export interface RenderService {
-  submit(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply>;
+  /** Where the service honours the `idempotencyKey`, it makes one job of all that is sent under it. */
+  submit(
+    endpoint: Endpoint,
+    input: JsonObject,
+    signal: AbortSignal,
+    idempotencyKey?: string,
+  ): Promise<SubmitReply>;
   /** `onHeldUp` is called where the answer is there and waits for room in memory. */
   status(endpoint: Endpoint, jobId: string, signal: AbortSignal, onHeldUp?: () => void): Promise<StatusReply>;
   /** Asks the service to stop a job; whatever comes back, the job is polled again to verify. */
@@ -40,9 +46,14 @@ export interface RenderService {
 }
 
 export type SubmitReply =
-  | { kind: 'accepted'; jobId: string; status: string }
+  | ({ kind: 'accepted'; jobId: string; status: string } & ShownIdempotency)
   /** `isEachLost`: the service names its jobs in a way that cannot be requested, so that each is paid for in vain. */
   | { kind: 'failure'; failure: Failure; isEachLost?: true };
+
+/** How long the service knows a submission by its key, from the first time on; absent where it does not say that it does. */
+export interface ShownIdempotency {
+  idempotencyMs?: number;
+}
 
 export type StatusReply =
   /** `status` is the service's word; any word that is not terminal means running. */
@@ -64,7 +75,7 @@ export type CancelReply =
 
 export type HealthReply =
   /** `health` where the answer has any. */
-  | { kind: 'answers'; health?: ServiceHealth }
+  | ({ kind: 'answers'; health?: ServiceHealth } & ShownIdempotency)
   /** No such operation, or no such endpoint. */
   | { kind: 'unknown'; text: string }
   | { kind: 'failure'; failure: Failure };
@@ -103,6 +114,13 @@ export interface ManifestScenes {
   badRows(): Iterable<BadRow>;
 }
 
+/** A job as the service has named it. */
+export interface AcceptedJob extends ShownIdempotency {
+  jobId: string;
+  status: string;
+  at: number;
+}
+
 /** The journal of a batch. A call resolves when what it wrote is on the disk; a failing disk throws `FatalFailure`. */
 export interface Checkpoint {
   /**
@@ -111,10 +129,14 @@ export interface Checkpoint {
    * all of the manifest is compared and only scenes of that part wait to be claimed from then on.
    */
   reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined>;
-  /** Counts the violent deaths of scenes that dead runs had in progress; returns what those had intended, perhaps sent. */
+  /** Counts the violent deaths of scenes that dead runs had in progress; returns what those have left intended, perhaps sent. */
   recover(): Promise<Attempt[]>;
   /** Attempts whose jobs are in flight, oldest submission first. */
   openAttempts(): Promise<SubmittedAttempt[]>;
+  /** What `recover` returned and was not settled since, as the manifest has it now. */
+  intendedAttempts(): Promise<Attempt[]>;
+  /** Of a batch that several runners may work on. */
+  others?: OtherRunners;
   /** Throws `FatalFailure` where attempts were left out so far, since what is on record of them is damaged. */
   assertSound(): Promise<void>;
   /**
@@ -130,19 +152,17 @@ export interface Checkpoint {
    * An object where the id is another attempt's at that endpoint, and nothing was recorded; `doubtful` is the scene that
    * was saved by that id since this attempt began.
    */
-  recordSubmitted(
-    attempt: Attempt,
-    job: { jobId: string; status: string; at: number },
-  ): Promise<'recorded' | { doubtful: string | undefined }>;
+  recordSubmitted(attempt: Attempt, job: AcceptedJob): Promise<'recorded' | { doubtful: string | undefined }>;
   /** From here to `clearInProgress` a death of the program is held against the scene too. */
   markInProgress(attempt: Attempt): Promise<void>;
   clearInProgress(attempt: Attempt): Promise<void>;
   recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void>;
   /**
    * Puts down how the attempt is to be settled once its pictures are written. It outlives the program, not a power cut:
-   * it is on the disk with whatever is written next.
+   * it is on the disk with whatever is written next. False, and nothing is put down, where another runner has taken one of
+   * its names meanwhile.
    */
-  beginWriting(attempt: Attempt, settlement: SavedSettlement): Promise<void>;
+  beginWriting(attempt: Attempt, settlement: SavedSettlement): Promise<boolean>;
   /** What dead runs put down and did not settle. */
   unfinishedWriting(): Promise<UnfinishedWriting[]>;
   /** Forgets it. */
@@ -172,6 +192,25 @@ export interface Checkpoint {
   spending(): Promise<BatchSpending>;
 }
 
+/** The other runners of the batch. */
+export interface OtherRunners {
+  /** Resolves when one has died and what it had is this one's; undefined once `signal` aborts. */
+  takeOver(signal: AbortSignal): Promise<TakenOver | undefined>;
+  /** `onCount`: so many share the rate of requests, this one included; `onSlowed`: the service has asked one of them to wait. */
+  listen(listener: { onCount(runners: number): void; onSlowed(): void }): void;
+  /** The service has asked this one to wait. */
+  reportSlowed(): void;
+}
+
+/** What a runner that died has left to this one. */
+export interface TakenOver {
+  writing: UnfinishedWriting[];
+  /** Perhaps sent. */
+  intended: Attempt[];
+  /** As `openAttempts`; to be asked for when the others are settled. */
+  submitted(): Promise<SubmittedAttempt[]>;
+}
+
 export interface PictureMove {
   key: number;
   from: string;
@@ -187,7 +226,7 @@ export interface Downloads {
   fetch(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure>;
 }
 
-/** The folder of finished pictures. */
+/** Where finished pictures are: a folder, or a bucket. */
 export interface ImageStore {
   /**
    * Decodes a picture strictly and checks that it is whole and as asked for; a failure is `bad-picture`,

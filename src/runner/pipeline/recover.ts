@@ -1,9 +1,13 @@
 /** What dead runs left behind, before anything is sent. */
-import type { Attempt } from '../core/attempt.ts';
+import { endpointAddress, type Attempt } from '../core/attempt.ts';
+import type { Failure } from '../core/failure.ts';
+import { lostBefore, type Lost } from '../core/lost-submission.ts';
 import { provenanceOf } from '../core/provenance.ts';
 import { quarantine } from '../core/retry.ts';
 import type { UnfinishedWriting } from '../core/settlement.ts';
 import type { Checkpoint, ImageStore } from './ports.ts';
+import type { Repeats } from './repeats.ts';
+import type { BatchSettings } from './settings.ts';
 import { recordWithoutPicture, type SettleContext } from './settle.ts';
 import type { Stop } from './stop.ts';
 
@@ -38,7 +42,7 @@ export async function finishWriting(
 type Writings = Pick<Checkpoint, 'ownerOf' | 'settle' | 'dropWriting'>;
 type WrittenImages = Pick<ImageStore, 'has' | 'complete' | 'remove'>;
 
-async function finishOne(
+export async function finishOne(
   checkpoint: Writings,
   images: WrittenImages,
   { attempt, isInFlight, settlement }: UnfinishedWriting,
@@ -58,19 +62,59 @@ async function finishOne(
   await checkpoint.dropWriting(attempt);
 }
 
-/** Settles the submissions that dead runs had begun, each of which may have been sent; returns how many there were. */
-export async function settleIntended(
-  run: SettleContext & { ports: { checkpoint: Pick<Checkpoint, 'recover'> } },
-): Promise<number> {
+type RecoverContext = SettleContext & {
+  ports: { checkpoint: Pick<Checkpoint, 'recover'> };
+  settings: Pick<BatchSettings, 'endpoint'>;
+  repeats: Repeats;
+};
+
+/**
+ * Settles the submissions that dead runs had begun, each of which may have been sent; returns how many there were.
+ * Those that the service knows by their keys stay as they are, to be sent again.
+ */
+export async function settleIntended(run: RecoverContext): Promise<number> {
   const intended = await run.ports.checkpoint.recover();
-  await Promise.all(intended.map((attempt) => recordDeath(run, attempt)));
-  return intended.length;
+  const isRepeatable = await Promise.all(intended.map((attempt) => mayRepeat(run, attempt)));
+  const unknown = intended.filter((_, i) => isRepeatable[i] === false);
+  await Promise.all(unknown.map((attempt) => recordDeath(run, attempt)));
+  return unknown.length;
 }
 
-async function recordDeath(run: SettleContext, attempt: Attempt): Promise<void> {
-  const failure = quarantine(attempt.deaths) ?? { kind: 'unanswered' as const, text: diedWhileSending };
+export async function mayRepeat(
+  { repeats, settings, stop }: RecoverContext,
+  attempt: Attempt,
+): Promise<boolean> {
+  const { idempotency, deaths, endpoint } = attempt;
+  if (idempotency === undefined || quarantine(deaths) !== undefined) return false;
+  // The key of this run is for no other.
+  if (endpointAddress(endpoint) !== endpointAddress(settings.endpoint)) return false;
+  return (await repeats.allow(attempt, lostBefore(idempotency, unanswered))) || stop.leaving.aborted;
+}
+
+/** Those that were left, as the manifest has them now; of a scene that is gone none is sent. */
+export async function takeUpIntended(
+  run: SettleContext & { ports: { checkpoint: Pick<Checkpoint, 'intendedAttempts'> } },
+): Promise<{ attempt: Attempt; lost: Lost }[]> {
+  const intended = await run.ports.checkpoint.intendedAttempts();
+  await Promise.all(
+    intended.filter(({ isWithdrawn }) => isWithdrawn).map((attempt) => recordDeath(run, attempt)),
+  );
+  return intended.flatMap(toSendAgain);
+}
+
+/** Of a scene that is gone none is sent. */
+export function toSendAgain(attempt: Attempt): { attempt: Attempt; lost: Lost }[] {
+  const { idempotency, isWithdrawn } = attempt;
+  if (idempotency === undefined || isWithdrawn === true) return [];
+  return [{ attempt, lost: lostBefore(idempotency, unanswered) }];
+}
+
+export async function recordDeath(run: SettleContext, attempt: Attempt): Promise<void> {
+  const failure = quarantine(attempt.deaths) ?? unanswered;
   await recordWithoutPicture(run, attempt, 'unanswered', failure);
 }
 
-const diedWhileSending =
-  'the program ended between recording this submission and its answer: it may have been sent';
+const unanswered: Failure = {
+  kind: 'unanswered',
+  text: 'the program ended between recording this submission and its answer: it may have been sent',
+};

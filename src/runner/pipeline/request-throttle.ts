@@ -21,6 +21,7 @@ import {
   withAnswer,
   withOverload,
   withSent,
+  withSettings,
   type Pace,
   type RateSettings,
 } from '../core/pacing.ts';
@@ -38,11 +39,12 @@ interface Passage {
 const soonMs = 500;
 
 export class RequestThrottle {
-  readonly #settings: RateSettings;
+  readonly #whole: RateSettings;
+  #settings: RateSettings;
   readonly #clock: Clock;
   /** Jobs that the service holds for us, where the operation brings it more of them. */
   readonly #held: (() => number) | undefined;
-  readonly #fullPerSecond: number;
+  #fullPerSecond: number;
   /** What sends each request, with the signal that makes it leave. */
   readonly #queue = new Map<(passage: Passage | undefined) => void, AbortSignal>();
   readonly #heeded = new WeakSet<AbortSignal>();
@@ -54,6 +56,7 @@ export class RequestThrottle {
   #alarm: AbortController | undefined;
 
   constructor(settings: RateSettings, clock: Clock, held?: () => number) {
+    this.#whole = settings;
     this.#settings = settings;
     this.#clock = clock;
     this.#held = held;
@@ -85,6 +88,25 @@ export class RequestThrottle {
       this.#sending -= 1;
       this.admitNext();
     }
+  }
+
+  /** So many programs send within the settings together, this one included. */
+  shareAmong(programs: number): void {
+    const { atOnce, perTenSeconds } = this.#whole;
+    const settings = {
+      atOnce: Math.max(1, Math.floor(atOnce / programs)),
+      perTenSeconds: perTenSeconds / programs,
+    };
+    const now = this.#clock.elapsed();
+    this.#pace = withSettings(paceAt(this.#pace, this.#settings, now), this.#settings, settings);
+    this.#settings = settings;
+    this.#fullPerSecond = fullPace(settings, now).perSecond;
+    this.admitNext();
+  }
+
+  /** The service has asked another program to wait. */
+  slow(): void {
+    this.#pace = withOverload(this.#pace, this.#settings, this.#clock.elapsed(), this.#pace.epoch);
   }
 
   /** How many more could be sent soon, on top of those that wait already. */

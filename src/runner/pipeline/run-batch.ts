@@ -5,9 +5,10 @@ import { quarantine } from '../core/retry.ts';
 import { adopt, assertNoUnknownPictures } from './adopt.ts';
 import { InterimReports } from './interim-reports.ts';
 import { JobSlots } from './job-slots.ts';
+import { workWithOthers } from './other-runners.ts';
 import { PictureWatch } from './picture-watch.ts';
 import type { ManifestScenes, Ports } from './ports.ts';
-import { finishMoves, finishWriting, settleIntended } from './recover.ts';
+import { finishMoves, finishWriting, settleIntended, takeUpIntended } from './recover.ts';
 import { reportBatch, type BatchResult, type Progress } from './report-batch.ts';
 import { startRun, type Run } from './run.ts';
 import type { BatchSettings } from './settings.ts';
@@ -45,11 +46,14 @@ export async function runBatch(
       interim.begin(settings.reportEveryMs);
       pictures.begin();
     }
-    const inFlight = await recover(run, unanswered, progress);
+    const { inFlight, intended } = await recover(run, unanswered, progress);
     await run.budget.load(ports.checkpoint);
     void watchHealth(run);
+    void workWithOthers(run, slots);
     // What earlier runs submitted: poll → save
     await slots.resume(inFlight);
+    // What they may have submitted: submit → poll → save
+    await slots.sendAgain(intended);
     await ports.checkpoint.assertSound();
     // What waits: submit → poll → save
     if (progress.refusal === undefined) await slots.renderWaiting();
@@ -104,22 +108,29 @@ async function compare(run: Run, manifest: ManifestScenes | undefined, progress:
   if (text !== undefined) emit({ type: 'warning', text });
 }
 
+interface Recovered {
+  inFlight: SubmittedAttempt[];
+  intended: Awaited<ReturnType<typeof takeUpIntended>>;
+}
+
 /** Returns the attempts to resume; scenes that the program died with too often are given up. */
-async function recover(run: Run, unanswered: number, progress: Progress): Promise<SubmittedAttempt[]> {
+async function recover(run: Run, unanswered: number, progress: Progress): Promise<Recovered> {
   const { checkpoint, emit } = run.ports;
+  const intended = await takeUpIntended(run);
   const open = await checkpoint.openAttempts();
   const inFlight = open.filter(({ deaths }) => quarantine(deaths) === undefined);
-  if (unanswered + inFlight.length > 0) emit({ type: 'recovered', unanswered, inFlight: inFlight.length });
+  const resumed = inFlight.length + intended.length;
+  if (unanswered + resumed > 0) emit({ type: 'recovered', unanswered, inFlight: resumed });
   for (const attempt of open) {
     const failure = quarantine(attempt.deaths);
     if (failure !== undefined) await settleWithoutPicture(run, attempt, 'failed', failure);
   }
-  progress.resumed = inFlight.length;
-  if (unanswered + open.length > 0) progress.isIdle = false;
+  progress.resumed = resumed;
+  if (unanswered + open.length + intended.length > 0) progress.isIdle = false;
   const { refusal } = progress;
-  if (refusal !== undefined && inFlight.length > 0)
+  if (refusal !== undefined && resumed > 0)
     run.stop.request('drain', { kind: 'wrong-use', text: refusal.message });
-  return inFlight;
+  return { inFlight, intended };
 }
 
 /** By then the first jobs were submitted, and a short run has ended without. */

@@ -9,6 +9,7 @@ import { PictureNames } from './picture-names.ts';
 import { PollScheduler } from './poll-scheduler.ts';
 import type { Clock, Ports } from './ports.ts';
 import { Reachability } from './reachability.ts';
+import { Repeats } from './repeats.ts';
 import { RequestThrottle } from './request-throttle.ts';
 import type { BatchSettings } from './settings.ts';
 import { SharedIds } from './shared-ids.ts';
@@ -34,6 +35,9 @@ export function startRun(ports: Ports, settings: BatchSettings, stop: Stop) {
     status: new RequestThrottle(rate.status, clock),
     cancel: new RequestThrottle(cancelRate, clock),
   };
+  const liveness = new EndpointLiveness(clock, (endpoint) =>
+    throttles.status.pass(stop.leaving, () => service.health(endpoint, abandoned)),
+  );
   const reachability = new Reachability(settings.retry, () => clock.elapsed(), random);
   return {
     ports,
@@ -54,9 +58,8 @@ export function startRun(ports: Ports, settings: BatchSettings, stop: Stop) {
       submit: () => throttles.submit.isSlowed,
       status: () => throttles.status.isSlowed,
     }),
-    liveness: new EndpointLiveness(clock, (endpoint) =>
-      throttles.status.pass(stop.leaving, () => service.health(endpoint, abandoned)),
-    ),
+    liveness,
+    repeats: new Repeats(clock, (endpoint) => liveness.ask(endpoint)),
     deadline: new Deadline(limits, clock, random),
     pollScheduler: new PollScheduler(settings.polling, clock, random, stop),
     budget: new Budget(limits, settings.pricing, random),

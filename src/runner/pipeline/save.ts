@@ -1,4 +1,5 @@
 /** The step from a completed job to checked pictures under their final names. */
+import { attemptFile } from '../core/naming.ts';
 import { sceneNameOf } from '../core/prompt.ts';
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import { type Failure, failureRules } from '../core/failure.ts';
@@ -13,9 +14,11 @@ import {
   type JobFacts,
   type SettleContext,
 } from './settle.ts';
+import type { BatchSettings } from './settings.ts';
 import { backoffMs } from '../core/backoff.ts';
 
 export type SaveContext = SettleContext & {
+  settings: Pick<BatchSettings, 'isNamedByAttempt'>;
   ports: Pick<Ports, 'downloads' | 'images'> & { checkpoint: Pick<Checkpoint, 'beginWriting'> };
   names: PictureNames;
   abandoned: AbortSignal;
@@ -56,18 +59,33 @@ export async function save(
   const good = checked.filter((picture): picture is CheckedPicture => !isFailure(picture));
   const seeds = found.map((picture) => picture.seed);
   run.stats.move(attempt, 'disk');
-  const names = await run.names.reserve(attempt, seeds);
-  const pictures = good.map((picture, i) => saved(picture, names[i] ?? '', seeds[i]));
-  const settlement = savedSettlement(pictures, facts, run.ports.clock.now());
-  try {
-    // A run that dies from here on leaves files that look like anybody's.
-    await run.ports.checkpoint.beginWriting(attempt, settlement);
-    await Promise.all(good.map((picture, i) => run.ports.images.write(picture, names[i] ?? '')));
-    await settleSaved(run, attempt, settlement, facts);
-  } finally {
-    run.names.release(names);
+  for (let isSaved = false; !isSaved;) {
+    const names = await run.names.reserve(attempt, seeds);
+    isSaved = await write(run, attempt, { good, names, seeds }, facts).finally(() =>
+      run.names.release(names),
+    );
   }
   return 'saved';
+}
+
+/** Returns false, and nothing is written, where another runner has taken one of the names meanwhile. */
+async function write(
+  run: SaveContext,
+  attempt: SubmittedAttempt,
+  { good, names, seeds }: { good: CheckedPicture[]; names: string[]; seeds: (string | undefined)[] },
+  facts: JobFacts,
+): Promise<boolean> {
+  const { isNamedByAttempt = false } = run.settings;
+  const files = good.map(({ sha256 }, i) =>
+    isNamedByAttempt ? attemptFile(names[i] ?? '', attempt.key, sha256) : (names[i] ?? ''),
+  );
+  const pictures = good.map((picture, i) => saved(picture, files[i] ?? '', seeds[i]));
+  const settlement = savedSettlement(pictures, facts, run.ports.clock.now());
+  // A run that dies from here on leaves files that look like anybody's.
+  if (!(await run.ports.checkpoint.beginWriting(attempt, settlement))) return false;
+  await Promise.all(good.map((picture, i) => run.ports.images.write(picture, files[i] ?? '')));
+  await settleSaved(run, attempt, settlement, facts);
+  return true;
 }
 
 function isFailure(value: CheckedPicture | HeldPicture | Failure): value is Failure {

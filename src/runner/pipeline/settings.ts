@@ -45,6 +45,8 @@ export interface BatchSettings {
   reportEveryMs: number | undefined;
   /** The portable file name of a picture, before it is made unique. */
   pictureName: (picture: PictureData) => string;
+  /** Whether its file says which attempt has brought it, so that in a bucket nobody overwrites anybody. */
+  isNamedByAttempt?: boolean;
   /** What copies of a picture have in place of its `.png`; two pictures never have a copy of one name. */
   copyEndings: readonly string[];
 }

@@ -1,11 +1,13 @@
 /** The step from an intended attempt to a job at the service. */
 import { sceneNameOf } from '../core/prompt.ts';
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
-import { failureRules, type Failure } from '../core/failure.ts';
+import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
 import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
 import type { EndpointLiveness } from './endpoint-liveness.ts';
+import type { Lost } from '../core/lost-submission.ts';
 import type { JobsInFlight } from './jobs-in-flight.ts';
 import type { Checkpoint, RenderService, SubmitReply } from './ports.ts';
+import type { Repeats } from './repeats.ts';
 import type { RequestThrottle } from './request-throttle.ts';
 import { settleWithoutPicture, type SettleContext } from './settle.ts';
 import type { SharedIds } from './shared-ids.ts';
@@ -13,37 +15,114 @@ import type { SharedIds } from './shared-ids.ts';
 export type SubmitContext = SettleContext & {
   ports: {
     service: Pick<RenderService, 'submit'>;
-    checkpoint: Pick<Checkpoint, 'recordSubmitted'>;
+    checkpoint: Pick<Checkpoint, 'recordSubmitted' | 'markInProgress' | 'clearInProgress' | 'others'>;
   };
   throttles: { submit: RequestThrottle };
   jobs: JobsInFlight;
   liveness: EndpointLiveness;
+  repeats: Repeats;
   sharedIds: SharedIds;
   abandoned: AbortSignal;
 };
 
-/** Sends the attempt until the service has answered; undefined where no job came of it, which is then on record. */
-export async function submit(run: SubmitContext, attempt: Attempt): Promise<SubmittedAttempt | undefined> {
-  for (let tries = 1; !run.stop.draining.aborted; tries++) {
+/**
+ * Sends the attempt until the service has answered; undefined where no job came of it, which is then on record. `left`:
+ * the answer was lost, and the next run sends the same again. `lost`: a run before has sent it, or may have.
+ */
+export async function submit(
+  run: SubmitContext,
+  attempt: Attempt,
+  lost?: Lost,
+  maxTries = Infinity,
+): Promise<SubmittedAttempt | 'left' | undefined> {
+  for (let tries = 1; tries <= maxTries && isToBeSent(run, lost); tries++) {
     run.stats.move(attempt, 'queued');
-    const reply = await run.throttles.submit.pass(run.stop.draining, () => send(run, attempt));
+    const before = lost;
+    const sent = run.repeats.instant();
+    const reply = await run.throttles.submit.pass(giveUpOf(run, lost), () => send(run, attempt, before));
     if (reply === undefined) break;
     if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
-    learnReachability(run, reply.failure);
-    if (reply.isEachLost) run.stop.halt(reply.failure.text);
-    if (failureRules[reply.failure.kind].next !== 'try-again') {
-      await recordRefusal(run, attempt, reply.failure);
+    const { failure } = reply;
+    if (failure !== before?.failure) learnReachability(run, failure);
+    if (reply.isEachLost) run.stop.halt(failure.text);
+    else if (failure.kind === 'unanswered') lost ??= { failure, ...sent };
+    if (reply.isEachLost || !(await isSentAgain(run, attempt, failure, lost))) {
+      if (lost !== undefined && isStop(failure)) return leaveFor(run, failure);
+      await recordRefusal(run, attempt, lost === undefined ? failure : lostFailure(lost, failure));
       return undefined;
     }
-    await waitForNextTry(run, attempt, reply.failure, tries);
+    await waitForNextTry(run, attempt, failure, tries, giveUpOf(run, lost));
   }
+  if (lost !== undefined) return 'left';
   await takeBack(run, attempt);
   return undefined;
 }
 
-async function send(run: SubmitContext, attempt: Attempt): Promise<SubmitReply> {
+/**
+ * What a dead run may have sent, `maxTries` times at most: where the program dies with it again, that is held against
+ * its scene.
+ */
+export async function submitAgain(
+  run: SubmitContext,
+  attempt: Attempt,
+  lost: Lost,
+  maxTries?: number,
+): ReturnType<typeof submit> {
+  const { checkpoint } = run.ports;
+  await checkpoint.markInProgress(attempt);
+  const sent = await submit(run, attempt, lost, maxTries).catch(async (thrown: unknown) => {
+    // A full disk ends the run in order.
+    if (thrown instanceof FatalFailure) await checkpoint.clearInProgress(attempt);
+    throw thrown;
+  });
+  await checkpoint.clearInProgress(attempt);
+  return sent;
+}
+
+/** What may be a job is asked for as long as jobs are polled, unless the service answers nobody. */
+function isToBeSent(run: SubmitContext, lost: Lost | undefined): boolean {
+  const { draining, leaving } = run.stop;
+  if (lost === undefined) return !draining.aborted;
+  return !leaving.aborted && !(draining.aborted && run.reachability.isOutage());
+}
+
+function giveUpOf({ stop }: SubmitContext, lost: Lost | undefined): AbortSignal {
+  return lost === undefined ? stop.draining : stop.leaving;
+}
+
+/** A submission whose answer was lost is sent again only where the service knows it by its key. */
+async function isSentAgain(
+  run: SubmitContext,
+  attempt: Attempt,
+  { kind }: Failure,
+  lost: Lost | undefined,
+): Promise<boolean> {
+  if (kind !== 'unanswered' && failureRules[kind].next !== 'try-again') return false;
+  return lost === undefined ? kind !== 'unanswered' : run.repeats.allow(attempt, lost);
+}
+
+function isStop({ kind }: Failure): boolean {
+  return failureRules[kind].next === 'stop';
+}
+
+function leaveFor(run: SubmitContext, failure: Failure): 'left' {
+  run.stop.forFailure(failure);
+  return 'left';
+}
+
+/** What it was refused for later says nothing of the one before. */
+function lostFailure({ failure }: Lost, later: Failure): Failure {
+  if (later.kind === 'unanswered') return failure;
+  return { ...failure, text: `${failure.text}; sent again, it brought: ${later.text}` };
+}
+
+/** Unless it is too late to send it again. */
+async function send(run: SubmitContext, attempt: Attempt, lost: Lost | undefined): Promise<SubmitReply> {
+  if (lost !== undefined && !run.repeats.isKnown(attempt, lost))
+    return { kind: 'failure', failure: lost.failure };
   run.stats.submitting(attempt);
-  const reply = await run.ports.service.submit(attempt.endpoint, attempt.input, run.abandoned);
+  const { endpoint, input, idempotency } = attempt;
+  const reply = await run.ports.service.submit(endpoint, input, run.abandoned, idempotency?.key);
   if (reply.kind === 'accepted') run.jobs.held += 1;
   return reply;
 }
@@ -54,11 +133,13 @@ async function recordAccepted(
   reply: SubmitReply & { kind: 'accepted' },
 ): Promise<SubmittedAttempt | undefined> {
   const { checkpoint, clock, emit } = run.ports;
-  const { jobId, status } = reply;
+  const { kind: _kind, ...job } = reply;
+  const { jobId } = job;
   const at = clock.now();
+  run.repeats.learn(job.idempotencyMs);
   run.stats.accepted();
   run.liveness.add(attempt.endpoint);
-  const recorded = await checkpoint.recordSubmitted(attempt, { jobId, status, at });
+  const recorded = await checkpoint.recordSubmitted(attempt, { ...job, at });
   if (recorded !== 'recorded') {
     run.jobs.held -= 1;
     run.throttles.submit.admitNext();
@@ -82,13 +163,14 @@ function unansweredFailure(sceneId: string | undefined): string {
 
 function learnReachability(run: SubmitContext, { kind, text }: Failure): void {
   // No request was sent.
-  if (kind === 'file-changed') return;
+  if (kind === 'file-changed' || kind === 'checkpoint-gone') return;
+  if (kind === 'overloaded') run.ports.checkpoint.others?.reportSlowed();
   if (kind === 'unanswered' || kind === 'not-reached') run.halts.countSilence('submit', text);
   else run.reachability.answered('submit');
 }
 
 async function recordRefusal(run: SubmitContext, attempt: Attempt, failure: Failure): Promise<void> {
-  if (failureRules[failure.kind].next === 'stop') run.stop.forFailure(failure);
+  if (isStop(failure)) run.stop.forFailure(failure);
   await settleWithoutPicture(run, attempt, failure.kind === 'unanswered' ? 'unanswered' : 'refused', failure);
 }
 
@@ -108,6 +190,7 @@ async function waitForNextTry(
   attempt: Attempt,
   failure: Failure,
   tries: number,
+  until: AbortSignal,
 ): Promise<void> {
   const { clock, random, emit } = run.ports;
   run.stats.backOff(attempt, failure);
@@ -115,5 +198,5 @@ async function waitForNextTry(
   const wait = failure.kind === 'overloaded' ? fullJitterMs : backoffMs;
   const waitMs = orRetryAfterMs(failure.retryAfterMs, wait(tries, retry, random()));
   emit({ type: 'request-troubled', ...sceneNameOf(attempt), kind: failure.kind, text: failure.text, waitMs });
-  await clock.sleep(waitMs, run.stop.draining);
+  await clock.sleep(waitMs, until);
 }

@@ -61,6 +61,8 @@ export class GalleryCounts {
       writtenAt: about.writtenAt,
       scenes,
       pictures,
+      picturesAt: about.bucket?.picturesAt ?? null,
+      isSigned: about.bucket?.sign !== undefined,
       attempts: { total, unanswered, expired },
       cost: cost && { spent: cost.spent, currency: cost.currency },
       times: { firstSubmittedAt, lastSavedAt, executionTimeMs },

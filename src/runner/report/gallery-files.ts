@@ -21,6 +21,9 @@ const chunkRows = 500;
 /** Characters of one file, however few rows that are. */
 const chunkLength = 1_000_000;
 
+/** An address that shows a picture to whoever has it. */
+type Sign = (file: string) => Promise<string>;
+
 /** Folders that this process is writing to. */
 const inWork = new Set<string>();
 let begun = 0;
@@ -34,18 +37,20 @@ export class GalleryFiles {
   readonly #rowsName: string;
   readonly #columns: string[];
   readonly #counts: GalleryCounts;
+  readonly #sign: Sign | undefined;
   readonly #chunks: number[] = [];
   #rows: string[] = [];
   #length = 0;
   #page: UnfinishedFile | undefined;
 
   /** `folder` is the report's; `columns` are the manifest's, in order. */
-  constructor(folder: string, columns: string[], counts: GalleryCounts) {
+  constructor(folder: string, columns: string[], counts: GalleryCounts, sign?: Sign) {
     begun += 1;
     this.#folder = folder;
     this.#rowsName = `rows-${Date.now().toString(36)}-${process.pid}-${begun}`;
     this.#columns = columns;
     this.#counts = counts;
+    this.#sign = sign;
     inWork.add(this.#rowsName);
   }
 
@@ -59,7 +64,7 @@ export class GalleryFiles {
   async add(rows: ReportRow[]): Promise<void> {
     for (const row of rows) {
       this.#counts.add(row);
-      const text = scriptJson(galleryRow(row, this.#columns) satisfies GalleryRow);
+      const text = scriptJson(await this.#rowOf(row));
       this.#rows.push(text);
       this.#length += text.length;
       if (this.#rows.length >= chunkRows || this.#length >= chunkLength) await this.#writeChunk();
@@ -96,6 +101,14 @@ export class GalleryFiles {
     await this.#page?.discard();
     if (!inWork.delete(this.#rowsName)) return;
     await rm(this.#rowsPath(), { recursive: true, force: true }).catch(() => undefined);
+  }
+
+  async #rowOf(row: ReportRow): Promise<GalleryRow> {
+    const shown = galleryRow(row, this.#columns);
+    if (this.#sign !== undefined)
+      for (const [i, picture] of (shown.pictures ?? []).entries())
+        picture.file = await this.#sign(row.pictures[i]?.file ?? '');
+    return shown;
   }
 
   #rowsPath(): string {

@@ -12,7 +12,7 @@ export async function galleryPage(data: GalleryData): Promise<string> {
     "default-src 'none'",
     `script-src '${hashOf(code)}' 'strict-dynamic'`,
     `style-src '${hashOf(style)}'`,
-    "img-src 'self' file:",
+    `img-src ${["'self'", 'file:', data.picturesAt ?? []].flat().join(' ')}`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
@@ -22,7 +22,7 @@ export async function galleryPage(data: GalleryData): Promise<string> {
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="nightrender-rows" content="${data.chunks.folder}">
+<meta name="nightrender-rows" content="${data.chunks.folder}">${data.isSigned ? `\n${signedMark}` : ''}
 <title>${htmlText(data.title)} · nightrender</title>
 <style>${style}</style>
 </head>
@@ -35,6 +35,9 @@ export async function galleryPage(data: GalleryData): Promise<string> {
 </html>
 `;
 }
+
+/** Of a page whose links to pictures are credentials. */
+const signedMark = '<meta name="nightrender-links" content="signed">';
 
 /** The name of the folder that a page loads its rows from. */
 export function rowsFolderIn(page: string): string | undefined {

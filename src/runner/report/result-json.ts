@@ -46,6 +46,13 @@ export function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
+export interface PicturesLinks {
+  /** `https://…/`, for those who may read the bucket. */
+  picturesAt: string;
+  /** Gives an address that shows a picture to whoever has it; where left out, the bucket has to be readable. */
+  sign?: (file: string) => Promise<string>;
+}
+
 /** What the report is about, and who wrote it when. */
 export interface ReportHeader {
   /** What the batch is called. */
@@ -57,6 +64,8 @@ export interface ReportHeader {
   pipeline: string | undefined;
   /** The output folder, where it is not the one of pipeline.yaml, as an absolute path. */
   output?: string | undefined;
+  /** Where the pictures are in a bucket. */
+  bucket?: PicturesLinks | undefined;
   /** `nightrender x.y.z` */
   program: string;
   /** Epoch ms. */

@@ -57,7 +57,7 @@ export async function writeReport(
     await summary.write(`${JSON.stringify(summaryJson(numbers, about), undefined, 2)}\n`);
     const columns = source.columns();
     const counts = new GalleryCounts({ about, summary: numbers, runs: source.runs(), columns });
-    const gallery = new GalleryFiles(folder, columns, counts);
+    const gallery = new GalleryFiles(folder, columns, counts, about.bucket?.sign);
     // The last to take its name: the files that it refers to are there then.
     files.push(gallery);
     await gallery.begin();

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Page } from '../../lib/net/built-page.ts';
 import type { Broadcast, WatchedBatch } from './broadcast.ts';
-import { sendPicture } from './send-picture.ts';
+import { sendBytes, sendPicture } from './send-picture.ts';
 import type { LiveBatch } from '../core/live-batch.ts';
 import { earlierThumbnail } from '../core/picture.ts';
 
@@ -61,17 +61,23 @@ async function answerEvents(
 async function answerPicture(
   request: IncomingMessage,
   response: ServerResponse,
-  { imagesDir, thumbnailsDir }: WatchedBatch,
+  { imagesDir, thumbnailsDir, readBucket }: WatchedBatch,
   asked: string,
   query: URLSearchParams,
 ): Promise<boolean> {
   const [, folder, path = ''] = /^(images|thumbnails)\/(.+)$/.exec(decoded(asked)) ?? [];
   if (folder === undefined) return false;
+  const fromBucket = async (key: string): Promise<boolean> => {
+    const bytes = await readBucket?.(key);
+    return bytes !== undefined && sendBytes(request, response, bytes);
+  };
+  if (folder === 'images' && (await fromBucket(`images/${path}`))) return true;
   if (folder === 'images')
     return sendPicture(request, response, { dir: imagesDir, path, isPinned: query.has('v') });
   for (const name of [path, earlierThumbnail(path)])
     if (await sendPicture(request, response, { dir: thumbnailsDir, path: name, isPinned: true })) return true;
   const whole = query.get('of') ?? '';
+  if ((await fromBucket(`report/thumbnails/${path}`)) || (await fromBucket(`images/${whole}`))) return true;
   return sendPicture(request, response, { dir: imagesDir, path: whole, isPinned: false });
 }
 

@@ -89,6 +89,8 @@ async function timedReading(source: Pick<WatchedBatch, 'read'>): Promise<Reading
 export interface WatchedBatch {
   /** The folder of its pictures; absolute. */
   imagesDir: string;
+  /** Where they are in a bucket, reads a picture (`images/…`) or a thumbnail (`report/thumbnails/…`); undefined where there is none. */
+  readBucket?: (key: string) => Promise<Buffer | undefined>;
   /** The folder of their thumbnails; absolute. */
   thumbnailsDir: string;
   /** The present state, problems included; cheap where nothing has changed. One call at a time. */

@@ -31,6 +31,16 @@ export async function sendPicture(
   }
 }
 
+/** Of a bucket, whose names say what they hold. Resolves to false, with nothing sent, where it is no picture. */
+export function sendBytes(request: IncomingMessage, response: ServerResponse, bytes: Buffer): boolean {
+  const type = pictureType(bytes.subarray(0, 12));
+  if (type === undefined) return false;
+  response.setHeader('Cache-Control', 'private, max-age=86400, immutable');
+  response.writeHead(200, { 'Content-Type': type, 'Content-Length': bytes.length });
+  response.end(request.method === 'HEAD' ? undefined : bytes);
+  return true;
+}
+
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
@@ -106,10 +116,14 @@ function isGone(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO', 'EINVAL'].includes(code);
 }
 
-/** Detected from the bytes: no file name turns a picture into a script. */
 async function typeOf(file: FileHandle): Promise<string | undefined> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(12), 0, 12, 0);
-  const head = buffer.subarray(0, bytesRead).toString('latin1');
+  return pictureType(buffer.subarray(0, bytesRead));
+}
+
+/** Detected from the bytes: no file name turns a picture into a script. */
+function pictureType(start: Buffer): string | undefined {
+  const head = start.toString('latin1');
   if (head.startsWith('\x89PNG\r\n\x1A\n')) return 'image/png';
   if (head.startsWith('\xFF\xD8\xFF')) return 'image/jpeg';
   if (/^RIFF[^]{4}WEBP/.test(head)) return 'image/webp';

@@ -62,7 +62,7 @@ export function checkEndpointForm(
 /** Durations and sizes as people write them; checked again, it gives the same settings. */
 export function endpointForm(settings: EndpointSettings): EndpointForm {
   const { memoryBytes, executionTimeoutMs, ttlMs, ...others } = settings;
-  const { minWorkers: _min, idleMs: _idle, recycle: _recycle, stallMs: _stall, ...alike } = others;
+  const { on: _on, minWorkers: _min, idleMs: _idle, recycle: _recycle, stallMs: _stall, ...alike } = others;
   return {
     ...alike,
     memory: memoryBytes === null ? null : sizeText(memoryBytes),

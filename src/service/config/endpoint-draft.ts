@@ -12,6 +12,7 @@ export interface EndpointFields {
   name?: string | undefined;
   workload?: WorkloadSettings | undefined;
   gpu?: EndpointSettings['gpu'] | undefined;
+  on?: EndpointSettings['on'] | undefined;
   workers?: number | undefined;
   minWorkers?: number | undefined;
   idle?: number | undefined;
@@ -52,6 +53,7 @@ export function draftOf(fields: EndpointFields, isWritten: (field: string) => bo
     id: isIdMade ? idOfName(fields.name ?? '') : fields.id,
     name: fields.name,
     workload: fields.workload,
+    on: fields.on,
     workers: fields.workers,
     minWorkers: fields.minWorkers,
     idleMs: fields.idle,
@@ -78,6 +80,7 @@ export function settingsOf(draft: EndpointDraft, defaultMaxQueued: number): Endp
     id,
     name,
     workload,
+    on: draft.on ?? null,
     workers: draft.workers ?? (workload.kind === 'remote' ? 0 : 1),
     minWorkers: draft.minWorkers ?? 0,
     idleMs: draft.idleMs ?? defaultIdleMs,

@@ -88,6 +88,30 @@ export const workerRange = z
   })
   .refine(({ min, max }) => min <= max, { path: ['min'], message: 'at most `max`' });
 
+const sbatchExpected = 'an option of sbatch with its value after =, such as --gres=gpu:1';
+
+/** What the service says itself, for it finds its workers by that. */
+const ownOptions = /^--(array|comment|export(-file)?|job-name|parsable|test-only|wait|wrap)(=|$)/;
+
+export const cluster = z.strictObject({
+  slurm: z
+    .array(
+      z
+        .string(sbatchExpected)
+        .regex(/^--[a-z][^\p{C}]*$/u, sbatchExpected)
+        .refine((option) => !ownOptions.test(option), 'no option that names or counts jobs'),
+      'options of sbatch such as [--gres=gpu:1, --time=8:00:00]',
+    )
+    .describe('options of sbatch, each with its value after ='),
+});
+
+export const clusterChoice = z
+  .union(
+    [z.literal('slurm'), cluster],
+    'slurm, or such as {slurm: [--gres=gpu:1]}; for Kubernetes see nightrender help kubernetes-workers',
+  )
+  .describe('a cluster that runs the workers as jobs: as many of `workers` as the queue asks for');
+
 export const recycle = z
   .strictObject({
     jobs: count(1, 1_000_000, 'jobs of one worker').optional().describe('jobs that one worker does'),

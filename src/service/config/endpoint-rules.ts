@@ -18,7 +18,11 @@ export function endpointProblems(draft: EndpointDraft, context: EndpointRulesCon
     ...identityProblems(draft, context.others),
     ...timeProblems(draft),
     ...(workload === undefined ? [] : uselessSettings(draft, workload)),
-    ...(workload === undefined ? [] : workloadFileProblems(workload, context.env, draft.environment)),
+    // Files of a cluster's workers are there.
+    ...(workload === undefined || draft.on !== undefined
+      ? []
+      : workloadFileProblems(workload, context.env, draft.environment)),
+    ...clusterProblems(draft),
   ];
 }
 
@@ -47,6 +51,25 @@ function timeProblems({ executionTimeoutMs, ttlMs }: EndpointDraft): FieldExpect
       expected: `at most the ttl of ${durationText(ttlMs)}, after which a job ends anyway`,
     },
   ];
+}
+
+/** What the cluster decides, or its workers cannot do. */
+function clusterProblems(draft: EndpointDraft): FieldExpectation[] {
+  const { on, workload, recycle, gpu, memoryBytes } = draft;
+  if (on === undefined || on === null) return [];
+  const found: FieldExpectation[] = [];
+  const refuse = (field: string, expected: string): void => void found.push({ field, expected });
+  if (workload !== undefined && !['command', 'prebuilt'].includes(workload.kind))
+    refuse('on', 'no cluster: it runs a command or quickDeploy, such as [apptainer, run, --nv, worker.sif]');
+  if (draft.workers === 0) refuse('workers', 'at least 1, since `on` starts no more than these');
+  if (draft.quickStart === true) refuse('quickStart', 'false: `min` of `workers` keeps some');
+  if (gpu !== undefined && gpu !== null && 'devices' in gpu)
+    refuse('gpu.devices', 'no devices: the cluster assigns them, by options such as --gres=gpu:1');
+  if (memoryBytes !== undefined && memoryBytes !== null)
+    refuse('memory', 'no memory limit: the cluster has its own, by options such as --mem=16G');
+  if (recycle !== undefined && (recycle.memoryBytes !== null || recycle.ms !== null))
+    refuse('recycle', 'only `jobs`: the cluster limits memory and time, by options such as --time=8:00:00');
+  return found;
 }
 
 /** What would be taken without a word and have no effect. */

@@ -10,6 +10,7 @@ import {
   type FieldExpectation,
 } from './endpoint-draft.ts';
 import { endpointProblems, isPath } from './endpoint-rules.ts';
+import { clusterOf, publicUrlProblem } from './cluster-settings.ts';
 import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import {
   fileEndpoint,
@@ -42,11 +43,15 @@ export function readService(
   const wrong = tls && tlsProblem(tls);
   if (wrong !== undefined)
     told.push(problemAt(['tls', wrong.field], wrong.message, { value: yaml.value, yaml, secrets }));
+  const urlProblem = drafts.some(({ on }) => on !== undefined) ? publicUrlProblem(given) : undefined;
+  if (urlProblem !== undefined)
+    told.push(problemAt(['publicUrl'], urlProblem, { value: yaml.value, yaml, secrets }));
   const all = gatherProblems(yaml, withoutRepetitions([...problems, ...told]), secrets);
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
   return {
     host: raw.host,
     port: raw.port,
+    publicUrl: raw.publicUrl?.replace(/\/+$/, ''),
     tls,
     isInsecure: raw.insecure,
     proxies: raw.proxies,
@@ -126,7 +131,7 @@ function readEndpoint(
   base: string,
 ): { draft: EndpointDraft; problems: FieldExpectation[] } {
   const isWritten = (key: string): boolean => Object.hasOwn(given, key);
-  const { gpu, workers, recycle, ...read } = readFields(fileEndpoint.shape, given);
+  const { gpu, on, workers, recycle, ...read } = readFields(fileEndpoint.shape, given);
   const kinds = workloadKeys.filter(isWritten);
   const problems: FieldExpectation[] = [];
   const refuse = (field: string, expected: string): void => void problems.push({ field, expected });
@@ -135,10 +140,19 @@ function readEndpoint(
     refuse('workload.arguments', 'none: only an image takes options of `docker run`');
   if (isWritten('cwd') && !isWritten('command'))
     refuse('workload.cwd', 'none: only a command has a working folder');
+  if (isWritten('on') && !isWritten('workers'))
+    refuse('workers', 'how many workers the cluster may run, such as {min: 0, max: 64, idle: 5m}');
   const workload = kinds.length === 1 ? workloadOf(read, base) : undefined;
   return {
     draft: draftOf(
-      { ...read, ...workersOf(workers), recycle: recycleOf(recycle), workload, gpu: gpuOf(gpu) },
+      {
+        ...read,
+        ...workersOf(workers),
+        recycle: recycleOf(recycle),
+        workload,
+        gpu: gpuOf(gpu),
+        on: isWritten('on') ? clusterOf(on, base) : undefined,
+      },
       isWritten,
     ),
     problems,
@@ -197,6 +211,8 @@ export interface ServiceSettings {
   host: string;
   /** 0 for a free one. */
   port: number;
+  /** Where workers of a cluster find it, without a slash at the end. */
+  publicUrl: string | undefined;
   /** Absolute paths; undefined for plain HTTP. */
   tls: TlsFiles | undefined;
   /** Whether plain HTTP may go to other machines. */

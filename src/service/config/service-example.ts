@@ -9,6 +9,8 @@ export function serviceExample(schema: string): string {
 # Only programs of this machine reach 127.0.0.1. For others: 0.0.0.0, with a key (\`nightrender keys add\`) and a certificate.
 host: 127.0.0.1
 port: 4747
+# Where workers of a cluster find this service.
+# publicUrl: https://render.example
 # tls: { cert: fullchain.pem, key: privkey.pem }
 # Reverse proxies that say truly who their clients are.
 # proxies: [127.0.0.1]
@@ -70,6 +72,12 @@ endpoints:
   # A JavaScript module that exports \`handler\`:
   # - name: My module
   #   module: ./handler.mjs
+
+  # Slurm runs the workers, as many as the queue asks for:
+  # - name: Cluster
+  #   command: [python3, worker.py]
+  #   on: { slurm: ['--gres=gpu:1'] }
+  #   workers: { min: 0, max: 64, idle: 5m }
 
   # Workers on other machines ask for the jobs, with a worker key (\`nightrender keys add\`):
   # - name: GPU farm

@@ -3,6 +3,8 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
 import {
+  cluster,
+  clusterChoice,
   command,
   commonFields,
   cpus,
@@ -36,6 +38,14 @@ const host = z
   )
   .default('127.0.0.1')
   .describe('the address to listen on; any other than loopback requires a key, and `tls` or `insecure`');
+
+const urlExpected = 'an address such as https://render.example';
+
+const publicUrl = z
+  .string(urlExpected)
+  .regex(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, urlExpected)
+  .refine((text) => URL.canParse(text), urlExpected)
+  .describe('the address of the service for workers that a cluster runs (`on`)');
 
 const tls = z.strictObject({
   cert: folderPath.describe('the file of the certificate, in PEM, with those of its issuers behind it'),
@@ -116,6 +126,7 @@ export const fileEndpoint = z
       .literal(true, 'true')
       .optional()
       .describe('true leaves the jobs to workers elsewhere and starts none here'),
+    on: clusterChoice.optional(),
     gpu: z
       .union([gpuLabel, gpuDevices], gpuExpected)
       .optional()
@@ -142,6 +153,7 @@ export const fileEndpoint = z
       cwd: ['command'],
       memory: { anyOf: processKeys.map((key) => ({ required: [key] })) },
       cpus: ['image'],
+      on: ['workers'],
     },
   });
 
@@ -156,6 +168,7 @@ const origin = z
 export const serviceSchema = z.strictObject({
   host,
   port: count(0, 65_535, 'a port').default(4747).describe('the port; 0 picks a free one'),
+  publicUrl: publicUrl.optional(),
   tls: tls.optional().describe('serves HTTPS instead of HTTP; renewed files are read by themselves'),
   insecure: z
     .boolean('true or false')
@@ -185,6 +198,7 @@ export const serviceLayout: Layout = {
     webhooks,
     endpoints: fileEndpoint,
     gpu: gpuDevices,
+    on: cluster,
     workers: workerRange,
     recycle,
   },
@@ -193,7 +207,7 @@ export const serviceLayout: Layout = {
     if (section === 'tls') return tls.shape;
     if (section === 'webhooks') return webhooks.shape;
     if (section !== 'endpoints') return serviceSchema.shape;
-    const inner = { gpu: gpuDevices, workers: workerRange, recycle };
+    const inner = { gpu: gpuDevices, on: cluster, workers: workerRange, recycle };
     return typeof key === 'string' && key in inner
       ? inner[key as keyof typeof inner].shape
       : fileEndpoint.shape;

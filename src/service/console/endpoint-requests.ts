@@ -4,7 +4,7 @@ import type { EndpointSettings, FieldProblem } from '../endpoint-settings.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { EndpointOfFile, type Endpoints } from '../endpoints.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../http/http-response.ts';
-import type { JobOperations } from '../job-operations.ts';
+import { isAccepted, type JobOperations } from '../job-operations.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
 
@@ -127,8 +127,8 @@ export class EndpointRequests {
     const endpoint = this.#parts.endpoints.find(context.id);
     if (endpoint === undefined) return refusal(404, 'endpoint not found');
     const { request, sendContinue, holder } = context;
-    const id = await this.#parts.jobs.submit({ request, sendContinue, endpoint, keyId: holder.id });
-    return typeof id === 'string' ? jsonResponse({ id }, 201) : id;
+    const job = await this.#parts.jobs.submit({ request, sendContinue, endpoint, keyId: holder.id });
+    return isAccepted(job) ? jsonResponse({ id: job.id }, 201) : job;
   }
 }
 

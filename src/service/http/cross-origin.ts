@@ -1,5 +1,6 @@
 /** Pages of other sites that may use the job interface from a browser (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol). */
 import type { IncomingMessage } from 'node:http';
+import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../protocol/messages.ts';
 import type { HttpResponse } from './http-response.ts';
 
 /** `origins`: those that may, such as `https://studio.example`; `*` is any. */
@@ -22,7 +23,7 @@ export class CrossOrigin {
     const origin = this.#allowed(headers.origin);
     if (origin === undefined) return answer;
     const allowing = { 'Access-Control-Allow-Origin': origin, Vary: 'Origin' };
-    return { ...answer, headers: { ...answer.headers, ...allowing } };
+    return { ...answer, headers: { ...answer.headers, ...allowing, ...exposing } };
   }
 
   /** No cookie is ever allowed: the console's would do for any site. */
@@ -32,8 +33,12 @@ export class CrossOrigin {
   }
 }
 
+const exposing = {
+  'Access-Control-Expose-Headers': `Retry-After, ${idempotencyKeyHeader}, ${idempotencyRetentionHeader}`,
+};
+
 const preflightHeaders = {
   'Access-Control-Allow-Methods': 'GET, POST',
-  'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+  'Access-Control-Allow-Headers': `Authorization, Content-Type, ${idempotencyKeyHeader}`,
   'Access-Control-Max-Age': '600',
 };

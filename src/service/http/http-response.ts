@@ -26,13 +26,9 @@ export function tooMany(error: string, waitMs: number): HttpResponse {
   return refusal(429, error, { 'Retry-After': String(Math.ceil(waitMs / 1_000)) });
 }
 
-export function acceptedAnswer(id: string): HttpResponse {
-  return { status: 200, body: JSON.stringify({ id, status: 'IN_QUEUE' } satisfies RunResponse) };
-}
-
-/** After `cancel` and `retry`. */
+/** After `run`, `cancel` and `retry`. */
 export function stateAnswer(id: string, status: JobState): HttpResponse {
-  return jsonResponse({ id, status } satisfies CancelResponse);
+  return jsonResponse({ id, status } satisfies RunResponse & CancelResponse);
 }
 
 export function jsonResponse(body: object, status = 200): HttpResponse {

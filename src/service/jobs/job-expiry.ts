@@ -31,10 +31,18 @@ const maxRebuildBytes = 64 * 1024 * 1024;
 
 export class JobExpiry {
   readonly #parts: JobExpiryParts;
+  readonly #idempotentSince: number;
   #mayHoldDeletedData = true;
 
   constructor(parts: JobExpiryParts) {
     this.#parts = parts;
+    this.#idempotentSince = parts.sql.idempotentSince.get()?.since ?? 0;
+  }
+
+  /** How long a submission is surely known by its key: its job may end at once. */
+  get idempotencyMs(): number {
+    const { now, retentionMs } = this.#parts;
+    return Math.max(0, Math.min(retentionMs, now() - this.#idempotentSince));
   }
 
   isExpired({ endedAt }: Pick<JobMetadata, 'endedAt'>): boolean {

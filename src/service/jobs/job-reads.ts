@@ -69,6 +69,12 @@ export class JobReads {
     return job !== undefined && this.isVisible(job, endpointId) ? job : undefined;
   }
 
+  /** Whether there is a job that was submitted under the key. */
+  wasSubmitted(key: Buffer): boolean {
+    const job = this.#sql.submitted.get(key);
+    return job !== undefined && this.isVisible(job, job.endpointId);
+  }
+
   /** What a job was asked for, as JSON text; undefined where it is gone. A file is closed by the caller. */
   async inputOf(id: string): Promise<string | OpenFile | undefined> {
     const stored = this.#sql.input.get(id);

@@ -131,7 +131,9 @@ const servedJobTriggers = `
  * long one in a file is. `part` holds what of a job's stream nobody has read yet. `webhook` is what is to be told to
  * whom: `dueAt` is null until the job has ended. `endpoint` holds the endpoints that were made in the console,
  * `credentials` what a worker needs to put results into a bucket, until its job has ended, and null from then on,
- * `paused` those whose jobs wait until a person lets them go on.
+ * `paused` those whose jobs wait until a person lets them go on, `idempotent` since when submissions are known by their
+ * keys, which is 0 in a new store. `idempotencyKey` and `body` are digests, by which a job is found whose submission comes
+ * again.
  *
  * `tally` counts an endpoint's jobs by state, and how often one was put back into the queue (`retried`), so that its
  * health is told without counting rows; what has ended stays in it when the job is deleted. `usage` adds up what is
@@ -208,5 +210,11 @@ export const jobSchema: Schema = {
          ON CONFLICT DO UPDATE SET gpuMs = gpuMs + excluded.gpuMs, day = excluded.day,
            dayMs = excluded.dayMs + CASE WHEN day = excluded.day THEN dayMs ELSE 0 END;
      END;`,
+    // What was accepted before is known by no key.
+    `ALTER TABLE input ADD COLUMN idempotencyKey BLOB;
+     ALTER TABLE input ADD COLUMN body BLOB;
+     CREATE UNIQUE INDEX inputByKey ON input (idempotencyKey) WHERE idempotencyKey IS NOT NULL;
+     CREATE TABLE idempotent (since INTEGER NOT NULL) STRICT;
+     INSERT INTO idempotent SELECT CASE WHEN EXISTS (SELECT 1 FROM job) THEN (unixepoch() + 1) * 1000 ELSE 0 END;`,
   ],
 };

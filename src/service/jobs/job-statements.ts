@@ -53,6 +53,9 @@ export interface JobMetadata {
   ttlMs: number;
 }
 
+/** A job with the digest of the body that it was submitted with. */
+export type SubmittedJob = Pick<JobRecord, 'id' | 'endpointId' | 'state' | 'endedAt'> & { body: Buffer };
+
 /** What a move writes; of what is not given the ending becomes empty, and the rest stays. */
 export interface JobChange {
   queuedAt?: number;
@@ -114,11 +117,23 @@ export function prepareJobStatements(db: Database) {
     addS3Config: db.prepare<[job: number | bigint, s3Config: string]>(
       'INSERT INTO credentials (job, s3Config) VALUES (?, ?)',
     ),
+    submitted: db.prepare<[key: Buffer], SubmittedJob>(
+      `SELECT id, endpointId, state, endedAt, body FROM input JOIN job ON job = number WHERE idempotencyKey = ?`,
+    ),
+    forgetKey: db.prepare<[key: Buffer]>('UPDATE input SET idempotencyKey = NULL WHERE idempotencyKey = ?'),
+    idempotentSince: db.prepare<[], { since: number }>('SELECT since FROM idempotent'),
     forgetS3Config: db.prepare<[job: number]>('UPDATE credentials SET s3Config = NULL WHERE job = ?'),
     hadS3Config: db.prepare<[job: number], { one: 1 }>('SELECT 1 AS one FROM credentials WHERE job = ?'),
     addInput: db.prepare<
-      [job: number | bigint, file: string | null, bytes: number | null, text: string | null]
-    >('INSERT INTO input (job, file, bytes, text) VALUES (?, ?, ?, ?)'),
+      [
+        job: number | bigint,
+        file: string | null,
+        bytes: number | null,
+        text: string | null,
+        idempotencyKey: Buffer | null,
+        body: Buffer | null,
+      ]
+    >('INSERT INTO input (job, file, bytes, text, idempotencyKey, body) VALUES (?, ?, ?, ?, ?, ?)'),
     input: db.prepare<[string], StoredText>(
       'SELECT text, file FROM job JOIN input ON input.job = job.number WHERE id = ?',
     ),

@@ -8,7 +8,7 @@ import { JobDurations } from './job-durations.ts';
 import { JobHistory } from './job-history.ts';
 import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
 import { JobTransitions } from './job-transitions.ts';
-import { type JobState, defaultTerms, type JobTerms } from './job.ts';
+import { type Idempotency, type JobState, defaultTerms, type JobTerms } from './job.ts';
 import { JobReads } from './job-reads.ts';
 import { BulkJobs } from './bulk-jobs.ts';
 import { jobSchema } from './job-schema.ts';
@@ -31,6 +31,13 @@ export interface JobStoreOptions extends Pick<JobExpiryParts, 'retentionMs' | 'n
  * log of many changes holds most pages several times and only the last counts: this is 16 MB of it.
  */
 const pagesBetweenCheckpoints = 4_000;
+
+/** A job that is in the store, since now or since its submission came before. */
+export interface Accepted {
+  id: string;
+  state: JobState;
+  isNew: boolean;
+}
 
 /** Promises resolve when what they changed is on the disk. */
 export class JobStore {
@@ -93,29 +100,44 @@ export class JobStore {
   }
 
   /**
-   * Queues a job behind all others of its endpoint and returns its id; undefined where as many as `maxQueued` wait.
-   * `input` is JSON text of an object.
+   * Queues a job behind all others of its endpoint; undefined where as many as `maxQueued` wait. Where it was submitted
+   * before, that job is returned, or that its body was another. `input` is JSON text of an object.
    */
   async accept(
     endpointId: string,
     input: string,
     given: Partial<JobTerms> = {},
     maxQueued = Infinity,
-  ): Promise<string | undefined> {
+  ): Promise<Accepted | 'another body' | undefined> {
     const terms = { ...defaultTerms, ...given };
+    const isFull = (): boolean => this.reads.queueLength(endpointId) >= maxQueued;
     // What is long is written before it is its turn.
-    if (input.length >= longText && this.reads.queueLength(endpointId) >= maxQueued) return undefined;
+    if (input.length >= longText && terms.idempotency === null && isFull()) return undefined;
+    let before: Accepted | 'another body' | undefined;
     const id = (terms.isSync ? 'sync-' : '') + randomUUID();
     const isAccepted = await this.#texts.withStored('inputs', input, (stored) =>
       this.#commit.write(() => {
-        if (this.reads.queueLength(endpointId) >= maxQueued) return false;
+        // Of two at once the second finds the first, and is on the disk no sooner than that.
+        before = terms.idempotency === null ? undefined : this.#acceptedBefore(terms.idempotency);
+        if (before !== undefined || isFull()) return false;
         this.#transitions.add(id, endpointId, input, stored, terms);
         return true;
       }),
     );
-    if (!isAccepted) return undefined;
+    if (!isAccepted) return before;
     this.signals.queued(endpointId);
-    return id;
+    return { id, state: 'IN_QUEUE', isNew: true };
+  }
+
+  #acceptedBefore({ key, body }: Idempotency): Accepted | 'another body' | undefined {
+    const { sql } = this.#transitions;
+    const job = sql.submitted.get(key);
+    if (job === undefined) return undefined;
+    if (this.reads.isVisible(job, job.endpointId))
+      return job.body.equals(body) ? { id: job.id, state: job.state, isNew: false } : 'another body';
+    // It is over and not deleted yet: its key is that of the next one.
+    sql.forgetKey.run(key);
+    return undefined;
   }
 
   /** Has workers take no more jobs of an endpoint, also after a new start, until it goes on. */

@@ -63,7 +63,8 @@ export class JobTransitions {
       summary: summaryOf(input),
     });
     const bytes = stored.file === null ? null : Buffer.byteLength(input);
-    this.sql.addInput.run(lastInsertRowid, stored.file, bytes, stored.text);
+    const { key = null, body = null } = terms.idempotency ?? {};
+    this.sql.addInput.run(lastInsertRowid, stored.file, bytes, stored.text, key, body);
     if (terms.s3Config !== null) this.sql.addS3Config.run(lastInsertRowid, terms.s3Config);
     if (terms.webhook !== null) this.#webhooks.add.run(lastInsertRowid, terms.webhook);
   }

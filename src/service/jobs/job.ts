@@ -22,6 +22,13 @@ export function assertTransition(from: JobState, to: JobState): void {
   if (!targets.includes(to)) throw new Error(`a job cannot go from ${from} to ${to}`);
 }
 
+/** By which a submission is known when it comes again; both are digests. */
+export interface Idempotency {
+  /** Of the endpoint, the client and its `Idempotency-Key`. */
+  key: Buffer;
+  body: Buffer;
+}
+
 /** On which terms a job runs: its client's, within its endpoint's. */
 export interface JobTerms {
   /** The key that submitted it, or `console`. */
@@ -40,6 +47,8 @@ export interface JobTerms {
   s3Config: string | null;
   /** Whether its id marks it as submitted by a waiting client. */
   isSync: boolean;
+  /** Null where it is another job each time. */
+  idempotency: Idempotency | null;
 }
 
 /** What real services do where a job says nothing. */
@@ -52,4 +61,5 @@ export const defaultTerms: Readonly<JobTerms> = {
   webhook: null,
   s3Config: null,
   isSync: false,
+  idempotency: null,
 };

@@ -26,8 +26,8 @@ export interface GivenKey {
 export interface KeyStoreOptions {
   /** Not stored, and neither listed nor revoked. Their names are their ids. */
   given?: readonly GivenKey[];
-  /** Of the service's own workers, neither stored nor listed. */
-  ownWorkers?: OwnWorkerKeys;
+  /** Of the workers that the service has started, neither stored nor listed. */
+  ownWorkers?: readonly OwnWorkerKeys[];
   /** Wall clock, epoch ms. */
   now: () => number;
   /** How long a change waits for another program's; it takes milliseconds, so that who holds the file longer is stuck. */
@@ -63,12 +63,12 @@ export class KeyStore {
   readonly #now: () => number;
   readonly #busyMs: number;
   readonly #given: readonly { holder: KeyHolder; digest: Buffer }[];
-  readonly #ownWorkers: OwnWorkerKeys | undefined;
+  readonly #ownWorkers: readonly OwnWorkerKeys[];
   /** When the use of a key was written last, by its id. */
   readonly #notedAt = new Map<string, number>();
 
   /** Opens or makes the store; throws `UnusableDatabase` for a file that is none, and `KeyStoreBusy`. */
-  constructor(path: string, { given = [], ownWorkers, now, busyMs = defaultBusyMs }: KeyStoreOptions) {
+  constructor(path: string, { given = [], ownWorkers = [], now, busyMs = defaultBusyMs }: KeyStoreOptions) {
     assertGiven(given);
     this.#ownWorkers = ownWorkers;
     this.#now = () => Math.floor(now());
@@ -90,7 +90,8 @@ export class KeyStore {
     const presented = presentedKey(authorization);
     if (presented === undefined) return undefined;
     const digest = digestOf(presented);
-    return this.#ownWorkers?.find(presented) ?? this.#findGiven(digest) ?? this.#findStored(digest);
+    const own = this.#ownWorkers.map((keys) => keys.find(presented)).find((holder) => holder !== undefined);
+    return own ?? this.#findGiven(digest) ?? this.#findStored(digest);
   }
 
   /** Whether the key came from outside, where people may have chosen it. */

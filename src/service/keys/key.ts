@@ -80,8 +80,12 @@ const pattern = /^own\.(?<endpointId>[A-Za-z0-9_-]{1,128})\.(?<proof>[0-9a-f]{64
 export class OwnWorkerKeys {
   static readonly holderName = 'own-workers';
 
-  /** Held in memory alone, so that the keys of a service end with it. */
-  readonly #secret = randomBytes(32);
+  readonly #secret: Buffer;
+
+  /** Held in memory alone by default, so that the keys of a service end with it. */
+  constructor(secret: Buffer = randomBytes(32)) {
+    this.#secret = secret;
+  }
 
   keyOf(endpointId: string): string {
     return `own.${endpointId}.${this.#proofOf(endpointId).toString('hex')}`;

@@ -16,7 +16,7 @@ import { Toolbar } from './toolbar.tsx';
 
 const root = document.querySelector('#page');
 const data = JSON.parse(document.querySelector('#data')?.textContent ?? '{}') as GalleryData;
-const rows = new Rows(data.chunks);
+const rows = new Rows(data);
 const hasGrid = gridAxes(data).length > 1;
 const names = data.columns.map(({ name }) => name);
 

@@ -18,12 +18,15 @@ export class Rows {
   /** How many files there are. */
   readonly chunks: number;
   readonly #folder: string;
+  /** Where pictures are that are not beside the page. */
+  readonly #picturesAt: string | null;
   /** The number of the first row of each file. */
   readonly #starts: number[] = [];
   readonly #kept = new Map<number, Promise<GalleryRow[]>>();
 
-  constructor({ folder, rows }: GalleryData['chunks']) {
+  constructor({ chunks: { folder, rows }, picturesAt }: Pick<GalleryData, 'chunks' | 'picturesAt'>) {
     this.#folder = folder;
+    this.#picturesAt = location.protocol === 'file:' ? picturesAt : null;
     let total = 0;
     for (const count of rows) {
       this.#starts.push(total);
@@ -35,7 +38,7 @@ export class Rows {
 
   /** Rejects where the file is not there any more, because the report was written anew. */
   chunk(index: number): Promise<GalleryRow[]> {
-    const kept = this.#kept.get(index) ?? load(`${this.#folder}/${index + 1}.js`, index + 1);
+    const kept = this.#kept.get(index) ?? this.#load(index);
     // The one that was used last is the last to go.
     this.#kept.delete(index);
     this.#kept.set(index, kept);
@@ -43,6 +46,14 @@ export class Rows {
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest);
     return kept;
+  }
+
+  async #load(index: number): Promise<GalleryRow[]> {
+    const rows = await load(`${this.#folder}/${index + 1}.js`, index + 1);
+    if (this.#picturesAt !== null)
+      for (const picture of rows.flatMap(({ pictures = [] }) => pictures))
+        picture.file = picture.file.replace('../images/', this.#picturesAt);
+    return rows;
   }
 
   startOf(chunk: number): number {

@@ -188,5 +188,5 @@ function pictureFacts({ file, width, height, bytes, seed }: GalleryPicture): Fac
 }
 
 function nameOf(address: string): string {
-  return decodeURIComponent(address).replace('../images/', '');
+  return decodeURIComponent(address.replace(/\?.*$/, '')).replace(/^.*?\/images\//, '');
 }

@@ -1,4 +1,4 @@
-/** What the road relies on from a checkpoint: one suite, for a database in memory and for one on file. */
+/** What the road relies on from a checkpoint: one suite, for SQLite in memory and on file, and for PostgreSQL. */
 import { expect, it } from 'vitest';
 import type { Attempt, SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
 import type { SavedSettlement, Settlement } from '../../../src/runner/core/settlement.ts';
@@ -12,9 +12,14 @@ const abc = manifestOf([
 ]);
 
 /** `reopen` gives the same batch as a later run of the program finds it, without the one before having ended. */
-export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen: () => Checkpoint }): void {
-  const begin = async (): Promise<{ checkpoint: Checkpoint; reopen: () => Checkpoint }> => {
-    const batch = open();
+export interface ReopenedBatch {
+  checkpoint: Checkpoint;
+  reopen: () => Checkpoint | Promise<Checkpoint>;
+}
+
+export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedBatch>): void {
+  const begin = async (): Promise<ReopenedBatch> => {
+    const batch = await open();
     await batch.checkpoint.reconcile(abc, unstopped);
     return batch;
   };
@@ -44,7 +49,7 @@ export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen:
     if (a === undefined || b === undefined || c === undefined) throw new Error('three were claimed');
     await checkpoint.recordSubmitted(c, { jobId: 'job-c', status: 'IN_QUEUE', at: 15 });
     await checkpoint.recordSubmitted(a, { jobId: 'job-a', status: 'IN_QUEUE', at: 20 });
-    const later = reopen();
+    const later = await reopen();
     const [intended, ...others] = await later.recover();
     expect(intended).toMatchObject({ sceneId: 'b', deaths: 1 });
     expect(others).toEqual([]);
@@ -65,6 +70,41 @@ export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen:
     ]);
     const [again] = await later.claim(3, endpoint, 101);
     expect(again).toMatchObject({ sceneId: 'b', number: 2, before: { unanswered: 1, failed: 0 } });
+  });
+
+  it('names each submission by a key that no other has, the same for a later run, with what was shown meanwhile', async () => {
+    const { checkpoint, reopen } = await begin();
+    const [a, b, c] = await checkpoint.claim(3, endpoint, 10);
+    if (a === undefined || b === undefined || c === undefined) throw new Error('three were claimed');
+    const keys = [a, b, c].map(({ idempotency }) => idempotency?.key);
+    expect(new Set(keys).size).toBe(3);
+    for (const key of keys) expect(key).toMatch(/^[!-~]{1,255}$/);
+    expect(a.idempotency).toEqual({ key: keys[0], intendedAt: 10 });
+    await checkpoint.recordSubmitted(a, { jobId: 'job-a', status: '', at: 20, idempotencyMs: 60_000 });
+    const later = await reopen();
+    const expected = [b, c].map(({ idempotency }) => ({ ...idempotency, shownMs: 60_000 }));
+    expect((await later.recover()).map(({ idempotency }) => idempotency)).toEqual(expected);
+    expect((await later.intendedAttempts()).map(({ idempotency }) => idempotency)).toEqual(expected);
+    await later.reconcile(manifestOf([['b', 'hills']]), unstopped);
+    const gone = (await later.intendedAttempts()).map(({ sceneId, isWithdrawn }) => [sceneId, isWithdrawn]);
+    expect(gone).toEqual([
+      ['b', undefined],
+      ['c', true],
+    ]);
+  });
+
+  it('holds one death against a scene for each run that dies with it, also where it is not settled in between', async () => {
+    const { checkpoint, reopen } = await begin();
+    await checkpoint.claim(1, endpoint, 10);
+    const second = await reopen();
+    const [a] = await second.recover();
+    if (a === undefined) throw new Error('one was intended');
+    expect(a.deaths).toBe(1);
+    const third = await reopen();
+    expect((await third.recover())[0]?.deaths, 'the second had not taken it up').toBe(1);
+    await third.markInProgress(a);
+    const fourth = await reopen();
+    expect((await fourth.recover())[0]?.deaths).toBe(2);
   });
 
   it('offers retries when they are due, before scenes that were never tried', async () => {
@@ -131,8 +171,9 @@ export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen:
     const picture = { file: 'Sea/Ä.png', width: 1, height: 1, bytes: 9, sha256: 'ab', seed: '1' };
     await checkpoint.settle(a, { state: 'saved', at: 30, pictures: [picture], scene: { state: 'saved' } });
     const owner = { sceneId: 'a', fingerprint: a.fingerprint };
-    expect(await reopen().ownerOf('sea/a\u0308.PNG')).toEqual(owner);
-    expect(await reopen().ownerOf('sea/b.png')).toBeUndefined();
+    const later = await reopen();
+    expect(await later.ownerOf('sea/a\u0308.PNG')).toEqual(owner);
+    expect(await later.ownerOf('sea/b.png')).toBeUndefined();
   });
 
   it('tells the next run what was being written, until that is settled', async () => {
@@ -152,14 +193,15 @@ export function checkpointContract(open: () => { checkpoint: Checkpoint; reopen:
     await checkpoint.beginWriting(a, settlementOf('a.png'));
     await checkpoint.beginWriting(b, settlementOf('b.png'));
     await checkpoint.settle(b, settlementOf('b.png'));
-    const later = reopen();
+    const later = await reopen();
     const left = await later.unfinishedWriting();
     expect(left).toMatchObject([
       { attempt: { key: a.key, sceneId: 'a' }, isInFlight: true, settlement: settlementOf('a.png') },
     ]);
     await later.dropWriting(a);
-    expect(await reopen().unfinishedWriting()).toEqual([]);
-    expect((await later.openAttempts()).map(({ sceneId }) => sceneId)).toEqual(['a']);
+    const last = await reopen();
+    expect(await last.unfinishedWriting()).toEqual([]);
+    expect((await last.openAttempts()).map(({ sceneId }) => sceneId)).toEqual(['a']);
   });
 
   it('counts what a new manifest changes', async () => {

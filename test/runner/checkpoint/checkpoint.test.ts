@@ -30,9 +30,12 @@ describe('in memory', () => {
   checkpointContract(() => {
     const db = new Sqlite(':memory:');
     for (const statements of checkpointSchema.migrations) db.exec(statements);
-    db.exec("INSERT INTO runs (pid, host, program, started_at) VALUES (1, 'here', 'test', 0)");
     const marks: CrashMarker[] = [];
-    const open = (): Checkpoint => new SqliteCheckpoint(db, 1, new CrashMarkersInMemory(marks));
+    const begin = db.prepare(
+      "INSERT INTO runs (pid, host, program, started_at, idempotency_key) VALUES (1, 'here', 'test', 0, 'key')",
+    );
+    const open = (): Checkpoint =>
+      new SqliteCheckpoint(db, Number(begin.run().lastInsertRowid), new CrashMarkersInMemory(marks));
     return { checkpoint: open(), reopen: open };
   });
 });

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import {
   openCheckpoint,
   openCheckpointForReading,
-  type OpenCheckpoint,
+  type OpenFile,
 } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { readNumbers } from '../../../src/runner/checkpoint/read-summary.ts';
 import { checkpointSchema } from '../../../src/runner/checkpoint/schema.ts';
@@ -53,7 +53,7 @@ it('is absent in a checkpoint of the version before, which is read as it is and 
   expect(lastRunIn(dir)).toMatchObject({ run: 2, stats });
 });
 
-function open(dir: string): OpenCheckpoint {
+function open(dir: string): OpenFile {
   return openCheckpoint(dir, 'test', { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] }, 0);
 }
 

@@ -22,6 +22,36 @@ it('sends one POST with the key, the input as JSON and no wish for compression',
   });
 });
 
+describe('the key of a submission', () => {
+  const send = async (headers: Record<string, string>) => {
+    const server = await scriptedServer(answer(200, `{"id":"${jobId}","status":"IN_QUEUE"}`, headers));
+    const { service } = clientOf(server.url);
+    const endpoint = { baseUrl: server.url, id: 'e', version: 'v2' } as const;
+    const reply = await service.submit(endpoint, {}, new AbortController().signal, 'night-1');
+    expect(server.requests[0]?.headers['idempotency-key']).toBe('night-1');
+    return reply;
+  };
+
+  it.each<[string, Record<string, string>, object]>([
+    ['not echoed', {}, {}],
+    ['not echoed, though a time is named', { 'Idempotency-Retention': '60' }, {}],
+    ['echoed as another', { 'Idempotency-Key': 'night-2' }, {}],
+    ['echoed', { 'Idempotency-Key': 'night-1' }, { idempotencyMs: 1_800_000 }],
+    [
+      'echoed with a time',
+      { 'Idempotency-Key': 'night-1', 'Idempotency-Retention': '60' },
+      { idempotencyMs: 60_000 },
+    ],
+    [
+      'echoed with what is no time',
+      { 'Idempotency-Key': 'night-1', 'Idempotency-Retention': '1e99' },
+      { idempotencyMs: 1_800_000 },
+    ],
+  ])('%s', async (_, headers, shown) => {
+    expect(await send(headers)).toEqual({ kind: 'accepted', jobId, status: 'IN_QUEUE', ...shown });
+  });
+});
+
 describe('a job is accepted', () => {
   it.each<[string, string, number, string]>([
     ['with 200', `{"id":"${jobId}","status":"IN_QUEUE"}`, 200, 'IN_QUEUE'],

@@ -59,7 +59,7 @@ function problemsOf(changes: object, base: object = worker): string[] {
 }
 
 /** What only service.yaml can say. */
-const unsaid = { minWorkers: 0, idleMs: 60_000, recycle: neverRecycled, stallMs: null };
+const unsaid = { on: null, minWorkers: 0, idleMs: 60_000, recycle: neverRecycled, stallMs: null };
 
 it('reads what people write', () => {
   expect(settingsOf(form)).toEqual({

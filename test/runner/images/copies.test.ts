@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
 import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
-import { makeMissingCopies } from '../../../src/runner/images/missing-files.ts';
+import { copiesInFolder, makeMissingCopies } from '../../../src/runner/images/missing-files.ts';
 import { copyMaker } from '../../../src/runner/images/sidecars.ts';
 import { noise } from './pictures.ts';
 import { filesIn, save, temporaryFolder } from './store.ts';
@@ -75,7 +75,7 @@ describe('makeMissingCopies', () => {
     for (const name of ['a-64.jpg', 'b.webp', 'b-64.jpg', 'c.webp', 'd.webp']) rmSync(join(dir, name));
     writeFileSync(join(dir, 'c.png'), await noise(100, 60, 99).png().toBuffer());
     const moving = pictures.map((each) => (each.file === 'd.png' ? { ...each, moveTo: 'e.png' } : each));
-    const sum = await makeMissingCopies(dir, makers, moving, never, () => undefined);
+    const sum = await makeMissingCopies(copiesInFolder(dir), makers, moving, never, () => undefined);
     expect(sum).toEqual({ made: 2, lacking: 1 });
     for (const name of ['a-64.jpg', 'b.webp', 'b-64.jpg'])
       expect(existsSync(join(dir, name)), name).toBe(true);

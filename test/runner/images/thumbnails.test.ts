@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { type CheckedPicture, thumbnailOf } from '../../../src/runner/core/picture.ts';
 import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
-import { makeMissingThumbnails } from '../../../src/runner/images/missing-files.ts';
+import { makeMissingThumbnails, type ThumbnailSource } from '../../../src/runner/images/missing-files.ts';
+import { picturesInFolder } from '../../../src/runner/images/picture-files.ts';
 import { dataOf, withData, withRows } from './damage.ts';
 import { flipped, noise } from './pictures.ts';
 import { filesIn, save, temporaryFolder } from './store.ts';
@@ -131,7 +132,13 @@ describe('makeMissingThumbnails', () => {
     writeFileSync(empty, '');
     for (const path of kept) writeFileSync(path, 'as it is');
     const told: number[] = [];
-    const sum = await makeMissingThumbnails(dirs(dir), records(pictures), never, (made) => told.push(made));
+    const sum = await makeMissingThumbnails(
+      source(dir),
+      join(dir, 'report'),
+      records(pictures),
+      never,
+      (made) => told.push(made),
+    );
     expect(sum).toEqual({ made: 2, lacking: 0 });
     expect(told).toEqual([1, 2]);
     for (const path of [gone, empty]) expect(await sharp(path).metadata()).toMatchObject({ format: 'jpeg' });
@@ -143,7 +150,13 @@ describe('makeMissingThumbnails', () => {
     const pictures = await savedPictures(store, 1);
     const [path = ''] = pictures.map(({ checked }) => thumbnail(checked));
     renameSync(path, path.replace('.jpg', '.webp'));
-    const sum = await makeMissingThumbnails(dirs(dir), records(pictures), never, () => undefined);
+    const sum = await makeMissingThumbnails(
+      source(dir),
+      join(dir, 'report'),
+      records(pictures),
+      never,
+      () => undefined,
+    );
     expect(sum).toEqual({ made: 0, lacking: 0 });
   });
 
@@ -153,7 +166,13 @@ describe('makeMissingThumbnails', () => {
     rmSync(report, { recursive: true });
     rmSync(join(dir, 'images/0.png'));
     writeFileSync(join(dir, 'images/1.png'), await noise(400, 10, 99).png().toBuffer());
-    const sum = await makeMissingThumbnails(dirs(dir), records(pictures), never, () => undefined);
+    const sum = await makeMissingThumbnails(
+      source(dir),
+      join(dir, 'report'),
+      records(pictures),
+      never,
+      () => undefined,
+    );
     expect(sum).toEqual({ made: 1, lacking: 2 });
   });
 
@@ -163,7 +182,9 @@ describe('makeMissingThumbnails', () => {
     rmSync(report, { recursive: true });
     writeFileSync(join(dir, 'images/old.png'), 'of another scene by now');
     const moving = records(pictures).map((picture) => ({ ...picture, file: 'old.png', moveTo: '0.png' }));
-    expect(await makeMissingThumbnails(dirs(dir), moving, never, () => undefined)).toEqual({
+    expect(
+      await makeMissingThumbnails(source(dir), join(dir, 'report'), moving, never, () => undefined),
+    ).toEqual({
       made: 1,
       lacking: 0,
     });
@@ -174,8 +195,12 @@ describe('makeMissingThumbnails', () => {
     const pictures = await savedPictures(store, 3);
     rmSync(report, { recursive: true });
     const stop = new AbortController();
-    const making = makeMissingThumbnails(dirs(dir), records(pictures), stop.signal, () =>
-      stop.abort('stopped'),
+    const making = makeMissingThumbnails(
+      source(dir),
+      join(dir, 'report'),
+      records(pictures),
+      stop.signal,
+      () => stop.abort('stopped'),
     );
     await expect(making).rejects.toBe('stopped');
   });
@@ -195,8 +220,8 @@ function folder(options: { isBlankRefused?: boolean } = {}) {
   };
 }
 
-function dirs(dir: string): { images: string; report: string } {
-  return { images: join(dir, 'images'), report: join(dir, 'report') };
+function source(dir: string): ThumbnailSource {
+  return { files: picturesInFolder(join(dir, 'images')) };
 }
 
 interface Saved {

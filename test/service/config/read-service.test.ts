@@ -12,7 +12,7 @@ import {
 } from '../../runner/config/service-file.ts';
 
 /** What is left out of all these. */
-const unsaid = { minWorkers: 0, idleMs: 60_000, recycle: neverRecycled, stallMs: null };
+const unsaid = { on: null, minWorkers: 0, idleMs: 60_000, recycle: neverRecycled, stallMs: null };
 
 const asByDefault = {
   workers: 1,
@@ -56,6 +56,7 @@ endpoints:
     expect(settings).toEqual({
       host: '0.0.0.0',
       port: 0,
+      publicUrl: undefined,
       tls: undefined,
       isInsecure: false,
       proxies: [],
@@ -190,7 +191,7 @@ endpoints:
     expect.stringContaining('limits.maxBody is 10; expected a size from 1kB to 1GB, such as 500kB, 64MB'),
     expect.stringContaining('the key "body" is unknown in limits; expected maxBody, maxResult, '),
     expect.stringContaining(
-      'the key "workers" is unknown; expected host, port, tls, insecure, proxies, retention, limits, webhooks, cors, endpoints (workers belongs under endpoints)',
+      'the key "workers" is unknown; expected host, port, publicUrl, tls, insecure, proxies, retention, limits, webhooks, cors, endpoints (workers belongs under endpoints)',
     ),
     expect.stringContaining('endpoints[0].quickDeploy is "panter"; expected painter or scene-renderer'),
     expect.stringContaining('endpoints[0].workers is "many"; expected workers that are started here, '),
@@ -311,7 +312,7 @@ describe('one field', () => {
     ],
     [
       'devices: [0]',
-      'the key "devices" is unknown in endpoints[0]; expected id, name, quickDeploy, image, arguments, command, cwd, module, remote, gpu, workers, quickStart, recycle, stall, memory, cpus, environment, retries, executionTimeout, ttl, maxQueued (devices belongs under gpu)',
+      'the key "devices" is unknown in endpoints[0]; expected id, name, quickDeploy, image, arguments, command, cwd, module, remote, on, gpu, workers, quickStart, recycle, stall, memory, cpus, environment, retries, executionTimeout, ttl, maxQueued (devices belongs under gpu)',
     ],
     [
       'workers: 1.5',

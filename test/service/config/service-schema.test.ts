@@ -36,7 +36,9 @@ it('accepts the example, whose endpoints are as its comments say', () => {
 it('accepts what the comments of the example show as well', () => {
   const text = serviceExample('x').replaceAll(/^ {2}# ( *(?:- )?\w+:.*| {4}.*)$/gm, '  $1');
   const uncommented = text.replace(/^# (webhooks:)\n# ( +allowPrivate: true)$/m, '$1\n$2');
-  const all = uncommented.replace('[python3, worker.py]', '[worker, worker.py]');
+  const all = uncommented
+    .replace(/^# (publicUrl:)/m, '$1')
+    .replace('[python3, worker.py]', '[worker, worker.py]');
   expect(isValid(parse(all))).toBe(true);
   const { endpoints, hasPrivateWebhooks } = serviceOf(all, { env: { HF_TOKEN: 'x' } }).settings;
   expect(hasPrivateWebhooks).toBe(true);
@@ -46,6 +48,7 @@ it('accepts what the comments of the example show as well', () => {
     'image',
     'command',
     'module',
+    'command',
     'remote',
   ]);
 });

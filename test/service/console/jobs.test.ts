@@ -8,7 +8,7 @@ import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { inProcessWorkload, WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
 import { painterWorkload } from '../../../src/commands/workload-of.ts';
-import { ask, endpointId, instantWorkload, makeDataDir, post } from '../service-harness.ts';
+import { accepted, ask, endpointId, instantWorkload, makeDataDir, post } from '../service-harness.ts';
 import { addKey } from '../pull-harness.ts';
 import { enter, openWithConsole, type Visit } from './visit.ts';
 
@@ -26,12 +26,12 @@ async function allPages(visit: Visit, filter = ''): Promise<JobRow[]> {
 it('lists thousands of jobs, newest first, page by page, by endpoint and by status', async () => {
   const dataDir = await makeDataDir();
   const store = new JobStore(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
-  const accepted = Array.from({ length: 2_000 }, (_, i) =>
-    store.accept(i % 10 === 0 ? 'other' : endpointId, JSON.stringify({ scene: `scene ${i}` }), {
+  const submitted = Array.from({ length: 2_000 }, (_, i) =>
+    accepted(store, i % 10 === 0 ? 'other' : endpointId, JSON.stringify({ scene: `scene ${i}` }), {
       isLowPriority: i % 3 === 0,
     }),
   );
-  const ids = await Promise.all(accepted);
+  const ids = await Promise.all(submitted);
   store.close();
   const endpoints = [endpointId, 'other'].map((id) => endpointSettings({ id, workers: 0 }));
   const visit = await enter((await openWithConsole({ dataDir, endpoints })).url);

@@ -1,0 +1,105 @@
+/** What is asked of the engines by their own programs: sbatch, squeue and sacct; kubectl. */
+import { spawnSync } from 'node:child_process';
+import type { JobList } from 'kubernetes-types/batch/v1.d.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+
+/** Returns the id of the job. Throws `ConfigError` where Slurm refuses it. */
+export function submitScript(script: string): string {
+  const [id = ''] = ask('sbatch', ['--parsable'], script).trim().split(';');
+  return id;
+}
+
+export interface ClusterTask {
+  id: string;
+  /** In the engine's words. */
+  state: string;
+  /** Undefined where it has none yet, or a signal ended it. */
+  exitCode: number | undefined;
+  /** Where it is and for how long, or why it waits. */
+  details: string[];
+}
+
+/** As squeue knows those that wait, run or have just ended, and sacct, where a cluster keeps accounts, those of a week. */
+export function slurmTasks(name: string): ClusterTask[] {
+  const live = ask('squeue', ['--noheader', '--array', '--states=all', `--name=${name}`, '-O', squeueFields]);
+  const tasks = live.split('\n').flatMap((line) => taskIn(squeueColumns(line)));
+  const known = new Set(tasks.map(({ id }) => id));
+  const past = ask('sacct', [...sacctOptions, `--name=${name}`], '', true);
+  const ended = past.split('\n').flatMap((line) => taskIn(line.split('|')));
+  return [...ended.filter(({ id }) => !known.has(id) && !id.includes('[')), ...tasks];
+}
+
+const width = 60;
+const squeueFields = ['JobArrayID', 'State', 'exit_code', 'TimeUsed', 'NodeList', 'Reason']
+  .map((field) => `${field}:${width}`)
+  .join(',');
+const sacctOptions = [
+  '--allocations',
+  '--noheader',
+  '--parsable2',
+  '--starttime=now-7days',
+  '--format=JobID,State,ExitCode,Elapsed,NodeList,Reason',
+];
+
+function squeueColumns(line: string): string[] {
+  return Array.from({ length: 6 }, (_, i) => line.slice(i * width, (i + 1) * width).trim());
+}
+
+function taskIn([
+  id = '',
+  state = '',
+  exit = '',
+  time = '',
+  node = '',
+  reason = '',
+]: string[]): ClusterTask[] {
+  if (id === '') return [];
+  const isOver = !/^(PENDING|RUNNING|COMPLETING|CONFIGURING|SUSPENDED|REQUEUED)/.test(state);
+  // squeue gives the status of a wait, sacct `code:signal`.
+  const code = exit.includes(':') ? Number.parseInt(exit, 10) : Number(exit) >> 8;
+  const details = [node, time, reason].filter((text) => text !== '' && text !== 'None' && text !== '0:00');
+  return [{ id, state, exitCode: isOver ? code : undefined, details }];
+}
+
+/** The Jobs of a batch in the namespace that kubectl is set to. */
+export function kubernetesJobs(batch: string): ClusterTask[] {
+  const selector = `app.kubernetes.io/name=nightrender,app.kubernetes.io/instance=${batch}`;
+  const json = ask('kubectl', [
+    'get',
+    'jobs',
+    `--selector=${selector}`,
+    '--output=json',
+    '--request-timeout=20s',
+  ]);
+  const { items } = JSON.parse(json) as JobList;
+  return items.map(({ metadata, spec, status }) => {
+    const { active = 0, succeeded = 0, failedIndexes, conditions = [] } = status ?? {};
+    const ended = conditions.find(
+      ({ type, status: is }) => /^(Complete|Failed)$/.test(type) && is === 'True',
+    );
+    const counts = `${active} at work, ${succeeded} of ${spec?.completions ?? 0} complete`;
+    const failed = failedIndexes === undefined ? [] : [`failed: ${failedIndexes}`];
+    const details = [counts, ...failed, ...(ended?.message === undefined ? [] : [ended.message])];
+    return { id: metadata?.name ?? '', state: ended?.type ?? 'Running', exitCode: undefined, details };
+  });
+}
+
+/** What it prints; empty where it fails and `mayFail`. Throws `ConfigError` with its words. */
+function ask(program: string, args: string[], input = '', mayFail = false): string {
+  const { status, error, stdout, stderr } = spawnSync(program, args, {
+    input,
+    encoding: 'utf8',
+    maxBuffer: 64_000_000,
+    timeout: 60_000,
+  });
+  if (error === undefined && status === 0) return stdout;
+  if (mayFail) return '';
+  const isSlow = error !== undefined && 'code' in error && error.code === 'ETIMEDOUT';
+  const isMissing = error !== undefined && 'code' in error && error.code === 'ENOENT';
+  const text = isMissing
+    ? 'there is no such program here; submit from a machine of the cluster on which it works'
+    : isSlow
+      ? 'it did not answer for a minute, and may have done it; look with `nightrender submit … --status` before you submit again'
+      : (stderr ?? '').trim() || (error?.message ?? `it ended with ${String(status)}`);
+  throw new ConfigError([{ where: program, text }]);
+}

@@ -1,0 +1,115 @@
+/** Where the pictures of a batch are, as its checkpoint has it: in the output folder, or in a bucket. */
+import { join } from 'node:path';
+import { AddressProblem, bucketAddress } from '../lib/s3/address.ts';
+import { Bucket, type BucketOptions } from '../lib/s3/bucket.ts';
+import { S3Error } from '../lib/s3/s3-error.ts';
+import type { Database } from '../lib/sqlite/database.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import type { PictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
+import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { withBucketFailure } from '../runner/images/bucket-failure.ts';
+import { BucketOwner } from '../runner/images/bucket-owner.ts';
+import { createBucketStore, keyOf, picturesFolder } from '../runner/images/bucket-store.ts';
+import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
+import type { CheckOptions } from '../runner/images/picture-checker.ts';
+import type { PicturesLinks } from '../runner/report/result-json.ts';
+import { writeError } from '../terminal/console.ts';
+import { shownPath } from './shown-path.ts';
+
+/** `s3://bucket/folder/`; undefined for the output folder. */
+export function bucketOf(db: Database): string | undefined {
+  return readBatch(db)?.pictures?.url;
+}
+
+/** As people read it, without a `/` at its end. */
+export function shownImages(dir: string, bucket: string | undefined): string {
+  return bucket === undefined ? `${shownPath(dir)}/images` : (bucket + picturesFolder).slice(0, -1);
+}
+
+/** Somebody waits; a run has a night. */
+const patienceMs = 15_000;
+
+/** Throws `ConfigError` where variables or the package are missing. */
+export async function openBucket(url: string, options: BucketOptions = {}): Promise<Bucket> {
+  try {
+    return await Bucket.open(bucketAddress(url, process.env), {
+      patienceMs,
+      onTrouble: writeError,
+      ...options,
+    });
+  } catch (error) {
+    if (!(error instanceof AddressProblem || error instanceof S3Error)) throw error;
+    throw new ConfigError([{ where: url, text: error.message }]);
+  }
+}
+
+/** Throws `ConfigError` or `FatalFailure` where a run could not put its pictures there. */
+export async function assertBucketUsable(
+  { run, pictures }: Pick<OpenCheckpoint, 'run' | 'pictures'>,
+  isAnyAccepted: boolean,
+): Promise<void> {
+  if (pictures === undefined) return;
+  const bucket = await openBucket(pictures.url);
+  try {
+    await createBucketStore(bucket, { owner: { batch: pictures.batch, run, isAnyAccepted } }).prepare();
+  } finally {
+    await bucket.close();
+  }
+}
+
+/** Throws `ConfigError` where the pictures there are another batch's. */
+export async function assertOwnBucket(bucket: Bucket, db: Database): Promise<void> {
+  const batch = readBatch(db)?.pictures?.batch ?? '';
+  const run = { token: '', isKnown: () => true };
+  await withBucketFailure(() =>
+    new BucketOwner(bucket, { batch, run, isAnyAccepted: false }).assertOurs(picturesFolder),
+  );
+}
+
+/** For the gallery: to a bucket that may be read, or, for so long, to one that may not. */
+export function linksTo(bucket: Bucket, signedMs?: number): PicturesLinks {
+  const picturesAt = bucket.urlOf(picturesFolder);
+  if (signedMs === undefined) return { picturesAt };
+  return { picturesAt, sign: (file) => bucket.signedUrl(keyOf(file), Math.round(signedMs / 1000)) };
+}
+
+/** Undefined where the pictures are in the output folder. */
+export async function withBucketOf<T>(
+  db: Database,
+  work: (bucket: Bucket | undefined) => Promise<T>,
+): Promise<T> {
+  const url = bucketOf(db);
+  if (url === undefined) return work(undefined);
+  const bucket = await openBucket(url);
+  try {
+    return await work(bucket);
+  } finally {
+    await bucket.close();
+  }
+}
+
+/** For work on pictures that are there; none is put. The bucket is undefined for those in a folder. */
+export async function withImages<T>(
+  dir: string,
+  db: Database,
+  options: CheckOptions,
+  work: (images: PreparedImageStore, bucket: Bucket | undefined) => Promise<T>,
+): Promise<T> {
+  return withBucketOf(db, (bucket) =>
+    work(
+      bucket === undefined
+        ? createImageStore(join(dir, 'images'), options)
+        : createBucketStore(bucket, options),
+      bucket,
+    ),
+  );
+}
+
+/** As the next run would begin: after that, every picture has the name that is on record. */
+export async function finishMoves(images: PreparedImageStore, repair: PictureRepair): Promise<void> {
+  for (const move of repair.pendingMoves()) {
+    await images.move(move.from, move.to);
+    await repair.recordMoved(move);
+  }
+}

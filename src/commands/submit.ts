@@ -1,0 +1,192 @@
+/** `nightrender submit`: hands a batch to Slurm or Kubernetes, which keep its runners going. */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { kubernetesJobs, slurmTasks, submitScript, type ClusterTask } from '../clusters/ask-engine.ts';
+import { slurmScript } from '../clusters/slurm-script.ts';
+import { packageFile } from '../lib/files/package-file.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import { durationWithin } from '../lib/yaml/scalar-schemas.ts';
+import { readConfig } from '../runner/config/read-config.ts';
+import { readSubmission, type SubmissionSettings } from '../runner/config/read-submission.ts';
+import { batchName } from '../runner/core/batch-name.ts';
+import { endings } from '../runner/core/ending.ts';
+import { writeError, writeOut } from '../terminal/console.ts';
+import type { LoadedCommand } from './command.ts';
+import { common } from './exit-codes.ts';
+import { fileIn, oneText, textOption, wholeNumber } from './option-values.ts';
+import { refuse } from './refusal.ts';
+import { overridesOf, pipelineArgument } from './run-options.ts';
+import { kubernetesProblems, printManifest } from './submit-to-kubernetes.ts';
+import { endMsOf, problem, restOf, runnerBytesOf, type Submission } from './submission.ts';
+import { commandArguments } from './command-arguments.ts';
+
+export const submitCommand: LoadedCommand = {
+  purpose: `Writes what has a cluster keep runners of the batch going: for Slurm a job array, which it shows and submits; for Kubernetes a manifest for kubectl apply. What follows -- is for sbatch. More than one runner needs a checkpoint that they share.`,
+  positionals: { pipeline: pipelineArgument },
+  options: {
+    on: { ...textOption, describe: 'slurm or kubernetes' },
+    runners: { requiresArg: true, describe: 'how many runners (default: 1)' },
+    'dry-run': { type: 'boolean', describe: 'show it, and submit nothing' },
+    status: { type: 'boolean', describe: 'ask the cluster how the runners are' },
+    drain: {
+      ...textOption,
+      describe: 'Slurm: how long before the wall time a runner starts nothing new (default: 5m)',
+    },
+    image: { ...textOption, describe: 'Kubernetes: container image that has nightrender' },
+    volume: { ...textOption, describe: 'Kubernetes: PersistentVolumeClaim that holds the folder' },
+    secret: {
+      ...textOption,
+      describe: 'Kubernetes: Secret that holds the variables (default: nightrender)',
+    },
+  },
+  takesRest: true,
+  examples: [
+    ['$0 submit pipeline.yaml --on slurm -- --partition=cpu --time=8:00:00', 'one runner'],
+    ['$0 submit pipeline.yaml --on slurm --runners 16 --dry-run', 'look at the script'],
+    [
+      '$0 submit pipeline.yaml --on kubernetes --runners 16 --image me/nightrender:1 | kubectl apply --server-side -f -',
+      '',
+    ],
+    ['$0 submit pipeline.yaml --status', 'what runs, waits or failed'],
+  ],
+  exits: {
+    ...common,
+    'wrong-use': 'wrong use or configuration, or the cluster refused it',
+    complete: 'done',
+  },
+  work: (argv) => {
+    try {
+      submit(fileIn(argv), argv);
+      return 0;
+    } catch (thrown) {
+      return refuse(thrown, undefined, false, fileIn(argv));
+    }
+  },
+};
+
+function submit(file: string, argv: Record<string, unknown>): void {
+  const isStatus = argv['status'] === true;
+  const engine = engineIn(argv) ?? (isStatus ? engineHere() : undefined);
+  const overrides = engine === 'kubernetes' ? [] : overridesOf({}, process.env);
+  const settings = readSubmission(file, overrides, process.env);
+  const name = jobName(settings.dir);
+  if (engine === undefined) throw problem('--on', 'is missing; expected slurm or kubernetes');
+  if (isStatus) return printStatus(name, engine);
+  // The secrets of Kubernetes need not be known here.
+  const secrets = engine === 'slurm' ? [] : settings.checkpointVariables;
+  const env = { ...Object.fromEntries(secrets.map((each) => [each, anyDatabase])), ...process.env };
+  readConfig(file, overrides, env, engine === 'slurm');
+  const runners = argv['runners'] === undefined ? 1 : wholeNumber(argv, 'runners', 1, 1_000);
+  const problems = [...sharedProblems(settings, runners, file), ...engines[engine].problems(settings, argv)];
+  if (problems.length > 0) throw new ConfigError(problems);
+  engines[engine].submit({ file, name, settings, runners, argv });
+}
+
+const anyDatabase = 'postgres://host/database';
+
+type Engine = 'slurm' | 'kubernetes';
+
+const engines = {
+  slurm: { problems: slurmProblems, submit: submitToSlurm },
+  kubernetes: { problems: kubernetesProblems, submit: printManifest },
+} as const satisfies Record<Engine, unknown>;
+
+function engineIn(argv: Record<string, unknown>): Engine | undefined {
+  const on = oneText(argv, 'on');
+  if (on === undefined || on === 'slurm' || on === 'kubernetes') return on;
+  throw problem('--on', `${JSON.stringify(on)} is given; expected slurm or kubernetes`);
+}
+
+/** The one whose programs this machine has. */
+function engineHere(): Engine {
+  const folders = (process.env['PATH'] ?? '').split(':').filter(Boolean);
+  return folders.some((folder) => existsSync(join(folder, 'squeue'))) ? 'slurm' : 'kubernetes';
+}
+
+/** The end of its output folder, for people, and a mark of the whole path, so that no other batch has it. */
+function jobName(dir: string): string {
+  const words = batchName(dir)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(-20)
+    .replaceAll(/^-+|-+$/g, '');
+  const mark = createHash('sha256').update(dir).digest('hex').slice(0, 6);
+  return ['nightrender', words, mark].filter((part) => part !== '').join('-');
+}
+
+function sharedProblems(
+  { hasSharedCheckpoint, lists, placeOf }: SubmissionSettings,
+  runners: number,
+  file: string,
+) {
+  const problems: Problem[] = [];
+  if (runners > 1 && !hasSharedCheckpoint)
+    problems.push({
+      where: file,
+      text: `${runners} runners need a checkpoint that they share: set checkpoint: \${DATABASE_URL} (PostgreSQL), or leave --runners out`,
+    });
+  if (lists.includes('-'))
+    problems.push({
+      where: placeOf(['manifest']),
+      text: 'there is no standard input on a cluster; expected a file',
+    });
+  return problems;
+}
+
+/** Variables go along with the job, so that they have to be set here. */
+function slurmProblems({ unset }: SubmissionSettings, argv: Record<string, unknown>): Problem[] {
+  const others = ['image', 'volume', 'secret'].filter((name) => argv[name] !== undefined);
+  return [
+    ...unset,
+    ...others.map((name) => ({ where: `--${name}`, text: 'is for Kubernetes; Slurm does not take it' })),
+  ];
+}
+
+function submitToSlurm({ file, name, settings, runners, argv }: Submission): void {
+  const { folder } = settings;
+  const script = slurmScript({
+    name,
+    runners,
+    folder,
+    command: [process.execPath, packageFile('dist/nightrender.cjs'), 'run', resolve(file)],
+    memoryBytes: runnerBytesOf(settings),
+    drainMs: drainIn(argv),
+    endMs: endMsOf(settings),
+    options: restOf(argv),
+  });
+  writeOut(script.trimEnd());
+  if (argv['dryRun'] === true) return;
+  const id = submitScript(script);
+  writeError(
+    `Submitted as job ${id}; logs are ${join(folder, `${name}-${id}_*.log`)}. \`nightrender submit ${commandArguments(file, undefined)} --status\` asks Slurm, \`scancel ${id}\` ends it.`,
+  );
+}
+
+const drain = z.object({ value: durationWithin('1s', '1d') });
+
+function drainIn(argv: Record<string, unknown>): number {
+  const text = oneText(argv, 'drain') ?? '5m';
+  const read = drain.safeParse({ value: text });
+  if (read.success) return read.data.value;
+  throw problem('--drain', `${JSON.stringify(text)} is given; expected a duration such as 5m`);
+}
+
+function printStatus(name: string, engine: Engine): void {
+  const tasks = engine === 'slurm' ? slurmTasks(name) : kubernetesJobs(name);
+  const where = engine === 'slurm' ? 'Slurm' : 'Kubernetes';
+  if (tasks.length === 0) return writeOut(`${where} knows nothing of ${name}.`);
+  const states = [...new Set(tasks.map(({ state }) => state))];
+  const counts = states.map((state) => `${tasks.filter((task) => task.state === state).length} ${state}`);
+  writeOut(`${where}, ${name}: ${counts.join(', ')}`);
+  for (const task of tasks)
+    writeOut(`  ${[task.id, task.state, ...task.details, ...meaningOf(task)].join('  ')}`);
+}
+
+function meaningOf({ exitCode }: ClusterTask): string[] {
+  const ending = Object.values(endings).find((each) => each.exitCode === exitCode);
+  return exitCode === undefined || exitCode === 0
+    ? []
+    : [`exit code ${exitCode}${ending ? `: ${ending.means}` : ''}`];
+}

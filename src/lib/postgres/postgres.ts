@@ -1,0 +1,195 @@
+/** A small pool of connections to one PostgreSQL database; the driver is loaded with the first of them. */
+import type { Client, ClientBase, ClientConfig, Pool, QueryResultRow } from 'pg';
+import type { PostgresAddress } from './address.ts';
+
+/**
+ * - `gone`: it cannot be reached or asks to come again; the same may succeed later
+ * - `wrong`: it answers, and does not let us do this
+ */
+export class PostgresFailure extends Error {
+  readonly kind: 'gone' | 'wrong';
+
+  constructor(kind: 'gone' | 'wrong', text: string, cause: unknown) {
+    super(text, { cause });
+    this.kind = kind;
+  }
+}
+
+export interface PostgresSession {
+  query<Row extends QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+}
+
+interface Limits {
+  /** Waits for a connection end after this time. */
+  connectMs: number;
+  /** A transaction whose program says nothing for so long is undone: it may have been stopped, and holds locks. */
+  silentMs: number;
+}
+
+export class Postgres implements PostgresSession {
+  /** `host/database`, for people. */
+  readonly shown: string;
+  readonly #pool: Pool;
+  readonly #connect: () => Client;
+  readonly #silentMs: number;
+  #listener: Client | undefined;
+  readonly #open = new Set<ClientBase>();
+
+  private constructor(shown: string, pool: Pool, connect: () => Client, silentMs: number) {
+    this.#silentMs = silentMs;
+    this.shown = shown;
+    this.#pool = pool;
+    this.#connect = connect;
+    // A connection that breaks while nobody uses it is replaced with the next use.
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => this.#open.add(client));
+    pool.on('remove', (client) => this.#open.delete(client));
+  }
+
+  /** Nothing is connected yet. Throws `PostgresFailure` where the driver is not installed. */
+  static async open({ url, shown }: PostgresAddress, { connectMs, silentMs }: Limits): Promise<Postgres> {
+    const pg = await loadDriver();
+    const int8 = 20;
+    const config: ClientConfig = {
+      connectionString: url,
+      connectionTimeoutMillis: connectMs,
+      keepAlive: true,
+      application_name: 'nightrender',
+      types: {
+        // Keys, counts and instants: all of them are exact as numbers.
+        getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+          oid === int8 ? Number : pg.types.getTypeParser(oid, format),
+      },
+    };
+    return new Postgres(
+      shown,
+      new pg.Pool({ ...config, max: maxConnections }),
+      () => new pg.Client(config),
+      silentMs,
+    );
+  }
+
+  async query<Row extends QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return this.#with((session) => session.query<Row>(text, values));
+  }
+
+  /** Committed when `work` resolves, undone when it rejects. `mode` follows BEGIN. */
+  async transaction<T>(work: (session: PostgresSession) => Promise<T>, mode = ''): Promise<T> {
+    return this.#with(async (session) => {
+      await session.query(`BEGIN ${mode}; SET LOCAL idle_in_transaction_session_timeout = ${this.#silentMs}`);
+      try {
+        const result = await work(session);
+        await session.query('COMMIT');
+        return result;
+      } catch (error) {
+        if (!(error instanceof PostgresFailure && error.kind === 'gone'))
+          await session.query('ROLLBACK').catch(() => undefined);
+        throw error;
+      }
+    });
+  }
+
+  /** On a connection of its own, if there is none yet. It may break at any time, and then nothing is heard. */
+  async listen(channel: string, onNotice: (text: string) => void): Promise<void> {
+    if (this.#listener !== undefined) return;
+    const listener = this.#connect();
+    this.#listener = listener;
+    const forget = (): void => void (this.#listener = undefined);
+    listener.on('notification', ({ payload }) => onNotice(payload ?? ''));
+    listener.on('error', () => undefined);
+    listener.once('end', forget);
+    try {
+      await listener.connect();
+      await listener.query(`LISTEN ${quoted(channel)}`);
+    } catch {
+      forget();
+    }
+  }
+
+  /** Breaks every connection: what waits for an answer fails as `gone`. */
+  cut(): void {
+    for (const client of this.#open) streamOf(client)?.destroy();
+  }
+
+  async close(): Promise<void> {
+    await this.#listener?.end().catch(() => undefined);
+    await this.#pool.end().catch(() => undefined);
+  }
+
+  async #with<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw this.#failureOf(error);
+    });
+    // Said by the query as well; without a listener it would end the process.
+    const ignore = (): void => undefined;
+    client.on('error', ignore);
+    let broken: Error | undefined;
+    try {
+      return await work({
+        query: async <Row extends QueryResultRow>(text: string, values: unknown[] = []) => {
+          try {
+            return (await client.query<Row>(text, values)).rows;
+          } catch (error) {
+            const failure = this.#failureOf(error);
+            if (failure instanceof PostgresFailure && failure.kind === 'gone') broken = failure;
+            throw failure;
+          }
+        },
+      });
+    } finally {
+      client.removeListener('error', ignore);
+      client.release(broken);
+    }
+  }
+
+  #failureOf(error: unknown): unknown {
+    const kind = kindOf(error);
+    if (kind === undefined) return error;
+    const { message, code } = error as Error & { code?: string };
+    const said = message === '' ? (code ?? 'no answer') : message;
+    const text = `the database ${this.shown} ${kind === 'gone' ? 'cannot be reached' : 'rejects this'} (${said})`;
+    return new PostgresFailure(kind, text, error);
+  }
+}
+
+/** One writes, one keeps the lease, others read. */
+const maxConnections = 4;
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+type Driver = Pick<typeof import('pg'), 'Client' | 'Pool' | 'types'>;
+
+async function loadDriver(): Promise<Driver> {
+  try {
+    return (await import('pg')).default;
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const text = 'the package pg, which speaks to PostgreSQL, is missing; install it: npm install pg@8.23.1';
+    throw new PostgresFailure('wrong', text, error);
+  }
+}
+
+function streamOf(client: ClientBase): { destroy(): void } | undefined {
+  return (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream;
+}
+
+/** Lost, starting, ending, full, a standby by now; and what the server undid for the sake of another: to be tried again. */
+const goneStates = /^(08...|57P0.|53...|25006|25P03|40001|40P01)$/;
+const wrongStates = /^(28...|3D000|42501|0A000|22021|42P01|3F000)$/;
+
+/** Undefined for what is neither: a bug. */
+function kindOf(error: unknown): 'gone' | 'wrong' | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, syscall } = error as { code?: unknown; syscall?: unknown };
+  if (typeof code === 'string' && wrongStates.test(code)) return 'wrong';
+  if (typeof code === 'string' && goneStates.test(code)) return 'gone';
+  const isOfDriver =
+    /^(Connection terminated|timeout e|Query read timeout|Client has encountered a connection error|The server does not support SSL|Client was closed|This socket has been ended|Cannot use a pool after calling end)/.test(
+      error.message,
+    );
+  return syscall !== undefined || isOfDriver || (error as { errors?: unknown }).errors !== undefined
+    ? 'gone'
+    : undefined;
+}

@@ -1,0 +1,217 @@
+/** A bucket by the S3 protocol: objects put whole and checked, read, listed, copied and removed. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import type { BucketAddress } from './address.ts';
+import { checksumHeader, etagOf, hexOf, isOf, partBytes, partsOf, recorded, type Part } from './checksums.ts';
+import { S3Error } from './s3-error.ts';
+import { encoded, S3Requests, type BucketOptions } from './s3-requests.ts';
+
+export type { BucketOptions } from './s3-requests.ts';
+
+/** What a store says of an object without sending it. */
+export interface ObjectFacts {
+  bytes: number;
+  /** Whether the store's own checksum is that of these bytes, in hex; undefined where it has none to compare. */
+  isOf(sha256: string): boolean | undefined;
+}
+
+export interface ListedObject {
+  key: string;
+  bytes: number;
+}
+
+export interface PutOptions {
+  /** `image/png` … */
+  type: string;
+  /** Hex, where it is known. */
+  sha256?: string;
+  /** Whether it is sent once, whatever comes. */
+  isOnce?: boolean;
+}
+
+/** Every call is repeated while it fails for a reason that passes; then, and for any other reason, it throws `S3Error`. */
+export class Bucket {
+  readonly #address: BucketAddress;
+  readonly #requests: S3Requests;
+
+  private constructor(address: BucketAddress, requests: S3Requests) {
+    this.#address = address;
+    this.#requests = requests;
+  }
+
+  /** Sends nothing yet. */
+  static async open(address: BucketAddress, options: BucketOptions = {}): Promise<Bucket> {
+    return new Bucket(address, await S3Requests.open(address, options));
+  }
+
+  /** Keys are those below it. */
+  get name(): string {
+    return `s3://${this.#address.bucket}/${this.#address.prefix}`;
+  }
+
+  /** Resolves once the store has all bytes and has compared them with their sha256. */
+  async put(
+    key: string,
+    bytes: Uint8Array,
+    { type, sha256 = hexOf(bytes), isOnce = false }: PutOptions,
+  ): Promise<void> {
+    if (bytes.length > partBytes) {
+      const partAt = async ({ from, to }: Part): Promise<Uint8Array> => bytes.subarray(from, to);
+      const parts = partsOf(bytes.length);
+      return this.#putParts(key, parts, partAt, { 'content-type': type, ...recorded(sha256, etagOf(bytes)) });
+    }
+    const headers = {
+      'content-type': type,
+      [checksumHeader]: Buffer.from(sha256, 'hex').toString('base64'),
+      ...recorded(sha256, etagOf(bytes)),
+    };
+    await this.#requests.send({ method: 'PUT', key, headers, body: bytes, sha256, isOnce });
+  }
+
+  /** As above, of a file of any size, of which a part is in memory at a time. */
+  async putFile(key: string, path: string, type: string): Promise<void> {
+    const file = await open(path);
+    try {
+      const { size } = await file.stat();
+      if (size <= partBytes) return await this.put(key, await file.readFile(), { type });
+      const partAt = async ({ from, to }: Part): Promise<Uint8Array> => {
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(to - from), 0, to - from, from);
+        return buffer.subarray(0, bytesRead);
+      };
+      await this.#putParts(key, partsOf(size), partAt, { 'content-type': type });
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Undefined where there is no such object. */
+  async get(key: string): Promise<Buffer | undefined> {
+    // A part `..` would lead out of the folder.
+    if (key.split('/').some((part) => part === '.' || part === '..')) return undefined;
+    return (await this.#requests.find({ method: 'GET', key }))?.body;
+  }
+
+  /** As above. */
+  async facts(key: string): Promise<ObjectFacts | undefined> {
+    const answer = await this.#requests.find({
+      method: 'HEAD',
+      key,
+      headers: { 'x-amz-checksum-mode': 'ENABLED' },
+    });
+    if (answer === undefined) return undefined;
+    const { headers } = answer;
+    return { bytes: Number(headers['content-length'] ?? 0), isOf: (sha256) => isOf(headers, sha256) };
+  }
+
+  /** Sorted by key, as the store has them at the moment of each thousand. */
+  async *list(folder: string): AsyncGenerator<ListedObject> {
+    const prefix = this.#address.prefix + folder;
+    let query: Record<string, string> = { 'list-type': '2', 'encoding-type': 'url', prefix };
+    for (;;) {
+      const { body } = await this.#requests.send({ method: 'GET', key: '', query });
+      const text = body.toString();
+      for (const [, object = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+        const key = decodeURIComponent(unescaped(tagOf(object, 'Key') ?? '').replaceAll('+', '%20'));
+        yield { key: key.slice(this.#address.prefix.length), bytes: Number(tagOf(object, 'Size')) };
+      }
+      if (tagOf(text, 'IsTruncated') !== 'true') return;
+      const token = unescaped(tagOf(text, 'NextContinuationToken') ?? '');
+      if (token === '' || token === query['continuation-token'])
+        throw new S3Error(`${this.name}: the store's list of objects does not go on where it says it does`);
+      query = { ...query, 'continuation-token': token };
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#requests.find({ method: 'DELETE', key });
+  }
+
+  /** The address of an object, for those who may read the bucket. */
+  urlOf(key: string): string {
+    return `${this.#address.url}/${encoded(this.#address.prefix + key)}`;
+  }
+
+  /** An address that shows the object to whoever has it, for so many seconds: it is a credential. */
+  signedUrl(key: string, seconds: number): Promise<string> {
+    return this.#requests.signedUrl(key, seconds);
+  }
+
+  /** Throws where the store accepts other bytes than it was told of, or does not say afterwards what it has. */
+  async probe(): Promise<void> {
+    const key = `.nightrender-probe-${randomUUID()}`;
+    const [bytes, others] = [randomBytes(100), randomBytes(100)];
+    const type = 'application/octet-stream';
+    try {
+      await this.put(key, bytes, { type });
+      const facts = await this.facts(key);
+      const isKnown = facts?.bytes === bytes.length && facts.isOf(hexOf(bytes)) === true;
+      if (!isKnown || (await this.get(key))?.equals(bytes) !== true)
+        throw this.#unreliable('keeps no checksums');
+      const isAccepted = await this.put(key, bytes, { type, sha256: hexOf(others), isOnce: true }).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof S3Error && error.isRefusal) return false;
+          throw error;
+        },
+      );
+      if (isAccepted) throw this.#unreliable('does not compare checksums');
+    } finally {
+      await this.#requests.send({ method: 'DELETE', key, isOnce: true }).catch(() => undefined);
+    }
+  }
+
+  #unreliable(what: string): S3Error {
+    return new S3Error(
+      `${this.name}: this store ${what}, so a picture that arrives damaged would go unnoticed; use another store`,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#requests.close();
+  }
+
+  async #putParts(
+    key: string,
+    parts: Part[],
+    partAt: (part: Part) => Promise<Uint8Array>,
+    headers: Record<string, string>,
+  ): Promise<void> {
+    const begun = await this.#requests.send({ method: 'POST', key, query: { uploads: '' }, headers });
+    const uploadId = unescaped(tagOf(begun.body.toString(), 'UploadId') ?? '');
+    try {
+      const tags: string[] = [];
+      for (const [i, part] of parts.entries()) {
+        const body = await partAt(part);
+        const query = { partNumber: String(i + 1), uploadId };
+        const { headers: sent } = await this.#requests.send({
+          method: 'PUT',
+          key,
+          query,
+          body,
+          sha256: hexOf(body),
+        });
+        tags.push(`<Part><PartNumber>${i + 1}</PartNumber><ETag>${String(sent['etag'])}</ETag></Part>`);
+      }
+      const list = Buffer.from(`<CompleteMultipartUpload>${tags.join('')}</CompleteMultipartUpload>`);
+      const sha256 = hexOf(list);
+      await this.#requests.send({ method: 'POST', key, query: { uploadId }, body: list, sha256 });
+    } catch (error) {
+      // The answer to the last request may have been lost.
+      const isGone = error instanceof S3Error && error.code === 'NoSuchUpload';
+      if (isGone && (await this.facts(key))?.bytes === parts.at(-1)?.to) return;
+      // Parts that belong to nothing are billed for ever.
+      const query = { uploadId };
+      await this.#requests.send({ method: 'DELETE', key, query, isOnce: true }).catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+function tagOf(xml: string, tag: string): string | undefined {
+  return new RegExp(`<${tag}>(.*?)</${tag}>`, 's').exec(xml)?.[1];
+}
+
+function unescaped(text: string): string {
+  const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
+  return text.replaceAll(/&(\w+);/g, (whole, name: string) => entities[name] ?? whole);
+}

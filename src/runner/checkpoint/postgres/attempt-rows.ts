@@ -1,0 +1,79 @@
+/** Attempts of a shared batch, read with what the road carries along of them. */
+import type { Attempt, SubmittedAttempt } from '../../core/attempt.ts';
+import type { SavedSettlement, UnfinishedWriting } from '../../core/settlement.ts';
+import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
+import { attemptOf, withJob } from '../attempt-records.ts';
+import { storedJson } from '../damage.ts';
+import type { AttemptRow, HistoryRow } from '../statements.ts';
+
+/** `where` is a condition on `attempts a`; in the order of `order`. */
+async function readAttemptRows(
+  session: PostgresSession,
+  schema: string,
+  { where, order = 'a.attempt' }: { where: string; order?: string },
+  values: unknown[],
+): Promise<{ row: AttemptRow; attempt: Attempt }[]> {
+  const rows = await session.query<AttemptRow>(
+    `SELECT a.attempt AS key, a.state, a.writing, a.scene AS "sceneKey", s.id AS "sceneId", s.fingerprint, a.number,
+       s.input, s.seed, s.columns, s.deaths, (s.state = 'withdrawn')::int AS is_withdrawn,
+       a.intended_at, r.idempotency_key, r.idempotency_ms, a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum,
+       (s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM ${schema}.scenes l WHERE l.id = s.id AND l.state <> 'withdrawn'))::int AS is_replaced
+     FROM ${schema}.attempts a JOIN ${schema}.scenes s USING (scene) JOIN ${schema}.runs r USING (run)
+     WHERE ${where} ORDER BY ${order}`,
+    values,
+  );
+  const later = rows.filter(({ number }) => number > 1).map(({ key }) => key);
+  const history =
+    later.length === 0
+      ? []
+      : await session.query<HistoryRow & { of: number }>(
+          `SELECT a.attempt AS of, e.state, e.failure_kind, e.failure_digest FROM ${schema}.attempts a
+           JOIN ${schema}.scenes s USING (scene) JOIN ${schema}.attempts e USING (scene)
+           WHERE a.attempt = ANY($1) AND e.number < a.number AND e.number > s.counted_from ORDER BY e.number`,
+          [later],
+        );
+  return rows.map((row) => ({
+    row,
+    attempt: attemptOf(
+      row,
+      history.filter(({ of }) => of === row.key),
+    ),
+  }));
+}
+
+export async function readIntended(
+  session: PostgresSession,
+  schema: string,
+  where: string,
+  values: unknown[],
+): Promise<Attempt[]> {
+  const read = await readAttemptRows(session, schema, { where: `a.state = 'intended' AND ${where}` }, values);
+  return read.map(({ attempt }) => attempt);
+}
+
+/** Oldest submission first. */
+export async function readSubmitted(
+  session: PostgresSession,
+  schema: string,
+  where: string,
+  values: unknown[],
+): Promise<SubmittedAttempt[]> {
+  const which = { where: `a.state = 'submitted' AND ${where}`, order: 'a.submitted_at' };
+  const read = await readAttemptRows(session, schema, which, values);
+  return read.map(({ row, attempt }) => withJob(attempt, row));
+}
+
+export async function readWritings(
+  session: PostgresSession,
+  schema: string,
+  where: string,
+  values: unknown[],
+): Promise<UnfinishedWriting[]> {
+  const which = { where: `a.writing IS NOT NULL AND ${where}` };
+  const read = await readAttemptRows(session, schema, which, values);
+  return read.map(({ row, attempt }) => ({
+    attempt: withJob(attempt, row),
+    isInFlight: row.state === 'submitted',
+    settlement: storedJson(row.writing ?? '', `scene ${row.sceneId}`) as SavedSettlement,
+  }));
+}

@@ -1,0 +1,120 @@
+/** Changes a shared batch by the rules of one machine: they work on the local copy, and what they changed is sent. */
+import type { Database } from '../../../lib/sqlite/database.ts';
+import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
+import { columnsOf, type Replica } from './replica.ts';
+import { followed, followedTables } from './schema.ts';
+
+const keys = { ...followed, bad_rows: 'position', batch: 'name' } as const;
+type Changed = keyof typeof keys;
+const changedTables = Object.keys(keys) as Changed[];
+
+/** Rows a statement. */
+const pageRows = 5_000;
+
+/** So often the server hears that this program lives while it works on a long list. */
+const signOfLifeMs = 2_000;
+
+/**
+ * Nobody else writes meanwhile: runners go on to render, and what they record waits. `work` runs within a transaction on
+ * the copy. Where it throws, nothing is changed.
+ */
+export async function changeBatch<T>(
+  from: Postgres,
+  schema: string,
+  replica: Replica,
+  work: (db: Database) => T | Promise<T>,
+): Promise<T> {
+  // Most of it before anybody has to wait.
+  await replica.pull();
+  const { db } = replica;
+  try {
+    return await from.transaction(async (session) => {
+      const tables = ['scenes', 'attempts', 'pictures', 'bad_rows', 'batch', 'account'];
+      await session.query(
+        `LOCK TABLE ${tables.map((table) => `${schema}.${table}`).join()} IN SHARE ROW EXCLUSIVE MODE`,
+      );
+      await replica.pullWithin(session);
+      await session.query(`SELECT ${schema}.next_version()`);
+      const alive = setInterval(() => void session.query('SELECT 1').catch(() => undefined), signOfLifeMs);
+      try {
+        await replica.whenFree(() => db.exec('BEGIN IMMEDIATE'));
+        watchChanges(db);
+        const result = await work(db);
+        await sendChanges(db, session, schema);
+        return result;
+      } finally {
+        clearInterval(alive);
+      }
+    });
+  } finally {
+    // What was sent comes back with the next pull.
+    if (db.inTransaction) db.exec('ROLLBACK');
+  }
+}
+
+function watchChanges(db: Database): void {
+  db.exec('CREATE TEMP TABLE touched (place TEXT NOT NULL, key, PRIMARY KEY (place, key)) WITHOUT ROWID');
+  for (const table of changedTables)
+    for (const [change, row] of [
+      ['INSERT', 'NEW'],
+      ['UPDATE', 'NEW'],
+      ['DELETE', 'OLD'],
+    ])
+      db.exec(`CREATE TEMP TRIGGER ${table}_${change} AFTER ${change} ON main.${table}
+        BEGIN INSERT OR IGNORE INTO touched VALUES ('${table}', ${row}.${keys[table]}); END`);
+}
+
+async function sendChanges(db: Database, session: PostgresSession, schema: string): Promise<void> {
+  for (const table of changedTables) {
+    const key = keys[table];
+    const columns = columnsOf(db, table);
+    const row = `json_object(${columns.map((column) => `'${column}', r.${column}`).join()})`;
+    const page = db.prepare<[unknown], { key: string | number; row: string | null }>(
+      `SELECT t.key, CASE WHEN r.${key} IS NOT NULL THEN ${row} END AS row
+       FROM temp.touched t LEFT JOIN ${table} r ON r.${key} = t.key
+       WHERE t.place = '${table}' AND t.key > ? ORDER BY t.key LIMIT ${pageRows}`,
+    );
+    const put = `INSERT INTO ${schema}.${table} (${columns.join()})
+      SELECT ${columns.join()} FROM json_populate_recordset(NULL::${schema}.${table}, $1)
+      ON CONFLICT (${key}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join()}`;
+    let last: string | number = key === 'name' ? '' : Number.MIN_SAFE_INTEGER;
+    for (let rows = page.all(last); rows.length > 0; rows = page.all(last)) {
+      const gone = rows.filter((each) => each.row === null).map((each) => each.key);
+      if (gone.length > 0) await remove(session, schema, table, gone);
+      const there = rows.flatMap((each) => each.row ?? []);
+      if (there.length > 0) await session.query(put, [`[${there.join()}]`]);
+      last = rows.at(-1)?.key ?? last;
+    }
+  }
+  if (db.prepare("SELECT 1 FROM temp.touched WHERE place = 'attempts' LIMIT 1").get() === undefined) return;
+  await session.query(`UPDATE ${schema}.account SET ${spentColumns(schema)}`);
+  // Pictures that were adopted, and their attempts, have got their keys here.
+  for (const table of ['attempts', 'pictures'] as const)
+    await session.query(
+      `SELECT setval(pg_get_serial_sequence('${schema}.${table}', '${followed[table]}'), greatest(max(${followed[table]}), 1)) FROM ${schema}.${table}`,
+    );
+}
+
+async function remove(
+  session: PostgresSession,
+  schema: string,
+  table: Changed,
+  gone: (string | number)[],
+): Promise<void> {
+  const type = table === 'batch' ? 'text' : 'bigint';
+  await session.query(`DELETE FROM ${schema}.${table} WHERE ${keys[table]} = ANY($1::${type}[])`, [gone]);
+  if (!(followedTables as string[]).includes(table)) return;
+  await session.query(
+    `INSERT INTO ${schema}.removed (place, key) SELECT $1, unnest($2::bigint[])
+     ON CONFLICT (place, key) DO UPDATE SET changed = excluded.changed`,
+    [table, gone],
+  );
+}
+
+/** As `readSpending` counts. */
+function spentColumns(schema: string): string {
+  const sum = (what: string): string => `(SELECT coalesce(sum(${what}), 0) FROM ${schema}.attempts)`;
+  return `jobs = ${sum("(state <> 'refused')::int")},
+    executed_ms = ${sum('coalesce(execution_time_ms, settled_at - executing_at)')},
+    untold = ${sum("(state IN ('unanswered', 'expired') OR state = 'saved' AND submitted_at IS NULL)::int")}`;
+}

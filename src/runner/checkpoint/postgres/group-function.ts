@@ -1,0 +1,148 @@
+/** The function in the database that writes a group: one call and one commit, whatever is in it, and no plan made twice. */
+
+/**
+ * - `me`: the run; `nr`: of the group; `g`: its writes by kind, each a list; answers as `GroupAnswer`
+ * - `next_version` comes first: one group after the other, so that the budget holds over all runners, and attempts get their
+ *   keys in the order of commits.
+ * - A group whose answer was lost on the way comes again: what became of it is only read.
+ * - All is conditional on owner and state: the late write of a runner that others took for dead changes nothing.
+ * - Without `enable_seqscan = off` a plan from when the tables were empty would be kept; `jit` would compile each anew.
+ */
+export const writeGroupFunction = `
+CREATE FUNCTION write_group(me bigint, nr bigint, g json) RETURNS json LANGUAGE plpgsql
+SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+  _is_repeated boolean := false;
+  _submitted bigint[]; _taken bigint[]; _settled bigint[]; _claimed json[] := '{}'; _keys bigint[]; _scenes bigint[];
+  _claim json; _among text;
+BEGIN
+  PERFORM next_version();
+  UPDATE runners SET last_group = nr WHERE run = me AND NOT is_dead AND last_group < nr;
+  IF NOT FOUND THEN
+    IF NOT EXISTS (SELECT 1 FROM runners WHERE run = me AND NOT is_dead) THEN RETURN '{"isLost": true}'; END IF;
+    _is_repeated := true;
+  END IF;
+
+  IF g->'status' IS NOT NULL THEN
+    UPDATE attempts a SET status = x.status, executing_at = coalesce(a.executing_at, x."executingAt")
+    FROM json_to_recordset(g->'status') AS x(attempt bigint, status text, "executingAt" bigint)
+    WHERE a.attempt = x.attempt AND a.owner = me AND a.state = 'submitted';
+  END IF;
+  IF g->'hand' IS NOT NULL THEN
+    UPDATE attempts a SET in_hand = x."isInHand" FROM json_to_recordset(g->'hand') AS x(attempt bigint, "isInHand" boolean)
+    WHERE a.attempt = x.attempt AND a.owner = me AND a.in_hand <> x."isInHand";
+  END IF;
+  IF g->'drop' IS NOT NULL THEN
+    WITH x AS (SELECT attempt FROM json_to_recordset(g->'drop') AS x(attempt bigint)),
+    freed AS (DELETE FROM names n USING x WHERE n.attempt = x.attempt)
+    UPDATE attempts a SET writing = NULL FROM x WHERE a.attempt = x.attempt AND a.owner = me;
+  END IF;
+
+  IF g->'submitted' IS NOT NULL THEN
+    IF NOT _is_repeated THEN
+      WITH x AS (SELECT * FROM json_to_recordset(g->'submitted') AS x(attempt bigint, "jobId" text, status text, at bigint,
+        url text, endpoint text, checksum text))
+      UPDATE attempts a SET state = 'submitted', job_id = x."jobId", status = x.status, submitted_at = x.at, checksum = x.checksum
+      FROM x WHERE a.attempt = x.attempt AND a.owner = me AND a.state = 'intended'
+        AND NOT EXISTS (SELECT 1 FROM attempts o WHERE o.job_id = x."jobId" AND o.base_url = x.url AND o.endpoint_id = x.endpoint)
+        AND NOT EXISTS (SELECT 1 FROM x o WHERE o."jobId" = x."jobId" AND o.url = x.url AND o.endpoint = x.endpoint AND o.attempt < x.attempt);
+    END IF;
+    SELECT array_agg(a.attempt) INTO _submitted FROM attempts a
+    JOIN json_to_recordset(g->'submitted') AS x(attempt bigint, "jobId" text) USING (attempt)
+    WHERE a.owner = me AND a.job_id = x."jobId" AND (_is_repeated OR a.state = 'submitted');
+  END IF;
+
+  IF g->'writing' IS NOT NULL THEN
+    WITH mine AS (
+      SELECT x.attempt, x.file_key, a.scene FROM json_to_recordset(g->'names') AS x(attempt bigint, file_key text) JOIN attempts a USING (attempt)
+    ), taken AS (
+      SELECT DISTINCT m.attempt FROM mine m CROSS JOIN LATERAL (
+        SELECT attempt FROM names n WHERE n.file_key = m.file_key UNION ALL SELECT attempt FROM pictures p WHERE p.file_key = m.file_key) n
+      JOIN attempts o ON o.attempt = n.attempt WHERE o.scene <> m.scene
+    ), named AS (
+      INSERT INTO names (file_key, attempt) SELECT file_key, attempt FROM mine WHERE attempt NOT IN (SELECT attempt FROM taken)
+      ON CONFLICT (file_key) DO UPDATE SET attempt = excluded.attempt
+    ), begun AS (
+      UPDATE attempts a SET writing = w.writing FROM json_to_recordset(g->'writing') AS w(attempt bigint, writing text)
+      WHERE a.attempt = w.attempt AND a.owner = me AND a.state = 'submitted' AND a.attempt NOT IN (SELECT attempt FROM taken)
+    )
+    SELECT array_agg(attempt) INTO _taken FROM taken;
+  END IF;
+
+  IF g->'settle' IS NOT NULL AND NOT _is_repeated THEN
+    WITH x AS (
+      SELECT * FROM json_to_recordset(g->'settle') AS x(attempt bigint, before text, state text, at bigint, completed_at bigint,
+        status text, polls bigint, delay_time_ms bigint, execution_time_ms bigint, failure_kind text, failure_text text,
+        failure_digest text, scene_state text, due_at bigint, scene_failure_kind text, scene_failure_text text)
+    ), settled AS (
+      UPDATE attempts a SET state = x.state, settled_at = x.at, completed_at = x.completed_at,
+        status = coalesce(x.status, a.status), polls = a.polls + x.polls, delay_time_ms = x.delay_time_ms,
+        execution_time_ms = x.execution_time_ms, failure_kind = x.failure_kind, failure_text = x.failure_text,
+        failure_digest = x.failure_digest, writing = NULL, in_hand = false
+      FROM x WHERE a.attempt = x.attempt AND a.owner = me AND a.state = x.before
+      RETURNING a.attempt, a.scene, a.state, coalesce(a.execution_time_ms, a.settled_at - a.executing_at) AS executed_ms
+    ), moved AS (
+      UPDATE scenes c SET state = x.scene_state, due_at = x.due_at, failure_kind = x.scene_failure_kind, failure_text = x.scene_failure_text
+      FROM settled JOIN x USING (attempt) WHERE c.scene = settled.scene AND c.state = 'active'
+    ), freed AS (
+      DELETE FROM names n USING settled WHERE n.attempt = settled.attempt
+    ), added AS (
+      INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed)
+      SELECT p.attempt, p.number, p.name, p.file, p.file_key, p.width, p.height, p.bytes, p.sha256, p.seed
+      FROM json_to_recordset(g->'pictures') AS p(attempt bigint, number bigint, name text, file text, file_key text, width bigint,
+        height bigint, bytes bigint, sha256 text, seed text) JOIN settled USING (attempt)
+    ), counted AS (
+      UPDATE account SET
+        jobs = jobs - (SELECT count(*) FROM settled WHERE state = 'refused'),
+        executed_ms = executed_ms + (SELECT coalesce(sum(executed_ms), 0) FROM settled),
+        untold = untold + (SELECT count(*) FROM settled WHERE state IN ('unanswered', 'expired'))
+    )
+    SELECT array_agg(attempt) INTO _settled FROM settled;
+  END IF;
+
+  FOR _claim IN SELECT value FROM json_array_elements(g->'claim') LOOP
+    IF _is_repeated THEN
+      SELECT array_agg(attempt ORDER BY attempt) INTO _keys FROM attempts WHERE owner = me AND write_group = nr AND state = 'intended';
+    ELSE
+      _among := CASE WHEN (_claim->>'isPart')::boolean THEN 'AND scene IN (SELECT scene FROM parts WHERE run = $3)' ELSE 'AND $3 > 0' END;
+      IF (_claim->>'isSuspect')::boolean THEN
+        EXECUTE format('SELECT array(SELECT scene FROM scenes WHERE deaths >= %s AND state = ''waiting'' %s AND $2 > 0 LIMIT $1)', _claim->>'suspectDeaths', _among)
+        INTO _scenes USING (_claim->>'max')::bigint, (_claim->>'dueBy')::bigint, me;
+      ELSE
+        EXECUTE format('SELECT array(SELECT scene FROM scenes WHERE state = ''waiting'' AND due_at > 0 AND due_at <= $2 AND deaths < %s %s ORDER BY due_at LIMIT $1)', _claim->>'suspectDeaths', _among)
+        INTO _scenes USING (_claim->>'max')::bigint, (_claim->>'dueBy')::bigint, me;
+        EXECUTE format('SELECT $4 || array(SELECT scene FROM scenes WHERE state = ''waiting'' AND due_at = 0 %s AND $2 > 0 ORDER BY position LIMIT $1 - cardinality($4))', _among)
+        INTO _scenes USING (_claim->>'max')::bigint, (_claim->>'dueBy')::bigint, me, _scenes;
+      END IF;
+      UPDATE scenes SET state = 'active', attempts = attempts + 1, due_at = 0, failure_kind = NULL, failure_text = NULL
+      WHERE scene = ANY(_scenes);
+      WITH intended AS (
+        INSERT INTO attempts (scene, number, run, owner, write_group, state, base_url, endpoint_id, version, intended_at)
+        SELECT s.scene, s.attempts, me, me, nr, 'intended', _claim->>'baseUrl', _claim->>'id', _claim->>'version', (_claim->>'at')::bigint
+        FROM unnest(_scenes) WITH ORDINALITY AS u(scene, place) JOIN scenes s USING (scene) ORDER BY u.place RETURNING attempt
+      )
+      SELECT array_agg(attempt ORDER BY attempt) INTO _keys FROM intended;
+      UPDATE account SET jobs = jobs + coalesce(cardinality(_keys), 0);
+    END IF;
+    _claimed := _claimed || to_json(coalesce(_keys, '{}'));
+  END LOOP;
+
+  RETURN json_build_object('isRepeated', _is_repeated, 'submitted', _submitted, 'taken', _taken, 'settled', _settled, 'claimed', _claimed,
+    'hasMore', g->'claim' IS NOT NULL AND EXISTS (SELECT 1 FROM scenes WHERE state = 'waiting' AND due_at = 0));
+END $$;
+`;
+
+export interface GroupAnswer {
+  /** Others have taken over what this run had: nothing was written. */
+  isLost?: true;
+  isRepeated: boolean;
+  /** Keys of attempts. */
+  submitted: number[] | null;
+  /** Whose names another scene has. */
+  taken: number[] | null;
+  settled: number[] | null;
+  claimed: number[][];
+  /** Whether scenes that were never submitted are left. */
+  hasMore: boolean;
+}

@@ -1,0 +1,67 @@
+/** What runners that died have left to this one while it runs. */
+import type { OtherRunners, TakenOver } from '../../pipeline/ports.ts';
+import { readIntended, readSubmitted, readWritings } from './attempt-rows.ts';
+import type { Lease } from './lease.ts';
+import type { GroupContext } from './write-group.ts';
+
+export class Orphans implements OtherRunners {
+  readonly #context: Pick<GroupContext, 'db' | 'schema' | 'run'>;
+  readonly #lease: Lease;
+  readonly #read: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Keys of attempts. */
+  #left: number[] = [];
+  #wake: (() => void) | undefined;
+  #isTaking = false;
+
+  /** `read` waits for a database that is gone. */
+  constructor(
+    { lease, ...context }: Pick<GroupContext, 'db' | 'schema' | 'run' | 'lease'>,
+    read: <T>(work: () => Promise<T>) => Promise<T>,
+  ) {
+    this.#context = context;
+    this.#lease = lease;
+    this.#read = read;
+    lease.on({
+      onAdopted: (attempts) => {
+        this.#left.push(...attempts);
+        this.#wake?.();
+      },
+    });
+  }
+
+  /** Whether some are not all in flight here yet. */
+  get isBusy(): boolean {
+    return this.#isTaking || this.#left.length > 0;
+  }
+
+  async takeOver(signal: AbortSignal): Promise<TakenOver | undefined> {
+    this.#isTaking = false;
+    // What comes before the first call is found at the start of the run.
+    this.#lease.isAdopting = !signal.aborted;
+    while (this.#left.length === 0) {
+      if (signal.aborted) return undefined;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      this.#lease.isAdopting = !signal.aborted;
+    }
+    this.#isTaking = true;
+    const keys = this.#left.splice(0);
+    const { db, schema, run } = this.#context;
+    const where = 'a.owner = $1 AND a.attempt = ANY($2)';
+    return {
+      writing: await this.#read(() => readWritings(db, schema, where, [run, keys])),
+      intended: await this.#read(() => readIntended(db, schema, where, [run, keys])),
+      submitted: () => this.#read(() => readSubmitted(db, schema, where, [run, keys])),
+    };
+  }
+
+  listen(listener: Parameters<OtherRunners['listen']>[0]): void {
+    this.#lease.on(listener);
+  }
+
+  reportSlowed(): void {
+    this.#lease.reportSlowed();
+  }
+}

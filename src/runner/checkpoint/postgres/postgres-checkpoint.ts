@@ -1,0 +1,255 @@
+/** The journal of a batch in PostgreSQL, shared by any number of runners: implements the road's `Checkpoint` port. */
+import type { AdoptedScene } from '../../core/adoption.ts';
+import type { Attempt, Endpoint, SubmittedAttempt } from '../../core/attempt.ts';
+import { FatalFailure } from '../../core/failure.ts';
+import type { Part } from '../../core/part.ts';
+import type { Plan } from '../../core/plan.ts';
+import type { SavedSettlement, Settlement, UnfinishedWriting } from '../../core/settlement.ts';
+import type { BatchSpending } from '../../core/spending.ts';
+import type { AcceptedJob, Checkpoint, ManifestScenes, PictureMove } from '../../pipeline/ports.ts';
+import { GroupedWrites } from '../../../lib/postgres/grouped-writes.ts';
+import type { Postgres } from '../../../lib/postgres/postgres.ts';
+import { recordAdopted } from '../attempt-records.ts';
+import { readComparedList } from '../batch-identity.ts';
+import { choosePart } from '../due-scenes.ts';
+import { reconcile } from '../reconcile.ts';
+import { prepareStatements } from '../statements.ts';
+import { readIntended, readSubmitted, readWritings } from './attempt-rows.ts';
+import { changeBatch } from './change-batch.ts';
+import { CopiedBatch } from './copied-batch.ts';
+import { readNextDue } from './read-next-due.ts';
+import { Orphans } from './orphans.ts';
+import { asFatalFailure, untilThere } from './patience.ts';
+import { readMoves, readOwner, readSharedSpending, recordMove } from './read-shared.ts';
+import type { Replica } from './replica.ts';
+import { writeGroup, type Claimed, type GroupContext, type Write } from './write-group.ts';
+
+/** Where others have jobs in flight, which may come back to wait: looked at again so often. */
+const lookAgainMs = 2_000;
+
+export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
+  readonly #context: GroupContext;
+  readonly #db: Postgres;
+  readonly #schema: string;
+  readonly #run: number;
+  readonly #replica: Replica;
+  readonly #writes: GroupedWrites<Write>;
+  /** As of the latest claim: it need not be asked for again. */
+  #hasMore = false;
+  readonly others: Orphans;
+  /** Attempts that began here and are not settled. */
+  readonly #own = new Set<number>();
+  /** Attempts that are in progress. */
+  readonly #marked = new Set<number>();
+  /** How long the service knows a submission by its key, as is on record. */
+  #shownMs: number | undefined;
+  readonly #givenUp = new AbortController();
+
+  constructor(context: Omit<GroupContext, 'hasPart'>, replica: Replica) {
+    super(replica.db);
+    this.#context = { ...context, hasPart: () => this.hasPart };
+    this.#db = context.db;
+    this.#schema = context.schema;
+    this.#run = context.run;
+    this.#replica = replica;
+    this.#writes = new GroupedWrites((group, number) => writeGroup(this.#context, group, number));
+    this.others = new Orphans(context, (work) => this.#read(work));
+  }
+
+  async reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined> {
+    try {
+      return await untilThere(() => this.#reconcile(manifest, signal, part), signal);
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) return undefined;
+      throw error;
+    }
+  }
+
+  async recover(): Promise<Attempt[]> {
+    return this.#read(() => readIntended(this.#db, this.#schema, 'a.owner = $1', [this.#run]));
+  }
+
+  intendedAttempts(): Promise<Attempt[]> {
+    return this.recover();
+  }
+
+  async openAttempts(): Promise<SubmittedAttempt[]> {
+    return this.#read(() => readSubmitted(this.#db, this.#schema, 'a.owner = $1', [this.#run]));
+  }
+
+  async unfinishedWriting(): Promise<UnfinishedWriting[]> {
+    return this.#read(() => readWritings(this.#db, this.#schema, 'a.owner = $1', [this.#run]));
+  }
+
+  async assertSound(): Promise<void> {}
+
+  async claim(max: number, endpoint: Endpoint, at: number, dueBy = at): Promise<Attempt[]> {
+    const write: Write = { do: 'claim', max, endpoint, at, dueBy, isSuspect: false };
+    const { attempts, hasMore } = await this.#write<Claimed>(write);
+    for (const { key } of attempts) this.#own.add(key);
+    // Of a budget the last scene may be taken by another runner, and others are not of a part.
+    const { jobs, cost } = this.#context.limits;
+    const isPlain = !this.hasPart && jobs === undefined && cost === undefined;
+    this.#hasMore = hasMore && attempts.length > 0 && isPlain;
+    return attempts;
+  }
+
+  async claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined> {
+    const write: Write = { do: 'claim', max: 1, endpoint, at, dueBy: at, isSuspect: true };
+    const { attempts } = await this.#write<Claimed>(write);
+    return attempts[0];
+  }
+
+  async nextDue(): Promise<{ at: number; isSuspect: boolean } | undefined> {
+    if (this.#hasMore) return { at: 0, isSuspect: false };
+    const part = this.hasPart ? this.#run : undefined;
+    const next = await this.#read(() => readNextDue(this.#db, this.#schema, this.#run, part));
+    if (next.at !== null) return { at: next.at, isSuspect: false };
+    if (next.hasSuspect) return { at: 0, isSuspect: true };
+    const hasOthers = next.hasOthers || this.others.isBusy;
+    return hasOthers ? { at: Date.now() + lookAgainMs, isSuspect: false } : undefined;
+  }
+
+  async recordSubmitted(
+    attempt: Attempt,
+    { idempotencyMs, ...job }: AcceptedJob,
+  ): Promise<'recorded' | { doubtful: string | undefined }> {
+    if (idempotencyMs !== undefined && idempotencyMs !== this.#shownMs)
+      await this.#showIdempotency(idempotencyMs);
+    return this.#write({ do: 'submitted', attempt, job });
+  }
+
+  /** Not waited for at the first time: of a scene whose job was taken over, every death counts. */
+  async markInProgress({ key }: Attempt): Promise<void> {
+    this.#marked.add(key);
+    const marked = this.#write({ do: 'hand', attempt: key, isInHand: true });
+    if (this.#own.has(key)) marked.catch(() => undefined);
+    else await marked;
+  }
+
+  async clearInProgress({ key }: Attempt): Promise<void> {
+    // That it was settled has cleared it.
+    if (!this.#marked.delete(key)) return;
+    await this.#write({ do: 'hand', attempt: key, isInHand: false });
+  }
+
+  async recordStatus(
+    { key }: Attempt,
+    { status, isExecuting, at }: { status: string; isExecuting: boolean; at: number },
+  ): Promise<void> {
+    await this.#write({ do: 'status', attempt: key, status, executingAt: isExecuting ? at : null });
+  }
+
+  async beginWriting(attempt: Attempt, settlement: SavedSettlement): Promise<boolean> {
+    return this.#write({ do: 'writing', attempt, settlement });
+  }
+
+  async dropWriting({ key }: Attempt): Promise<void> {
+    await this.#write({ do: 'drop', attempt: key });
+  }
+
+  async settle(attempt: Attempt, settlement: Settlement): Promise<void> {
+    await this.#write({ do: 'settle', attempt, settlement });
+    this.#own.delete(attempt.key);
+    this.#marked.delete(attempt.key);
+  }
+
+  async adopt(adopted: AdoptedScene[], at: number): Promise<void> {
+    const mark = { run: this.#run, at };
+    await untilThere(() =>
+      changeBatch(this.#db, this.#schema, this.#replica, (db) => {
+        const sql = prepareStatements(db);
+        for (const scene of adopted) recordAdopted(sql, scene, mark);
+      }),
+    );
+  }
+
+  ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined> {
+    return this.#read(() => readOwner(this.#db, this.#schema, file));
+  }
+
+  pendingMoves(): Promise<PictureMove[]> {
+    return this.#read(() => readMoves(this.#db, this.#schema));
+  }
+
+  recordMoved(move: PictureMove): Promise<void> {
+    return this.#read(() => this.#db.transaction((session) => recordMove(session, this.#schema, move)));
+  }
+
+  spending(): Promise<BatchSpending> {
+    return this.#read(() => readSharedSpending(this.#db, this.#schema));
+  }
+
+  async removed(): Promise<string | undefined> {
+    return undefined;
+  }
+
+  /** Nothing waits any longer for a database that is gone. */
+  giveUp(): void {
+    const text =
+      'the run was to end, and the shared checkpoint does not answer: the latest results are not on record, and another run collects them';
+    this.#givenUp.abort(new FatalFailure({ kind: 'output-unwritable', text }));
+    this.#writes.giveUp();
+  }
+
+  /** What is on its way is written first. */
+  close(): Promise<void> {
+    this.giveUp();
+    return this.#writes.idle();
+  }
+
+  async #showIdempotency(ms: number): Promise<void> {
+    const text = `UPDATE ${this.#schema}.runs SET idempotency_ms = $2 WHERE run = $1`;
+    await this.#read(() => this.#db.query(text, [this.#run, ms]));
+    this.#shownMs = ms;
+  }
+
+  async #reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan> {
+    const { db } = this.#replica;
+    await this.#replica.pull();
+    signal.throwIfAborted();
+    const compared = readComparedList(db);
+    const isSame = compared !== undefined && compared.digest === manifest.digest;
+    const plan = isSame
+      ? { added: 0, changed: 0, unchanged: compared.scenes, withdrawn: 0 }
+      : await changeBatch(this.#db, this.#schema, this.#replica, async (copy) => {
+          const { isEdited: _isEdited, ...made } = await reconcile(copy, manifest, signal);
+          return made;
+        });
+    await this.#replica.pull();
+    await choosePart(db, part, signal);
+    this.hasPart = part !== undefined;
+    if (part !== undefined) await this.#recordPart();
+    return plan;
+  }
+
+  async #recordPart(): Promise<void> {
+    const s = this.#schema;
+    const scenes = this.#replica.db.prepare<[], number>('SELECT scene FROM temp.part').pluck().all();
+    await this.#db.query(`INSERT INTO ${s}.parts SELECT $1, unnest($2::bigint[]) ON CONFLICT DO NOTHING`, [
+      this.#run,
+      scenes,
+    ]);
+  }
+
+  /** Brings the copy up to what is on record. */
+  refresh(): Promise<void> {
+    return this.#read(() => this.#replica.pull());
+  }
+
+  /** Waits for a database that is gone. */
+  #read<T>(work: () => Promise<T>): Promise<T> {
+    this.#context.lease.assertHeld();
+    return untilThere(work, this.#givenUp.signal);
+  }
+
+  /** As above. */
+  async #write<T>(write: Write): Promise<T> {
+    try {
+      return (await this.#writes.ask(write)) as T;
+    } catch (error) {
+      this.#givenUp.signal.throwIfAborted();
+      throw asFatalFailure(error);
+    }
+  }
+}

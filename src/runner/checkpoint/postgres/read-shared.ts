@@ -1,0 +1,64 @@
+/** Reads of a shared batch that a runner cannot wait for its copy with. */
+import { nameKey } from '../../core/naming.ts';
+import type { BatchSpending } from '../../core/spending.ts';
+import type { PictureMove } from '../../pipeline/ports.ts';
+import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
+
+const latestTimes = 512;
+
+/** Of all runners; `inFlight`: what they have sent or are about to. */
+export async function readSharedSpending(
+  session: PostgresSession,
+  s: string,
+): Promise<BatchSpending & { inFlight: number }> {
+  const [row] = await session.query<{ jobs: number; executed: number; untold: number; open: number }>(
+    `SELECT jobs, executed_ms AS executed, untold,
+       (SELECT count(*) FROM ${s}.attempts WHERE state IN ('intended', 'submitted')) AS open FROM ${s}.account`,
+  );
+  const times = await session.query<{ ms: number }>(
+    `SELECT execution_time_ms AS ms FROM ${s}.attempts WHERE execution_time_ms IS NOT NULL ORDER BY attempt DESC LIMIT ${latestTimes}`,
+  );
+  return {
+    jobs: row?.jobs ?? 0,
+    executedMs: row?.executed ?? 0,
+    untold: row?.untold ?? 0,
+    inFlight: row?.open ?? 0,
+    times: times.map(({ ms }) => ms).toSorted((a, b) => a - b),
+  };
+}
+
+/** Whose a file is, or is about to be. */
+export async function readOwner(
+  session: PostgresSession,
+  s: string,
+  file: string,
+): Promise<{ sceneId: string; fingerprint: string } | undefined> {
+  const [owner] = await session.query<{ sceneId: string; fingerprint: string }>(
+    `SELECT s.id AS "sceneId", s.fingerprint FROM (
+       SELECT attempt FROM ${s}.pictures WHERE file_key = $1 UNION ALL SELECT attempt FROM ${s}.names WHERE file_key = $1) n
+     JOIN ${s}.attempts USING (attempt) JOIN ${s}.scenes s USING (scene) LIMIT 1`,
+    [nameKey(file)],
+  );
+  if (owner !== undefined) return owner;
+  const taking = await session.query<{ sceneId: string; fingerprint: string; to: string }>(
+    `SELECT s.id AS "sceneId", s.fingerprint, p.move_to AS "to" FROM ${s}.pictures p
+     JOIN ${s}.attempts USING (attempt) JOIN ${s}.scenes s USING (scene) WHERE p.move_to IS NOT NULL`,
+  );
+  return taking.find(({ to }) => nameKey(to) === nameKey(file));
+}
+
+export function readMoves(session: PostgresSession, s: string): Promise<PictureMove[]> {
+  return session.query<PictureMove & Record<string, unknown>>(
+    `SELECT picture AS key, file AS "from", move_to AS "to" FROM ${s}.pictures
+     WHERE move_to IS NOT NULL ORDER BY move_to = name, picture`,
+  );
+}
+
+/** Within a transaction. */
+export async function recordMove(session: PostgresSession, s: string, move: PictureMove): Promise<void> {
+  await session.query(`SELECT ${s}.next_version()`);
+  await session.query(
+    `UPDATE ${s}.pictures SET file = $2, file_key = $3, move_to = NULL WHERE picture = $1 AND move_to = $2`,
+    [move.key, move.to, nameKey(move.to)],
+  );
+}

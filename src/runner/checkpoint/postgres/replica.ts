@@ -1,0 +1,254 @@
+/** A local copy of a shared batch, a `checkpoint.sqlite` of its own: kept up by reading what has changed, for all who only read. */
+import { mkdirSync, rmSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Sqlite } from '../../../lib/sqlite/better-sqlite3.ts';
+import { openForWriting, UnusableDatabase, type Database } from '../../../lib/sqlite/database.ts';
+import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
+import { checkpointFile } from '../find-loss.ts';
+import { checkpointSchema } from '../schema.ts';
+import { followed, followedTables, type Followed } from './schema.ts';
+
+type Rows = Record<string, unknown>[];
+
+/** Read and applied at a time: few enough that no statement stays open for long. */
+const pageRows = 5_000;
+
+const busyMs = 50;
+/** Another process is making the same copy. */
+const preparingMs = 30_000;
+
+/** Short tables that are read as a whole. */
+const wholeTables = ['batch', 'runs', 'bad_rows'] as const;
+
+/** Which version of which batch a copy has come to. */
+interface Mark {
+  birth: string;
+  version: number;
+}
+
+export class Replica {
+  /** Where it lies as `checkpoint.sqlite`. */
+  readonly dir: string;
+  readonly db: Database;
+  readonly #from: Postgres;
+  readonly #schema: string;
+  #pulling: Promise<void> | undefined;
+
+  /** In a folder of this machine's own: SQLite files cannot be shared over a network. */
+  constructor(dir: string, from: Postgres, schema: string) {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    this.dir = dir;
+    this.db = openCopy(dir);
+    this.#from = from;
+    this.#schema = schema;
+  }
+
+  /** Brings it up to what the database is at this moment. Throws what that says. */
+  async pull(): Promise<void> {
+    // One that is under way may have read before what the caller wants to see.
+    await this.#pulling?.catch(() => undefined);
+    this.#pulling ??= this.#pull().finally(() => (this.#pulling = undefined));
+    return this.#pulling;
+  }
+
+  /** As above, for `session`, whose transaction keeps all others from writing. */
+  async pullWithin(session: PostgresSession): Promise<void> {
+    const apply = await this.#readRest(session);
+    await apply();
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  async #pull(): Promise<void> {
+    await this.#pullPages();
+    const apply = await this.#from.transaction(
+      (session) => this.#readRest(session),
+      'ISOLATION LEVEL REPEATABLE READ READ ONLY',
+    );
+    await apply();
+  }
+
+  /** Most of a long batch, in short reads, none of which keeps the database from tidying up. */
+  async #pullPages(): Promise<void> {
+    const mark = await this.#recogniseBatch(this.#from);
+    const { version } = await this.#read(this.#from);
+    const firsts = followedTables.map((table) =>
+      this.#page(table, mark.version, Number.MAX_SAFE_INTEGER, version),
+    );
+    const isLong = (await Promise.all(firsts)).some((rows) => rows.length === pageRows);
+    if (!isLong) return;
+    for (const table of followedTables) {
+      let last: Record<string, unknown> | undefined = {
+        changed: mark.version,
+        [followed[table]]: Number.MAX_SAFE_INTEGER,
+      };
+      while (last !== undefined) {
+        const rows: Rows = await this.#page(table, last['changed'], last[followed[table]], version);
+        await this.#apply(mark, () => this.#put(table, rows));
+        last = rows.length < pageRows ? undefined : rows.at(-1);
+      }
+    }
+    await this.#apply(mark, () => this.#advance(version));
+  }
+
+  #page(table: Followed, changed: unknown, key: unknown, until: number): Promise<Rows> {
+    return this.#from.query(
+      `SELECT ${this.#selected(table)} FROM ${this.#schema}.${table}
+       WHERE (changed, ${followed[table]}) > ($1, $2) AND changed <= $3
+       ORDER BY changed, ${followed[table]} LIMIT ${pageRows}`,
+      [changed, key, until],
+    );
+  }
+
+  /** The rest as of one moment, so that tables agree with one another. Returns what puts it into the copy. */
+  async #readRest(session: PostgresSession): Promise<() => Promise<void>> {
+    const mark = await this.#recogniseBatch(session);
+    const { version } = await this.#read(session);
+    const [since, values] = ['WHERE changed > $1', [mark.version]];
+    const removed = await session.query<{ place: Followed; key: number; changed: number }>(
+      `SELECT place, key, changed FROM ${this.#schema}.removed ${since}`,
+      values,
+    );
+    const whole: [string, Rows][] = [];
+    for (const table of wholeTables)
+      whole.push([
+        table,
+        await session.query(`SELECT ${columnsOf(this.db, table).join()} FROM ${this.#schema}.${table}`),
+      ]);
+    const changed: [Followed, Rows][] = [];
+    for (const table of followedTables)
+      changed.push([
+        table,
+        await session.query(`SELECT ${this.#selected(table)} FROM ${this.#schema}.${table} ${since}`, values),
+      ]);
+    const put = (now: Mark): void => {
+      for (const { place, key, changed: at } of removed)
+        this.db.prepare(`DELETE FROM ${place} WHERE ${followed[place]} = ? AND changed <= ?`).run(key, at);
+      // Another process of this machine may have read them later.
+      if (version >= now.version) for (const [table, rows] of whole) this.#replace(table, rows);
+      for (const [table, rows] of changed) this.#put(table, rows);
+      this.#advance(version);
+    };
+    return () => this.#apply(mark, put);
+  }
+
+  /** A copy of another batch, one that had the same name, is emptied. */
+  async #recogniseBatch(session: PostgresSession): Promise<Mark> {
+    const { birth } = await this.#read(session);
+    const before = this.#mark();
+    if (before?.birth === birth) return before;
+    const recognise = this.db.transaction(() => {
+      const known = this.#mark();
+      if (known?.birth === birth) return known;
+      for (const table of [...followedTables, ...wholeTables]) this.db.exec(`DELETE FROM ${table}`);
+      const mark = { birth, version: 0 };
+      this.db.exec('DELETE FROM copied');
+      this.db.prepare('INSERT INTO copied VALUES (@birth, @version)').run(mark);
+      return mark;
+    });
+    return this.whenFree(() => recognise.immediate());
+  }
+
+  #mark(): Mark | undefined {
+    return this.db.prepare<[], Mark>('SELECT birth, version FROM copied').get();
+  }
+
+  #advance(version: number): void {
+    this.db.prepare('UPDATE copied SET version = max(version, ?)').run(version);
+  }
+
+  async #read(session: PostgresSession): Promise<Mark> {
+    const [account] = await session.query<{ birth: string; version: number }>(
+      `SELECT birth, version FROM ${this.#schema}.account`,
+    );
+    return account ?? { birth: '', version: 0 };
+  }
+
+  #selected(table: Followed): string {
+    return `${columnsOf(this.db, table).join()}, changed`;
+  }
+
+  #replace(table: string, rows: Rows): void {
+    const columns = columnsOf(this.db, table);
+    this.db.exec(`DELETE FROM ${table}`);
+    const put = this.db.prepare(
+      `INSERT INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
+    );
+    for (const row of rows) put.run(...columns.map((column) => row[column]));
+  }
+
+  /** What is there in a later state stays: several processes of this machine may be at it, each as quick as it is. */
+  #put(table: Followed, rows: Rows): void {
+    const columns = [...columnsOf(this.db, table), 'changed'];
+    const put = this.db.prepare(
+      `INSERT OR REPLACE INTO ${table} (${columns.join()}) SELECT ${columns.map((column) => `@${column}`).join()}
+       WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE ${followed[table]} = @${followed[table]} AND changed > @changed)`,
+    );
+    for (const row of rows) put.run(row);
+  }
+
+  /** Unless it has become the copy of another batch meanwhile. */
+  #apply({ birth }: Mark, work: (now: Mark) => void): Promise<void> {
+    const apply = this.db.transaction(() => {
+      const now = this.#mark();
+      if (now?.birth === birth) work(now);
+    });
+    return this.whenFree(() => apply.immediate());
+  }
+
+  /** Another process of this machine may be comparing a long list: it is waited for without keeping this one from anything. */
+  async whenFree<T>(begin: () => T): Promise<T> {
+    for (;;) {
+      try {
+        return begin();
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+      }
+      await delay(busyMs);
+    }
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY');
+}
+
+/** Of the batch; a copy has besides when each row was changed. */
+export function columnsOf(db: Database, table: string): string[] {
+  return db
+    .prepare<[], string>(`SELECT name FROM pragma_table_info('${table}') WHERE name <> 'changed'`)
+    .pluck()
+    .all();
+}
+
+/** It can be made again: it waits for no disk, and one that is damaged is made anew. */
+function openCopy(dir: string): Database {
+  try {
+    return prepare(openForWriting(checkpointFile(dir), checkpointSchema));
+  } catch (error) {
+    if (!(error instanceof UnusableDatabase)) throw error;
+    for (const end of ['', '-wal', '-shm']) rmSync(`${checkpointFile(dir)}${end}`, { force: true });
+    return prepare(openForWriting(checkpointFile(dir), checkpointSchema, 'known'));
+  }
+}
+
+/** A process that stands still may hold the copy: what is prepared is only read. */
+function prepare(db: Database): Database {
+  db.pragma('synchronous = OFF');
+  // Rows come in no order.
+  db.pragma('foreign_keys = OFF');
+  const isPrepared = (): boolean =>
+    db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'copied'").get() !== undefined;
+  const prepareOnce = db.transaction(() => {
+    if (isPrepared()) return;
+    db.exec('CREATE TABLE copied (birth TEXT NOT NULL, version INTEGER NOT NULL) STRICT');
+    for (const table of followedTables)
+      db.exec(`ALTER TABLE ${table} ADD COLUMN changed INTEGER NOT NULL DEFAULT 0`);
+  });
+  db.pragma(`busy_timeout = ${preparingMs}`);
+  if (!isPrepared()) prepareOnce.immediate();
+  db.pragma(`busy_timeout = ${busyMs}`);
+  return db;
+}

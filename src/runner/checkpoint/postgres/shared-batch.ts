@@ -1,0 +1,179 @@
+/** A batch whose checkpoint is in PostgreSQL: finds it, and joins it as one more runner. */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { join } from 'node:path';
+import { batchName } from '../../core/batch-name.ts';
+import type { Pricing, SpendingLimits } from '../../core/spending.ts';
+import type { Database } from '../../../lib/sqlite/database.ts';
+import { parsePostgresAddress } from '../../../lib/postgres/address.ts';
+import { Postgres, quoted } from '../../../lib/postgres/postgres.ts';
+import { readBatch, rememberBatch, type BatchIdentity } from '../batch-identity.ts';
+import { processMark } from '../batch-lock.ts';
+import { copiesFolder } from '../copies-folder.ts';
+import type { BatchLease, OpenCheckpoint } from '../open-checkpoint.ts';
+import { readAttemptStates } from '../read-totals.ts';
+import { changeBatch } from './change-batch.ts';
+import { Lease, type LeaseClock } from './lease.ts';
+import { PostgresCheckpoint } from './postgres-checkpoint.ts';
+import { Replica } from './replica.ts';
+import { migrate, schemaNameOf, versionOf } from './schema.ts';
+
+export interface SharedBatch {
+  db: Postgres;
+  /** Quoted. */
+  schema: string;
+  /** A local copy, for all who only read. */
+  replica: Replica;
+  leaseMs: number;
+  close(): Promise<void>;
+}
+
+/** Long enough for a busy machine, short enough that results of jobs are still there when another takes over. */
+const defaultLeaseMs = 20_000;
+const connectMs = 10_000;
+/** For a copy that another process keeps. */
+const readersMs = 30_000;
+
+/**
+ * `dir` is the output folder, absolute. `toJoin`: it is made where there is none yet; otherwise undefined. Throws
+ * `PostgresFailure` and `UnusableSchema`.
+ */
+export async function findSharedBatch(
+  address: string,
+  dir: string,
+  toJoin: boolean,
+): Promise<SharedBatch | undefined> {
+  const parsed = parsePostgresAddress(address, ['batch', 'lease']);
+  const seconds = Number(parsed.own.get('lease'));
+  const leaseMs = seconds > 0 ? seconds * 1000 : defaultLeaseMs;
+  const db = await Postgres.open(parsed, { connectMs, silentMs: Math.max(5_000, leaseMs) });
+  try {
+    const name = schemaNameOf(parsed.own.get('batch') ?? batchName(dir));
+    if (toJoin) await migrate(db, name);
+    else if ((await versionOf(db, name)) === undefined) {
+      await db.close();
+      return undefined;
+    }
+    const schema = quoted(name);
+    const replica = new Replica(join(copiesFolder(dir), hostname()), db, schema);
+    if (toJoin) await replica.pull();
+    // Who only reads sees what is there where another process of this machine is comparing a long list.
+    else await Promise.race([replica.pull(), delay(readersMs, undefined, { ref: false })]);
+    let closed: Promise<void> | undefined;
+    const close = (): Promise<void> => {
+      if (closed === undefined) replica.close();
+      return (closed ??= db.close());
+    };
+    return { db, schema, replica, leaseMs, close };
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** Whether some runner is at work on it at this moment. */
+export async function hasRunners({ db, schema }: SharedBatch): Promise<boolean> {
+  const alive = await db.query(
+    `SELECT 1 FROM ${schema}.runners WHERE NOT is_dead AND lease_until > now() LIMIT 1`,
+  );
+  return alive.length > 0;
+}
+
+export interface Joining {
+  program: string;
+  /** Undefined where it stays what its latest run has made of it. */
+  batch: BatchIdentity | undefined;
+  limits: SpendingLimits;
+  pricing: Pricing | undefined;
+  clock: LeaseClock;
+}
+
+export interface JoinedBatch extends OpenCheckpoint {
+  checkpoint: PostgresCheckpoint;
+  lease: BatchLease & { renew(): Promise<void> };
+}
+
+/** As one more runner. What runners without a lease have left is this one's from here on. */
+export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<JoinedBatch> {
+  const { db, schema, replica, leaseMs } = shared;
+  const { batch, clock } = joining;
+  if (batch !== undefined && (await replica.whenFree(() => wouldChange(shared, batch))))
+    await changeBatch(db, schema, replica, (copy) => rememberBatch(copy, asBegun(copy, batch)));
+  const run = await recordRun(shared, joining);
+  const lease = new Lease(db, { schema, run, leaseMs }, clock);
+  // What it adopts now is what the run begins with.
+  await lease.begin();
+  const checkpoint = new PostgresCheckpoint(
+    { db, schema, run, lease, limits: joining.limits, pricing: joining.pricing },
+    replica,
+  );
+  await replica.pull();
+  return {
+    checkpoint,
+    // Any number of runs put pictures there at the same time.
+    run: { token: `${schema}-${run}`, isKnown: () => true, lastAttempt: undefined },
+    pictures: readBatch(replica.db)?.pictures,
+    lease: {
+      isFresh: () => lease.isFresh(),
+      on: (events) => lease.on(events),
+      giveUp: () => checkpoint.giveUp(),
+      renew: () => lease.renew(),
+    },
+    dir: replica.dir,
+    refresh: () => checkpoint.refresh(),
+    names: readBatch(replica.db)?.names ?? 'id',
+    untold: () => {
+      const { unanswered, expired } = readAttemptStates(replica.db);
+      return unanswered + expired;
+    },
+    recordEnd: async ({ at, exitCode, ending, stats }) => {
+      await db
+        .query(
+          `UPDATE ${schema}.runs SET ended_at = $2, exit_code = $3, ending = $4, stats = coalesce($5, stats) WHERE run = $1`,
+          [run, at, exitCode, ending, stats === undefined ? null : JSON.stringify(stats)],
+        )
+        // The end of a run that does not reach the database is known by its lease.
+        .catch(() => undefined);
+    },
+    // Other runners may be at work: each stays on record.
+    forgetRun: () => false,
+    close: async () => {
+      await checkpoint.close();
+      await lease.end();
+      await shared.close();
+    },
+  };
+}
+
+/** Of runs that begin a batch at once, the first says by what its bucket is marked. */
+function asBegun(db: Database, batch: BatchIdentity): BatchIdentity {
+  const known = readBatch(db)?.pictures;
+  return known !== undefined && known.url === batch.pictures?.url ? { ...batch, pictures: known } : batch;
+}
+
+function wouldChange({ replica: { db } }: SharedBatch, batch: BatchIdentity): boolean {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    return rememberBatch(db, asBegun(db, batch));
+  } finally {
+    db.exec('ROLLBACK');
+  }
+}
+
+async function recordRun({ db, schema, leaseMs }: SharedBatch, { program, clock }: Joining): Promise<number> {
+  const { boot, started } = processMark();
+  return db.transaction(async (session) => {
+    const [row] = await session.query<{ run: number }>(
+      `INSERT INTO ${schema}.runs (pid, host, program, started_at, boot, process_started, idempotency_key)
+       VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING run`,
+      [process.pid, hostname(), program, clock.now(), boot, started, randomUUID()],
+    );
+    const run = row?.run ?? 0;
+    await session.query(
+      `INSERT INTO ${schema}.runners (run, lease_until) VALUES ($1, now() + $2 * interval '1 ms')`,
+      [run, leaseMs],
+    );
+    return run;
+  });
+}

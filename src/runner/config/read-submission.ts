@@ -1,0 +1,110 @@
+/** What of a pipeline.yaml decides how it runs on a cluster, and hardly anything else of it. */
+import { dirname, resolve } from 'node:path';
+import { z } from 'zod';
+import { checkAgainst } from '../../lib/yaml/check-shape.ts';
+import { ConfigError, type Problem } from '../../lib/yaml/problem.ts';
+import { path } from '../../lib/yaml/scalar-schemas.ts';
+import { readYamlFile, type Override, type Path, type YamlFile } from '../../lib/yaml/yaml-file.ts';
+import { limits, shutdown } from './run-schema.ts';
+import { scenes } from './scene-schema.ts';
+import { pipelineLayout } from './schema.ts';
+
+export interface SubmissionSettings {
+  /** Where pipeline.yaml is, absolute. */
+  folder: string;
+  /** The output folder, absolute. */
+  dir: string;
+  /** Every list that a run reads, absolute; `-` is standard input. */
+  lists: string[];
+  /** Whether several runners can share it. */
+  hasSharedCheckpoint: boolean;
+  /** Environment variables that its address is made of. */
+  checkpointVariables: string[];
+  /** Whether pictures go into a bucket. */
+  hasBucket: boolean;
+  /** Whether jobs are sent local files. */
+  sendsFiles: boolean;
+  /** Environment variables that a run needs. */
+  variables: string[];
+  /** Where a key or an address with a password is written in the file itself. */
+  writtenSecrets: string[];
+  memoryBytes: number;
+  graceMs: number;
+  /** Variables that are not set here. */
+  unset: Problem[];
+  placeOf: YamlFile['placeOf'];
+}
+
+const submissionPart = z.looseObject({
+  manifest: z.union([path, z.array(path)]).default([]),
+  scenes: scenes.optional(),
+  endpoint: z.looseObject({ baseUrl: z.string('`local` or an http(s) URL'), apiKey: z.unknown().optional() }),
+  output: z.looseObject({ dir: path, pictures: z.unknown().optional() }),
+  input: z.unknown().optional(),
+  checkpoint: z.unknown().optional(),
+  notify: z.unknown().optional(),
+  limits: limits.prefault({}),
+  shutdown: shutdown.prefault({}),
+});
+
+/** Throws `ConfigError`. */
+export function readSubmission(
+  file: string,
+  overrides: Override[],
+  env: NodeJS.ProcessEnv,
+): SubmissionSettings {
+  const yaml = readYamlFile(file, env, { overrides });
+  const { raw, problems } = checkAgainst(submissionPart, yaml, [], pipelineLayout);
+  if (raw === undefined || yaml.isBroken) throw new ConfigError([...yaml.problems, ...problems]);
+  const folder = dirname(resolve(file));
+  const { manifest, endpoint, output, checkpoint, input } = raw;
+  const axes = [...(raw.scenes?.matrix ?? []), ...(raw.scenes?.zip ?? [])];
+  const axisFiles = axes.flatMap(([, source]) => (source.kind === 'file' ? [source.path] : []));
+  const named = variablesIn(yaml, yaml.value);
+  const isLocal = endpoint.baseUrl === 'local';
+  const key = 'NIGHTRENDER_API_KEY';
+  const all = isLocal ? named.filter((name) => name !== key) : named;
+  const needsKey = !isLocal && endpoint.apiKey === undefined && endpoint['version'] !== 'dev';
+  const notices = Array.isArray(raw.notify) ? raw.notify : [];
+  const addresses = notices.flatMap((_, i) =>
+    ['ping', 'slack', 'webhook'].map((kind): Path => ['notify', i, kind]),
+  );
+  const secrets: Path[] = [['endpoint', 'apiKey'], ['checkpoint'], ...addresses];
+  return {
+    folder,
+    dir: resolve(folder, output.dir),
+    lists: [manifest, axisFiles].flat().map((list) => (list === '-' ? list : resolve(folder, list))),
+    hasSharedCheckpoint: typeof checkpoint === 'string',
+    checkpointVariables: variablesIn(yaml, checkpoint, ['checkpoint']),
+    hasBucket: typeof output.pictures === 'string' && output.pictures.startsWith('s3:'),
+    sendsFiles: JSON.stringify(input ?? '').includes('file_base64'),
+    variables: [...new Set([...all, ...(needsKey ? [key] : [])])],
+    writtenSecrets: secrets
+      .filter((at) => textAt(yaml.value, at) !== undefined && yaml.fromEnvironment(at) === 'none')
+      .map((at) => yaml.placeOf(at)),
+    memoryBytes: raw.limits.memory,
+    graceMs: raw.shutdown.grace,
+    unset: isLocal
+      ? yaml.problems.filter(({ where }) => where !== yaml.placeOf(['endpoint', 'apiKey']))
+      : yaml.problems,
+    placeOf: yaml.placeOf,
+  };
+}
+
+/** Those of the values; comments name some that nobody needs. */
+function variablesIn(yaml: YamlFile, value: unknown, at: Path = []): string[] {
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([key, inner]) => variablesIn(yaml, inner, [...at, key]));
+  const written = yaml.writtenAs(at) ?? '';
+  return [...written.matchAll(/(\$?)\$\{(\w+)\}/g)].flatMap(([, escape, name = '']) =>
+    escape === '' ? [name] : [],
+  );
+}
+
+function textAt(value: unknown, at: Path): string | undefined {
+  const found = at.reduce<unknown>(
+    (inner, key) => (inner as Record<string, unknown> | null | undefined)?.[String(key)],
+    value,
+  );
+  return typeof found === 'string' ? found : undefined;
+}

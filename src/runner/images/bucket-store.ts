@@ -1,0 +1,163 @@
+/** Finished pictures in a bucket: every attempt's under a key of its own, compared by the store with what was sent. */
+import { createHash } from 'node:crypto';
+import type { Bucket } from '../../lib/s3/bucket.ts';
+import { readAttemptFile } from '../core/naming.ts';
+import { sidecarEnding, sidecarPath } from '../core/picture-copy.ts';
+import { thumbnailOf, type CheckedPicture } from '../core/picture.ts';
+import type { RecordedPicture, Verdict } from '../core/verification.ts';
+import { withBucketFailure } from './bucket-failure.ts';
+import { BucketOwner, type PictureOwner } from './bucket-owner.ts';
+import { findMissingObjects } from './missing-objects.ts';
+import type { Demands } from './check-picture.ts';
+import { pictureChecker, type CheckOptions } from './picture-checker.ts';
+import { examinePicture } from './provenance-texts.ts';
+import { inspectBytes } from './saved-files.ts';
+import { makeSidecars, sidecarEndings, type SidecarMaker } from './sidecars.ts';
+import { thumbnailFiles } from './thumbnail.ts';
+import type { PreparedImageStore } from './image-store.ts';
+
+export const picturesFolder = 'images/';
+export const reportFolder = 'report/';
+
+export interface BucketStoreOptions extends CheckOptions {
+  /** Who may put pictures there; a maintenance, which puts none, leaves it out. */
+  owner?: PictureOwner;
+}
+
+export function createBucketStore(bucket: Bucket, options: BucketStoreOptions = {}): PreparedImageStore {
+  const { reportDir, beside = [] } = options;
+  const checker = pictureChecker(options);
+  const thumbnails = reportDir === undefined ? undefined : thumbnailFiles(reportDir);
+  const owner = options.owner && new BucketOwner(bucket, options.owner);
+  const put = (key: string, bytes: Uint8Array, sha256?: string): Promise<void> =>
+    bucket.put(key, bytes, { type: typeOf(key), ...(sha256 !== undefined && { sha256 }) });
+  const putThumbnail = async (picture: CheckedPicture): Promise<void> => {
+    const name = thumbnailOf({ ...picture, bytes: picture.png.length });
+    if (name === undefined || picture.thumbnail === undefined) return;
+    // The gallery opens on this machine too.
+    thumbnails?.write(thumbnails.pathOf({ ...picture, bytes: picture.png.length }) ?? '', picture.thumbnail);
+    await put(reportFolder + name, picture.thumbnail);
+  };
+  return {
+    prepare: () =>
+      withBucketFailure(async () => {
+        await bucket.probe();
+        await owner?.assertOurs(picturesFolder);
+      }),
+    check: checker.check,
+    write: (picture, file) =>
+      withBucketFailure(async () => {
+        await owner?.claim();
+        await put(keyOf(file), picture.png, picture.sha256);
+        const others = (picture.beside ?? []).map(({ ending, bytes }) =>
+          put(keyOf(sidecarPath(file, ending)), bytes),
+        );
+        await Promise.all([...others, putThumbnail(picture)]);
+      }),
+    has: ({ file, bytes, sha256 }) =>
+      withBucketFailure(async () => {
+        const facts = await bucket.facts(keyOf(file));
+        if (facts === undefined || facts.bytes !== bytes) return false;
+        return facts.isOf(sha256) ?? (await isContent(bucket, file, sha256));
+      }),
+    list: () => withBucketFailure(() => listPictures(bucket)),
+    // Nobody overwrites anybody here, and what this batch does not know is not its own (`BucketOwner`).
+    whichExist: async () => [],
+    examine: (file) => withBucketFailure(() => checker.inTurn(() => examine(bucket, file, checker.demands))),
+    findMissing: (pictures, signal) =>
+      withBucketFailure(() => findMissingObjects(bucket, picturesFolder, pictures, signal)),
+    complete: (picture, provenance) =>
+      withBucketFailure(async () => {
+        const missing = await missingSidecars(bucket, beside, picture.file);
+        const png = missing.length === 0 ? undefined : await bucket.get(keyOf(picture.file));
+        if (png === undefined) return;
+        for (const { ending, bytes } of await makeSidecars(missing, { ...picture, png }, provenance))
+          await put(keyOf(sidecarPath(picture.file, ending)), bytes);
+      }),
+    remove: (file) =>
+      withBucketFailure(async () => {
+        for (const each of withSidecars(file, beside).toReversed()) await bucket.remove(keyOf(each));
+      }),
+    // Names here are never in each other's way.
+    move: async () => undefined,
+    kept: () => 0,
+    // The next picture gets another key, and this one stays what it is.
+    setAside: async () => undefined,
+  };
+}
+
+export function keyOf(file: string): string {
+  return picturesFolder + file;
+}
+
+/** A picture as the store has it; without `isDeep`, by what the store itself says of it. */
+export function bucketInspector(
+  bucket: Bucket,
+  isDeep: boolean,
+): (picture: RecordedPicture) => Promise<Verdict> {
+  const inspect = async (picture: RecordedPicture): Promise<Verdict> => {
+    const facts = isDeep ? undefined : await bucket.facts(keyOf(picture.file));
+    const isSame = facts?.bytes === picture.bytes ? facts.isOf(picture.sha256) : undefined;
+    if (isSame === true) return { kind: 'good' };
+    const bytes = await bucket.get(keyOf(picture.file));
+    return bytes === undefined ? { kind: 'missing' } : inspectBytes(bytes, picture);
+  };
+  return (picture) => withBucketFailure(() => inspect(picture));
+}
+
+export function typeOf(key: string): string {
+  const [, ending = ''] = /\.(\w+)$/.exec(key) ?? [];
+  return types[ending] ?? 'application/octet-stream';
+}
+
+const types: Record<string, string> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  json: 'application/json',
+  jsonl: 'application/jsonl',
+  csv: 'text/csv; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+};
+
+/** Those of later attempts last. */
+async function listPictures(bucket: Bucket): Promise<string[]> {
+  const files: string[] = [];
+  for await (const { key } of bucket.list(picturesFolder))
+    if (key.endsWith('.png')) files.push(key.slice(picturesFolder.length));
+  const attempt = (file: string): number => readAttemptFile(file)?.attempt ?? 0;
+  return files.toSorted((a, b) => attempt(a) - attempt(b));
+}
+
+async function examine(bucket: Bucket, file: string, demands: Demands) {
+  const bytes = await bucket.get(keyOf(file));
+  if (bytes === undefined) return { problem: 'it has disappeared' };
+  const sidecar = async (): Promise<string | undefined> =>
+    (await bucket.get(keyOf(sidecarPath(file, sidecarEnding))))?.toString();
+  const examined = await examinePicture(bytes, file, demands, sidecar);
+  const name = readAttemptFile(file)?.name;
+  return 'problem' in examined || name === undefined ? examined : { ...examined, name };
+}
+
+async function isContent(bucket: Bucket, file: string, sha256: string): Promise<boolean> {
+  const bytes = await bucket.get(keyOf(file));
+  return bytes !== undefined && createHash('sha256').update(bytes).digest('hex') === sha256;
+}
+
+/** The picture first. */
+function withSidecars(file: string, makers: SidecarMaker[]): string[] {
+  return [file, ...sidecarEndings(makers).map((ending) => sidecarPath(file, ending))];
+}
+
+async function missingSidecars(
+  bucket: Bucket,
+  makers: SidecarMaker[],
+  file: string,
+): Promise<SidecarMaker[]> {
+  const missing: SidecarMaker[] = [];
+  for (const maker of makers)
+    if ((await bucket.facts(keyOf(sidecarPath(file, maker.ending)))) === undefined) missing.push(maker);
+  return missing;
+}

@@ -1,0 +1,215 @@
+/** Promise: what a cluster would only find out at night is refused at once, with words, and no secret leaves this machine. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { folderWith, inProcess, pipeline, scenes, testKey } from '../e2e/cli.ts';
+
+const remote = 'https://render.example';
+const shared = 'checkpoint: ${DATABASE_URL}\n';
+const address = 'postgres://night:secret-of-a-test@db.example/night';
+const env = { NIGHTRENDER_API_KEY: testKey, DATABASE_URL: address };
+
+function batch(yaml: string, list = scenes(3)): string {
+  return folderWith({ 'pipeline.yaml': yaml, 'scenes.csv': list });
+}
+
+function submit(cwd: string, ...args: string[]) {
+  return inProcess(['submit', 'pipeline.yaml', ...args], { cwd, env });
+}
+
+const inBucket = (text: string): string =>
+  text.replace('dir: out', 'dir: out\n  pictures: s3://bucket/night');
+const onKubernetes = ['--on', 'kubernetes', '--image', 'me/nightrender:1'];
+
+describe('refuses with 2', () => {
+  it.each<[string, string, string[], RegExp]>([
+    ['no cluster', pipeline('local'), [], /--on: is missing; expected slurm or kubernetes/],
+    [
+      'an unknown one',
+      pipeline('local'),
+      ['--on', 'lsf'],
+      /--on: "lsf" is given; expected slurm or kubernetes/,
+    ],
+    [
+      'several runners without a checkpoint that they share',
+      pipeline('local'),
+      ['--on', 'slurm', '--runners', '16'],
+      /pipeline\.yaml: 16 runners need a checkpoint that they share: set checkpoint: \$\{DATABASE_URL\}/,
+    ],
+    [
+      'a list from standard input',
+      pipeline('local').replace('scenes.csv', "'-'"),
+      ['--on', 'slurm'],
+      /pipeline\.yaml:1:11: there is no standard input on a cluster/,
+    ],
+    [
+      'what a run would refuse',
+      pipeline('local', 'concurrency: 0\n'),
+      ['--on', 'slurm'],
+      /pipeline\.yaml:8:14: concurrency is 0/,
+    ],
+    [
+      'options of the other cluster',
+      pipeline('local'),
+      ['--on', 'slurm', '--image', 'x'],
+      /--image: is for Kub/,
+    ],
+    [
+      'options of sbatch for Kubernetes',
+      pipeline('local'),
+      [...onKubernetes, '--volume', 'v', '--', '--partition=cpu'],
+      /--: --partition=cpu is for Slurm/,
+    ],
+    ['no image', pipeline('local'), ['--on', 'kubernetes', '--volume', 'v'], /--image: is missing/],
+    [
+      'a pod whose work would be lost',
+      pipeline('local'),
+      onKubernetes,
+      /--volume: is missing: without one, checkpoint and pictures .* would be lost with the pod/,
+    ],
+    [
+      'a checkpoint that would be lost',
+      inBucket(pipeline(remote)),
+      onKubernetes,
+      /without one, the checkpoint .* would be lost/,
+    ],
+    [
+      'pictures that would be lost',
+      pipeline(remote, shared),
+      onKubernetes,
+      /without one, pictures .* would be lost/,
+    ],
+    [
+      'a key in the file',
+      pipeline(remote).replace('${NIGHTRENDER_API_KEY}', 'rk-of-a-test-1234'),
+      [...onKubernetes, '--volume', 'v'],
+      /pipeline\.yaml:5:11: a secret is written in the file/,
+    ],
+    [
+      'a list outside of the folder',
+      pipeline('local').replace('scenes.csv', '/elsewhere/scenes.csv'),
+      [...onKubernetes, '--volume', 'v'],
+      /\/elsewhere\/scenes\.csv: is outside of the folder of pipeline\.yaml/,
+    ],
+    ['a drain without Slurm', pipeline('local'), [...onKubernetes, '--drain', '1m'], /--drain: is for Slurm/],
+    [
+      'a drain that is none',
+      pipeline('local'),
+      ['--on', 'slurm', '--drain', 'soon'],
+      /--drain: "soon" is given/,
+    ],
+  ])('%s', async (_, yaml, args, words) => {
+    const { code, stdout, stderr } = await submit(batch(yaml), ...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(words);
+    expect(stderr).not.toContain('rk-of-a-test');
+  });
+
+  it('lists that are too large for a ConfigMap, without a volume', async () => {
+    const cwd = batch(inBucket(pipeline(remote, shared)), scenes(50_000));
+    const { code, stderr } = await submit(cwd, ...onKubernetes);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/--volume: is missing: pipeline\.yaml and lists have \d+ bytes/);
+    expect((await submit(cwd, ...onKubernetes, '--volume', 'v')).stdout).not.toContain('Hills');
+  });
+
+  it('variables that are not set, for Slurm: the cluster has no others', async () => {
+    const cwd = batch(pipeline(remote, shared));
+    const onSlurm = await inProcess(['submit', 'pipeline.yaml', '--on', 'slurm', '--dry-run'], { cwd });
+    expect([onSlurm.code, onSlurm.stdout]).toEqual([2, '']);
+    expect(onSlurm.stderr).toMatch(
+      /variable NIGHTRENDER_API_KEY is not set[^]*variable DATABASE_URL is not set/,
+    );
+    const inPod = await inProcess(['submit', 'pipeline.yaml', ...onKubernetes, '--volume', 'v'], { cwd });
+    expect([inPod.code, inPod.stderr]).toEqual([0, '']);
+  });
+
+  it('a machine that is no part of a cluster', async () => {
+    const cwd = batch(pipeline('local'));
+    const { code, stderr } = await inProcess(['submit', 'pipeline.yaml', '--on', 'slurm'], {
+      cwd,
+      env: { PATH: cwd },
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain('sbatch: there is no such program here; submit from a machine of the cluster');
+  });
+});
+
+it('shows a script that bash can read, with paths and options of any kind', async () => {
+  const cwd = join(batch(pipeline('local')), "it's 100% night");
+  mkdirSync(cwd);
+  for (const [name, text] of Object.entries({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': scenes(1) }))
+    writeFileSync(join(cwd, name), text);
+  const more = ['--', '--partition=cpu', '--comment', 'for "me"', '-t', '2:00:00'];
+  const { code, stdout, stderr } = await submit(cwd, '--on', 'slurm', '--dry-run', ...more);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toContain(`#SBATCH --chdir="${cwd}"\n`);
+  expect(stdout).toContain('#SBATCH --partition=cpu --comment "for \\"me\\"" -t 2:00:00\n');
+  // 5 min to drain, 10 s of grace, 20 s for the report, 5 s for the signal.
+  expect(stdout).toContain('#SBATCH --signal=B:USR1@335\n');
+  expect(spawnSync('bash', ['-n'], { input: stdout, encoding: 'utf8' })).toMatchObject({
+    status: 0,
+    stderr: '',
+  });
+});
+
+it('asks for as many tasks as runners', async () => {
+  const { code, stdout } = await submit(
+    batch(pipeline(remote, shared)),
+    '--on',
+    'slurm',
+    '--runners',
+    '16',
+    '--dry-run',
+  );
+  expect(code).toBe(0);
+  expect(stdout).toContain('#SBATCH --array=0-15\n');
+  expect(stdout).not.toContain('secret-of-a-test');
+});
+
+it('prints a manifest for several runners, with names of variables and no value', async () => {
+  const cwd = batch(inBucket(pipeline(remote, shared)));
+  const { code, stdout, stderr } = await submit(cwd, ...onKubernetes, '--runners', '16');
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).not.toContain(testKey);
+  expect(stdout).not.toContain('secret-of-a-test');
+  const [, job] = parseAllDocuments(stdout).map((each) => each.toJS() as unknown);
+  const required = [...stdout.matchAll(/^# The Secret nightrender holds (.*)\. Once/gm)].map(
+    ([, names]) => names,
+  );
+  expect(required).toEqual(['NIGHTRENDER_API_KEY, DATABASE_URL']);
+  expect(job).toMatchObject({ spec: { completions: 16, parallelism: 16 } });
+  expect(stdout).toContain('AWS_ACCESS_KEY_ID');
+});
+
+it('tells what kubectl says of the Jobs of the batch', async () => {
+  const cwd = batch(pipeline('local'));
+  const items = [
+    {
+      metadata: { name: 'nightrender-out-1' },
+      spec: { completions: 16 },
+      status: {
+        succeeded: 15,
+        failedIndexes: '3',
+        conditions: [{ type: 'Failed', status: 'True', message: 'Job has failed indexes' }],
+      },
+    },
+    { metadata: { name: 'nightrender-out-2' }, spec: { completions: 2 }, status: { active: 2 } },
+  ];
+  writeFileSync(join(cwd, 'jobs.json'), JSON.stringify({ items }));
+  writeFileSync(join(cwd, 'kubectl'), '#!/bin/sh\nexec cat "$(dirname "$0")/jobs.json"\n');
+  chmodSync(join(cwd, 'kubectl'), 0o755);
+  const path = `${cwd}:/usr/bin:/bin`;
+  const { code, stdout } = await inProcess(['submit', 'pipeline.yaml', '--status', '--on', 'kubernetes'], {
+    cwd,
+    env: { PATH: path },
+  });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^Kubernetes, nightrender-[\w-]+: 1 Failed, 1 Running\n/);
+  expect(stdout).toContain(
+    'nightrender-out-1  Failed  0 at work, 15 of 16 complete  failed: 3  Job has failed indexes',
+  );
+  expect(stdout).toContain('nightrender-out-2  Running  2 at work, 0 of 2 complete');
+});

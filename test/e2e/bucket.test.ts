@@ -1,0 +1,317 @@
+/** Promise: pictures in a bucket are as safe as those in a folder, and found, checked, shown and moved by the same commands. */
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { noCeph, secretAccessKey, startCeph, type Ceph } from '../engines/ceph.ts';
+import { noPostgres, startPostgres } from '../engines/postgres.ts';
+import {
+  folderWith,
+  jobsOf,
+  linesOf,
+  nightrender,
+  Program,
+  scenes,
+  serve,
+  withKey,
+  type Finished,
+} from './cli.ts';
+
+const count = 12;
+
+describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (skipped without Ceph)', () => {
+  let ceph: Ceph;
+  let folders = 0;
+  beforeAll(async () => {
+    ceph = await startCeph();
+    await ceph.ask('PUT', '/night');
+  });
+  afterAll(() => ceph?.stop());
+
+  interface Batch {
+    cwd: string;
+    /** Of its keys. */
+    prefix: string;
+    start(...args: string[]): Promise<Finished>;
+    keys(below?: string): Promise<string[]>;
+  }
+
+  function batch({ inBucket = true, more = '', fileAt = pipelineAt } = {}): Batch {
+    const prefix = `batch-${++folders}/`;
+    const cwd = folderWith({
+      'pipeline.yaml': fileAt(inBucket ? `s3://night/${prefix}` : undefined, more),
+      'scenes.csv': scenes(count),
+    });
+    return {
+      cwd,
+      prefix,
+      start: (...args) => nightrender(args, { cwd, env: ceph.env }),
+      keys: async (below = '') => {
+        const listed = await ceph.ask('GET', `/night?list-type=2&prefix=${prefix}${below}`);
+        const text = await listed.text();
+        return [...text.matchAll(/<Key>(.*?)<\/Key>/g)].map(([, key = '']) => key.slice(prefix.length));
+      },
+    };
+  }
+
+  it('has them there, with thumbnails, copies and the report; says so; and checks them', async () => {
+    const { cwd, start, keys } = batch({ more: '  formats: [{format: webp}]\n  metadata: sidecar\n' });
+    const run = await start('run', 'pipeline.yaml');
+    expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
+    expect(run.stdout).toMatch(/ {2}pictures {2}s3:\/\/night\/batch-\d+\/images\n/);
+    const images = await keys('images/');
+    for (const ending of ['png', 'webp', 'json'])
+      expect(images.filter((key) => key.endsWith(`.${ending}`))).toHaveLength(count);
+    expect(images.filter((key) => /^images\/s0-\d+-[0-9a-f]{8}\.png$/.test(key))).toHaveLength(1);
+    expect(existsSync(join(cwd, 'out/images'))).toBe(false);
+    const report = await keys('report/');
+    for (const name of ['index.html', 'results.csv', 'results.jsonl', 'summary.json'])
+      expect(report).toContain(`report/${name}`);
+    expect(report.filter((key) => /gallery\/rows-.*\/1\.js$/.test(key))).toHaveLength(1);
+    for (const deep of [[], ['--deep']]) {
+      const verified = await start('verify', 'pipeline.yaml', ...deep);
+      expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining(`good      ${count}\n`)]);
+    }
+    const listed = await start('list', 'pipeline.yaml', '--limit', '1');
+    expect(listed.stdout).toMatch(/s3:\/\/night\/batch-\d+\/images\/s0-/);
+    const again = await start('run', 'pipeline.yaml');
+    expect([again.code, jobsOf(join(cwd, 'out/local-service'))]).toEqual([0, count]);
+    // The rows of the report before are gone with it.
+    expect((await keys('report/gallery/')).length).toBe(1);
+  });
+
+  it('goes on after a kill, every submission on record and every picture whole', async () => {
+    const { cwd, start } = batch();
+    const killed = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env: ceph.env });
+    await expect
+      .poll(() => linesOf(killed).filter(({ type }) => type === 'scene-saved').length)
+      .toBeGreaterThan(2);
+    killed.child.kill('SIGKILL');
+    await killed.finish();
+    const run = await start('run', 'pipeline.yaml');
+    expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
+    expect((await start('verify', 'pipeline.yaml')).stdout).toContain(`good      ${count}\n`);
+    const summary = JSON.parse(readFileSync(join(cwd, 'out/report/summary.json'), 'utf8')) as {
+      attempts: { total: number };
+    };
+    // Those that were being sent at the kill are on record too, as unanswered.
+    expect(jobsOf(join(cwd, 'out/local-service'))).toBeLessThanOrEqual(summary.attempts.total);
+  });
+
+  it('notices what is missing or was exchanged, and renders it again on demand, under another key', async () => {
+    const { start, keys, prefix } = batch();
+    await start('run', 'pipeline.yaml');
+    const [gone = '', changed = ''] = (await keys('images/')).filter((key) => key.endsWith('.png'));
+    await ceph.ask('DELETE', `/night/${prefix}${gone}`);
+    await ceph.ask('PUT', `/night/${prefix}${changed}`, 'no picture');
+    const run = await start('run', 'pipeline.yaml');
+    expect([run.code, run.stdout]).toEqual([
+      3,
+      expect.stringContaining('2 of 12 saved pictures are missing'),
+    ]);
+    const verified = await start('verify', 'pipeline.yaml', '--repair');
+    expect(verified.code).toBe(3);
+    expect(verified.stdout).toMatch(/missing +1\ndamaged +1\n/);
+    expect((await start('run', 'pipeline.yaml')).code).toBe(0);
+    const after = await keys('images/');
+    expect(after.filter((key) => key.endsWith('.png'))).toHaveLength(count + 1);
+    expect(after).not.toContain(gone);
+    expect((await start('verify', 'pipeline.yaml', '--deep')).code).toBe(0);
+  });
+
+  it('refuses to pay again for pictures that an older checkpoint, or another batch, does not know', async () => {
+    const { cwd, start, prefix } = batch();
+    const half = new Program(['run', 'pipeline.yaml', '--limit', '4'], { cwd, env: ceph.env });
+    await half.finish();
+    cpSync(join(cwd, 'out'), join(cwd, 'backup'), { recursive: true });
+    expect((await start('run', 'pipeline.yaml')).code).toBe(0);
+    rmSync(join(cwd, 'out'), { recursive: true });
+    cpSync(join(cwd, 'backup'), join(cwd, 'out'), { recursive: true });
+    // The refused start itself must not make it right.
+    for (let starts = 1; starts <= 2; starts++) {
+      const older = await start('run', 'pipeline.yaml');
+      expect([older.code, older.stderr]).toEqual([
+        2,
+        expect.stringContaining('an older copy of it was put back'),
+      ]);
+    }
+    rmSync(join(cwd, 'out'), { recursive: true });
+    const planned = await start('plan', 'pipeline.yaml', '--check');
+    expect([planned.code, planned.stderr]).toEqual([
+      2,
+      expect.stringContaining('before its checkpoint was lost'),
+    ]);
+    const lost = await start('run', 'pipeline.yaml');
+    expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining('before its checkpoint was lost')]);
+    const other = folderWith({
+      'pipeline.yaml': pipelineAt(`s3://night/${prefix}`),
+      'scenes.csv': scenes(2),
+    });
+    const second = await nightrender(['run', 'pipeline.yaml'], { cwd: other, env: ceph.env });
+    expect([second.code, second.stderr]).toEqual([
+      2,
+      expect.stringContaining('the pictures of another batch'),
+    ]);
+    expect(jobsOf(join(other, 'out/local-service'))).toBe(0);
+    const moving = folderWith({ 'pipeline.yaml': pipelineAt(undefined), 'scenes.csv': scenes(1) });
+    expect((await nightrender(['run', 'pipeline.yaml'], { cwd: moving })).code).toBe(0);
+    writeFileSync(join(moving, 'pipeline.yaml'), pipelineAt(`s3://night/${prefix}`));
+    const move = await nightrender(['verify', 'pipeline.yaml', '--move'], { cwd: moving, env: ceph.env });
+    expect([move.code, move.stderr]).toEqual([2, expect.stringContaining('the pictures of another batch')]);
+    const adopted = await start('run', 'pipeline.yaml', '--adopt');
+    expect([adopted.code, adopted.stderr]).toEqual([0, expect.stringContaining(`${count} pictures`)]);
+    expect(jobsOf(join(cwd, 'out/local-service'))).toBe(0);
+    expect((await start('verify', 'pipeline.yaml')).stdout).toContain(`good      ${count}\n`);
+  });
+
+  it('refuses a copy of the checkpoint that was taken during a run', async () => {
+    const { cwd, start } = batch();
+    const run = new Program(['run', 'pipeline.yaml', '--json', '--concurrency', '1'], { cwd, env: ceph.env });
+    await run.event('scene-saved', 3);
+    run.child.kill('SIGSTOP');
+    cpSync(join(cwd, 'out'), join(cwd, 'backup'), { recursive: true });
+    run.child.kill('SIGCONT');
+    expect((await run.finish()).code).toBe(0);
+    rmSync(join(cwd, 'out'), { recursive: true });
+    cpSync(join(cwd, 'backup'), join(cwd, 'out'), { recursive: true });
+    const jobs = jobsOf(join(cwd, 'out/local-service'));
+    const older = await start('run', 'pipeline.yaml');
+    expect([older.code, older.stderr]).toEqual([
+      2,
+      expect.stringContaining('an older copy of it was put back'),
+    ]);
+    expect(jobsOf(join(cwd, 'out/local-service'))).toBe(jobs);
+    expect((await start('run', 'pipeline.yaml', '--fresh')).code).toBe(0);
+  });
+
+  it('renders everything anew on demand, and overwrites nothing', async () => {
+    const { cwd, start, keys } = batch();
+    await start('run', 'pipeline.yaml');
+    const before = await keys('images/');
+    rmSync(join(cwd, 'out'), { recursive: true });
+    expect((await start('run', 'pipeline.yaml', '--fresh')).code).toBe(0);
+    const after = await keys('images/');
+    expect(after).toEqual(expect.arrayContaining(before));
+  });
+
+  it('is not moved in silence, and moved on demand, to a bucket and back', async () => {
+    const { cwd, start, keys, prefix } = batch({
+      inBucket: false,
+      more: '  formats: [{format: webp}]\n',
+      fileAt: wide,
+    });
+    await start('run', 'pipeline.yaml');
+    const local = readdirSync(join(cwd, 'out/images')).toSorted();
+    writeFileSync(join(cwd, 'pipeline.yaml'), wide(`s3://night/${prefix}`));
+    const refused = await start('run', 'pipeline.yaml');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('pipeline.yaml:');
+    expect(refused.stderr).toContain('`nightrender verify pipeline.yaml --move`');
+    const damaged = readFileSync(join(cwd, 'out/images/s3.png'));
+    writeFileSync(join(cwd, 'out/images/s3.png'), damaged.subarray(0, -1));
+    const half = await start('verify', 'pipeline.yaml', '--move');
+    expect([half.code, half.stdout]).toEqual([3, expect.stringMatching(/good +11\n.*damaged +1\n/s)]);
+    expect((await start('run', 'pipeline.yaml')).code).toBe(2);
+    writeFileSync(join(cwd, 'out/images/s3.png'), damaged);
+    const moved = await start('verify', 'pipeline.yaml', '--move');
+    expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining(`good      ${count}\n`)]);
+    expect(moved.stdout).toContain('Those in out/images are still there');
+    expect((await keys('images/')).map((key) => key.slice('images/'.length)).toSorted()).toEqual(local);
+    const twice = await start('verify', 'pipeline.yaml', '--move');
+    expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('there already')]);
+    rmSync(join(cwd, 'out/images'), { recursive: true });
+    expect((await start('run', 'pipeline.yaml')).code).toBe(0);
+    expect((await start('verify', 'pipeline.yaml', '--deep')).code).toBe(0);
+    expect((await start('report', 'pipeline.yaml')).code).toBe(0);
+    expect(await keys('report/thumbnails/')).toHaveLength(count);
+    writeFileSync(join(cwd, 'pipeline.yaml'), wide(undefined));
+    expect((await start('verify', 'pipeline.yaml', '--move')).code).toBe(0);
+    expect(readdirSync(join(cwd, 'out/images')).toSorted()).toEqual(local);
+    expect((await start('run', 'pipeline.yaml')).code).toBe(0);
+    expect((await start('report', 'pipeline.yaml', '--signed', '1h')).code).toBe(2);
+    // To where it was before.
+    writeFileSync(join(cwd, 'pipeline.yaml'), wide(`s3://night/${prefix}`));
+    expect((await start('verify', 'pipeline.yaml', '--move')).code).toBe(0);
+    expect((await start('run', 'pipeline.yaml')).code).toBe(0);
+    expect(jobsOf(join(cwd, 'out/local-service'))).toBe(count);
+  });
+
+  it('renders edited rows anew, and leaves the pictures of before where they are', async () => {
+    const { cwd, start, keys } = batch();
+    await start('run', 'pipeline.yaml');
+    const before = await keys('images/');
+    const list = readFileSync(join(cwd, 'scenes.csv'), 'utf8');
+    writeFileSync(join(cwd, 'scenes.csv'), list.replace('Hills and 3 trees', 'A lighthouse'));
+    expect((await start('run', 'pipeline.yaml')).code).toBe(0);
+    const after = await keys('images/');
+    expect(after).toEqual(expect.arrayContaining(before));
+    expect(after).toHaveLength(count + 1);
+    writeFileSync(join(cwd, 'scenes.csv'), list);
+    expect((await start('run', 'pipeline.yaml')).code).toBe(0);
+    expect((await start('verify', 'pipeline.yaml')).code).toBe(0);
+    expect(jobsOf(join(cwd, 'out/local-service'))).toBe(count + 1);
+  });
+
+  it.skipIf(noPostgres !== undefined)('has the pictures of all runs that share a checkpoint', async () => {
+    const postgres = await startPostgres();
+    onTestFinished(() => postgres.stop());
+    const { cwd, prefix } = batch();
+    const { url } = await serve(cwd);
+    const shared = pipelineAt(`s3://night/${prefix}`)
+      .replace('baseUrl: local', `baseUrl: "${url}", apiKey: "\${NIGHTRENDER_API_KEY}"`)
+      .replace('output:', 'checkpoint: ${DATABASE_URL}\noutput:');
+    writeFileSync(join(cwd, 'pipeline.yaml'), shared);
+    const env = { ...ceph.env, ...withKey.env, DATABASE_URL: postgres.url };
+    const ask = (command: string): Promise<Finished> => nightrender([command, 'pipeline.yaml'], { cwd, env });
+    const runs = await Promise.all([ask('run'), ask('run')]);
+    runs.push(await ask('run'));
+    for (const run of runs) expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
+    expect((await ask('verify')).stdout).toContain(`good      ${count}\n`);
+  });
+
+  it('writes signed links only on request, on this machine only, and credentials nowhere', async () => {
+    const { cwd, start, keys, prefix } = batch();
+    await start('run', 'pipeline.yaml', '--log', 'run.log');
+    const signed = await start('report', 'pipeline.yaml', '--signed', '1h');
+    expect(signed.code).toBe(0);
+    const [rows = ''] = readdirSync(join(cwd, 'out/report/gallery'));
+    const text = readFileSync(join(cwd, 'out/report/gallery', rows, '1.js'), 'utf8');
+    const [, link = ''] = /"file":"(http[^"]+)"/.exec(text) ?? [];
+    expect((await fetch(link)).status).toBe(200);
+    for (const key of await keys('report/')) {
+      const content = await (await ceph.ask('GET', `/night/${prefix}${key}`)).text();
+      expect(content.includes('X-Amz-Signature'), key).toBe(false);
+    }
+    for (const file of readdirSync(cwd, { recursive: true, encoding: 'utf8', withFileTypes: true }))
+      if (file.isFile())
+        expect(readFileSync(join(file.parentPath, file.name)).includes(secretAccessKey), file.name).toBe(
+          false,
+        );
+  });
+
+  it('is refused before anything is sent where the store does not take the key', async () => {
+    const { cwd } = batch();
+    const env = { ...ceph.env, AWS_SECRET_ACCESS_KEY: 'another-secret' };
+    const run = await nightrender(['run', 'pipeline.yaml'], { cwd, env });
+    expect(run.code).not.toBe(0);
+    expect(run.stdout + run.stderr).toContain('the secret key (AWS_SECRET_ACCESS_KEY) is wrong');
+    expect(run.stdout + run.stderr).not.toContain('another-secret');
+    expect(jobsOf(join(cwd, 'out/local-service'))).toBe(0);
+    const bare = await nightrender(['run', 'pipeline.yaml'], { cwd });
+    expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining('AWS_ACCESS_KEY_ID is not set')]);
+  });
+});
+
+function pipelineAt(pictures: string | undefined, more = ''): string {
+  const place = pictures === undefined ? '' : `  pictures: ${pictures}\n`;
+  return `manifest: scenes.csv
+endpoint: {baseUrl: local, id: scene-renderer}
+input: {scene: "{{ scene }}", width: 48, height: 32}
+output:
+  dir: out
+${place}${more}`;
+}
+
+/** Of pictures that have thumbnails. */
+function wide(pictures: string | undefined, more = ''): string {
+  return pipelineAt(pictures, more).replace('width: 48, height: 32', 'width: 400, height: 300');
+}

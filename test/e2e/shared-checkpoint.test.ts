@@ -1,0 +1,165 @@
+/** A batch whose checkpoint is in PostgreSQL: several runs work on it, and whoever asks sees one batch. */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { noPostgres, postgresPassword, startPostgres, type PostgresServer } from '../engines/postgres.ts';
+import { folderWith, linesOf, nightrender, pipeline, Program, scenes, withKey } from './cli.ts';
+import { startSlowService } from './slow-service.ts';
+
+let server: PostgresServer;
+let batches = 0;
+
+/** A folder that all machines have mounted, with a batch of its own. */
+function sharedFolder(baseUrl: string, listed: number, more = ''): string {
+  const batch = `night-${process.pid}-${(batches += 1)}`;
+  const checkpoint = `checkpoint: \${DATABASE_URL}?lease=2&batch=${batch}\n`;
+  return folderWith({ 'pipeline.yaml': pipeline(baseUrl, checkpoint + more), 'scenes.csv': scenes(listed) });
+}
+
+const options = () => ({ env: { ...withKey.env, DATABASE_URL: server.url } });
+const run = (cwd: string, ...args: string[]) =>
+  nightrender(['run', 'pipeline.yaml', '--json', ...args], { cwd, ...options() });
+
+describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  it('is rendered by two runs together, each scene once, and read from anywhere', async () => {
+    const service = await startSlowService({ takesMs: 20 });
+    const here = sharedFolder(service.url, 60);
+    const runs = await Promise.all([run(here), run(here)]);
+    expect(runs.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [0, ''],
+      [0, ''],
+    ]);
+    expect(service.submissions().size).toBe(60);
+    expect([...service.submissions().values()].every((n) => n === 1)).toBe(true);
+    const submitted = runs.map(
+      (each) => linesOf<{ type: string }>(each).filter(({ type }) => type === 'scene-submitted').length,
+    );
+    expect(Math.min(...submitted)).toBeGreaterThan(0);
+    const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd: here, ...options() });
+    expect(linesOf(status)[0]).toMatchObject({
+      isRunning: false,
+      summary: { scenes: { saved: 60, waiting: 0 } },
+    });
+    const list = await nightrender(['list', 'pipeline.yaml', '--json'], { cwd: here, ...options() });
+    expect(linesOf(list)).toHaveLength(60);
+    const results = readFileSync(join(here, 'out/report/results.csv'), 'utf8');
+    expect(results.match(/,saved,/g)).toHaveLength(60);
+    expect(existsSync(join(here, 'out/checkpoint.sqlite'))).toBe(false);
+    for (const { stdout, stderr } of [...runs, status, list])
+      expect(stdout + stderr).not.toContain(postgresPassword);
+  });
+
+  it('keeps one budget, however many runs there are', async () => {
+    const service = await startSlowService({ takesMs: 100 });
+    const cwd = sharedFolder(service.url, 60, 'limits: {jobs: 20}\n');
+    const runs = await Promise.all([run(cwd, '--concurrency', '4'), run(cwd, '--concurrency', '4')]);
+    expect(runs.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [13, ''],
+      [13, ''],
+    ]);
+    expect(service.jobs()).toBe(20);
+  });
+
+  it('takes a list that was edited by the rules of one run', async () => {
+    const service = await startSlowService({ takesMs: 10 });
+    const cwd = sharedFolder(service.url, 5);
+    expect((await run(cwd)).code).toBe(0);
+    writeFileSync(join(cwd, 'scenes.csv'), scenes(8).replace('Hills and 2 trees', 'Hills and no tree'));
+    const [plan] = linesOf(await nightrender(['plan', 'pipeline.yaml', '--json'], { cwd, ...options() }));
+    expect(plan).toMatchObject({ changes: { added: 3, changed: 1, unchanged: 4, withdrawn: 0 } });
+    const second = await run(cwd);
+    expect(second.code, second.stderr).toBe(0);
+    expect(service.jobs()).toBe(9);
+    expect(existsSync(join(cwd, 'out/images'))).toBe(true);
+  });
+
+  it('submits nothing while the database is gone, and goes on when it is back', async () => {
+    const service = await startSlowService({ takesMs: 200 });
+    const cwd = sharedFolder(service.url, 80);
+    const program = new Program(['run', 'pipeline.yaml', '--json', '--concurrency', '4'], {
+      cwd,
+      ...options(),
+    });
+    await program.says(/scene-saved/);
+    await server.kill();
+    await program.says(/cannot be reached/);
+    await server.start();
+    const { code, stdout, stderr } = await program.finish();
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('answers again');
+    expect([...service.submissions().values()].every((n) => n === 1)).toBe(true);
+    expect(stdout).not.toContain(postgresPassword);
+  });
+
+  it('ends within its grace where it is stopped while the database is gone', async () => {
+    const service = await startSlowService({ takesMs: 200 });
+    const cwd = sharedFolder(service.url, 40, 'shutdown: {grace: 200ms}\n');
+    const args = ['run', 'pipeline.yaml', '--json', '--concurrency', '4'];
+    const program = new Program(args, { cwd, ...options() });
+    await program.says(/scene-saved/);
+    await server.kill();
+    await program.says(/cannot be reached/);
+    program.child.kill('SIGTERM');
+    expect((await program.finish()).code).toBe(14);
+    await server.start();
+    expect((await run(cwd)).code).toBe(0);
+    expect(service.submissions().size).toBe(40);
+  });
+
+  it('puts scenes back, and keeps out who would change the batch of a live run', async () => {
+    const service = await startSlowService({ takesMs: 10 });
+    const cwd = sharedFolder(service.url, 3);
+    expect((await run(cwd)).code).toBe(0);
+    const retry = ['retry', 'pipeline.yaml', '--id', 's1', '--again'];
+    expect(await nightrender(retry, { cwd, ...options() })).toMatchObject({ code: 0, stderr: '' });
+    expect((await run(cwd)).code).toBe(0);
+    expect(service.submissions().get('"Hills and 1 trees"')).toBe(2);
+    const explained = await nightrender(['explain', 'pipeline.yaml', 's1'], { cwd, ...options() });
+    expect(explained.stdout).toContain('s1');
+    const verified = await nightrender(['verify', 'pipeline.yaml'], { cwd, ...options() });
+    expect(verified).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('is refused for a batch that has begun in its folder, and the other way round', async () => {
+    const service = await startSlowService({ takesMs: 10 });
+    const cwd = sharedFolder(service.url, 2);
+    const shared = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
+    const own = pipeline(service.url);
+    const file = join(cwd, 'pipeline.yaml');
+    expect((await run(cwd)).code).toBe(0);
+    writeFileSync(file, own);
+    expect(await run(cwd)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('in a database') as string,
+    });
+    expect(await nightrender(['status', 'pipeline.yaml'], { cwd })).toMatchObject({ code: 2 });
+    rmSync(join(cwd, 'out'), { recursive: true });
+    expect((await run(cwd)).code).toBe(0);
+    writeFileSync(file, shared);
+    expect(await run(cwd)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('begun with a checkpoint of its own') as string,
+    });
+    expect(service.jobs()).toBe(4);
+  });
+
+  it.each([
+    ['127.0.0.1:9', 14, 'cannot be reached'],
+    ['', 2, 'the address of a PostgreSQL database'],
+  ])('says what is wrong with %s, and never the password', async (host, exitCode, words) => {
+    const cwd = sharedFolder('http://127.0.0.1:9', 2);
+    const address =
+      host === '' ? `mysql://x:${postgresPassword}@host/db` : `postgres://x:${postgresPassword}@${host}/db`;
+    const env = { ...withKey.env, DATABASE_URL: address };
+    for (const command of ['run', 'status', 'plan']) {
+      const { code, stdout, stderr } = await nightrender([command, 'pipeline.yaml'], { cwd, env });
+      expect([command, code, stderr]).toEqual([command, exitCode, expect.stringContaining(words)]);
+      expect(stdout + stderr).not.toContain(postgresPassword);
+    }
+  });
+});

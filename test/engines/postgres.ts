@@ -1,0 +1,108 @@
+/** A PostgreSQL of a test's own: started in an empty folder, ended with the test process. */
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const root = '/usr/lib/postgresql';
+
+/** The newest that is installed. */
+const bin = existsSync(root)
+  ? readdirSync(root)
+      .toSorted((a, b) => Number(b) - Number(a))
+      .map((version) => join(root, version, 'bin'))
+      .find((folder) => existsSync(join(folder, 'initdb')))
+  : undefined;
+
+/** Why tests that need one are skipped; undefined where there is one. */
+export const noPostgres = bin === undefined ? 'PostgreSQL is not installed (Debian: postgresql)' : undefined;
+
+export interface PostgresServer {
+  /** With a password, which appears nowhere. */
+  url: string;
+  /** Ends it at once, as a power cut does to its clients. */
+  kill(): Promise<void>;
+  /** With all that it had. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const postgresPassword = 'hunter2-not-shown';
+
+export async function startPostgres(): Promise<PostgresServer> {
+  if (bin === undefined) throw new Error(noPostgres);
+  const dir = mkdtempSync(join(tmpdir(), 'nightrender-postgres-'));
+  const owner = ownerOf(dir);
+  const data = join(dir, 'data');
+  const port = await freePort();
+  execFileSync(join(bin, 'initdb'), ['--no-sync', '-A', 'trust', '-U', 'postgres', '-D', data], {
+    ...owner,
+    cwd: dir,
+    stdio: 'ignore',
+  });
+  let server: ChildProcess | undefined;
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const ending = server;
+    server = undefined;
+    if (ending === undefined || ending.exitCode !== null) return;
+    ending.kill(signal);
+    await once(ending, 'exit');
+  };
+  const start = async (): Promise<void> => {
+    const args = ['-D', data, '-k', dir, '-h', '127.0.0.1', '-p', String(port), '-c', 'max_connections=200'];
+    server = spawn(join(bin, 'postgres'), args, { ...owner, cwd: dir, stdio: 'ignore' });
+    for (let tries = 0; tries < 300; tries++) {
+      if (isReady(port, owner)) return;
+      await delay(50);
+    }
+    throw new Error('PostgreSQL did not start');
+  };
+  await start();
+  process.once('exit', () => server?.kill('SIGKILL'));
+  return {
+    url: `postgres://postgres:${postgresPassword}@127.0.0.1:${port}/postgres`,
+    start,
+    kill: () => end('SIGQUIT'),
+    stop: async () => {
+      await end('SIGQUIT');
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function isReady(port: number, owner: Owner): boolean {
+  try {
+    execFileSync(join(bin ?? '', 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)], {
+      ...owner,
+      cwd: tmpdir(),
+      stdio: 'ignore',
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+type Owner = { uid?: number; gid?: number };
+
+/** It refuses to run as root. */
+function ownerOf(dir: string): Owner {
+  if (process.getuid?.() !== 0) return {};
+  const id = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  const [uid, gid] = [id('-u'), id('-g')];
+  chownSync(dir, uid, gid);
+  return { uid, gid };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}

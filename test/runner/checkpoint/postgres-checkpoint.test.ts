@@ -1,0 +1,247 @@
+/** The checkpoint contract on a real PostgreSQL, and what only several runners can show. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import {
+  findSharedBatch,
+  joinBatch,
+  type JoinedBatch,
+  type Joining,
+  type SharedBatch,
+} from '../../../src/runner/checkpoint/postgres/shared-batch.ts';
+import { Lease } from '../../../src/runner/checkpoint/postgres/lease.ts';
+import { writeGroup, type Write } from '../../../src/runner/checkpoint/postgres/write-group.ts';
+import type { SavedSettlement } from '../../../src/runner/core/settlement.ts';
+import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
+import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
+import { checkpointContract } from './checkpoint.contract.ts';
+
+let server: PostgresServer;
+let batches = 0;
+
+describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  checkpointContract(async () => {
+    const folder = newFolder();
+    const batch = `contract ${(batches += 1)}`;
+    const open = async () => (await joinNow(folder, batch)).joined.checkpoint;
+    return {
+      checkpoint: await open(),
+      reopen: async () => {
+        await expireAll(folder, batch);
+        return open();
+      },
+    };
+  });
+
+  const abc = manifestOf([
+    ['a', 'sea'],
+    ['b', 'hills'],
+    ['c', 'moon'],
+  ]);
+  const two = async (more: Partial<Joining> = {}): Promise<[Runner, Runner]> => {
+    const [folder, batch] = [newFolder(), `two ${(batches += 1)}`];
+    const first = await joinNow(folder, batch, more);
+    await first.joined.checkpoint.reconcile(abc, unstopped);
+    return [first, await joinNow(newFolder(), batch, more)];
+  };
+  const job = (jobId: string) => ({ jobId, status: 'IN_QUEUE', at: 20 });
+  const saved = (file: string): SavedSettlement => ({
+    state: 'saved',
+    at: 30,
+    pictures: [{ file, width: 1, height: 1, bytes: 9, sha256: file }],
+    scene: { state: 'saved' },
+  });
+
+  it('gives each scene to one runner alone', async () => {
+    const runners = await two();
+    const claimed = await Promise.all(
+      [...runners, ...runners].map(({ joined }) => joined.checkpoint.claim(1, endpoint, 10)),
+    );
+    const ids = claimed.flat().map(({ sceneId }) => sceneId);
+    expect(new Set(ids)).toEqual(new Set(['a', 'b', 'c']));
+    expect(ids).toHaveLength(3);
+  });
+
+  it('has one budget over all runners', async () => {
+    const [first, second] = await two({ limits: { jobs: 2 } });
+    expect(await first.joined.checkpoint.claim(1, endpoint, 10)).toHaveLength(1);
+    expect(await second.joined.checkpoint.claim(3, endpoint, 10)).toHaveLength(1);
+    expect(await first.joined.checkpoint.claim(3, endpoint, 10)).toEqual([]);
+    expect(await first.joined.checkpoint.spending()).toMatchObject({ jobs: 2 });
+  });
+
+  it('gives a name to one scene alone', async () => {
+    const [first, second] = await two();
+    const [a] = await first.joined.checkpoint.claim(1, endpoint, 10);
+    const [b] = await second.joined.checkpoint.claim(1, endpoint, 10);
+    if (a === undefined || b === undefined) throw new Error('two were claimed');
+    await first.joined.checkpoint.recordSubmitted(a, job('1'));
+    await second.joined.checkpoint.recordSubmitted(b, job('2'));
+    const begun = [
+      await first.joined.checkpoint.beginWriting(a, saved('Sea.png')),
+      await second.joined.checkpoint.beginWriting(b, saved('sea.PNG')),
+    ];
+    expect(begun).toEqual([true, false]);
+    expect(await second.joined.checkpoint.ownerOf('sea.png')).toMatchObject({ sceneId: 'a' });
+  });
+
+  it('gives what a dead runner had to another, and nothing that the dead one writes later counts', async () => {
+    const [first, second] = await two();
+    const lost: string[] = [];
+    first.joined.lease.on({ onLost: (failure) => lost.push(failure.message) });
+    const [a, b] = await first.joined.checkpoint.claim(2, endpoint, 10);
+    if (a === undefined || b === undefined) throw new Error('two were claimed');
+    await first.joined.checkpoint.recordSubmitted(a, job('1'));
+    await expire(first);
+    const taking = second.joined.checkpoint.others.takeOver(unstopped);
+    await second.joined.lease.renew();
+    const left = await taking;
+    expect(left?.intended).toMatchObject([{ sceneId: 'b', deaths: 1 }]);
+    expect(await left?.submitted()).toMatchObject([{ sceneId: 'a', jobId: '1' }]);
+    expect(first.joined.lease.isFresh()).toBe(true);
+    await expect(first.joined.checkpoint.settle(a, saved('a.png'))).rejects.toThrow(
+      'another one has taken over',
+    );
+    expect(lost).toEqual([expect.stringContaining('another one has taken over')]);
+    expect(first.joined.lease.isFresh()).toBe(false);
+    await second.joined.checkpoint.settle(a, saved('a.png'));
+    expect(await second.joined.checkpoint.counts()).toMatchObject({ saved: 1, active: 1 });
+  });
+
+  it('leaves a runner its jobs that was not heard of for long, while no other has taken them over', async () => {
+    const [first] = await two();
+    const [a] = await first.joined.checkpoint.claim(1, endpoint, 10);
+    if (a === undefined) throw new Error('one was claimed');
+    await expire(first);
+    expect(await first.joined.checkpoint.recordSubmitted(a, job('1'))).toBe('recorded');
+    await first.joined.lease.renew();
+    expect(first.joined.lease.isFresh()).toBe(true);
+  });
+
+  it.each(['now', 'elapsed'] as const)('submits nothing when the lease is over by %s', async (by) => {
+    const clock = { now: 1_000_000, elapsed: 0 };
+    const [first] = await two({ clock: { now: () => clock.now, elapsed: () => clock.elapsed } });
+    expect(first.joined.lease.isFresh()).toBe(true);
+    clock[by] += 21_000;
+    expect(first.joined.lease.isFresh()).toBe(false);
+  });
+
+  it('knows a group of writes again whose answer was lost', async () => {
+    const { shared } = await alone();
+    const context = {
+      ...shared,
+      run: await runOf(shared),
+      lease: new Lease(shared.db, { ...shared, run: 0 }, { now: () => 0, elapsed: () => 0 }),
+      limits: {},
+      pricing: undefined,
+      hasPart: () => false,
+    };
+    const claim: Write = { do: 'claim', max: 2, endpoint, at: 10, dueBy: 10, isSuspect: false };
+    const [once, again] = [await writeGroup(context, [claim], 1), await writeGroup(context, [claim], 1)];
+    expect(once).toMatchObject([{ result: { attempts: [{ sceneId: 'a' }, { sceneId: 'b' }] } }]);
+    expect(again).toEqual(once);
+  });
+
+  it('keeps one copy complete, however many processes of a machine keep it', async () => {
+    const [folder, batch] = [newFolder(), `copies ${(batches += 1)}`];
+    const runners = await Promise.all([1, 2, 3].map(() => joinNow(folder, batch)));
+    const list = manifestOf(Array.from({ length: 12_000 }, (_, i) => [`s${i}`, `scene ${i}`]));
+    await runners[0]?.joined.checkpoint.reconcile(list, unstopped);
+    await Promise.all(
+      runners.map(async ({ joined }) => {
+        for (let turn = 0; turn < 4; turn++) {
+          const claimed = await joined.checkpoint.claim(1_000, endpoint, 10);
+          await Promise.all([
+            joined.refresh(),
+            ...claimed.map((attempt) =>
+              joined.checkpoint.recordSubmitted(attempt, job(`job ${attempt.key}`)),
+            ),
+          ]);
+        }
+        await joined.refresh();
+      }),
+    );
+    for (const { joined, shared } of runners) {
+      expect(await joined.checkpoint.counts()).toMatchObject({ active: 12_000, waiting: 0 });
+      const submitted = shared.replica.db.prepare("SELECT count(*) FROM attempts WHERE state = 'submitted'");
+      expect(submitted.pluck().get()).toBe(12_000);
+    }
+  });
+
+  it('waits for a database that is gone, and loses nothing', async () => {
+    const { joined } = await alone();
+    const [a] = await joined.checkpoint.claim(1, endpoint, 10);
+    if (a === undefined) throw new Error('one was claimed');
+    await server.kill();
+    const recorded = joined.checkpoint.recordSubmitted(a, job('1'));
+    const claimed = joined.checkpoint.claim(5, endpoint, 11);
+    await server.start();
+    expect(await recorded).toBe('recorded');
+    expect(await claimed).toHaveLength(2);
+    expect(await joined.checkpoint.openAttempts()).toMatchObject([{ sceneId: 'a', jobId: '1' }]);
+  });
+
+  async function alone(): Promise<Runner> {
+    const runner = await joinNow(newFolder(), `alone ${(batches += 1)}`);
+    await runner.joined.checkpoint.reconcile(abc, unstopped);
+    return runner;
+  }
+});
+
+interface Runner {
+  shared: SharedBatch;
+  joined: JoinedBatch;
+}
+
+async function find(dir: string, batch: string): Promise<SharedBatch> {
+  const shared = await findSharedBatch(`${server.url}?batch=${encodeURIComponent(batch)}`, dir, true);
+  if (shared === undefined) throw new Error('it was to be made');
+  return shared;
+}
+
+async function joinNow(dir: string, batch: string, more: Partial<Joining> = {}): Promise<Runner> {
+  const shared = await find(dir, batch);
+  const joined = await joinBatch(shared, {
+    program: 'test',
+    batch: { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] },
+    limits: {},
+    pricing: undefined,
+    clock: { now: () => Date.now(), elapsed: () => performance.now() },
+    ...more,
+  });
+  onTestFinished(() => joined.close());
+  return { shared, joined };
+}
+
+/** As if none of the runners had been heard of for long. */
+async function expireAll(dir: string, batch: string): Promise<void> {
+  const shared = await find(dir, batch);
+  await shared.db.query(`UPDATE ${shared.schema}.runners SET lease_until = now() - interval '1 minute'`);
+  await shared.close();
+}
+
+async function expire({ shared }: Runner): Promise<void> {
+  const run = await runOf(shared, 'min');
+  await shared.db.query(
+    `UPDATE ${shared.schema}.runners SET lease_until = now() - interval '1 minute' WHERE run = $1`,
+    [run],
+  );
+}
+
+/** Of the runner that joined first or last. */
+async function runOf({ db, schema }: SharedBatch, which: 'min' | 'max' = 'max'): Promise<number> {
+  const [row] = await db.query<{ run: number }>(`SELECT ${which}(run) AS run FROM ${schema}.runners`);
+  return row?.run ?? 0;
+}
+
+function newFolder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'nightrender-shared-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}

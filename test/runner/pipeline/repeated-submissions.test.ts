@@ -1,0 +1,208 @@
+/** Promise: where the service knows submissions by their keys, each scene is one job there, and none is unanswered. */
+import { describe, expect, it } from 'vitest';
+import type { RetrySettings } from '../../../src/runner/core/retry.ts';
+import type { BatchSettings } from '../../../src/runner/pipeline/settings.ts';
+import { defaultSettings, endpoint, manifestOf, World } from '../../fakes/world.ts';
+
+const minutes = 60_000;
+const scenes = Array.from({ length: 6 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]);
+const list = manifestOf(scenes);
+
+/** The answers to the first submission of every other scene are lost, that of the very first included. */
+function losing(): World {
+  const world = new World((scene) => ({ isAnswerLost: Number(scene.at(-1)) % 2 === 0 }));
+  world.service.knowsKeysMs = 30 * minutes;
+  return world;
+}
+
+const settingsOf = (unanswered: RetrySettings['unanswered']): Partial<BatchSettings> => ({
+  retry: { ...defaultSettings.retry, unanswered },
+  concurrency: 3,
+});
+const hold = settingsOf('hold');
+
+function expectOneJobEach({ service }: World): void {
+  expect(service.jobs.map(({ scene }) => scene).toSorted()).toEqual(scenes.map(([, scene]) => scene));
+}
+
+const statesOf = (world: World): unknown =>
+  world.rows('SELECT state, count(*) AS n FROM attempts GROUP BY state ORDER BY state');
+
+describe.each(['hold', 'resubmit'] as const)('with retry.unanswered: %s', (unanswered) => {
+  const settings = settingsOf(unanswered);
+
+  it('a submission whose answer was lost is sent again, and is the same job', async () => {
+    const world = losing();
+    const result = await world.run({ manifest: list, settings });
+    expect(result?.ending.kind).toBe('complete');
+    expectOneJobEach(world);
+    expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
+    // Nothing had shown it before the first was lost.
+    expect(world.service.log.filter((line) => line === 'health')).toHaveLength(1);
+  });
+
+  it('a run that dies at any call is followed by one that asks for the same jobs', async () => {
+    for (let killAt = 1; ; killAt++) {
+      const world = losing();
+      const isOver = (await world.run({ manifest: list, settings, killAt })) !== undefined;
+      const result = await world.run({ manifest: list, settings, afterMs: 1_000 });
+      expect(result?.ending.kind, `killed at call ${killAt}`).toBe('complete');
+      expectOneJobEach(world);
+      expect(statesOf(world), `killed at call ${killAt}`).toEqual([{ state: 'saved', n: 6 }]);
+      if (isOver) break;
+    }
+  });
+
+  it('a second death in the same submission changes nothing of that', async () => {
+    for (let killAt = 1; killAt < 60; killAt++) {
+      const world = losing();
+      await world.run({ manifest: list, settings, killAt: 30 });
+      await world.run({ manifest: list, settings, killAt, afterMs: 1_000 });
+      const result = await world.run({ manifest: list, settings, afterMs: 1_000 });
+      expect(result?.ending.kind, `killed at call ${killAt}`).toBe('complete');
+      expectOneJobEach(world);
+    }
+  });
+});
+
+describe('nothing is sent again', () => {
+  it('where the service shows no keys: all is as it was', async () => {
+    const world = losing();
+    world.service.knowsKeysMs = undefined;
+    const result = await world.run({ manifest: list, settings: hold });
+    expect(result?.ending.kind).toBe('incomplete');
+    expectOneJobEach(world);
+    expect(statesOf(world)).toEqual([
+      { state: 'saved', n: 3 },
+      { state: 'unanswered', n: 3 },
+    ]);
+  });
+
+  it('where an earlier version recorded the attempt, and sent no key', async () => {
+    const world = new World();
+    world.service.knowsKeysMs = 30 * minutes;
+    await world.run({ manifest: list, settings: hold, hang: 'service.submit', until: 1_000 });
+    world.db.exec('UPDATE runs SET idempotency_key = NULL');
+    await world.run({ manifest: list, settings: hold });
+    expect(statesOf(world)).toContainEqual({ state: 'unanswered', n: 1 });
+  });
+
+  it('once the service may have forgotten it, by the clock on the wall', async () => {
+    for (const [afterMs, left] of [
+      [25 * minutes, 0],
+      [28 * minutes, 1],
+      [-5 * minutes, 1],
+    ] as const) {
+      const world = new World();
+      world.service.knowsKeysMs = 30 * minutes;
+      await world.run({ manifest: list, settings: hold, hang: 'service.submit', until: 1_000 });
+      await world.run({ manifest: list, settings: hold, afterMs });
+      const unanswered = world.rows("SELECT 1 FROM attempts WHERE state = 'unanswered'");
+      expect(unanswered, `after ${afterMs} ms`).toHaveLength(left);
+    }
+  });
+
+  it('for a row that is gone from the list', async () => {
+    const world = new World();
+    world.service.knowsKeysMs = 30 * minutes;
+    await world.run({ manifest: list, settings: hold, hang: 'service.submit', until: 1_000 });
+    const result = await world.run({ manifest: manifestOf(scenes.slice(1)), settings: hold });
+    expect(result?.ending.kind).toBe('complete');
+    expect(world.service.submissionsOf('scene 0')).toBe(0);
+    expect(statesOf(world)).toContainEqual({ state: 'unanswered', n: 1 });
+  });
+
+  it('to another endpoint', async () => {
+    const world = new World();
+    world.service.knowsKeysMs = 30 * minutes;
+    await world.run({ manifest: list, settings: hold, hang: 'service.submit', until: 1_000 });
+    await world.run({ manifest: list, settings: { ...hold, endpoint: { ...endpoint, id: 'other' } } });
+    expect(statesOf(world)).toContainEqual({ state: 'unanswered', n: 1 });
+  });
+});
+
+describe('a run that leaves before the answer', () => {
+  /** All answers are lost from the fourth job on, until `isBack`. */
+  function silent(): { world: World; comeBack: () => void } {
+    const world = new World();
+    world.service.knowsKeysMs = 30 * minutes;
+    let isBack = false;
+    world.service.behaviour = () => ({ isAnswerLost: !isBack && world.service.jobs.length >= 3 });
+    world.service.instead.submit = () =>
+      !isBack && world.service.jobs.length > 3
+        ? { kind: 'failure', failure: { kind: 'unanswered', text: '502' } }
+        : undefined;
+    return { world, comeBack: () => void (isBack = true) };
+  }
+
+  it('leaves the submission to the next one, and no death is held against its scene', async () => {
+    const { world, comeBack } = silent();
+    for (let run = 0; run < 4; run++) {
+      const result = await world.run({
+        manifest: list,
+        settings: hold,
+        afterMs: 1_000,
+        onEvent: (event, stop) => {
+          if (event.type !== 'request-troubled') return;
+          stop.request('drain', { kind: 'interrupted', text: 'Ctrl-C' });
+          stop.request('leave', { kind: 'interrupted', text: 'Ctrl-C, again' });
+        },
+      });
+      expect(result?.ending.kind).toBe('interrupted');
+      world.db.exec('UPDATE runs SET ended_at = 1, exit_code = 130 WHERE exit_code IS NULL');
+    }
+    expect(world.rows("SELECT 1 FROM attempts WHERE state = 'unanswered'")).toEqual([]);
+    expect(world.rows('SELECT max(deaths) AS deaths FROM scenes')).toEqual([{ deaths: 0 }]);
+    comeBack();
+    const result = await world.run({ manifest: list, settings: hold, afterMs: 1_000 });
+    expect(result?.ending.kind).toBe('complete');
+    expectOneJobEach(world);
+  });
+
+  it('stops asking when it drains and the service answers nobody', async () => {
+    const { world } = silent();
+    const result = await world.run({
+      manifest: list,
+      settings: { ...hold, halt: { ...defaultSettings.halt, unreachableMs: minutes } },
+    });
+    expect(result?.ending.kind).toBe('halted');
+    expect(world.rows("SELECT 1 FROM attempts WHERE state = 'unanswered'")).toEqual([]);
+    expect(world.clock.elapsed()).toBeLessThan(5 * minutes);
+  });
+
+  it('or whose key is refused meanwhile leaves it, too', async () => {
+    const { world, comeBack } = silent();
+    world.service.instead.submit = () =>
+      world.service.jobs.length > 3
+        ? { kind: 'failure', failure: { kind: 'key-refused', text: '401' } }
+        : undefined;
+    expect((await world.run({ manifest: list, settings: hold }))?.ending.kind).toBe('not-allowed');
+    world.service.instead = {};
+    comeBack();
+    const result = await world.run({ manifest: list, settings: hold, afterMs: 1_000 });
+    expect(result?.ending.kind).toBe('complete');
+    expectOneJobEach(world);
+  });
+});
+
+it('a submission that is refused when it is sent again is unanswered: the first may have been accepted', async () => {
+  const world = losing();
+  world.service.instead.submit = () =>
+    world.service.jobs.length === 1
+      ? { kind: 'failure', failure: { kind: 'file-changed', text: 'the file is gone' } }
+      : undefined;
+  await world.run({ manifest: manifestOf(scenes.slice(0, 1)), settings: hold });
+  expect(world.rows('SELECT state, failure_text AS text FROM attempts')).toEqual([
+    { state: 'unanswered', text: 'a proxy says 502; sent again, it brought: the file is gone' },
+  ]);
+});
+
+it('cancelling finds the job of what a dead run may have sent, and cancels it', async () => {
+  const world = losing();
+  world.service.behaviour = () => ({ isAnswerLost: true, queueMs: 10 * minutes });
+  await world.run({ manifest: list, settings: hold, hang: 'service.health', until: 1_000 });
+  expect(world.service.jobs).toHaveLength(1);
+  const result = await world.cancel({ settings: hold, afterMs: 1_000 });
+  expect(result).toMatchObject({ found: 1, unanswered: 0, left: [] });
+  expect(world.service.jobs.map((job) => world.service.wasCancelled(job))).toEqual([true]);
+});

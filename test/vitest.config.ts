@@ -19,6 +19,7 @@ const rest = [
   'test/e2e/scene-renderer.test.ts',
   'test/e2e/serve-containers.test.ts',
   'test/e2e/serve-workers.test.ts',
+  'test/e2e/shared-service.test.ts',
   'test/e2e/slurm-workers.test.ts',
   'test/e2e/submit-to-slurm.test.ts',
   'test/e2e/watch.test.ts',

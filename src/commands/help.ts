@@ -53,6 +53,7 @@ const groups = {
     service: 'run the job service: endpoints, workloads, limits',
     workers: 'workers on other machines, by Slurm, and keys',
     'kubernetes-workers': 'workers that Kubernetes starts by the queue, with KEDA',
+    'shared-service': 'one service on several machines, with PostgreSQL',
     https: 'certificates, and reverse proxies, for other machines',
     console: 'endpoints, jobs and workers in the browser',
     'job-interface': 'the operations of the service',

@@ -18,6 +18,7 @@ import { builtPage } from '../lib/net/built-page.ts';
 import { manualPage } from './help.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
 import { oneText, wholeNumber, textIn, textOption } from './option-values.ts';
+import { sharedOptions } from './shared-store.ts';
 import { shownPath } from './shown-path.ts';
 import { slurmWorkload } from './slurm-workload.ts';
 import { untilSignal } from './signals.ts';
@@ -88,12 +89,15 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
     assertGuarded(settings, keyAdvice(file, argv), givenKey !== undefined || hasKey(dataDir));
     makeFolder(dataDir, 0o700);
     const needs = workloadNeeds(dataDir);
+    const { shared } = settings;
+    const store = shared && (await sharedOptions(shared, givenKey !== undefined, printServiceFailure));
     const service = await startService({
       dataDir,
       host: settings.host,
       port: settings.port,
       publicUrl: settings.publicUrl,
       tls: settings.tls,
+      store,
       proxies: settings.proxies,
       keys: givenKey === undefined ? [] : [givenKey],
       endpoints: settings.endpoints,

@@ -1,6 +1,5 @@
 /** What has Slurm run the workers of an endpoint: `nightrender work`, with a key that stands in its environment alone. */
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { cancelWaitingWorkers, slurmWorkers, startSlurmWorkers } from '../clusters/slurm-workers.ts';
 import { packageFile } from '../lib/files/package-file.ts';
 import { shellWord } from '../lib/text/format.ts';
@@ -19,7 +18,7 @@ export function slurmWorkload(
   settings: EndpointSettings,
   { slurm: options, folder }: NonNullable<EndpointSettings['on']>,
   { url, workerKey }: WorkloadContext,
-  { dataDir, renderer }: Pick<WorkloadNeeds, 'dataDir' | 'renderer'>,
+  { renderer }: Pick<WorkloadNeeds, 'renderer'>,
 ): ClusterWorkload {
   const { id, workload, environment, idleMs, minWorkers, recycle, executionTimeoutMs } = settings;
   const mark = createHash('sha256').update(workerKey).digest('hex').slice(0, 8);
@@ -53,7 +52,6 @@ export function slurmWorkload(
   };
   return {
     name: 'Slurm',
-    intentFile: join(dataDir, `slurm-${id}`),
     tasks: () => slurmWorkers(name),
     startWorkers: (places, intent) => startSlurmWorkers(workers, places, intent),
     cancelWaiting: cancelWaitingWorkers,

@@ -1,4 +1,5 @@
 /** What a service is started with, checked before anything is touched. */
+import type { PostgresAddress } from '../lib/postgres/address.ts';
 import type { Page } from '../lib/net/built-page.ts';
 import type { CatalogueEntry, RendererLack } from '../protocol/console-data.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../protocol/messages.ts';
@@ -9,6 +10,7 @@ import type { TlsFiles } from './http/tls-files.ts';
 import { type ClientLimits, defaultClientLimits } from './http/send-response.ts';
 import { fitsHeader } from './keys/key.ts';
 import type { Rate } from './api-router.ts';
+import type { Bucket } from '../lib/s3/bucket.ts';
 
 export interface ServiceOptions {
   /** The folder of the service's files; made where it is missing, for its owner only. */
@@ -53,10 +55,23 @@ export interface ServiceOptions {
   silenceMs?: number;
   /** The console, where there is to be one. */
   console?: ConsoleOptions;
+  /** What it shares with other processes; nothing by default. */
+  store?: SharedOptions | undefined;
   /** Wall clock, epoch ms. */
   now?: () => number;
   /** Receives a message for each problem of the service itself. */
   onProblem?: (text: string) => void;
+}
+
+/** Of a service of several processes. */
+export interface SharedOptions {
+  address: PostgresAddress;
+  /** For long texts; by default they are in the database. */
+  bucket?: Bucket | undefined;
+  /** How the other processes reach this one, without a slash at the end; as it listens by default. */
+  reachedAt?: string | undefined;
+  /** Says who leads. */
+  onChange: (text: string) => void;
 }
 
 /** What workers need to reach the service. */
@@ -89,12 +104,12 @@ export interface ConsoleOptions {
 
 const defaultHost = '127.0.0.1';
 
-type Optional = 'silenceMs' | 'console' | 'tls' | 'publicUrl';
-type Checked = Required<Omit<ServiceOptions, Optional>> &
+type Optional = 'silenceMs' | 'console' | 'tls' | 'publicUrl' | 'store';
+export type CheckedOptions = Required<Omit<ServiceOptions, Optional>> &
   Pick<ServiceOptions, Optional> & { clientLimits: ClientLimits };
 
 /** Throws, with what is wrong in words, for options that no service can be started with. */
-export function checkServiceOptions(options: ServiceOptions): Checked {
+export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
   const checked = {
     host: defaultHost,
     port: 0,

@@ -8,8 +8,15 @@ export function isAddressRange(text: string): boolean {
   return ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
 }
 
+interface Client {
+  address: string | undefined;
+  /** Whether its own connection is encrypted. */
+  isSecure: boolean;
+}
+
 export class TrustedProxies {
   readonly #ranges: [ipaddr.IPv4 | ipaddr.IPv6, number][];
+  readonly #believed = new WeakMap<IncomingMessage, Client>();
 
   /** Addresses and ranges of the proxies whose word is taken. */
   constructor(ranges: readonly string[]) {
@@ -20,8 +27,16 @@ export class TrustedProxies {
     });
   }
 
+  /** Of a request that another process of ours has handed on. */
+  believe(request: IncomingMessage, client: Client): void {
+    this.#believed.set(request, client);
+  }
+
   /** The last address that no trusted proxy has; undefined where the connection has ended. Anybody can write those before it. */
-  addressOf({ socket, headers }: IncomingMessage): string | undefined {
+  addressOf(request: IncomingMessage): string | undefined {
+    const believed = this.#believed.get(request);
+    if (believed !== undefined) return believed.address;
+    const { socket, headers } = request;
     let address = socket.remoteAddress;
     // To read an address costs as much as a good part of a short answer.
     if (this.#ranges.length === 0) return address;
@@ -35,7 +50,10 @@ export class TrustedProxies {
   }
 
   /** Whether the client's own connection is encrypted. */
-  isSecure({ socket, headers }: IncomingMessage): boolean {
+  isSecure(request: IncomingMessage): boolean {
+    const believed = this.#believed.get(request);
+    if (believed !== undefined) return believed.isSecure;
+    const { socket, headers } = request;
     if ((socket as Partial<TLSSocket>).encrypted === true) return true;
     return headers['x-forwarded-proto'] === 'https' && this.#has(socket.remoteAddress ?? '');
   }

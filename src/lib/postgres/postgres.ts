@@ -19,6 +19,11 @@ export interface PostgresSession {
   query<Row extends QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
+/** What it holds, such as a lock, it holds until it ends. */
+export interface KeptSession extends PostgresSession {
+  end(): void;
+}
+
 interface Limits {
   /** Waits for a connection end after this time. */
   connectMs: number;
@@ -106,6 +111,22 @@ export class Postgres implements PostgresSession {
     }
   }
 
+  /** On a connection of its own. */
+  async keptSession(): Promise<KeptSession> {
+    const client = this.#connect();
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+    } catch (error) {
+      streamOf(client)?.destroy();
+      throw this.#failureOf(error);
+    }
+    return {
+      query: (text, values = []) => this.#rowsOf(client, text, values),
+      end: () => streamOf(client)?.destroy(),
+    };
+  }
+
   /** Breaks every connection: what waits for an answer fails as `gone`. */
   cut(): void {
     for (const client of this.#open) streamOf(client)?.destroy();
@@ -128,9 +149,8 @@ export class Postgres implements PostgresSession {
       return await work({
         query: async <Row extends QueryResultRow>(text: string, values: unknown[] = []) => {
           try {
-            return (await client.query<Row>(text, values)).rows;
-          } catch (error) {
-            const failure = this.#failureOf(error);
+            return await this.#rowsOf<Row>(client, text, values);
+          } catch (failure) {
             if (failure instanceof PostgresFailure && failure.kind === 'gone') broken = failure;
             throw failure;
           }
@@ -139,6 +159,18 @@ export class Postgres implements PostgresSession {
     } finally {
       client.removeListener('error', ignore);
       client.release(broken);
+    }
+  }
+
+  async #rowsOf<Row extends QueryResultRow>(
+    client: ClientBase,
+    text: string,
+    values: unknown[],
+  ): Promise<Row[]> {
+    try {
+      return (await client.query<Row>(text, values)).rows;
+    } catch (error) {
+      throw this.#failureOf(error);
     }
   }
 

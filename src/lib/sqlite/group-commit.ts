@@ -27,6 +27,7 @@ export class GroupCommit {
   readonly #db: Database;
   /** Undefined for a database in memory. */
   readonly #log: WriteAheadLog | undefined;
+  readonly #isElsewhere: boolean;
   readonly #begin: Statement<[]>;
   readonly #end: Statement<[]>;
   readonly #marker: CommitMarker | undefined;
@@ -42,11 +43,12 @@ export class GroupCommit {
   /** After a failed fsync it is unknown what is on the disk, and the system reports it only once. */
   #broken: Error | undefined;
 
-  /** `db` is in WAL mode with `synchronous=FULL`, or in memory. */
-  constructor(db: Database, marker?: CommitMarker) {
+  /** `db` is in WAL mode with `synchronous=FULL`, or in memory. `log`: what makes commits last, where the disk does not. */
+  constructor(db: Database, marker?: CommitMarker, log?: WriteAheadLog) {
     this.#db = db;
     this.#marker = marker;
-    this.#log = db.memory ? undefined : openWriteAheadLog(db);
+    this.#isElsewhere = log !== undefined;
+    this.#log = log ?? (db.memory ? undefined : openWriteAheadLog(db));
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
   }
@@ -88,7 +90,7 @@ export class GroupCommit {
    * has arrived as well, or failed.
    */
   async flush(): Promise<void> {
-    if (!this.#isHeld) resolveAll(this.#commitLasting());
+    if (!this.#isHeld) this.#commitNow();
     while (this.#isSyncing) await this.#synced;
   }
 
@@ -119,6 +121,11 @@ export class GroupCommit {
       if (this.#log === undefined) resolveAll(this.#commitLasting());
       else this.#commitGroup(this.#log);
     });
+  }
+
+  #commitNow(): void {
+    if (this.#isElsewhere && this.#log !== undefined) this.#commitGroup(this.#log);
+    else resolveAll(this.#commitLasting());
   }
 
   #commitGroup(log: WriteAheadLog): void {
@@ -205,8 +212,8 @@ function rejectAll(group: Write[], reason: unknown): void {
   for (const write of group) write.reject(reason);
 }
 
-interface WriteAheadLog {
-  /** Has all that was committed before this call put on the disk; one call at a time. */
+export interface WriteAheadLog {
+  /** Has all that was committed before this call on the disk; one call at a time. */
   sync(done: (error: Error | null) => void): void;
   /** Right away, or as soon as a sync in progress has ended. */
   close(): void;

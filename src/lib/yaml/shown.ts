@@ -8,7 +8,8 @@ export function shownValue(value: unknown, path: Path, yaml: YamlFile, secrets: 
   if (value === null) return 'empty';
   // Who knows the address of a monitor or a chat may post there; in an endpoint's environment there are keys.
   // So may who knows that of a database.
-  const isSecret = path[0] === 'notify' || path[0] === 'checkpoint' || path[2] === 'environment';
+  const isSecret =
+    path[0] === 'notify' || path[0] === 'checkpoint' || path[0] === 'store' || path[2] === 'environment';
   if (isSecret && typeof value === 'string') return 'not valid';
   const written = yaml.writtenAs(path);
   if (written !== undefined) return `${JSON.stringify(redact(written, secrets))}, from the environment`;

@@ -19,6 +19,7 @@ import {
   workloadKeys,
   type FileEndpoint,
 } from './service-schema.ts';
+import { sharedProblems, type SharedSettings } from './shared-settings.ts';
 import { readTls, TlsProblem, type TlsFiles } from '../http/tls-files.ts';
 import type { WorkloadSettings, EndpointSettings } from '../endpoint-settings.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
@@ -46,6 +47,8 @@ export function readService(
   const urlProblem = drafts.some(({ on }) => on !== undefined) ? publicUrlProblem(given) : undefined;
   if (urlProblem !== undefined)
     told.push(problemAt(['publicUrl'], urlProblem, { value: yaml.value, yaml, secrets }));
+  for (const { field, expected } of sharedProblems(given))
+    told.push(problemAt([field], expected, { value: yaml.value, yaml, secrets }));
   const all = gatherProblems(yaml, withoutRepetitions([...problems, ...told]), secrets);
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
   return {
@@ -54,6 +57,7 @@ export function readService(
     publicUrl: raw.publicUrl?.replace(/\/+$/, ''),
     tls,
     isInsecure: raw.insecure,
+    shared: raw.store === undefined ? undefined : { ...raw, store: raw.store },
     proxies: raw.proxies,
     retentionMs: raw.retention,
     limits: {
@@ -217,6 +221,8 @@ export interface ServiceSettings {
   tls: TlsFiles | undefined;
   /** Whether plain HTTP may go to other machines. */
   isInsecure: boolean;
+  /** What it shares with other processes; undefined for nothing. */
+  shared: SharedSettings | undefined;
   /** Addresses and ranges of reverse proxies. */
   proxies: string[];
   /** How long inputs and outputs are kept after their job has settled. */

@@ -27,6 +27,7 @@ import { count, durationWithin, longestWait, sizeWithin } from '../../lib/yaml/s
 import type { JsonObject } from '../../lib/text/json.ts';
 import { isAddressRange } from '../../lib/net/trusted-proxies.ts';
 import { fileSchema } from '../../lib/yaml/file-schema.ts';
+import { sharedFields } from './shared-settings.ts';
 
 const hostExpected = 'an address such as 127.0.0.1 or 0.0.0.0, or a name of this machine';
 
@@ -184,6 +185,7 @@ export const serviceSchema = z.strictObject({
     .array(origin, 'a list of origins such as [https://studio.example]')
     .default([])
     .describe('sites whose pages may use the job interface from a browser, with a key; none by default'),
+  ...sharedFields,
   endpoints: z
     .array(fileEndpoint, 'a list of endpoints such as [{name: Painter, quickDeploy: painter}]')
     .max(1_000, 'at most 1000 endpoints')

@@ -19,6 +19,8 @@ export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
   catalogue: CatalogueEntry[];
   admission: Admission;
   proxies: TrustedProxies;
+  /** Of the service: its machine and file, or its database. */
+  place: string;
 }
 
 const prefix = '/console/api/';
@@ -30,7 +32,7 @@ export class Console {
 
   constructor(parts: ConsoleParts) {
     this.#parts = parts;
-    this.#sessions = new Sessions(parts.keys, parts.admission, parts.store.file.db.name);
+    this.#sessions = new Sessions(parts.keys, parts.admission, parts.place);
     const endpoints = new EndpointRequests(parts);
     const jobs = new JobRequests(parts);
     const keys = new KeyRequests(parts);

@@ -1,7 +1,7 @@
 /** Jobs as the console shows them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JobPage, JobRow, JobView } from '../../protocol/console-data.ts';
-import { OpenFile, type Text, wholeOf } from '../jobs/filed-text.ts';
+import { isFile, type OpenText, type Text, wholeOf } from '../jobs/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
 import { shownWorker } from '../pool/worker-view.ts';
@@ -171,10 +171,9 @@ export class JobViews {
 }
 
 /** Null for what is gone, or more than can be shown. */
-async function shownText(value: Text | OpenFile | undefined): Promise<string | null> {
+async function shownText(value: Text | OpenText | undefined): Promise<string | null> {
   if (value === undefined) return null;
-  if (!(value instanceof OpenFile) || value.byteCount <= maxShownBytes)
-    return (await wholeOf([value])).toString();
+  if (!isFile(value) || value.byteCount <= maxShownBytes) return (await wholeOf([value])).toString();
   await value.close();
   return null;
 }

@@ -1,15 +1,8 @@
 /** Who is signed in to the console: by a key of theirs, for as long as the key holds and half a day at most. */
 import { createHash, randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import type { Admission } from '../keys/admission.ts';
 import type { KeyStore } from '../keys/key-store.ts';
-import { type KeyHolder, permits } from '../keys/key.ts';
-
-interface Session {
-  /** As the key comes with requests: it is looked up each time, so that one that was revoked ends the session. */
-  authorization: string;
-  signedInAt: number;
-}
+import { digestOf, type KeyHolder, permits } from '../keys/key.ts';
 
 /** A page that is left open asks again and again: that nobody comes back could not be told. */
 const maxSessionMs = 12 * 60 * 60_000;
@@ -18,16 +11,14 @@ const maxSessions = 1_000;
 export class Sessions {
   readonly #keys: KeyStore;
   readonly #admission: Admission;
-  /** By the digest of the cookie's value. */
-  readonly #sessions = new Map<string, Session>();
   readonly #cookieName: string;
 
-  /** `place`: the file of the service, of which there is one on a machine. */
+  /** `place`: the file of the service, of which there is one on a machine, or its database. */
   constructor(keys: KeyStore, admission: Admission, place: string) {
     this.#keys = keys;
     this.#admission = admission;
     // Browsers tell the services of a machine apart by their ports, but not the cookies of these.
-    const mark = createHash('sha256').update(`${hostname()}\n${place}`).digest('hex').slice(0, 12);
+    const mark = createHash('sha256').update(place).digest('hex').slice(0, 12);
     this.#cookieName = `nightrender_console_${mark}`;
   }
 
@@ -42,8 +33,8 @@ export class Sessions {
     if (admitted === 'wrong' || 'waitMs' in admitted) return admitted;
     if (!permits(admitted.holder, 'console')) return 'wrong';
     const value = randomBytes(32).toString('base64url');
-    if (this.#sessions.size >= maxSessions) this.#dropOldest();
-    this.#sessions.set(digestOf(value), { authorization, signedInAt: now });
+    const session = { id: digestOf(value), keyDigest: digestOf(key.trim()), signedInAt: now };
+    this.#keys.signIn(session, now - maxSessionMs, maxSessions);
     const cookie = this.#cookieOf(value, maxSessionMs / 1_000);
     // Where the page came encrypted, the cookie never goes another way.
     return { cookie: isSecure ? `${cookie}; Secure` : cookie };
@@ -51,28 +42,17 @@ export class Sessions {
 
   /** Whose session a request belongs to. */
   find(cookieHeader: string | undefined, now: number): KeyHolder | undefined {
-    const id = digestOf(this.#valueIn(cookieHeader));
-    const session = this.#sessions.get(id);
-    if (session === undefined) return undefined;
-    const holder = this.#keys.find(session.authorization);
-    if (holder === undefined || !permits(holder, 'console') || now - session.signedInAt > maxSessionMs) {
-      this.#sessions.delete(id);
-      return undefined;
-    }
-    return holder;
+    const session = this.#keys.session(digestOf(this.#valueIn(cookieHeader)));
+    if (session === undefined || now - session.signedInAt > maxSessionMs) return undefined;
+    // It is looked up each time, so that one that was revoked ends the session.
+    const holder = this.#keys.ofDigest(session.keyDigest);
+    return holder !== undefined && permits(holder, 'console') ? holder : undefined;
   }
 
   /** The cookie that takes the other away. */
   signOut(cookieHeader: string | undefined): string {
-    this.#sessions.delete(digestOf(this.#valueIn(cookieHeader)));
+    this.#keys.signOut(digestOf(this.#valueIn(cookieHeader)));
     return this.#cookieOf('', 0);
-  }
-
-  #dropOldest(): void {
-    for (const oldest of this.#sessions.keys()) {
-      this.#sessions.delete(oldest);
-      return;
-    }
   }
 
   /** No script may read it, and no other site's page brings it along. */
@@ -87,8 +67,4 @@ export class Sessions {
     }
     return '';
   }
-}
-
-function digestOf(value: string): string {
-  return createHash('sha256').update(value).digest('base64');
 }

@@ -1,6 +1,6 @@
 /** What the service answers, before it goes over the wire. */
 import type { CancelResponse, ErrorResponse, HealthResponse, RunResponse } from '../../protocol/messages.ts';
-import { type FiledText, OpenFile, type Text } from '../jobs/filed-text.ts';
+import { type FiledText, isFile, type OpenText, type Text } from '../jobs/filed-text.ts';
 import type { JobState } from '../jobs/job.ts';
 import type { OpenedJob } from '../jobs/job-reads.ts';
 import { shownWorker, type WorkerState } from '../pool/worker-view.ts';
@@ -63,7 +63,7 @@ export function healthAnswer(
 /** A job with the text that its state shows: its input while `IN_PROGRESS`, its output once it has ended. */
 export type ShownJob = Omit<OpenedJob, 'payloadFile' | 'endpointId'>;
 
-type Value = Text | OpenFile;
+type Value = Text | OpenText;
 
 /**
  * The status of a job with exactly the fields of its state, and `retries` once it has been put back into the queue.
@@ -107,7 +107,7 @@ function joined(fields: (readonly [name: string, value: Value])[]): Text | Filed
   const parts = fields.flatMap(([name, value], index) => [`${index === 0 ? '{' : ','}"${name}":`, value]);
   parts.push('}');
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
-  const inMemory = parts.filter((part): part is Text => !(part instanceof OpenFile));
+  const inMemory = parts.filter((part): part is Text => !isFile(part));
   if (inMemory.length < parts.length) return parts;
   return Buffer.concat(inMemory.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }

@@ -10,7 +10,7 @@ import { type ClientLimits, sendAnswer } from './send-response.ts';
 import { followTls, readTls, type TlsFiles } from './tls-files.ts';
 
 /** Resolves to the response; undefined where the client has gone. A rejection is an error of the service itself. */
-type AnswerRequest = (
+export type AnswerRequest = (
   request: IncomingMessage,
   sendContinue: () => void,
   /** Aborts when the client has gone. */

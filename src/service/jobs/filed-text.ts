@@ -1,8 +1,17 @@
 /** A text too long for memory: a file with what stands around it, handed on piece by piece. */
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** A file that is read to its end, also where it is deleted meanwhile; to be closed by whom it is given to. */
-export class OpenFile {
+/** A text that is read piece by piece; to be closed by whom it is given to. */
+export interface OpenText {
+  readonly byteCount: number;
+  /** Each is read when it is asked for. Throws where it has become shorter. */
+  pieces(): AsyncIterable<Buffer>;
+  /** Once what is being read has been; as often as one likes. */
+  close(): Promise<void>;
+}
+
+/** A file that is read to its end, also where it is deleted meanwhile. */
+export class OpenFile implements OpenText {
   readonly byteCount: number;
   readonly #handle: FileHandle;
 
@@ -28,7 +37,6 @@ export class OpenFile {
     this.byteCount = byteCount;
   }
 
-  /** Each is read when it is asked for. Throws where the file has become shorter. */
   async *pieces(): AsyncGenerator<Buffer> {
     for (let at = 0; at < this.byteCount;) {
       const piece = Buffer.allocUnsafe(Math.min(pieceBytes, this.byteCount - at));
@@ -39,7 +47,6 @@ export class OpenFile {
     }
   }
 
-  /** Once what is being read has been; as often as one likes. */
   async close(): Promise<void> {
     await this.#handle.close();
   }
@@ -48,7 +55,7 @@ export class OpenFile {
 export type Text = string | Buffer;
 
 /** Its parts in their order, some of which stand in files. */
-export type FiledText = readonly (Text | OpenFile)[];
+export type FiledText = readonly (Text | OpenText)[];
 
 /** What a reader has not taken yet is in memory: many slow ones have to fit there. */
 const pieceBytes = 64 * 1024;
@@ -86,6 +93,6 @@ export async function closeFilesOf(text: Text | FiledText | undefined): Promise<
   if (text !== undefined && isFiled(text)) await Promise.all(text.filter(isFile).map((file) => file.close()));
 }
 
-function isFile(part: Text | OpenFile): part is OpenFile {
-  return part instanceof OpenFile;
+export function isFile(part: Text | OpenText): part is OpenText {
+  return typeof part === 'object' && 'pieces' in part;
 }

@@ -3,6 +3,7 @@ import type { Database } from '../../lib/sqlite/database.ts';
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import type { DiskReserve } from './disk-reserve.ts';
 import type { JobMetadata, prepareJobStatements } from './job-statements.ts';
+import type { Replica } from '../shared/replica.ts';
 import type { LongTexts } from './long-texts.ts';
 
 export interface JobExpiryParts {
@@ -15,6 +16,8 @@ export interface JobExpiryParts {
   /** Wall clock, epoch ms. */
   now: () => number;
   texts: LongTexts;
+  /** Where commits last elsewhere. */
+  replica: Replica | undefined;
 }
 
 /** Few enough that deleting large results never holds the service up for long. */
@@ -54,9 +57,12 @@ export class JobExpiry {
    * brings back is still over.
    */
   async deleteSome(): Promise<number> {
-    const { commit, reserve, sql, texts } = this.#parts;
+    const { commit, reserve, sql, texts, replica } = this.#parts;
     if (sql.expired.get({ until: this.#newestEnd() }) === undefined) return 0;
-    const deleted = await reserve.spend(() => commit.writeUnsynced(() => this.#delete(deletionsAtOnce)));
+    const work = () => this.#delete(deletionsAtOnce);
+    // The texts may be somebody else's by now.
+    const write = () => (replica === undefined ? commit.writeUnsynced(work) : commit.write(work));
+    const deleted = await reserve.spend(write);
     await texts.delete(deleted.texts);
     return deleted.count;
   }
@@ -77,13 +83,14 @@ export class JobExpiry {
    * of the store, so it is done to small stores while they are idle, at start and at the end.
    */
   scrub(isIdle = this.#parts.sql.open.get() === undefined): void {
-    const { db } = this.#parts;
+    const { db, replica } = this.#parts;
     const bytes = this.#pragma('page_count') * this.#pragma('page_size');
     if (this.#mayHoldDeletedData && isIdle && bytes <= maxRebuildBytes) {
       db.exec('VACUUM');
       this.#mayHoldDeletedData = false;
     }
-    db.pragma('wal_checkpoint(TRUNCATE)');
+    if (replica !== undefined) replica.truncate();
+    else db.pragma('wal_checkpoint(TRUNCATE)');
   }
 
   /** Jobs, or parts of their streams; what of it stands in files is deleted afterwards. */

@@ -1,5 +1,5 @@
 /** Reads of the job store; only long texts are read asynchronously. */
-import type { OpenFile } from './filed-text.ts';
+import type { OpenText } from './filed-text.ts';
 import type { FairQueue } from './fair-queue.ts';
 import type { JobExpiry } from './job-expiry.ts';
 import type { JobOfWorker } from './job-transitions.ts';
@@ -14,7 +14,7 @@ export interface JobReadsParts {
   expiry: JobExpiry;
 }
 
-export type OpenedJob = Omit<JobRecord, 'payload'> & { payload: Buffer | OpenFile | null };
+export type OpenedJob = Omit<JobRecord, 'payload'> & { payload: Buffer | OpenText | null };
 
 export class JobReads {
   readonly #sql: JobReadsParts['sql'];
@@ -76,7 +76,7 @@ export class JobReads {
   }
 
   /** What a job was asked for, as JSON text; undefined where it is gone. A file is closed by the caller. */
-  async inputOf(id: string): Promise<string | OpenFile | undefined> {
+  async inputOf(id: string): Promise<string | OpenText | undefined> {
     const stored = this.#sql.input.get(id);
     if (stored === undefined) return undefined;
     return stored.file === null ? stored.text : await this.#texts.open(stored.file);

@@ -216,5 +216,7 @@ export const jobSchema: Schema = {
      CREATE UNIQUE INDEX inputByKey ON input (idempotencyKey) WHERE idempotencyKey IS NOT NULL;
      CREATE TABLE idempotent (since INTEGER NOT NULL) STRICT;
      INSERT INTO idempotent SELECT CASE WHEN EXISTS (SELECT 1 FROM job) THEN (unixepoch() + 1) * 1000 ELSE 0 END;`,
+    // What a cluster was asked for and has not answered.
+    'CREATE TABLE clusterIntent (endpointId TEXT PRIMARY KEY, mark TEXT NOT NULL) STRICT, WITHOUT ROWID;',
   ],
 };

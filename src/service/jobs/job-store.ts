@@ -15,6 +15,8 @@ import { jobSchema } from './job-schema.ts';
 import { JobSignals } from './job-signals.ts';
 import { JobStreams } from './job-streams.ts';
 import { JobWork } from './job-work.ts';
+import type { Replica } from '../shared/replica.ts';
+import type { SharedFiles } from '../shared/shared-files.ts';
 import { LongTexts, longText } from './long-texts.ts';
 
 export interface JobStoreOptions extends Pick<JobExpiryParts, 'retentionMs' | 'now'> {
@@ -24,6 +26,10 @@ export interface JobStoreOptions extends Pick<JobExpiryParts, 'retentionMs' | 'n
   reserveBytes?: number;
   /** Receives a message for each problem with the disk. */
   onProblem?: (text: string) => void;
+  /** What makes commits last, where the disk does not. */
+  logOf?: (db: Database) => Replica;
+  /** Where other processes find long texts. */
+  texts?: SharedFiles;
 }
 
 /**
@@ -53,6 +59,8 @@ export class JobStore {
   readonly reserve: DiskReserve;
   readonly #db: Database;
   readonly #commit: GroupCommit;
+  readonly #replica: Replica | undefined;
+  readonly #tidied: Promise<void>;
   readonly #transitions: JobTransitions;
   readonly #texts: LongTexts;
 
@@ -68,17 +76,19 @@ export class JobStore {
       this.history.noteEnd(ended);
       this.durations.noteEnd(ended);
     });
-    const commit = new GroupCommit(db);
-    const texts = new LongTexts(dirname(path));
+    const replica = options.logOf?.(db);
+    const commit = new GroupCommit(db, undefined, replica);
+    const texts = new LongTexts(dirname(path), options.texts);
     const { reserveBytes: bytes = 0, onProblem = () => undefined } = options;
     const reserve = new DiskReserve({ path: join(dirname(path), 'reserve'), bytes, onProblem });
     const { sql, queue } = transitions;
-    this.expiry = new JobExpiry({ ...options, db, commit, reserve, sql, texts });
+    this.expiry = new JobExpiry({ ...options, db, commit, reserve, sql, texts, replica });
     this.reads = new JobReads({ sql, queue, texts, expiry: this.expiry });
     this.reserve = reserve;
     this.#db = db;
     this.#transitions = transitions;
     this.#commit = commit;
+    this.#replica = replica;
     this.#texts = texts;
     const parts = { transitions, commit, reserve, texts, signals: this.signals };
     this.streams = new JobStreams({ ...parts, maxUnreadBytes: options.maxUnreadBytes });
@@ -86,7 +96,7 @@ export class JobStore {
     this.bulk = new BulkJobs(parts);
     try {
       this.#tidyUp('the service ended without warning while it ran');
-      texts.deleteAllBut(new Set(sql.files.all().map(({ file }) => file)));
+      this.#tidied = texts.deleteAllBut(new Set(sql.files.all().map(({ file }) => file)));
     } catch (error) {
       this.#commit.close();
       this.#db.close();
@@ -182,16 +192,25 @@ export class JobStore {
     return was;
   }
 
-  /** Commits what was asked for so far, at once; resolves when those who wait for it have been told. */
-  flush(): Promise<void> {
-    return this.#commit.flush();
+  /** Resolves when all that was committed so far lasts, and what a dead service wrote in vain is gone. */
+  async settled(): Promise<void> {
+    await this.#tidied;
+    await this.#replica?.settled();
+  }
+
+  /** Puts what is in progress back into the queue and commits what was asked for; resolves when those who wait for it have been told. */
+  async settle(): Promise<void> {
+    const requeued = this.#commit.write(() => this.#requeueRunning(undefined));
+    await this.#commit.flush();
+    await requeued;
   }
 
   /** Commits, puts what is in progress back into the queue and deletes what is over; the file is closed in any case. */
   close(): void {
     try {
       this.#commit.close();
-      this.#tidyUp(undefined);
+      // Where others lead by now, what is here is nobody's.
+      if (this.#replica === undefined) this.#tidyUp(undefined);
     } finally {
       this.#db.close();
     }
@@ -204,13 +223,15 @@ export class JobStore {
 
   /** Between two services: nobody works on anything but workers elsewhere. `death` is what ended the one before. */
   #tidyUp(death: string | undefined): void {
-    this.#db.transaction(() => {
-      for (const { id } of this.#transitions.sql.running.all({ isPulled: 0 })) {
-        const job = this.#transitions.sql.metadata.get(id);
-        if (job !== undefined) this.#transitions.requeue(id, job, death);
-      }
-    })();
+    this.#db.transaction(() => this.#requeueRunning(death))();
     this.expiry.deleteAll();
+  }
+
+  #requeueRunning(death: string | undefined): void {
+    for (const { id } of this.#transitions.sql.running.all({ isPulled: 0 })) {
+      const job = this.#transitions.sql.metadata.get(id);
+      if (job !== undefined) this.#transitions.requeue(id, job, death);
+    }
   }
 }
 

@@ -4,7 +4,8 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDiskFull } from './disk-reserve.ts';
-import { OpenFile, wholeOf } from './filed-text.ts';
+import { OpenFile, type OpenText, wholeOf } from './filed-text.ts';
+import type { SharedFiles } from '../shared/shared-files.ts';
 
 /** Of this many characters and more; pages of a database are slow to move about. */
 export const longText = 256 * 1024;
@@ -16,10 +17,12 @@ export type StoredText = { text: string; file: null } | { text: null; file: stri
 
 export class LongTexts {
   readonly #dir: string;
+  readonly #shared: SharedFiles | undefined;
 
-  /** Makes the folders where they are missing, for their owner only. */
-  constructor(dir: string) {
+  /** Makes the folders where they are missing, for their owner only. Those of a `shared` service are copies. */
+  constructor(dir: string, shared?: SharedFiles) {
     this.#dir = dir;
+    this.#shared = shared;
     for (const folder of folders) mkdirSync(join(dir, folder), { recursive: true, mode: 0o700 });
   }
 
@@ -32,7 +35,8 @@ export class LongTexts {
     if (text.length < longText) return await write({ text, file: null });
     const file = `${folder}/${randomUUID()}.json`;
     await this.#write(file, text);
-    await syncFolder(join(this.#dir, folder));
+    if (this.#shared === undefined) await syncFolder(join(this.#dir, folder));
+    else await this.#shared.put(file, text);
     try {
       const isNamed = await write({ text: null, file });
       if (!isNamed) await this.delete([{ file }]);
@@ -45,8 +49,10 @@ export class LongTexts {
   }
 
   /** To be closed by the caller; undefined where it was deleted meanwhile. */
-  open(file: string): Promise<OpenFile | undefined> {
-    return OpenFile.open(join(this.#dir, file));
+  async open(file: string): Promise<OpenText | undefined> {
+    const opened = await OpenFile.open(join(this.#dir, file));
+    const bytes = opened === undefined ? await this.#shared?.get(file) : undefined;
+    return bytes === undefined ? opened : openBytes(bytes);
   }
 
   /** The text, wherever it stands, in memory. */
@@ -58,20 +64,25 @@ export class LongTexts {
 
   /** Missing files are ignored. */
   async delete(texts: readonly { file: string | null }[]): Promise<void> {
-    for (const { file } of texts) if (file !== null) await rm(join(this.#dir, file), { force: true });
+    const files = texts.flatMap(({ file }) => file ?? []);
+    for (const file of files) await rm(join(this.#dir, file), { force: true });
+    if (files.length > 0) await this.#shared?.remove(files);
   }
 
   /** As above, while there is no service. */
   deleteNow(texts: readonly { file: string | null }[]): void {
-    for (const { file } of texts) if (file !== null) rmSync(join(this.#dir, file), { force: true });
+    const files = texts.flatMap(({ file }) => file ?? []);
+    for (const file of files) rmSync(join(this.#dir, file), { force: true });
+    if (files.length > 0) void this.#shared?.remove(files);
   }
 
-  /** Deletes what a dead service wrote and never named. */
-  deleteAllBut(named: ReadonlySet<string>): void {
+  /** Deletes what a dead service wrote and never named; nothing may be stored meanwhile. */
+  async deleteAllBut(named: ReadonlySet<string>): Promise<void> {
     const files = folders.flatMap((folder) =>
       readdirSync(join(this.#dir, folder)).map((name) => `${folder}/${name}`),
     );
     for (const file of files) if (!named.has(file)) rmSync(join(this.#dir, file), { force: true });
+    await this.#shared?.removeAllBut(named);
   }
 
   async #write(file: string, text: string): Promise<void> {
@@ -95,4 +106,11 @@ async function syncFolder(path: string): Promise<void> {
   } finally {
     await folder.close();
   }
+}
+
+function openBytes(bytes: Buffer): OpenText {
+  const pieces = async function* (): AsyncGenerator<Buffer> {
+    yield bytes;
+  };
+  return { byteCount: bytes.length, pieces, close: async () => undefined };
 }

@@ -4,7 +4,7 @@ import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
 import { checkKey, isKeyKind, termsOf, type KeyForm } from './check-key.ts';
-import { keySchema, prepareKeyStatements } from './key-tables.ts';
+import { keySchema, prepareKeyStatements, type Session } from './key-tables.ts';
 import {
   digestOf,
   fitsHeader,
@@ -91,7 +91,28 @@ export class KeyStore {
     if (presented === undefined) return undefined;
     const digest = digestOf(presented);
     const own = this.#ownWorkers.map((keys) => keys.find(presented)).find((holder) => holder !== undefined);
-    return own ?? this.#findGiven(digest) ?? this.#findStored(digest);
+    return own ?? this.ofDigest(digest);
+  }
+
+  /** As above, of a key of which only the digest is known. */
+  ofDigest(digest: Buffer): KeyHolder | undefined {
+    return this.#findGiven(digest) ?? this.#findStored(digest);
+  }
+
+  /** Forgets those that began at `until` or before, and all but the newest `max`. */
+  signIn(session: Session, until: number, max: number): void {
+    this.#change(() => {
+      this.#sql.signIn.run(session);
+      this.#sql.forgetSessions.run({ until, max });
+    });
+  }
+
+  session(id: Buffer): Session | undefined {
+    return this.#sql.session.get(id);
+  }
+
+  signOut(id: Buffer): void {
+    this.#change(() => this.#sql.signOut.run(id));
   }
 
   /** Whether the key came from outside, where people may have chosen it. */
@@ -139,6 +160,10 @@ export class KeyStore {
   /** Those that come from outside. */
   get given(): KeyHolder[] {
     return this.#given.map(({ holder }) => holder);
+  }
+
+  get file(): Database {
+    return this.#db;
   }
 
   close(): void {

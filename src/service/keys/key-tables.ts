@@ -22,6 +22,8 @@ export const keySchema: Schema = {
        revokedAt  INTEGER
      ) STRICT;`,
     'ALTER TABLE apiKey ADD COLUMN quotaMs INTEGER; ALTER TABLE apiKey ADD COLUMN price REAL;',
+    // Who is signed in to the console: digests of the cookie and of the key.
+    'CREATE TABLE session (id BLOB PRIMARY KEY, keyDigest BLOB NOT NULL, signedInAt INTEGER NOT NULL) STRICT, WITHOUT ROWID;',
   ],
 };
 
@@ -41,6 +43,13 @@ export interface KeyRow {
 
 /** What each request needs. */
 export type FoundKey = Omit<KeyRow, 'createdAt' | 'revokedAt' | 'price'>;
+
+/** `signedInAt`: epoch ms. */
+export interface Session {
+  id: Buffer;
+  keyDigest: Buffer;
+  signedInAt: number;
+}
 
 type NewKeyRow = Omit<KeyRow, 'lastUsedAt' | 'revokedAt'> & { digest: Buffer };
 
@@ -63,5 +72,13 @@ export function prepareKeyStatements(db: Database) {
     ),
     revoke: db.prepare<[{ id: string; now: number }]>('UPDATE apiKey SET revokedAt = @now WHERE id = @id'),
     use: db.prepare<[{ id: string; now: number }]>('UPDATE apiKey SET lastUsedAt = @now WHERE id = @id'),
+    signIn: db.prepare<[Session]>('INSERT INTO session VALUES (@id, @keyDigest, @signedInAt)'),
+    session: db.prepare<[Buffer], Session>('SELECT id, keyDigest, signedInAt FROM session WHERE id = ?'),
+    signOut: db.prepare<[Buffer]>('DELETE FROM session WHERE id = ?'),
+    /** Those that are over, and the oldest of too many. */
+    forgetSessions: db.prepare<[{ until: number; max: number }]>(
+      `DELETE FROM session WHERE signedInAt <= @until
+         OR id NOT IN (SELECT id FROM session ORDER BY signedInAt DESC LIMIT @max)`,
+    ),
   };
 }

@@ -1,6 +1,5 @@
 /** The workers of an endpoint that a cluster runs: as many as its queue asks for, and never more for an answer that was lost. */
 import { randomBytes } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { JobStore } from '../jobs/job-store.ts';
 import { clusterChange } from './cluster-demand.ts';
 import { taskOfWorker, type ClusterTask, type ClusterWorkload } from './cluster-workload.ts';
@@ -32,6 +31,7 @@ type Problems = Record<'silence' | 'refusal' | 'waste', string | null>;
 
 export class ClusterPool {
   readonly #parts: ClusterPoolParts;
+  readonly #sql: ReturnType<typeof prepareStatements>;
   readonly #unsubscribe: () => void;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
@@ -56,7 +56,8 @@ export class ClusterPool {
 
   constructor(parts: ClusterPoolParts) {
     this.#parts = parts;
-    const mark = readIntent(parts.cluster.intentFile);
+    this.#sql = prepareStatements(parts.store);
+    const mark = this.#sql.read.get(parts.endpoint.id)?.mark;
     if (mark !== undefined) this.#intent = { mark, since: performance.now() };
     this.#unsubscribe = parts.store.signals.on(`queued ${parts.endpoint.id}`, () => this.#wake());
     void this.#look();
@@ -196,9 +197,11 @@ export class ClusterPool {
   }
 
   async #start(places: readonly number[]): Promise<void> {
-    const { cluster } = this.#parts;
+    const { cluster, store, endpoint } = this.#parts;
     const mark = randomBytes(8).toString('hex');
-    writeFileSync(cluster.intentFile, mark, { mode: 0o600 });
+    // A service that is killed while it asks, and the next one, know of it.
+    this.#sql.keep.run(endpoint.id, mark);
+    await store.settled();
     this.#intent = { mark, since: performance.now() };
     try {
       await cluster.startWorkers(places, mark);
@@ -221,7 +224,7 @@ export class ClusterPool {
 
   #forgetIntent(): void {
     this.#intent = undefined;
-    rmSync(this.#parts.cluster.intentFile, { force: true });
+    this.#sql.forget.run(this.#parts.endpoint.id);
   }
 
   #pause(): void {
@@ -241,10 +244,10 @@ function taskOfView({ id }: WorkerView): string | undefined {
   return taskOfWorker(shownWorker(id));
 }
 
-function readIntent(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
+function prepareStatements({ file: { db } }: JobStore) {
+  return {
+    read: db.prepare<[string], { mark: string }>('SELECT mark FROM clusterIntent WHERE endpointId = ?'),
+    keep: db.prepare<[string, string]>('INSERT OR REPLACE INTO clusterIntent VALUES (?, ?)'),
+    forget: db.prepare<[string]>('DELETE FROM clusterIntent WHERE endpointId = ?'),
+  };
 }

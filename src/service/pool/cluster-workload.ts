@@ -3,8 +3,6 @@
 export interface ClusterWorkload {
   /** For people, such as `Slurm`. */
   name: string;
-  /** That a submission is on its way is written here, absolute, so that a service that was killed knows of it. */
-  intentFile: string;
   tasks(): Promise<ClusterTask[]>;
   /** All that come of this have the mark. Rejects with `isUncertain` where they may come all the same. */
   startWorkers(places: readonly number[], mark: string): Promise<void>;

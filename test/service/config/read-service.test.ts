@@ -191,7 +191,7 @@ endpoints:
     expect.stringContaining('limits.maxBody is 10; expected a size from 1kB to 1GB, such as 500kB, 64MB'),
     expect.stringContaining('the key "body" is unknown in limits; expected maxBody, maxResult, '),
     expect.stringContaining(
-      'the key "workers" is unknown; expected host, port, publicUrl, tls, insecure, proxies, retention, limits, webhooks, cors, endpoints (workers belongs under endpoints)',
+      'the key "workers" is unknown; expected host, port, publicUrl, tls, insecure, proxies, retention, limits, webhooks, cors, store, files, peerUrl, endpoints (workers belongs under endpoints)',
     ),
     expect.stringContaining('endpoints[0].quickDeploy is "panter"; expected painter or scene-renderer'),
     expect.stringContaining('endpoints[0].workers is "many"; expected workers that are started here, '),

@@ -3,7 +3,7 @@ import { readdirSync, rmSync, statSync, writeFileSync, mkdirSync } from 'node:fs
 import { join } from 'node:path';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type OpenFile, type Text, wholeOf } from '../../../src/service/jobs/filed-text.ts';
+import { type OpenText, type Text, wholeOf } from '../../../src/service/jobs/filed-text.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { openStore, accepted, bytesIn, makeDataDir } from '../service-harness.ts';
@@ -31,7 +31,7 @@ function filesIn(folder: string): string[] {
   return readdirSync(join(dir, folder));
 }
 
-async function textOf(stored: Text | OpenFile | null | undefined): Promise<string | undefined> {
+async function textOf(stored: Text | OpenText | null | undefined): Promise<string | undefined> {
   return stored === null || stored === undefined ? undefined : (await wholeOf([stored])).toString();
 }
 

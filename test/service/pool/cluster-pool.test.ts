@@ -1,18 +1,15 @@
 /** Promise: a cluster that refuses workers, or whose workers end at once, is asked ever more slowly and told of once; what it may have taken is not asked for again. */
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { neverRecycled } from '../../../src/service/endpoint-settings.ts';
 import { ClusterPool } from '../../../src/service/pool/cluster-pool.ts';
 import type { ClusterTask, ClusterWorkload } from '../../../src/service/pool/cluster-workload.ts';
 import { RemoteWorkers } from '../../../src/service/pool/remote-workers.ts';
-import { accepted, endpointId, makeDataDir, openStore } from '../service-harness.ts';
+import { accepted, endpointId, openStore } from '../service-harness.ts';
 
 /** A cluster in memory, and one job that waits; `startedAt` in minutes. */
 async function open(take: (cluster: ClusterTask[], mark: string) => void, intent?: string) {
   const store = await openStore();
   await accepted(store, endpointId, '{}');
-  const folder = await makeDataDir();
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance', 'Date'],
   });
@@ -29,7 +26,6 @@ async function open(take: (cluster: ClusterTask[], mark: string) => void, intent
   const tasks: ClusterTask[] = [];
   const cluster: ClusterWorkload = {
     name: 'Slurm',
-    intentFile: join(folder, 'intent'),
     tasks: async () => [...tasks],
     startWorkers: async (_places, mark) => {
       startedAt.push(Math.round((performance.now() - begunAt) / 60_000));
@@ -37,7 +33,8 @@ async function open(take: (cluster: ClusterTask[], mark: string) => void, intent
     },
     cancelWaiting: async () => undefined,
   };
-  if (intent !== undefined) writeFileSync(cluster.intentFile, intent);
+  const { db } = store.file;
+  if (intent !== undefined) db.prepare('INSERT INTO clusterIntent VALUES (?, ?)').run(endpointId, intent);
   const problems: string[] = [];
   const endpoint = { id: endpointId, workers: 4, minWorkers: 0, idleMs: 60_000, quickStart: false };
   const pool = new ClusterPool({
@@ -53,7 +50,7 @@ async function open(take: (cluster: ClusterTask[], mark: string) => void, intent
     vi.useRealTimers();
   });
   const pass = (minutes: number) => vi.advanceTimersByTimeAsync(minutes * 60_000);
-  const hasIntent = (): boolean => existsSync(cluster.intentFile);
+  const hasIntent = (): boolean => db.prepare('SELECT 1 FROM clusterIntent').get() !== undefined;
   return { startedAt, tasks, problems, pool, pass, hasIntent };
 }
 

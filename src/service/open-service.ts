@@ -1,0 +1,216 @@
+/** The service behind its HTTP servers: its files, endpoints and what answers requests. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
+import type { TrustedProxies } from '../lib/net/trusted-proxies.ts';
+import { ApiRouter, RateLimit } from './api-router.ts';
+import { Console } from './console/console.ts';
+import { Endpoints } from './endpoints.ts';
+import { CrossOrigin } from './http/cross-origin.ts';
+import type { AnswerRequest } from './http/http-server.ts';
+import { JobOperations } from './job-operations.ts';
+import { FolderWatch } from './jobs/data-folder.ts';
+import { JobResults } from './jobs/job-results.ts';
+import { JobStore } from './jobs/job-store.ts';
+import { Admission } from './keys/admission.ts';
+import { OwnWorkerKeys } from './keys/key.ts';
+import { KeyStore } from './keys/key-store.ts';
+import { Quotas } from './keys/quotas.ts';
+import { Metrics } from './metrics.ts';
+import { isLoopback, type CheckedOptions } from './service-options.ts';
+import { Replica } from './shared/replica.ts';
+import type { Write } from './shared/leadership.ts';
+import type { SharedFiles } from './shared/shared-files.ts';
+import { Sweeper } from './sweeper.ts';
+import { Webhooks } from './webhooks/webhooks.ts';
+import { WorkerOperations } from './worker-operations.ts';
+
+/** Where it stands. */
+export interface Surroundings {
+  /** Of its files; there is one. */
+  dataDir: string;
+  /** Of the service, for people and for workers that it starts. */
+  url: string;
+  workersUrl: string;
+  proxies: TrustedProxies;
+  /** Ends all connections, once what they were promised has been sent. */
+  closeConnections: () => Promise<void>;
+  /** Where it shares a store with others. */
+  shared?: SharedSurroundings;
+}
+
+export interface SharedSurroundings {
+  /** The same in every process, for people. */
+  name: string;
+  secret: Buffer;
+  write: Write;
+  texts: SharedFiles;
+}
+
+export interface OpenService {
+  answer: AnswerRequest;
+  /** Resolves when all that it changed lasts. */
+  settled(): Promise<void>;
+  /** Running workloads are told to stop, and their jobs go back to the queue for the next start. */
+  close(): Promise<void>;
+}
+
+/** The names of its databases in `dataDir`. */
+export const jobsFile = 'service.sqlite';
+export const keysFile = 'keys.sqlite';
+
+/** Resumes the queue. Throws what the system says of the folder. */
+export async function openService(options: CheckedOptions, around: Surroundings): Promise<OpenService> {
+  const { dataDir, shared } = around;
+  const { onProblem, retentionMs, now, hasPrivateWebhooks: hasPrivate } = options;
+  const opened: (() => void)[] = [];
+  try {
+    const ownWorkers = new OwnWorkerKeys();
+    const clusterWorkers = new OwnWorkerKeys(shared?.secret ?? lastingSecret(options, dataDir));
+    const keys = openKeys(options, dataDir, [ownWorkers, clusterWorkers]);
+    opened.push(() => keys.close());
+    const keysReplica = shared && new Replica(keys.file, keysFile, shared.write);
+    const path = join(dataDir, jobsFile);
+    const store = new JobStore(path, {
+      ...options,
+      ...(shared && { logOf: (db) => new Replica(db, jobsFile, shared.write), texts: shared.texts }),
+    });
+    opened.push(() => store.close());
+    const settled = async (): Promise<void> => keysReplica?.settled();
+    await Promise.all([settled(), store.settled()]);
+    const folder = new FolderWatch(dataDir, [path, `${path}-wal`], onProblem);
+    const results = new JobResults({ ...options, store });
+    const parts = { keys, store, folder, results, ownWorkers, clusterWorkers };
+    const endpoints = openEndpoints(options, parts, around);
+    const router = openRouter(options, parts, endpoints, around);
+    const sweeper = new Sweeper(store, folder, retentionMs, onProblem);
+    const webhooks = new Webhooks({ store, onProblem, now, hasPrivate });
+    const close = async (): Promise<void> => {
+      sweeper.stop();
+      await Promise.all([endpoints.stop(), webhooks.stop()]);
+      // Clients get the ids of committed jobs before connections close.
+      await Promise.all([store.settle(), settled()]).catch((error: unknown) => onProblem(uncleanText(error)));
+      await nextTurn();
+      await around.closeConnections();
+      folder.stop();
+      keysReplica?.close();
+      closeAll(opened, onProblem);
+    };
+    let closing: Promise<void> | undefined;
+    return { answer: (...asked) => router.answer(...asked), settled, close: () => (closing ??= close()) };
+  } catch (error) {
+    closeAll(opened, onProblem);
+    throw error;
+  }
+}
+
+/** Last first. */
+function closeAll(opened: (() => void)[], onProblem: (text: string) => void): void {
+  for (const closeOne of opened.toReversed()) {
+    try {
+      closeOne();
+    } catch (error) {
+      onProblem(uncleanText(error));
+    }
+  }
+}
+
+/** Nothing is lost: the next start finishes the clean-up. */
+function uncleanText(error: unknown): string {
+  return `the service did not shut down cleanly: ${String(error)}`;
+}
+
+/** Workers of a cluster outlive the service: the next start knows their keys by this. */
+function lastingSecret({ endpoints }: CheckedOptions, dataDir: string): Buffer | undefined {
+  if (endpoints.every(({ on }) => on === null)) return undefined;
+  const path = join(dataDir, 'cluster.key');
+  const kept = existsSync(path) ? readFileSync(path) : undefined;
+  // A crash may have left less than a secret.
+  if (kept?.length === 32) return kept;
+  const made = randomBytes(32);
+  writeFileSync(path, made, { mode: 0o600 });
+  return made;
+}
+
+/** Throws where the network would be let in without a key; on this machine one may be made later. */
+function openKeys(
+  { keys, now, host }: CheckedOptions,
+  dataDir: string,
+  ownWorkers: OwnWorkerKeys[],
+): KeyStore {
+  const given = keys.map((key, index) => ({ name: `given-${index + 1}`, key, kind: 'admin' as const }));
+  const store = new KeyStore(join(dataDir, keysFile), { given, ownWorkers, now });
+  const hasKey = keys.length > 0 || store.list().some(({ revokedAt }) => revokedAt === null);
+  if (hasKey || isLoopback(host)) return store;
+  store.close();
+  throw new Error(`the service needs at least one key: ${host} is not a loopback address`);
+}
+
+interface Parts {
+  keys: KeyStore;
+  store: JobStore;
+  folder: FolderWatch;
+  results: JobResults;
+  ownWorkers: OwnWorkerKeys;
+  /** Good for longer than this start of the service. */
+  clusterWorkers: OwnWorkerKeys;
+}
+
+function openEndpoints(
+  options: CheckedOptions,
+  { store, results, ownWorkers, clusterWorkers }: Parts,
+  { url, workersUrl }: Surroundings,
+): Endpoints {
+  const { workloadOf, silenceMs, onProblem, endpoints: given, publicUrl = url } = options;
+  return new Endpoints({
+    store,
+    results,
+    silenceMs,
+    onProblem,
+    given,
+    workloadOf: (settings) =>
+      settings.on === null
+        ? workloadOf(settings, { url: workersUrl, workerKey: ownWorkers.keyOf(settings.id) })
+        : workloadOf(settings, { url: publicUrl, workerKey: clusterWorkers.keyOf(settings.id) }),
+  });
+}
+
+function openRouter(
+  checked: CheckedOptions,
+  { keys, store, folder, results }: Parts,
+  endpoints: Endpoints,
+  { url, proxies, shared }: Surroundings,
+): ApiRouter {
+  const { maxResultBytes, rate, console, retentionMs, now } = checked;
+  const bodies = new ByteSemaphore(checked.maxBodiesBytes);
+  const jobs = new JobOperations({ ...checked, store, folder, bodies });
+  // Around a result there is little else.
+  const work = new WorkerOperations({ store, results, bodies, maxResultBytes: maxResultBytes + 1_000_000 });
+  const admission = new Admission(keys, now);
+  const quotas = new Quotas(store, now);
+  const common = { keys, admission, quotas, proxies, store, endpoints, jobs, now };
+  const about = console && { program: console.program, url, retentionMs, file: console.file };
+  return new ApiRouter({
+    admission,
+    quotas,
+    proxies,
+    endpoints,
+    jobs,
+    work,
+    rates: new RateLimit(rate),
+    metrics: new Metrics(store, now),
+    crossOrigin: new CrossOrigin(checked.origins),
+    webConsole:
+      console &&
+      about &&
+      new Console({
+        ...common,
+        ...console,
+        about,
+        place: shared?.name ?? `${hostname()}\n${store.file.db.name}`,
+      }),
+  });
+}

@@ -1,0 +1,180 @@
+/** One of the processes that share a store leads, and the next one leads when it is gone. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isGone, type Changes, type LeadingSession, type PageStore } from './page-store.ts';
+
+/** The service of the one that leads. */
+export interface LedService {
+  close(): Promise<void>;
+}
+
+export interface LeadershipParts<Service extends LedService> {
+  store: PageStore;
+  /** How the others reach this process. */
+  url: string;
+  /** Opens the service as the store has it; `write` rejects with `Deposed` once another leads. */
+  open: (session: LeadingSession, write: Write) => Promise<Service>;
+  onProblem: (text: string) => void;
+  /** Says who leads. */
+  onChange: (text: string) => void;
+}
+
+export type Write = (database: string, changes: Changes) => Promise<void>;
+
+/** Another leads: what was not in the store by then never will be. */
+export class Deposed extends Error {}
+
+const beatMs = 2_000;
+/** Less than the time after which another may lead: until then what is here is the truth. */
+const sureMs = 8_000;
+const lookMs = 500;
+const retryMs = 50;
+
+interface Led<Service> {
+  service: Service;
+  term: string;
+}
+
+export class Leadership<Service extends LedService> {
+  readonly #parts: LeadershipParts<Service>;
+  readonly #stopping = new AbortController();
+  /** Of this process while it leads, also while it has lost its way to the store. */
+  #led: Led<Service> | undefined;
+  /** Whether what an earlier one still writes is lost. */
+  #tenure = { isOver: false };
+  #session: LeadingSession | undefined;
+  /** When the store was asked last and said that this process leads: by both clocks, as one may stand still and one jump. */
+  #sureAt = { wall: -Infinity, elapsed: -Infinity };
+  #leaderUrl: string | undefined;
+  #told: string | undefined;
+  #problem: unknown;
+  #running: Promise<void> | undefined;
+
+  constructor(parts: LeadershipParts<Service>) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when it is known who leads; rejects where the store is of no use. */
+  async start(): Promise<void> {
+    this.#running = this.#run();
+    while (this.#told === undefined) {
+      await delay(retryMs);
+      if (this.#problem === undefined || this.#told !== undefined) continue;
+      this.#stopping.abort();
+      await this.#running;
+      throw this.#problem;
+    }
+  }
+
+  /** The service, while it is sure that this process leads. */
+  get service(): Service | undefined {
+    const { wall, elapsed } = this.#sureAt;
+    const wallMs = Date.now() - wall;
+    const isSure = wallMs >= 0 && wallMs < sureMs && performance.now() - elapsed < sureMs;
+    return isSure ? this.#led?.service : undefined;
+  }
+
+  /** Who answers requests; undefined where that is not known. */
+  get leaderUrl(): string | undefined {
+    if (this.service !== undefined) return this.#parts.url;
+    return this.#led === undefined ? this.#leaderUrl : undefined;
+  }
+
+  /** The next one leads at once. */
+  async stop(): Promise<void> {
+    // Its session goes on meanwhile, or another leads and all this is in vain.
+    await this.#led?.service.close().catch((error: unknown) => this.#tell(error));
+    this.#stopping.abort();
+    await this.#running;
+    this.#session?.end();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        const session = await this.#parts.store.lead();
+        if (session === undefined) await this.#follow();
+        else await this.#lead(session).finally(() => signal.aborted || session.end());
+      } catch (error) {
+        this.#tell(error);
+      }
+      await delay(lookMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Until the session breaks. */
+  async #lead(session: LeadingSession): Promise<void> {
+    const before = await this.#parts.store.leader();
+    if (this.#led !== undefined && this.#led.term !== before?.term) await this.#stepDown();
+    this.#session = session;
+    if (this.#led === undefined) await this.#begin(session);
+    await session.keep();
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const asked = { wall: Date.now(), elapsed: performance.now() };
+      await session.beat();
+      this.#sureAt = asked;
+      this.#say('leads');
+      await delay(beatMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #begin(session: LeadingSession): Promise<void> {
+    const { open, url } = this.#parts;
+    const term = randomUUID();
+    const tenure = { isOver: false };
+    this.#tenure = tenure;
+    const service = await open(session, (database, changes) => this.#write(tenure, database, changes));
+    this.#led = { service, term };
+    await session.announce({ url, term });
+  }
+
+  async #follow(): Promise<void> {
+    const leader = await this.#parts.store.leader();
+    // Its own session may hold the lock for a while after it has broken.
+    if (this.#led !== undefined && this.#led.term !== leader?.term) await this.#stepDown();
+    if (this.#led !== undefined || leader === undefined) return;
+    this.#leaderUrl = leader.url;
+    this.#say(`hands requests on to ${leader.url}`);
+  }
+
+  async #stepDown(): Promise<void> {
+    const led = this.#led;
+    this.#led = undefined;
+    this.#tenure.isOver = true;
+    await led?.service.close().catch((error: unknown) => this.#tell(error));
+  }
+
+  /** As often as it takes: the same pages may be written twice. */
+  async #write(tenure: { isOver: boolean }, database: string, changes: Changes): Promise<void> {
+    for (;;) {
+      if (tenure.isOver) throw new Deposed('another process of the service leads');
+      const session = this.#session;
+      try {
+        if (session !== undefined) return await session.write(database, changes);
+      } catch (error) {
+        if (!isGone(error)) this.#tell(error);
+        session?.end();
+        if (this.#session === session) this.#session = undefined;
+      }
+      await delay(retryMs);
+    }
+  }
+
+  #tell(error: unknown): void {
+    const text = textOf(error);
+    if (this.#problem === undefined || textOf(this.#problem) !== text) this.#parts.onProblem(text);
+    this.#problem = error;
+  }
+
+  #say(text: string): void {
+    if (this.#told !== text) this.#parts.onChange(text);
+    this.#told = text;
+    this.#problem = undefined;
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,247 @@
+/** Promise: of several `serve` on one store any may be killed, stopped or cut off: no accepted job is lost, none done twice, and clients hardly notice. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { noCeph, startCeph } from '../engines/ceph.ts';
+import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
+import { ownPage } from '../service/console/visit.ts';
+import { folderWith, newBatch, nightrender, Program, withKey } from './cli.ts';
+import { Served } from './served.ts';
+
+let server: PostgresServer;
+let schemas = 0;
+
+const input = { scene: 'Hills' };
+const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
+
+/** Processes of one service, each as if on a machine of its own. */
+class Processes {
+  readonly env: Record<string, string>;
+  readonly all: Served[] = [];
+  readonly #settings: string;
+
+  constructor(endpoint: string, more = '', env: Record<string, string> = {}) {
+    this.env = { ...withKey.env, ...env, DATABASE_URL: `${server.url}?schema=service_${++schemas}` };
+    this.#settings = `store: \${DATABASE_URL}\n${more}endpoints:\n  - {id: scene-renderer, name: Farm, ${endpoint}}\n`;
+  }
+
+  async start(): Promise<Served> {
+    const served = await Served.start(
+      folderWith({ 'service.yaml': this.#settings }),
+      ['service.yaml'],
+      this.env,
+    );
+    this.all.push(served);
+    return served;
+  }
+
+  /** The one that leads, as it says. */
+  leader(): Served {
+    const leads = /service: leads$/;
+    const found = this.all.filter(
+      ({ program }) => program.child.exitCode === null && leads.test(program.stderr.trim()),
+    );
+    if (found.length !== 1) throw new Error(`${found.length} lead`);
+    return found[0] as Served;
+  }
+}
+
+describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  it('one takes what another was given, and answers for it', async () => {
+    const processes = new Processes('quickDeploy: painter, workers: 1');
+    const [first, second] = [await processes.start(), await processes.start()];
+    expect(second.program.stderr).toContain(`service: hands requests on to ${first.url}`);
+    const id = await second.submit('scene-renderer', { scene: 'Hills', width: 16, height: 16 });
+    expect((await first.ended('scene-renderer', id)).status).toBe('COMPLETED');
+    expect(await second.ended('scene-renderer', id)).toEqual(await first.ended('scene-renderer', id));
+    expect((await second.ask('/v2/scene-renderer/health', { key: 'wrong' })).status).toBe(401);
+  });
+
+  it('the one that leads is killed in the middle of a batch: every scene is saved, no job is made or done twice', async () => {
+    const processes = new Processes('remote: true');
+    const [first, second, third] = [
+      await processes.start(),
+      await processes.start(),
+      await processes.start(),
+    ];
+    await startWorker(second);
+    const cwd = newBatch(third.url, 120, `${small}concurrency: 32\nretry: {unanswered: hold}\n`);
+    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    await run.event('scene-saved', 30);
+    await first.kill();
+    const { code, stdout, stderr } = await run.finish();
+    expect(code, stdout + stderr).toBe(0);
+    const { jobs } = (await (await second.ask('/v2/scene-renderer/health')).json()) as {
+      jobs: Record<string, number>;
+    };
+    expect(jobs).toEqual({ completed: 120, failed: 0, inQueue: 0, inProgress: 0, retried: 0 });
+  });
+
+  it('its own workers end with it: their jobs are done by those of the next one', async () => {
+    const processes = new Processes('quickDeploy: painter, workers: 2');
+    const [first, second] = [await processes.start(), await processes.start()];
+    const cwd = newBatch(second.url, 60, `${small}concurrency: 32\nretry: {unanswered: hold}\n`);
+    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    await run.event('scene-saved', 20);
+    await first.kill();
+    const { code, stdout, stderr } = await run.finish();
+    expect(code, stdout + stderr).toBe(0);
+  });
+
+  it('killed under the load of clients without keys for repeats: each sees one failed request at most, and all that it was told of is there', async () => {
+    const processes = new Processes('remote: true');
+    const [first, ...others] = [await processes.start(), await processes.start(), await processes.start()];
+    let accepted = 0;
+    const clients = Array.from({ length: 16 }, async (_, client) => {
+      const served = others[client % others.length] as Served;
+      const told: { ids: string[]; failures: number } = { ids: [], failures: 0 };
+      while (told.ids.length < 60) {
+        const answer = await served.ask('/v2/scene-renderer/run', { method: 'POST', body: { input } });
+        const { id } = (await answer.json()) as { id?: string };
+        if (id === undefined) told.failures += 1;
+        else told.ids.push(id);
+        if (++accepted === 300) first.program.child.kill('SIGKILL');
+      }
+      return { served, ...told };
+    });
+    for (const { served, ids, failures } of await Promise.all(clients)) {
+      expect(failures).toBeLessThanOrEqual(1);
+      for (const id of ids) expect((await served.status('scene-renderer', id)).status).toBe('IN_QUEUE');
+    }
+  });
+
+  it('it ends in order: the next one leads at once, and nothing it accepted is missing', async () => {
+    const processes = new Processes('remote: true');
+    const [first, second] = [await processes.start(), await processes.start()];
+    const ids = await Promise.all(Array.from({ length: 50 }, () => second.submit('scene-renderer', input)));
+    expect((await first.stop()).code).toBe(0);
+    for (const id of ids) expect((await second.status('scene-renderer', id)).status).toBe('IN_QUEUE');
+    expect(processes.leader()).toBe(second);
+  });
+
+  it('it stands still for longer than its lease: another leads, and when it comes back it says nothing false', async () => {
+    const processes = new Processes('remote: true');
+    const [first, second] = [await processes.start(), await processes.start()];
+    const before = await first.submit('scene-renderer', input);
+    first.program.child.kill('SIGSTOP');
+    await second.program.says(/service: leads/);
+    const since = await second.submit('scene-renderer', input);
+    expect((await second.ask(`/v2/scene-renderer/cancel/${before}`, { method: 'POST' })).status).toBe(200);
+    first.program.child.kill('SIGCONT');
+    expect((await first.status('scene-renderer', before)).status).toBe('CANCELLED');
+    expect((await first.status('scene-renderer', since)).status).toBe('IN_QUEUE');
+    const late = await first.submit('scene-renderer', input);
+    expect((await second.status('scene-renderer', late)).status).toBe('IN_QUEUE');
+    expect(processes.leader()).toBe(second);
+  });
+
+  it('the database ends and comes back: nothing that was accepted is missing, and nobody starts anew', async () => {
+    const processes = new Processes('remote: true');
+    const [first, second] = [await processes.start(), await processes.start()];
+    const accepted = await second.submit('scene-renderer', input);
+    await server.kill();
+    const key = randomUUID();
+    const submitted = fetch(`${second.url}/v2/scene-renderer/run`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${second.key}`, 'idempotency-key': key },
+      body: JSON.stringify({ input }),
+    });
+    await server.start();
+    const answer = await submitted;
+    expect(answer.status).toBe(200);
+    const { id } = (await answer.json()) as { id: string };
+    for (const job of [accepted, id])
+      for (const one of [first, second])
+        expect((await one.status('scene-renderer', job)).status).toBe('IN_QUEUE');
+  });
+
+  const expectResultKept = async (processes: Processes): Promise<void> => {
+    const [first, second] = [await processes.start(), await processes.start()];
+    const large = { scene: 'A hill with twenty trees', width: 1024, height: 1024 };
+    const made = await second.done('scene-renderer', large);
+    expect(JSON.stringify(made.output).length).toBeGreaterThan(300_000);
+    await first.kill();
+    expect(await second.status('scene-renderer', made.id)).toEqual(made);
+  };
+
+  it('a result of a megabyte is there after the loss of the one whose worker made it', () =>
+    expectResultKept(new Processes('quickDeploy: painter, workers: 1')));
+
+  it.skipIf(noCeph !== undefined)(
+    `the same with long texts in a bucket${noCeph ? `: ${noCeph}` : ''}`,
+    async () => {
+      const ceph = await startCeph();
+      onTestFinished(() => ceph.stop());
+      await ceph.ask('PUT', '/service');
+      const processes = new Processes(
+        'quickDeploy: painter, workers: 1',
+        'files: s3://service/night\n',
+        ceph.env,
+      );
+      await expectResultKept(processes);
+      const listed = await (await ceph.ask('GET', '/service')).text();
+      expect(listed).toMatch(/<Key>night\/[0-9a-f]{16}\/results\/[0-9a-f-]+\.json<\/Key>/);
+    },
+  );
+
+  it('keys are good everywhere, and end everywhere', async () => {
+    const processes = new Processes('remote: true');
+    const [first, second] = [await processes.start(), await processes.start()];
+    const key = await makeKey(second, 'client');
+    expect((await first.ask('/v2/scene-renderer/health', { key })).status).toBe(200);
+    await first.kill();
+    expect((await second.ask('/v2/scene-renderer/health', { key })).status).toBe(200);
+  });
+});
+
+/** In the console. */
+async function makeKey({ url, key }: Served, kind: 'client' | 'worker'): Promise<string> {
+  const post = (path: string, body: object, cookie = ''): Promise<Response> =>
+    fetch(`${url}/console/api/${path}`, {
+      method: 'POST',
+      headers: { ...ownPage, cookie, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const signedIn = await post('session', { key });
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0];
+  const made = await post('keys', { name: kind, kind, endpoints: ['scene-renderer'] }, cookie);
+  expect(made.status, await made.clone().text()).toBe(201);
+  return ((await made.json()) as { key: string }).key;
+}
+
+/** That paints, as if on a machine of its own. */
+async function startWorker(served: Served): Promise<void> {
+  const env = { NIGHTRENDER_WORKER_KEY: await makeKey(served, 'worker') };
+  const args = ['--endpoint', 'scene-renderer', '--allow', 'painter', '--data', folderWith({})];
+  const worker = new Program(['work', served.url, ...args], { env });
+  await worker.says(/Working for scene-renderer/);
+}
+
+it('says what is missing before anything is touched', async () => {
+  const cwd = folderWith({
+    'service.yaml': 'files: s3://bucket\nendpoints: [{name: Painter, quickDeploy: painter}]\n',
+    'open.yaml': 'store: ${DATABASE_URL}\nhost: 0.0.0.0\ninsecure: true\n',
+    'keyless.yaml': 'store: ${DATABASE_URL}\n',
+  });
+  const env = { DATABASE_URL: 'postgres://postgres:hunter2@127.0.0.1:1/nightrender' };
+  const alone = await nightrender(['serve', 'service.yaml'], { cwd, env });
+  expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('service.yaml:1:8: files')]);
+  const open = await nightrender(['serve', 'open.yaml'], { cwd, env: { ...env, ...withKey.env } });
+  expect([open.code, open.stderr]).toEqual([2, expect.stringContaining('peerUrl')]);
+  const keyless = await nightrender(['serve', 'keyless.yaml', '--data', join(cwd, 'data')], { cwd, env });
+  expect([keyless.code, keyless.stderr]).toEqual([2, expect.stringContaining('NIGHTRENDER_API_KEY')]);
+  const gone = await nightrender(['serve', 'keyless.yaml', '--data', join(cwd, 'data')], {
+    cwd,
+    env: { ...env, ...withKey.env },
+  });
+  expect([gone.code, gone.stderr]).toEqual([
+    expect.any(Number),
+    expect.stringContaining('127.0.0.1:1/nightrender'),
+  ]);
+  for (const { stderr } of [alone, open, keyless, gone]) expect(stderr).not.toContain('hunter2');
+});

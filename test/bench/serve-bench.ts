@@ -8,6 +8,7 @@ import { measureMany } from './serve-many.ts';
 import { measureMemory } from './serve-memory.ts';
 import { printServeHelp, readServeOptions, type ScenarioName, type ServeOptions } from './serve-options.ts';
 import { measureRates } from './serve-rates.ts';
+import { measureShared, sharedJobs } from './serve-shared.ts';
 import { formatTargets } from './table.ts';
 import type { Target } from './target.ts';
 
@@ -15,6 +16,7 @@ const scenarios: Record<ScenarioName, (dir: string, options: ServeOptions) => Pr
   rates: measureRates,
   memory: measureMemory,
   million: measureMany,
+  shared: measureShared,
 };
 
 try {
@@ -33,7 +35,12 @@ async function bench(options: ServeOptions): Promise<void> {
   for (const name of options.scenarios) {
     const dir = mkdtempSync(join(tmpdir(), 'nightrender-bench-serve-'));
     try {
-      const jobs = name === 'million' ? options.manyJobs : options.jobs;
+      const jobs = {
+        million: options.manyJobs,
+        shared: sharedJobs,
+        rates: options.jobs,
+        memory: options.jobs,
+      }[name];
       console.log(`\n${name}: ${jobs.toLocaleString('en-US')} jobs in the book, 64 connections\n`);
       console.log(formatTargets(await scenarios[name](dir, options)));
     } finally {

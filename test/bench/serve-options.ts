@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { Refusal } from './refusal.ts';
 import type { Traffic } from './serve-traffic.ts';
 
-export const scenarioNames = ['rates', 'memory', 'million'] as const;
+export const scenarioNames = ['rates', 'memory', 'million', 'shared'] as const;
 
 const kinds = ['submit', 'status', 'mixed', 'pull', 'health'] as const satisfies Traffic['kind'][];
 

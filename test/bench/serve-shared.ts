@@ -17,7 +17,7 @@ const connections = 64;
 const key = 'key-of-a-benchmark';
 const cli = resolve(import.meta.dirname, '../../nightrender.cjs');
 
-/** In the book at the beginning, `options.jobs` whatever it says. */
+/** In their book at the beginning. */
 export const sharedJobs = processes * 200;
 
 export async function measureShared(dir: string, { seconds }: ServeOptions): Promise<Target[]> {

@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
+import { readLabels } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import { batchName } from '../runner/core/batch-name.ts';
@@ -34,6 +35,7 @@ export async function writeBatchReport(
     const source = {
       rows: () => readRows(db),
       columns: () => columns,
+      labels: () => readLabels(db),
       runs: () => readRuns(db, maxRuns),
       summary: () => readSummary(db, signal),
     };

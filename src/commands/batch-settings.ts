@@ -1,6 +1,7 @@
 /** The settings of the pipeline, out of the configuration. */
 import type { Config } from '../runner/config/config.ts';
 import { defaultName, type DefaultNames } from '../runner/core/default-name.ts';
+import { noPicture } from '../runner/core/named-file.ts';
 import { copyEnding } from '../runner/core/picture-copy.ts';
 import type { BatchSettings } from '../runner/pipeline/settings.ts';
 
@@ -24,6 +25,8 @@ export function batchSettings(config: Config, now: number, names: DefaultNames):
     healthEveryMs,
     shutdownGraceMs: config.shutdownGraceMs,
     isNamedByAttempt: output.pictures !== undefined,
+    files: output.files,
+    isWithoutPictures: output.imagePath === noPicture,
     copyEndings: output.formats.map(copyEnding),
     reportEveryMs: config.report.everyMs,
     // A service that reports no seed has used the one that it was sent.

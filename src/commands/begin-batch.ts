@@ -25,6 +25,7 @@ import { listPictures } from '../runner/images/saved-files.ts';
 import { configuredArguments, configuredRun } from './command-arguments.ts';
 import { readBatch, type PicturesInBucket } from '../runner/checkpoint/batch-identity.ts';
 import { shownImages } from './pictures-place.ts';
+import type { FileKind } from '../runner/core/named-file.ts';
 import { namesOf } from '../runner/core/default-name.ts';
 import { outputFiles } from './output-files.ts';
 
@@ -101,6 +102,9 @@ export function identityOf(
         ? namesOf(listPictures(join(config.output.dir, 'images')))
         : 'prompt',
     pipeline: resolve(file),
+    ...(config.output.files.length > 0 && {
+      files: config.output.files.map(({ label, kind }) => ({ label, kind })),
+    }),
     ...picturesIn(file, config, checkpointDir),
     ...(config.output.isOverridden && { output: config.output.dir }),
     ...(config.pricing !== undefined && { pricing: config.pricing }),
@@ -144,7 +148,7 @@ export function assertPicturesKnown(
   if (config.output.pictures !== undefined) return;
   if (why === undefined || choices.isFresh || choices.isAdopting) return;
   const images = join(config.output.dir, 'images');
-  const [first] = listPictures(images);
+  const [first] = listPictures(images, kindsOf(config));
   if (first === undefined) return;
   const text = `${why}, but ${shownPath(images)} has pictures (${first}), which would be paid for again. Put a copy of the file back, adopt the pictures with ${run} --adopt\`, or render everything again and keep them as .former with ${run} --fresh\``;
   throw new ConfigError([{ where, text }]);
@@ -164,6 +168,11 @@ function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefin
   }
 }
 
+/** Of the files that scenes have, pictures included. */
+function kindsOf({ output: { files } }: Pick<Config, 'output'>): FileKind[] {
+  return ['png', ...files.map(({ kind }) => kind)];
+}
+
 /** Returns how many. A death in between leaves some to the next start of the same command. */
 async function keepPicturesAside({ output }: Config): Promise<number> {
   const dir = join(output.dir, 'images');
@@ -171,7 +180,10 @@ async function keepPicturesAside({ output }: Config): Promise<number> {
     dir,
     outputFiles(output, () => undefined),
   );
-  const kept = await Promise.all(listPictures(dir).map((file) => images.setAside(file, 'former')));
+  const setAside = (kinds: FileKind[]) =>
+    Promise.all(listPictures(dir, kinds).map((file) => images.setAside(file, 'former')));
+  // Sidecars go with their pictures.
+  const kept = [...(await setAside(['png'])), ...(await setAside(kindsOf({ output })))];
   return kept.filter((file) => file !== undefined).length;
 }
 

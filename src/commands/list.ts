@@ -1,5 +1,6 @@
 /** `nightrender list`: the scenes of a batch, all or some, one a line. */
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { readLabels } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRows, type RowChoice } from '../runner/checkpoint/read-rows.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
@@ -87,7 +88,10 @@ function formatter(form: Form, db: Database, dir: string): Formatter {
     case 'json':
       return { head: '', text: (rows) => rows.map(resultLine).join('') };
     case 'csv': {
-      const { header, text } = csvTable(readBatch(db)?.columns ?? [], { exact: true });
+      const { header, text } = csvTable(readBatch(db)?.columns ?? [], {
+        exact: true,
+        labels: readLabels(db),
+      });
       return { head: header, text };
     }
     case 'lines':

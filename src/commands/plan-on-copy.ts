@@ -11,6 +11,7 @@ import type { Config } from '../runner/config/config.ts';
 import { forecast } from '../runner/core/forecast.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import type { Part } from '../runner/core/part.ts';
+import { lackingText } from '../runner/core/named-file.ts';
 import { endpointChange, type BatchPlan, type Plan, type FirstRequest } from '../runner/core/plan.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
 import { assertNoUnknownPictures } from '../runner/pipeline/adopt.ts';
@@ -177,6 +178,7 @@ async function lookAt(config: Config, { opened }: BegunBatch, copy: string, opti
       forecast: expected,
       requests,
       warning: change ?? (options.isAdopting ? adopting : null),
+      lacking: lackingText(await checkpoint.lackingFiles()) ?? null,
     };
   } finally {
     db.close();
@@ -202,7 +204,7 @@ async function firstRequests(
   for (const attempt of await claimFirst(checkpoint, settings, limit)) {
     const { sceneId, columns, number, input, endpoint } = attempt;
     const wanted = settings.pictureName({ id: sceneId, columns, seed: unknownSeed, index: 1 });
-    const [file = wanted] = await names.reserve(attempt, [unknownSeed]);
+    const [file = wanted] = await names.reserve(attempt, [{ seed: unknownSeed }]);
     requests.push({
       scene: sceneId,
       attempt: number,

@@ -105,6 +105,7 @@ async function planConfig(
       endpoint: config.endpoint,
       dir,
       shownDir: shownPath(dir),
+      files: config.output.files.map(({ label, kind }) => ({ label, kind })),
       asked: options.part ?? null,
       warnings: config.warnings,
       check,

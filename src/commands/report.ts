@@ -31,6 +31,7 @@ import { copyMakers } from './output-files.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { batchName } from '../runner/core/batch-name.ts';
 import type { SavedPicture } from '../runner/core/picture.ts';
+import type { RecordedPicture } from '../runner/core/verification.ts';
 import { promptOf } from '../runner/core/prompt.ts';
 import { cellsOnSheet, contactSheet, type SheetCell } from '../runner/images/contact-sheet.ts';
 import { thumbnailFiles } from '../runner/images/thumbnail.ts';
@@ -195,7 +196,7 @@ async function makeMissingFiles(
   const progress = (what: keyof MadeFiles) => (made: number) => onProgress(what, made);
   return lookAtBatch(recordDir, (db) =>
     withBucketOf(db, async (bucket) => {
-      const pictures = () => inOneRow(readSavedJobs(db));
+      const pictures = () => picturesOf(readSavedJobs(db));
       const source = await thumbnailSource(dir, bucket);
       const made = progress('thumbnails');
       const thumbnails = hasThumbnails
@@ -215,8 +216,8 @@ async function thumbnailSource(dir: string, bucket: Bucket | undefined): Promise
   return { files: picturesInBucket(bucket), stored: await thumbnailsInBucket(bucket) };
 }
 
-function* inOneRow<T>(groups: Iterable<T[]>): Generator<T> {
-  for (const group of groups) yield* group;
+function* picturesOf(jobs: Iterable<RecordedPicture[]>): Generator<RecordedPicture> {
+  for (const job of jobs) yield* job.filter(({ label }) => label === null);
 }
 
 /** Absolute paths; the report's folder is there. Throws the reason of `signal` where that cuts it, and older ones stay. */

@@ -1,12 +1,14 @@
 /** `nightrender retry`: puts scenes that were set aside, or that a person wants otherwise, back to be rendered again. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { readIdsLacking } from '../runner/checkpoint/lacking-files.ts';
 import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import { putBackSession } from '../runner/checkpoint/put-back.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
-import { readBaseUrl, readReportSettings } from '../runner/config/read-settings.ts';
+import { readBaseUrl, readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
 import { closest } from '../lib/text/closest.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../runner/core/failure.ts';
+import type { NamedFile } from '../runner/core/named-file.ts';
 import { shellWord } from '../lib/text/format.ts';
 import type { PutBackChoice, WrongId } from '../runner/core/put-back.ts';
 import type { Database } from '../lib/sqlite/database.ts';
@@ -34,6 +36,11 @@ export const retryCommand: LoadedCommand = {
       describe: 'with --id or --ids: a saved scene, too; its picture is kept as <name>.former',
     },
     'new-seed': { type: 'boolean', describe: 'with --again: send another seed from then on' },
+    'lacking-files': {
+      type: 'boolean',
+      describe:
+        'saved scenes that lack one of output.files, since they were saved before; pictures are kept as <name>.former',
+    },
     expired: { type: 'boolean', describe: 'the same as --kind expired' },
     held: { type: 'boolean', describe: 'set aside by retry.unanswered: hold (--kind unanswered)' },
     'give-up': {
@@ -67,8 +74,12 @@ export function retry(file: string, argv: Record<string, unknown>): Promise<numb
   return onBatch(file, argv, async ({ dir, record, json, others }) => {
     let kept = 0;
     const places = readIds(argv);
-    const choice = choiceOf(file, argv, [...places.keys()]);
+    const asked = choiceOf(file, argv, [...places.keys()]);
+    const files = argv['lackingFiles'] === true ? filesOf(file) : [];
     await record.maintain(async (db) => {
+      const lacking = readIdsLacking(db, files);
+      const ids = [...new Set([...asked.ids, ...lacking])];
+      const choice = files.length === 0 ? asked : { ...asked, ids, isAgain: true };
       const session = putBackSession(db);
       if (choice.isAgain === true) kept = await setAside(file, dir, db, () => session.picturesOf(choice));
       const done = session.putBack(choice, Date.now());
@@ -89,15 +100,25 @@ export function retry(file: string, argv: Record<string, unknown>): Promise<numb
 
 /** Returns how many. A death here leaves pictures that are missing: the same command goes on, and so does `verify --repair`. */
 async function setAside(file: string, dir: string, db: Database, pictures: () => string[]): Promise<number> {
-  const { output } = readReportSettings(file, overridesOf({}, process.env), process.env);
   // In a bucket they keep their names.
   if (bucketOf(db) !== undefined) return 0;
-  return withImages(dir, db, maintenanceOptions(output), async (images) => {
+  return withImages(dir, db, maintenanceOptions(outputOf(file)), async (images) => {
     await finishMoves(images, pictureRepair(db));
     let kept = 0;
     for (const picture of pictures()) if ((await images.setAside(picture, 'former')) !== undefined) kept += 1;
     return kept;
   });
+}
+
+function outputOf(file: string): ReportSettings['output'] {
+  return readReportSettings(file, overridesOf({}, process.env), process.env).output;
+}
+
+/** Throws `ConfigError` where none is asked for. */
+function filesOf(file: string): NamedFile[] {
+  const { files } = outputOf(file);
+  if (files.length > 0) return files;
+  throw new ConfigError([{ where: '--lacking-files', text: `${file} has no output.files` }]);
 }
 
 /** Where each id was given: by `--id`, or in a line of a file of `--ids`. */
@@ -139,7 +160,8 @@ function choiceOf(file: string, argv: Record<string, unknown>, ids: string[]): P
   }
   if (argv['newSeed'] === true && !isAgain)
     throw new ConfigError([{ where: '--new-seed', text: 'requires --again' }]);
-  const isBare = argv['failed'] === undefined && kinds.length === 0 && ids.length === 0 && !isElsewhere;
+  const isChosen = kinds.length > 0 || ids.length > 0 || isElsewhere || argv['lackingFiles'] === true;
+  const isBare = argv['failed'] === undefined && !isChosen;
   return {
     kinds: argv['failed'] === true || isBare ? 'every' : kinds,
     ids: isGiveUp ? [] : ids,

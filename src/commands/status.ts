@@ -1,7 +1,9 @@
 /** `nightrender status`: where a batch stands, while it runs, after it ended and after it died. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readLacking } from '../runner/checkpoint/lacking-files.ts';
 import { readEnded, readLatest, readNumbers } from '../runner/checkpoint/read-summary.ts';
+import { lackingText } from '../runner/core/named-file.ts';
 import { throughputOf } from '../runner/core/time-left.ts';
 import { conditionOf } from '../runner/core/run-condition.ts';
 import type { Database } from '../lib/sqlite/database.ts';
@@ -76,6 +78,7 @@ function readStatus(dir: string, record: BatchRecord, db: Database): BatchStatus
       summary,
       pace: throughputOf(run, batch, now),
       latestPicture: picture,
+      lacking: lackingText(readLacking(db)),
       lastTrouble: trouble,
     };
   })();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { assertSound } from '../runner/checkpoint/damaged-rows.ts';
 import {
   pictureRepair,
-  countPictures,
+  countSaved,
   readSavedJobs,
   recordedReader,
 } from '../runner/checkpoint/recorded-pictures.ts';
@@ -177,7 +177,7 @@ function lookAtAll(
   view: VerifyView,
   repair: VerifyPorts['repair'],
 ): Promise<Verified> {
-  const total = countPictures(db);
+  const total = countSaved(db);
   const ports: VerifyPorts = {
     jobs: () => readSavedJobs(db),
     readAgain: recordedReader(db),

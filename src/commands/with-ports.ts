@@ -55,6 +55,7 @@ export async function withPorts<Result>(
     requestTimeoutMs: config.timeouts.requestMs,
     maxBodyBytes: config.limits.bodyBytes,
     imagePath: config.output.imagePath,
+    files: config.output.files,
   });
   const downloads = new HttpsDownloads({
     hosts: config.output.hosts,

@@ -26,6 +26,7 @@ export const planShape = {
   dir: text,
   isRunning: z.boolean().describe('whether a run holds the batch at this moment'),
   asked: anything.nullable().describe('the requested preview: `share`, `limit`'),
+  files: z.array(z.looseObject({ label: text, kind: text })).describe('`output.files`'),
   changes: z.looseObject({ added: count, changed: count, unchanged: count, withdrawn: count }),
   counts,
   part: counts.nullable().describe('of the scenes of the preview'),
@@ -56,6 +57,7 @@ export const planShape = {
   }),
   warnings: z.array(text),
   warning: text.nullable().describe('a warning about the folder'),
+  lacking: text.nullable().describe('which of `output.files` saved scenes lack'),
   check: z
     .looseObject({ ending: text, text, workers: z.record(text, count).optional() })
     .nullable()
@@ -70,12 +72,14 @@ export const statusShape = {
   summary: z.looseObject({
     scenes: counts,
     pictures: z.looseObject({ files: count, bytes: count }),
+    files: z.looseObject({ files: count, bytes: count }).optional().describe('of `output.files`'),
     attempts: z.record(text, count),
     cost: anything.nullable(),
     failures: z.array(z.looseObject({ kind: text, attempts: count, lastText: text })),
     part: anything.nullable(),
     lastRun: anything.nullable(),
   }),
+  lacking: text.optional().describe('which of `output.files` saved scenes lack'),
   pace: anything.nullable().describe('of a live run'),
   latestPicture: text.nullable(),
   lastTrouble: z

@@ -37,11 +37,11 @@ function lineOf(row: ReportRow, id: string, shownImages: string, columns: number
 
 /** Its file, whose end counts most, or what went wrong with it last. */
 function whatOf(
-  { state, pictures, failureKind, failureText, jobId, source }: ReportRow,
+  { state, pictures, files, failureKind, failureText, jobId, source }: ReportRow,
   shownImages: string,
   cells: number,
 ): [text: string, cells: number, keep: 'start' | 'end'] {
-  const [first, ...more] = pictures;
+  const [first, ...more] = [...pictures, ...files];
   if (first !== undefined) {
     const path = `${shownImages}/${first.file}${more.length === 0 ? '' : ` and ${more.length} more`}`;
     return [path, cells, 'end'];

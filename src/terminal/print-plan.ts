@@ -1,5 +1,6 @@
 /** What a run would do, for people or as one JSON object. */
 import type { Endpoint } from '../runner/core/attempt.ts';
+import type { NamedFile } from '../runner/core/named-file.ts';
 import { formatPart, type Part } from '../runner/core/part.ts';
 import type { BatchPlan, EndpointCheck, FirstRequest } from '../runner/core/plan.ts';
 import type { SceneCounts } from '../runner/core/scene.ts';
@@ -27,6 +28,8 @@ export interface ShownPlan extends BatchPlan {
   shownDir: string;
   /** The part that was asked for; null for all of the batch. */
   asked: Part | null;
+  /** What each scene gets besides its pictures. */
+  files: NamedFile[];
   warnings: string[];
   /** Null where the endpoint was not to be asked. */
   check: EndpointCheck | null;
@@ -74,6 +77,7 @@ function rowsOf(plan: ShownPlan): [string, string][] {
     ['endpoint', `${where}, ${endpoint.id}`],
     ['', check === null ? '' : describeCheck(check)],
     ['output', shownDir],
+    ['files', plan.files.map(({ label, kind }) => `${label} (${kind})`).join(', ')],
     ['scenes', statesOf(counts)],
     ['', changesOf(changes)],
     ['preview', part === null ? '' : statesOf(part)],
@@ -93,7 +97,10 @@ function rowsOf(plan: ShownPlan): [string, string][] {
     ['cost', costOf(forecast)],
     ['time', timeOf(forecast)],
     ...titled('limits', forecast.cuts.map(describeCut)),
-    ...[...plan.warnings, plan.warning ?? ''].map((text): [string, string] => ['warning', text]),
+    ...[...plan.warnings, plan.warning ?? '', plan.lacking ?? ''].map((text): [string, string] => [
+      'warning',
+      text,
+    ]),
     ['problem', plan.obstacle ?? ''],
   ];
 }

@@ -25,6 +25,8 @@ export interface BatchStatus {
   pace: Throughput | undefined;
   /** The newest picture, relative to the images folder. */
   latestPicture: string | undefined;
+  /** Which files saved scenes lack, in words; undefined where none does. */
+  lacking: string | undefined;
   lastTrouble: { sceneId: string; prompt?: string; kind: string; text: string; at: number } | undefined;
 }
 
@@ -35,7 +37,7 @@ export function printStatus(status: BatchStatus, json: boolean): void {
 
 /** `columns`: the width that no line exceeds. */
 export function statusLines(status: BatchStatus, columns: number): string[] {
-  const { scenes, pictures, attempts, cost, part, lastRun } = status.summary;
+  const { scenes, pictures, files, attempts, cost, part, lastRun } = status.summary;
   const doubtful = attempts.unanswered + attempts.expired;
   const rows: [string, string][] = [
     ['batch', status.shownDir],
@@ -50,6 +52,8 @@ export function statusLines(status: BatchStatus, columns: number): string[] {
     ],
     ['pace', describePace(status.pace)],
     ['pictures', `${plural(pictures.files, 'file')}, ${formatBytes(pictures.bytes)}`],
+    ['files', files === undefined ? '' : `${plural(files.files, 'file')}, ${formatBytes(files.bytes)}`],
+    ['', status.lacking ?? ''],
     ['latest', describeLatest(status)],
     [
       'attempts',
@@ -122,6 +126,7 @@ export function statusFacts({
   summary,
   pace,
   latestPicture,
+  lacking,
   lastTrouble,
 }: BatchStatus): object {
   const { lastRun: run } = summary;
@@ -131,6 +136,7 @@ export function statusFacts({
     isRunning,
     summary: { ...summary, lastRun },
     pace: pace ?? null,
+    ...(lacking !== undefined && { lacking }),
     latestPicture: latestPicture === undefined ? null : `images/${latestPicture}`,
     lastTrouble: lastTrouble === undefined ? null : { ...lastTrouble, at: jsonInstant(lastTrouble.at) },
   };

@@ -68,8 +68,9 @@ function showAttempt(story: ShownStory, attempt: AttemptStory, say: Say): void {
   say(`attempt ${number}`.padEnd(10), `${state}${took}${looks}${counts}`);
   for (const [at, what] of momentsOf(attempt)) say('', `${formatInstant(at)}  ${what}`);
   if (failureKind !== null) say('', `${failureKind}: ${failureText ?? ''}`);
-  for (const { file, width, height, bytes, seed } of attempt.pictures) {
-    const facts = `${width}×${height}, ${formatBytes(bytes)}${seed === undefined ? '' : `, seed ${seed}`}`;
+  for (const { label, file, width, height, bytes, seed } of [...attempt.pictures, ...attempt.files]) {
+    const what = label ?? `${width}×${height}`;
+    const facts = `${what}, ${formatBytes(bytes)}${seed === undefined ? '' : `, seed ${seed}`}`;
     say('', `${story.shownImages}/${file}  ${facts}`);
   }
 }

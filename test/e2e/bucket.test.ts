@@ -3,6 +3,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { noCeph, secretAccessKey, startCeph, type Ceph } from '../engines/ceph.ts';
+import { exr } from '../runner/images/whole-files.ts';
 import { noPostgres, startPostgres } from '../engines/postgres.ts';
 import {
   folderWith,
@@ -15,6 +16,7 @@ import {
   withKey,
   type Finished,
 } from './cli.ts';
+import { blackPicture, startInstantService } from './instant-service.ts';
 
 const count = 12;
 
@@ -77,6 +79,41 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect([again.code, jobsOf(join(cwd, 'out/local-service'))]).toEqual([0, count]);
     // The rows of the report before are gone with it.
     expect((await keys('report/gallery/')).length).toBe(1);
+  });
+
+  it('has files besides pictures there too, checked, moved and taken over with their pictures', async () => {
+    const passes = { depth: exr().toString('base64') };
+    const service = await startInstantService([
+      { rendered_image: await blackPicture(), files: passes, camera: { fov: 50 } },
+    ]);
+    const asked = '{depth: {at: files.depth, kind: exr}, camera: {at: camera, kind: json}}';
+    const { cwd, start, keys } = batch({
+      more: `  files: ${asked}\n`,
+      fileAt: (pictures, more) =>
+        pipelineAt(pictures, more).replace('baseUrl: local', `baseUrl: ${service.url}`),
+    });
+    const key = { ...ceph.env, ...withKey.env };
+    const run = (...args: string[]): Promise<Finished> => nightrender(args, { cwd, env: key });
+    const first = await run('run', 'pipeline.yaml');
+    expect([first.code, first.stderr]).toEqual([0, expect.any(String)]);
+    const images = await keys('images/');
+    expect(images.filter((name) => /^images\/s0-depth-\d+-[0-9a-f]{8}\.exr$/.test(name))).toHaveLength(1);
+    expect(images.filter((name) => name.endsWith('.json'))).toHaveLength(count);
+    for (const deep of [[], ['--deep']])
+      expect((await start('verify', 'pipeline.yaml', ...deep)).stdout).toContain(`good      ${3 * count}\n`);
+    // Without the checkpoint, all of it is taken over by names, each with the files of its own attempt.
+    rmSync(join(cwd, 'out'), { recursive: true });
+    const adopted = await run('run', 'pipeline.yaml', '--adopt');
+    expect([adopted.code, adopted.stderr]).toEqual([
+      0,
+      expect.stringContaining(`adopted for ${count} scenes`),
+    ]);
+    expect(service.inputs).toHaveLength(count);
+    const file = join(cwd, 'pipeline.yaml');
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/ {2}pictures: .*\n/, ''));
+    const moved = await run('verify', 'pipeline.yaml', '--move');
+    expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining(`good      ${3 * count}\n`)]);
+    expect(readdirSync(join(cwd, 'out/images')).filter((name) => name.endsWith('.exr'))).toHaveLength(count);
   });
 
   it('goes on after a kill, every submission on record and every picture whole', async () => {

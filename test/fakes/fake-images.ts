@@ -5,6 +5,7 @@ import type { Provenance } from '../../src/runner/core/provenance.ts';
 import { FatalFailure, type Failure } from '../../src/runner/core/failure.ts';
 import type { RecordedPicture, Verdict } from '../../src/runner/core/verification.ts';
 import type { ExaminedPicture } from '../../src/runner/core/adoption.ts';
+import type { FileKind, NamedFile } from '../../src/runner/core/named-file.ts';
 import type { ImageStore, MissingPictures } from '../../src/runner/pipeline/ports.ts';
 
 export class FakeImages implements ImageStore {
@@ -20,6 +21,9 @@ export class FakeImages implements ImageStore {
 
   async check(picture: HeldPicture, provenance: Provenance): Promise<CheckedPicture | Failure> {
     const came = 'bytes' in picture ? Buffer.from(picture.bytes) : Buffer.from(picture.base64, 'base64');
+    if (came.toString().includes('bad') && picture.named !== undefined)
+      return { kind: 'bad-file', text: `the file ${picture.named.label} is cut`, digest: sha256Of(came) };
+    if (picture.named !== undefined) return { png: came, width: 0, height: 0, sha256: sha256Of(came) };
     if (came.toString().includes('bad'))
       return { kind: 'bad-picture', text: 'the picture is cut', digest: sha256Of(came) };
     const { jobId } = provenance;
@@ -50,11 +54,12 @@ export class FakeImages implements ImageStore {
     return names.filter((name) => this.files.has(name));
   }
 
-  async list(): Promise<string[]> {
-    return [...this.files.keys()].filter((file) => file.endsWith('.png')).toSorted();
+  async list(kinds: readonly FileKind[]): Promise<string[]> {
+    const isOf = (file: string): boolean => kinds.some((kind) => file.endsWith(`.${kind}`));
+    return [...this.files.keys()].filter(isOf).toSorted();
   }
 
-  async examine(file: string): Promise<ExaminedPicture> {
+  async examine(file: string, named?: NamedFile): Promise<ExaminedPicture> {
     const content = this.files.get(file) ?? '';
     if (content.includes('bad')) return { problem: 'it is cut' };
     const picture = {
@@ -63,6 +68,7 @@ export class FakeImages implements ImageStore {
       height: 8,
       bytes: Buffer.byteLength(content),
       sha256: sha256Of(content),
+      ...(named && { label: named.label }),
     };
     return { picture, origin: this.origins.get(content) };
   }

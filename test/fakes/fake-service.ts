@@ -2,6 +2,7 @@
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { Failure } from '../../src/runner/core/failure.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
+import type { FileKind } from '../../src/runner/core/named-file.ts';
 import type { FoundPicture } from '../../src/runner/core/picture.ts';
 import type {
   CancelReply,
@@ -177,6 +178,11 @@ export class FakeService implements RenderService {
   #refused(scene: string): number {
     return this.log.filter((line) => line === `refused ${scene}`).length;
   }
+}
+
+/** A file besides pictures, which tells whose it is. */
+export function fileOf(label: string, kind: FileKind, content = `${label} of a job`): FoundPicture {
+  return { base64: Buffer.from(content).toString('base64'), named: { label, kind } };
 }
 
 /** A picture that tells which job made it. */

@@ -17,6 +17,7 @@ afterEach(() => void vi.restoreAllMocks());
 const picture: RecordedPicture = {
   attempt: 1,
   number: 1,
+  label: null,
   sceneId: evil,
   sceneState: 'saved',
   file: `${evil}.png`,

@@ -18,6 +18,7 @@ const bad = (i: number): BadPicture => ({
   picture: {
     attempt: i,
     number: 1,
+    label: null,
     sceneId: `s${i}`,
     sceneState: 'saved',
     file: `s${i}.png`,

@@ -72,6 +72,10 @@ function smallRow(index: number): ReportRow {
       { file, width: 40, height: 30, bytes: 90, sha256: 'ab', seed: String(1000 + index) },
       ...second,
     ],
+    files:
+      index === 0
+        ? [{ file: 's0 #-depth.exr', label: 'depth', width: 0, height: 0, bytes: 1200, sha256: 'ef' }]
+        : [],
     executionTimeMs: 1000 + ((index * 7919) % 5000),
     savedAt: at,
     source: `scenes.csv:${index + 2}`,

@@ -17,7 +17,7 @@ import type { NextScene, Settlement, SavedSettlement, UnfinishedWriting } from '
 import { failureRules } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { DamagedCheckpoint, checksumOf, isInputOf, storedJson, storedSeed } from './damage.ts';
-import { type Statements, sharedId, type AttemptRow, type HistoryRow } from './statements.ts';
+import { type Reads, type Statements, sharedId, type AttemptRow, type HistoryRow } from './statements.ts';
 
 /** Of the scene with this key, in the run with that. */
 export function intend(
@@ -83,7 +83,7 @@ export function recordAdopted(
 }
 
 function addPicture(sql: Statements, attempt: Attempt, number: number, picture: SavedPicture): void {
-  const { file, seed, ...facts } = picture;
+  const { file, seed, label, ...facts } = picture;
   const name = attempt.isReplaced ? file.replace(replacedSuffix(attempt.fingerprint), '') : file;
   sql.addPicture.run({
     ...facts,
@@ -93,6 +93,7 @@ function addPicture(sql: Statements, attempt: Attempt, number: number, picture: 
     file,
     key: nameKey(file),
     seed: seed ?? null,
+    label: label ?? null,
   });
 }
 
@@ -116,7 +117,7 @@ function assertMove(sql: Statements, attempt: Attempt, to: AttemptState): void {
 }
 
 /** Throws `DamagedCheckpoint` where the input is another than the one that the scene was recorded with. */
-export function readAttempt(sql: Statements, row: AttemptRow): Attempt {
+export function readAttempt(sql: Reads, row: AttemptRow): Attempt {
   return attemptOf(row, row.number === 1 ? [] : readHistory(sql, row));
 }
 
@@ -150,7 +151,7 @@ function idempotencyOf(row: AttemptRow, runsKey: string): Idempotency {
 }
 
 /** As above, and where the job is not the one that was recorded for the scene. */
-export function readSubmittedAttempt(sql: Statements, row: AttemptRow): SubmittedAttempt {
+export function readSubmittedAttempt(sql: Reads, row: AttemptRow): SubmittedAttempt {
   return withJob(readAttempt(sql, row), row);
 }
 
@@ -176,7 +177,7 @@ export function readWriting(sql: Statements, row: AttemptRow & { writing: string
   return { attempt: readSubmittedAttempt(sql, row), isInFlight: row.state === 'submitted', settlement };
 }
 
-function readHistory(sql: Statements, { sceneKey, number }: AttemptRow): HistoryRow[] {
+function readHistory(sql: Reads, { sceneKey, number }: AttemptRow): HistoryRow[] {
   return sql.history.all({ sceneKey, number });
 }
 

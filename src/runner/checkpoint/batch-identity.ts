@@ -1,6 +1,7 @@
 /** What a batch is, kept in its checkpoint for those who have nothing else. */
 import type { Endpoint } from '../core/attempt.ts';
 import type { DefaultNames } from '../core/default-name.ts';
+import type { NamedFile } from '../core/named-file.ts';
 import type { SeedBits } from '../core/expansion.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
@@ -23,6 +24,8 @@ export interface BatchIdentity {
   pipeline?: string;
   /** Of pictures, where `output.name` is not set; earlier versions named them by id and did not keep it. */
   names?: DefaultNames;
+  /** What each scene has besides pictures; absent where nothing is asked for. */
+  files?: RecordedFile[];
   /** Where the pictures are, unless they are in the output folder. */
   pictures?: PicturesInBucket;
   /** That of the mark in buckets where its pictures are, or were. */
@@ -30,6 +33,9 @@ export interface BatchIdentity {
   /** The output folder, as an absolute path, where it is not the one of pipeline.yaml. */
   output?: string;
 }
+
+/** `isLater`: scenes may have been saved before it was asked for. */
+export type RecordedFile = NamedFile & { isLater?: true };
 
 export interface PicturesInBucket {
   /** `s3://bucket/folder/` */
@@ -49,7 +55,8 @@ export function rememberBatch(db: Database, batch: BatchIdentity): boolean {
   const columns = [...new Set([...batch.columns, ...earlier])];
   if (JSON.stringify(columns) !== JSON.stringify(earlier)) forgetComparedList(db);
   const picturesToken = batch.pictures?.batch ?? known?.picturesToken;
-  const value = JSON.stringify({ ...batch, columns, names, picturesToken });
+  const files = batch.files?.map((file) => recordedFile(file, known));
+  const value = JSON.stringify({ ...batch, columns, names, picturesToken, files });
   return (
     db
       .prepare(
@@ -57,6 +64,11 @@ export function rememberBatch(db: Database, batch: BatchIdentity): boolean {
       )
       .run(value).changes > 0
   );
+}
+
+function recordedFile({ label, kind }: NamedFile, known: BatchIdentity | undefined): RecordedFile {
+  const before = known?.files?.find((file) => file.label === label && file.kind === kind);
+  return before ?? { label, kind, ...(known !== undefined && { isLater: true }) };
 }
 
 /** Where its pictures are from now on; undefined for the output folder. */

@@ -46,6 +46,12 @@ export function seedText(seed: JsonValue): string {
   return `${json} ${hash('sha256', json).slice(0, 8)}`;
 }
 
+/** A checkpoint that is only read may be of a version that did not have it yet. */
+export function hasColumn(db: Database, table: string, column: string): boolean {
+  const columns = db.prepare<[string, string]>('SELECT 1 FROM pragma_table_info(?) WHERE name = ?');
+  return columns.get(table, column) !== undefined;
+}
+
 /** SQL, of `scenes s`: a checkpoint that is only read may be of a version that had no such seed yet. */
 export function seedColumn(db: Database): string {
   return isCounted(db) ? 's.seed' : 'NULL';

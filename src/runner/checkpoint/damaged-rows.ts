@@ -9,7 +9,7 @@ import { findLoss, LostCommits } from './find-loss.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
 import { readAttempt, readSubmittedAttempt } from './attempt-records.ts';
 import { checkpointSchema } from './schema.ts';
-import { prepareStatements } from './statements.ts';
+import { prepareReads } from './statements.ts';
 
 export interface DamagedRow {
   table: 'scenes' | 'attempts';
@@ -68,7 +68,7 @@ export function damagedRows(db: Database): DamagedRow[] {
   const scenes = db.prepare<[], SceneRow>(
     'SELECT scene AS sceneKey, id AS sceneId, fingerprint, state, input, columns, seed FROM scenes',
   );
-  const sql = prepareStatements(db);
+  const sql = prepareReads(db);
   const damaged: DamagedRow[] = [];
   const hold = (table: DamagedRow['table'], key: number, check: () => unknown): void => {
     try {

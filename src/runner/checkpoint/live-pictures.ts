@@ -6,6 +6,7 @@ import { sentInput } from '../core/scene.ts';
 import { thumbnailOf } from '../core/picture.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { seedColumn, storedJson, storedSeed } from './damage.ts';
+import { labelColumn } from './recorded-pictures.ts';
 
 /** Characters of a prompt that a page is given. */
 const promptLength = 1_000;
@@ -35,7 +36,7 @@ export function readPicturesBefore(db: Database, id: number, count: number): Liv
       `SELECT p.picture AS id, s.id AS sceneId, p.file, p.width, p.height, p.bytes, p.sha256, a.settled_at AS savedAt,
          iif(length(s.input) > ${readableJson}, '{}', s.input) AS input,
          iif(length(s.columns) > ${readableJson}, '{}', s.columns) AS columns
-       ${from} WHERE p.picture < ? ORDER BY p.picture DESC LIMIT ?`,
+       ${from} WHERE p.picture < ? AND ${labelColumn(db)} IS NULL ORDER BY p.picture DESC LIMIT ?`,
     )
     .all(id, count)
     .map(toPicture);

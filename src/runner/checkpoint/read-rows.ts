@@ -6,7 +6,7 @@ import type { ReportRow } from '../core/report-row.ts';
 import { sentColumns, sentInput, type SceneState } from '../core/scene.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { seedColumn, storedJson, storedSeed } from './damage.ts';
-import { pictureReader } from './recorded-pictures.ts';
+import { savedReader } from './recorded-pictures.ts';
 
 /** All conditions given must hold. */
 export interface RowChoice {
@@ -174,16 +174,17 @@ function hasText(search: string): HasText {
 }
 
 function rowReader(db: Database): (row: SceneRow) => ReportRow {
-  const picturesOf = pictureReader(db);
+  const savedOf = savedReader(db);
   return (row) => {
-    const pictures = row.attempt === null ? [] : picturesOf(row.attempt);
-    const isSaved = pictures.length > 0;
+    const { pictures, files } = row.attempt === null ? { pictures: [], files: [] } : savedOf(row.attempt);
+    const isSaved = pictures.length + files.length > 0;
     const of = `scene ${row.id}`;
     const seed = storedSeed(row.seed, of);
     return {
       id: row.id,
       state: row.state,
       pictures,
+      files,
       jobId: row.job_id,
       endpoint: endpointOf(row),
       attempts: row.attempts,
@@ -213,6 +214,7 @@ function invalidRow({ source, id, problem }: BadRowRow): ReportRow {
     id,
     state: 'invalid',
     pictures: [],
+    files: [],
     jobId: null,
     endpoint: null,
     attempts: 0,

@@ -7,7 +7,7 @@ import { sentColumns, sentInput, type SceneState } from '../core/scene.ts';
 import type { AttemptStory, SceneStory, SceneVersion } from '../core/scene-story.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { storedJson, storedSeed } from './damage.ts';
-import { pictureReader } from './recorded-pictures.ts';
+import { savedReader } from './recorded-pictures.ts';
 
 /** Undefined where there is no such id. */
 export function readStory(db: Database, id: string): SceneStory | undefined {
@@ -79,7 +79,7 @@ interface AttemptRow {
 }
 
 function readVersion(db: Database, row: SceneRow): SceneVersion {
-  const picturesOf = pictureReader(db);
+  const savedOf = savedReader(db);
   const of = `scene ${row.id}`;
   const seed = storedSeed(row.seed, of);
   const attempts = db
@@ -96,7 +96,7 @@ function readVersion(db: Database, row: SceneRow): SceneVersion {
     dueAt: row.due_at,
     ahead: row.state === 'waiting' && row.due_at === 0 ? countAhead(db, row.position ?? 0) : 0,
     deaths: row.deaths ?? 0,
-    attempts: attempts.map((attempt) => readAttempt(attempt, row.counted_from ?? 0, picturesOf)),
+    attempts: attempts.map((attempt) => readAttempt(attempt, row.counted_from ?? 0, savedOf)),
   };
 }
 
@@ -114,7 +114,7 @@ function countAhead(db: Database, position: number): number {
 function readAttempt(
   row: AttemptRow,
   countedFrom: number,
-  picturesOf: ReturnType<typeof pictureReader>,
+  savedOf: ReturnType<typeof savedReader>,
 ): AttemptStory {
   const kind = row.failure_kind;
   const isPutBack = kind !== null && isFailureKind(kind) && failureRules[kind].next === 'put-back';
@@ -136,6 +136,6 @@ function readAttempt(
     failureKind: kind,
     failureText: row.failure_text,
     isCounted: row.number > countedFrom && !isPutBack,
-    pictures: picturesOf(row.attempt),
+    ...savedOf(row.attempt),
   };
 }

@@ -9,8 +9,9 @@ import type { RunStats } from '../core/run-stats.ts';
 import type { EndedAttempt } from '../core/run-condition.ts';
 import { readBatch } from './batch-identity.ts';
 import { readPart } from './due-scenes.ts';
+import { labelColumn } from './recorded-pictures.ts';
 import { readAttemptStates, readCounts, readSpending } from './read-totals.ts';
-import { storedJson } from './damage.ts';
+import { hasColumn, storedJson } from './damage.ts';
 
 /** With turns of the event loop in it: at a million scenes it takes seconds. Throws the reason of `signal`. */
 export async function readSummary(db: Database, signal: AbortSignal): Promise<BatchSummary> {
@@ -28,18 +29,28 @@ export async function readSummary(db: Database, signal: AbortSignal): Promise<Ba
 
 /** Quick at any size. */
 export function readNumbers(db: Database): BatchNumbers {
-  const pictures = db.prepare<[], BatchNumbers['pictures']>(
-    'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM pictures',
-  );
   const attempts = readAttemptCounts(db);
   return {
     scenes: readCounts(db),
-    pictures: pictures.get() ?? { files: 0, bytes: 0 },
+    ...readSaved(db),
     attempts,
     cost: readCost(db, attempts.submitted),
     failures: readFailures(db),
     part: readPart(db),
     lastRun: readLastRun(db),
+  };
+}
+
+function readSaved(db: Database): Pick<BatchNumbers, 'pictures' | 'files'> {
+  const isPicture = `${labelColumn(db)} IS NULL`;
+  const sums = db.prepare<[], [files: number, bytes: number, pictures: number, pictureBytes: number]>(
+    `SELECT count(*), coalesce(sum(bytes), 0), count(*) FILTER (WHERE ${isPicture}),
+       coalesce(sum(bytes) FILTER (WHERE ${isPicture}), 0) FROM pictures p`,
+  );
+  const [files, bytes, pictures, pictureBytes] = sums.raw().get() ?? [0, 0, 0, 0];
+  return {
+    pictures: { files: pictures, bytes: pictureBytes },
+    ...(files > pictures && { files: { files: files - pictures, bytes: bytes - pictureBytes } }),
   };
 }
 
@@ -141,10 +152,7 @@ const columns = 'run, pid, host, started_at AS startedAt, ended_at AS endedAt, e
 function readLastRun(db: Database): RunRecord | null {
   const [span] = readRuns(db, 1);
   if (span === undefined) return null;
-  // A checkpoint that is only read may be of a version that had no stats yet.
-  const hasStats =
-    db.prepare("SELECT 1 FROM pragma_table_info('runs') WHERE name = 'stats'").get() !== undefined;
-  const stats = hasStats
+  const stats = hasColumn(db, 'runs', 'stats')
     ? db.prepare<[number], string | null>('SELECT stats FROM runs WHERE run = ?').pluck().get(span.run)
     : undefined;
   return { ...span, stats: typeof stats === 'string' ? (storedJson(stats, 'a run') as RunStats) : null };
@@ -179,7 +187,7 @@ const latestAttempts = 5_000;
 /** Quick at any size. */
 export function readLatest(db: Database): Latest {
   const picture = db
-    .prepare<[], string>('SELECT file FROM pictures ORDER BY picture DESC LIMIT 1')
+    .prepare<[], string>('SELECT file FROM pictures WHERE number = 1 ORDER BY picture DESC LIMIT 1')
     .pluck()
     .get();
   const found = db

@@ -1,24 +1,30 @@
 /** The pictures on record: reads them, and removes the record of those that are missing or damaged. */
 import type { RecordedPicture } from '../core/verification.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import type { SavedPicture } from '../core/picture.ts';
+import { splitFiles, type SavedPicture } from '../core/picture.ts';
 import { nameKey } from '../core/naming.ts';
 import type { PictureMove } from '../pipeline/ports.ts';
+import { hasColumn } from './damage.ts';
 import { asFatalFailure } from './journal.ts';
 import { prepareStatements } from './statements.ts';
 
 /** Read so many at a time: a reader that stayed in one place for hours would keep a run's journal from being tidied. */
 const pageSize = 500;
 
-const recorded = `
-  SELECT p.attempt, p.number, s.id AS sceneId, s.state AS sceneState, p.file, p.move_to AS moveTo,
+/** SQL, of `pictures p`. */
+export function labelColumn(db: Database): string {
+  return hasColumn(db, 'pictures', 'label') ? 'p.label' : 'NULL';
+}
+
+const recorded = (db: Database): string => `
+  SELECT p.attempt, p.number, ${labelColumn(db)} AS label, s.id AS sceneId, s.state AS sceneState, p.file, p.move_to AS moveTo,
          p.width, p.height, p.bytes, p.sha256
   FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)`;
 
 /** The pictures of a job together; those that are recorded meanwhile may come or not. */
 export function* readSavedJobs(db: Database): Generator<RecordedPicture[]> {
   const page = db.prepare<[number, number], RecordedPicture>(
-    `${recorded} WHERE (p.attempt, p.number) > (?, ?) ORDER BY p.attempt, p.number LIMIT ${pageSize}`,
+    `${recorded(db)} WHERE (p.attempt, p.number) > (?, ?) ORDER BY p.attempt, p.number LIMIT ${pageSize}`,
   );
   let job: RecordedPicture[] = [];
   let last = { attempt: 0, number: 0 };
@@ -46,21 +52,45 @@ export function* readPicturesOfSaved(db: Database): Generator<RecordedPicture> {
 
 export function recordedReader(db: Database): (attempt: number) => RecordedPicture[] {
   const ofAttempt = db.prepare<[number], RecordedPicture>(
-    `${recorded} WHERE p.attempt = ? ORDER BY p.number`,
+    `${recorded(db)} WHERE p.attempt = ? ORDER BY p.number`,
   );
   return (attempt) => ofAttempt.all(attempt);
 }
 
-export function countPictures(db: Database): number {
+/** Of all that is on record, files besides pictures included. */
+export function countSaved(db: Database): number {
   return db.prepare<[], { n: number }>('SELECT count(*) AS n FROM pictures').get()?.n ?? 0;
 }
 
-export function pictureReader(db: Database): (attempt: number) => SavedPicture[] {
-  const pictures = db.prepare<[number], Omit<SavedPicture, 'seed'> & { seed: string | null }>(
-    'SELECT file, width, height, bytes, sha256, seed FROM pictures WHERE attempt = ? ORDER BY number',
+export function countPictures(db: Database): number {
+  const count = `SELECT count(*) AS n FROM pictures p WHERE ${labelColumn(db)} IS NULL`;
+  return db.prepare<[], { n: number }>(count).get()?.n ?? 0;
+}
+
+type SavedRow = Omit<SavedPicture, 'seed' | 'label'> & { seed: string | null; label: string | null };
+
+/** Pictures, and files besides. */
+export function savedReader(db: Database): (attempt: number) => ReturnType<typeof splitFiles> {
+  const saved = db.prepare<[number], SavedRow>(
+    `SELECT file, width, height, bytes, sha256, seed, ${labelColumn(db)} AS label FROM pictures p WHERE attempt = ? ORDER BY number`,
   );
   return (attempt) =>
-    pictures.all(attempt).map(({ seed, ...picture }) => ({ ...picture, ...(seed !== null && { seed }) }));
+    splitFiles(
+      saved.all(attempt).map(({ seed, label, ...picture }) => ({
+        ...picture,
+        ...(seed !== null && { seed }),
+        ...(label !== null && { label }),
+      })),
+    );
+}
+
+/** What files besides pictures are called, in the order of `output.files`. */
+export function readLabels(db: Database): string[] {
+  if (labelColumn(db) === 'NULL') return [];
+  const labels = db.prepare<[], string>(
+    'SELECT label FROM pictures WHERE label IS NOT NULL GROUP BY label ORDER BY min(number), label',
+  );
+  return labels.pluck().all();
 }
 
 export interface PictureRepair {

@@ -146,9 +146,15 @@ ALTER TABLE runs ADD COLUMN idempotency_key TEXT;
 ALTER TABLE runs ADD COLUMN idempotency_ms INTEGER;
 `;
 
+/** - `pictures.label`: the key of `output.files` that a file beside a scene's pictures has; null of a picture */
+const eighth = `
+ALTER TABLE pictures ADD COLUMN label TEXT;
+CREATE INDEX pictures_labelled ON pictures (label, number) WHERE label IS NOT NULL;
+`;
+
 /** `application_id` spells "nRcp". */
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
-  migrations: [first, second, third, fourth, fifth, sixth, seventh],
+  migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth],
   advice: 'Put a copy of it back, or repair it with `nightrender verify <pipeline> --repair`',
 };

@@ -3,6 +3,7 @@ import type { Attempt, Endpoint, SubmittedAttempt } from '../core/attempt.ts';
 import { nameKey } from '../core/naming.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import type { Part } from '../core/part.ts';
+import type { LackingFile } from '../core/named-file.ts';
 import type { MadeAt, Plan } from '../core/plan.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { BatchSpending } from '../core/spending.ts';
@@ -29,6 +30,7 @@ import { readCounts, readSpending } from './read-totals.ts';
 import { readMadeAt } from './read-for-plan.ts';
 import { readListedScenes, readNextScenes } from './list-scenes.ts';
 import { reconcile } from './reconcile.ts';
+import { readLacking } from './lacking-files.ts';
 import { readPicturesOfSaved } from './recorded-pictures.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
@@ -215,6 +217,10 @@ export class SqliteCheckpoint implements Checkpoint {
 
   madeAt(): Promise<MadeAt[]> {
     return this.#journal.read(() => readMadeAt(this.#db));
+  }
+
+  lackingFiles(): Promise<LackingFile[]> {
+    return this.#journal.read(() => readLacking(this.#db));
   }
 
   counts(): Promise<SceneCounts> {

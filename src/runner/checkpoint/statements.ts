@@ -2,6 +2,7 @@
 import type { AttemptState, Endpoint } from '../core/attempt.ts';
 import { disorderlyExitCodes } from '../core/ending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
+import { hasColumn } from './damage.ts';
 
 export interface AttemptRow {
   key: number;
@@ -37,14 +38,20 @@ export interface HistoryRow {
 /** Instead of the checksum of an attempt whose job id another submission was answered with, too. */
 export const sharedId = 'shared';
 
-const attemptRow = `
+const attemptRows = (db: Database): string => `
   SELECT a.attempt AS key, a.state, a.writing, a.scene AS sceneKey, s.id AS sceneId, s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
          s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS is_replaced,
-         s.state = 'withdrawn' AS is_withdrawn, a.intended_at, r.idempotency_key, r.idempotency_ms,
+         s.state = 'withdrawn' AS is_withdrawn, a.intended_at, ${['key', 'ms'].map((end) => idempotencyColumn(db, end)).join()},
          a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum
   FROM attempts a JOIN scenes s USING (scene) JOIN runs r USING (run)`;
 
+function idempotencyColumn(db: Database, end: string): string {
+  const name = `idempotency_${end}`;
+  return hasColumn(db, 'runs', name) ? `r.${name}` : `NULL AS ${name}`;
+}
+
 export type Statements = ReturnType<typeof prepareStatements>;
+export type Reads = ReturnType<typeof prepareReads>;
 
 export function prepareStatements(db: Database) {
   return {
@@ -85,8 +92,8 @@ export function prepareStatements(db: Database) {
       UPDATE scenes SET deaths = deaths + 1, died_in = @run
       WHERE scene = (SELECT scene FROM attempts WHERE attempt = @attempt) AND coalesce(died_in, 0) < @run`),
     addPicture: db.prepare<[object]>(`
-      INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed)
-      VALUES (@attempt, @number, @name, @file, @key, @width, @height, @bytes, @sha256, @seed)`),
+      INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed, label)
+      VALUES (@attempt, @number, @name, @file, @key, @width, @height, @bytes, @sha256, @seed, @label)`),
     moveScene: db.prepare<[object]>(`
       UPDATE scenes SET state = @state, due_at = @dueAt, failure_kind = @failureKind, failure_text = @failureText
       WHERE scene = (SELECT scene FROM attempts WHERE attempt = @attempt) AND state = 'active'`),
@@ -99,7 +106,9 @@ export function prepareStatements(db: Database) {
   };
 }
 
-function prepareReads(db: Database) {
+/** Of a checkpoint that may be of an earlier version. */
+export function prepareReads(db: Database) {
+  const attemptRow = attemptRows(db);
   return {
     attemptRow: db.prepare<[object], AttemptRow>(`${attemptRow} WHERE a.attempt = @attempt`),
     intended: db.prepare<[], AttemptRow>(`${attemptRow} WHERE a.state = 'intended'`),

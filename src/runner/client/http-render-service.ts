@@ -18,7 +18,12 @@ import { exchange, inText, type HttpResponse, type Outcome } from './exchange.ts
 import { readLargeStatusAnswer } from './read-large-status-answer.ts';
 import type { NotReceived } from './receiver.ts';
 import { readCancelAnswer, readHealthAnswer } from './read-side-answers.ts';
-import { readStatusAnswer, jobIdAtBeginning, readSubmitAnswer } from './read-job-answers.ts';
+import {
+  readStatusAnswer,
+  jobIdAtBeginning,
+  readSubmitAnswer,
+  type OutputPlaces,
+} from './read-job-answers.ts';
 import { Reservation } from './reservation.ts';
 import { repeatsKey, withoutKey } from './without-key.ts';
 
@@ -29,7 +34,7 @@ export interface Connection {
   apiKey: string;
 }
 
-export interface HttpOptions {
+export interface HttpOptions extends OutputPlaces {
   connectionOf: (endpoint: Endpoint) => Connection;
   /** Longest wait for a connection, and then for the whole answer, which has more time only for how much of it came. */
   requestTimeoutMs: number;
@@ -39,8 +44,6 @@ export interface HttpOptions {
   maxBodyBytes: number;
   /** What large answers share. */
   memory: ByteSemaphore;
-  /** Path of the picture in the output, for outputs of no known shape. */
-  imagePath: string | undefined;
 }
 
 interface Request {
@@ -169,9 +172,8 @@ export class HttpRenderService implements RenderService {
   #statusReply(outcome: Outcome, jobId: string, place: string): StatusReply {
     switch (outcome.kind) {
       case 'answered': {
-        const { imagePath } = this.#options;
-        const reply = readLargeStatusAnswer(outcome.answer, jobId, imagePath);
-        return reply ?? readStatusAnswer(inText(outcome.answer), jobId, imagePath);
+        const reply = readLargeStatusAnswer(outcome.answer, jobId, this.#options);
+        return reply ?? readStatusAnswer(inText(outcome.answer), jobId, this.#options);
       }
       case 'too-large': {
         const text = `the result is larger than ${this.#limit} (\`limits.body\`)`;

@@ -6,17 +6,23 @@ import type { JobTimes } from '../core/settlement.ts';
 import type { StatusReply, SubmitReply } from '../pipeline/ports.ts';
 import { bodyText, errorText } from '../../protocol/error-text.ts';
 import { findPictures } from '../../protocol/output-shapes.ts';
+import { noPicture, type FilePlace } from '../core/named-file.ts';
+import type { FoundPicture } from '../core/picture.ts';
 import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
 import { readEcho } from './read-idempotency.ts';
+import { findFiles } from './read-output-files.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 import { describeValue } from '../../protocol/json-value.ts';
 
-export function readStatusAnswer(
-  answer: HttpResponse,
-  jobId: string,
-  imagePath: string | undefined,
-): StatusReply {
+/** Where an output has what is to be saved. */
+export interface OutputPlaces {
+  /** Path of the picture, for outputs of no known shape; `none` where there is none. */
+  imagePath: string | undefined;
+  files?: readonly FilePlace[];
+}
+
+export function readStatusAnswer(answer: HttpResponse, jobId: string, places: OutputPlaces): StatusReply {
   const { status, body } = answer;
   if (status === 404 || status === 410) {
     const text = `the service does not know the job (${status}: ${bodyText(body) ?? 'no message'})`;
@@ -33,8 +39,8 @@ export function readStatusAnswer(
   const inside = job?.['status'];
   // Some paths answer 200 and put the real status into the body.
   if (typeof inside === 'number' && inside >= 400 && inside <= 599)
-    return readStatusAnswer({ ...answer, status: inside }, jobId, imagePath);
-  if (job !== undefined && inside !== undefined) return readJob(job, imagePath);
+    return readStatusAnswer({ ...answer, status: inside }, jobId, places);
+  if (job !== undefined && inside !== undefined) return readJob(job, body, places);
   // Kin of the service say so until the job is done.
   if (status === 202) return { kind: 'running', status: '202', isExecuting: false };
   return { kind: 'failure', failure: unreadable(answer, 'a status request') };
@@ -52,10 +58,10 @@ const endings = new Map<string, FailureKind>([
   ['TIMED_OUT', 'job-timed-out'],
 ]);
 
-function readJob(job: Record<string, unknown>, imagePath: string | undefined): StatusReply {
+function readJob(job: Record<string, unknown>, body: string, places: OutputPlaces): StatusReply {
   const status = statusWord(job['status']);
   const word = knownWord(status);
-  if (word === 'COMPLETED') return readCompleted(job, status, imagePath);
+  if (word === 'COMPLETED') return readCompleted(job, status, body, places);
   const kind = endings.get(word);
   if (kind === undefined)
     return {
@@ -72,28 +78,58 @@ function readJob(job: Record<string, unknown>, imagePath: string | undefined): S
 function readCompleted(
   job: Record<string, unknown>,
   status: string,
-  imagePath: string | undefined,
+  body: string,
+  places: OutputPlaces,
 ): StatusReply {
-  const found = findPictures(job['output'], imagePath);
+  const found = readOutput(job['output'], body, places);
   const times = readTimes(job);
-  const ended = (failure: Failure): StatusReply => ({ kind: 'ended', status, failure, ...times });
+  return 'pictures' in found
+    ? { kind: 'completed', status, pictures: found.pictures, ...times }
+    : { kind: 'ended', status, failure: found, ...times };
+}
+
+/** Pictures, and files after them. */
+function readOutput(
+  output: unknown,
+  body: string,
+  { imagePath, files = [] }: OutputPlaces,
+): { pictures: FoundPicture[] } | Failure {
+  const beside = findFiles(output, body, files);
+  if (imagePath === noPicture && 'files' in beside) return { pictures: beside.files };
+  const found = findPictures(output, imagePath);
   switch (found.kind) {
-    case 'pictures':
-      return { kind: 'completed', status, pictures: found.pictures, ...times };
     case 'none':
-      return ended({
+      return {
         kind: 'no-output',
         text: "the job COMPLETED without output; results above the service's size limit are dropped like this",
-      });
+      };
     case 'failure':
-      return ended({ kind: 'failed-inside', text: `the job COMPLETED and says: ${found.message}` });
+      return { kind: 'failed-inside', text: `the job COMPLETED and says: ${found.message}` };
     case 'unknown':
-      return ended({
-        kind: 'bad-picture',
-        text: `no picture was found in the output, which holds ${oneLine(found.found)}; say where it is with output.image`,
-        digest: createHash('sha256').update(JSON.stringify(job['output'])).digest('hex'),
-      });
+      return imagePath === noPicture
+        ? withFiles([], beside, output)
+        : unknownShape(found.found, digestOf(output));
+    case 'pictures':
+      return withFiles(found.pictures, beside, output);
   }
+}
+
+function withFiles(
+  pictures: FoundPicture[],
+  beside: ReturnType<typeof findFiles>,
+  output: unknown,
+): { pictures: FoundPicture[] } | Failure {
+  if ('files' in beside) return { pictures: [...pictures, ...beside.files] };
+  return { kind: 'bad-file', text: beside.problem, digest: digestOf(output) };
+}
+
+function unknownShape(found: string, digest: string): Failure {
+  const text = `no picture was found in the output, which holds ${oneLine(found)}; say where it is with output.image`;
+  return { kind: 'bad-picture', text, digest };
+}
+
+function digestOf(output: unknown): string {
+  return createHash('sha256').update(JSON.stringify(output)).digest('hex');
 }
 
 function readTimes(job: Record<string, unknown>): JobTimes {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { FoundPicture } from '../core/picture.ts';
 import type { StatusReply } from '../pipeline/ports.ts';
 import { textOf, type BytesAnswer } from './exchange.ts';
-import { readStatusAnswer } from './read-job-answers.ts';
+import { readStatusAnswer, type OutputPlaces } from './read-job-answers.ts';
 import { smallBytes } from './reservation.ts';
 
 /**
@@ -13,24 +13,28 @@ import { smallBytes } from './reservation.ts';
 export function readLargeStatusAnswer(
   { status, headers, bytes }: BytesAnswer,
   jobId: string,
-  imagePath: string | undefined,
+  places: OutputPlaces,
 ): StatusReply | undefined {
   if (status < 200 || status > 299 || bytes.length <= smallBytes) return undefined;
   const lifted = liftPictures(bytes);
   if (lifted === undefined) return undefined;
-  const { json, pictures } = lifted;
-  const reply = readStatusAnswer({ status, headers, body: textOf(json) }, jobId, imagePath);
-  // What it says instead may quote or measure the long texts.
-  return reply.kind === 'completed'
-    ? { ...reply, pictures: reply.pictures.map(inBytes(pictures)) }
-    : undefined;
+  const { json, pictures, nonce } = lifted;
+  const reply = readStatusAnswer({ status, headers, body: textOf(json) }, jobId, places);
+  // What it says instead may quote or measure the long texts, and a file of JSON may have one in it.
+  if (reply.kind !== 'completed' || reply.pictures.some((found) => hasWithin(found, nonce))) return undefined;
+  return { ...reply, pictures: reply.pictures.map(inBytes(pictures)) };
+}
+
+function hasWithin(found: FoundPicture, nonce: string): boolean {
+  return 'bytes' in found && Buffer.from(found.bytes).includes(nonce);
 }
 
 function inBytes(pictures: ReadonlyMap<string, Uint8Array>): (found: FoundPicture) => FoundPicture {
   return (found) => {
     const bytes = 'base64' in found ? pictures.get(found.base64) : undefined;
-    if (bytes === undefined) return found;
-    return { bytes, ...(found.seed !== undefined && { seed: found.seed }) };
+    if (bytes === undefined || !('base64' in found)) return found;
+    const { base64: _, ...told } = found;
+    return { ...told, bytes };
   };
 }
 
@@ -39,6 +43,8 @@ interface Lifted {
   json: Buffer;
   /** What the long texts held, by what stands in their place. */
   pictures: ReadonlyMap<string, Uint8Array>;
+  /** What is in each short text, and in no other. */
+  nonce: string;
 }
 
 const shortestLong = 16 * 1024;
@@ -52,13 +58,13 @@ const dataUri = /^data:image\/[a-z0-9.+-]{1,60};base64,/i;
 /** Undefined where a long string is not all base64 (escapes and line breaks included), or is a key. */
 function liftPictures(body: Buffer): Lifted | undefined {
   const pictures = new Map<string, Buffer>();
-  const json = withoutLong(body, pictures);
-  return json && { json, pictures };
+  const nonce = randomBytes(18).toString('hex');
+  const json = withoutLong(body, pictures, nonce);
+  return json && { json, pictures, nonce };
 }
 
 /** Puts into `pictures` what the long strings held. */
-function withoutLong(body: Buffer, pictures: Map<string, Buffer>): Buffer | undefined {
-  const nonce = randomBytes(18).toString('hex');
+function withoutLong(body: Buffer, pictures: Map<string, Buffer>, nonce: string): Buffer | undefined {
   const parts: Buffer[] = [];
   const quotes = { left: maxQuotes };
   let kept = 0;

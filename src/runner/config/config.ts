@@ -4,6 +4,7 @@ import type { HaltSettings } from '../core/halting.ts';
 import type { NoticeTarget } from '../core/notices.ts';
 import type { RateSettings } from '../core/pacing.ts';
 import type { PollSettings } from '../core/polling.ts';
+import type { FilePlace } from '../core/named-file.ts';
 import type { PictureCopy } from '../core/picture-copy.ts';
 import type { RetrySettings } from '../core/retry.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
@@ -55,7 +56,10 @@ export interface Config {
     pictures: string | undefined;
     /** Uses columns, `id`, `seed` and `index`; gives a portable path. Undefined for the names of `core/default-name`. */
     name: Template | undefined;
+    /** `none` where jobs give none. */
     imagePath: string | undefined;
+    /** What each scene has besides. */
+    files: FilePlace[];
     /** Where pictures may be downloaded from: `cdn.example.com`, `*.example.com`, in lower case. */
     hosts: string[];
     /** What is made of each picture besides. */

@@ -1,6 +1,7 @@
 /** The key `output` of pipeline.yaml: where pictures go, and what is made of them. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { fileKinds, noPicture } from '../core/named-file.ts';
 import { copyEnding } from '../core/picture-copy.ts';
 import { bucketExpected, bucketUrl } from '../../lib/s3/address.ts';
 import { count, path } from '../../lib/yaml/scalar-schemas.ts';
@@ -66,31 +67,77 @@ const bucket = z.string(bucketExpected).transform((text, context) => {
   return z.NEVER;
 });
 
-export const output = z.strictObject({
-  dir: path.describe('the folder of pictures, report and checkpoint, relative to this file'),
-  pictures: bucket
-    .optional()
-    .describe('`s3://bucket/folder` puts the pictures there, with a copy of the report'),
-  name: z
-    .string('a template such as "{{ id }}.png"')
-    .min(1, 'a template such as "{{ id }}.png"')
-    .optional()
-    .describe('file name: a template over `id`, `row`, `seed`, `index` and the columns; / makes folders'),
-  image: z
-    .string('the path of the picture in the output, such as images[0].data')
-    .optional()
-    .describe('where the picture is in an output of unknown shape, such as `images[0].data`'),
-  hosts: z
-    .array(host, 'a list of host names such as [cdn.example.com]')
-    .prefault([])
-    .describe(
-      'hosts from which pictures may be downloaded, for outputs with URLs: `cdn.example.com`, `*.example.com`',
-    ),
-  formats,
-  metadata: z
-    .enum(['embed', 'sidecar', 'none'], 'embed, sidecar or none')
-    .default('none')
-    .describe(
-      'where each PNG records its origin: in itself (`embed`) or in a JSON file next to it (`sidecar`)',
-    ),
+/** One entry of `output.files`. */
+export const outputFile = z.strictObject({
+  at: z
+    .string('where the file is in the output, such as files.depth')
+    .regex(/^[^\s."\\[\]]+(?:\.[^\s."\\[\]]+)*$/, 'keys joined by dots, such as files.depth')
+    .describe('where it is in the output: keys joined by dots; a list of one object counts as that object'),
+  kind: z
+    .enum(fileKinds, 'png, exr, json, glb or npz')
+    .describe('what it has to be, and is checked as; `json` may be any value of the output'),
 });
+
+const label = /^[a-z][a-z0-9_-]{0,23}$/;
+const labelExpected = 'a name such as depth: a small letter, then a-z, 0-9, - or _, 24 characters at most';
+
+const maxFiles = 32;
+
+export const files = z
+  .record(z.string(), outputFile, 'files such as {depth: {at: files.depth, kind: exr}}')
+  .superRefine((named, context) => {
+    const names = Object.keys(named);
+    for (const name of names.filter((each) => !label.test(each)))
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        params: { isOfName: true },
+        message: labelExpected,
+      });
+    if (names.length > maxFiles) context.addIssue({ code: 'custom', message: `${maxFiles} files at most` });
+  })
+  .transform((named) =>
+    Object.entries(named).map(([name, { at, kind }]) => ({ label: name, kind, at: at.split('.') })),
+  )
+  .prefault({})
+  .describe(
+    'files of each scene besides pictures, all of them or none, such as `depth: {at: files.depth, kind: exr}`',
+  );
+
+export const output = z
+  .strictObject({
+    dir: path.describe('the folder of pictures, report and checkpoint, relative to this file'),
+    pictures: bucket
+      .optional()
+      .describe('`s3://bucket/folder` puts the pictures there, with a copy of the report'),
+    name: z
+      .string('a template such as "{{ id }}.png"')
+      .min(1, 'a template such as "{{ id }}.png"')
+      .optional()
+      .describe('file name: a template over `id`, `row`, `seed`, `index` and the columns; / makes folders'),
+    image: z
+      .string('the path of the picture in the output, such as images[0].data')
+      .optional()
+      .describe(
+        `where the picture is in an output of unknown shape, such as \`images[0].data\`; \`${noPicture}\` for jobs with \`output.files\` alone`,
+      ),
+    files,
+    hosts: z
+      .array(host, 'a list of host names such as [cdn.example.com]')
+      .prefault([])
+      .describe(
+        'hosts from which pictures may be downloaded, for outputs with URLs: `cdn.example.com`, `*.example.com`',
+      ),
+    formats,
+    metadata: z
+      .enum(['embed', 'sidecar', 'none'], 'embed, sidecar or none')
+      .default('none')
+      .describe(
+        'where each PNG records its origin: in itself (`embed`) or in a JSON file next to it (`sidecar`)',
+      ),
+  })
+  .superRefine(({ image, files: asked }, context) => {
+    if (image !== noPicture || asked.length > 0) return;
+    const message = '`output.files` as well: without pictures and files nothing is left to save';
+    context.addIssue({ code: 'custom', path: ['image'], message });
+  });

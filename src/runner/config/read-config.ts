@@ -61,6 +61,7 @@ export function readConfig(
       pictures: raw.output.pictures,
       name: templates.name,
       imagePath: raw.output.image,
+      files: raw.output.files,
       hosts: raw.output.hosts,
       metadata: raw.output.metadata,
       formats: raw.output.formats,

@@ -22,7 +22,7 @@ export function readBaseUrl(file: string, env: NodeJS.ProcessEnv): string {
 
 export interface ReportSettings {
   hasThumbnails: boolean;
-  output: Pick<Config['output'], 'formats' | 'metadata' | 'pictures'>;
+  output: Pick<Config['output'], 'formats' | 'files' | 'metadata' | 'pictures'>;
 }
 
 /** Throws `ConfigError`. */
@@ -34,6 +34,6 @@ export function readReportSettings(
   const yaml = readYamlFile(file, env, { overrides });
   const { raw, problems } = checkAgainst(reportPartSchema, yaml, [], pipelineLayout);
   if (raw === undefined) throw new ConfigError(problems);
-  const { formats, metadata, pictures } = raw.output;
-  return { hasThumbnails: raw.report.thumbnails, output: { formats, metadata, pictures } };
+  const { formats, files, metadata, pictures } = raw.output;
+  return { hasThumbnails: raw.report.thumbnails, output: { formats, files, metadata, pictures } };
 }

@@ -16,7 +16,7 @@ import {
   timeouts,
 } from './run-schema.ts';
 import { notifyTarget } from './notify-schema.ts';
-import { formats, output, pictureCopy } from './output-schema.ts';
+import { files, formats, output, outputFile, pictureCopy } from './output-schema.ts';
 import { postgresAddressExpected, postgresExpected } from '../../lib/postgres/address.ts';
 import { count, duration, flag, path } from '../../lib/yaml/scalar-schemas.ts';
 import { columns, scenes } from './scene-schema.ts';
@@ -119,6 +119,7 @@ export const pipelineLayout: Layout = {
   shapeAt: ([first, second, ...rest]) => {
     if (first === 'notify' && second !== undefined && rest.length === 0) return notifyTarget.shape;
     if (first === 'output' && second === 'formats') return pictureCopy.shape;
+    if (first === 'output' && second === 'files' && rest.length > 0) return outputFile.shape;
     const section = Object.entries(sections).find(([name]) => name === first);
     return (section?.[1] ?? configShape).shape;
   },
@@ -145,6 +146,7 @@ function checkCost(
 export const reportPartSchema = z.looseObject({
   report: report.prefault({}),
   output: z.looseObject({
+    files,
     formats,
     metadata: output.shape.metadata,
     pictures: output.shape.pictures,

@@ -126,6 +126,11 @@ export const failureRules = {
     next: 'new-attempt',
     means: 'what came as a picture is none, or is cut or damaged',
   },
+  'bad-file': {
+    whose: 'worker',
+    next: 'new-attempt',
+    means: 'a file that `output.files` asks for is not in the output, or is cut or damaged',
+  },
   'blank-picture': {
     whose: 'worker',
     next: 'new-attempt',

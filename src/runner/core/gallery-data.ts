@@ -87,6 +87,8 @@ export interface GalleryRow {
   /** The text, or the number of the column that it stands in. */
   prompt?: string | number;
   pictures?: GalleryPicture[];
+  /** Its other files: what each is called, where it is, and its bytes. */
+  files?: GalleryFile[];
   /** In the order of the columns. */
   values?: unknown[];
   /** What is sent besides the prompt and what stands in a column of the same name. */
@@ -105,6 +107,13 @@ export interface GalleryRow {
 }
 
 /** Addresses are relative to the page. */
+export interface GalleryFile {
+  label: string;
+  file: string;
+  bytes: number;
+}
+
+/** As above. */
 export interface GalleryPicture {
   file: string;
   /** Left out where the picture itself is small. */

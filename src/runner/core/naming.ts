@@ -1,4 +1,5 @@
 /** File names that every file system takes: portable, short, inside the folder, and compared as folders do. */
+import { fileKinds, type NamedFile } from './named-file.ts';
 
 /** The most bytes of UTF-8 a name has, folders and `.png` included. */
 export const maxNameBytes = 200;
@@ -7,6 +8,7 @@ export const maxNameBytes = 200;
 const maxSuffixBytes = 32;
 const maxFolders = 9;
 const ending = '.png';
+const endings = new RegExp(String.raw`\.(?:${fileKinds.join('|')})$`);
 
 /**
  * A rendered name as a portable relative path that ends in `.png`. Slashes make folders; every part is safe on Linux,
@@ -16,7 +18,7 @@ export function portablePath(rendered: string): string {
   const parts = rendered.split('/');
   const folders = parts.slice(0, Math.min(parts.length - 1, maxFolders)).map((part) => tidy(clean(part)));
   const name = parts.slice(folders.length).map(clean).join('-');
-  return fit([...folders, pngName(name)], maxNameBytes).join('/');
+  return fit([...folders, withEnding(name)], maxNameBytes).join('/');
 }
 
 /** What a placeholder's value becomes within a name: one part of a path at most, never several. */
@@ -31,7 +33,17 @@ export function portableSegment(value: string): string {
 export function withSuffix(path: string, suffix: string): string {
   if (!/^[-.][\w-]{1,31}$/.test(suffix)) throw new Error(`not a suffix for a file name: ${suffix}`);
   const parts = fit(path.split('/'), maxNameBytes - maxSuffixBytes);
-  return parts.join('/').slice(0, -ending.length) + suffix + ending;
+  const end = endingOf(path);
+  return parts.join('/').slice(0, -end.length) + suffix + end;
+}
+
+/**
+ * The file beside a picture: `a/b.png` and `depth` make `a/b-depth.exr`. Short enough that no later suffix cuts the label
+ * off.
+ */
+export function namedFile(picture: string, { label, kind }: NamedFile): string {
+  const parts = fit(picture.split('/'), maxNameBytes - 3 * maxSuffixBytes);
+  return `${parts.join('/').slice(0, -ending.length)}-${label}.${kind}`;
 }
 
 /** The file of a picture in a bucket: no other attempt, and no other content, has the same. */
@@ -41,8 +53,10 @@ export function attemptFile(name: string, attempt: number, sha256: string): stri
 
 /** Of such a file, the name that the picture was given, and the attempt; undefined where it is none. */
 export function readAttemptFile(file: string): { name: string; attempt: number } | undefined {
-  const [, stem, attempt] = /^(.*)-(\d{1,15})-[0-9a-f]{8}\.png$/s.exec(file) ?? [];
-  return stem === undefined ? undefined : { name: stem + ending, attempt: Number(attempt) };
+  const end = endingOf(file);
+  const [, stem, attempt] = /^(.*)-(\d{1,15})-[0-9a-f]{8}$/s.exec(file.slice(0, -end.length)) ?? [];
+  if (stem === undefined || !file.endsWith(end)) return undefined;
+  return { name: stem + end, attempt: Number(attempt) };
 }
 
 /** Equal for two names that some file system takes for one, because it ignores case or how accents are composed. */
@@ -89,13 +103,17 @@ function isEdge(character = ''): boolean {
 }
 
 /** The last part, tidy and with its ending exactly once. */
-function pngName(name: string): string {
+function withEnding(name: string, end = ending): string {
   let stem = withoutTail(name);
-  while (stem.toLowerCase().endsWith(ending)) stem = withoutTail(stem.slice(0, -ending.length));
-  return tidy(stem) + ending;
+  while (stem.toLowerCase().endsWith(end)) stem = withoutTail(stem.slice(0, -end.length));
+  return tidy(stem) + end;
 }
 
-/** The parts, the longest of them cut to equal length until all fit; `.png` stays. */
+function endingOf(path: string): string {
+  return endings.exec(path)?.[0] ?? ending;
+}
+
+/** The parts, the longest of them cut to equal length until all fit; the ending stays. */
 function fit(parts: string[], maxBytes: number): string[] {
   const sizes = parts.map(bytesOf);
   const room = maxBytes - (parts.length - 1);
@@ -104,7 +122,8 @@ function fit(parts: string[], maxBytes: number): string[] {
   return parts.map((part, index) => {
     if (bytesOf(part) <= most) return part;
     if (index < parts.length - 1) return tidy(cutToBytes(part, most));
-    return pngName(cutToBytes(part.slice(0, -ending.length), most - ending.length));
+    const end = endingOf(part);
+    return withEnding(cutToBytes(part.slice(0, -end.length), most - end.length), end);
   });
 }
 

@@ -8,6 +8,12 @@ export function sidecarPath(file: string, ending: string): string {
   return file.replace(/\.png$/, '') + ending;
 }
 
+/** `a.json`, a file of a scene, would be the sidecar of `a.png`: each makes the other a name to stay away from. */
+export function sidecarTwin(file: string): string[] {
+  if (file.endsWith(sidecarEnding)) return [`${file.slice(0, -sidecarEnding.length)}.png`];
+  return file.endsWith('.png') ? [sidecarPath(file, sidecarEnding)] : [];
+}
+
 export interface PictureCopy {
   format: 'webp' | 'jpeg' | 'avif';
   /** 1 to 100. */

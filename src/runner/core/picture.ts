@@ -1,21 +1,25 @@
 /** A picture on its way from a job's output to a file and its thumbnail, and what its file contains. */
 import type { JsonObject } from '../../lib/text/json.ts';
+import type { NamedFile } from './named-file.ts';
 
-interface Seeded {
+interface Told {
   /** The seed in the service's digits, exact beyond 2^53; absent where the output names none. */
   seed?: string;
+  /** What it is where it is no picture: one of `output.files`. */
+  named?: NamedFile;
 }
 
 /** Base64 text as it came (a `data:` prefix and white space included), or what was downloaded. */
-export type HeldPicture = ({ base64: string } | { bytes: Uint8Array }) & Seeded;
+export type HeldPicture = ({ base64: string } | { bytes: Uint8Array }) & Told;
 
 /** What a job's output holds: a picture, or the address of one. */
-export type FoundPicture = HeldPicture | ({ url: string } & Seeded);
+export type FoundPicture = HeldPicture | ({ url: string } & Told);
 
-/** A picture that passed every check, as the PNG file that will be written. */
+/** A picture that passed every check, as the file that will be written; so is one of `output.files`. */
 export interface CheckedPicture {
+  /** Of a picture a PNG; of another file what came. */
   png: Uint8Array;
-  /** Pixels. */
+  /** Pixels; 0 of a file that has none. */
   width: number;
   height: number;
   /** Hex, of `png`. */
@@ -26,8 +30,10 @@ export interface CheckedPicture {
   beside?: { ending: string; bytes: Uint8Array }[];
 }
 
-/** A picture on disk under its final name. */
+/** A picture on disk under its final name, or a file beside it. */
 export interface SavedPicture {
+  /** Of one of `output.files`; absent of a picture. */
+  label?: string;
   /** Relative to the images folder, `/` between folders. */
   file: string;
   width: number;
@@ -35,6 +41,12 @@ export interface SavedPicture {
   bytes: number;
   sha256: string;
   seed?: string;
+}
+
+/** What a scene has, with pictures and named files apart. */
+export function splitFiles(saved: SavedPicture[]): { pictures: SavedPicture[]; files: SavedPicture[] } {
+  const isFile = ({ label }: SavedPicture): boolean => label !== undefined;
+  return { pictures: saved.filter((one) => !isFile(one)), files: saved.filter(isFile) };
 }
 
 /** Pixels of a thumbnail's longer side, at most. */

@@ -90,6 +90,8 @@ export interface BatchPlan {
   setAside: SetAside;
   requests: FirstRequest[];
   forecast: Forecast;
+  /** Which files saved scenes lack, in words; null where none does. */
+  lacking: string | null;
   /** What should be known of the folder, in words; null where there is nothing. */
   warning: string | null;
 }

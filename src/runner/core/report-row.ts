@@ -14,6 +14,8 @@ export interface ReportRow {
   state: SceneState | 'invalid';
   /** Every picture of the scene, in the order of the job's output. */
   pictures: SavedPicture[];
+  /** Its files besides, in the order of `output.files`. */
+  files: SavedPicture[];
   jobId: string | null;
   /** Where its pictures come from, else where it was sent last: `https://host/v2/id`. */
   endpoint: string | null;
@@ -46,6 +48,8 @@ export interface BatchNumbers {
   /** Scenes by state; `invalid` counts the manifest's skipped rows. */
   scenes: Record<SceneState | 'invalid', number>;
   pictures: { files: number; bytes: number };
+  /** Those of `output.files`; absent where there are none. */
+  files?: { files: number; bytes: number };
   attempts: {
     total: number;
     /** In flight now. */

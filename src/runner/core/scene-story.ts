@@ -57,6 +57,8 @@ export interface AttemptStory {
   /** Whether it still counts against `retry`: a person who puts a scene back gives it fresh attempts. */
   isCounted: boolean;
   pictures: SavedPicture[];
+  /** What `output.files` asked for. */
+  files: SavedPicture[];
 }
 
 export interface StoryPlace {

@@ -7,6 +7,8 @@ export interface RecordedPicture {
   attempt: number;
   /** 1 for the first picture of the job. */
   number: number;
+  /** Of one of `output.files`; null of a picture. */
+  label: string | null;
   sceneId: string;
   sceneState: SceneState;
   /** Relative to the images folder. */

@@ -1,6 +1,7 @@
 /** Finished pictures in a bucket: every attempt's under a key of its own, compared by the store with what was sent. */
 import { createHash } from 'node:crypto';
 import type { Bucket } from '../../lib/s3/bucket.ts';
+import type { FileKind, NamedFile } from '../core/named-file.ts';
 import { readAttemptFile } from '../core/naming.ts';
 import { sidecarEnding, sidecarPath } from '../core/picture-copy.ts';
 import { thumbnailOf, type CheckedPicture } from '../core/picture.ts';
@@ -8,6 +9,7 @@ import type { RecordedPicture, Verdict } from '../core/verification.ts';
 import { withBucketFailure } from './bucket-failure.ts';
 import { BucketOwner, type PictureOwner } from './bucket-owner.ts';
 import { findMissingObjects } from './missing-objects.ts';
+import { examineFile } from './check-file.ts';
 import type { Demands } from './check-picture.ts';
 import { pictureChecker, type CheckOptions } from './picture-checker.ts';
 import { examinePicture } from './provenance-texts.ts';
@@ -60,10 +62,11 @@ export function createBucketStore(bucket: Bucket, options: BucketStoreOptions = 
         if (facts === undefined || facts.bytes !== bytes) return false;
         return facts.isOf(sha256) ?? (await isContent(bucket, file, sha256));
       }),
-    list: () => withBucketFailure(() => listPictures(bucket)),
+    list: (kinds) => withBucketFailure(() => listPictures(bucket, kinds)),
     // Nobody overwrites anybody here, and what this batch does not know is not its own (`BucketOwner`).
     whichExist: async () => [],
-    examine: (file) => withBucketFailure(() => checker.inTurn(() => examine(bucket, file, checker.demands))),
+    examine: (file, named) =>
+      withBucketFailure(() => checker.inTurn(() => examine(bucket, file, checker.demands, named))),
     findMissing: (pictures, signal) =>
       withBucketFailure(() => findMissingObjects(bucket, picturesFolder, pictures, signal)),
     complete: (picture, provenance) =>
@@ -115,6 +118,8 @@ const types: Record<string, string> = {
   jpg: 'image/jpeg',
   webp: 'image/webp',
   avif: 'image/avif',
+  exr: 'image/x-exr',
+  glb: 'model/gltf-binary',
   json: 'application/json',
   jsonl: 'application/jsonl',
   csv: 'text/csv; charset=utf-8',
@@ -123,17 +128,18 @@ const types: Record<string, string> = {
 };
 
 /** Those of later attempts last. */
-async function listPictures(bucket: Bucket): Promise<string[]> {
+async function listPictures(bucket: Bucket, kinds: readonly FileKind[]): Promise<string[]> {
   const files: string[] = [];
   for await (const { key } of bucket.list(picturesFolder))
-    if (key.endsWith('.png')) files.push(key.slice(picturesFolder.length));
+    if (kinds.some((kind) => key.endsWith(`.${kind}`))) files.push(key.slice(picturesFolder.length));
   const attempt = (file: string): number => readAttemptFile(file)?.attempt ?? 0;
   return files.toSorted((a, b) => attempt(a) - attempt(b));
 }
 
-async function examine(bucket: Bucket, file: string, demands: Demands) {
+async function examine(bucket: Bucket, file: string, demands: Demands, named?: NamedFile) {
   const bytes = await bucket.get(keyOf(file));
   if (bytes === undefined) return { problem: 'it has disappeared' };
+  if (named !== undefined) return examineFile(bytes, file, named, demands.maxPixels);
   const sidecar = async (): Promise<string | undefined> =>
     (await bucket.get(keyOf(sidecarPath(file, sidecarEnding))))?.toString();
   const examined = await examinePicture(bytes, file, demands, sidecar);

@@ -4,12 +4,15 @@ type Decoded = { bytes: Buffer } | { problem: string };
 
 const dataUri = /^\s*data:([^;,]{0,200})([^,]{0,200}),/i;
 
-/** Base64 of the standard or the URL-safe alphabet, with its padding or without; a `data:image/…;base64,` prefix and white space are left aside. */
-export function decodeBase64(text: string): Decoded {
+/**
+ * Base64 of the standard or the URL-safe alphabet, with its padding or without; a `data:image/…;base64,` prefix and white
+ * space are left aside. `types`: other media types of a prefix.
+ */
+export function decodeBase64(text: string, types = /^image\//i): Decoded {
   const uri = dataUri.exec(text.slice(0, 1000));
   if (uri === null) return decodeBare(text);
   const [prefix, type, parameters] = uri;
-  if (!/^image\//i.test(type ?? ''))
+  if (!types.test(type ?? ''))
     return { problem: `its data URI declares ${type || 'text/plain'}, not a picture` };
   if (!/;\s*base64\s*$/i.test(parameters ?? '')) return { problem: 'its data URI is not base64' };
   return decodeBare(text.slice(prefix.length));
@@ -95,7 +98,7 @@ const texts: readonly [string, RegExp][] = [
   ['an HTML page', /^\s*(?:<!doctype html|<html|<head|<body)/i],
   ['XML', /^\s*<\?xml/i],
   ['JSON', /^\s*(?:\{\s*"|\[\s*[[{"])/],
-  ['the name of a file on the worker', /^[^\s<>"]{1,500}\.(?:png|jpe?g|webp|gif|bmp)\s*$/i],
+  ['the name of a file on the worker', /^[^\s<>"]{1,500}\.(?:png|jpe?g|webp|gif|bmp|exr|glb|npz|json)\s*$/i],
   ['text', /^[^\p{C}\uFFFD]*\s[^\p{C}\uFFFD]*$/u],
 ];
 

@@ -21,6 +21,7 @@ import {
   setAside,
   wouldOverwrite,
 } from './sidecars.ts';
+import { examineFile } from './check-file.ts';
 import { DurableFiles } from './durable-files.ts';
 import { pictureChecker, type CheckOptions } from './picture-checker.ts';
 import { examinePicture } from './provenance-texts.ts';
@@ -79,17 +80,19 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       const path = pathWithin(root, picture.file);
       return withDiskFailure(path, () => isWhole(files, path, picture));
     },
-    list: () => withDiskFailure(root, async () => listPictures(root)),
+    list: (kinds) => withDiskFailure(root, async () => listPictures(root, kinds)),
     whichExist: async (names) =>
       names.filter((file) => lstatSync(pathWithin(root, file), { throwIfNoEntry: false })?.isFile() === true),
-    examine: (file) => {
+    examine: (file, named) => {
       const path = pathWithin(root, file);
       return checker.inTurn(() =>
-        withDiskFailure(path, async () =>
-          examinePicture(await readFile(path), file, checker.demands, () =>
+        withDiskFailure(path, async () => {
+          const bytes = await readFile(path);
+          if (named !== undefined) return examineFile(bytes, file, named, checker.demands.maxPixels);
+          return examinePicture(bytes, file, checker.demands, () =>
             readFile(sidecarPath(path, sidecarEnding), 'utf8').catch(() => undefined),
-          ),
-        ),
+          );
+        }),
       );
     },
     findMissing: (pictures, signal) => findMissing(root, pictures, signal),

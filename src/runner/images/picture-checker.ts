@@ -4,6 +4,7 @@ import pLimit from 'p-limit';
 import type { Failure } from '../core/failure.ts';
 import type { CheckedPicture, HeldPicture } from '../core/picture.ts';
 import type { Provenance } from '../core/provenance.ts';
+import { checkFile } from './check-file.ts';
 import { checkPicture, type Demands } from './check-picture.ts';
 import { withProvenance } from './provenance-texts.ts';
 import { makeSidecars, type SidecarMaker } from './sidecars.ts';
@@ -44,6 +45,7 @@ export function pictureChecker(options: CheckOptions): PictureChecker {
     picture: HeldPicture,
     provenance: Provenance | undefined,
   ): Promise<CheckedPicture | Failure> => {
+    if (picture.named !== undefined) return checkFile(picture, picture.named, maxPixels);
     const checked = await checkPicture(picture, demands, (png, size) =>
       embedsAs === undefined || provenance === undefined
         ? png

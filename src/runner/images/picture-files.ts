@@ -58,13 +58,13 @@ export function picturesInBucket(bucket: Bucket): PictureFiles {
 }
 
 /**
- * Copies a picture and what is beside it, under these endings, checked on the way; one that is there already is left alone. Tells what the
+ * Copies a picture and what is made of it, under these endings, or a named file, checked on the way; one that is there already is left alone. Tells what the
  * picture is where it comes from.
  */
 export async function copyPicture(
   from: PictureFiles,
   to: PictureFiles,
-  { file, bytes, sha256 }: RecordedPicture,
+  { file, label, bytes, sha256 }: RecordedPicture,
   endings: string[],
 ): Promise<Verdict> {
   if (await to.has(file, bytes, sha256)) return { kind: 'good' };
@@ -73,7 +73,7 @@ export async function copyPicture(
   if (digestOf(png) !== sha256)
     return { kind: 'damaged', problem: 'its bytes are not those that were saved (sha256)' };
   // The picture last: where it is, all of it is.
-  for (const ending of endings) {
+  for (const ending of label === null ? endings : []) {
     const beside = await from.read(sidecarPath(file, ending));
     if (beside !== undefined) await to.put(sidecarPath(file, ending), beside);
   }

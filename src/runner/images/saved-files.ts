@@ -8,7 +8,8 @@ import { FatalFailure } from '../core/failure.ts';
 import type { RecordedPicture, Verdict } from '../core/verification.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import type { MissingPictures } from '../pipeline/ports.ts';
-import { wholePng } from './check-picture.ts';
+import { kindOfFile, type FileKind } from '../core/named-file.ts';
+import { wholeFile } from './check-file.ts';
 
 interface SavedFiles {
   /** Against the recorded bytes and digest, and by decoding; `FatalFailure` where it cannot be read. */
@@ -30,25 +31,25 @@ export function savedFiles(dir: string): SavedFiles {
   };
 }
 
-async function inspect(path: string, { bytes, sha256, width, height }: RecordedPicture): Promise<Verdict> {
+async function inspect(path: string, picture: RecordedPicture): Promise<Verdict> {
+  const { bytes } = picture;
   const stats = await stat(path);
   if (!stats.isFile()) return damaged('something that is no file stands in its place');
   if (stats.size !== bytes) return damaged(`it has ${inBytes(stats.size)} instead of ${inBytes(bytes)}`);
-  return inspectBytes(await readFile(path), { bytes, sha256, width, height });
+  return inspectBytes(await readFile(path), picture);
 }
 
-type Recorded = Pick<RecordedPicture, 'bytes' | 'sha256' | 'width' | 'height'>;
+type Recorded = Pick<RecordedPicture, 'file' | 'bytes' | 'sha256' | 'width' | 'height'>;
 
 /** What is there, against what is on record, and by decoding. */
 export async function inspectBytes(
   png: Buffer,
-  { bytes, sha256, width, height }: Recorded,
+  { file, bytes, sha256, width, height }: Recorded,
 ): Promise<Verdict> {
   if (png.length !== bytes) return damaged(`it has ${inBytes(png.length)} instead of ${inBytes(bytes)}`);
   if (createHash('sha256').update(png).digest('hex') !== sha256)
     return damaged('its bytes are not those that were saved (sha256)');
-  const demands = { maxPixels: width * height, minSide: 1, isBlankRefused: false, isThumbnailWanted: false };
-  const whole = await wholePng(png, demands, 'PNG');
+  const whole = await wholeFile(png, kindOfFile(file), width * height);
   return 'problem' in whole ? damaged(whole.problem) : { kind: 'good' };
 }
 
@@ -105,15 +106,16 @@ function sizeOf(path: string): number | undefined {
   }
 }
 
-/** Relative to `root`, with `/` between folders, sorted; none where there is no such folder. */
-export function listPictures(root: string, below = ''): string[] {
+/** Of these kinds, relative to `root`, with `/` between folders, sorted; none where there is no such folder. */
+export function listPictures(root: string, kinds: readonly FileKind[] = ['png'], below = ''): string[] {
   try {
     const entries = readdirSync(`${root}/${below}`, { withFileTypes: true });
     return entries
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
       .flatMap((entry) => {
-        if (entry.isDirectory()) return listPictures(root, `${below}${entry.name}/`);
-        return entry.isFile() && entry.name.endsWith('.png') ? [below + entry.name] : [];
+        if (entry.isDirectory()) return listPictures(root, kinds, `${below}${entry.name}/`);
+        const isWanted = entry.isFile() && kinds.some((kind) => entry.name.endsWith(`.${kind}`));
+        return isWanted ? [below + entry.name] : [];
       });
   } catch (error) {
     if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code)) return [];

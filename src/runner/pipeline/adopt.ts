@@ -1,5 +1,7 @@
 /** Takes pictures that are there and on no record into the batch, so that what was paid for is not paid again. */
-import { nameKey, withSuffix } from '../core/naming.ts';
+import type { NamedFile } from '../core/named-file.ts';
+import { namedFile, nameKey, readAttemptFile, withSuffix } from '../core/naming.ts';
+import { splitFiles, type SavedPicture } from '../core/picture.ts';
 import { UnknownPictures } from '../core/plan.ts';
 import { isOriginOf, type Origin } from '../core/provenance.ts';
 import type { AdoptedScene, FoundScene, UnknownPicture } from '../core/adoption.ts';
@@ -18,26 +20,32 @@ interface AdoptPorts extends Pick<Ports, 'clock' | 'emit'> {
   images: Pick<ImageStore, 'list' | 'examine'>;
 }
 
+type AdoptSettings = Pick<BatchSettings, 'endpoint' | 'pictureName' | 'files' | 'isWithoutPictures'>;
+
 type Known = UnknownPicture & { origin: Origin };
 
 /** By what they say of themselves, else by their names; all at once on record, so that a death leaves all to the next start. */
-export async function adopt(
-  ports: AdoptPorts,
-  settings: Pick<BatchSettings, 'endpoint' | 'pictureName'>,
-  stop: Stop,
-): Promise<void> {
+export async function adopt(ports: AdoptPorts, settings: AdoptSettings, stop: Stop): Promise<void> {
   const { checkpoint, clock, emit } = ports;
   const { found, problems } = await examineUnknown(ports, stop.draining);
-  const adopted = await match(checkpoint, settings, found, stop.draining);
+  const matched =
+    settings.isWithoutPictures === true
+      ? await scenesWithoutPictures(checkpoint, settings, stop.draining)
+      : await match(checkpoint, settings, found, stop.draining);
+  const { adopted, lacking } = await withFiles(ports, matched, settings, stop.draining);
   if (stop.draining.aborted) return;
   await checkpoint.adopt(adopted, clock.now());
-  const taken = new Set(adopted.flatMap(({ pictures }) => pictures.map(({ file }) => file)));
+  const saved = adopted.flatMap((scene) => scene.pictures);
+  const named = settings.isWithoutPictures === true ? saved : splitFiles(saved).pictures;
+  const pictures = new Set(named.map(({ file }) => file));
+  const taken = new Set(saved.map(({ file }) => file));
   for (const { picture } of found)
-    if (!taken.has(picture.file)) problems.push(`${picture.file}: fits no scene that waits`);
+    if (!taken.has(picture.file))
+      problems.push(`${picture.file}: ${lacking.get(picture.file) ?? 'fits no scene that waits'}`);
   const examples = problems.slice(0, maxExamples);
-  const byName = found.filter((one) => taken.has(one.picture.file) && !isKnown(one)).length;
+  const byName = found.filter((one) => pictures.has(one.picture.file) && !isKnown(one)).length;
   const unused = problems.length;
-  emit({ type: 'adopted', scenes: adopted.length, pictures: taken.size, byName, unused, examples });
+  emit({ type: 'adopted', scenes: adopted.length, pictures: pictures.size, byName, unused, examples });
 }
 
 /** Of those that come next: what a lost log or an older copy of the checkpoint has forgotten is among them. */
@@ -47,15 +55,17 @@ const maxAskedAbout = 10_000;
 export async function assertNoUnknownPictures(
   checkpoint: Pick<Checkpoint, 'nextScenes' | 'ownerOf'>,
   images: Pick<ImageStore, 'whichExist'>,
-  settings: Pick<BatchSettings, 'pictureName'>,
+  settings: Pick<BatchSettings, 'pictureName' | 'files' | 'isWithoutPictures'>,
 ): Promise<void> {
   const next = await checkpoint.nextScenes(maxAskedAbout);
-  const names = next.flatMap((scene) => nameOf(settings, scene) ?? []);
+  const [first] = settings.isWithoutPictures === true ? (settings.files ?? []) : [];
+  const fileOf = (picture: string): string => (first === undefined ? picture : namedFile(picture, first));
+  const names = next.flatMap((scene) => nameOf(settings, scene) ?? []).map(fileOf);
   const unknown: string[] = [];
   for (const file of await images.whichExist(names))
     if ((await checkpoint.ownerOf(file)) === undefined) unknown.push(file);
-  const [first] = unknown;
-  if (first !== undefined) throw new UnknownPictures(unknown.length, first);
+  const [example] = unknown;
+  if (example !== undefined) throw new UnknownPictures(unknown.length, example);
 }
 
 async function examineUnknown(
@@ -63,7 +73,7 @@ async function examineUnknown(
   draining: AbortSignal,
 ): Promise<{ found: UnknownPicture[]; problems: string[] }> {
   const unknown = new Map<string, string>();
-  for (const file of await images.list())
+  for (const file of await images.list(['png']))
     if ((await checkpoint.ownerOf(file)) === undefined && !unknown.has(nameKey(file)))
       unknown.set(nameKey(file), file);
   const files = [...unknown.values()];
@@ -78,20 +88,74 @@ async function examineUnknown(
   return { found, problems };
 }
 
+/** A scene as it may be adopted, and the name that its files are named after. */
+type Matched = AdoptedScene & { name: string };
+
+/** Scenes that wait, for their files to be looked for by name. */
+async function scenesWithoutPictures(
+  checkpoint: AdoptPorts['checkpoint'],
+  settings: AdoptSettings,
+  draining: AbortSignal,
+): Promise<Matched[]> {
+  const scenes: Matched[] = [];
+  const { endpoint } = settings;
+  for await (const scene of await checkpoint.listedScenes()) {
+    if (draining.aborted) return [];
+    const name = scene.isWaiting ? nameOf(settings, scene) : undefined;
+    if (name !== undefined)
+      scenes.push({ sceneKey: scene.sceneKey, name, endpoint, jobId: null, pictures: [] });
+  }
+  return scenes;
+}
+
+/** Those of which every file is there as well, and whole; `lacking`: why not, by the first picture of others. */
+async function withFiles(
+  { checkpoint, images }: AdoptPorts,
+  matched: Matched[],
+  { files = [] }: AdoptSettings,
+  draining: AbortSignal,
+): Promise<{ adopted: AdoptedScene[]; lacking: Map<string, string> }> {
+  const adopted: AdoptedScene[] = [];
+  const lacking = new Map<string, string>();
+  const listed = files.length === 0 ? [] : await images.list(files.map(({ kind }) => kind));
+  const there = new Map(listed.map((file) => [placeOf(file), file]));
+  for (const { name, ...scene } of matched) {
+    if (draining.aborted) break;
+    const found: SavedPicture[] = [];
+    for (const named of files) {
+      const file = there.get(placeOf(name, named));
+      const isFree = file !== undefined && (await checkpoint.ownerOf(file)) === undefined;
+      const seen = isFree
+        ? await images.examine(file, named)
+        : { problem: `its file ${named.label} is missing` };
+      if ('problem' in seen) lacking.set(name, seen.problem);
+      else found.push(seen.picture);
+    }
+    if (found.length === files.length) adopted.push({ ...scene, pictures: [...scene.pictures, ...found] });
+  }
+  return { adopted, lacking };
+}
+
+/** The name that a file was given, or would be given beside it, and in a bucket the attempt. */
+function placeOf(file: string, named?: NamedFile): string {
+  const { name, attempt } = readAttemptFile(file) ?? { name: file, attempt: 0 };
+  return `${nameKey(named === undefined ? name : namedFile(name, named))}/${attempt}`;
+}
+
 /** A name counts only for a picture without metadata, and where a single scene would give it. */
 async function match(
   checkpoint: AdoptPorts['checkpoint'],
-  settings: Pick<BatchSettings, 'endpoint' | 'pictureName'>,
+  settings: AdoptSettings,
   found: UnknownPicture[],
   draining: AbortSignal,
-): Promise<AdoptedScene[]> {
+): Promise<Matched[]> {
   const byScene = grouped(found.filter(isKnown), ({ origin }) => origin.scene);
   const named = new Map(
     found
       .filter((one) => !isKnown(one))
       .map((one) => [nameKey(nameIn(one)), { one, candidates: [] as FoundScene[] }]),
   );
-  const adopted: AdoptedScene[] = [];
+  const adopted: Matched[] = [];
   const names = new Set<string>();
   for await (const scene of await checkpoint.listedScenes()) {
     if (draining.aborted) return [];
@@ -114,7 +178,7 @@ async function match(
       if (more === undefined || more.candidates.length > 0) break;
       pictures.push(more.one.picture);
     }
-    adopted.push({ sceneKey: candidate.sceneKey, endpoint, jobId: null, pictures });
+    adopted.push({ sceneKey: candidate.sceneKey, name: one.picture.file, endpoint, jobId: null, pictures });
   }
   return adopted;
 }
@@ -137,7 +201,7 @@ function isKnown(found: UnknownPicture): found is Known {
 }
 
 /** The first job all of whose pictures are there, as far as their numbers tell. */
-function wholeJob(found: Known[], scene: FoundScene): Omit<AdoptedScene, 'sceneKey'> | undefined {
+function wholeJob(found: Known[], scene: FoundScene): Omit<Matched, 'sceneKey'> | undefined {
   const fitting = found.filter(({ origin }) => isOriginOf(origin, scene));
   const jobs = grouped(fitting, ({ origin }) => JSON.stringify([origin.jobId, origin.endpoint]));
   for (const pictures of jobs.values()) {
@@ -146,7 +210,7 @@ function wholeJob(found: Known[], scene: FoundScene): Omit<AdoptedScene, 'sceneK
     const [first] = inOrder;
     if (first === undefined || inOrder.length < byNumber.size) continue;
     const { endpoint, jobId } = first.origin;
-    return { endpoint, jobId, pictures: inOrder.map(({ picture }) => picture) };
+    return { name: first.picture.file, endpoint, jobId, pictures: inOrder.map(({ picture }) => picture) };
   }
   return undefined;
 }

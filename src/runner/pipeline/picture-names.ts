@@ -1,7 +1,8 @@
 /** File names of pictures, each given to one scene only, also among those being written at the moment. */
 import type { Attempt } from '../core/attempt.ts';
-import { clashingNames } from '../core/picture-copy.ts';
-import { nameKey, withSuffix } from '../core/naming.ts';
+import { clashingNames, sidecarTwin } from '../core/picture-copy.ts';
+import { namedFile, nameKey, withSuffix } from '../core/naming.ts';
+import type { FoundPicture } from '../core/picture.ts';
 import { replacedSuffix } from '../core/scene.ts';
 import type { Checkpoint } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
@@ -10,28 +11,42 @@ export class PictureNames {
   readonly #checkpoint: Pick<Checkpoint, 'ownerOf'>;
   readonly #nameOf: BatchSettings['pictureName'];
   readonly #copyEndings: readonly string[];
+  readonly #hasJson: boolean;
   /** Name keys that are about to be written, with the attempt that will. */
   readonly #reserved = new Map<string, number>();
 
   constructor(
     checkpoint: Pick<Checkpoint, 'ownerOf'>,
-    { pictureName, copyEndings }: Pick<BatchSettings, 'pictureName' | 'copyEndings'>,
+    { pictureName, copyEndings, files = [] }: Pick<BatchSettings, 'pictureName' | 'copyEndings' | 'files'>,
   ) {
     this.#checkpoint = checkpoint;
     this.#nameOf = pictureName;
     this.#copyEndings = copyEndings;
+    this.#hasJson = files.some(({ kind }) => kind === 'json');
   }
 
-  /** Reserves a name for each picture of an attempt, in order; `release` them when the checkpoint knows them. */
-  async reserve(attempt: Attempt, seeds: (string | undefined)[]): Promise<string[]> {
+  /**
+   * Reserves a name for each picture of an attempt, in order, and for the files beside the first; `release` them when the
+   * checkpoint knows them.
+   */
+  async reserve(attempt: Attempt, found: Pick<FoundPicture, 'seed' | 'named'>[]): Promise<string[]> {
     const names: string[] = [];
-    for (const [position, seed] of seeds.entries()) {
-      const index = position + 1;
-      const plain = this.#nameOf({ id: attempt.sceneId, columns: attempt.columns, seed: seed ?? '', index });
-      const named = attempt.isReplaced ? withSuffix(plain, replacedSuffix(attempt.fingerprint)) : plain;
-      names.push(await this.#firstFree(attempt, candidates(named, index, attempt)));
+    let first: string | undefined;
+    for (const { seed, named } of found) {
+      const index = named === undefined ? names.length + 1 : 1;
+      const picture = (named && first) ?? this.#plain(attempt, seed, index);
+      const wanted = named === undefined ? picture : namedFile(picture, named);
+      const name = await this.#firstFree(attempt, candidates(wanted, index, attempt));
+      if (named === undefined) first ??= name;
+      names.push(name);
     }
     return names;
+  }
+
+  #plain(attempt: Attempt, seed: string | undefined, index: number): string {
+    const { sceneId: id, columns, isReplaced, fingerprint } = attempt;
+    const plain = this.#nameOf({ id, columns, seed: seed ?? '', index });
+    return isReplaced ? withSuffix(plain, replacedSuffix(fingerprint)) : plain;
   }
 
   release(names: string[]): void {
@@ -51,9 +66,10 @@ export class PictureNames {
     throw new Error(`no free file name for scene ${attempt.sceneId}`);
   }
 
-  /** Whether a copy of it would have the name of another picture's. */
+  /** Whether a file next to it would have the name of another scene's. */
   async #clashes(attempt: Attempt, name: string): Promise<boolean> {
-    for (const other of clashingNames(name, this.#copyEndings)) {
+    const twin = this.#hasJson ? sidecarTwin(name) : [];
+    for (const other of [...clashingNames(name, this.#copyEndings), ...twin]) {
       if (this.#reserved.has(nameKey(other))) return true;
       const owner = await this.#checkpoint.ownerOf(other);
       if (owner !== undefined && !isOwnedBy(attempt, owner)) return true;

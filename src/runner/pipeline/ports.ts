@@ -5,6 +5,7 @@ import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
+import type { FileKind, LackingFile, NamedFile } from '../core/named-file.ts';
 import type { Part } from '../core/part.ts';
 import type { MadeAt, Plan } from '../core/plan.ts';
 import type { Provenance } from '../core/provenance.ts';
@@ -188,6 +189,8 @@ export interface Checkpoint {
   partCounts(): Promise<SceneCounts | undefined>;
   /** Where the pictures of the listed scenes were made. */
   madeAt(): Promise<MadeAt[]>;
+  /** Files of `output.files` that saved scenes were saved without. */
+  lackingFiles(): Promise<LackingFile[]>;
   /** What the batch's submissions took so far. */
   spending(): Promise<BatchSpending>;
 }
@@ -241,12 +244,12 @@ export interface ImageStore {
   write(picture: CheckedPicture, file: string): Promise<void>;
   /** Whether the file is there with exactly these bytes; it then stays, whatever happens to the machine. */
   has(picture: SavedPicture): Promise<boolean>;
-  /** The names of all pictures in it, whoever knows of them. */
-  list(): Promise<string[]>;
+  /** The names of all files of these kinds in it, whoever knows of them. */
+  list(kinds: readonly FileKind[]): Promise<string[]>;
   /** Those of these names under which a file is there. */
   whichExist(files: string[]): Promise<string[]>;
-  /** Decodes one that is there, and checks it as if it came from a job. */
-  examine(file: string): Promise<ExaminedPicture>;
+  /** Decodes one that is there, and checks it as if it came from a job; `named` says what it is unless a picture. */
+  examine(file: string, named?: NamedFile): Promise<ExaminedPicture>;
   /** By name and size alone, concurrently with other work; undefined where `signal` aborts before. */
   findMissing(pictures: Iterable<RecordedPicture>, signal: AbortSignal): Promise<MissingPictures | undefined>;
   /** Writes the missing sidecars of a picture, durably. */

@@ -2,6 +2,7 @@
 import { endpointAddress, type Attempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import { lostBefore, type Lost } from '../core/lost-submission.ts';
+import { splitFiles } from '../core/picture.ts';
 import { provenanceOf } from '../core/provenance.ts';
 import { quarantine } from '../core/retry.ts';
 import type { UnfinishedWriting } from '../core/settlement.ts';
@@ -53,7 +54,7 @@ export async function finishOne(
     if (!isOnRecord && (await images.has(picture))) files.push(picture.file);
   }
   if (isInFlight && files.length === settlement.pictures.length) {
-    for (const [i, picture] of settlement.pictures.entries())
+    for (const [i, picture] of splitFiles(settlement.pictures).pictures.entries())
       await images.complete(picture, provenanceOf(attempt, i, picture.seed));
     return checkpoint.settle(attempt, settlement);
   }

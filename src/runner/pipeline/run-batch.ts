@@ -1,5 +1,6 @@
 /** The road of a batch: manifest → plan → submit → poll → save → report. */
 import type { SubmittedAttempt } from '../core/attempt.ts';
+import { lackingText } from '../core/named-file.ts';
 import { endpointChange, ListCutOff, UnknownPictures } from '../core/plan.ts';
 import { quarantine } from '../core/retry.ts';
 import { adopt, assertNoUnknownPictures } from './adopt.ts';
@@ -103,6 +104,8 @@ async function compare(run: Run, manifest: ManifestScenes | undefined, progress:
   const { added, changed, withdrawn } = planned;
   const { waiting } = part ?? counts;
   progress.isIdle = added + changed + withdrawn + waiting + counts.active === 0;
+  const lacking = lackingText(await checkpoint.lackingFiles());
+  if (lacking !== undefined) emit({ type: 'warning', text: lacking });
   if (counts.saved === 0 || counts.waiting === 0) return;
   const text = endpointChange(await checkpoint.madeAt(), counts, settings.endpoint);
   if (text !== undefined) emit({ type: 'warning', text });

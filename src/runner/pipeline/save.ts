@@ -25,7 +25,7 @@ export type SaveContext = SettleContext & {
 };
 
 /**
- * All pictures of an output are saved, or none: the attempt has failed, or it was left as it is since the run is
+ * All pictures and files of an output are saved, or none: the attempt has failed, or it was left as it is since the run is
  * ending. Returns which.
  */
 export async function save(
@@ -57,11 +57,10 @@ export async function save(
     return 'failed';
   }
   const good = checked.filter((picture): picture is CheckedPicture => !isFailure(picture));
-  const seeds = found.map((picture) => picture.seed);
   run.stats.move(attempt, 'disk');
   for (let isSaved = false; !isSaved;) {
-    const names = await run.names.reserve(attempt, seeds);
-    isSaved = await write(run, attempt, { good, names, seeds }, facts).finally(() =>
+    const names = await run.names.reserve(attempt, found);
+    isSaved = await write(run, attempt, { good, names, found }, facts).finally(() =>
       run.names.release(names),
     );
   }
@@ -72,14 +71,14 @@ export async function save(
 async function write(
   run: SaveContext,
   attempt: SubmittedAttempt,
-  { good, names, seeds }: { good: CheckedPicture[]; names: string[]; seeds: (string | undefined)[] },
+  { good, names, found }: { good: CheckedPicture[]; names: string[]; found: FoundPicture[] },
   facts: JobFacts,
 ): Promise<boolean> {
   const { isNamedByAttempt = false } = run.settings;
   const files = good.map(({ sha256 }, i) =>
     isNamedByAttempt ? attemptFile(names[i] ?? '', attempt.key, sha256) : (names[i] ?? ''),
   );
-  const pictures = good.map((picture, i) => saved(picture, files[i] ?? '', seeds[i]));
+  const pictures = good.map((picture, i) => saved(picture, files[i] ?? '', found[i]));
   const settlement = savedSettlement(pictures, facts, run.ports.clock.now());
   // A run that dies from here on leaves files that look like anybody's.
   if (!(await run.ports.checkpoint.beginWriting(attempt, settlement))) return false;
@@ -92,9 +91,11 @@ function isFailure(value: CheckedPicture | HeldPicture | Failure): value is Fail
   return 'kind' in value;
 }
 
-function saved(picture: CheckedPicture, file: string, seed: string | undefined): SavedPicture {
+function saved(picture: CheckedPicture, file: string, found: FoundPicture | undefined): SavedPicture {
   const { width, height, sha256 } = picture;
-  return { file, width, height, bytes: picture.png.length, sha256, ...(seed !== undefined && { seed }) };
+  const { seed, named } = found ?? {};
+  const told = { ...(seed !== undefined && { seed }), ...(named && { label: named.label }) };
+  return { file, width, height, bytes: picture.png.length, sha256, ...told };
 }
 
 /** Picture hosts hiccup, and the job is paid for: more than one try, and not so many that the night goes by. */

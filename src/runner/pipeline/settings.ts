@@ -2,6 +2,7 @@
 import type { Endpoint } from '../core/attempt.ts';
 import type { HaltSettings } from '../core/halting.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
+import type { NamedFile } from '../core/named-file.ts';
 import type { RateSettings } from '../core/pacing.ts';
 import type { Part } from '../core/part.ts';
 import type { PollSettings } from '../core/polling.ts';
@@ -47,6 +48,10 @@ export interface BatchSettings {
   pictureName: (picture: PictureData) => string;
   /** Whether its file says which attempt has brought it, so that in a bucket nobody overwrites anybody. */
   isNamedByAttempt?: boolean;
+  /** What each scene has besides its pictures; nothing where left out. */
+  files?: readonly NamedFile[];
+  /** Whether those are all that it has. */
+  isWithoutPictures?: boolean;
   /** What copies of a picture have in place of its `.png`; two pictures never have a copy of one name. */
   copyEndings: readonly string[];
 }

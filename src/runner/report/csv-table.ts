@@ -1,6 +1,7 @@
 /** The columns of `results.csv`, and a scene as one row of it. */
 import { stringify } from 'csv-stringify/sync';
 import type { JsonValue } from '../../lib/text/json.ts';
+import type { SavedPicture } from '../core/picture.ts';
 import type { ReportRow } from '../core/report-row.ts';
 import { instant, pathOf } from './result-json.ts';
 
@@ -40,27 +41,39 @@ export interface CsvTable {
 const csvOptions = { quote_record_delimiter: true };
 
 /**
- * Our columns, then the manifest's, then the endpoint. The manifest's `id` is the first column already; one that has a name
+ * Our columns, with one for each label, then the manifest's, then the endpoint. The manifest's `id` is the first column already; one that has a name
  * of ours, in any case, becomes `manifest.<name>`, since a repeated name loses a column in most readers. Spreadsheets run a
  * text that begins like a formula; an apostrophe keeps them from it, unless the table is to be `exact`.
  */
-export function csvTable(manifestColumns: string[], { exact }: { exact: boolean }): CsvTable {
+export function csvTable(
+  manifestColumns: string[],
+  { exact, labels = [] }: { exact: boolean; labels?: string[] },
+): CsvTable {
   const cell = exact ? (text: string) => text : defused;
   const own = Object.values(ownColumns);
+  const fileColumns = labels.map((label) => `file_${label}`);
   const names = manifestColumns.filter((name) => name !== 'id');
   const valuesOf = (row: ReportRow): string[] => [
     ...own.map((valueOf) => cell(String(valueOf(row) ?? ''))),
+    ...labels.map((label) => cell(row.files.filter(isOf(label)).map(pathOf).join(''))),
     ...names.map((name) => cell(textOf(row.columns[name]))),
     cell(row.endpoint ?? ''),
   ];
   return {
-    header: stringify([[...Object.keys(ownColumns), ...renamed(names).map(cell), 'endpoint']], csvOptions),
+    header: stringify(
+      [[...Object.keys(ownColumns), ...fileColumns, ...renamed(names, fileColumns).map(cell), 'endpoint']],
+      csvOptions,
+    ),
     text: (rows) => stringify(rows.map(valuesOf), csvOptions),
   };
 }
 
-function renamed(names: string[]): string[] {
-  const ours = new Set([...Object.keys(ownColumns), 'endpoint']);
+function isOf(label: string): (file: SavedPicture) => boolean {
+  return (file) => file.label === label;
+}
+
+function renamed(names: string[], fileColumns: string[]): string[] {
+  const ours = new Set([...Object.keys(ownColumns), ...fileColumns, 'endpoint']);
   const taken = new Set(names.filter((name) => !ours.has(name.toLowerCase())));
   return names.map((name) => {
     if (!ours.has(name.toLowerCase())) return name;

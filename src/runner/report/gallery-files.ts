@@ -5,7 +5,7 @@ import type { ReportRow } from '../core/report-row.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import { isAlive } from '../../lib/files/temporary-files.ts';
 import { makeFolder, syncFolder } from '../files/folders.ts';
-import type { GalleryRow, GalleryPicture } from '../core/gallery-data.ts';
+import type { GalleryFile, GalleryRow, GalleryPicture } from '../core/gallery-data.ts';
 import type { GalleryCounts } from './gallery-counts.ts';
 import { galleryPage, rowsFolderIn, scriptJson } from './gallery-page.ts';
 import { UnfinishedFile } from './unfinished-file.ts';
@@ -105,9 +105,10 @@ export class GalleryFiles {
 
   async #rowOf(row: ReportRow): Promise<GalleryRow> {
     const shown = galleryRow(row, this.#columns);
+    const links = [...(shown.pictures ?? []), ...(shown.files ?? [])];
+    const saved = [...row.pictures, ...row.files];
     if (this.#sign !== undefined)
-      for (const [i, picture] of (shown.pictures ?? []).entries())
-        picture.file = await this.#sign(row.pictures[i]?.file ?? '');
+      for (const [i, link] of links.entries()) link.file = await this.#sign(saved[i]?.file ?? '');
     return shown;
   }
 
@@ -162,6 +163,7 @@ function galleryRow(row: ReportRow, columns: string[]): GalleryRow {
     state: row.state,
     ...(prompt !== undefined && { prompt: shownPrompt(prompt, row, columns) }),
     ...(row.pictures.length > 0 && { pictures: row.pictures.map(galleryPicture) }),
+    ...(row.files.length > 0 && { files: row.files.map(galleryFile) }),
     ...(values.some((value) => value !== null) && { values }),
     ...(Object.keys(input).length > 0 && { input }),
     ...known({
@@ -192,6 +194,11 @@ function galleryPicture(picture: SavedPicture): GalleryPicture {
     bytes,
     ...(seed !== undefined && { seed }),
   };
+}
+
+function galleryFile(saved: SavedPicture): GalleryFile {
+  const { label = '', bytes } = saved;
+  return { label, file: `../${addressOf(pathOf(saved))}`, bytes };
 }
 
 /** Names may hold anything that file systems take: `#`, `?` and `%` too. */

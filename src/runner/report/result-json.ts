@@ -1,4 +1,5 @@
 /** The JSON of the report: a scene as one line of `results.jsonl`, and the batch as `summary.json`. */
+import { kindOfFile } from '../core/named-file.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import type { ReportRow, BatchSummary } from '../core/report-row.ts';
 
@@ -20,6 +21,7 @@ function resultJson(row: ReportRow): object {
       // In quotes: a seed may be beyond what a JSON reader keeps exactly.
       seed: picture.seed ?? null,
     })),
+    ...(row.files.length > 0 && { files: Object.fromEntries(row.files.map(fileJson)) }),
     jobId: row.jobId,
     attempts: row.attempts,
     unanswered: row.unanswered,
@@ -34,6 +36,13 @@ function resultJson(row: ReportRow): object {
     columns: row.columns,
     endpoint: row.endpoint,
   };
+}
+
+/** By its label. */
+function fileJson(saved: SavedPicture): [string, object] {
+  const { label = '', file, width, height, bytes, sha256 } = saved;
+  const size = width > 0 ? { width, height } : {};
+  return [label, { file: pathOf(saved), kind: kindOfFile(file), ...size, bytes, sha256 }];
 }
 
 /** The picture's path from the output folder, which the report's folder lies in too. */

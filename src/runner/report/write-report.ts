@@ -18,6 +18,8 @@ export interface ReportSource {
   rows(): Iterable<ReportRow>;
   /** The manifest's own columns, in order. */
   columns(): string[];
+  /** What files besides pictures are called, in order. */
+  labels?(): string[];
   /** The latest ones, oldest first. */
   runs(): RunSpan[];
   summary(): BatchSummary | Promise<BatchSummary>;
@@ -92,7 +94,7 @@ async function writeRows(
   { csv, jsonl, gallery }: { csv: UnfinishedFile; jsonl: UnfinishedFile; gallery: GalleryFiles },
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const table = csvTable(source.columns(), { exact: false });
+  const table = csvTable(source.columns(), { exact: false, labels: source.labels?.() ?? [] });
   await csv.write(table.header);
   for (const rows of slices(source.rows())) {
     signal?.throwIfAborted();

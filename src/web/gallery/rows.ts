@@ -51,8 +51,8 @@ export class Rows {
   async #load(index: number): Promise<GalleryRow[]> {
     const rows = await load(`${this.#folder}/${index + 1}.js`, index + 1);
     if (this.#picturesAt !== null)
-      for (const picture of rows.flatMap(({ pictures = [] }) => pictures))
-        picture.file = picture.file.replace('../images/', this.#picturesAt);
+      for (const link of rows.flatMap(({ pictures = [], files = [] }) => [...pictures, ...files]))
+        link.file = link.file.replace('../images/', this.#picturesAt);
     return rows;
   }
 

@@ -1,7 +1,12 @@
 /** One scene in full: its pictures, prompt, inputs, seed and story; arrow keys move on to the next. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { GalleryColumn, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
+import type {
+  GalleryColumn,
+  GalleryFile,
+  GalleryPicture,
+  GalleryRow,
+} from '../../runner/core/gallery-data.ts';
 import { PictureViewer } from '../shared/dialog.tsx';
 import { Facts, type Fact } from '../shared/facts.tsx';
 import { useLoaded } from '../shared/hooks.ts';
@@ -152,6 +157,12 @@ function SceneStory({ row, picture, columns }: StoryProps): JSX.Element {
           <Facts facts={pictureFacts(picture)} />
         </section>
       )}
+      {row.files !== undefined && (
+        <section aria-label="Files">
+          <h3>Files</h3>
+          <Facts facts={row.files.map(fileFact)} />
+        </section>
+      )}
     </>
   );
 }
@@ -184,6 +195,15 @@ function pictureFacts({ file, width, height, bytes, seed }: GalleryPicture): Fac
     ['File', <a href={file}>{nameOf(file)}</a>],
     ['Size', `${width} × ${height}, ${byteWords(bytes)}`],
     ['Seed', seed === undefined ? undefined : <code>{seed}</code>],
+  ];
+}
+
+function fileFact({ label, file, bytes }: GalleryFile): Fact {
+  return [
+    label,
+    <>
+      <a href={file}>{nameOf(file)}</a>, {byteWords(bytes)}
+    </>,
   ];
 }
 

@@ -204,6 +204,48 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     expect((await last.openAttempts()).map(({ sceneId }) => sceneId)).toEqual(['a']);
   });
 
+  it('keeps what a file beside pictures is, from before it is written, and renames it with them', async () => {
+    const { checkpoint, reopen } = await begin();
+    const [a, b] = await checkpoint.claim(2, endpoint, 10);
+    if (a === undefined || b === undefined) throw new Error('two were claimed');
+    const settlementOf = (id: string): SavedSettlement => ({
+      state: 'saved',
+      at: 30,
+      pictures: [
+        { file: `${id}.png`, width: 1, height: 1, bytes: 9, sha256: 'ab' },
+        { file: `${id}-depth.exr`, width: 1, height: 1, bytes: 9, sha256: 'cd', label: 'depth' },
+        { file: `${id}-camera.json`, width: 0, height: 0, bytes: 2, sha256: 'ef', label: 'camera' },
+      ],
+      scene: { state: 'saved' },
+    });
+    for (const each of [a, b]) {
+      await checkpoint.recordSubmitted(each, { jobId: `job-${each.sceneId}`, status: '', at: 20 });
+      expect(await checkpoint.beginWriting(each, settlementOf(each.sceneId))).toBe(true);
+    }
+    await checkpoint.settle(b, settlementOf('b'));
+    const later = await reopen();
+    expect(await later.unfinishedWriting()).toMatchObject([{ settlement: settlementOf('a') }]);
+    await later.settle(a, settlementOf('a'));
+    const recorded = [...(await later.savedPictures())].map(({ file, number, label }) => [
+      file,
+      number,
+      label,
+    ]);
+    expect(recorded).toEqual(
+      ['a', 'b'].flatMap((id) => [
+        [`${id}.png`, 1, null],
+        [`${id}-depth.exr`, 2, 'depth'],
+        [`${id}-camera.json`, 3, 'camera'],
+      ]),
+    );
+    expect(await later.ownerOf('A-DEPTH.exr')).toMatchObject({ sceneId: 'a' });
+    expect(await later.lackingFiles()).toEqual([]);
+    await later.reconcile(manifestOf([['a', 'sea at noon']]), unstopped);
+    const moves = await later.pendingMoves();
+    expect(moves.map(({ from }) => from)).toEqual(['a.png', 'a-depth.exr', 'a-camera.json']);
+    for (const { from, to } of moves) expect(to.split('.').at(-1)).toBe(from.split('.').at(-1));
+  });
+
   it('counts what a new manifest changes', async () => {
     const { checkpoint } = await begin();
     const next = manifestOf([

@@ -3,12 +3,16 @@ import { posix, win32 } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  attemptFile,
   maxNameBytes,
   nameKey,
+  namedFile,
   portablePath,
   portableSegment,
+  readAttemptFile,
   withSuffix,
 } from '../../../src/runner/core/naming.ts';
+import { fileKinds } from '../../../src/runner/core/named-file.ts';
 import { runs } from '../../fakes/whole.ts';
 
 describe('portablePath', () => {
@@ -176,6 +180,41 @@ describe('withSuffix', () => {
 
   test.each(['', '2', '/2', '-a/b', '-é', `-${'x'.repeat(40)}`])('refuses %j as a bug of ours', (suffix) => {
     expect(() => withSuffix('a.png', suffix)).toThrow('not a suffix');
+  });
+});
+
+describe('namedFile', () => {
+  test('puts the label before the ending, which later suffixes keep', () => {
+    const depth = { label: 'depth', kind: 'exr' } as const;
+    expect(namedFile('sea/a.png', depth)).toBe('sea/a-depth.exr');
+    expect(withSuffix('sea/a-depth.exr', '-2')).toBe('sea/a-depth-2.exr');
+    expect(namedFile('v1.exr.png', { label: 'a', kind: 'json' })).toBe('v1.exr-a.json');
+    expect(readAttemptFile(attemptFile('sea/a-depth.exr', 7, 'ab'.repeat(32)))).toEqual({
+      name: 'sea/a-depth.exr',
+      attempt: 7,
+    });
+    expect(readAttemptFile('sea/a-depth.exr')).toBeUndefined();
+  });
+
+  test('gives portable names, distinct for distinct labels, whatever suffixes follow', () => {
+    const label = fc.stringMatching(/^[a-z][a-z0-9-]{0,23}$/);
+    const kind = fc.constantFrom(...fileKinds);
+    fc.assert(
+      fc.property(anyName, label, label, kind, (rendered, one, other, of) => {
+        const path = portablePath(rendered);
+        const name = withSuffix(
+          withSuffix(namedFile(path, { label: one, kind: of }), '-abcdef'),
+          '.replaced',
+        );
+        expect(name.endsWith(`-${one}-abcdef.replaced.${of}`)).toBe(true);
+        expect(Buffer.byteLength(name)).toBeLessThanOrEqual(maxNameBytes);
+        fc.pre(one !== other);
+        expect(namedFile(path, { label: one, kind: of })).not.toBe(
+          namedFile(path, { label: other, kind: of }),
+        );
+      }),
+      { numRuns: runs(1000) },
+    );
   });
 });
 

@@ -21,6 +21,7 @@ const attempt: AttemptStory = {
   failureText: 'the job FAILED',
   isCounted: true,
   pictures: [],
+  files: [],
 };
 
 const scene: SceneVersion = {

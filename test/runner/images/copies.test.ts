@@ -69,7 +69,15 @@ describe('makeMissingCopies', () => {
         .toBuffer();
       const { width, height, sha256 } = (await save(store, png.toString('base64'), file)) as CheckedPicture;
       const facts = { width, height, sha256, bytes: png.length, moveTo: null };
-      pictures.push({ attempt: 1, number: 1, sceneId: file, sceneState: 'saved', file, ...facts });
+      pictures.push({
+        attempt: 1,
+        number: 1,
+        label: null,
+        sceneId: file,
+        sceneState: 'saved',
+        file,
+        ...facts,
+      });
     }
     const before = readFileSync(join(dir, 'a.webp'));
     for (const name of ['a-64.jpg', 'b.webp', 'b-64.jpg', 'c.webp', 'd.webp']) rmSync(join(dir, name));

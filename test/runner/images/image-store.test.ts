@@ -261,7 +261,7 @@ describe('prepare', () => {
 
 describe('findMissing', () => {
   const recorded = (file: string, bytes: number, moveTo: string | null = null): RecordedPicture => {
-    const scene = { attempt: 1, number: 1, sceneId: file, sceneState: 'saved' } as const;
+    const scene = { attempt: 1, number: 1, label: null, sceneId: file, sceneState: 'saved' } as const;
     return { ...scene, file, moveTo, width: 1, height: 1, bytes, sha256: '' };
   };
   const going = new AbortController().signal;

@@ -94,7 +94,14 @@ describe('embedded', () => {
     const checked = await embedded(await noise(40, 30).png().toBuffer());
     await createImageStore(dir).write(checked, 'a.png');
     const { width, height, sha256, png } = checked;
-    const recorded = { attempt: 1, number: 1, sceneId: 'a', sceneState: 'saved', moveTo: null } as const;
+    const recorded = {
+      attempt: 1,
+      number: 1,
+      label: null,
+      sceneId: 'a',
+      sceneState: 'saved',
+      moveTo: null,
+    } as const;
     const verdict = await savedFiles(dir).inspect({
       ...recorded,
       file: 'a.png',

@@ -245,6 +245,7 @@ function records(pictures: Saved[]): RecordedPicture[] {
   return pictures.map(({ checked: { png, width, height, sha256 }, file }, i) => ({
     attempt: i,
     number: 1,
+    label: null,
     sceneId: file,
     sceneState: 'saved',
     file,

@@ -44,10 +44,10 @@ it('gives one name to one picture only, though nothing of it is on disk yet', as
     deaths: 0,
   });
   const reserved = await Promise.all([
-    names.reserve(attempt(1, 'fox'), ['1', '2']),
-    names.reserve(attempt(2, 'FOX'), ['1']),
+    names.reserve(attempt(1, 'fox'), [{ seed: '1' }, { seed: '2' }]),
+    names.reserve(attempt(2, 'FOX'), [{ seed: '1' }]),
   ]);
   expect(new Set(reserved.flat().map((name) => name.toLowerCase())).size).toBe(3);
   names.release(reserved.flat());
-  expect(await names.reserve(attempt(3, 'fox'), ['1'])).toEqual(['fox.png']);
+  expect(await names.reserve(attempt(3, 'fox'), [{ seed: '1' }])).toEqual(['fox.png']);
 });

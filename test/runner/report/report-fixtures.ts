@@ -17,6 +17,7 @@ export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<
 export const savedRow: ReportRow = {
   id: 'harbour',
   state: 'saved',
+  files: [],
   pictures: [
     {
       file: 'harbour.png',
@@ -49,6 +50,7 @@ export const savedRow: ReportRow = {
 export const failedRow: ReportRow = {
   id: 'moon',
   state: 'failed',
+  files: [],
   pictures: [],
   jobId: null,
   endpoint: null,

@@ -115,8 +115,14 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       expect(await page.locator(dialog).innerText()).toMatch(
         /Inputs[^]*season[^]*spring[^]*steps[^]*30[^]*Story[^]*job-1[^]*Seed[^]*1000/,
       );
+      const link = page.locator(`${dialog} section[aria-label=Files] a`);
+      expect([await link.innerText(), await link.getAttribute('href')]).toEqual([
+        's0 #-depth.exr',
+        '../images/s0%20%23-depth.exr',
+      ]);
       await page.keyboard.press('ArrowRight');
       await expect.poll(() => page.locator(dialog).innerText()).toMatch(/s1\n[^]*picture 1 of 2/);
+      expect(await link.count()).toBe(0);
       await page.keyboard.press('ArrowRight');
       await expect.poll(() => page.locator(dialog).innerText()).toMatch(/picture 2 of 2/);
       await page.keyboard.press('ArrowRight');

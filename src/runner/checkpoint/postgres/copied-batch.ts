@@ -1,11 +1,13 @@
 /** What a runner of a shared batch reads from the local copy of it. */
 import type { FoundScene } from '../../core/adoption.ts';
+import type { LackingFile } from '../../core/named-file.ts';
 import type { MadeAt } from '../../core/plan.ts';
 import type { SceneCounts } from '../../core/scene.ts';
 import type { RecordedPicture } from '../../core/verification.ts';
 import type { Database } from '../../../lib/sqlite/database.ts';
 import { readPartCounts } from '../due-scenes.ts';
 import { readListedScenes, readNextScenes } from '../list-scenes.ts';
+import { readLacking } from '../lacking-files.ts';
 import { readMadeAt } from '../read-for-plan.ts';
 import { readCounts } from '../read-totals.ts';
 import { readPicturesOfSaved } from '../recorded-pictures.ts';
@@ -46,6 +48,11 @@ export abstract class CopiedBatch {
     if (!this.hasPart) return undefined;
     await this.refresh();
     return readPartCounts(this.copy);
+  }
+
+  async lackingFiles(): Promise<LackingFile[]> {
+    await this.refresh();
+    return readLacking(this.copy);
   }
 
   async madeAt(): Promise<MadeAt[]> {

@@ -9,7 +9,7 @@
  * - Without `enable_seqscan = off` a plan from when the tables were empty would be kept; `jit` would compile each anew.
  */
 export const writeGroupFunction = `
-CREATE FUNCTION write_group(me bigint, nr bigint, g json) RETURNS json LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION write_group(me bigint, nr bigint, g json) RETURNS json LANGUAGE plpgsql
 SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
@@ -88,10 +88,10 @@ BEGIN
     ), freed AS (
       DELETE FROM names n USING settled WHERE n.attempt = settled.attempt
     ), added AS (
-      INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed)
-      SELECT p.attempt, p.number, p.name, p.file, p.file_key, p.width, p.height, p.bytes, p.sha256, p.seed
+      INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed, label)
+      SELECT p.attempt, p.number, p.name, p.file, p.file_key, p.width, p.height, p.bytes, p.sha256, p.seed, p.label
       FROM json_to_recordset(g->'pictures') AS p(attempt bigint, number bigint, name text, file text, file_key text, width bigint,
-        height bigint, bytes bigint, sha256 text, seed text) JOIN settled USING (attempt)
+        height bigint, bytes bigint, sha256 text, seed text, label text) JOIN settled USING (attempt)
     ), counted AS (
       UPDATE account SET
         jobs = jobs - (SELECT count(*) FROM settled WHERE state = 'refused'),

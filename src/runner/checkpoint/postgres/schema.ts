@@ -90,7 +90,12 @@ ${followedTables
   .join('\n')}
 ${writeGroupFunction}`;
 
-const migrations = [first];
+/** `pictures.label`: as in `checkpoint.sqlite`; a runner that does not know of it yet leaves it out. */
+const second = `
+ALTER TABLE pictures ADD COLUMN label text;
+${writeGroupFunction}`;
+
+const migrations = [first, second];
 
 /** Thrown where the schema is not one that this program can work with. */
 export class UnusableSchema extends Error {}

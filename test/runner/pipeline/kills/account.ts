@@ -120,8 +120,9 @@ function fates(world: World, job: FakeJob, settledAt: number): string[] {
     return ['failed job-cancelled', 'failed cancelled', 'failed job-overdue'];
   if (settledAt < job.completesAt) return ['failed job-overdue'];
   if (failure !== undefined) return [`failed ${failure.kind}`];
-  const isBad = pictures.some((one) => 'base64' in one && Buffer.from(one.base64, 'base64').includes('bad'));
-  return [isBad ? 'failed bad-picture' : 'saved'];
+  const bad = pictures.find((one) => 'base64' in one && Buffer.from(one.base64, 'base64').includes('bad'));
+  if (bad === undefined) return ['saved'];
+  return [bad.named === undefined ? 'failed bad-picture' : 'failed bad-file'];
 }
 
 function latestAddress(world: World): string | undefined {
@@ -158,7 +159,20 @@ function wrongPictures(seen: Seen, undisturbed: Seen): string[] {
   const bare = world.rows<{ id: string }>(`
     SELECT id FROM scenes s WHERE state = 'saved'
       AND NOT EXISTS (SELECT 1 FROM attempts a JOIN pictures USING (attempt) WHERE a.scene = s.scene)`);
-  return [...wrong, ...bare.map(({ id }) => `${id} is saved without a picture`)];
+  const jobs = world.rows<{ job_id: string; saved: number }>(
+    'SELECT a.job_id, count(*) AS saved FROM pictures p JOIN attempts a USING (attempt) GROUP BY attempt',
+  );
+  const halves = jobs.filter(({ job_id, saved }) => saved !== filesOf(world, job_id));
+  return [
+    ...wrong,
+    ...bare.map(({ id }) => `${id} is saved without a picture`),
+    ...halves.map(({ job_id, saved }) => `of ${job_id} ${saved} files are saved, which is not all`),
+  ];
+}
+
+function filesOf({ service }: World, jobId: string): number {
+  const job = service.jobs.find(({ id }) => id === jobId);
+  return (job && service.planOf(job).pictures?.length) ?? 1;
 }
 
 function madeBy({ service }: World, jobId: string, number: number): string {

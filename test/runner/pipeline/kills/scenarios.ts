@@ -1,5 +1,6 @@
 /** The nights that the kill tests go through, a death at every call of each. */
 import { edits } from './edits.ts';
+import { files } from './files.ts';
 import { limits } from './limits.ts';
 import { outages } from './outages.ts';
 import { people } from './people.ts';
@@ -7,4 +8,12 @@ import { previews } from './previews.ts';
 import type { Scenario } from './scenario.ts';
 import { workers } from './workers.ts';
 
-export const scenarios: Scenario[] = [...workers, ...edits, ...outages, ...limits, ...people, ...previews];
+export const scenarios: Scenario[] = [
+  ...workers,
+  ...files,
+  ...edits,
+  ...outages,
+  ...limits,
+  ...people,
+  ...previews,
+];

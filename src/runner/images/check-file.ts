@@ -1,0 +1,76 @@
+/** From what a job's output holds to a whole file of `output.files`, or to the reason why it is none. */
+import { createHash } from 'node:crypto';
+import type { ExaminedPicture } from '../core/adoption.ts';
+import type { Failure } from '../core/failure.ts';
+import type { FileKind, NamedFile } from '../core/named-file.ts';
+import type { CheckedPicture, HeldPicture } from '../core/picture.ts';
+import { checkExr } from './check-exr.ts';
+import { checkGlb, parseJson } from './check-glb.ts';
+import { checkNpz } from './check-npz.ts';
+import { wholePng } from './check-picture.ts';
+import { decodeBase64, recognise } from './decode-base64.ts';
+
+/** Pixels of those that have any. */
+export type WholeFile = { width?: number; height?: number } | { problem: string };
+
+/** The bytes are kept as they came. */
+export async function checkFile(
+  held: HeldPicture,
+  { label, kind }: NamedFile,
+  maxPixels: number,
+): Promise<CheckedPicture | Failure> {
+  const decoded = 'bytes' in held ? { bytes: bufferOf(held.bytes) } : decodeBase64(held.base64, /^/);
+  const whole = 'problem' in decoded ? decoded : await wholeFile(decoded.bytes, kind, maxPixels);
+  const png = 'bytes' in decoded ? decoded.bytes : Buffer.from('base64' in held ? held.base64 : '');
+  const sha256 = createHash('sha256').update(png).digest('hex');
+  if ('problem' in whole)
+    return { kind: 'bad-file', text: `the file ${label} cannot be used: ${whole.problem}`, digest: sha256 };
+  const { width = 0, height = 0 } = whole;
+  return { png, width, height, sha256 };
+}
+
+/** Of a file that is there without a record. */
+export async function examineFile(
+  bytes: Buffer,
+  file: string,
+  named: NamedFile,
+  maxPixels: number,
+): Promise<ExaminedPicture> {
+  const checked = await checkFile({ bytes }, named, maxPixels);
+  if ('kind' in checked) return { problem: checked.text };
+  const { png: _, ...facts } = checked;
+  return { picture: { file, ...facts, bytes: bytes.length, label: named.label }, origin: undefined };
+}
+
+/** What is wrong with a file of that kind, or its size in pixels. */
+export async function wholeFile(bytes: Buffer, kind: FileKind, maxPixels: number): Promise<WholeFile> {
+  switch (kind) {
+    case 'png':
+      return checkOnlyPng(bytes, maxPixels);
+    case 'exr':
+      return checkExr(bytes);
+    case 'json': {
+      const parsed = parseJson(bytes);
+      if (!(parsed instanceof Error)) return {};
+      return { problem: `it is not JSON (${parsed.message.split('\n', 1)[0] ?? ''})` };
+    }
+    case 'glb':
+      return checkGlb(bytes);
+    case 'npz':
+      return checkNpz(bytes);
+  }
+}
+
+/** A mask in another format has lost what it says. */
+async function checkOnlyPng(bytes: Buffer, maxPixels: number): Promise<WholeFile> {
+  const what = recognise(bytes);
+  if ('instead' in what) return { problem: `it is ${what.instead}` };
+  if (what.format !== 'PNG') return { problem: `it is a ${what.format}, not a PNG` };
+  const demands = { maxPixels, minSide: 1, isBlankRefused: false, isThumbnailWanted: false };
+  return wholePng(bytes, demands, 'PNG');
+}
+
+/** The same memory. */
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

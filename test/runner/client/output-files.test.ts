@@ -1,0 +1,116 @@
+/** Promise: files besides pictures are found where `output.files` says, byte by byte, and one that is missing is named. */
+import { randomBytes } from 'node:crypto';
+import { expect, it } from 'vitest';
+import type { FilePlace } from '../../../src/runner/core/named-file.ts';
+import type { FoundPicture } from '../../../src/runner/core/picture.ts';
+import { readStatusAnswer } from '../../../src/runner/client/read-job-answers.ts';
+import { readLargeStatusAnswer } from '../../../src/runner/client/read-large-status-answer.ts';
+import { answer } from '../../fakes/scripted-server.ts';
+import { jobId, statusFrom } from './client.ts';
+
+const depth: FilePlace = { label: 'depth', kind: 'exr', at: ['files', 'depth'] };
+const camera: FilePlace = { label: 'camera', kind: 'json', at: ['camera'] };
+const objects: FilePlace = { label: 'objects', kind: 'json', at: ['objects'] };
+const picture = randomBytes(90).toString('base64');
+
+async function found(output: string, files: FilePlace[], imagePath?: string): Promise<FoundPicture[]> {
+  const reply = await statusFrom(answer(200, `{"id":"${jobId}","status":"COMPLETED","output":${output}}`), {
+    imagePath,
+    files,
+  });
+  return reply.kind === 'completed' ? reply.pictures : expect.fail(JSON.stringify(reply));
+}
+
+const textOf = (file: FoundPicture | undefined): string =>
+  file !== undefined && 'bytes' in file ? Buffer.from(file.bytes).toString() : expect.fail('no bytes');
+
+it.each([
+  ['an object', (output: string) => output],
+  ['a list of one object', (output: string) => `[ ${output} ]`],
+])('in %s, after the pictures, with numbers as they were written', async (_, within) => {
+  const output = `{"rendered_image":"${picture}","seed":7,"files":{"depth":"AAAA"},
+    "camera": {"id": 12345678901234567890, "matrix": [1.0, -2.50e-7]}, "objects": [{"index": 1}]}`;
+  const [first, ...files] = await found(within(output), [depth, camera, objects]);
+  expect(first).toEqual({ base64: picture, seed: '7' });
+  expect(files.map(({ named }) => named?.label)).toEqual(['depth', 'camera', 'objects']);
+  expect(files[0]).toEqual({ base64: 'AAAA', named: { label: 'depth', kind: 'exr' } });
+  expect(textOf(files[1])).toBe('{"id": 12345678901234567890, "matrix": [1.0, -2.50e-7]}\n');
+  // A list is what it is where JSON is asked for.
+  expect(textOf(files[2])).toBe('[{"index": 1}]\n');
+});
+
+it('as a text that is JSON, as base64 of it, as an address, and as an empty list', async () => {
+  const url = 'https://cdn.example/a.exr';
+  const output = `{"image":"${picture}","camera":"{\\"fov\\": 50}","objects":[],"files":{"depth":"${url}"}}`;
+  const [, ...files] = await found(output, [depth, camera, objects]);
+  expect(files[0]).toMatchObject({ url });
+  expect([textOf(files[1]), textOf(files[2])]).toEqual(['{"fov": 50}', '[]\n']);
+  const base64 = await found(`{"image":"${picture}","camera":"e30="}`, [camera]);
+  expect(base64[1]).toMatchObject({ base64: 'e30=' });
+});
+
+it.each([
+  ['is not there', '{"rendered_image":"PICTURE","files":{"mask":"AAAA"}}'],
+  ['is empty', '{"rendered_image":"PICTURE","files":{"depth":""}}'],
+  ['is null', '{"rendered_image":"PICTURE","files":{"depth":null}}'],
+  ['is no text', '{"rendered_image":"PICTURE","files":{"depth":{"a":1}}}'],
+  [
+    'is in the second of two',
+    '[{"rendered_image":"PICTURE"},{"rendered_image":"PICTURE","files":{"depth":"AAAA"}}]',
+  ],
+  ['would be inherited', '{"rendered_image":"PICTURE","files":"text"}'],
+])('fails the job where one %s', async (_, output) => {
+  const text = output.replaceAll('PICTURE', picture);
+  const reply = await statusFrom(answer(200, `{"status":"COMPLETED","output":${text}}`), { files: [depth] });
+  expect(reply).toMatchObject({
+    kind: 'ended',
+    failure: {
+      kind: 'bad-file',
+      text: expect.stringContaining('the file depth is not at files.depth of the output'),
+    },
+  });
+});
+
+it('says what the worker says where that is a failure, and asks for a picture unless there is to be none', async () => {
+  const failed = await statusFrom(answer(200, '{"status":"COMPLETED","output":{"error":"out of memory"}}'), {
+    files: [depth],
+  });
+  expect(failed).toMatchObject({ failure: { kind: 'failed-inside' } });
+  const bare = '{"files":{"depth":"AAAA"}}';
+  const lost = await statusFrom(answer(200, `{"status":"COMPLETED","output":${bare}}`), { files: [depth] });
+  expect(lost).toMatchObject({ failure: { kind: 'bad-picture' } });
+  expect(await found(bare, [depth], 'none')).toEqual([
+    { base64: 'AAAA', named: { label: 'depth', kind: 'exr' } },
+  ]);
+  const none = await statusFrom(answer(200, '{"status":"COMPLETED","output":{"files":{}}}'), {
+    imagePath: 'none',
+    files: [depth],
+  });
+  expect(none).toMatchObject({ failure: { kind: 'bad-file' } });
+});
+
+it('reads large answers alike, also with long texts within JSON', () => {
+  const large = (bytes: number): string => randomBytes(bytes).toString('base64');
+  const places = { imagePath: undefined, files: [depth, camera] };
+  const body = (cameraJson: string): Buffer =>
+    Buffer.from(
+      `{"id":"job-1","output":[{"rendered_image":"${large(90_000)}","files":{"depth":"${large(60_000)}"},"camera":${cameraJson}}],"status":"COMPLETED"}`,
+    );
+  const head = { status: 200, headers: {} };
+  const plain = body('{"id":12345678901234567890}');
+  const usual = readStatusAnswer({ ...head, body: plain.toString('latin1') }, 'job-1', places);
+  const lifted = readLargeStatusAnswer({ ...head, bytes: Buffer.from(plain) }, 'job-1', places);
+  expect(decoded(lifted)).toEqual(decoded(usual));
+  expect(decoded(lifted)).toHaveLength(3);
+  // What would be put in its place must not get into the file.
+  const nested = body(`{"texture":"${large(30_000)}"}`);
+  expect(readLargeStatusAnswer({ ...head, bytes: nested }, 'job-1', places)).toBeUndefined();
+});
+
+function decoded(reply: ReturnType<typeof readLargeStatusAnswer>): [string | undefined, string][] {
+  if (reply?.kind !== 'completed') return expect.fail('not completed');
+  return reply.pictures.map((file) => {
+    const bytes = 'bytes' in file ? file.bytes : Buffer.from('base64' in file ? file.base64 : '', 'base64');
+    return [file.named?.label, Buffer.from(bytes).toString('base64')];
+  });
+}

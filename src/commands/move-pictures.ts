@@ -9,7 +9,7 @@ import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import type { Verified } from '../runner/core/verification.ts';
 import { withBucketFailure } from '../runner/images/bucket-failure.ts';
 import { picturesFolder } from '../runner/images/bucket-store.ts';
-import { BucketOwner, movedToken } from '../runner/images/bucket-owner.ts';
+import { ownerWithoutRun } from '../runner/images/bucket-owner.ts';
 import { copyPicture, picturesInBucket, picturesInFolder } from '../runner/images/picture-files.ts';
 import type { VerifyPorts } from '../runner/pipeline/verify-batch.ts';
 import { bucketOf, finishMoves, openBucket, withImages } from './pictures-place.ts';
@@ -27,8 +27,7 @@ export async function movePictures(
   assertMovable(db, target);
   const bucket = target === undefined ? undefined : await openBucket(target);
   const batch = readBatch(db)?.picturesToken ?? randomUUID();
-  const run = { token: movedToken, isKnown: () => true };
-  const owner = bucket && new BucketOwner(bucket, { batch, run, isAnyAccepted: false });
+  const owner = bucket && ownerWithoutRun(bucket, batch);
   try {
     await withBucketFailure(async () => {
       await bucket?.probe();
@@ -54,7 +53,7 @@ function assertMovable(db: Database, target: string | undefined): void {
   const unfinished = db.prepare('SELECT 1 FROM attempts WHERE writing IS NOT NULL LIMIT 1').get();
   if (!isThere && unfinished === undefined) return;
   const text = isThere
-    ? 'the pictures are there already; change output.pictures in the file first'
+    ? 'pictures and checkpoint are there already; change output.pictures or checkpoint in the file first'
     : 'the last run died while it saved pictures; put output.pictures back, start the run once, then move';
   throw new ConfigError([{ where: '--move', text }]);
 }

@@ -9,7 +9,7 @@ import type { PictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { withBucketFailure } from '../runner/images/bucket-failure.ts';
-import { BucketOwner } from '../runner/images/bucket-owner.ts';
+import { BucketOwner, ownerWithoutRun } from '../runner/images/bucket-owner.ts';
 import { createBucketStore, keyOf, picturesFolder } from '../runner/images/bucket-store.ts';
 import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
 import type { CheckOptions } from '../runner/images/picture-checker.ts';
@@ -52,7 +52,11 @@ export async function assertBucketUsable(
   if (pictures === undefined) return;
   const bucket = await openBucket(pictures.url);
   try {
-    await createBucketStore(bucket, { owner: { batch: pictures.batch, run, isAnyAccepted } }).prepare();
+    const owner = new BucketOwner(bucket, { batch: pictures.batch, run, isAnyAccepted });
+    await withBucketFailure(async () => {
+      await bucket.probe();
+      await owner.assertOurs(picturesFolder);
+    });
   } finally {
     await bucket.close();
   }
@@ -61,10 +65,17 @@ export async function assertBucketUsable(
 /** Throws `ConfigError` where the pictures there are another batch's. */
 export async function assertOwnBucket(bucket: Bucket, db: Database): Promise<void> {
   const batch = readBatch(db)?.pictures?.batch ?? '';
-  const run = { token: '', isKnown: () => true };
-  await withBucketFailure(() =>
-    new BucketOwner(bucket, { batch, run, isAnyAccepted: false }).assertOurs(picturesFolder),
-  );
+  await withBucketFailure(() => ownerWithoutRun(bucket, batch).assertOurs(picturesFolder));
+}
+
+/** Of a batch that comes from elsewhere the bucket names no run that its checkpoint does not know. */
+export async function markMoved(db: Database): Promise<void> {
+  const pictures = readBatch(db)?.pictures;
+  await withBucketOf(db, async (bucket) => {
+    if (bucket === undefined || pictures === undefined) return;
+    await assertOwnBucket(bucket, db);
+    await withBucketFailure(() => ownerWithoutRun(bucket, pictures.batch).claim());
+  });
 }
 
 /** For the gallery: to a bucket that may be read, or, for so long, to one that may not. */

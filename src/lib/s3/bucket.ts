@@ -18,6 +18,8 @@ export interface ObjectFacts {
 export interface ListedObject {
   key: string;
   bytes: number;
+  /** By the clock of the store, epoch ms. */
+  modifiedAt: number;
 }
 
 export interface PutOptions {
@@ -27,7 +29,13 @@ export interface PutOptions {
   sha256?: string;
   /** Whether it is sent once, whatever comes. */
   isOnce?: boolean;
+  /** Whether an object that is there already is left alone, by stores that know this condition; sent once as well. */
+  isFirst?: boolean;
 }
+
+/** Keys of probes begin so. */
+const probes = '.nightrender-probe-';
+const longestProbeMs = 60 * 60_000;
 
 /** Every call is repeated while it fails for a reason that passes; then, and for any other reason, it throws `S3Error`. */
 export class Bucket {
@@ -53,7 +61,7 @@ export class Bucket {
   async put(
     key: string,
     bytes: Uint8Array,
-    { type, sha256 = hexOf(bytes), isOnce = false }: PutOptions,
+    { type, sha256 = hexOf(bytes), isFirst = false, isOnce = isFirst }: PutOptions,
   ): Promise<void> {
     if (bytes.length > partBytes) {
       const partAt = async ({ from, to }: Part): Promise<Uint8Array> => bytes.subarray(from, to);
@@ -64,6 +72,7 @@ export class Bucket {
       'content-type': type,
       [checksumHeader]: Buffer.from(sha256, 'hex').toString('base64'),
       ...recorded(sha256, etagOf(bytes)),
+      ...(isFirst && { 'if-none-match': '*' }),
     };
     await this.#requests.send({ method: 'PUT', key, headers, body: bytes, sha256, isOnce });
   }
@@ -112,7 +121,11 @@ export class Bucket {
       const text = body.toString();
       for (const [, object = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
         const key = decodeURIComponent(unescaped(tagOf(object, 'Key') ?? '').replaceAll('+', '%20'));
-        yield { key: key.slice(this.#address.prefix.length), bytes: Number(tagOf(object, 'Size')) };
+        yield {
+          key: key.slice(this.#address.prefix.length),
+          bytes: Number(tagOf(object, 'Size')),
+          modifiedAt: Date.parse(tagOf(object, 'LastModified') ?? ''),
+        };
       }
       if (tagOf(text, 'IsTruncated') !== 'true') return;
       const token = unescaped(tagOf(text, 'NextContinuationToken') ?? '');
@@ -138,7 +151,7 @@ export class Bucket {
 
   /** Throws where the store accepts other bytes than it was told of, or does not say afterwards what it has. */
   async probe(): Promise<void> {
-    const key = `.nightrender-probe-${randomUUID()}`;
+    const key = `${probes}${randomUUID()}`;
     const [bytes, others] = [randomBytes(100), randomBytes(100)];
     const type = 'application/octet-stream';
     try {
@@ -155,9 +168,18 @@ export class Bucket {
         },
       );
       if (isAccepted) throw this.#unreliable('does not compare checksums');
+      await this.#removeProbesBefore(key);
     } finally {
       await this.#requests.send({ method: 'DELETE', key, isOnce: true }).catch(() => undefined);
     }
+  }
+
+  /** Those of programs that died at it; others may be probing at this moment. */
+  async #removeProbesBefore(own: string): Promise<void> {
+    const found: ListedObject[] = [];
+    for await (const object of this.list(probes)) found.push(object);
+    const now = found.find(({ key }) => key === own)?.modifiedAt ?? NaN;
+    for (const { key, modifiedAt } of found) if (now - modifiedAt > longestProbeMs) await this.remove(key);
   }
 
   #unreliable(what: string): S3Error {

@@ -1,5 +1,6 @@
 /** Whose pictures a bucket's folder has: a batch that forgot them, or another one, would pay for them again. */
 import type { Bucket } from '../../lib/s3/bucket.ts';
+import { S3Error } from '../../lib/s3/s3-error.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
 import { readAttemptFile } from '../core/naming.ts';
@@ -27,9 +28,18 @@ interface Mark {
   hasOthers: boolean;
 }
 
-/** Stands for a run where the pictures were moved there, until one puts more. */
-export const movedToken = 'moved';
+/** Stands for a run where none of the batch's has put pictures there, until one puts more. */
+const movedToken = 'moved';
 
+/** For a batch as such, while no run is at work on it. */
+export function ownerWithoutRun(bucket: Bucket, batch: string): BucketOwner {
+  const run = { token: movedToken, isKnown: () => true };
+  return new BucketOwner(bucket, { batch, run, isAnyAccepted: false });
+}
+
+const other = 'has the pictures of another batch, or of this one before its checkpoint was lost';
+const begun =
+  'is where another batch has begun, or this one before its checkpoint was lost, and may have its pictures';
 const older = 'has pictures of runs that this checkpoint does not know; an older copy of it was put back';
 
 /** The folder's mark names the latest run that has put a picture there, from before the first one on. */
@@ -37,6 +47,7 @@ export class BucketOwner {
   readonly #bucket: Bucket;
   readonly #owner: PictureOwner;
   #hasOthers = false;
+  #isMarked = false;
   #claimed: Promise<void> | undefined;
 
   constructor(bucket: Bucket, owner: PictureOwner) {
@@ -50,12 +61,27 @@ export class BucketOwner {
     const bytes = await this.#bucket.get(markKey);
     if (bytes === undefined || bytes.length === 0) return;
     const mark = readMark(bytes);
+    this.#isMarked = true;
     this.#hasOthers = isAnyAccepted || mark?.hasOthers === true;
     if (isAnyAccepted) return;
-    if (mark?.batch !== batch)
-      throw this.#refusal('has the pictures of another batch, or of this one before its checkpoint was lost');
+    if (mark?.batch !== batch) throw this.#refusal(mark?.run === movedToken ? begun : other);
     if (mark.run !== movedToken && !run.isKnown(mark.run)) throw this.#refusal(older);
     if (run.lastAttempt !== undefined && !mark.hasOthers) await this.#assertNoLater(folder, run.lastAttempt);
+  }
+
+  /**
+   * As above, and takes a folder that is nobody's, before anything is paid for: of several batches that begin there at once
+   * one has it.
+   */
+  async begin(folder: string): Promise<void> {
+    await this.assertOurs(folder);
+    if (this.#isMarked || this.#owner.isAnyAccepted) return;
+    await this.#putMark(movedToken, true).catch((error: unknown) => {
+      if (!(error instanceof S3Error)) throw error;
+    });
+    // Not every store knows the condition: what is there is what counts.
+    if ((await this.#bucket.facts(markKey)) === undefined) await this.#putMark(movedToken);
+    await this.assertOurs(folder);
   }
 
   async #assertNoLater(folder: string, lastAttempt: number): Promise<void> {
@@ -70,17 +96,17 @@ export class BucketOwner {
 
   /** Before the first picture of a run. */
   claim(): Promise<void> {
-    this.#claimed ??= this.#putMark().catch((error: unknown) => {
+    this.#claimed ??= this.#putMark(this.#owner.run.token).catch((error: unknown) => {
       this.#claimed = undefined;
       throw error;
     });
     return this.#claimed;
   }
 
-  #putMark(): Promise<void> {
-    const { batch, run } = this.#owner;
-    const mark: Mark = { batch, run: run.token, hasOthers: this.#hasOthers };
-    return this.#bucket.put(markKey, Buffer.from(`${JSON.stringify(mark)}\n`), { type: 'application/json' });
+  #putMark(run: string, isFirst = false): Promise<void> {
+    const mark: Mark = { batch: this.#owner.batch, run, hasOthers: this.#hasOthers };
+    const bytes = Buffer.from(`${JSON.stringify(mark)}\n`);
+    return this.#bucket.put(markKey, bytes, { type: 'application/json', isFirst });
   }
 }
 

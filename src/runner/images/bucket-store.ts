@@ -44,7 +44,7 @@ export function createBucketStore(bucket: Bucket, options: BucketStoreOptions = 
     prepare: () =>
       withBucketFailure(async () => {
         await bucket.probe();
-        await owner?.assertOurs(picturesFolder);
+        await owner?.begin(picturesFolder);
       }),
     check: checker.check,
     write: (picture, file) =>

@@ -58,7 +58,7 @@ export function picturesInBucket(bucket: Bucket): PictureFiles {
 }
 
 /**
- * Copies a picture and what is made of it, under these endings, or a named file, checked on the way; one that is there already is left alone. Tells what the
+ * Copies a picture and what is made of it, under these endings, or a named file, checked on the way; what is there already is left alone. Tells what the
  * picture is where it comes from.
  */
 export async function copyPicture(
@@ -67,17 +67,21 @@ export async function copyPicture(
   { file, label, bytes, sha256 }: RecordedPicture,
   endings: string[],
 ): Promise<Verdict> {
-  if (await to.has(file, bytes, sha256)) return { kind: 'good' };
-  const png = await from.read(file);
-  if (png === undefined) return { kind: 'missing' };
-  if (digestOf(png) !== sha256)
+  const isThere = await to.has(file, bytes, sha256);
+  const png = isThere ? undefined : await from.read(file);
+  if (!isThere && png === undefined) return { kind: 'missing' };
+  if (png !== undefined && digestOf(png) !== sha256)
     return { kind: 'damaged', problem: 'its bytes are not those that were saved (sha256)' };
-  // The picture last: where it is, all of it is.
   for (const ending of label === null ? endings : []) {
-    const beside = await from.read(sidecarPath(file, ending));
-    if (beside !== undefined) await to.put(sidecarPath(file, ending), beside);
+    const name = sidecarPath(file, ending);
+    const beside = await from.read(name);
+    // Some may be newer than a picture that was copied before.
+    const isToCopy =
+      beside !== undefined && !(isThere && (await to.has(name, beside.length, digestOf(beside))));
+    if (isToCopy) await to.put(name, beside);
   }
-  await to.put(file, png);
+  // Last: where it is, all of it is.
+  if (png !== undefined) await to.put(file, png);
   return { kind: 'good' };
 }
 

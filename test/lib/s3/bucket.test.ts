@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { bucketAddress, bucketUrl } from '../../../src/lib/s3/address.ts';
 import { Bucket, type BucketOptions } from '../../../src/lib/s3/bucket.ts';
 import { noCeph, startCeph, type Ceph } from '../../engines/ceph.ts';
+import { MemoryStore } from '../../fakes/memory-store.ts';
 
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const type = 'image/png';
@@ -45,7 +46,9 @@ describe.skipIf(noCeph !== undefined)(`a bucket (skipped where Ceph is not insta
         true,
         false,
       ]);
-      expect(await all(bucket, '')).toEqual([{ key, bytes: 10_000 }]);
+      expect(await all(bucket, '')).toEqual([
+        { key, bytes: 10_000, modifiedAt: expect.any(Number) as number },
+      ]);
       const shown = await fetch(await bucket.signedUrl(key, 60));
       expect(Buffer.from(await shown.arrayBuffer())).toEqual(bytes);
       expect((await fetch(bucket.urlOf(key))).status).toBe(403);
@@ -139,37 +142,26 @@ describe.skipIf(noCeph !== undefined)(`a bucket (skipped where Ceph is not insta
 
 describe('a store that cannot be relied on', () => {
   it.each([
-    ['takes other bytes than were announced', true, 'does not compare checksums'],
-    ['forgets the checksums', false, 'keeps no checksums'],
-  ])('is refused: it %s', async (_, hasMetadata, text) => {
-    const objects = new Map<string, { bytes: Buffer; headers: Record<string, string> }>();
-    const url = await serve((request, response) => {
-      const path = request.url ?? '';
-      const found = objects.get(path);
-      const body: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => body.push(chunk));
-      request.on('end', (): void => {
-        if (request.method === 'PUT') {
-          const kept = Object.entries(request.headers).filter(([name]) =>
-            /^x-amz-(meta|checksum)/.test(name),
-          );
-          const headers = hasMetadata ? (Object.fromEntries(kept) as Record<string, string>) : {};
-          objects.set(path, { bytes: Buffer.concat(body), headers });
-          return void response.end();
-        }
-        if (request.method === 'DELETE')
-          return void response.writeHead(objects.delete(path) ? 204 : 404).end();
-        if (found === undefined) return void response.writeHead(404).end();
-        response.writeHead(200, { ...found.headers, 'content-length': found.bytes.length });
-        response.end(request.method === 'HEAD' ? undefined : found.bytes);
-      });
-    });
-    const env = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', AWS_ENDPOINT_URL: url };
-    const bucket = await Bucket.open(bucketAddress('s3://any/', env));
-    onTestFinished(() => bucket.close());
-    await expect(bucket.probe()).rejects.toThrow(text);
-    expect(objects.size).toBe(0);
+    ['takes other bytes than were announced', { comparesChecksums: false }, 'does not compare checksums'],
+    ['forgets the checksums', { comparesChecksums: false, keepsChecksums: false }, 'keeps no checksums'],
+  ])('is refused: it %s', async (_, traits, text) => {
+    const store = await MemoryStore.start(traits);
+    await expect((await store.open('s3://any/')).probe()).rejects.toThrow(text);
+    expect(store.objects.size).toBe(0);
   });
+});
+
+it('a probe removes those of programs that died at theirs, and none that may be going on', async () => {
+  const store = await MemoryStore.start();
+  const [hour, now] = [3_600_000, Date.now()];
+  store.put('any/night/.nightrender-probe-dead', 'x', now - 2 * hour);
+  store.put('any/night/.nightrender-probe-alive', 'x', now - hour / 2);
+  store.put('any/night/images/a.png', 'x', now - 2 * hour);
+  await (await store.open('s3://any/night/')).probe();
+  expect([...store.objects.keys()].toSorted()).toEqual([
+    'any/night/.nightrender-probe-alive',
+    'any/night/images/a.png',
+  ]);
 });
 
 describe('addresses', () => {

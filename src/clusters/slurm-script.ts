@@ -17,6 +17,9 @@ export interface SlurmJob {
   options: string[];
 }
 
+/** After so many a task whose output cannot be written to is left to a person. */
+const maxRestarts = 30;
+
 /** Slurm counts in seconds; what a started signal takes to arrive comes on top. */
 const signalSeconds = 5;
 
@@ -82,6 +85,15 @@ done
 
 # This alone leads back into the queue; after any other end a person looks at the exit code.
 case "$leaving $code" in
+  ' 14' | 'late 14')
+    # A database that is gone or a disk that is full may be there again at the next start, or at another node.
+    if [ "\${SLURM_RESTART_COUNT:-0}" -lt ${maxRestarts} ]; then
+      [ -n "$leaving" ] || { sleep 60 & wait "$!"; }
+      case "$leaving" in '' | late)
+        echo 'nightrender: what is written to could not be used; the task goes back into the queue'
+        scontrol requeue "$SLURM_JOB_ID" ;;
+      esac
+    fi ;;
   'late 3' | 'late 11' | 'late 129' | 'late 143')
     # A wall time that leaves no time to work would go round for ever.
     if [ "$SECONDS" -ge 45 ] || scontrol show job "$SLURM_JOB_ID" | grep -q 'PreemptTime=[0-9]'; then

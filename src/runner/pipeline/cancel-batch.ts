@@ -66,15 +66,16 @@ export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: S
   return { found, unanswered, ending: cut ?? endingOf(stop, left), left, report };
 }
 
-/** Sends what dead runs may have sent again, to be told its job; returns of how many that is unknown still. */
+/** Sends what dead runs may have sent again, to be told its job; returns of how many that is unknown for good. */
 async function findIntended(run: Run): Promise<number> {
-  let unanswered = 0;
+  const { length } = await run.ports.checkpoint.intendedAttempts();
+  let found = 0;
   for (const { attempt, lost } of await takeUpIntended(run)) {
-    if ((await submitAgain(run, attempt, lost, maxTries)) !== 'left') continue;
-    await recordDeath(run, attempt);
-    unanswered += 1;
+    const sent = await submitAgain(run, attempt, lost, maxTries);
+    if (sent === 'left') await recordDeath(run, attempt);
+    else if (sent !== undefined) found += 1;
   }
-  return unanswered;
+  return length - found;
 }
 
 /** Those that the program died with come after the others and one by one. */

@@ -32,7 +32,8 @@ export interface PostgresServer {
 
 export const postgresPassword = 'hunter2-not-shown';
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** `settings`: such as `fsync=off`. */
+export async function startPostgres(...settings: string[]): Promise<PostgresServer> {
   if (bin === undefined) throw new Error(noPostgres);
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-postgres-'));
   const owner = ownerOf(dir);
@@ -52,7 +53,8 @@ export async function startPostgres(): Promise<PostgresServer> {
     await once(ending, 'exit');
   };
   const start = async (): Promise<void> => {
-    const args = ['-D', data, '-k', dir, '-h', '127.0.0.1', '-p', String(port), '-c', 'max_connections=200'];
+    const given = ['max_connections=200', ...settings].flatMap((setting) => ['-c', setting]);
+    const args = ['-D', data, '-k', dir, '-h', '127.0.0.1', '-p', String(port), ...given];
     server = spawn(join(bin, 'postgres'), args, { ...owner, cwd: dir, stdio: 'ignore' });
     for (let tries = 0; tries < 300; tries++) {
       if (isReady(port, owner)) return;

@@ -1,5 +1,6 @@
 /** A batch in a fake world: real checkpoint in memory, everything else in virtual time; it can die and come back. */
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import type { Database } from '../../src/lib/sqlite/database.ts';
 import {
   pictureRepair,
   readSavedJobs,
@@ -15,7 +16,7 @@ import { fingerprintOf, type BadRow, type ListedScene, type Scene } from '../../
 import type { Verified } from '../../src/runner/core/verification.ts';
 import type { Event } from '../../src/runner/pipeline/event.ts';
 import { cancelBatch, type CancelResult } from '../../src/runner/pipeline/cancel-batch.ts';
-import type { ManifestScenes, Report } from '../../src/runner/pipeline/ports.ts';
+import type { Checkpoint, ManifestScenes, Report } from '../../src/runner/pipeline/ports.ts';
 import type { BatchResult } from '../../src/runner/pipeline/report-batch.ts';
 import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
 import type { Ports } from '../../src/runner/pipeline/ports.ts';
@@ -59,7 +60,8 @@ const emptyCheckpoint = ((): Buffer => {
 })();
 
 export class World {
-  readonly db = new Sqlite(emptyCheckpoint);
+  /** What is on record, to look at. */
+  readonly db: Database;
   readonly images = new FakeImages();
   readonly downloads = new FakeDownloads();
   readonly service: FakeService;
@@ -69,7 +71,8 @@ export class World {
   readonly started = Date.UTC(2026, 0, 1);
   clock = new VirtualClock(this.started);
 
-  constructor(behaviour?: Behaviour) {
+  constructor(behaviour?: Behaviour, db: Database = new Sqlite(emptyCheckpoint)) {
+    this.db = db;
     this.db.pragma('foreign_keys = ON');
     this.service = new FakeService(() => this.clock, behaviour);
   }
@@ -144,18 +147,9 @@ export class World {
     this.clock = new VirtualClock(this.clock.now() + afterMs);
     const killer = new Killer(killAt, hang);
     const { clock } = this;
-    const run = this.db
-      .prepare(
-        `INSERT INTO runs (pid, host, program, started_at, idempotency_key)
-         SELECT 1, 'here', 'test', 0, 'run-' || (count(*) + 1) FROM runs`,
-      )
-      .run();
     const ports = {
       service: killer.guard('service', this.service),
-      checkpoint: killer.guard(
-        'checkpoint',
-        new SqliteCheckpoint(this.db, Number(run.lastInsertRowid), new CrashMarkersInMemory(this.marks)),
-      ),
+      checkpoint: killer.guard('checkpoint', this.openCheckpoint()),
       downloads: killer.guard('downloads', this.downloads),
       images: killer.guard('images', this.images),
       // Time goes on while the one of a run that goes on is written.
@@ -174,6 +168,26 @@ export class World {
     };
     this.killer = killer;
     return { ports, stop };
+  }
+
+  /** For a start of the program. */
+  protected openCheckpoint(): Checkpoint {
+    const run = this.db
+      .prepare(
+        `INSERT INTO runs (pid, host, program, started_at, idempotency_key)
+         SELECT 1, 'here', 'test', 0, 'run-' || (count(*) + 1) FROM runs`,
+      )
+      .run();
+    return new SqliteCheckpoint(this.db, Number(run.lastInsertRowid), new CrashMarkersInMemory(this.marks));
+  }
+
+  /** As after the checkpoint was deleted. */
+  async forget(): Promise<void> {
+    this.db.exec('DELETE FROM pictures; DELETE FROM attempts; DELETE FROM scenes; DELETE FROM batch');
+  }
+
+  async close(): Promise<void> {
+    this.db.close();
   }
 
   killer = new Killer();

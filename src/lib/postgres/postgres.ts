@@ -129,12 +129,15 @@ export class Postgres implements PostgresSession {
 
   /** Breaks every connection: what waits for an answer fails as `gone`. */
   cut(): void {
-    for (const client of this.#open) streamOf(client)?.destroy();
+    for (const client of [...this.#open, this.#listener]) if (client) streamOf(client)?.destroy();
   }
 
+  /** A server that does not hear the farewell is not waited for. */
   async close(): Promise<void> {
+    const impatient = setTimeout(() => this.cut(), farewellMs);
     await this.#listener?.end().catch(() => undefined);
     await this.#pool.end().catch(() => undefined);
+    clearTimeout(impatient);
   }
 
   async #with<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
@@ -183,6 +186,8 @@ export class Postgres implements PostgresSession {
     return new PostgresFailure(kind, text, error);
   }
 }
+
+const farewellMs = 2_000;
 
 /** One writes, one keeps the lease, others read. */
 const maxConnections = 4;

@@ -198,6 +198,8 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     expect(left).toMatchObject([
       { attempt: { key: a.key, sceneId: 'a' }, isInFlight: true, settlement: settlementOf('a.png') },
     ]);
+    // It would be taken for another one's picture, and not be taken up.
+    expect(await later.ownerOf('a.png')).toBeUndefined();
     await later.dropWriting(a);
     const last = await reopen();
     expect(await last.unfinishedWriting()).toEqual([]);

@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { PostgresFailure } from '../../../src/lib/postgres/postgres.ts';
 import {
   findSharedBatch,
   joinBatch,
@@ -112,6 +113,35 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
     expect(first.joined.lease.isFresh()).toBe(false);
     await second.joined.checkpoint.settle(a, saved('a.png'));
     expect(await second.joined.checkpoint.counts()).toMatchObject({ saved: 1, active: 1 });
+  });
+
+  it('polls what it has taken over though the answer to that was lost on the way, and once', async () => {
+    const [first, second] = await two();
+    const [a] = await first.joined.checkpoint.claim(1, endpoint, 10);
+    if (a === undefined) throw new Error('one was claimed');
+    await first.joined.checkpoint.recordSubmitted(a, job('1'));
+    await expire(first);
+    const taking = second.joined.checkpoint.others.takeOver(unstopped);
+    const { db } = second.shared;
+    const transaction = db.transaction.bind(db);
+    const losing = vi.spyOn(db, 'transaction');
+    // The first renews the lease.
+    losing.mockImplementationOnce(transaction).mockImplementationOnce(async (...asked) => {
+      await transaction(...asked);
+      throw new PostgresFailure('gone', 'the line was cut', undefined);
+    });
+    await expect(second.joined.lease.renew()).rejects.toThrow('the line was cut');
+    await second.joined.lease.renew();
+    const left = await taking;
+    expect(await left?.submitted()).toMatchObject([{ sceneId: 'a', jobId: '1' }]);
+    losing
+      .mockImplementationOnce(transaction)
+      .mockRejectedValueOnce(new PostgresFailure('gone', '', undefined));
+    await expect(second.joined.lease.renew()).rejects.toThrow();
+    await second.joined.lease.renew();
+    expect(second.joined.checkpoint.others.isBusy).toBe(true);
+    const over = AbortSignal.abort();
+    expect(await second.joined.checkpoint.others.takeOver(over)).toBeUndefined();
   });
 
   it('leaves a runner its jobs that was not heard of for long, while no other has taken them over', async () => {

@@ -1,6 +1,7 @@
 /** A runner's right to work on a shared batch: kept up with the database, and lost to others where that fails for too long. */
 import { FatalFailure } from '../../core/failure.ts';
 import { PostgresFailure, type Postgres, type PostgresSession } from '../../../lib/postgres/postgres.ts';
+import { adoptDead, readAdopted } from './adopt-dead.ts';
 
 export interface LeaseClock {
   /** Wall time, epoch ms: it goes on in suspend, and may jump. */
@@ -48,6 +49,9 @@ export class Lease {
   #isEnded = false;
   /** Whether what dead runners leave is taken over with each renewal. */
   isAdopting = false;
+  readonly #adopted = new Set<number>();
+  /** Whether the answer to the latest adoption got lost: what it took is this one's, and is not known here. */
+  #isUnsure = false;
   #runners = 1;
   #slowedAt = 0;
   #reportedSlowed = -Infinity;
@@ -170,37 +174,17 @@ export class Lease {
     return { isHeld: held.length > 0, runners: Math.max(1, row?.n ?? 1), slowedAt: row?.slowed ?? 0 };
   }
 
-  /**
-   * All in one transaction, so that what a dead runner had is another's or still its own. What it had in hand is held
-   * against the scenes, unless it has ended in order.
-   */
-  #adopt(): Promise<number[]> {
-    const s = this.#schema;
-    return this.#db.transaction(async (session) => {
-      const dead = await session.query<{ run: number; died: boolean }>(
-        `SELECT run, lease_until > '-infinity' AS died FROM ${s}.runners
-         WHERE NOT is_dead AND lease_until < now() AND run <> $1 FOR UPDATE SKIP LOCKED`,
-        [this.#run],
-      );
-      if (dead.length === 0) return [];
-      await session.query(`SELECT ${s}.next_version()`);
-      const runs = dead.map(({ run }) => run);
-      const died = dead.filter((row) => row.died).map(({ run }) => run);
-      await session.query(`UPDATE ${s}.runners SET is_dead = true WHERE run = ANY($1)`, [runs]);
-      await session.query(
-        `UPDATE ${s}.scenes s SET deaths = deaths + 1, died_in = a.owner FROM ${s}.attempts a
-         WHERE a.scene = s.scene AND a.owner = ANY($1) AND (a.state = 'intended' AND a.run = a.owner OR a.state IN ('intended', 'submitted') AND a.in_hand)
-           AND coalesce(s.died_in, 0) < a.owner`,
-        [died],
-      );
-      const taken = await session.query<{ attempt: number }>(
-        `UPDATE ${s}.attempts SET owner = $2, in_hand = false
-         WHERE owner = ANY($1) AND (state IN ('intended', 'submitted') OR writing IS NOT NULL) RETURNING attempt`,
-        [runs, this.#run],
-      );
-      await session.query(`DELETE FROM ${s}.parts WHERE run = ANY($1)`, [runs]);
-      return taken.map(({ attempt }) => attempt);
+  async #adopt(): Promise<number[]> {
+    const wasUnsure = this.#isUnsure;
+    this.#isUnsure = true;
+    const own = await this.#db.transaction(async (session) => {
+      const taken = await adoptDead(session, this.#schema, this.#run);
+      return wasUnsure ? readAdopted(session, this.#schema, this.#run) : taken;
     });
+    this.#isUnsure = false;
+    const adopted = own.filter((attempt) => !this.#adopted.has(attempt));
+    for (const attempt of adopted) this.#adopted.add(attempt);
+    return adopted;
   }
 
   #plan(): void {

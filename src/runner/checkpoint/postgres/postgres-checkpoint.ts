@@ -165,7 +165,7 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
   }
 
   ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined> {
-    return this.#read(() => readOwner(this.#db, this.#schema, file));
+    return this.#read(() => readOwner(this.#db, this.#schema, file, this.#run));
   }
 
   pendingMoves(): Promise<PictureMove[]> {

@@ -7,7 +7,7 @@ import { batchName } from '../../core/batch-name.ts';
 import type { Pricing, SpendingLimits } from '../../core/spending.ts';
 import type { Database } from '../../../lib/sqlite/database.ts';
 import { parsePostgresAddress } from '../../../lib/postgres/address.ts';
-import { Postgres, quoted } from '../../../lib/postgres/postgres.ts';
+import { Postgres, quoted, type PostgresSession } from '../../../lib/postgres/postgres.ts';
 import { readBatch, rememberBatch, type BatchIdentity } from '../batch-identity.ts';
 import { processMark } from '../batch-lock.ts';
 import { copiesFolder } from '../copies-folder.ts';
@@ -32,6 +32,7 @@ export interface SharedBatch {
 /** Long enough for a busy machine, short enough that results of jobs are still there when another takes over. */
 const defaultLeaseMs = 20_000;
 const connectMs = 10_000;
+const minSilentMs = 5_000;
 /** For a copy that another process keeps. */
 const readersMs = 30_000;
 
@@ -44,12 +45,8 @@ export async function findSharedBatch(
   dir: string,
   toJoin: boolean,
 ): Promise<SharedBatch | undefined> {
-  const parsed = parsePostgresAddress(address, ['batch', 'lease']);
-  const seconds = Number(parsed.own.get('lease'));
-  const leaseMs = seconds > 0 ? seconds * 1000 : defaultLeaseMs;
-  const db = await Postgres.open(parsed, { connectMs, silentMs: Math.max(5_000, leaseMs) });
+  const { db, name, leaseMs } = await openDatabase(address, dir);
   try {
-    const name = schemaNameOf(parsed.own.get('batch') ?? batchName(dir));
     if (toJoin) await migrate(db, name);
     else if ((await versionOf(db, name)) === undefined) {
       await db.close();
@@ -72,8 +69,20 @@ export async function findSharedBatch(
   }
 }
 
+/** `name` is that of the batch's schema; nothing is connected yet. As above. */
+export async function openDatabase(
+  address: string,
+  dir: string,
+): Promise<Pick<SharedBatch, 'db' | 'leaseMs'> & { name: string }> {
+  const parsed = parsePostgresAddress(address, ['batch', 'lease']);
+  const seconds = Number(parsed.own.get('lease'));
+  const leaseMs = seconds > 0 ? seconds * 1000 : defaultLeaseMs;
+  const db = await Postgres.open(parsed, { connectMs, silentMs: Math.max(minSilentMs, leaseMs) });
+  return { db, name: schemaNameOf(parsed.own.get('batch') ?? batchName(dir)), leaseMs };
+}
+
 /** Whether some runner is at work on it at this moment. */
-export async function hasRunners({ db, schema }: SharedBatch): Promise<boolean> {
+export async function hasRunners({ db, schema }: { db: PostgresSession; schema: string }): Promise<boolean> {
   const alive = await db.query(
     `SELECT 1 FROM ${schema}.runners WHERE NOT is_dead AND lease_until > now() LIMIT 1`,
   );
@@ -139,9 +148,12 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
     // Other runners may be at work: each stays on record.
     forgetRun: () => false,
     close: async () => {
+      // On a line that is dead nothing is answered, and nothing fails by itself.
+      const impatient = setInterval(() => db.cut(), Math.max(minSilentMs, leaseMs));
       await checkpoint.close();
       await lease.end();
       await shared.close();
+      clearInterval(impatient);
     },
   };
 }

@@ -18,10 +18,7 @@ const edited = manifestOf([
 const behaviour: Behaviour = (scene) =>
   scene.includes('two') ? { pictures: [pictureOf('first'), pictureOf('second')] } : {};
 
-/** As after the file was deleted. */
-function loseCheckpoint({ db }: World): void {
-  db.exec('DELETE FROM pictures; DELETE FROM attempts; DELETE FROM scenes; DELETE FROM batch');
-}
+const loseCheckpoint = (world: World): Promise<void> => world.forget();
 
 export const edits: Scenario[] = [
   {

@@ -31,7 +31,7 @@ export interface Step {
   until?: number;
   onEvent?: (event: Event, stop: Stop) => void;
   /** What the world does before this step. */
-  before?: (world: World) => void;
+  before?: (world: World) => unknown;
   /** What holds when it has ended, in a sentence for each thing that does not. */
   wrong?: (world: World, deaths: number) => string[];
   /** It only makes what the others find. */

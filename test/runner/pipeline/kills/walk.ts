@@ -1,4 +1,5 @@
 /** Walks through a scenario, dying where it is told to, and writes down what only an onlooker can know. */
+import type { Behaviour } from '../../../fakes/fake-service.ts';
 import { World } from '../../../fakes/world.ts';
 import type { Scenario, Step } from './scenario.ts';
 
@@ -29,8 +30,12 @@ const downMs = 1_000;
 /** Of many looks at a job in a row, one is as good a moment to die at as the next. */
 const polling = { lag: 0.05, minMs: 2_000, maxMs: 30_000 };
 
-export async function walk({ behaviour, steps }: Scenario, at?: Deaths): Promise<Seen> {
-  const world = new World(behaviour);
+export type MakeWorld = (behaviour: Behaviour | undefined) => Promise<World>;
+
+const onFile: MakeWorld = async (behaviour) => new World(behaviour);
+
+export async function walk({ behaviour, steps }: Scenario, at?: Deaths, makeWorld = onFile): Promise<Seen> {
+  const world = await makeWorld(behaviour);
   const seen: Seen = {
     world,
     deaths: 0,
@@ -41,7 +46,7 @@ export async function walk({ behaviour, steps }: Scenario, at?: Deaths): Promise
     wrong: [],
   };
   for (const [i, step] of steps.entries()) {
-    step.before?.(world);
+    await step.before?.(world);
     await takeStep(seen, step, at?.step === i ? at.kills : []);
     seen.halves.push(world.killer.halves);
     const wrong = step.wrong?.(world, seen.deaths) ?? [];

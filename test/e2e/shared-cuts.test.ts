@@ -1,0 +1,37 @@
+/** Promise: four runs on one shared batch, cut off from the database at random for longer than their leases, both ways or one way, lose no scene, and submit none twice that is held. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
+import { CuttableProxy, type Cut } from '../fakes/cuttable-proxy.ts';
+import { random } from '../fakes/sampled.ts';
+import { isWhole } from '../fakes/whole.ts';
+import { Night, nights, outMs } from './shared-night.ts';
+
+let server: PostgresServer;
+const cuts: Cut[] = ['both', 'there', 'back'];
+
+describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  it.each(nights(isWhole ? 10 : 1))('unanswered: %s, round %i', async (unanswered, round) => {
+    const night = await Night.begin(server.url, `cut-${unanswered}-${round}`, unanswered);
+    const fallen = await night.strike(async (start) => {
+      const url = new URL(server.url);
+      const way = await CuttableProxy.to(Number(url.port));
+      onTestFinished(() => way.stop());
+      url.port = String(way.port);
+      return {
+        program: start(url.href),
+        strike: () => {
+          way.cut(cuts[random(cuts.length)] ?? 'both');
+          return delay(outMs()).then(() => way.mend());
+        },
+      };
+    });
+    expect(fallen).toBeGreaterThan(0);
+    await night.expectBooksInOrder(unanswered);
+  });
+});

@@ -1,0 +1,137 @@
+/** A batch in a fake world whose checkpoint is in a real PostgreSQL; each start of the program joins it as a runner of its own. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { changeBatch } from '../../src/runner/checkpoint/postgres/change-batch.ts';
+import {
+  findSharedBatch,
+  joinBatch,
+  type JoinedBatch,
+  type SharedBatch,
+} from '../../src/runner/checkpoint/postgres/shared-batch.ts';
+import type { CancelResult } from '../../src/runner/pipeline/cancel-batch.ts';
+import type { Checkpoint } from '../../src/runner/pipeline/ports.ts';
+import type { BatchResult } from '../../src/runner/pipeline/report-batch.ts';
+import type { Behaviour } from './fake-service.ts';
+import { endpoint, World } from './world.ts';
+
+/** Thrown in a transaction whose program has died. */
+const died = new Error('the program has died');
+
+let worlds = 0;
+
+export class SharedWorld extends World {
+  readonly #dir: string;
+  readonly #address: string;
+  /** Looks at the batch, and changes it for those who are no runs. */
+  #observer: SharedBatch;
+  #checkpoint: Checkpoint | undefined;
+
+  /** `url` is that of a database. */
+  static async make(url: string, behaviour?: Behaviour): Promise<SharedWorld> {
+    const dir = mkdtempSync(join(tmpdir(), 'nightrender-world-'));
+    const address = `${url}?batch=world-${(worlds += 1)}`;
+    return new SharedWorld(dir, address, await find(address, join(dir, 'observer')), behaviour);
+  }
+
+  private constructor(dir: string, address: string, observer: SharedBatch, behaviour?: Behaviour) {
+    super(behaviour, observer.replica.db);
+    this.db.pragma('foreign_keys = OFF');
+    this.#dir = dir;
+    this.#address = address;
+    this.#observer = observer;
+  }
+
+  override run(options: Parameters<World['run']>[0]): Promise<BatchResult | undefined> {
+    return this.#asRunner(() => super.run(options));
+  }
+
+  override cancel(options: Parameters<World['cancel']>[0]): Promise<CancelResult | undefined> {
+    return this.#asRunner(() => super.cancel(options));
+  }
+
+  override repair(options: Parameters<World['repair']>[0]): ReturnType<World['repair']> {
+    return this.#change(() => super.repair(options));
+  }
+
+  override putBack(...asked: Parameters<World['putBack']>): ReturnType<World['putBack']> {
+    return this.#change(() => super.putBack(...asked));
+  }
+
+  override async forget(): Promise<void> {
+    await this.#observer.db.query(`DROP SCHEMA ${this.#observer.schema} CASCADE`);
+    await super.forget();
+  }
+
+  override async close(): Promise<void> {
+    await this.#observer.db.query(`DROP SCHEMA ${this.#observer.schema} CASCADE`);
+    await this.#observer.close();
+    rmSync(this.#dir, { recursive: true });
+  }
+
+  /** One that only looks at pictures needs none. */
+  protected override openCheckpoint(): Checkpoint {
+    return this.#checkpoint ?? ({} as Checkpoint);
+  }
+
+  async #asRunner<T>(work: () => Promise<T | undefined>): Promise<T | undefined> {
+    const shared = await find(this.#address, join(this.#dir, 'runners'));
+    await shared.db.query(
+      `UPDATE ${shared.schema}.runners SET lease_until = now() - interval '1 minute' WHERE lease_until > now()`,
+    );
+    const joined = await joinBatch(shared, {
+      program: 'test',
+      batch: { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] },
+      limits: {},
+      pricing: undefined,
+      clock: { now: () => Date.now(), elapsed: () => performance.now() },
+    });
+    this.#checkpoint = joined.checkpoint;
+    try {
+      const result = await work();
+      // What is dead tells nobody.
+      if (result === undefined) await shared.db.close();
+      return result;
+    } finally {
+      await this.#leave(joined);
+    }
+  }
+
+  async #leave(joined: JoinedBatch): Promise<void> {
+    this.#checkpoint = undefined;
+    await joined.close();
+    await this.#look();
+  }
+
+  async #look(): Promise<void> {
+    const { db, schema, replica } = this.#observer;
+    await replica.pull();
+    const marked = await db.query<{ run: number; attempt: number }>(
+      `SELECT owner AS run, attempt FROM ${schema}.attempts WHERE in_hand`,
+    );
+    this.marks.splice(0, Infinity, ...marked);
+  }
+
+  /** All or nothing, as for every command that changes a batch. */
+  async #change<T>(work: () => Promise<T | undefined>): Promise<T | undefined> {
+    const { db, schema, replica } = this.#observer;
+    try {
+      return await changeBatch(db, schema, replica, async () => {
+        const result = await work();
+        if (result === undefined) throw died;
+        return result;
+      });
+    } catch (error) {
+      if (error === died) return undefined;
+      throw error;
+    } finally {
+      await this.#look();
+    }
+  }
+}
+
+async function find(address: string, dir: string): Promise<SharedBatch> {
+  const shared = await findSharedBatch(address, dir, true);
+  if (shared === undefined) throw new Error('it was to be made');
+  return shared;
+}

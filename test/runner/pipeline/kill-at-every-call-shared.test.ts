@@ -1,0 +1,38 @@
+/** Promise: a program that dies at any call of any port is continued as well where the checkpoint is in PostgreSQL. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
+import { random } from '../../fakes/sampled.ts';
+import { SharedWorld } from '../../fakes/shared-world.ts';
+import { isWhole } from '../../fakes/whole.ts';
+import { dieEverywhere, type Place } from './kills/die-everywhere.ts';
+import { scenarios } from './kills/scenarios.ts';
+
+let server: PostgresServer;
+
+/** Of each scenario; the rules that they try are those of `kill-at-every-call.test.ts`, which tries all. */
+const firstDeaths = isWhole ? 3 : 1;
+const tried = isWhole
+  ? scenarios
+  : Array.from({ length: 4 }, () => scenarios[random(scenarios.length)]).flatMap((one) => one ?? []);
+
+const some = (places: Place[]): Place[] =>
+  Array.from({ length: firstDeaths }, () => places[random(places.length)]).filter(
+    (place) => place !== undefined,
+  );
+
+describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+  beforeAll(async () => {
+    // Nothing here dies with the machine.
+    server = await startPostgres('fsync=off');
+  });
+  afterAll(() => server.stop());
+
+  it.each([...new Set(tried)].map((scenario) => [scenario.name, scenario] as const))(
+    '%s',
+    async (_, scenario) => {
+      const makeWorld = (behaviour: typeof scenario.behaviour) => SharedWorld.make(server.url, behaviour);
+      const { deaths } = await dieEverywhere(scenario, some, makeWorld);
+      expect(deaths).toBeGreaterThanOrEqual(firstDeaths);
+    },
+  );
+});

@@ -42,6 +42,10 @@ export const promises: Record<string, Record<string, string>> = {
     'The report can always be written anew from the checkpoint alone.': 'e2e/road.test.ts',
     'Four runs that share a batch, killed and stopped at random, lose no scene, have every submission on record, and submit none twice that is held.':
       'e2e/shared-kills.test.ts',
+    'So they do where they are cut off from the database for longer than their leases, both ways or one way.':
+      'e2e/shared-cuts.test.ts',
+    'A checkpoint that is moved to a database, or back, is whole there, and at no moment can runs begin in both places.':
+      'e2e/shared-move.test.ts',
     'While the database of a shared batch is gone nothing is submitted, and what is in flight is collected.':
       'e2e/shared-checkpoint.test.ts',
     'What a run writes that others took for dead changes nothing.':

@@ -25,7 +25,7 @@ export function ownRecord(dir: string): BatchRecord {
     dir,
     isHeld: () => isBatchHeld(dir),
     refresh: () => Promise.resolve(),
-    maintain: (work, prepare) => maintainBatch(dir, work, prepare),
+    maintain: (work, prepare) => maintainBatch(dir, work, prepare && { prepare }),
     close: () => Promise.resolve(),
   };
 }

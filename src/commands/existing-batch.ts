@@ -12,29 +12,38 @@ import { shownPath } from './shown-path.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { runArguments } from './command-arguments.ts';
 
-/** `prepare` comes before the checkpoint is opened. Throws `BatchHeld` where a run is at work, and `ConfigError` where there is no batch. */
+/** `prepare` comes before the checkpoint is opened, `after` when it is closed, with the lock still held. Throws `BatchHeld` where a run is at work, and `ConfigError` where there is no batch. */
 export async function maintainBatch<Result>(
   dir: string,
   work: (db: Database) => Promise<Result> | Result,
-  prepare?: () => Promise<void>,
+  { prepare, after }: { prepare?: () => Promise<void>; after?: () => Promise<void> } = {},
 ): Promise<Result> {
   return whileLocked(dir, async () => {
     await prepare?.();
-    const opened = openCheckpointForMaintenance(dir);
-    if (opened === undefined) throw noBatch(dir);
-    let isOrderly = false;
-    try {
-      const result = await work(opened.db);
-      isOrderly = true;
-      return result;
-    } catch (thrown) {
-      // What is asked for wrongly changes nothing.
-      isOrderly = thrown instanceof ConfigError;
-      throw thrown;
-    } finally {
-      opened.close(isOrderly);
-    }
+    const result = await maintainLocked(dir, work);
+    await after?.();
+    return result;
   });
+}
+
+async function maintainLocked<Result>(
+  dir: string,
+  work: (db: Database) => Promise<Result> | Result,
+): Promise<Result> {
+  const opened = openCheckpointForMaintenance(dir);
+  if (opened === undefined) throw noBatch(dir);
+  let isOrderly = false;
+  try {
+    const result = await work(opened.db);
+    isOrderly = true;
+    return result;
+  } catch (thrown) {
+    // What is asked for wrongly changes nothing.
+    isOrderly = thrown instanceof ConfigError;
+    throw thrown;
+  } finally {
+    opened.close(isOrderly);
+  }
 }
 
 /** As above. */

@@ -1,7 +1,7 @@
 /** What commands on a batch share: they find its folder, work on it, and show what they refuse. */
 import { readCheckpointAddress, readOutputDir } from '../runner/config/read-output-dir.ts';
 import type { Override } from '../lib/yaml/yaml-file.ts';
-import { openRecord, type BatchRecord } from './batch-record.ts';
+import { openRecord, type BatchRecord, type SharedAddress } from './batch-record.ts';
 import { commandArguments } from './command-arguments.ts';
 import { refuse } from './refusal.ts';
 import { overridesOf } from './run-options.ts';
@@ -17,11 +17,12 @@ export interface BatchCall {
   overrides: Override[];
 }
 
-/** `file` is the pipeline.yaml, as it was given. Resolves to the exit code: 0 where `work` gives none. */
+/** `file` is the pipeline.yaml, as it was given; `prepare` comes before the record is opened. Resolves to the exit code: 0 where `work` gives none. */
 export async function onBatch(
   file: string,
   argv: Record<string, unknown>,
   work: (call: BatchCall) => Promise<number | void>,
+  prepare?: (dir: string, shared: SharedAddress) => Promise<void>,
 ): Promise<number> {
   const json = argv['json'] === true;
   const others = commandArguments(file, argv['output']);
@@ -31,6 +32,7 @@ export async function onBatch(
     const overrides = overridesOf(argv, process.env);
     dir = readOutputDir(file, overrides, process.env);
     const shared = readCheckpointAddress(file, overrides, process.env);
+    await prepare?.(dir, shared);
     record = await openRecord(dir, shared);
     return (await work({ dir, record, json, others, overrides })) ?? 0;
   } catch (thrown) {

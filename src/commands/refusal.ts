@@ -122,7 +122,11 @@ export function refuse(
     problems: [],
   };
   const { exitCode } = endings[refusal.ending];
-  printRefusal({ ...refusal, text: withFileNamed(refusal.text, others), exitCode }, json);
+  const named = <Said extends { text: string }>(said: Said): Said => ({
+    ...said,
+    text: withFileNamed(said.text, others),
+  });
+  printRefusal({ ...named(refusal), problems: refusal.problems.map(named), exitCode }, json);
   return exitCode;
 }
 

@@ -70,6 +70,8 @@ async function runConfig(file: string, config: Config, choices: RunChoices, stop
     lock ??= await notifyIfRefused(file, config, () => lockBatch(dir, Date.now()));
     // The list may have been read for a while.
     assertNotOwned(dir);
+    // And moved away by who had the lock before.
+    assertPlace(dir, undefined);
     const { runLocked } = await import('./run-locked.ts');
     return await runLocked(file, config, scenes, choices, stop);
   } finally {

@@ -22,16 +22,17 @@ import { savedFiles } from '../runner/images/saved-files.ts';
 import { verifyBatch, type VerifyPorts } from '../runner/pipeline/verify-batch.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { createVerifyView, type VerifyView } from '../terminal/verify-view.ts';
-import type { BatchRecord } from './batch-record.ts';
+import type { BatchRecord, SharedAddress } from './batch-record.ts';
 import { lookAtBatch, recordedRun } from './existing-batch.ts';
 import { sidecarEndings } from '../runner/images/sidecars.ts';
+import type { MovedCheckpoint } from './move-checkpoint.ts';
 import { movePictures } from './move-pictures.ts';
 import { outputFiles } from './output-files.ts';
 import { bucketOf, finishMoves, shownImages, withBucketOf, withImages } from './pictures-place.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 import type { LoadedCommand } from './command.ts';
-import { onBatch } from './on-batch.ts';
+import { onBatch, type BatchCall } from './on-batch.ts';
 import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
 
@@ -47,7 +48,7 @@ export const verifyCommand: LoadedCommand = {
     move: {
       type: 'boolean',
       describe:
-        'copy the pictures to where output.pictures says now, each checked; continues where it stopped',
+        'move pictures and checkpoint to where output.pictures and checkpoint say now, checked; continues where it stopped',
     },
   },
   examples: [
@@ -67,23 +68,27 @@ export const verifyCommand: LoadedCommand = {
 
 /** Resolves to the exit code. */
 export function verify(file: string, argv: Record<string, unknown>): Promise<number> {
-  return onBatch(file, argv, async ({ dir, record, json, others, overrides }) => {
-    const [isRepair, isDeep, isMove] = [
-      argv['repair'] === true,
-      argv['deep'] === true,
-      argv['move'] === true,
-    ];
-    if (isRepair && isMove) throw new ConfigError([{ where: '--move', text: 'repair first, then move' }]);
+  const [isRepair, isDeep, isMove] = [argv['repair'] === true, argv['deep'] === true, argv['move'] === true];
+  let moved: MovedCheckpoint | undefined;
+  const move = async (dir: string, shared: SharedAddress): Promise<void> => {
+    if (isRepair) throw new ConfigError([{ where: '--move', text: 'repair first, then move' }]);
+    const { moveCheckpoint } = await import('./move-checkpoint.ts');
+    moved = await moveCheckpoint(dir, shared);
+  };
+  const work = async ({ dir, record, json, others, overrides }: BatchCall): Promise<number> => {
     const view = createVerifyView({
       json,
       isRepair,
       file: () => (isRepair ? recordedRun(others, record.dir) : others),
       elapsed: () => systemClock.elapsed(),
     });
+    if (moved !== undefined) view.onCheckpointMoved(moved);
     if (!isRepair && record.dir === dir && !record.isHeld()) assertSound(dir);
+    const settings = isRepair || isMove ? readReportSettings(file, overrides, process.env) : undefined;
+    const target = settings?.output.pictures;
+    if (moved !== undefined && (await lookAtBatch(record.dir, bucketOf)) === target) return 0;
     const check = (): Promise<Verified> => {
-      if (!isRepair && !isMove) return verifyOnly(dir, record, view, isDeep);
-      const settings = readReportSettings(file, overrides, process.env);
+      if (settings === undefined) return verifyOnly(dir, record, view, isDeep);
       return isMove
         ? moveAll(dir, record, view, settings)
         : verifyAndRepair(dir, record, view, isDeep, settings);
@@ -93,7 +98,8 @@ export function verify(file: string, argv: Record<string, unknown>): Promise<num
     const ending = isGood ? 'complete' : 'incomplete';
     view.end(verified, endings[ending].exitCode);
     return endings[ending].exitCode;
-  });
+  };
+  return onBatch(file, argv, work, isMove ? move : undefined);
 }
 
 function verifyOnly(dir: string, record: BatchRecord, view: VerifyView, isDeep: boolean): Promise<Verified> {

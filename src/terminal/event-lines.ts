@@ -153,6 +153,17 @@ export const eventLines = {
     lost: count.describe('submissions that are lost and count as unanswered'),
     keptAs: text.nullable().describe('where what was damaged is; null where nothing was'),
   }),
+  'checkpoint-moved': line('`verify --move`: the checkpoint is in another place from now on', {
+    from: text,
+    to: text,
+    scenes: count,
+    attempts: count,
+    pictures: count,
+  }),
+  'pictures-moved': line('`verify --move`: the pictures are in another place from now on', {
+    from: text,
+    to: text,
+  }),
   verified: line('the last line of `verify`', {
     checked: count,
     good: count,

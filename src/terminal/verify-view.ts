@@ -10,6 +10,8 @@ export interface VerifyView {
   hasRepaired(): boolean;
   /** All pictures are in `to` from then on, and still in `from`. */
   onMoved(from: string, to: string): void;
+  /** From then on it is in `to`; what it was before is kept. */
+  onCheckpointMoved(moved: CheckpointMove): void;
   onBad(bad: BadPicture): void;
   onProgress(checked: number, total: number): void;
   end(verified: Verified, exitCode: number): void;
@@ -32,7 +34,13 @@ interface Repaired {
   keptAs: string | null;
 }
 
-type PictureView = Omit<VerifyView, 'onRepaired' | 'hasRepaired' | 'onMoved'>;
+interface CheckpointMove {
+  from: string;
+  to: string;
+  counts: { scenes: number; attempts: number; pictures: number };
+}
+
+type PictureView = Omit<VerifyView, 'onRepaired' | 'hasRepaired' | 'onMoved' | 'onCheckpointMoved'>;
 
 export function createVerifyView(options: VerifyViewOptions): VerifyView {
   let hasRepaired = false;
@@ -41,15 +49,25 @@ export function createVerifyView(options: VerifyViewOptions): VerifyView {
     onRepaired: (repaired) => {
       hasRepaired = true;
       if (options.json) writeJsonLine('checkpoint-repaired', { ...repaired });
-      else for (const line of hanging('', describeRepaired(repaired), outColumns(), 2)) writeOut(line);
+      else writeWrapped(describeRepaired(repaired));
     },
     hasRepaired: () => hasRepaired,
     onMoved: (from, to) => {
       const text = `The pictures are in ${to} from now on. Those in ${from} are still there; delete them when you like.`;
       if (options.json) writeJsonLine('pictures-moved', { from, to });
-      else for (const line of hanging('', text, outColumns(), 2)) writeOut(line);
+      else writeWrapped(text);
+    },
+    onCheckpointMoved: ({ from, to, counts: { scenes, attempts, pictures } }) => {
+      const what = `${plural(scenes, 'scene')}, ${plural(attempts, 'attempt')} and ${plural(pictures, 'picture')}`;
+      const text = `The checkpoint is in ${to} from now on: ${what}. What it was before is kept in ${from}; no run goes on there, and it can be deleted.`;
+      if (options.json) writeJsonLine('checkpoint-moved', { from, to, scenes, attempts, pictures });
+      else writeWrapped(text);
     },
   };
+}
+
+function writeWrapped(text: string): void {
+  for (const line of hanging('', text, outColumns(), 2)) writeOut(line);
 }
 
 function describeRepaired({ lost, keptAs }: Repaired): string {

@@ -298,10 +298,17 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
       .replace('output:', 'checkpoint: ${DATABASE_URL}\noutput:');
     writeFileSync(join(cwd, 'pipeline.yaml'), shared);
     const env = { ...ceph.env, ...withKey.env, DATABASE_URL: postgres.url };
-    const ask = (command: string): Promise<Finished> => nightrender([command, 'pipeline.yaml'], { cwd, env });
+    const ask = (command: string, ...more: string[]): Promise<Finished> =>
+      nightrender([command, 'pipeline.yaml', ...more], { cwd, env });
     const runs = await Promise.all([ask('run'), ask('run')]);
     runs.push(await ask('run'));
     for (const run of runs) expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
+    expect((await ask('verify')).stdout).toContain(`good      ${count}\n`);
+    // What the database has put there is known where its checkpoint goes.
+    writeFileSync(join(cwd, 'pipeline.yaml'), shared.replace('checkpoint: ${DATABASE_URL}\n', ''));
+    expect((await ask('verify', '--move')).code).toBe(0);
+    const own = await ask('run');
+    expect([own.code, own.stderr]).toEqual([0, expect.any(String)]);
     expect((await ask('verify')).stdout).toContain(`good      ${count}\n`);
   });
 

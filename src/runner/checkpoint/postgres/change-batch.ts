@@ -9,7 +9,7 @@ type Changed = keyof typeof keys;
 const changedTables = Object.keys(keys) as Changed[];
 
 /** Rows a statement. */
-const pageRows = 5_000;
+export const pageRows = 5_000;
 
 /** So often the server hears that this program lives while it works on a long list. */
 const signOfLifeMs = 2_000;
@@ -68,14 +68,12 @@ async function sendChanges(db: Database, session: PostgresSession, schema: strin
   for (const table of changedTables) {
     const key = keys[table];
     const columns = columnsOf(db, table);
-    const row = `json_object(${columns.map((column) => `'${column}', r.${column}`).join()})`;
     const page = db.prepare<[unknown], { key: string | number; row: string | null }>(
-      `SELECT t.key, CASE WHEN r.${key} IS NOT NULL THEN ${row} END AS row
+      `SELECT t.key, CASE WHEN r.${key} IS NOT NULL THEN ${asJson(columns)} END AS row
        FROM temp.touched t LEFT JOIN ${table} r ON r.${key} = t.key
        WHERE t.place = '${table}' AND t.key > ? ORDER BY t.key LIMIT ${pageRows}`,
     );
-    const put = `INSERT INTO ${schema}.${table} (${columns.join()})
-      SELECT ${columns.join()} FROM json_populate_recordset(NULL::${schema}.${table}, $1)
+    const put = `${putStatement(schema, table, columns)}
       ON CONFLICT (${key}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join()}`;
     let last: string | number = key === 'name' ? '' : Number.MIN_SAFE_INTEGER;
     for (let rows = page.all(last); rows.length > 0; rows = page.all(last)) {
@@ -87,12 +85,36 @@ async function sendChanges(db: Database, session: PostgresSession, schema: strin
     }
   }
   if (db.prepare("SELECT 1 FROM temp.touched WHERE place = 'attempts' LIMIT 1").get() === undefined) return;
+  await agreeWithRows(session, schema);
+}
+
+/** A row of the table `r`. */
+export function asJson(columns: string[]): string {
+  return `json_object(${columns.map((column) => `'${column}', r.${column}`).join()})`;
+}
+
+/** For a JSON list of them. */
+export function putStatement(schema: string, table: string, columns: string[]): string {
+  return `INSERT INTO ${schema}.${table} (${columns.join()})
+    SELECT ${columns.join()} FROM json_populate_recordset(NULL::${schema}.${table}, $1)`;
+}
+
+/** Where attempts and pictures have got their keys elsewhere: what is counted of them, and the next keys. */
+export async function agreeWithRows(session: PostgresSession, schema: string): Promise<void> {
   await session.query(`UPDATE ${schema}.account SET ${spentColumns(schema)}`);
-  // Pictures that were adopted, and their attempts, have got their keys here.
   for (const table of ['attempts', 'pictures'] as const)
-    await session.query(
-      `SELECT setval(pg_get_serial_sequence('${schema}.${table}', '${followed[table]}'), greatest(max(${followed[table]}), 1)) FROM ${schema}.${table}`,
-    );
+    await goOnFrom(session, schema, table, followed[table]);
+}
+
+export async function goOnFrom(
+  session: PostgresSession,
+  schema: string,
+  table: string,
+  key: string,
+): Promise<void> {
+  await session.query(
+    `SELECT setval(pg_get_serial_sequence('${schema}.${table}', '${key}'), greatest(max(${key}), 1)) FROM ${schema}.${table}`,
+  );
 }
 
 async function remove(

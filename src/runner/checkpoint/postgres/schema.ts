@@ -104,34 +104,76 @@ export class UnusableSchema extends Error {}
 export async function migrate(db: Postgres, schema: string): Promise<void> {
   if ((await versionOf(db, schema)) === migrations.length) return;
   await db.transaction(async (session) => {
-    await session.query('SELECT pg_advisory_xact_lock($1)', [lockOf(schema)]);
+    await lockSchema(session, schema);
     const version = (await versionOf(session, schema)) ?? 0;
-    if (version > migrations.length)
-      throw new UnusableSchema(
-        `the batch in ${schema} was begun by a newer version of nightrender (format ${version}, this one knows ${migrations.length}); go on with a version that is as new`,
-      );
-    await session.query(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`);
-    await session.query(`SET LOCAL search_path TO ${quoted(schema)}`);
-    for (const statements of migrations.slice(version)) await session.query(statements);
-    await session.query(
-      `COMMENT ON SCHEMA ${quoted(schema)} IS 'nightrender checkpoint, format ${migrations.length}'`,
-    );
+    await makeTables(session, schema, version);
+    await markSchema(session, schema);
   });
 }
 
-/** Undefined where there is no batch. Throws where the schema is another program's. */
+/** From those of `version`, in a transaction that has the lock of the schema. */
+export async function makeTables(session: PostgresSession, schema: string, version = 0): Promise<void> {
+  await session.query(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`);
+  await session.query(`SET LOCAL search_path TO ${quoted(schema)}`);
+  for (const statements of migrations.slice(version)) await session.query(statements);
+}
+
+/** A batch that is on its way here, or has gone from here to a file: nobody may work on it. */
+export type Moving = 'arriving' | 'moved';
+
+/** What an earlier version has left on its way gets the tables of this one; in a transaction as above. */
+export async function upgradeMoving(session: PostgresSession, schema: string): Promise<void> {
+  const found = await lookUpSchema(session, schema);
+  if (found === undefined) return;
+  await makeTables(session, schema, found.version);
+  await markSchema(session, schema, found.moving);
+}
+
+export async function markSchema(session: PostgresSession, schema: string, moving?: Moving): Promise<void> {
+  const comment = ['nightrender checkpoint', `format ${migrations.length}`, ...(moving ? [moving] : [])];
+  await session.query(`COMMENT ON SCHEMA ${quoted(schema)} IS '${comment.join(', ')}'`);
+}
+
+const whyMoving = {
+  arriving: (schema: string) =>
+    `the move of this batch to ${schema} is not complete; \`nightrender verify <pipeline> --move\` completes it`,
+  moved: (schema: string) =>
+    `what ${schema} has was moved from there to a checkpoint in an output folder, where that batch goes on; leave checkpoint out for it, or choose another name for this batch (?batch= in the address)`,
+} as const satisfies Record<Moving, (schema: string) => string>;
+
+/** Undefined where there is no batch. Throws where the schema is another program's, or nobody may work on the batch. */
 export async function versionOf(session: PostgresSession, schema: string): Promise<number | undefined> {
+  const found = await lookUpSchema(session, schema);
+  if (found?.moving !== undefined) throw new UnusableSchema(whyMoving[found.moving](schema));
+  return found?.version;
+}
+
+/** As above, whether or not somebody may work on it. */
+export async function lookUpSchema(
+  session: PostgresSession,
+  schema: string,
+): Promise<{ version: number; moving: Moving | undefined } | undefined> {
   const [row] = await session.query<{ comment: string | null }>(
     "SELECT obj_description(oid, 'pg_namespace') AS comment FROM pg_namespace WHERE nspname = $1",
     [schema],
   );
   if (row === undefined) return undefined;
-  const [, version] = /^nightrender checkpoint, format (\d+)$/.exec(row.comment ?? '') ?? [];
+  const format = /^nightrender checkpoint, format (\d+)(?:, (arriving|moved))?$/;
+  const [, version, moving] = format.exec(row.comment ?? '') ?? [];
   if (version === undefined)
     throw new UnusableSchema(
       `the schema ${schema} is no checkpoint of nightrender; choose another with ?batch= in the address`,
     );
-  return Number(version);
+  if (Number(version) > migrations.length)
+    throw new UnusableSchema(
+      `the batch in ${schema} was begun by a newer version of nightrender (format ${version}, this one knows ${migrations.length}); go on with a version that is as new`,
+    );
+  return { version: Number(version), moving: moving as Moving | undefined };
+}
+
+/** Until the end of the transaction nobody else makes or moves it. */
+export async function lockSchema(session: PostgresSession, schema: string): Promise<void> {
+  await session.query('SELECT pg_advisory_xact_lock($1)', [lockOf(schema)]);
 }
 
 function lockOf(schema: string): string {

@@ -1,0 +1,121 @@
+/** `nightrender verify --move`: has the checkpoint of a batch where pipeline.yaml puts it now, in a database or in its folder. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { postgresAddressExpected } from '../lib/postgres/address.ts';
+import type { Database } from '../lib/sqlite/database.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { lockBatch } from '../runner/checkpoint/batch-lock.ts';
+import { readLostSubmissions } from '../runner/checkpoint/commit-mark.ts';
+import { movedFile } from '../runner/checkpoint/copies-folder.ts';
+import { CrashMarkerFile } from '../runner/checkpoint/crash-markers.ts';
+import { assertSound } from '../runner/checkpoint/damaged-rows.ts';
+import { checkpointFile, findLoss, hasLog } from '../runner/checkpoint/find-loss.ts';
+import {
+  closeThere,
+  copyThere,
+  openArrived,
+  setFileAside,
+  takeBack,
+  type Counts,
+} from '../runner/checkpoint/postgres/move-batch.ts';
+import { lookUpSchema } from '../runner/checkpoint/postgres/schema.ts';
+import { findSharedBatch, openDatabase } from '../runner/checkpoint/postgres/shared-batch.ts';
+import { prepareStatements } from '../runner/checkpoint/statements.ts';
+import { isElsewhere } from './batch-place.ts';
+import type { SharedAddress } from './batch-record.ts';
+import { maintainBatch, stopFirst } from './existing-batch.ts';
+import { markMoved } from './pictures-place.ts';
+import { shownPath } from './shown-path.ts';
+
+export interface MovedCheckpoint {
+  from: string;
+  to: string;
+  counts: Counts;
+}
+
+type Place = Awaited<ReturnType<typeof openDatabase>>;
+
+/** Undefined where it is there already. Where it was interrupted, a second call goes on. */
+export async function moveCheckpoint(
+  dir: string,
+  shared: SharedAddress,
+): Promise<MovedCheckpoint | undefined> {
+  const isOwn = existsSync(checkpointFile(dir));
+  if (shared === undefined && (isOwn || !isElsewhere(dir))) return undefined;
+  const address = shared?.address ?? addressBefore();
+  const place = await openDatabase(address, dir);
+  try {
+    const inDatabase = `schema ${place.name} of ${place.db.shown}`;
+    if (shared === undefined)
+      return { from: inDatabase, to: shownPath(checkpointFile(dir)), counts: await moveBack(place, dir) };
+    if (isOwn) await sendFile(place, dir);
+    else if ((await lookUpSchema(place.db, place.name))?.moving !== 'arriving') return undefined;
+    const counts = await completeThere(place, dir);
+    // The next command needs a copy, and one that moves it back knows the batch by it.
+    await (await findSharedBatch(address, dir, false))?.close();
+    return { from: shownPath(movedFile(dir)), to: inDatabase, counts };
+  } finally {
+    await place.db.close();
+  }
+}
+
+/** pipeline.yaml does not have it any more, and nothing else keeps it: it holds a password. */
+function addressBefore(): string {
+  const address = process.env['DATABASE_URL'];
+  if (address !== undefined && postgresAddressExpected(address) === undefined) return address;
+  const text =
+    'pipeline.yaml has no checkpoint: any more, so that DATABASE_URL in the environment has to say which database the batch is in, as checkpoint: did (with its ?batch=); or set checkpoint: as it was, and nothing is moved';
+  throw new ConfigError([{ where: '--move', text }]);
+}
+
+async function sendFile(place: Place, dir: string): Promise<void> {
+  const send = async (db: Database): Promise<void> => {
+    assertSendable(db);
+    countDeaths(dir, db);
+    await copyThere(place, db);
+  };
+  const after = async (): Promise<void> => {
+    const path = checkpointFile(dir);
+    if (!hasLog(path)) return setFileAside(dir);
+    const text = `another program reads ${shownPath(path)} at this moment, such as \`nightrender watch\`; end it, then give the same command again`;
+    throw new ConfigError([{ where: '--move', text }]);
+  };
+  await maintainBatch(dir, send, { prepare: async () => assertSound(dir), after });
+}
+
+/** What is lost is known to the file alone. */
+function assertSendable(db: Database): void {
+  const lost = readLostSubmissions(db);
+  if (lost === 0) return;
+  const text = `${lost} submissions of this batch are on no record (--accept-loss), and a database has no place for that; go on without checkpoint:`;
+  throw new ConfigError([{ where: '--move', text }]);
+}
+
+/** As the next run would: what the last one died with is held against the scenes. */
+function countDeaths(dir: string, db: Database): void {
+  const markers = new CrashMarkerFile(join(dir, '.in-hand'));
+  const { intendedIn, countDeath } = prepareStatements(db);
+  for (const mark of [...markers.left(), ...intendedIn.all()]) countDeath.run(mark);
+  markers.close();
+}
+
+async function completeThere(place: Place, dir: string): Promise<Counts> {
+  const lock = await lockBatch(dir, Date.now(), stopFirst);
+  try {
+    return await openArrived(place, dir);
+  } finally {
+    lock.release();
+  }
+}
+
+async function moveBack(place: Place, dir: string): Promise<Counts> {
+  const lock = await lockBatch(dir, Date.now(), stopFirst);
+  try {
+    // Of a file that came back before, and is gone since.
+    findLoss(dir);
+    await closeThere(place, dir, stopFirst);
+    return await takeBack(place, dir, markMoved);
+  } finally {
+    lock.release();
+  }
+}

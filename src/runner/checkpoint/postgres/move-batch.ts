@@ -1,0 +1,245 @@
+/** Moves a batch from its own file to a database, and back: whole or not at all, and at no moment can both be worked on. */
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
+import { quoted } from '../../../lib/postgres/postgres.ts';
+import { openForReading, openForWriting, type Database } from '../../../lib/sqlite/database.ts';
+import type { SavedSettlement } from '../../core/settlement.ts';
+import { nameKey } from '../../core/naming.ts';
+import { syncFolder } from '../../files/folders.ts';
+import { BatchHeld } from '../batch-lock.ts';
+import { markFile } from '../commit-mark.ts';
+import { copiesFolder, movedFile } from '../copies-folder.ts';
+import { checkpointFile, hasLog } from '../find-loss.ts';
+import { checkpointSchema } from '../schema.ts';
+import { agreeWithRows, asJson, goOnFrom, pageRows, putStatement } from './change-batch.ts';
+import { adoptDead } from './adopt-dead.ts';
+import { columnsOf, Replica } from './replica.ts';
+import {
+  lockSchema,
+  lookUpSchema,
+  makeTables,
+  markSchema,
+  UnusableSchema,
+  upgradeMoving,
+  versionOf,
+  type Moving,
+} from './schema.ts';
+import { hasRunners } from './shared-batch.ts';
+
+export interface Place {
+  db: Postgres;
+  /** Of the schema. */
+  name: string;
+}
+
+/** With their keys; of what refers to others, the others first. */
+const tables = {
+  batch: 'name',
+  bad_rows: 'position',
+  runs: 'run',
+  scenes: 'scene',
+  attempts: 'attempt',
+  pictures: 'picture',
+} as const;
+const tableNames = Object.keys(tables) as (keyof typeof tables)[];
+
+/** Rows by table. */
+export type Counts = Record<keyof typeof tables, number>;
+
+/**
+ * Puts a copy of `source` there, which nobody can work on until `openArrived`. One that an interrupted move has left is
+ * replaced. What dead runs have left is for the first run that joins.
+ */
+export async function copyThere({ db, name }: Place, source: Database): Promise<void> {
+  const schema = quoted(name);
+  await db.transaction(async (session) => {
+    await lockSchema(session, name);
+    const found = await lookUpSchema(session, name);
+    if (found?.moving === 'arriving') await session.query(`DROP SCHEMA ${schema} CASCADE`);
+    else if (found !== undefined) throw new UnusableSchema(takenText(name, found.moving));
+    await makeTables(session, name);
+    await session.query(`SELECT ${schema}.next_version()`);
+    for (const table of tableNames) await sendTable(source, session, schema, table);
+    await session.query(
+      `INSERT INTO ${schema}.runners (run, lease_until) SELECT max(run), '-infinity' FROM ${schema}.runs HAVING max(run) IS NOT NULL`,
+    );
+    await session.query(
+      `UPDATE ${schema}.attempts SET owner = (SELECT max(run) FROM ${schema}.runs)
+       WHERE state IN ('intended', 'submitted') OR writing IS NOT NULL`,
+    );
+    await keepNames(source, session, schema);
+    await agreeWithRows(session, schema);
+    await goOnFrom(session, schema, 'runs', 'run');
+    await markSchema(session, name, 'arriving');
+  });
+}
+
+function takenText(name: string, moving: Moving | undefined): string {
+  const what = moving === 'moved' ? 'what a batch has left there when it moved away' : 'a batch';
+  return `the database has ${what} under this name (schema ${name}); choose another name (?batch= in the address), or remove it: DROP SCHEMA ${name} CASCADE`;
+}
+
+async function sendTable(
+  source: Database,
+  session: PostgresSession,
+  schema: string,
+  table: keyof typeof tables,
+): Promise<void> {
+  const key = tables[table];
+  const columns = columnsOf(source, table);
+  const page = source.prepare<[unknown], { key: string | number; row: string }>(
+    `SELECT ${key} AS key, ${asJson(columns)} AS row FROM ${table} r WHERE ${key} > ? ORDER BY ${key} LIMIT ${pageRows}`,
+  );
+  const put = putStatement(schema, table, columns);
+  let last: string | number = key === 'name' ? '' : Number.MIN_SAFE_INTEGER;
+  for (let rows = page.all(last); rows.length > 0; rows = page.all(last)) {
+    await session.query(put, [`[${rows.map(({ row }) => row).join()}]`]);
+    last = rows.at(-1)?.key ?? last;
+  }
+}
+
+/** Of pictures that were being written when the last run died. */
+async function keepNames(source: Database, session: PostgresSession, schema: string): Promise<void> {
+  const unfinished = source.prepare<[], { attempt: number; writing: string }>(
+    'SELECT attempt, writing FROM attempts WHERE writing IS NOT NULL',
+  );
+  for (const { attempt, writing } of unfinished.all())
+    for (const { file } of (JSON.parse(writing) as SavedSettlement).pictures)
+      await session.query(
+        `INSERT INTO ${schema}.names VALUES ($1, $2) ON CONFLICT (file_key) DO UPDATE SET attempt = excluded.attempt`,
+        [nameKey(file), attempt],
+      );
+}
+
+/** From here on no run begins with the file. */
+export async function setFileAside(dir: string): Promise<void> {
+  renameSync(checkpointFile(dir), movedFile(dir));
+  await syncFolder(dir);
+}
+
+/** The last step there: with the file out of the way, what was copied of it is compared with it, and can be worked on. */
+export async function openArrived({ db, name }: Place, dir: string): Promise<Counts> {
+  const path = checkpointFile(dir);
+  for (const left of [`${path}-wal`, `${path}-shm`, markFile(dir), join(dir, '.in-hand')])
+    rmSync(left, { force: true });
+  return db.transaction(async (session) => {
+    await lockSchema(session, name);
+    await upgradeMoving(session, name);
+    const counts = assertSame(countFile(movedFile(dir)), await countThere(session, quoted(name)), name);
+    await markSchema(session, name);
+    return counts;
+  });
+}
+
+/** The first step back: nobody can work on it there any more, and what dead runners had in hand is held against the scenes. */
+export async function closeThere({ db, name }: Place, dir: string, advice: string): Promise<void> {
+  const schema = quoted(name);
+  await db.transaction(async (session) => {
+    await lockSchema(session, name);
+    await upgradeMoving(session, name);
+    if ((await lookUpSchema(session, name))?.moving === 'moved') return;
+    const isThere = (await versionOf(session, name)) !== undefined;
+    const [known] = isThere ? await session.query(`SELECT birth FROM ${schema}.account`) : [];
+    if (known === undefined || known['birth'] !== birthOfCopy(dir))
+      throw new UnusableSchema(strangerText(name));
+    // Whoever is about to join waits, and then finds no such table.
+    await session.query(`LOCK TABLE ${schema}.runners IN ACCESS EXCLUSIVE MODE`);
+    if (await hasRunners({ db: session, schema })) throw new BatchHeld(undefined, advice);
+    await adoptDead(session, schema, 0);
+    await session.query(`ALTER TABLE ${schema}.runners RENAME TO runners_before_move`);
+    await markSchema(session, name, 'moved');
+  });
+}
+
+function strangerText(name: string): string {
+  return `nothing on this machine shows that the batch in schema ${name} is the one of this folder. Is the address the one that checkpoint: had, with its ?batch=? If so, set it again, look at the batch once with \`nightrender status <pipeline>\`, and move it then`;
+}
+
+const copyOf = (dir: string): string => join(copiesFolder(dir), hostname());
+
+/** Of which batch this machine has a copy. */
+function birthOfCopy(dir: string): string | undefined {
+  const path = checkpointFile(copyOf(dir));
+  const db = existsSync(path) ? openForReading(path, checkpointSchema) : undefined;
+  try {
+    return db?.prepare<[], string>('SELECT birth FROM copied').pluck().get();
+  } finally {
+    db?.close();
+  }
+}
+
+/** The rest of the way back. `prepare` comes when all is there, before a run can begin with it. */
+export async function takeBack(
+  { db, name }: Place,
+  dir: string,
+  prepare: (db: Database) => Promise<void>,
+): Promise<Counts> {
+  const path = checkpointFile(dir);
+  const coming = `${path}.arriving`;
+  const replica = new Replica(copyOf(dir), db, quoted(name));
+  try {
+    await replica.pull();
+    for (const end of ['', '-wal', '-shm']) rmSync(coming + end, { force: true });
+    fillFile(coming, replica.db);
+    const counts = assertSame(countFile(coming), await countThere(db, quoted(name)), name);
+    await prepare(replica.db);
+    renameSync(coming, path);
+    await syncFolder(dirname(path));
+    return counts;
+  } finally {
+    replica.close();
+  }
+}
+
+/** On the disk when it returns. */
+function fillFile(path: string, copy: Database): void {
+  const db = openForWriting(path, checkpointSchema);
+  try {
+    db.prepare('ATTACH ? AS copy').run(copy.name);
+    const fill = db.transaction(() => {
+      for (const table of tableNames) {
+        const columns = columnsOf(db, table).join();
+        db.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM copy.${table} ORDER BY 1`);
+      }
+      // Keys that attempts were given and that were never written.
+      db.exec(
+        'UPDATE commits SET unused_keys = (SELECT coalesce(max(attempt), 0) - count(*) FROM main.attempts)',
+      );
+    });
+    fill.immediate();
+    db.exec('DETACH copy');
+  } finally {
+    db.close();
+  }
+}
+
+function countFile(path: string): Counts {
+  const db = existsSync(path) ? openForReading(path, checkpointSchema) : undefined;
+  const count = (table: string): number =>
+    db?.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+  try {
+    return Object.fromEntries(tableNames.map((table) => [table, count(table)])) as Counts;
+  } finally {
+    db?.close();
+    // Readers leave them behind.
+    if (!hasLog(path)) for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
+  }
+}
+
+async function countThere(session: PostgresSession, schema: string): Promise<Counts> {
+  const counts = tableNames.map((table) => `(SELECT count(*) FROM ${schema}.${table}) AS ${table}`);
+  const [row] = await session.query<Counts>(`SELECT ${counts.join()}`);
+  if (row === undefined) throw new Error('the database has counted nothing');
+  return row;
+}
+
+function assertSame(here: Counts, there: Counts, name: string): Counts {
+  const other = tableNames.filter((table) => here[table] !== there[table]);
+  if (other.length === 0) return here;
+  const words = other.map((table) => `${here[table]} ${table} here and ${there[table]} in the database`);
+  throw new UnusableSchema(
+    `the copy is not complete (schema ${name}: ${words.join('; ')}); nothing has changed, and the batch is where it was`,
+  );
+}

@@ -3,7 +3,15 @@
  * those quicker, its pages, and what is printed once. `node src/build.mjs tests` makes what tests and benchmarks start.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { build } from 'esbuild';
 
 const common = { bundle: true, format: 'esm', platform: 'node', target: 'node20.19', logLevel: 'warning' };
@@ -20,6 +28,7 @@ async function buildProgram() {
     entryPoints: [
       'src/cli.ts',
       'src/service/workloads/module-runner.ts',
+      'src/renderers/blender/handler.ts',
       'src/renderers/scene/handler.ts',
       'src/renderers/scene/probe-gpu.ts',
     ],
@@ -36,6 +45,7 @@ async function buildProgram() {
     },
     metafile: true,
   });
+  copyFileSync('src/renderers/blender/worker.py', 'dist/renderers/blender/worker.py');
   const way = { ...common, format: 'cjs', bundle: false, entryPoints: ['src/nightrender.cts'] };
   await build({ ...way, outfile: 'dist/nightrender.cjs' });
   chmodSync('dist/nightrender.cjs', 0o755);
@@ -101,6 +111,7 @@ async function buildTests() {
       'test/bench/serve-load.ts',
       'test/bench/serve-service.ts',
       'test/bench/usage-probe.ts',
+      'test/chaos/blender-night.ts',
       'test/chaos/chaos.ts',
       'test/chaos/hostile-service.ts',
       'test/fixtures/*.ts',

@@ -65,7 +65,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   clusters: { ours: ['lib'], packages: ['kubernetes-types', 'yaml', 'node:*'] },
   service: { ours: ['lib', 'protocol'], packages: ['undici', 'zod', 'node:*'] },
   // Its process may end any time: the service starts it and imports nothing of it.
-  renderers: { ours: ['lib'], packages: ['sharp', 'three', 'webgpu', 'node:*'] },
+  renderers: { ours: ['lib'], packages: ['fzstd', 'sharp', 'three', 'webgpu', 'zod', 'node:*'] },
   'renderers/language': { ours: ['renderers/colour'], packages: [] },
   'renderers/painter': {
     ours: ['renderers/colour', 'renderers/language', 'renderers/points', 'renderers/random'],

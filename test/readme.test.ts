@@ -64,7 +64,8 @@ const isOfService = (block: string): boolean => /^(endpoints|tls|proxies):/m.tes
 it('shows a service.yaml that is read', () => {
   const shown = blocksIn('yaml').filter(isOfService);
   // The files of the examples are not there.
-  const isOfFiles = (line: string): boolean => line.endsWith('expected a file that can be read');
+  const isOfFiles = (line: string): boolean =>
+    /expected (a file that can be read$|an existing folder:)/.test(line);
   const problems = shown.flatMap((block) =>
     serviceProblems(block, { env: { DATABASE_URL: 'postgres://host/database' } }),
   );

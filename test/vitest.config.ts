@@ -9,6 +9,7 @@ const rest = [
   'test/web/gallery/gallery.test.ts',
   'test/web/gallery/marks.test.ts',
   'test/web/watch/watch.test.ts',
+  'test/e2e/blender.test.ts',
   'test/e2e/boxes.test.ts',
   'test/e2e/bucket.test.ts',
   'test/e2e/cancel.test.ts',

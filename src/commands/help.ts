@@ -58,6 +58,7 @@ const groups = {
     console: 'endpoints, jobs and workers in the browser',
     'job-interface': 'the operations of the service',
     'scene-renderer': 'the renderer that draws prompts in 3D',
+    blender: 'words, models and scripts rendered by Blender, with passes',
   },
 } as const satisfies Record<string, Record<string, string>>;
 

@@ -11,6 +11,7 @@ import { containerWorkload, removeLeftContainers } from '../service/workloads/co
 import { type ContainerTool, findContainerTool } from '../service/workloads/container-tool.ts';
 import { moduleWorkload } from '../service/workloads/module-workload.ts';
 import { processEnvironment, workerEnvironment } from '../service/workloads/worker-environment.ts';
+import { blenderWorkload } from './blender-workload.ts';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
@@ -58,6 +59,8 @@ export function workloadOf(
         path: needs.renderer.path,
         environment: { ...needs.renderer.environment, ...settings.environment },
       });
+    case 'blender':
+      return blenderWorkload(settings, workload, environment, needs);
     case 'command':
       return commandWorkload({ endpointId, ...workload, environment, memoryBytes });
     case 'module':

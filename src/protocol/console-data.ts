@@ -53,7 +53,7 @@ export interface CatalogueEntry {
   id: string;
   title: string;
   text: string;
-  runs: { quickDeploy: 'painter' | 'scene-renderer' } | { image: string };
+  runs: { quickDeploy: 'painter' | 'scene-renderer' | 'blender' } | { image: string };
   environment: Record<string, string>;
   /** GB: memory of one GPU, disk, and what is pulled before the first job; 0 for none. */
   needs: { gpu: number; disk: number; pull: number };
@@ -134,6 +134,13 @@ export interface EndpointForm {
   name: string;
   workload:
     | { kind: 'prebuilt'; name: 'painter' | 'scene-renderer' }
+    | {
+        kind: 'blender';
+        program: string | null;
+        assets: string | null;
+        scripts: string | null;
+        image: string | null;
+      }
     | { kind: 'image'; image: string; arguments: string[] }
     | { kind: 'command'; command: string[]; cwd: string | null }
     | { kind: 'module'; path: string }

@@ -46,12 +46,23 @@ export interface Recycle {
 
 export const neverRecycled: Recycle = { jobs: null, memoryBytes: null, ms: null };
 
+/** Of Blender, which leaks. */
+export const blenderRecycle: Recycle = { ...neverRecycled, jobs: 200 };
+
 /** How long a worker that was started for a job is kept without one. */
 export const defaultIdleMs = 60_000;
 
 export type WorkloadSettings =
   /** Quick deploy. */
   | { kind: 'prebuilt'; name: 'painter' | 'scene-renderer' }
+  /** The same: the program where it is not in PATH, folders of files and of scripts that jobs may name, all absolute, and an image to run it in. */
+  | {
+      kind: 'blender';
+      program: string | null;
+      assets: string | null;
+      scripts: string | null;
+      image: string | null;
+    }
   /** `<registry_user>/<image_name>:<tag>`, with further arguments for `docker run`. */
   | { kind: 'image'; image: string; arguments: string[] }
   /** A program that reads jobs from its standard input and writes results to its standard output. */

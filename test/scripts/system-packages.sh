@@ -5,12 +5,14 @@ set -uo pipefail
 bash "$(dirname "$0")/renderer-packages.sh"
 
 # Each is a command of the same name.
-packages=(strace chromium fish zsh groff zstd logrotate podman runc openssl nginx ceph-mon ceph-osd radosgw slurmctld slurmd)
+packages=(blender strace chromium fish zsh groff zstd logrotate podman runc openssl nginx ceph-mon ceph-osd radosgw slurmctld slurmd)
 
 missing=()
 for package in "${packages[@]}"; do
   command -v "$package" >/dev/null || missing+=("$package")
 done
+# Blender's importer of glTF needs it.
+python3 -c 'import numpy' 2>/dev/null || missing+=(python3-numpy)
 # Its commands lie outside PATH.
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
 [ ${#missing[@]} -gt 0 ] || exit 0

@@ -5,6 +5,7 @@ import type { EndpointForm } from '../../protocol/console-data.ts';
 import { deepest, readFields } from '../../lib/yaml/check-shape.ts';
 import { draftOf, settingsOf } from './endpoint-draft.ts';
 import {
+  blender,
   command,
   commonFields,
   cpus,
@@ -76,7 +77,8 @@ const kindExpected = 'a workload: prebuilt, image, command, module or remote';
 const workload = z.discriminatedUnion(
   'kind',
   [
-    z.strictObject({ kind: z.literal('prebuilt'), name: quickDeploy }),
+    z.strictObject({ kind: z.literal('prebuilt'), name: quickDeploy.exclude(['blender']) }),
+    blender.extend({ kind: z.literal('blender') }),
     z.strictObject({ kind: z.literal('image'), image, arguments: dockerArguments.default([]) }),
     z.strictObject({ kind: z.literal('command'), command, cwd: folderPath.nullable().default(null) }),
     z.strictObject({ kind: z.literal('module'), path: modulePath }),

@@ -1,5 +1,6 @@
 /** An endpoint between what was written and what is meant, whichever way it was written. */
 import {
+  blenderRecycle,
   defaultIdleMs,
   type EndpointSettings,
   neverRecycled,
@@ -85,7 +86,7 @@ export function settingsOf(draft: EndpointDraft, defaultMaxQueued: number): Endp
     minWorkers: draft.minWorkers ?? 0,
     idleMs: draft.idleMs ?? defaultIdleMs,
     quickStart: draft.quickStart ?? false,
-    recycle: draft.recycle ?? neverRecycled,
+    recycle: draft.recycle ?? (workload.kind === 'blender' ? blenderRecycle : neverRecycled),
     stallMs: draft.stallMs ?? null,
     gpu: draft.gpu ?? null,
     memoryBytes: draft.memoryBytes ?? null,

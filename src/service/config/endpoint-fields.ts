@@ -142,8 +142,10 @@ export const cpus = z
   .describe('the processor limit of a container');
 
 export const quickDeploy = z
-  .enum(['painter', 'scene-renderer'], 'painter or scene-renderer')
-  .describe('a built-in workload: `painter` (no GPU) or `scene-renderer`');
+  .enum(['painter', 'scene-renderer', 'blender'], 'painter, scene-renderer or blender')
+  .describe(
+    'a built-in workload: `painter` (no GPU), `scene-renderer` or `blender`, which has to be installed',
+  );
 
 export const image = z
   .string('an image such as user/name:1.0')
@@ -201,6 +203,24 @@ export const dockerArguments = z
   .describe('more options of `docker run`, each with its value after =, such as --shm-size=1g');
 
 export const folderPath = programText.min(1, 'a path');
+
+const blenderPath = folderPath.nullable().default(null);
+
+export const blender = z
+  .strictObject({
+    program: blenderPath.describe('the program; else the one in PATH'),
+    assets: blenderPath.describe(
+      'the folder of .blend, glTF and OBJ files that jobs may name; none by default',
+    ),
+    scripts: blenderPath.describe(
+      'the folder of Python scripts that jobs may run, with the rights of the service; none by default',
+    ),
+    image: image
+      .nullable()
+      .default(null)
+      .describe('an image with Blender, in which podman or docker runs it'),
+  })
+  .describe('of `quickDeploy: blender`; paths are relative to this file');
 
 export const modulePath = folderPath
   .regex(/\.[cm]?[jt]s$/, 'the path of a JavaScript module, such as ./handler.mjs')

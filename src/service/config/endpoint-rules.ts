@@ -76,7 +76,7 @@ function clusterProblems(draft: EndpointDraft): FieldExpectation[] {
 function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): FieldExpectation[] {
   const found: FieldExpectation[] = [];
   const refuse = (field: string, expected: string): void => void found.push({ field, expected });
-  const hasProcess = ['image', 'command', 'module'].includes(workload.kind);
+  const hasProcess = ['image', 'command', 'module', 'blender'].includes(workload.kind);
   if (!hasProcess && draft.memoryBytes !== undefined && draft.memoryBytes !== null)
     refuse('memory', 'no memory limit: only an image, a command or a module can have one');
   if (workload.kind !== 'image' && draft.cpus !== undefined && draft.cpus !== null)
@@ -89,7 +89,11 @@ function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): Fiel
   const hasDevices = gpu !== undefined && gpu !== null && 'devices' in gpu;
   if (hasDevices && (why !== undefined || workload.kind === 'prebuilt'))
     refuse('gpu.devices', `no devices, since ${why ?? vulkanSelects}; use a label such as 24 GB`);
-  if (hasDevices && ['command', 'module'].includes(workload.kind) && gpu.devices.some(isPathOrKind))
+  if (
+    hasDevices &&
+    ['command', 'module', 'blender'].includes(workload.kind) &&
+    gpu.devices.some(isPathOrKind)
+  )
     refuse(
       'gpu.devices',
       'numbers or names such as GPU-5f3c: a command or module gets them in CUDA_VISIBLE_DEVICES, which takes no paths; an image can use paths',
@@ -124,6 +128,7 @@ function workloadFileProblems(
   env: NodeJS.ProcessEnv,
   own: Record<string, string> = {},
 ): FieldExpectation[] {
+  if (workload.kind === 'blender') return blenderProblems(workload);
   if (workload.kind === 'module') return at('workload.path', moduleExpected(workload.path));
   if (workload.kind !== 'command') return [];
   const [program = ''] = workload.command;
@@ -131,6 +136,14 @@ function workloadFileProblems(
   return [
     ...at('workload.command.0', programExpected(program, folders)),
     ...at('workload.cwd', workload.cwd === null ? undefined : folderExpected(workload.cwd)),
+  ];
+}
+
+function blenderProblems({ program, assets, scripts }: Extract<WorkloadSettings, { kind: 'blender' }>) {
+  return [
+    ...at('workload.program', program === null ? undefined : programExpected(program, [])),
+    ...at('workload.assets', assets === null ? undefined : folderExpected(assets)),
+    ...at('workload.scripts', scripts === null ? undefined : folderExpected(scripts)),
   ];
 }
 
@@ -176,7 +189,7 @@ function kindOf(path: string): 'file' | 'folder' | undefined {
   }
 }
 
-function isProgram(path: string): boolean {
+export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return kindOf(path) === 'file';

@@ -142,6 +142,8 @@ function readEndpoint(
   if (kinds.length !== 1) refuse('', `exactly one of ${workloadKeys.join(', ')}`);
   if (isWritten('arguments') && !isWritten('image'))
     refuse('workload.arguments', 'none: only an image takes options of `docker run`');
+  if (isWritten('blender') && read.quickDeploy !== 'blender')
+    refuse('workload.blender', 'none: only `quickDeploy: blender` has such settings');
   if (isWritten('cwd') && !isWritten('command'))
     refuse('workload.cwd', 'none: only a command has a working folder');
   if (isWritten('on') && !isWritten('workers'))
@@ -180,7 +182,18 @@ type Written = { [Key in keyof FileEndpoint]?: FileEndpoint[Key] };
 
 /** Undefined where the one that is there is wrong. */
 function workloadOf(written: Written, base: string): WorkloadSettings | undefined {
-  const { quickDeploy, image, command, module, remote } = written;
+  const { quickDeploy, image, command, module, remote, blender } = written;
+  if (quickDeploy === 'blender') {
+    const { program = null, assets = null, scripts = null, image: own = null } = blender ?? {};
+    const [at, ...folders] = [program, assets, scripts].map((path) => path && resolve(base, path));
+    return {
+      kind: 'blender',
+      program: at ?? null,
+      assets: folders[0] ?? null,
+      scripts: folders[1] ?? null,
+      image: own,
+    };
+  }
   if (quickDeploy !== undefined) return { kind: 'prebuilt', name: quickDeploy };
   if (image !== undefined) return { kind: 'image', image, arguments: written.arguments ?? [] };
   if (command !== undefined) {
@@ -203,6 +216,7 @@ const keysOfFields: Record<string, string> = { name: 'quickDeploy', path: 'modul
 function pathInFile(field: string): (string | number)[] {
   if (field === '') return [];
   const [first = '', ...rest] = field.split('.');
+  if (['program', 'assets', 'scripts'].includes(rest[0] ?? '')) return ['blender', ...rest];
   const path =
     first === 'workload'
       ? [keysOfFields[rest[0] ?? ''] ?? rest[0] ?? '', ...rest.slice(1)]

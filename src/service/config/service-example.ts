@@ -54,6 +54,10 @@ endpoints:
     executionTimeout: 10m
     ttl: 24h
 
+  # Blender, which has to be installed:
+  # - name: Products
+  #   quickDeploy: blender
+
   # A container image, run by docker or podman:
   # - name: Diffusion
   #   image: your-user/diffusion:1.0

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
 import {
+  blender,
   cluster,
   clusterChoice,
   command,
@@ -111,11 +112,14 @@ const processKeys = ['image', 'command', 'module'] as const satisfies (typeof wo
 const workersExpected =
   'workers that are started here, a whole number from 0 to 1000, or such as {min: 0, max: 8, idle: 5m}';
 
+const isBlender = { properties: { quickDeploy: { const: 'blender' } }, required: ['quickDeploy'] };
+
 export const fileEndpoint = z
   .strictObject({
     id: id.optional(),
     name: commonFields.name,
     quickDeploy: quickDeploy.optional(),
+    blender: blender.optional(),
     image: image.optional(),
     arguments: dockerArguments.optional(),
     command: command.optional(),
@@ -151,8 +155,9 @@ export const fileEndpoint = z
     oneOf: workloadKeys.map((key) => ({ required: [key] })),
     dependencies: {
       arguments: ['image'],
+      blender: isBlender,
       cwd: ['command'],
-      memory: { anyOf: processKeys.map((key) => ({ required: [key] })) },
+      memory: { anyOf: [...processKeys.map((key) => ({ required: [key] })), isBlender] },
       cpus: ['image'],
       on: ['workers'],
     },
@@ -203,13 +208,14 @@ export const serviceLayout: Layout = {
     on: cluster,
     workers: workerRange,
     recycle,
+    blender,
   },
   shapeAt: ([section, , key]) => {
     if (section === 'limits') return limits.shape;
     if (section === 'tls') return tls.shape;
     if (section === 'webhooks') return webhooks.shape;
     if (section !== 'endpoints') return serviceSchema.shape;
-    const inner = { gpu: gpuDevices, on: cluster, workers: workerRange, recycle };
+    const inner = { gpu: gpuDevices, on: cluster, workers: workerRange, recycle, blender };
     return typeof key === 'string' && key in inner
       ? inner[key as keyof typeof inner].shape
       : fileEndpoint.shape;

@@ -150,7 +150,7 @@ export interface ContainerOptions {
 }
 
 /** Of a container for finding it again. */
-function serviceLabel(serviceId: string): string {
+export function serviceLabel(serviceId: string): string {
   return `nightrender.service=${serviceId}`;
 }
 

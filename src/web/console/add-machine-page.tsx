@@ -122,6 +122,7 @@ function allowed(endpoint: EndpointView | undefined): string {
       return `image:${workload.image}`;
     case 'command':
       return `command:${joinWords(workload.command)}`;
+    case 'blender':
     case 'module':
     case 'remote':
     case undefined:

@@ -11,7 +11,7 @@ export interface PartProps {
   onChange(change: Partial<Draft>): void;
 }
 
-export type Runs = 'painter' | 'scene-renderer' | 'image' | 'command' | 'module' | 'remote';
+export type Runs = 'painter' | 'scene-renderer' | 'blender' | 'image' | 'command' | 'module' | 'remote';
 
 export const gpuSizes = ['16 GB', '24 GB', '32 GB', '48 GB', '80 GB'] as const;
 
@@ -26,6 +26,8 @@ export const emptyDraft = {
   command: '',
   cwd: '',
   modulePath: '',
+  assets: '',
+  scripts: '',
   workers: '1',
   quickStart: true,
   gpu: 'none' as 'none' | 'label' | 'devices' | (typeof gpuSizes)[number],
@@ -65,6 +67,7 @@ export function draftOf(form: EndpointForm): Draft {
     }),
     ...(workload.kind === 'command' && { command: joinWords(workload.command), cwd: workload.cwd ?? '' }),
     ...(workload.kind === 'module' && { modulePath: workload.path }),
+    ...(workload.kind === 'blender' && { assets: workload.assets ?? '', scripts: workload.scripts ?? '' }),
     workers: String(form.workers),
     quickStart: form.quickStart,
     ...gpuDraft(gpu),
@@ -93,7 +96,7 @@ export function hasProgram({ runs }: Draft): boolean {
 
 /** Whether its memory can be bounded. */
 export function hasProcess({ runs }: Draft): boolean {
-  return runs === 'image' || runs === 'command' || runs === 'module';
+  return runs === 'blender' || runs === 'image' || runs === 'command' || runs === 'module';
 }
 
 /** Whether its workers can be given devices: which GPU scene-renderer works on is for Vulkan to say. */
@@ -150,6 +153,10 @@ function workloadOf(
     case 'painter':
     case 'scene-renderer':
       return { kind: 'prebuilt', name: draft.runs };
+    case 'blender': {
+      const [assets, scripts] = [draft.assets.trim() || null, draft.scripts.trim() || null];
+      return { kind: 'blender', program: null, assets, scripts, image: null };
+    }
     case 'image':
       return {
         kind: 'image',

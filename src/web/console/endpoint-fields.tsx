@@ -44,9 +44,30 @@ export function DraftField({
   );
 }
 
-const titles = { image: 'Container image', command: 'Command', module: 'Module' } as const;
+const titles = {
+  blender: 'Blender',
+  image: 'Container image',
+  command: 'Command',
+  module: 'Module',
+} as const;
 
 const lines: Record<keyof typeof titles, Line[]> = {
+  blender: [
+    {
+      of: 'assets',
+      field: 'workload.assets',
+      label: 'Folder of files',
+      placeholder: '/srv/models',
+      hint: 'Jobs may name .blend, glTF and OBJ files in it. None by default.',
+    },
+    {
+      of: 'scripts',
+      field: 'workload.scripts',
+      label: 'Folder of scripts',
+      placeholder: 'none',
+      hint: 'Jobs may run Python scripts in it, with the rights of the service.',
+    },
+  ],
   image: [
     {
       of: 'image',

@@ -90,6 +90,7 @@ const always = ['name', 'id', 'workload', 'gpu', 'retries', 'executionTimeout', 
 const ofWorkload: Record<Runs, string[]> = {
   painter: ['workers', 'quickStart'],
   'scene-renderer': ['workers', 'quickStart', 'environment'],
+  blender: ['workers', 'quickStart', 'environment', 'memory', 'workload.assets', 'workload.scripts'],
   image: ['workers', 'quickStart', 'environment', 'memory', 'cpus', 'workload.image', 'workload.arguments'],
   command: ['workers', 'quickStart', 'environment', 'memory', 'workload.command', 'workload.cwd'],
   module: ['workers', 'quickStart', 'environment', 'memory', 'workload.path'],

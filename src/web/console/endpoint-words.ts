@@ -47,6 +47,8 @@ export function workloadWords({ workload }: EndpointForm): string {
   switch (workload.kind) {
     case 'prebuilt':
       return `Quick deploy: ${workload.name}`;
+    case 'blender':
+      return 'Quick deploy: blender';
     case 'image':
       return `Image ${workload.image}`;
     case 'command':
@@ -85,7 +87,7 @@ export function cardOf({ workload }: EndpointForm, catalogue: CatalogueEntry[]):
   return catalogue.find(({ runs }) =>
     'image' in runs
       ? workload.kind === 'image' && runs.image === workload.image
-      : workload.kind === 'prebuilt' && runs.quickDeploy === workload.name,
+      : runs.quickDeploy === (workload.kind === 'prebuilt' ? workload.name : workload.kind),
   );
 }
 

@@ -193,7 +193,9 @@ endpoints:
     expect.stringContaining(
       'the key "workers" is unknown; expected host, port, publicUrl, tls, insecure, proxies, retention, limits, webhooks, cors, store, files, peerUrl, endpoints (workers belongs under endpoints)',
     ),
-    expect.stringContaining('endpoints[0].quickDeploy is "panter"; expected painter or scene-renderer'),
+    expect.stringContaining(
+      'endpoints[0].quickDeploy is "panter"; expected painter, scene-renderer or blender',
+    ),
     expect.stringContaining('endpoints[0].workers is "many"; expected workers that are started here, '),
     expect.stringContaining('endpoints[1] is keys and values; expected exactly one of quickDeploy, '),
     expect.stringContaining('endpoints[1].executionTimeout is "2d"; expected at most the ttl of 24h, '),
@@ -312,7 +314,7 @@ describe('one field', () => {
     ],
     [
       'devices: [0]',
-      'the key "devices" is unknown in endpoints[0]; expected id, name, quickDeploy, image, arguments, command, cwd, module, remote, on, gpu, workers, quickStart, recycle, stall, memory, cpus, environment, retries, executionTimeout, ttl, maxQueued (devices belongs under gpu)',
+      'the key "devices" is unknown in endpoints[0]; expected id, name, quickDeploy, blender, image, arguments, command, cwd, module, remote, on, gpu, workers, quickStart, recycle, stall, memory, cpus, environment, retries, executionTimeout, ttl, maxQueued (devices belongs under gpu)',
     ],
     [
       'workers: 1.5',

@@ -45,6 +45,7 @@ it('accepts what the comments of the example show as well', () => {
   expect(endpoints.map(({ workload }) => workload.kind)).toEqual([
     'prebuilt',
     'prebuilt',
+    'blender',
     'image',
     'command',
     'module',
@@ -135,7 +136,8 @@ const sensible: Record<string, JsonValue[]> = {
   image: ['u/x:1', '${NAME}'],
   command: [['worker'], ['worker', '${NAME}']],
   module: ['handler.mjs'],
-  quickDeploy: ['painter', 'scene-renderer'],
+  quickDeploy: ['painter', 'scene-renderer', 'blender'],
+  blender: [{}, { assets: null }],
   remote: [true],
   id: ['x', '${NAME}'],
   gpu: ['24 GB', { devices: [0] }, { devices: ['0', '1'] }],

@@ -8,6 +8,7 @@ it('offers the workloads of ours, images for pictures and for texts', () => {
   expect(catalogue.map(({ id }) => id)).toEqual([
     'painter',
     'scene-renderer',
+    'blender',
     'stable-diffusion-3',
     'stable-diffusion-xl',
     'small-language-model',

@@ -82,7 +82,7 @@ function relief(
 }
 
 /** Sharp where the noise changes its sign, and higher here than there. */
-function ridge(rough: number, broad: number): number {
+export function ridge(rough: number, broad: number): number {
   return Math.max(0.08, (1 - Math.abs(rough) * 2.1) ** 2 * (0.72 + broad * 1.3));
 }
 

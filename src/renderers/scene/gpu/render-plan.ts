@@ -151,7 +151,7 @@ function thingsOf({ three, geometries, materials }: Stage, { things }: PicturePl
 }
 
 /** The moon stands where the camera sees it. */
-function skyDetail({ seed, view }: PicturePlan): SkyDetail {
+export function skyDetail({ seed, view }: PicturePlan): SkyDetail {
   const [x, y, z] = minus(view.to, view.from);
   const moonAt = toward(view.facing + Math.PI + 0.15, Math.atan2(y, Math.hypot(x, z)) + 0.19);
   return { isSeen: true, seed: hashOf(seed) % 1000, moonAt };
@@ -166,13 +166,16 @@ function setFog(fog: Fog, { daylight, view, box, setting }: PicturePlan, haze: L
 }
 
 /** Where it begins and where nothing more is seen, from the things on. */
-function fogOf({ isStudio, haze }: PicturePlan['daylight'], size: number): [near: number, far: number] {
+export function fogOf(
+  { isStudio, haze }: PicturePlan['daylight'],
+  size: number,
+): [near: number, far: number] {
   if (isStudio) return [size * 0.9, size * 4.5];
   return haze > 4 ? [-size * 0.3, 14] : [12 / haze, 115 / haze];
 }
 
 /** What the ground throws back onto what stands on it. */
-function groundLight({ daylight, setting }: PicturePlan): Light {
+export function groundLight({ daylight, setting }: PicturePlan): Light {
   const lit = mix(daylight.sky, daylight.sun, 0.12);
   return times(lit, setting.ground === 'snow' ? 0.7 : setting.ground === 'space' ? 0.02 : 0.32);
 }

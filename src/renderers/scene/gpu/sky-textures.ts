@@ -74,7 +74,10 @@ function fill(
   texture.needsUpdate = true;
 }
 
-function rayThrough({ from, to, fieldOfView }: View, aspect: number): (x: number, y: number) => Vector {
+export function rayThrough(
+  { from, to, fieldOfView }: View,
+  aspect: number,
+): (x: number, y: number) => Vector {
   const back = unit(minus(from, to));
   const [right, above] = across(back);
   const half = Math.tan((fieldOfView * Math.PI) / 360);

@@ -8,7 +8,7 @@ import type { Materials } from './materials.ts';
 import type { Geometry, Object3D, Three } from './three-module.ts';
 
 /** Around its middle; the road runs along z, and `x` is to its right. */
-interface Block {
+export interface Block {
   at: Vector;
   size: Vector;
   colour: string;
@@ -57,7 +57,7 @@ export function streetOf(three: Three, materials: Materials, plan: PicturePlan):
   return street;
 }
 
-function blocksOf(half: number, isDark: boolean, random: Random): Blocks {
+export function blocksOf(half: number, isDark: boolean, random: Random): Blocks {
   const blocks: Blocks = { walls: [], roofs: [], lights: [] };
   for (const side of [-1, 1] as const) {
     const paving: Vector = [side * (half + pavement / 2), 0.05, (begin + end) / 2];

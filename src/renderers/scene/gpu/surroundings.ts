@@ -10,7 +10,7 @@ import { backdropOf } from './backdrops.ts';
 import { materialFor, type Materials } from './materials.ts';
 import type { Mesh, Object3D, ShaderNode, Three } from './three-module.ts';
 
-const soils: Record<Ground, string> = {
+export const soils: Record<Ground, string> = {
   studio: '#aeaba5',
   grass: '#5f8f3e',
   sand: '#dcc391',
@@ -105,11 +105,11 @@ function waterBehind(three: Three, materials: Materials, plan: PicturePlan): Mes
   return water;
 }
 
-function shoreAway({ box }: PicturePlan): number {
+export function shoreAway({ box }: PicturePlan): number {
   return 0.6 + 0.75 * Math.max(box.high[0] - box.low[0], box.high[2] - box.low[2], box.high[1]);
 }
 
-function behind({ view: { facing } }: PicturePlan, away: number): [x: number, z: number] {
+export function behind({ view: { facing } }: PicturePlan, away: number): [x: number, z: number] {
   return [-Math.sin(facing) * away, -Math.cos(facing) * away];
 }
 

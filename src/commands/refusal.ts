@@ -46,7 +46,7 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     const ending = thrown.kind === 'gone' ? 'output-unwritable' : 'wrong-use';
     return {
       ending,
-      text: `${thrown.message}; check \`checkpoint\` and the database, then run the same command again.`,
+      text: `${thrown.message}; check its address and the database, then run the same command again.`,
       problems: [],
     };
   }

@@ -70,12 +70,10 @@ export class ApiRouter {
     if (request.method === 'GET' && request.url === descriptionPath)
       return { status: 200, body: description };
     const isMetrics = request.method === 'GET' && request.url === metricsPath;
-    const { metrics, endpoints } = this.#parts;
-    if (isMetrics && isOfThisMachine(request)) return metrics.answer(endpoints.all);
-    const admitted = this.#parts.admission.admit(
-      request.headers.authorization,
-      this.#parts.proxies.addressOf(request),
-    );
+    const { metrics, endpoints, proxies } = this.#parts;
+    const address = proxies.addressOf(request);
+    if (isMetrics && isOfThisMachine(request, address)) return metrics.answer(endpoints.all);
+    const admitted = this.#parts.admission.admit(request.headers.authorization, address);
     if (admitted === 'wrong')
       return refusal(401, 'the API key is missing or unknown', { 'WWW-Authenticate': 'Bearer' });
     if ('waitMs' in admitted) return tooMany('too many wrong keys from this address', admitted.waitMs);
@@ -155,9 +153,9 @@ function endpointNotFound(ids: string[]): HttpResponse {
 }
 
 /** What a proxy on this machine hands on may come from anywhere. */
-function isOfThisMachine({ headers, socket }: IncomingMessage): boolean {
+function isOfThisMachine({ headers }: IncomingMessage, address = ''): boolean {
   const isForwarded = ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers[name] !== undefined);
-  return !isForwarded && isLoopback((socket.remoteAddress ?? '').replace(/^::ffff:/, ''));
+  return !isForwarded && isLoopback(address.replace(/^::ffff:/, ''));
 }
 
 function isInScope({ endpoints }: KeyHolder, endpointId: string): boolean {

@@ -22,7 +22,7 @@ import { Quotas } from './keys/quotas.ts';
 import { Metrics } from './metrics.ts';
 import { isLoopback, type CheckedOptions } from './service-options.ts';
 import { Replica } from './shared/replica.ts';
-import type { Write } from './shared/leadership.ts';
+import { Deposed, type Write } from './shared/leadership.ts';
 import type { SharedFiles } from './shared/shared-files.ts';
 import { Sweeper } from './sweeper.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
@@ -73,6 +73,7 @@ export async function openService(options: CheckedOptions, around: Surroundings)
     const keys = openKeys(options, dataDir, [ownWorkers, clusterWorkers]);
     opened.push(() => keys.close());
     const keysReplica = shared && new Replica(keys.file, keysFile, shared.write);
+    opened.push(() => keysReplica?.close());
     const path = join(dataDir, jobsFile);
     const store = new JobStore(path, {
       ...options,
@@ -92,11 +93,13 @@ export async function openService(options: CheckedOptions, around: Surroundings)
       sweeper.stop();
       await Promise.all([endpoints.stop(), webhooks.stop()]);
       // Clients get the ids of committed jobs before connections close.
-      await Promise.all([store.settle(), settled()]).catch((error: unknown) => onProblem(uncleanText(error)));
+      await Promise.all([store.settle(), settled()]).catch((error: unknown) => {
+        // It is what another process makes of it by now.
+        if (!(error instanceof Deposed)) onProblem(uncleanText(error));
+      });
       await nextTurn();
       await around.closeConnections();
       folder.stop();
-      keysReplica?.close();
       closeAll(opened, onProblem);
     };
     let closing: Promise<void> | undefined;

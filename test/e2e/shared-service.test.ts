@@ -1,7 +1,12 @@
 /** Promise: of several `serve` on one store any may be killed, stopped or cut off: no accepted job is lost, none done twice, and clients hardly notice. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request, type RequestOptions } from 'node:http';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { parsePostgresAddress } from '../../src/lib/postgres/address.ts';
+import { Postgres } from '../../src/lib/postgres/postgres.ts';
 import { noCeph, startCeph } from '../engines/ceph.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { ownPage } from '../service/console/visit.ts';
@@ -160,6 +165,69 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
         expect((await one.status('scene-renderer', job)).status).toBe('IN_QUEUE');
   });
 
+  it('somebody ends its session: another leads, and it says nothing false', async () => {
+    const processes = new Processes('remote: true');
+    const [first, second] = [await processes.start(), await processes.start()];
+    const job = await first.submit('scene-renderer', input);
+    const sql = await openDatabase();
+    while (!second.program.stderr.includes('service: leads'))
+      await sql.query(
+        "SELECT pg_terminate_backend(pid), pg_sleep(1) FROM pg_locks WHERE locktype = 'advisory'",
+      );
+    await second.ask(`/v2/scene-renderer/cancel/${job}`, { method: 'POST' });
+    expect((await first.status('scene-renderer', job)).status).toBe('CANCELLED');
+  });
+
+  it('its network ends in the middle of a statement: another leads', async () => {
+    const way = await startWay(Number(new URL(server.url).port));
+    const processes = new Processes('remote: true');
+    const { DATABASE_URL = '' } = processes.env;
+    processes.env['DATABASE_URL'] = DATABASE_URL.replace(/:\d+\//, `:${way.port}/`);
+    const first = await processes.start();
+    processes.env['DATABASE_URL'] = DATABASE_URL;
+    const second = await processes.start();
+    const id = await first.submit('scene-renderer', input);
+    way.endWithin(4_096);
+    const lost = first.submit('scene-renderer', { text: 'x'.repeat(200_000) }).catch(() => undefined);
+    await second.program.says(/service: leads/);
+    expect((await second.status('scene-renderer', id)).status).toBe('IN_QUEUE');
+    await first.kill();
+    await lost;
+  });
+
+  it('it is stopped while the database is gone, with something to write: it ends', async () => {
+    const processes = new Processes('remote: true');
+    const first = await processes.start();
+    const sql = await openDatabase();
+    const session = await sql.keptSession();
+    await session.query(`BEGIN; LOCK TABLE service_${schemas}.pages IN SHARE MODE`);
+    const lost = first.submit('scene-renderer', input).catch(() => undefined);
+    while ((await sql.query('SELECT FROM pg_locks WHERE NOT granted')).length === 0);
+    onTestFinished(() => server.start());
+    await server.kill();
+    expect((await first.stop()).code).toBe(0);
+    await lost;
+  });
+
+  it('what one answers comes through another as it is, also what refuses a long body', async () => {
+    const processes = new Processes('remote: true');
+    const [first, second] = [await processes.start(), await processes.start()];
+    const asked: Parameters<typeof rawAnswer>[1][] = [
+      { path: '/console/' },
+      { path: '/v2/scene-renderer/health', headers: { authorization: `Bearer ${first.key}` } },
+      { path: '/v2/../v2/scene-renderer/health', headers: { authorization: `Bearer ${first.key}` } },
+      { path: 'http://elsewhere.example/', headers: { authorization: `Bearer ${first.key}` } },
+      { path: '/v2/scene-renderer/run', method: 'POST', body: 20_000_000 },
+      {
+        path: '/v2/scene-renderer/run',
+        method: 'POST',
+        headers: { authorization: `Bearer ${first.key}` },
+        body: 20_000_000,
+      },
+    ];
+    for (const one of asked) expect(await rawAnswer(second, one)).toEqual(await rawAnswer(first, one));
+  });
+
   const expectResultKept = async (processes: Processes): Promise<void> => {
     const [first, second] = [await processes.start(), await processes.start()];
     const large = { scene: 'A hill with twenty trees', width: 1024, height: 1024 };
@@ -212,6 +280,47 @@ async function makeKey({ url, key }: Served, kind: 'client' | 'worker'): Promise
   const made = await post('keys', { name: kind, kind, endpoints: ['scene-renderer'] }, cookie);
   expect(made.status, await made.clone().text()).toBe(201);
   return ((await made.json()) as { key: string }).key;
+}
+
+async function openDatabase(): Promise<Postgres> {
+  const limits = { connectMs: 5_000, silentMs: 10_000 };
+  const database = await Postgres.open(parsePostgresAddress(server.url, []), limits);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+/** To a port of this machine; of what clients send it ends within as many bytes, and nobody is told. */
+async function startWay(to: number) {
+  let left = Infinity;
+  const way = createServer((client) => {
+    const target = connect(to, '127.0.0.1');
+    client.on('data', (bytes) => {
+      target.write(bytes.subarray(0, left));
+      left = Math.max(0, left - bytes.length);
+    });
+    client.on('error', () => undefined);
+    target.on('data', (bytes) => client.write(bytes)).on('error', () => undefined);
+  }).listen(0, '127.0.0.1');
+  await once(way, 'listening');
+  onTestFinished(() => void way.close());
+  return { port: (way.address() as AddressInfo).port, endWithin: (bytes: number) => void (left = bytes) };
+}
+
+interface RawRequest extends RequestOptions {
+  /** Of so many bytes. */
+  body?: number;
+}
+
+/** Without what differs from one connection to another. */
+async function rawAnswer({ url }: Served, { body = 0, ...options }: RawRequest) {
+  const { hostname, port } = new URL(url);
+  const asked = request({ hostname, port, agent: false, ...options });
+  asked.on('error', () => undefined).end(Buffer.alloc(body));
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  const names = answer.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
+  const isOwn = (name: string): boolean => /^(date|connection|keep-alive)$/.test(name);
+  answer.resume();
+  return { status: answer.statusCode, headers: names.filter((name) => !isOwn(name)).toSorted() };
 }
 
 /** That paints, as if on a machine of its own. */

@@ -20,7 +20,11 @@ export interface PostgresSession {
 }
 
 /** What it holds, such as a lock, it holds until it ends. */
-export interface KeptSession extends PostgresSession {
+export interface KeptSession {
+  /** A statement with a `name` is sent once, later only what it is given. */
+  query<Row extends QueryResultRow>(text: string, values?: unknown[], name?: string): Promise<Row[]>;
+  /** Aborted as soon as it is known that it has ended. */
+  ended: AbortSignal;
   end(): void;
 }
 
@@ -29,6 +33,8 @@ interface Limits {
   connectMs: number;
   /** A transaction whose program says nothing for so long is undone: it may have been stopped, and holds locks. */
   silentMs: number;
+  /** Whatever is not answered by then has failed as `gone`; without it, when the system gives the connection up. */
+  answerMs?: number;
 }
 
 export class Postgres implements PostgresSession {
@@ -52,12 +58,14 @@ export class Postgres implements PostgresSession {
   }
 
   /** Nothing is connected yet. Throws `PostgresFailure` where the driver is not installed. */
-  static async open({ url, shown }: PostgresAddress, { connectMs, silentMs }: Limits): Promise<Postgres> {
+  static async open({ url, shown }: PostgresAddress, limits: Limits): Promise<Postgres> {
     const pg = await loadDriver();
+    const { connectMs, silentMs, answerMs } = limits;
     const int8 = 20;
     const config: ClientConfig = {
       connectionString: url,
       connectionTimeoutMillis: connectMs,
+      ...(answerMs !== undefined && { query_timeout: answerMs }),
       keepAlive: true,
       application_name: 'nightrender',
       types: {
@@ -114,7 +122,8 @@ export class Postgres implements PostgresSession {
   /** On a connection of its own. */
   async keptSession(): Promise<KeptSession> {
     const client = this.#connect();
-    client.on('error', () => undefined);
+    const ended = new AbortController();
+    client.on('error', () => ended.abort()).once('end', () => ended.abort());
     try {
       await client.connect();
     } catch (error) {
@@ -122,7 +131,8 @@ export class Postgres implements PostgresSession {
       throw this.#failureOf(error);
     }
     return {
-      query: (text, values = []) => this.#rowsOf(client, text, values),
+      query: (text, values = [], name) => this.#rowsOf(client, text, values, name),
+      ended: ended.signal,
       end: () => streamOf(client)?.destroy(),
     };
   }
@@ -169,9 +179,10 @@ export class Postgres implements PostgresSession {
     client: ClientBase,
     text: string,
     values: unknown[],
+    name?: string,
   ): Promise<Row[]> {
     try {
-      return (await client.query<Row>(text, values)).rows;
+      return (await client.query<Row>({ text, values, ...(name !== undefined && { name }) })).rows;
     } catch (error) {
       throw this.#failureOf(error);
     }

@@ -38,7 +38,11 @@ export function openForWriting(path: string, schema: Schema, state?: 'known'): D
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('foreign_keys = ON');
+    // All that it writes is in the log until others have read it there.
+    const checkpoints = Number(db.pragma('wal_autocheckpoint', { simple: true }));
+    db.pragma('wal_autocheckpoint = 0');
     migrate(db, schema);
+    db.pragma(`wal_autocheckpoint = ${checkpoints}`);
     // better-sqlite3 falls back to NORMAL with the first write in WAL mode unless FULL was set: read it back.
     if (db.pragma('synchronous', { simple: true }) !== 2)
       throw new Error('SQLite did not keep synchronous=FULL');

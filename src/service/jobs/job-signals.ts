@@ -31,6 +31,11 @@ export class JobSignals {
     return () => this.#emitter.off(happening, listener);
   }
 
+  /** Has all who wait look again. */
+  all(): void {
+    for (const happening of this.#emitter.eventNames()) this.#emitter.emit(happening);
+  }
+
   #emit(happening: Happening): void {
     this.#emitter.emit(happening);
   }

@@ -213,6 +213,8 @@ export class JobStore {
       if (this.#replica === undefined) this.#tidyUp(undefined);
     } finally {
       this.#db.close();
+      // Whoever waits still learns that nothing comes.
+      this.signals.all();
     }
   }
 

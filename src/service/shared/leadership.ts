@@ -1,7 +1,7 @@
 /** One of the processes that share a store leads, and the next one leads when it is gone. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isGone, type Changes, type LeadingSession, type PageStore } from './page-store.ts';
+import { type Changes, type LeadingSession, type PageStore } from './page-store.ts';
 
 /** The service of the one that leads. */
 export interface LedService {
@@ -30,9 +30,15 @@ const sureMs = 8_000;
 const lookMs = 500;
 const retryMs = 50;
 
+interface Tenure {
+  term: string;
+  /** What it still writes is lost. */
+  isOver: boolean;
+}
+
 interface Led<Service> {
   service: Service;
-  term: string;
+  tenure: Tenure;
 }
 
 export class Leadership<Service extends LedService> {
@@ -40,9 +46,10 @@ export class Leadership<Service extends LedService> {
   readonly #stopping = new AbortController();
   /** Of this process while it leads, also while it has lost its way to the store. */
   #led: Led<Service> | undefined;
-  /** Whether what an earlier one still writes is lost. */
-  #tenure = { isOver: false };
   #session: LeadingSession | undefined;
+  /** The newest write that the store has for sure. */
+  #written = 0;
+  #isClosing = false;
   /** When the store was asked last and said that this process leads: by both clocks, as one may stand still and one jump. */
   #sureAt = { wall: -Infinity, elapsed: -Infinity };
   #leaderUrl: string | undefined;
@@ -70,7 +77,8 @@ export class Leadership<Service extends LedService> {
   get service(): Service | undefined {
     const { wall, elapsed } = this.#sureAt;
     const wallMs = Date.now() - wall;
-    const isSure = wallMs >= 0 && wallMs < sureMs && performance.now() - elapsed < sureMs;
+    const isHeld = this.#session?.ended.aborted === false;
+    const isSure = isHeld && wallMs >= 0 && wallMs < sureMs && performance.now() - elapsed < sureMs;
     return isSure ? this.#led?.service : undefined;
   }
 
@@ -82,11 +90,17 @@ export class Leadership<Service extends LedService> {
 
   /** The next one leads at once. */
   async stop(): Promise<void> {
+    this.#isClosing = true;
     // Its session goes on meanwhile, or another leads and all this is in vain.
-    await this.#led?.service.close().catch((error: unknown) => this.#tell(error));
+    await this.#close();
     this.#stopping.abort();
     await this.#running;
-    this.#session?.end();
+    await this.#close();
+  }
+
+  /** As often as one likes. */
+  async #close(led = this.#led): Promise<void> {
+    await led?.service.close().catch((error: unknown) => this.#tell(error));
   }
 
   async #run(): Promise<void> {
@@ -95,7 +109,7 @@ export class Leadership<Service extends LedService> {
       try {
         const session = await this.#parts.store.lead();
         if (session === undefined) await this.#follow();
-        else await this.#lead(session).finally(() => signal.aborted || session.end());
+        else await this.#lead(session).finally(() => session.end());
       } catch (error) {
         this.#tell(error);
       }
@@ -106,60 +120,72 @@ export class Leadership<Service extends LedService> {
   /** Until the session breaks. */
   async #lead(session: LeadingSession): Promise<void> {
     const before = await this.#parts.store.leader();
-    if (this.#led !== undefined && this.#led.term !== before?.term) await this.#stepDown();
+    // The store may be a copy by now, which lacks what was written last.
+    if (this.#led?.tenure.term !== before?.term || (before?.writes ?? 0) < this.#written)
+      await this.#stepDown();
     this.#session = session;
     if (this.#led === undefined) await this.#begin(session);
     await session.keep();
     const { signal } = this.#stopping;
-    while (!signal.aborted) {
+    const over = AbortSignal.any([signal, session.ended]);
+    while (!over.aborted) {
       const asked = { wall: Date.now(), elapsed: performance.now() };
       await session.beat();
       this.#sureAt = asked;
       this.#say('leads');
-      await delay(beatMs, undefined, { signal }).catch(() => undefined);
+      await delay(beatMs, undefined, { signal: over }).catch(() => undefined);
+      // One that was told is over: the same may come again.
+      if (!over.aborted) this.#problem = undefined;
     }
+    // It was told to stop while it began.
+    if (signal.aborted) await this.#close();
   }
 
   async #begin(session: LeadingSession): Promise<void> {
     const { open, url } = this.#parts;
-    const term = randomUUID();
-    const tenure = { isOver: false };
-    this.#tenure = tenure;
+    const tenure = { term: randomUUID(), isOver: false };
+    await session.announce({ url, term: tenure.term });
+    this.#written = 0;
     const service = await open(session, (database, changes) => this.#write(tenure, database, changes));
-    this.#led = { service, term };
-    await session.announce({ url, term });
+    this.#led = { service, tenure };
   }
 
   async #follow(): Promise<void> {
     const leader = await this.#parts.store.leader();
     // Its own session may hold the lock for a while after it has broken.
-    if (this.#led !== undefined && this.#led.term !== leader?.term) await this.#stepDown();
+    if (this.#led?.tenure.term !== leader?.term) await this.#stepDown();
     if (this.#led !== undefined || leader === undefined) return;
     this.#leaderUrl = leader.url;
+    this.#problem = undefined;
     this.#say(`hands requests on to ${leader.url}`);
   }
 
   async #stepDown(): Promise<void> {
     const led = this.#led;
     this.#led = undefined;
-    this.#tenure.isOver = true;
-    await led?.service.close().catch((error: unknown) => this.#tell(error));
+    if (led !== undefined) led.tenure.isOver = true;
+    await this.#close(led);
   }
 
   /** As often as it takes: the same pages may be written twice. */
-  async #write(tenure: { isOver: boolean }, database: string, changes: Changes): Promise<void> {
-    for (;;) {
-      if (tenure.isOver) throw new Deposed('another process of the service leads');
+  async #write(tenure: Tenure, database: string, changes: Changes): Promise<void> {
+    const until = performance.now() + sureMs;
+    while (!tenure.isOver && (!this.#isClosing || performance.now() < until)) {
       const session = this.#session;
       try {
-        if (session !== undefined) return await session.write(database, changes);
+        const written = await session?.write(tenure.term, database, changes);
+        if (written !== undefined) return void (this.#written = Math.max(this.#written, written));
+        if (session !== undefined) break;
       } catch (error) {
-        if (!isGone(error)) this.#tell(error);
+        this.#tell(error);
         session?.end();
         if (this.#session === session) this.#session = undefined;
+        // Who is about to begin waits for this, and asks for no other session meanwhile.
+        if (this.#led?.tenure !== tenure) throw error;
       }
       await delay(retryMs);
     }
+    throw new Deposed('another process of the service leads, or the database is gone');
   }
 
   #tell(error: unknown): void {
@@ -171,7 +197,6 @@ export class Leadership<Service extends LedService> {
   #say(text: string): void {
     if (this.#told !== text) this.#parts.onChange(text);
     this.#told = text;
-    this.#problem = undefined;
   }
 }
 

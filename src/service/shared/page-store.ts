@@ -12,6 +12,11 @@ export interface Leader {
   term: string;
 }
 
+export interface Announced extends Leader {
+  /** How many writes there were. */
+  writes: number;
+}
+
 /** Pages of a database that have changed, by their numbers, and how many it has now. */
 export interface Changes {
   pages: ReadonlyMap<number, Buffer>;
@@ -26,6 +31,8 @@ const silentMs = 10_000;
 /** As above, while one that leads anew reads its databases. */
 const openingMs = 120_000;
 const connectMs = 5_000;
+/** Longer than any write takes: the database has moved elsewhere, and nobody says so. */
+const answerMs = 60_000;
 /** The first that ends silent sessions. */
 const minVersion = 14;
 const pagesAtOnce = 2_000;
@@ -44,7 +51,7 @@ export class PageStore {
 
   /** Nothing is connected yet. Throws `PostgresFailure` where the driver is not installed. */
   static async open(address: PostgresAddress): Promise<PageStore> {
-    const postgres = await Postgres.open(address, { connectMs, silentMs });
+    const postgres = await Postgres.open(address, { connectMs, silentMs, answerMs });
     return new PageStore(postgres, address.own.get(schemaParameter) ?? defaultSchema);
   }
 
@@ -82,19 +89,21 @@ export class PageStore {
   }
 
   /** Undefined before the first. */
-  async leader(): Promise<Leader | undefined> {
-    const [row] = await this.#postgres.query<{ url: string | null; term: string | null }>(
-      `SELECT url, term FROM ${quoted(this.#schema)}.leader`,
+  async leader(): Promise<Announced | undefined> {
+    const [row] = await this.#postgres.query<Announced>(
+      `SELECT url, term, writes FROM ${quoted(this.#schema)}.leader WHERE term IS NOT NULL`,
     );
-    const { url = null, term = null } = row ?? {};
-    return url === null || term === null ? undefined : { url, term };
+    return row;
   }
 
   /** A session that holds the lock; undefined where another does. */
   async lead(): Promise<LeadingSession | undefined> {
     const session = await this.#postgres.keptSession();
     try {
-      await session.query(`SET idle_session_timeout = ${openingMs}`);
+      // One that breaks off in the middle of a statement is not idle: only the system notices.
+      await session.query(
+        `SET idle_session_timeout = ${openingMs}; SET tcp_keepalives_idle = 4; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3`,
+      );
       const [row] = await session.query<{ has: boolean }>(
         'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS has',
         [`${this.#schema} leader`],
@@ -145,6 +154,7 @@ export class LeadingSession {
     this.#s = schema;
   }
 
+  /** Before it opens anything: from now on nobody else's pages are taken, also where they still come. */
   async announce({ url, term }: Leader): Promise<void> {
     await this.#session.query(`UPDATE ${this.#s}.leader SET url = $1, term = $2`, [url, term]);
   }
@@ -159,17 +169,28 @@ export class LeadingSession {
     await this.#session.query('SELECT 1');
   }
 
-  /** All pages at once, or none. */
-  async write(database: string, { pages, count }: Changes): Promise<void> {
-    const values = [database, [...pages.keys()], Buffer.concat([...pages.values()]), count];
-    await this.#session.query(
-      `WITH cut AS (DELETE FROM ${this.#s}.pages WHERE database = $1 AND page > $4)
-       INSERT INTO ${this.#s}.pages
-       SELECT $1, page, substring($3::bytea FROM ((place - 1) * ${pageBytes} + 1)::int FOR ${pageBytes})
-       FROM unnest($2::int[]) WITH ORDINALITY AS changed (page, place)
-       ON CONFLICT (database, page) DO UPDATE SET bytes = excluded.bytes`,
+  /** Aborted as soon as it is known that it leads no more. */
+  get ended(): AbortSignal {
+    return this.#session.ended;
+  }
+
+  /** All pages at once, or none; returns which write it was, undefined where the term is over. */
+  async write(term: string, database: string, { pages, count }: Changes): Promise<number | undefined> {
+    const values = [database, [...pages.keys()], Buffer.concat([...pages.values()]), count, term];
+    // Named: one that breaks off before all of it has arrived is idle still, and ends.
+    const [row] = await this.#session.query<{ writes: number }>(
+      `WITH led AS (UPDATE ${this.#s}.leader SET writes = writes + 1 WHERE term = $5 RETURNING writes),
+       cut AS (DELETE FROM ${this.#s}.pages USING led WHERE database = $1 AND page > $4),
+       put AS (
+         INSERT INTO ${this.#s}.pages
+         SELECT $1, page, substring($3::bytea FROM ((place - 1) * ${pageBytes} + 1)::int FOR ${pageBytes})
+         FROM led, unnest($2::int[]) WITH ORDINALITY AS changed (page, place)
+         ON CONFLICT (database, page) DO UPDATE SET bytes = excluded.bytes)
+       SELECT writes FROM led`,
       values,
+      'write',
     );
+    return row?.writes;
   }
 
   /** Writes the database to `path`, where nothing is; false where there is none. */
@@ -205,15 +226,12 @@ function tables(s: string): string {
   return `
     CREATE SCHEMA IF NOT EXISTS ${s};
     CREATE TABLE ${s}.leader (
-      one bool PRIMARY KEY DEFAULT true CHECK (one), url text, term text, secret bytea NOT NULL);
+      one bool PRIMARY KEY DEFAULT true CHECK (one), url text, term text,
+      writes bigint NOT NULL DEFAULT 0, secret bytea NOT NULL);
     CREATE TABLE ${s}.pages (
       database text NOT NULL, page int NOT NULL, bytes bytea NOT NULL, PRIMARY KEY (database, page)
     ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
     ALTER TABLE ${s}.pages ALTER bytes SET STORAGE PLAIN;
     CREATE TABLE ${s}.files (name text PRIMARY KEY, bytes bytea NOT NULL);
     ALTER TABLE ${s}.files ALTER bytes SET STORAGE EXTERNAL;`;
-}
-
-export function isGone(error: unknown): boolean {
-  return error instanceof PostgresFailure && error.kind === 'gone';
 }

@@ -1,7 +1,8 @@
 /** Hands a request on to the process that leads, and its answer back. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { Agent, errors, request as send, type Dispatcher } from 'undici';
+import { Readable } from 'node:stream';
+import { Agent, errors, type Dispatcher } from 'undici';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import { type HttpResponse, refusal } from '../http/http-response.ts';
 import { findRoute } from '../routes.ts';
@@ -59,14 +60,15 @@ export class Relay {
       send: async (url) => {
         try {
           const kept = isKept && length > 0 ? await (body ??= bytesOf(request)) : null;
-          const answer = await send(url + path, {
+          const answer = await this.#agent.request({
+            origin: url,
+            path,
             method,
             headers: { ...(Object.fromEntries(passed) as Record<string, string>), ...own },
-            body: isKept ? kept : request,
+            body: isKept ? kept : Readable.from(piecesOf(request)),
             signal: gone,
-            dispatcher: this.#agent,
           });
-          if (answer.headers[relayHeader] === undefined) return answerOf(answer, request);
+          if (answer.headers[relayHeader] === undefined) return await answerOf(answer, request);
           await answer.body.dump();
           return isKept ? 'again' : 'unknown';
         } catch (error) {
@@ -81,6 +83,11 @@ export class Relay {
   }
 }
 
+/** An answer that comes before all were sent still has to reach the client: the connection stays. */
+async function* piecesOf(request: IncomingMessage): AsyncGenerator<Buffer> {
+  for await (const piece of request.iterator({ destroyOnReturn: false })) yield piece as Buffer;
+}
+
 async function bytesOf(request: IncomingMessage): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const piece of request) pieces.push(piece as Buffer);
@@ -88,7 +95,7 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
 }
 
 /** Reading changes nothing but for workers, who are given jobs; a submission with a key makes one job however often it comes. */
-function mayComeTwice({ method, url = '', headers }: IncomingMessage): boolean {
+export function mayComeTwice({ method, url = '', headers }: IncomingMessage): boolean {
   const operation = findRoute(url)?.operation;
   if (operation === 'job-take' || operation === 'job-take-batch' || operation === 'stream') return false;
   return method === 'GET' || headers['idempotency-key'] !== undefined;
@@ -100,26 +107,29 @@ function isNotConnected(error: unknown): boolean {
   return syscall === 'connect' || syscall === 'getaddrinfo';
 }
 
-function answerOf(
+async function answerOf(
   { statusCode: status, headers, body }: Dispatcher.ResponseData,
   request: IncomingMessage,
-): HttpResponse {
+): Promise<HttpResponse> {
   const byteCount = Number(headers['content-length'] ?? 0);
   const passed = Object.entries(headers).flatMap(([name, value]) =>
     ownHeaders.test(name) || name === 'content-length' || name === 'date' || value === undefined
       ? []
-      : [[name, value] as const],
+      : [[named(name), value] as const],
   );
+  const common = { status, headers: Object.fromEntries(passed) };
+  if (!request.complete)
+    return { ...common, body: Buffer.from(await body.arrayBuffer()), isBodyUnread: true };
   const pieces = {
     byteCount,
     pieces: () => body as AsyncIterable<Buffer>,
     close: async () => void body.destroy(),
   };
   body.on('error', () => undefined);
-  return {
-    status,
-    headers: Object.fromEntries(passed),
-    body: [pieces],
-    ...(!request.complete && { isBodyUnread: true }),
-  };
+  return { ...common, body: [pieces] };
+}
+
+/** `Content-Type`, as answers name their headers: of two that differ in that, both would be sent. */
+function named(header: string): string {
+  return header.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }

@@ -38,7 +38,7 @@ export async function shareService(
     };
     const leadership = new Leadership({ store, url, open, onProblem, onChange });
     await leadership.start();
-    const { answer } = new SharedAnswers(leadership, relay);
+    const { answer } = new SharedAnswers(leadership, relay, onProblem);
     const close = async (): Promise<void> => {
       isStopping = true;
       await leadership.stop();

@@ -1,9 +1,10 @@
 /** Answers requests where several processes share a store: the one that leads itself, the others by asking it. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { closeFilesOf } from '../jobs/filed-text.ts';
 import { type HttpResponse, refusal } from '../http/http-response.ts';
 import type { AnswerRequest } from '../http/http-server.ts';
 import { Deposed, type LedService, type Leadership } from './leadership.ts';
-import { notLeading, type Relay } from './relay.ts';
+import { mayComeTwice, notLeading, type Relay } from './relay.ts';
 
 export interface AnsweringService extends LedService {
   answer: AnswerRequest;
@@ -23,10 +24,17 @@ const unknown = refusal(502, 'the connection to the leading process broke: this 
 export class SharedAnswers {
   readonly #leadership: Pick<Leadership<AnsweringService>, 'service' | 'leaderUrl'>;
   readonly #relay: Relay;
+  readonly #onProblem: (text: string) => void;
+  #told: string | undefined;
 
-  constructor(leadership: Pick<Leadership<AnsweringService>, 'service' | 'leaderUrl'>, relay: Relay) {
+  constructor(
+    leadership: Pick<Leadership<AnsweringService>, 'service' | 'leaderUrl'>,
+    relay: Relay,
+    onProblem: (text: string) => void,
+  ) {
     this.#leadership = leadership;
     this.#relay = relay;
+    this.#onProblem = onProblem;
   }
 
   readonly answer: AnswerRequest = async (request, sendContinue, gone) => {
@@ -37,7 +45,7 @@ export class SharedAnswers {
       if (service !== undefined && relayed === undefined)
         return this.#answerHere(service, request, sendContinue, gone);
       if (isRelayed) return notLeading;
-      if (performance.now() > until) return nobody;
+      if (performance.now() > until) return this.#nobodyAt(leaderUrl);
       if (leaderUrl === undefined) continue;
       if (relayed === undefined) sendContinue();
       // Who has read the body of a request, and leads by now, asks itself.
@@ -48,6 +56,14 @@ export class SharedAnswers {
     return undefined;
   };
 
+  /** That it cannot be reached is told once of each. */
+  #nobodyAt(leaderUrl: string | undefined): HttpResponse {
+    if (leaderUrl !== undefined && this.#told !== leaderUrl)
+      this.#onProblem(`the process that leads does not answer at ${leaderUrl}, its \`peerUrl\``);
+    this.#told = leaderUrl;
+    return nobody;
+  }
+
   /** Undefined, which ends the connection, where nobody knows what came of it. */
   async #answerHere(
     service: AnsweringService,
@@ -56,7 +72,10 @@ export class SharedAnswers {
     try {
       const answer = await service.answer(...asked);
       await service.settled();
-      return answer;
+      if (this.#leadership.service === service || !mayComeTwice(asked[0])) return answer;
+      // Another may have changed since what was read here.
+      await closeFilesOf(answer?.body);
+      return undefined;
     } catch (error) {
       if (error instanceof Deposed || this.#leadership.service !== service) return undefined;
       throw error;

@@ -9,13 +9,13 @@ import { Replica } from '../../../src/service/shared/replica.ts';
 import { random, seed } from '../../fakes/sampled.ts';
 import { runs } from '../../fakes/whole.ts';
 
-const schema = {
+const small = {
   applicationId: 7,
   migrations: ['CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT); CREATE INDEX i ON t (text)'],
 };
 
 /** A database with its replica, of which the pages are kept here. */
-function open() {
+function open(schema = small) {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-replica-'));
   const db = openForWriting(join(dir, 'a.sqlite'), schema);
   const pages = new Map<number, Buffer>();
@@ -88,6 +88,15 @@ it('a transaction that is not over is none of it', async () => {
   await replica.settled();
   expect(restored()).toEqual(before);
   db.exec('COMMIT');
+  await replica.settled();
+  expect(restored()).toEqual(rows());
+});
+
+it('what a new version makes of a large database is there, all of it', async () => {
+  const rewritten = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+    INSERT INTO t (text) SELECT hex(randomblob(1500)) FROM n`;
+  const { db, replica, restored, rows } = open({ ...small, migrations: [...small.migrations, rewritten] });
+  db.prepare("INSERT INTO t (text) VALUES ('new')").run();
   await replica.settled();
   expect(restored()).toEqual(rows());
 });

@@ -1,0 +1,109 @@
+/** Promise: only who leads writes, and what it writes stands on what the store has, whatever happens to its session. */
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
+import { Postgres } from '../../../src/lib/postgres/postgres.ts';
+import { Leadership, type Write } from '../../../src/service/shared/leadership.ts';
+import { pageBytes, PageStore, schemaParameter } from '../../../src/service/shared/page-store.ts';
+import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
+
+let server: PostgresServer;
+let schemas = 0;
+let sql: Postgres;
+
+const page = { pages: new Map([[1, Buffer.alloc(pageBytes, 7)]]), count: 1 };
+
+describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+  beforeAll(async () => {
+    server = await startPostgres();
+    sql = await Postgres.open(parsePostgresAddress(server.url, []), { connectMs: 5_000, silentMs: 10_000 });
+  });
+  afterAll(async () => {
+    await sql.close();
+    await server.stop();
+  });
+
+  const open = async (schema: string): Promise<PageStore> => {
+    const store = await PageStore.open(
+      parsePostgresAddress(`${server.url}?schema=${schema}`, [schemaParameter]),
+    );
+    onTestFinished(() => store.close());
+    await store.prepare();
+    return store;
+  };
+
+  /** Of one process: what it has opened, the newest last. */
+  const process = async (schema: string, whenOpened: (write: Write) => Promise<void>) => {
+    const opened: { isClosed: boolean; close: () => Promise<void> }[] = [];
+    const leadership = new Leadership({
+      store: await open(schema),
+      url: `http://${schema}`,
+      open: async (_, write) => {
+        await whenOpened(write);
+        const service = { isClosed: false, close: async () => void (service.isClosed = true) };
+        opened.push(service);
+        return service;
+      },
+      onProblem: () => undefined,
+      onChange: () => undefined,
+    });
+    onTestFinished(() => leadership.stop());
+    return { leadership, opened };
+  };
+
+  const endSession = async (): Promise<void> => {
+    await sql.query(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'`);
+  };
+
+  const newSchema = (): string => `led_${++schemas}`;
+
+  it('pages of a term that is over are not taken, also where its session holds the lock', async () => {
+    const session = await (await open(newSchema())).lead();
+    await session?.announce({ url: 'http://one', term: 'first' });
+    expect(await session?.write('first', 'a', page)).toBe(1);
+    await session?.announce({ url: 'http://two', term: 'second' });
+    expect(await session?.write('first', 'a', page)).toBeUndefined();
+    expect(await session?.write('second', 'a', page)).toBe(2);
+    session?.end();
+  });
+
+  it('where another has begun to lead in between, and failed, it opens what the store has anew', async () => {
+    const schema = newSchema();
+    const { leadership, opened } = await process(schema, async () => undefined);
+    await leadership.start();
+    const failures: Error[] = [];
+    const other = await process(schema, async (write) => {
+      await write('a', page);
+      failures.push(new Error('no room on its disk'));
+      throw failures[0];
+    });
+    await other.leadership.start();
+    const [before] = opened;
+    while (failures.length === 0) {
+      await endSession();
+      // It leads again, or the other has tried.
+      await vi.waitFor(() => expect(failures.length > 0 || leadership.service).toBeTruthy(), 10_000);
+    }
+    await vi.waitFor(() => expect(leadership.service).toBeDefined(), { timeout: 10_000 });
+    expect(leadership.service).not.toBe(before);
+    expect(before?.isClosed).toBe(true);
+  }, 60_000);
+
+  it('where the store lacks what it wrote last, such as after a failover, it opens that anew', async () => {
+    const schema = newSchema();
+    const { leadership, opened } = await process(schema, (write) => write('a', page));
+    await leadership.start();
+    await vi.waitFor(() => expect(leadership.service).toBeDefined());
+    await sql.query(`UPDATE ${schema}.leader SET writes = 0`);
+    await endSession();
+    await vi.waitFor(() => expect(opened.length).toBe(2), { timeout: 10_000 });
+    expect(opened[0]?.isClosed).toBe(true);
+  });
+
+  it('a session that ends while it opens is told, and not waited for', async () => {
+    const { leadership } = await process(newSchema(), async (write) => {
+      await endSession();
+      await write('a', page);
+    });
+    await expect(leadership.start()).rejects.toThrow(/cannot be reached/);
+  });
+});

@@ -1,7 +1,7 @@
 /** Hands a request on to the process that leads, and its answer back. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { Agent, errors, type Dispatcher } from 'undici';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import { type HttpResponse, refusal } from '../http/http-response.ts';
@@ -65,7 +65,7 @@ export class Relay {
             path,
             method,
             headers: { ...(Object.fromEntries(passed) as Record<string, string>), ...own },
-            body: isKept ? kept : Readable.from(piecesOf(request)),
+            body: isKept ? kept : request.pipe(new PassThrough()),
             signal: gone,
           });
           if (answer.headers[relayHeader] === undefined) return await answerOf(answer, request);
@@ -81,11 +81,6 @@ export class Relay {
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
-}
-
-/** An answer that comes before all were sent still has to reach the client: the connection stays. */
-async function* piecesOf(request: IncomingMessage): AsyncGenerator<Buffer> {
-  for await (const piece of request.iterator({ destroyOnReturn: false })) yield piece as Buffer;
 }
 
 async function bytesOf(request: IncomingMessage): Promise<Buffer> {
@@ -118,8 +113,11 @@ async function answerOf(
       : [[named(name), value] as const],
   );
   const common = { status, headers: Object.fromEntries(passed) };
-  if (!request.complete)
+  if (!request.complete) {
+    // What still comes is nobody's.
+    request.unpipe();
     return { ...common, body: Buffer.from(await body.arrayBuffer()), isBodyUnread: true };
+  }
   const pieces = {
     byteCount,
     pieces: () => body as AsyncIterable<Buffer>,

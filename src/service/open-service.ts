@@ -80,8 +80,10 @@ export async function openService(options: CheckedOptions, around: Surroundings)
       ...(shared && { logOf: (db) => new Replica(db, jobsFile, shared.write), texts: shared.texts }),
     });
     opened.push(() => store.close());
-    const settled = async (): Promise<void> => keysReplica?.settled();
-    await Promise.all([settled(), store.settled()]);
+    // What a process has not brought into the shared store yet, the next one would not know.
+    const settled = async (): Promise<void> =>
+      void (shared && (await Promise.all([keysReplica?.settled(), store.settled()])));
+    await settled();
     const folder = new FolderWatch(dataDir, [path, `${path}-wal`], onProblem);
     const results = new JobResults({ ...options, store });
     const parts = { keys, store, folder, results, ownWorkers, clusterWorkers };

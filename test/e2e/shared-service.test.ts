@@ -68,7 +68,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   });
 
   it('the one that leads is killed in the middle of a batch: every scene is saved, no job is made or done twice', async () => {
-    const processes = new Processes('remote: true');
+    const processes = new Processes('remote: true', 'limits: {silence: 15s}\n');
     const [first, second, third] = [
       await processes.start(),
       await processes.start(),
@@ -84,7 +84,10 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
     const { jobs } = (await (await second.ask('/v2/scene-renderer/health')).json()) as {
       jobs: Record<string, number>;
     };
-    expect(jobs).toEqual({ completed: 120, failed: 0, inQueue: 0, inProgress: 0, retried: 0 });
+    // The one job that was being given to the worker at the moment of the kill may be given to it again.
+    const { retried = 0, ...others } = jobs;
+    expect(others).toEqual({ completed: 120, failed: 0, inQueue: 0, inProgress: 0 });
+    expect(retried).toBeLessThanOrEqual(1);
   });
 
   it('its own workers end with it: their jobs are done by those of the next one', async () => {

@@ -1,7 +1,7 @@
 /** `nightrender verify --move`: has the checkpoint of a batch where pipeline.yaml puts it now, in a database or in its folder. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { postgresAddressExpected } from '../lib/postgres/address.ts';
+import { isPostgresAddress } from '../lib/postgres/address.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { lockBatch } from '../runner/checkpoint/batch-lock.ts';
@@ -62,7 +62,7 @@ export async function moveCheckpoint(
 /** pipeline.yaml does not have it any more, and nothing else keeps it: it holds a password. */
 function addressBefore(): string {
   const address = process.env['DATABASE_URL'];
-  if (address !== undefined && postgresAddressExpected(address) === undefined) return address;
+  if (address !== undefined && isPostgresAddress(address)) return address;
   const text =
     'pipeline.yaml has no checkpoint: any more, so that DATABASE_URL in the environment has to say which database the batch is in, as checkpoint: did (with its ?batch=); or set checkpoint: as it was, and nothing is moved';
   throw new ConfigError([{ where: '--move', text }]);

@@ -13,10 +13,8 @@ export interface PostgresAddress {
 export const postgresExpected =
   'the address of a PostgreSQL database, as ${DATABASE_URL} of the environment: postgres://user:password@host/database';
 
-/** What is expected instead of `text`; undefined where nothing is wrong with it. */
-export function postgresAddressExpected(text: string): string | undefined {
-  const isOne = /^postgres(ql)?:\/\/\S+$/.test(text) && URL.canParse(text);
-  return isOne && new URL(text).pathname.length > 1 ? undefined : postgresExpected;
+export function isPostgresAddress(text: string): boolean {
+  return /^postgres(ql)?:\/\/\S+$/.test(text) && URL.canParse(text) && new URL(text).pathname.length > 1;
 }
 
 /** `names`: of parameters that are ours. */

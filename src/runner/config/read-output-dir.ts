@@ -1,6 +1,6 @@
 /** The output folder that a pipeline.yaml names, and hardly anything else of it: for commands that only look. */
 import { dirname, resolve } from 'node:path';
-import { postgresAddressExpected, postgresExpected } from '../../lib/postgres/address.ts';
+import { isPostgresAddress, postgresExpected } from '../../lib/postgres/address.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
 import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
@@ -17,9 +17,8 @@ export function readCheckpointAddress(
   const found = problems.filter((problem) => problem.where === where);
   if (found.length > 0) throw new ConfigError(found);
   if (address === undefined || address === null) return undefined;
-  const expected = typeof address === 'string' ? postgresAddressExpected(address) : postgresExpected;
-  if (typeof address === 'string' && expected === undefined) return { address, where };
-  throw new ConfigError([{ where, text: `checkpoint is not valid; expected ${expected}` }]);
+  if (typeof address === 'string' && isPostgresAddress(address)) return { address, where };
+  throw new ConfigError([{ where, text: `checkpoint is not valid; expected ${postgresExpected}` }]);
 }
 
 /** Absolute. Problems elsewhere in the file do not matter here: a key that is not set in this terminal, say. Throws `ConfigError`. */

@@ -17,7 +17,7 @@ import {
 } from './run-schema.ts';
 import { notifyTarget } from './notify-schema.ts';
 import { files, formats, output, outputFile, pictureCopy } from './output-schema.ts';
-import { postgresAddressExpected, postgresExpected } from '../../lib/postgres/address.ts';
+import { isPostgresAddress, postgresExpected } from '../../lib/postgres/address.ts';
 import { count, duration, flag, path } from '../../lib/yaml/scalar-schemas.ts';
 import { columns, scenes } from './scene-schema.ts';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
@@ -85,10 +85,7 @@ const configShape = z.strictObject({
   output: output.describe('where pictures go'),
   checkpoint: z
     .string(postgresExpected)
-    .superRefine((text, context) => {
-      const message = postgresAddressExpected(text);
-      if (message !== undefined) context.addIssue({ code: 'custom', message });
-    })
+    .refine(isPostgresAddress, postgresExpected)
     .optional()
     .describe(
       'a PostgreSQL database that any number of runs share as `${DATABASE_URL}`; left out, each batch has a file in its output folder',

@@ -1,6 +1,6 @@
 /** What several processes of a service share: a database and a bucket. */
 import { z } from 'zod';
-import { postgresAddressExpected, postgresExpected } from '../../lib/postgres/address.ts';
+import { isPostgresAddress, postgresExpected } from '../../lib/postgres/address.ts';
 import { bucketExpected, bucketUrl } from '../../lib/s3/address.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import type { FieldExpectation } from './endpoint-draft.ts';
@@ -18,10 +18,7 @@ const peerExpected = 'how the other processes reach this one, such as http://10.
 export const sharedFields = {
   store: z
     .string(postgresExpected)
-    .superRefine((text, context) => {
-      const message = postgresAddressExpected(text);
-      if (message !== undefined) context.addIssue({ code: 'custom', message });
-    })
+    .refine(isPostgresAddress, postgresExpected)
     .optional()
     .describe(
       'a PostgreSQL database that any number of `nightrender serve` share as `${DATABASE_URL}`; left out, the service is one process with a file of its own',

@@ -111,6 +111,8 @@ it('lets only the command line import commands, and only programs end their proc
   expect(importers).toEqual(['cli.ts']);
   expect(files.filter((file) => /\bprocess\.exit(Code)?\b/.test(textOf(file))).toSorted()).toEqual([
     'cli.ts',
+    // A worker ends with its Blender.
+    'renderers/blender/handler.ts',
     'service/workloads/module-runner.ts',
   ]);
 });

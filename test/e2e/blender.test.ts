@@ -11,13 +11,22 @@ import { childrenOf, Served, type Job } from './served.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 const found = spawnSync('blender', ['--version'], { encoding: 'utf8' });
-const hasNumpy = spawnSync('python3', ['-c', 'import numpy']).status === 0;
+/** Blender's own Python may be another one than that of PATH. */
+const hasNumpy =
+  spawnSync('blender', [
+    '-b',
+    '--factory-startup',
+    '--python-exit-code',
+    '1',
+    '--python-expr',
+    'import numpy',
+  ]).status === 0;
 const skipped =
   found.status !== 0
     ? '(skipped: there is no blender here)'
     : hasNumpy
       ? ''
-      : '(skipped: python3 has no numpy)';
+      : '(skipped: its Python has no numpy)';
 
 interface Rendered {
   rendered_image: string;
@@ -92,6 +101,9 @@ describe.skipIf(skipped !== '')(`with Blender ${skipped}`, () => {
     ['binary glTF', () => ({ gltf: 'model.glb' })],
     ['glTF with a file beside it', () => ({ gltf: 'model.gltf', camera: { azimuth: -30, elevation: 40 } })],
     ['OBJ', () => ({ obj: 'model.obj', light: { azimuth: 60 } })],
+    ['one with a library by a relative path', () => ({ blend: 'room.blend' })],
+    ['one with a library in a folder with an umlaut', () => ({ blend: 'möblierter-raum.blend' })],
+    ['one with a node that names no file', () => ({ blend: 'empty-node.blend' })],
     ['a script', () => ({ script: 'spheres.py', count: 4 })],
     ['a file that is sent along', () => ({ file_base64: base64('model.glb'), format: 'glb' })],
     ['a .blend that is sent along', () => ({ file_base64: base64('model.blend'), format: 'blend' })],
@@ -205,6 +217,11 @@ print('VALUES', *image.pixels[at:at + 4])`;
       /names .*library\.blend, which leads out of the folder/,
     ],
     [
+      'a linked library with an umlaut',
+      { blend: 'linked-böse.blend' },
+      /names .*\/outside\/böse\.blend, which leads out of the folder/,
+    ],
+    [
       'a linked picture',
       { blend: 'linked-image.blend' },
       /linked file .*secret\.png is outside of the folder/,
@@ -229,7 +246,11 @@ print('VALUES', *image.pixels[at:at + 4])`;
   it('runs no script of a file, and writes none of its outputs', async () => {
     expect((await done({ blend: 'autoexec.blend' })).status).toBe('COMPLETED');
     expect((await done({ blend: 'writes.blend' })).status).toBe('COMPLETED');
-    expect(readdirSync(join(folder, 'outside')).toSorted()).toEqual(['library.blend', 'secret.png']);
+    expect(readdirSync(join(folder, 'outside')).toSorted()).toEqual([
+      'böse.blend',
+      'library.blend',
+      'secret.png',
+    ]);
   });
 
   const wrong: [object, RegExp][] = [
@@ -258,6 +279,18 @@ print('VALUES', *image.pixels[at:at + 4])`;
     const bare = await start();
     expect((await bare.done('blender', { blend: 'model.blend' })).error).toMatch(/sets no folder of assets/);
     expect((await bare.done('blender', { script: 'spheres.py' })).error).toMatch(/sets no folder of scripts/);
+  });
+
+  it('names the file and the line where a script fails, and how it ended', async () => {
+    const errorOf = async (script: string): Promise<string> => (await done({ script })).error as string;
+    expect(await errorOf('fails.py')).toMatch(/the script failed in fails\.py, line 3: KeyError: .*Nobody/);
+    expect(await errorOf('misspelt.py')).toMatch(
+      /the script failed in misspelt\.py, line 2: SyntaxError: expected ':'/,
+    );
+    expect(await errorOf('exits.py')).toBe('the script exited with 7 in exits.py, line 2');
+    const left = await errorOf('leaves.py');
+    expect(left).toContain('exited with code 7');
+    expect(left).not.toContain('SIGKILL');
   });
 
   it('ends a scene that hangs, for the next job', async () => {

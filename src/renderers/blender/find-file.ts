@@ -1,8 +1,7 @@
 /** Where a job's file is: only within the folder that is allowed, as has to be all that it names. */
 import { existsSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
-import { gunzipSync } from 'node:zlib';
-import { decompress } from 'fzstd';
+import { linkedLibraries } from './linked-libraries.ts';
 import { RequestError, type Source } from './read-request.ts';
 
 const maxFileBytes = 256 * 1024 * 1024;
@@ -70,36 +69,9 @@ function checked(
   return { path, root };
 }
 
-/** Linked libraries, before Blender follows them: what else is linked its own side checks before it is used. */
+/** What else is linked Blender's side checks before it is used. */
 function librariesOf(path: string): string[] {
-  const bytes = unpacked(readFileSync(path));
-  if (bytes.toString('latin1', 0, 7) !== 'BLENDER') throw new RequestError('The file is no .blend.');
-  const [width, order] = [bytes.toString('latin1', 7, 8), bytes.toString('latin1', 8, 9)];
-  // The blocks of Blender 5 are others.
-  if (width !== '-' && width !== '_') return [];
-  const head = width === '-' ? 24 : 20;
-  const names: string[] = [];
-  for (let at = 12; at + head <= bytes.length;) {
-    const size = Math.max(0, order === 'v' ? bytes.readInt32LE(at + 4) : bytes.readInt32BE(at + 4));
-    if (bytes.toString('latin1', at, at + 2) === 'LI') {
-      const body = bytes.toString('latin1', at + head, at + head + size);
-      names.push(
-        ...(body.match(/(?:\/|\.\.)[ -~]{2,1023}\.blend/gi) ?? []).map((name) => name.replace(/^\/\//, '')),
-      );
-    }
-    at += head + size;
-  }
-  return names;
-}
-
-function unpacked(bytes: Buffer): Buffer {
-  const magic = bytes.toString('hex', 0, 4);
-  try {
-    if (magic.startsWith('1f8b')) return gunzipSync(bytes, { maxOutputLength: maxFileBytes * 4 });
-    return magic === '28b52ffd' ? Buffer.from(decompress(bytes)) : bytes;
-  } catch {
-    throw new RequestError('The file is no .blend: it cannot be unpacked.');
-  }
+  return linkedLibraries(readFileSync(path), maxFileBytes * 4);
 }
 
 function urisOf(path: string): string[] {

@@ -136,9 +136,10 @@ async function startBlender(): Promise<
     child.once('exit', (...how) => reject(new Error(endOf(...how))));
   });
   if (first.failed !== undefined) throw new Error(first.failed);
-  child.once('exit', (...how) => {
-    // This worker ends as well, and the service has another one do its job.
-    writeSync(2, `${endOf(...how)}\n`);
+  child.once('exit', (code, signal) => {
+    // This worker ends as well, in the same way, and the service has another one do its job.
+    writeSync(2, `${endOf(code, signal)}\n`);
+    if (signal === null) process.exit(code === 0 ? 1 : (code ?? 1));
     process.kill(process.pid, 'SIGKILL');
   });
   return (message, progress) =>

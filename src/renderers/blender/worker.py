@@ -66,7 +66,11 @@ def open_source(job):
             runpy.run_path(path, {"job": job["input"]}, "__main__")
         except SystemExit as end:
             if end.code:
-                raise Refused(f"the script exited with {end.code}")
+                raise Refused(f"the script exited with {end.code}{place_in(path, end)}")
+        except Exception as error:
+            traceback.print_exc()
+            what = error.msg if isinstance(error, SyntaxError) else str(error).strip()
+            raise Refused(f"the script failed{place_in(path, error)}: {type(error).__name__}: {what}")
     elif kind == "blend":
         bpy.ops.wm.open_mainfile(filepath=path, load_ui=False, use_scripts=False)
     elif kind == "gltf":
@@ -74,11 +78,21 @@ def open_source(job):
     else:
         bpy.ops.wm.obj_import(filepath=path)
 
+def place_in(path, error):
+    """Where in the folder of the script it came from, as words."""
+    folder = os.path.dirname(path)
+    at = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    at += [(error.filename, error.lineno)] if isinstance(error, SyntaxError) else []
+    own = [place for place in at if str(place[0]).startswith(folder + os.sep)]
+    return f" in {os.path.relpath(own[-1][0], folder)}, line {own[-1][1]}" if own else ""
+
 def disarm(root):
     """Takes out what would run or write files, refuses what is linked from elsewhere, and returns what is missing."""
-    trees = [getattr(scene, "node_tree", None) for scene in bpy.data.scenes] + list(bpy.data.node_groups)
+    owners = (bpy.data.scenes, bpy.data.materials, bpy.data.worlds, bpy.data.lights, bpy.data.linestyles)
+    trees = [getattr(item, "node_tree", None) for items in owners for item in items] + list(bpy.data.node_groups)
+    # Shaders in OSL are off, and the file of a node that names none would be a folder of the disk.
     for tree in filter(None, trees):
-        for node in [node for node in tree.nodes if node.bl_idname == "CompositorNodeOutputFile"]:
+        for node in [node for node in tree.nodes if node.bl_idname in ("CompositorNodeOutputFile", "ShaderNodeScript")]:
             tree.nodes.remove(node)
     for item in bpy.data.objects:
         for modifier in [each for each in item.modifiers if each.type == "FLUID"]:

@@ -145,12 +145,14 @@ function containerOf({ image, folder, files, secret, variables, memoryBytes }: K
     name: 'runner',
     image,
     command: ['nightrender', 'run', `${folder}/${files[0]?.path ?? ''}`],
-    ...(variables.length > 0 && {
-      env: variables.map(({ name, isOptional }) => ({
+    env: [
+      // Nothing else can be written to beside the folder.
+      { name: 'XDG_STATE_HOME', value: '/tmp' },
+      ...variables.map(({ name, isOptional }) => ({
         name,
         valueFrom: { secretKeyRef: { name: secret, key: name, ...(isOptional && { optional: true }) } },
       })),
-    }),
+    ],
     resources: { requests: { cpu: '1', memory }, limits: { memory } },
     securityContext: {
       allowPrivilegeEscalation: false,

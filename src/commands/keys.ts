@@ -5,6 +5,7 @@ import { closest } from '../lib/text/closest.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { makeFolder } from '../runner/files/folders.ts';
 import { checkKey, type KeyForm } from '../service/keys/check-key.ts';
+import { unlimited } from '../service/keys/key.ts';
 import { KeyRefused } from '../service/keys/key-store.ts';
 import type { FieldProblem } from '../service/endpoint-settings.ts';
 import { readUsage } from '../service/keys/read-usage.ts';
@@ -39,6 +40,11 @@ export const keysCommand: LoadedCommand = {
       describe: 'execution time a day of a new client key, such as 10h (default: no limit)',
     },
     price: { ...textOption, describe: 'USD for a second of execution with a new client key, such as 0.0004' },
+    'own-jobs': {
+      type: 'boolean',
+      describe:
+        'a new client key sees, cancels, retries and purges the jobs that it submits, and no others (default: those of all keys)',
+    },
     data: { ...textOption, describe: 'folder of the service (default: ~/.local/share/nightrender)' },
     json: { type: 'boolean', describe: 'as JSON, a line for each key' },
   },
@@ -46,6 +52,7 @@ export const keysCommand: LoadedCommand = {
     ['KEY=$($0 keys add laptop)', 'a key for jobs at all endpoints'],
     ['$0 keys add attic --kind worker --endpoint scene-renderer', 'for workers on another machine'],
     ['$0 keys add night --quota 10h --price 0.0004', 'ten hours of execution a day, and what they cost'],
+    ['$0 keys add customer --own-jobs', 'sees no jobs of others'],
     ['$0 keys list', 'all keys, with last use, jobs, GPU time and cost'],
     ['$0 keys revoke laptop', 'it is rejected from now on'],
   ],
@@ -90,6 +97,7 @@ function add({ name, argv, dataDir, json }: KeysRequest): void {
     endpoints: argv['endpoint'] === undefined ? null : [argv['endpoint']].flat().map(String),
     quota: oneText(argv, 'quota') ?? '',
     price: oneText(argv, 'price') ?? '',
+    ownJobs: argv['own-jobs'] === true,
   };
   // Before anything is made on the disk.
   const problems = checkKey(asked);
@@ -115,8 +123,8 @@ function list({ argv, dataDir, json }: KeysRequest): void {
 
 /** Of one that the service was started with nothing is kept but what was done for it. */
 function givenKey(id: string) {
-  const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null, quotaMs: null, price: null };
-  return { id, name: id, kind: 'admin' as const, endpoints: null, ...unknown };
+  const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null, price: null };
+  return { ...unlimited, id, name: id, kind: 'admin' as const, ...unknown };
 }
 
 function revoke({ name, argv, dataDir, json }: KeysRequest): void {
@@ -139,7 +147,7 @@ function actionOf(given: string): KeyAction {
 }
 
 function assertFitting(action: KeyAction, name: string, argv: Record<string, unknown>): void {
-  const ofNewKeys = ['kind', 'endpoint', 'quota', 'price'].filter(
+  const ofNewKeys = ['kind', 'endpoint', 'quota', 'price', 'own-jobs'].filter(
     (option) => action !== 'add' && argv[option] !== undefined,
   );
   const problems = ofNewKeys.map((option) => ({
@@ -162,6 +170,7 @@ const places: Record<string, string> = {
   endpoints: '--endpoint',
   quota: '--quota',
   price: '--price',
+  ownJobs: '--own-jobs',
 };
 
 function wrongKey(problems: FieldProblem[]): ConfigError {

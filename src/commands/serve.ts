@@ -114,6 +114,7 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
       requestTimeoutMs: settings.limits.requestTimeoutMs,
       silenceMs: settings.limits.silenceMs,
       origins: settings.origins,
+      hosts: settings.hosts,
       ...(settings.hasPrivateWebhooks !== null && { hasPrivateWebhooks: settings.hasPrivateWebhooks }),
       console: {
         page: builtPage('console', withoutScript),
@@ -141,7 +142,7 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
     printServing(
       {
         url: service.url,
-        name: settings.tls && readTls(settings.tls, Date.now()).name,
+        name: settings.tls && readTls(settings.tls, Date.now()).names.find((name) => !name.startsWith('*')),
         endpoints,
         dataDir,
         shownDataDir: shownPath(dataDir),

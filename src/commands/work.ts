@@ -1,9 +1,6 @@
 /** `nightrender work`: this machine works for a service elsewhere. */
 import { hostname } from 'node:os';
-import { join, resolve } from 'node:path';
-import { z } from 'zod';
-import { ConfigError } from '../lib/yaml/problem.ts';
-import { durationWithin, longestWait } from '../lib/yaml/scalar-schemas.ts';
+import { join } from 'node:path';
 import { makeFolder } from '../runner/files/folders.ts';
 import { describeMachine } from '../service/agent/machine.ts';
 import { hostContainer } from '../service/agent/container-host.ts';
@@ -12,17 +9,14 @@ import { RefusedForGood, ServiceClient } from '../service/agent/service-client.t
 import { endpointSettings, type WorkloadSettings } from '../service/endpoint-settings.ts';
 import { lockDataFolder } from '../service/jobs/data-folder.ts';
 import { clusterSuffix } from '../service/pool/cluster-workload.ts';
-import { fitsHeader } from '../service/keys/key.ts';
-import { isLoopback } from '../service/service-options.ts';
 import { printWork } from '../terminal/print-work.ts';
 import type { LoadedCommand } from './command.ts';
-import { defaultDataDir, refuseService } from './data-folder.ts';
+import { refuseService } from './data-folder.ts';
 import { common } from './exit-codes.ts';
-import { oneText, textIn, textOption, wholeNumber } from './option-values.ts';
+import { textOption } from './option-values.ts';
 import { StoppedEarly } from './signals.ts';
+import { keyName, problem, type WorkOptions, workOptions } from './work-options.ts';
 import { removeContainersLeftIn, workloadNeeds, workloadOf } from './workload-of.ts';
-
-const keyName = 'NIGHTRENDER_WORKER_KEY';
 
 export const workCommand: LoadedCommand = {
   purpose: `Takes jobs of an endpoint of a service elsewhere, on this machine. It runs what --allow says, and nothing that a service names. The key is ${keyName} (on the service: nightrender keys add NAME --kind worker --endpoint ID). SIGTERM and Ctrl-C end it when its job is done; a second one gives the job back at once.`,
@@ -70,25 +64,11 @@ export const workCommand: LoadedCommand = {
   work: (argv) => work(argv),
 };
 
-interface Wanted {
-  url: string;
-  endpointId: string;
-  workerKey: string;
-  allowed: Allowed[];
-  gpu: string | undefined;
-  jobs: number;
-  idleMs: number | undefined;
-  graceMs: number;
-  recycleJobs: number | undefined;
-  environment: Record<string, string>;
-  dataDir: string;
-}
-
 async function work(argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dataDir: string | undefined;
   try {
-    const wanted = wantedIn(argv);
+    const wanted = workOptions(argv);
     dataDir = join(wanted.dataDir, 'work', `${wanted.endpointId}-gpu${wanted.gpu ?? '-any'}`);
     makeFolder(dataDir, 0o700);
     const lock = lockDataFolder(join(dataDir, 'lock.sqlite'));
@@ -111,21 +91,24 @@ async function work(argv: Record<string, unknown>): Promise<number> {
   }
 }
 
-async function workUntilTold(wanted: Wanted, dataDir: string, say: (text: string) => void): Promise<string> {
+async function workUntilTold(
+  wanted: WorkOptions,
+  dataDir: string,
+  say: (text: string) => void,
+): Promise<string> {
   const { url, endpointId, workerKey, gpu, jobs, graceMs } = wanted;
   const needs = { ...workloadNeeds(dataDir), renderer: workloadNeeds(wanted.dataDir).renderer };
   removeContainersLeftIn(dataDir, needs);
-  const { drain, leave, close } = listenForSignals(graceMs, say);
-  const machine = () => describeMachine(gpu);
+  const { drain, leave, endAll, close } = listenForSignals(graceMs, say);
+  const machine = (signal: AbortSignal) => describeMachine(gpu, signal);
   const name = `${safeHost()}-gpu${gpu ?? '-any'}-${process.pid}${clusterSuffix(process.env)}`;
   try {
+    const clientOf = (workerId: string) => new ServiceClient({ url, endpointId, workerId, workerKey }, say);
+    const chosen = await chosenOf(wanted, () => clientOf(name), drain);
+    if (chosen === undefined) return 'it was told to end';
     const settings = endpointSettings({
       id: endpointId,
-      workload: await chosenOf(
-        wanted,
-        new ServiceClient({ url, endpointId, workerId: name, workerKey }, say),
-        drain,
-      ),
+      workload: chosen,
       gpu: gpu === undefined ? null : { devices: [gpu] },
       environment: wanted.environment,
     });
@@ -134,16 +117,21 @@ async function workUntilTold(wanted: Wanted, dataDir: string, say: (text: string
     say(`Working for ${endpointId} at ${url} as ${name}; Ctrl-C ends it.`);
     const lanes = Array.from({ length: jobs }, async (_, lane) => {
       const workerId = jobs === 1 ? name : `${name}.${lane + 1}`;
-      const client = new ServiceClient({ url, endpointId, workerId, workerKey }, say);
+      const client = clientOf(workerId);
       const shared = { ...wanted, client, workerId, machine, drain, leave, onEvent: say };
       try {
         return await ('startPullWorker' in workload
           ? hostContainer({ ...shared, workload })
           : workAtJobs({ ...shared, workload }));
+      } catch (error) {
+        // The others bring what they are at.
+        endAll();
+        throw error;
       } finally {
         await client.close();
       }
     });
+    await Promise.allSettled(lanes);
     const [why = ''] = await Promise.all(lanes);
     return why;
   } finally {
@@ -151,16 +139,18 @@ async function workUntilTold(wanted: Wanted, dataDir: string, say: (text: string
   }
 }
 
-/** The one that is allowed; of several the one that the endpoint names. Throws `ConfigError`. */
+/** The one that is allowed; of several the one that the endpoint names, undefined where `signal` aborts first. Throws `ConfigError`. */
 async function chosenOf(
-  { allowed, endpointId }: Wanted,
-  client: ServiceClient,
+  { allowed, endpointId }: WorkOptions,
+  openClient: () => ServiceClient,
   signal: AbortSignal,
-): Promise<WorkloadSettings> {
+): Promise<WorkloadSettings | undefined> {
   const [first] = allowed;
   if (first !== undefined && allowed.length === 1) return first.workload;
+  const client = openClient();
   try {
-    const { runs } = await client.report({ state: 'working' }, signal);
+    const answer = await client.report({ state: 'working' }, signal);
+    const runs = 'refusal' in answer ? null : answer.runs;
     const named = allowed.find(({ text }) => text === runs);
     if (named !== undefined) return named.workload;
     throw problem(
@@ -169,6 +159,9 @@ async function chosenOf(
         ? `the endpoint ${endpointId} does not say what it runs; allow one alone`
         : `the endpoint ${endpointId} runs ${runs}, which is not allowed; add it, or allow one alone to run that`,
     );
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
   } finally {
     await client.close();
   }
@@ -181,7 +174,7 @@ function listenForSignals(graceMs: number, say: (text: string) => void) {
   let timer: NodeJS.Timeout | undefined;
   const onSignal = (): void => {
     if (drain.signal.aborted) return leave.abort();
-    say('Told to end: it finishes its job and takes no more. A second signal gives the job back.');
+    say('Told to end: it takes no more jobs and finishes what it has. A second signal gives that back.');
     drain.abort();
     timer = setTimeout(() => leave.abort(), graceMs);
   };
@@ -190,7 +183,7 @@ function listenForSignals(graceMs: number, say: (text: string) => void) {
     clearTimeout(timer);
     for (const signal of signals) process.removeListener(signal, onSignal);
   };
-  return { drain: drain.signal, leave: leave.signal, close };
+  return { drain: drain.signal, leave: leave.signal, endAll: () => drain.abort(), close };
 }
 
 const signals = ['SIGINT', 'SIGTERM'] as const;
@@ -200,101 +193,4 @@ function safeHost(): string {
   return hostname()
     .replaceAll(/[^A-Za-z0-9_.:-]/g, '-')
     .slice(0, 80);
-}
-
-/** Throws `ConfigError`. */
-function wantedIn(argv: Record<string, unknown>): Wanted {
-  const gpu = oneText(argv, 'gpu');
-  if (gpu !== undefined && !/^[A-Za-z0-9-]{1,64}$/.test(gpu))
-    throw problem('--gpu', `${JSON.stringify(gpu)} is given; expected the number of one GPU, such as 0`);
-  const { recycle, jobs } = argv;
-  return {
-    url: addressIn(textIn(argv, 'service'), argv['insecure'] === true),
-    endpointId: endpointIn(oneText(argv, 'endpoint')),
-    workerKey: keyIn(process.env[keyName]),
-    allowed: allowedIn(oneText(argv, 'allow') ?? 'scene'),
-    gpu,
-    jobs: jobs === undefined ? 1 : wholeNumber(argv, 'jobs', 1, 64),
-    idleMs: durationIn(argv, 'idle'),
-    graceMs: durationIn(argv, 'grace') ?? 600_000,
-    recycleJobs: recycle === undefined ? undefined : wholeNumber(argv, 'recycle', 1, 1_000_000),
-    environment: environmentIn(oneText(argv, 'env')),
-    dataDir: resolve(oneText(argv, 'data') ?? defaultDataDir()),
-  };
-}
-
-function environmentIn(names: string | undefined): Record<string, string> {
-  const given = (names ?? '').split(',').map((name) => [name.trim(), process.env[name.trim()]] as const);
-  return Object.fromEntries(given.filter((pair): pair is [string, string] => pair[1] !== undefined));
-}
-
-function addressIn(text: string, isInsecure: boolean): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '')
-    throw problem(
-      'service',
-      `${JSON.stringify(text)} is no address; expected one such as https://render.example`,
-    );
-  if (/\/(v\d|console)(\/|$)/.test(url.pathname))
-    throw problem('service', `${text} is too long: give the address of the service alone, ${url.origin}`);
-  if (url.protocol === 'http:' && !isLoopback(url.hostname.replaceAll(/[[\]]/g, '')) && !isInsecure)
-    throw problem(
-      'service',
-      `${text} is not encrypted: anybody on the way can read key and pictures; use https:, or add --insecure in a network that you trust`,
-    );
-  return url.origin + url.pathname.replace(/\/+$/, '');
-}
-
-function endpointIn(text: string | undefined): string {
-  if (text !== undefined && /^[A-Za-z0-9_-]{1,128}$/.test(text)) return text;
-  throw problem('--endpoint', `${JSON.stringify(text ?? '')} is given; expected the id of an endpoint`);
-}
-
-function keyIn(key: string | undefined): string {
-  if (key !== undefined && fitsHeader(key)) return key;
-  const what = key === undefined ? 'is not set' : 'is empty or holds characters that a header cannot carry';
-  throw problem(
-    keyName,
-    `${what}; on the service, make one with \`nightrender keys add NAME --kind worker --endpoint ID\``,
-  );
-}
-
-interface Allowed {
-  /** As it was given, and as the service says what an endpoint runs. */
-  text: string;
-  workload: WorkloadSettings;
-}
-
-/** A comma may also stand within a command. */
-function allowedIn(list: string): Allowed[] {
-  const texts = list.split(/,(?=\s*(?:painter|scene|command:|image:))/).map((text) => text.trim());
-  return texts.map((text) => ({ text, workload: workloadIn(text) }));
-}
-
-function workloadIn(text: string): WorkloadSettings {
-  const [kind = '', ...rest] = text.split(':');
-  const what = rest.join(':').trim();
-  if (text === 'painter') return { kind: 'prebuilt', name: 'painter' };
-  if (text === 'scene') return { kind: 'prebuilt', name: 'scene-renderer' };
-  if (kind === 'command' && what !== '')
-    return { kind: 'command', command: ['sh', '-c', what], cwd: process.cwd() };
-  if (kind === 'image' && /^[\w./:@-]+$/.test(what)) return { kind: 'image', image: what, arguments: [] };
-  throw problem(
-    '--allow',
-    `${JSON.stringify(text)} is given; expected painter, scene, command:LINE or image:NAME, or several with commas`,
-  );
-}
-
-const settable = z.object({ value: durationWithin('1s', longestWait) });
-
-function durationIn(argv: Record<string, unknown>, name: string): number | undefined {
-  const text = oneText(argv, name);
-  if (text === undefined) return undefined;
-  const read = settable.safeParse({ value: text });
-  if (read.success) return read.data.value;
-  throw problem(`--${name}`, `${JSON.stringify(text)} is given; expected a duration such as 30s or 5m`);
-}
-
-function problem(where: string, text: string): ConfigError {
-  return new ConfigError([{ where, text }]);
 }

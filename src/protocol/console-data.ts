@@ -224,10 +224,13 @@ export interface KeyForm {
   quota?: string;
   /** Of a second of execution, in USD; empty for none. */
   price?: string;
+  /** Whether the jobs of other keys are to be hidden from it. */
+  ownJobs?: boolean;
 }
 
-export interface KeyView extends Omit<KeyForm, 'quota' | 'price'> {
+export interface KeyView extends Pick<KeyForm, 'name' | 'kind' | 'endpoints'> {
   id: string;
+  hasOwnJobsOnly: boolean;
   quotaMs: number | null;
   price: number | null;
   /** Execution time of its jobs that ended today (UTC). */

@@ -50,7 +50,6 @@ function refused(description: string) {
   return { description, content: json('Error') };
 }
 
-/** Its operations are at the server that it comes from. */
 export const openApi = {
   openapi: '3.1.0',
   info: {
@@ -60,6 +59,7 @@ export const openApi = {
     description:
       'Jobs that workers on GPUs turn into pictures, and the operations by which workers get them.',
   },
+  servers: [{ url: '/', description: 'the service that this description comes from' }],
   security: [{ clientKey: [] }],
   tags: [
     { name: 'jobs', description: 'what clients ask' },

@@ -1,11 +1,12 @@
 /** Authorises each request by its key, operation and endpoint, and routes it. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openApi } from '../protocol/openapi.ts';
 import type { RequestContext } from './request-context.ts';
 import { Console } from './console/console.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { CrossOrigin } from './http/cross-origin.ts';
+import { type KnownNames, unknownName } from './http/known-names.ts';
 import { type HttpResponse, refusal, tooMany } from './http/http-response.ts';
 import type { JobOperations } from './job-operations.ts';
 import type { TrustedProxies } from '../lib/net/trusted-proxies.ts';
@@ -27,6 +28,7 @@ export interface ApiRouterParts {
   rates: RateLimit;
   metrics: Metrics;
   crossOrigin: CrossOrigin;
+  names: KnownNames;
   /** Undefined where there is none. */
   webConsole: Console | undefined;
 }
@@ -45,7 +47,7 @@ export class ApiRouter {
   /** Undefined where the client has gone. Throws where the store cannot be used. */
   async answer(
     request: IncomingMessage,
-    sendContinue: () => void,
+    sendContinue: (maxBytes?: number) => void,
     gone: AbortSignal,
   ): Promise<HttpResponse | undefined> {
     const { webConsole, crossOrigin, metrics } = this.#parts;
@@ -53,7 +55,9 @@ export class ApiRouter {
     const isConsoles = webConsole !== undefined && Console.handles(request.url ?? '');
     const answering = () => this.#answer(request, route, sendContinue, gone);
     const answer = isConsoles
-      ? await webConsole.answer(request, sendContinue, gone)
+      ? this.#isKnown(request)
+        ? await webConsole.answer(request, sendContinue, gone)
+        : this.#misdirected(request)
       : (crossOrigin.preflight(request) ??
         (await (route?.operation.startsWith('job-take') ? unhurried(answering(), gone) : answering())));
     if (answer === undefined) return undefined;
@@ -64,21 +68,23 @@ export class ApiRouter {
   async #answer(
     request: IncomingMessage,
     route: Route | undefined,
-    sendContinue: () => void,
+    sendContinue: (maxBytes?: number) => void,
     gone: AbortSignal,
   ): Promise<HttpResponse | undefined> {
-    if (request.method === 'GET' && request.url === descriptionPath)
-      return { status: 200, body: description };
-    const isMetrics = request.method === 'GET' && request.url === metricsPath;
     const { metrics, endpoints, proxies } = this.#parts;
     const address = proxies.addressOf(request);
-    if (isMetrics && isOfThisMachine(request, address)) return metrics.answer(endpoints.all);
+    const open = this.#openAt(request, address);
+    if (open !== undefined && this.#isKnown(request)) return open();
     const admitted = this.#parts.admission.admit(request.headers.authorization, address);
+    if (admitted === 'wrong' && open !== undefined) return this.#misdirected(request);
     if (admitted === 'wrong')
       return refusal(401, 'the API key is missing or unknown', { 'WWW-Authenticate': 'Bearer' });
     if ('waitMs' in admitted) return tooMany('too many wrong keys from this address', admitted.waitMs);
     const key = admitted.holder;
-    if (isMetrics && permits(key, 'jobs')) return metrics.answer(endpoints.all);
+    if (open !== undefined) return open();
+    const isMetrics = request.method === 'GET' && request.url === metricsPath;
+    // Numbers of everybody's jobs.
+    if (isMetrics && permits(key, 'jobs') && !key.hasOwnJobsOnly) return metrics.answer(endpoints.all);
     if (route === undefined) return refusal(404, 'not found');
     const methods: readonly string[] = operations[route.operation].methods;
     if (!methods.includes(request.method ?? ''))
@@ -90,9 +96,27 @@ export class ApiRouter {
         this.#parts.endpoints.all.map(({ id }) => id).filter((id) => isInScope(key, id)),
       );
     const isKeyGood = (): boolean => this.#parts.admission.isGood(request.headers.authorization);
-    const context = { route, endpoint, keyId: key.id, isKeyGood, request, sendContinue, gone };
+    const { id: keyId, hasOwnJobsOnly } = key;
+    const context = { route, endpoint, keyId, hasOwnJobsOnly, isKeyGood, request, sendContinue, gone };
     const refused = this.#tooFast(key, route) ?? wrongKind(key, route) ?? this.#overQuota(key, context);
     return refused ?? (await this.#handOn(context));
+  }
+
+  /** What needs no key under a known name; undefined for everything else. */
+  #openAt({ method, url, headers }: IncomingMessage, address: string | undefined) {
+    if (method !== 'GET') return undefined;
+    if (url === descriptionPath) return (): HttpResponse => ({ status: 200, body: description });
+    const { metrics, endpoints } = this.#parts;
+    if (url !== metricsPath || !isOfThisMachine(headers, address)) return undefined;
+    return (): HttpResponse => metrics.answer(endpoints.all);
+  }
+
+  #isKnown(request: IncomingMessage): boolean {
+    return this.#parts.names.has(this.#parts.proxies.hostOf(request));
+  }
+
+  #misdirected(request: IncomingMessage): HttpResponse {
+    return unknownName(this.#parts.proxies.hostOf(request));
   }
 
   #handOn(context: RequestContext): Promise<HttpResponse | undefined> {
@@ -153,7 +177,7 @@ function endpointNotFound(ids: string[]): HttpResponse {
 }
 
 /** What a proxy on this machine hands on may come from anywhere. */
-function isOfThisMachine({ headers }: IncomingMessage, address = ''): boolean {
+function isOfThisMachine(headers: IncomingHttpHeaders, address = ''): boolean {
   const isForwarded = ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers[name] !== undefined);
   return !isForwarded && isLoopback(address.replace(/^::ffff:/, ''));
 }

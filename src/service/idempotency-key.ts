@@ -20,7 +20,7 @@ export function wrongIdempotencyKey(request: Request): HttpResponse | undefined 
   const key = sentKey(request);
   if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return undefined;
   const text = `the header ${idempotencyKeyHeader} is not accepted; expected 1 to 255 ASCII characters without spaces`;
-  return { ...refusal(400, text), isBodyUnread: true };
+  return refusal(400, text);
 }
 
 /** What the submission is known by; null where it has no key. */

@@ -9,8 +9,7 @@ import {
   stateAnswer,
   statusAnswer,
 } from './http/http-response.ts';
-import type { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
-import { withBodyRoom } from './http/body-room.ts';
+import type { BodyRoom } from './http/body-room.ts';
 import type { FolderWatch } from './jobs/data-folder.ts';
 import type { Accepted, JobStore } from './jobs/job-store.ts';
 import { untilFound } from './jobs/job-signals.ts';
@@ -25,12 +24,12 @@ export interface JobOperationsParts {
   /** Of the store's. */
   folder: FolderWatch;
   maxRequestBytes: number;
-  bodies: ByteSemaphore;
+  bodies: BodyRoom;
   /** Whether webhooks may lead to this machine and its network. */
   hasPrivateWebhooks: boolean;
 }
 
-type Submission = Pick<RequestContext, 'request' | 'sendContinue' | 'endpoint' | 'keyId'>;
+type Submission = Pick<RequestContext, 'request' | 'sendContinue' | 'gone' | 'endpoint' | 'keyId'>;
 
 type Submitted = Accepted | HttpResponse | undefined;
 
@@ -51,12 +50,14 @@ export class JobOperations {
   }
 
   async answer(operation: ClientOperation, context: RequestContext): Promise<HttpResponse | undefined> {
-    const { endpoint, route } = context;
+    const { endpoint, route, keyId, hasOwnJobsOnly } = context;
     const { store } = this.#parts;
+    if (hasOwnJobsOnly && route.jobId !== '' && store.reads.keyOf(route.jobId) !== keyId)
+      return jobNotFound();
     const wait = route.query.get('wait') ?? '0';
     if (/sync|render/.test(operation) && !/^\d+(\.\d+)?$/.test(wait)) {
       const text = `"wait" is ${JSON.stringify(wait.slice(0, 40))}; expected milliseconds, from 0 to ${maxWaitMs} (longer waits end then)`;
-      return { ...refusal(400, text), isBodyUnread: true };
+      return refusal(400, text);
     }
     switch (operation) {
       case 'run':
@@ -75,7 +76,10 @@ export class JobOperations {
       case 'retry':
         return await this.retry(endpoint.id, route.jobId);
       case 'purge-queue':
-        return jsonResponse({ removed: await store.bulk.purgeQueue(endpoint.id), status: 'completed' });
+        return jsonResponse({
+          removed: await store.bulk.purgeQueue(endpoint.id, hasOwnJobsOnly ? keyId : undefined),
+          status: 'completed',
+        });
       case 'health':
         // It tells clients whose first submission got no answer whether they may send it again.
         return {
@@ -96,16 +100,14 @@ export class JobOperations {
     const { bodies, maxRequestBytes } = this.#parts;
     // Real services take twice as much from clients that wait.
     const maxBytes = given.isSync === true ? 2 * maxRequestBytes : maxRequestBytes;
-    return withBodyRoom(bodies, context.request, maxBytes, () => this.#submit(context, given, maxBytes));
+    return bodies.use(context, maxBytes, () => this.#submit(context, given, maxBytes));
   }
 
   async #submit(context: Submission, given: Partial<JobTerms>, maxBytes: number): Promise<Submitted> {
     const wrong = wrongIdempotencyKey(context.request);
     if (wrong !== undefined) return wrong;
-    // The body may be long and stays unread.
-    if (this.#parts.folder.isLost) return { ...folderLost(), isBodyUnread: true };
-    if (this.#parts.store.reserve.isFull && !this.wasSubmitted(context))
-      return { ...noRoom(), isBodyUnread: true };
+    if (this.#parts.folder.isLost) return folderLost();
+    if (this.#parts.store.reserve.isFull && !this.wasSubmitted(context)) return noRoom();
     const body = await bodyOf(context, maxBytes);
     if (!Buffer.isBuffer(body)) return body;
     const submission = readRunRequest(body, { hasPrivate: this.#parts.hasPrivateWebhooks });

@@ -4,11 +4,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import type { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import { ApiRouter, RateLimit } from './api-router.ts';
 import { Console } from './console/console.ts';
 import { Endpoints } from './endpoints.ts';
+import { BodyRoom } from './http/body-room.ts';
+import { KnownNames } from './http/known-names.ts';
+import { readTls } from './http/tls-files.ts';
 import { CrossOrigin } from './http/cross-origin.ts';
 import type { AnswerRequest } from './http/http-server.ts';
 import { JobOperations } from './job-operations.ts';
@@ -189,11 +191,12 @@ function openRouter(
   endpoints: Endpoints,
   { url, proxies, shared }: Surroundings,
 ): ApiRouter {
-  const { maxResultBytes, rate, console, retentionMs, now } = checked;
-  const bodies = new ByteSemaphore(checked.maxBodiesBytes);
+  const { maxResultBytes, rate, console, retentionMs, now, onProblem } = checked;
+  const bodies = new BodyRoom(checked.maxBodiesBytes, checked.clientLimits.roomMs);
   const jobs = new JobOperations({ ...checked, store, folder, bodies });
   // Around a result there is little else.
-  const work = new WorkerOperations({ store, results, bodies, maxResultBytes: maxResultBytes + 1_000_000 });
+  const maxBytes = maxResultBytes + 1_000_000;
+  const work = new WorkerOperations({ store, results, bodies, maxResultBytes: maxBytes, onProblem });
   const admission = new Admission(keys, now);
   const quotas = new Quotas(store, now);
   const common = { keys, admission, quotas, proxies, store, endpoints, jobs, now };
@@ -207,6 +210,7 @@ function openRouter(
     work,
     rates: new RateLimit(rate),
     metrics: new Metrics(store, now),
+    names: new KnownNames(namesOf(checked, url)),
     crossOrigin: new CrossOrigin(checked.origins),
     webConsole:
       console &&
@@ -218,4 +222,11 @@ function openRouter(
         place: shared?.name ?? `${hostname()}\n${store.file.db.name}`,
       }),
   });
+}
+
+/** What it is called here, where it listens, where others find it, and what its certificate says. */
+function namesOf({ hosts, host, publicUrl, store, tls, now }: CheckedOptions, url: string): string[] {
+  const urls = [url, publicUrl, store?.reachedAt].filter((each) => each !== undefined);
+  const certified = tls === undefined ? [] : readTls(tls, now()).names;
+  return [hostname(), host, ...urls.map((each) => new URL(each).hostname), ...certified, ...hosts];
 }

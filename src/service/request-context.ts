@@ -9,33 +9,35 @@ export interface RequestContext {
   endpoint: Endpoint;
   /** The id of the key that it came with, which pays for it. */
   keyId: string;
+  /** Whether the jobs of other keys do not exist for it. */
+  hasOwnJobsOnly: boolean;
   /** Whether the key has not been revoked since. */
   isKeyGood: () => boolean;
   request: IncomingMessage;
-  /** A client may wait for this before it sends its body. */
-  sendContinue: () => void;
-  /** Aborts when the client has gone. */
+  /** Asks for the body, of so many bytes at most: a client may wait for this, and has to go on sending from then on. */
+  sendContinue: (maxBytes?: number) => void;
+  /** Aborts when the client has gone, or was refused while its body came. */
   gone: AbortSignal;
 }
 
 /** The body's bytes, or why it is not accepted; undefined where the client has gone. */
 export async function bodyOf(
-  { request, sendContinue }: Pick<RequestContext, 'request' | 'sendContinue'>,
+  { request, sendContinue, gone }: Pick<RequestContext, 'request' | 'sendContinue' | 'gone'>,
   maxBytes: number,
 ): Promise<Buffer | HttpResponse | undefined> {
   const tooLarge: HttpResponse = {
     ...refusal(400, `exceeded max body size of ${maxBytes} bytes`),
-    isBodyUnread: true,
+    isTooLarge: true,
   };
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return tooLarge;
-  // A client may wait for this before it sends.
-  sendContinue();
+  sendContinue(maxBytes);
   return await new Promise((resolve) => {
     let chunks: Buffer[] = [];
     let byteCount = 0;
     const finish = (result: Buffer | HttpResponse | undefined) => {
       request.pause();
       request.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
+      gone.removeEventListener('abort', onGone);
       // A request that breaks off later must not be an unhandled 'error'.
       request.on('error', () => undefined);
       chunks = [];
@@ -48,6 +50,9 @@ export async function bodyOf(
     };
     const onEnd = () => finish(Buffer.concat(chunks, byteCount));
     const onGone = () => finish(undefined);
+    if (gone.aborted) return finish(undefined);
     request.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
+    // What was refused is not done, though all of it may still come.
+    gone.addEventListener('abort', onGone);
   });
 }

@@ -41,7 +41,7 @@ export interface ServiceOptions {
   reserveBytes?: number;
   /** Connections that are open at once. */
   maxConnections?: number;
-  /** A request that has not arrived by then is cut off. */
+  /** A request of which nothing arrives for so long is refused; one that keeps arriving takes as long as it needs. */
   requestTimeoutMs?: number;
   /** How slow clients may be beyond that. */
   clientLimits?: Partial<ClientLimits>;
@@ -51,6 +51,8 @@ export interface ServiceOptions {
   hasPrivateWebhooks?: boolean;
   /** Of other sites whose pages may use the job interface, such as `https://studio.example`; `*` for any. */
   origins?: string[];
+  /** Names of the service beside its own, under which the console and what else needs no key is answered. */
+  hosts?: string[];
   /** How long a worker elsewhere may be silent before its job is queued again. */
   silenceMs?: number;
   /** The console, where there is to be one. */
@@ -119,12 +121,13 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
     maxResultBytes: 100 * 1024 * 1024,
     reserveBytes: 0,
     maxConnections: 2_000,
-    requestTimeoutMs: 120_000,
+    requestTimeoutMs: 60_000,
     // A safety net against runaway clients.
     rate: { requests: 100_000, withinMs: 10_000 },
     tls: undefined,
     proxies: [],
     origins: [],
+    hosts: [],
     now: Date.now,
     onProblem: () => undefined,
     hasPrivateWebhooks: isLoopback(options.host ?? defaultHost),

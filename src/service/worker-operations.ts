@@ -4,8 +4,7 @@ import type { WorkloadSettings } from './endpoint-settings.ts';
 import { jobIdPattern } from '../protocol/paths.ts';
 import { type RequestContext, bodyOf } from './request-context.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from './http/http-response.ts';
-import type { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
-import { withBodyRoom } from './http/body-room.ts';
+import type { BodyRoom } from './http/body-room.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults, WorkerError } from './jobs/job-results.ts';
 import { untilFound } from './jobs/job-signals.ts';
@@ -19,7 +18,9 @@ export interface WorkerOperationsParts {
   results: JobResults;
   /** The largest body of a result. */
   maxResultBytes: number;
-  bodies: ByteSemaphore;
+  bodies: BodyRoom;
+  /** Receives a message for each result that was refused. */
+  onProblem: (text: string) => void;
 }
 
 type WorkerOperation = Extract<Operation, `job-${string}` | 'ping' | 'report'>;
@@ -44,7 +45,7 @@ export class WorkerOperations {
 
   /** Undefined where the worker has gone. */
   async answer(operation: WorkerOperation, context: RequestContext): Promise<HttpResponse | undefined> {
-    const { endpoint, route, request } = context;
+    const { endpoint, route } = context;
     const { bodies, maxResultBytes } = this.#parts;
     if (route.workerId === '') return refusal(404, 'no worker has this id');
     const worker = workerIn(context);
@@ -64,13 +65,13 @@ export class WorkerOperations {
             : { status: 200, body: `[${jobs.map(takenText).join(',')}]` };
         });
       case 'job-done':
-        return await withBodyRoom(bodies, request, maxResultBytes, () => this.#done(context));
+        return this.#told(context, await bodies.use(context, maxResultBytes, () => this.#done(context)));
       case 'job-stream':
-        return await withBodyRoom(bodies, request, maxResultBytes, () => this.#addPart(context));
+        return await bodies.use(context, maxResultBytes, () => this.#addPart(context));
       case 'job-stop':
         return await this.#whileHeld(context, false, () => this.#stop(context));
       case 'report':
-        return await withBodyRoom(bodies, request, maxReportBytes, () => this.#report(context));
+        return await bodies.use(context, maxReportBytes, () => this.#report(context));
       case 'ping':
         endpoint.remote.keepAlive(worker, idsIn(route.query.get('job_id')));
         return jsonResponse({});
@@ -134,7 +135,7 @@ export class WorkerOperations {
     if (!this.#parts.store.reads.has(endpoint.id, jobId)) return jobNotFound;
     const text = await this.#textOf(context);
     if (typeof text !== 'string') {
-      if (text?.isBodyUnread) await this.#failTooLarge(context);
+      if (text?.isTooLarge) await this.#failTooLarge(context);
       return text;
     }
     const body = parseObject(text);
@@ -159,6 +160,20 @@ export class WorkerOperations {
     endpoint.release(workerId, jobId);
     if (body['stopPod'] === true) endpoint.restart(workerId);
     return jsonResponse({ accepted: isAccepted });
+  }
+
+  /** Tells of a result that is still wanted, and was refused or did not arrive. */
+  #told(context: RequestContext, answer: HttpResponse | undefined): HttpResponse | undefined {
+    const { endpoint, route } = context;
+    const { store, onProblem } = this.#parts;
+    const refused = answer ?? refusedWith(context.gone);
+    if (refused !== undefined && refused.status < 400) return answer;
+    if (!store.reads.isInProgress({ id: route.jobId, workerId: workerIn(context) })) return answer;
+    const why = refused === undefined ? 'the connection ended before all of it had come' : whyIn(refused);
+    onProblem(
+      `the result of worker ${route.workerId} for job ${route.jobId} at ${endpoint.id} was not accepted: ${why}`,
+    );
+    return answer;
   }
 
   /** Workers drop a refused result, so the job fails here. */
@@ -236,7 +251,20 @@ function workerIn({ route, keyId }: RequestContext): string {
 }
 
 /** The result of an unknown job stays unread: it may be long. */
-const jobNotFound: HttpResponse = { ...refusal(404, 'job not found'), isBodyUnread: true };
+const jobNotFound = refusal(404, 'job not found');
+
+/** What the worker was told while its result came; undefined where it went by itself. */
+function refusedWith({ reason }: AbortSignal): HttpResponse | undefined {
+  const given: unknown = reason;
+  return typeof given === 'object' && given !== null && 'status' in given
+    ? (given as HttpResponse)
+    : undefined;
+}
+
+function whyIn({ status, body }: HttpResponse): string {
+  const { error } = JSON.parse(typeof body === 'string' ? body : '{}') as { error?: string };
+  return `${error ?? 'refused'} (${status})`;
+}
 
 function takenText({ id, input, webhook, s3Config }: TakenJob): string {
   const told = webhook === null ? '' : `,"webhook":${JSON.stringify(webhook)}`;

@@ -22,6 +22,8 @@ interface ShownKey {
   quotaMs: number | null;
   /** Of a second of execution, in USD. */
   price: number | null;
+  /** Whether it sees and ends the jobs that it submitted, and no others. */
+  hasOwnJobsOnly: boolean;
 }
 
 export interface ShownUsedKey extends ShownKey {
@@ -40,7 +42,7 @@ export interface ShownNewKey {
 export function printNewKey({ key, record, shownDir, revokeCommand }: ShownNewKey, json: boolean): void {
   if (json) return writeJsonLine('key-added', { key, ...inJson(record) });
   writeError(
-    `A new ${record.kind} key, ${record.name}, for ${endpointsOf(record)} of the service in ${harmless(shownDir)}:`,
+    `A new ${record.kind} key, ${record.name}, for ${record.hasOwnJobsOnly ? 'its own jobs at ' : ''}${endpointsOf(record)} of the service in ${harmless(shownDir)}:`,
   );
   writeOut(key);
   writeError(
@@ -84,7 +86,7 @@ export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
     ],
     ...keys.map((key) => [
       key.name,
-      key.kind,
+      kindOf(key),
       endpointsOf(key),
       key.createdAt === null ? 'NIGHTRENDER_API_KEY' : toTheMinute(key.createdAt),
       lastUseOf(key),
@@ -112,7 +114,7 @@ function described(key: ShownUsedKey): string {
     key.createdAt === null ? ['from NIGHTRENDER_API_KEY'] : [`created ${toTheMinute(key.createdAt)}`, used];
   const revoked = key.revokedAt === null ? [] : [`revoked ${toTheMinute(key.revokedAt)}`];
   const facts = [
-    `${key.kind} for ${endpointsOf(key)}`,
+    `${kindOf(key)} for ${endpointsOf(key)}`,
     ...origin,
     ...(jobsOf(key) === 0 ? [] : [`${plural(jobsOf(key), 'job')} of ${gpuSecondsOf(key)} GPU seconds`]),
     ...[costOf(key), quotaOf(key)].filter((text) => text !== ''),
@@ -145,6 +147,10 @@ function quotaOf({ quotaMs }: ShownKey): string {
   return quotaMs === null ? '' : `${durationText(quotaMs)} a day`;
 }
 
+function kindOf({ kind, hasOwnJobsOnly }: ShownKey): string {
+  return hasOwnJobsOnly ? `${kind}, own jobs` : kind;
+}
+
 function endpointsOf({ endpoints }: ShownKey): string {
   return endpoints === null ? 'all endpoints' : endpoints.join(', ');
 }
@@ -155,7 +161,7 @@ function toTheMinute(at: number): string {
 }
 
 function inJson(key: ShownKey): object {
-  const { id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt, quotaMs, price } = key;
+  const { id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt, quotaMs, price, hasOwnJobsOnly } = key;
   return {
     id,
     name,
@@ -166,5 +172,6 @@ function inJson(key: ShownKey): object {
     revokedAt: jsonInstant(revokedAt),
     quotaMs,
     price,
+    hasOwnJobsOnly,
   };
 }

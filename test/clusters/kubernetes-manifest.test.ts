@@ -120,6 +120,7 @@ it('names another ConfigMap for another list, and the same for the same', () => 
 it('takes variables out of the Secret, and says at its head which', () => {
   const { container } = podOf(read(given).job);
   expect(container.env).toEqual([
+    { name: 'XDG_STATE_HOME', value: '/tmp' },
     {
       name: 'NIGHTRENDER_API_KEY',
       valueFrom: { secretKeyRef: { name: 'night-keys', key: 'NIGHTRENDER_API_KEY' } },

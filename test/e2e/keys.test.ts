@@ -70,6 +70,26 @@ it('gives a client key a quota and a price', async () => {
   expect(refused.stderr).toMatch(/--price.*"1 USD" is not accepted; expected USD a second/s);
 });
 
+it('limits a client key to its own jobs', async () => {
+  const cwd = folderWith({});
+  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
+  const added = await keys('add', 'customer', '--own-jobs');
+  expect([added.code, added.stderr]).toEqual([
+    0,
+    expect.stringContaining('A new client key, customer, for its own jobs at all endpoints of'),
+  ]);
+  expect((await keys('list')).stdout).toMatch(/^customer +client, own jobs +all endpoints /m);
+  const [listed = {}] = linesOf(await keys('list', '--json'));
+  expect(listed).toMatchObject({ name: 'customer', hasOwnJobsOnly: true });
+  checkLine(listed);
+  const refused = await keys('add', 'farm', '--kind', 'worker', '--own-jobs');
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringMatching(/--own-jobs.*only client keys can be limited to their own jobs/s),
+  ]);
+  expect((await keys('list', '--own-jobs')).stderr).toContain('--own-jobs: applies to new keys only');
+});
+
 it('makes keys in one new folder from several terminals at once', async () => {
   const cwd = folderWith({});
   const names = ['a', 'b', 'c', 'd', 'e', 'f'];

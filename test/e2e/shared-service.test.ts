@@ -11,45 +11,13 @@ import { noCeph, startCeph } from '../engines/ceph.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { ownPage } from '../service/console/visit.ts';
 import { folderWith, newBatch, nightrender, Program, withKey } from './cli.ts';
-import { Served } from './served.ts';
+import { Processes } from './served-processes.ts';
+import type { Served } from './served.ts';
 
 let server: PostgresServer;
-let schemas = 0;
 
 const input = { scene: 'Hills' };
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
-
-/** Processes of one service, each as if on a machine of its own. */
-class Processes {
-  readonly env: Record<string, string>;
-  readonly all: Served[] = [];
-  readonly #settings: string;
-
-  constructor(endpoint: string, more = '', env: Record<string, string> = {}) {
-    this.env = { ...withKey.env, ...env, DATABASE_URL: `${server.url}?schema=service_${++schemas}` };
-    this.#settings = `store: \${DATABASE_URL}\n${more}endpoints:\n  - {id: scene-renderer, name: Farm, ${endpoint}}\n`;
-  }
-
-  async start(): Promise<Served> {
-    const served = await Served.start(
-      folderWith({ 'service.yaml': this.#settings }),
-      ['service.yaml'],
-      this.env,
-    );
-    this.all.push(served);
-    return served;
-  }
-
-  /** The one that leads, as it says. */
-  leader(): Served {
-    const leads = /service: leads$/;
-    const found = this.all.filter(
-      ({ program }) => program.child.exitCode === null && leads.test(program.stderr.trim()),
-    );
-    if (found.length !== 1) throw new Error(`${found.length} lead`);
-    return found[0] as Served;
-  }
-}
 
 describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${noPostgres}` : ''}`, () => {
   beforeAll(async () => {
@@ -58,7 +26,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   afterAll(() => server.stop());
 
   it('one takes what another was given, and answers for it', async () => {
-    const processes = new Processes('quickDeploy: painter, workers: 1');
+    const processes = new Processes(server.url, 'quickDeploy: painter, workers: 1');
     const [first, second] = [await processes.start(), await processes.start()];
     expect(second.program.stderr).toContain(`service: hands requests on to ${first.url}`);
     const id = await second.submit('scene-renderer', { scene: 'Hills', width: 16, height: 16 });
@@ -68,7 +36,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   });
 
   it('the one that leads is killed in the middle of a batch: every scene is saved, no job is made or done twice', async () => {
-    const processes = new Processes('remote: true', 'limits: {silence: 15s}\n');
+    const processes = new Processes(server.url, 'remote: true', 'limits: {silence: 15s}\n');
     const [first, second, third] = [
       await processes.start(),
       await processes.start(),
@@ -91,7 +59,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   });
 
   it('its own workers end with it: their jobs are done by those of the next one', async () => {
-    const processes = new Processes('quickDeploy: painter, workers: 2');
+    const processes = new Processes(server.url, 'quickDeploy: painter, workers: 2');
     const [first, second] = [await processes.start(), await processes.start()];
     const cwd = newBatch(second.url, 60, `${small}concurrency: 32\nretry: {unanswered: hold}\n`);
     const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
@@ -102,7 +70,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   });
 
   it('killed under the load of clients without keys for repeats: each sees one failed request at most, and all that it was told of is there', async () => {
-    const processes = new Processes('remote: true');
+    const processes = new Processes(server.url, 'remote: true');
     const [first, ...others] = [await processes.start(), await processes.start(), await processes.start()];
     let accepted = 0;
     const clients = Array.from({ length: 16 }, async (_, client) => {
@@ -124,7 +92,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   });
 
   it('it ends in order: the next one leads at once, and nothing it accepted is missing', async () => {
-    const processes = new Processes('remote: true');
+    const processes = new Processes(server.url, 'remote: true');
     const [first, second] = [await processes.start(), await processes.start()];
     const ids = await Promise.all(Array.from({ length: 50 }, () => second.submit('scene-renderer', input)));
     expect((await first.stop()).code).toBe(0);
@@ -133,7 +101,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   });
 
   it('it stands still for longer than its lease: another leads, and when it comes back it says nothing false', async () => {
-    const processes = new Processes('remote: true');
+    const processes = new Processes(server.url, 'remote: true');
     const [first, second] = [await processes.start(), await processes.start()];
     const before = await first.submit('scene-renderer', input);
     first.program.child.kill('SIGSTOP');
@@ -149,7 +117,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   });
 
   it('the database ends and comes back: nothing that was accepted is missing, and nobody starts anew', async () => {
-    const processes = new Processes('remote: true');
+    const processes = new Processes(server.url, 'remote: true');
     const [first, second] = [await processes.start(), await processes.start()];
     const accepted = await second.submit('scene-renderer', input);
     await server.kill();
@@ -169,7 +137,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   });
 
   it('somebody ends its session: another leads, and it says nothing false', async () => {
-    const processes = new Processes('remote: true');
+    const processes = new Processes(server.url, 'remote: true');
     const [first, second] = [await processes.start(), await processes.start()];
     const job = await first.submit('scene-renderer', input);
     const sql = await openDatabase();
@@ -183,11 +151,8 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
 
   it('its network ends in the middle of a statement: another leads', async () => {
     const way = await startWay(Number(new URL(server.url).port));
-    const processes = new Processes('remote: true');
-    const { DATABASE_URL = '' } = processes.env;
-    processes.env['DATABASE_URL'] = DATABASE_URL.replace(/:\d+\//, `:${way.port}/`);
-    const first = await processes.start();
-    processes.env['DATABASE_URL'] = DATABASE_URL;
+    const processes = new Processes(server.url, 'remote: true');
+    const first = await processes.start({ databasePort: way.port });
     const second = await processes.start();
     const id = await first.submit('scene-renderer', input);
     way.endWithin(4_096);
@@ -199,11 +164,11 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   });
 
   it('it is stopped while the database is gone, with something to write: it ends', async () => {
-    const processes = new Processes('remote: true');
+    const processes = new Processes(server.url, 'remote: true');
     const first = await processes.start();
     const sql = await openDatabase();
     const session = await sql.keptSession();
-    await session.query(`BEGIN; LOCK TABLE service_${schemas}.pages IN SHARE MODE`);
+    await session.query(`BEGIN; LOCK TABLE ${processes.schema}.pages IN SHARE MODE`);
     const lost = first.submit('scene-renderer', input).catch(() => undefined);
     while ((await sql.query('SELECT FROM pg_locks WHERE NOT granted')).length === 0);
     onTestFinished(() => server.start());
@@ -213,10 +178,13 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   });
 
   it('what one answers comes through another as it is, also what refuses a long body', async () => {
-    const processes = new Processes('remote: true');
+    const processes = new Processes(server.url, 'remote: true');
     const [first, second] = [await processes.start(), await processes.start()];
-    const asked: Parameters<typeof rawAnswer>[1][] = [
+    const asked: RawRequest[] = [
       { path: '/console/' },
+      { path: '/metrics' },
+      { path: '/metrics', headers: { host: 'elsewhere.example' } },
+      { path: '/console/', headers: { host: 'elsewhere.example' } },
       { path: '/v2/scene-renderer/health', headers: { authorization: `Bearer ${first.key}` } },
       { path: '/v2/../v2/scene-renderer/health', headers: { authorization: `Bearer ${first.key}` } },
       { path: 'http://elsewhere.example/', headers: { authorization: `Bearer ${first.key}` } },
@@ -227,7 +195,9 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
         body: 20_000_000,
       },
     ];
-    for (const one of asked) expect(await rawAnswer(second, one)).toEqual(await rawAnswer(first, one));
+    const [given, handedOn] = [await allAnswers(first, asked), await allAnswers(second, asked)];
+    expect(handedOn).toEqual(given);
+    expect(given.map(({ status }) => status)).toEqual([200, 200, 421, 421, 200, 404, 404, 400]);
   });
 
   const expectResultKept = async (processes: Processes): Promise<void> => {
@@ -240,7 +210,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   };
 
   it('a result of a megabyte is there after the loss of the one whose worker made it', () =>
-    expectResultKept(new Processes('quickDeploy: painter, workers: 1')));
+    expectResultKept(new Processes(server.url, 'quickDeploy: painter, workers: 1')));
 
   it.skipIf(noCeph !== undefined)(
     `the same with long texts in a bucket${noCeph ? `: ${noCeph}` : ''}`,
@@ -249,6 +219,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
       onTestFinished(() => ceph.stop());
       await ceph.ask('PUT', '/service');
       const processes = new Processes(
+        server.url,
         'quickDeploy: painter, workers: 1',
         'files: s3://service/night\n',
         ceph.env,
@@ -260,7 +231,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
   );
 
   it('keys are good everywhere, and end everywhere', async () => {
-    const processes = new Processes('remote: true');
+    const processes = new Processes(server.url, 'remote: true');
     const [first, second] = [await processes.start(), await processes.start()];
     const key = await makeKey(second, 'client');
     expect((await first.ask('/v2/scene-renderer/health', { key })).status).toBe(200);
@@ -311,6 +282,12 @@ async function startWay(to: number) {
 interface RawRequest extends RequestOptions {
   /** Of so many bytes. */
   body?: number;
+}
+
+async function allAnswers(served: Served, asked: RawRequest[]) {
+  const answers = [];
+  for (const one of asked) answers.push(await rawAnswer(served, one));
+  return answers;
 }
 
 /** Without what differs from one connection to another. */

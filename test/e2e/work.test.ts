@@ -1,7 +1,9 @@
 /** Promise: a machine elsewhere does the jobs of a service, gives back what it cannot finish, and runs what its owner allows. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { answer, answerJson, inTurn, type Script, scriptedServer } from '../fakes/scripted-server.ts';
+import { selfSigned } from '../fakes/self-signed.ts';
 import { folderWith, nightrender, Program, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
@@ -165,6 +167,132 @@ it('runs of what its owner allows what the endpoint has, and nothing else', asyn
   const job = await service.done('paint', { scene: 'a hill', width: 64, height: 64 });
   expect(job).toMatchObject({ status: 'COMPLETED', output: [{ rendered_image: expect.any(String) }] });
   expect((await worker.finish()).code).toBe(0);
+});
+
+describe('ends at once, in order and without a job to give back', () => {
+  /** A server, and what resolves once a worker has asked there. */
+  const never: [
+    what: string,
+    begin: () => Promise<[url: string, asked: (worker: Program) => Promise<void>]>,
+  ][] = [
+    [
+      'that is not there',
+      () => Promise.resolve(['http://127.0.0.1:1', (worker) => worker.says(/ECONNREFUSED/)]),
+    ],
+    [
+      'that answers nothing',
+      async () => {
+        const server = await scriptedServer(() => undefined);
+        return [server.url, () => server.received(1)];
+      },
+    ],
+    [
+      'whose certificate is not trusted',
+      async () => {
+        const { port } = await scriptedServer(() => undefined, { tls: selfSigned() });
+        return [`https://localhost:${port}`, (worker) => worker.says(/self-signed certificate/)];
+      },
+    ],
+    [
+      'of which a page comes',
+      async () => [
+        (await scriptedServer(answer(200, '<p>Sign in</p>'))).url,
+        (worker) => worker.says(/Sign in/),
+      ],
+    ],
+  ];
+
+  async function startAt(allow: string, begin: (typeof never)[0][1]): Promise<Program> {
+    const [url, asked] = await begin();
+    const args = ['work', url, '--endpoint', 'farm', '--data', 'box', '--allow', allow];
+    const worker = new Program(args, { cwd: folderWith({}), env: { NIGHTRENDER_WORKER_KEY: 'any-key' } });
+    await asked(worker);
+    return worker;
+  }
+
+  it.each(never)('for a service %s, with one workload or several', async (_, begin) => {
+    for (const allow of ['painter', 'painter,scene']) {
+      const worker = await startAt(allow, begin);
+      worker.child.kill('SIGTERM');
+      const { code, stdout, stderr } = await worker.finish();
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toContain('Ended: it was told to end.');
+    }
+  });
+
+  it.each(never)('also at further signals, for a service %s', async (_, begin) => {
+    const worker = await startAt('painter', begin);
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM'] as const) worker.child.kill(signal);
+    expect((await worker.finish()).stderr).toBe('');
+  });
+
+  it('while the driver of its GPUs hangs', async () => {
+    const cwd = folderWith({
+      'nvidia-smi': '#!/bin/sh\ntrap "" TERM\ntouch asked\nwhile :; do sleep 0.1; done\n',
+    });
+    chmodSync(join(cwd, 'nvidia-smi'), 0o755);
+    const args = ['work', 'http://127.0.0.1:1', '--endpoint', 'farm', '--data', 'box', '--allow', 'painter'];
+    const NIGHTRENDER_WORKER_KEY = 'any-key';
+    const worker = new Program(args, {
+      cwd,
+      env: { NIGHTRENDER_WORKER_KEY, PATH: `${cwd}:${process.env['PATH']}` },
+    });
+    await expect.poll(() => existsSync(join(cwd, 'asked'))).toBe(true);
+    worker.child.kill('SIGTERM');
+    expect((await worker.finish()).code).toBe(0);
+  });
+
+  it('while the service is away', async () => {
+    const { service, work } = await start();
+    const worker = work('--allow', 'painter');
+    await worker.event('work');
+    expect(await service.done('farm', { scene: 'a hill', width: 64, height: 64 })).toMatchObject({
+      status: 'COMPLETED',
+    });
+    await service.kill();
+    await heard(worker, 'the service does not answer');
+    worker.child.kill('SIGTERM');
+    expect((await worker.finish()).code).toBe(0);
+  });
+});
+
+it('brings the result of one lane though another is refused for good', async () => {
+  const ended = new Map([
+    ['job-take', answerJson({ id: 'j1', input: { scene: 'a hill', width: 16, height: 16 } })],
+    ['job-done', inTurn(...Array<Script>(4).fill(answer(503)), answerJson({ accepted: true }))],
+    ['report', answerJson({ drain: false, jobs: [], runs: null })],
+  ]);
+  let refuse = (): void => undefined;
+  const server = await scriptedServer((socket, request) => {
+    const [, , , operation = '', worker = ''] = request.path.split('/');
+    if (worker.endsWith('.2'))
+      refuse = () => answerJson({ error: 'the API key is unknown' }, 401)(socket, request);
+    else ended.get(operation)?.(socket, request);
+    if (operation === 'job-done') refuse();
+  });
+  const args = [
+    'work',
+    server.url,
+    '--endpoint',
+    'farm',
+    '--data',
+    'box',
+    '--allow',
+    'painter',
+    '--jobs',
+    '2',
+  ];
+  const worker = new Program(args, { cwd: folderWith({}), env: { NIGHTRENDER_WORKER_KEY: 'any-key' } });
+  const { code, stdout } = await worker.finish();
+  expect([code, stdout]).toEqual([2, expect.stringContaining('job j1 is done (')]);
+});
+
+it('hands in a result whose job wrote more than a report may hold', async () => {
+  const { service, work } = await start();
+  const lines = 'for (let line = 0; line < 1000; line++) console.error("é".repeat(2000));';
+  work('--allow', `command:node -e '${lines}' ; node program.mjs`);
+  expect(await service.done('farm', { a: 1 })).toMatchObject({ status: 'COMPLETED' });
+  expect(await service.done('farm', { a: 2 })).toMatchObject({ status: 'COMPLETED' });
 });
 
 it('says what is wrong with what it is given', async () => {

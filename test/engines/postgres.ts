@@ -1,7 +1,7 @@
 /** A PostgreSQL of a test's own: started in an empty folder, ended with the test process. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, renameSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,6 +27,13 @@ export interface PostgresServer {
   kill(): Promise<void>;
   /** With all that it had. */
   start(): Promise<void>;
+  /** Keeps what it has at this moment, as a replica that stays behind from here on. It is gone for a moment. */
+  keep(): Promise<void>;
+  /** Fails over to what was kept: all that was committed since is lost. */
+  failOver(): Promise<void>;
+  /** Stands still with all of its processes: it accepts connections and answers nothing, until it is to `goOn`. */
+  standStill(): void;
+  goOn(): void;
   stop(): Promise<void>;
 }
 
@@ -62,12 +69,31 @@ export async function startPostgres(...settings: string[]): Promise<PostgresServ
     }
     throw new Error('PostgreSQL did not start');
   };
+  const signalAll = (signal: NodeJS.Signals): void => {
+    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(server?.pid)], { encoding: 'utf8' });
+    for (const pid of [server?.pid, ...children.trim().split(/\s+/).map(Number)])
+      if (pid) process.kill(pid, signal);
+  };
   await start();
   process.once('exit', () => server?.kill('SIGKILL'));
   return {
     url: `postgres://postgres:${postgresPassword}@127.0.0.1:${port}/postgres`,
     start,
     kill: () => end('SIGQUIT'),
+    standStill: () => signalAll('SIGSTOP'),
+    goOn: () => signalAll('SIGCONT'),
+    keep: async () => {
+      await end('SIGINT');
+      rmSync(`${data}-kept`, { recursive: true, force: true });
+      execFileSync('cp', ['-a', data, `${data}-kept`]);
+      await start();
+    },
+    failOver: async () => {
+      await end('SIGQUIT');
+      rmSync(data, { recursive: true });
+      renameSync(`${data}-kept`, data);
+      await start();
+    },
     stop: async () => {
       await end('SIGQUIT');
       rmSync(dir, { recursive: true, force: true });

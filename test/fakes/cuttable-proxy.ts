@@ -9,6 +9,7 @@ export class CuttableProxy {
   readonly #server: Server;
   readonly #pairs = new Set<{ client: Socket; upstream: Socket }>();
   #cut: Cut | undefined;
+  #answersLeft = Infinity;
 
   static async to(port: number): Promise<CuttableProxy> {
     const server = createServer().listen(0, '127.0.0.1');
@@ -21,6 +22,11 @@ export class CuttableProxy {
     const address = server.address();
     this.port = typeof address === 'object' && address !== null ? address.port : 0;
     server.on('connection', (client) => this.#forward(client, connect(to, '127.0.0.1')));
+  }
+
+  /** Both ways, once so many answers have passed. */
+  cutAfter(answers: number): void {
+    this.#answersLeft = answers;
   }
 
   /** What is on its way arrives when it is mended, as the system sends it again; no side hears of the other meanwhile. */
@@ -46,7 +52,10 @@ export class CuttableProxy {
       [client, upstream],
       [upstream, client],
     ] as const) {
-      from.on('data', (chunk) => void to.write(chunk));
+      from.on('data', (chunk) => {
+        to.write(chunk);
+        if (from === upstream && --this.#answersLeft === 0) this.cut('both');
+      });
       from.on('error', () => undefined);
       from.on('close', () => {
         this.#pairs.delete(pair);

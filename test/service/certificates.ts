@@ -11,8 +11,8 @@ export interface Certificates {
   key: string;
 }
 
-/** In this folder, for `localhost` and 127.0.0.1; `days` may be 0 for one that is over at once. */
-export function certificatesIn(dir: string, { days = 2 } = {}): Certificates {
+/** In this folder, for `localhost` by default, and 127.0.0.1; `days` may be 0 for one that is over at once. */
+export function certificatesIn(dir: string, { days = 2, names = ['localhost'] } = {}): Certificates {
   const [authority, cert, key, authorityKey] = ['ca.pem', 'cert.pem', 'key.pem', 'ca.key'].map((name) =>
     join(dir, name),
   ) as [string, string, string, string];
@@ -36,7 +36,7 @@ export function certificatesIn(dir: string, { days = 2 } = {}): Certificates {
     '-CAkey',
     authorityKey,
     '-addext',
-    'subjectAltName=DNS:localhost,IP:127.0.0.1',
+    `subjectAltName=${names.map((name) => `DNS:${name},`).join('')}IP:127.0.0.1`,
   ];
   const more = [
     '-days',

@@ -27,7 +27,11 @@ it('is served without a key', async () => {
   const { url } = await openService({ workers: 0 });
   const reply = await fetch(`${url}/openapi.json`);
   expect(reply.headers.get('content-type')).toBe('application/json');
-  expect(await reply.json()).toEqual(JSON.parse(JSON.stringify(openApi)));
+  const description = (await reply.json()) as typeof openApi;
+  expect(description).toEqual(JSON.parse(JSON.stringify(openApi)));
+  // Its paths are there, as the document leads to it.
+  const { href } = new URL(description.servers[0]?.url ?? 'nowhere:', `${url}/openapi.json`);
+  expect(href).toBe(`${url}/`);
   expect((await fetch(`${url}/openapi.json`, { method: 'POST' })).status).toBe(401);
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { cancelPath, healthPath, type Version } from '../../src/protocol/paths.ts';
+import { SlowClient } from './http/slow-client.ts';
 import { addKey, PullingWorker, revokeKey } from './pull-harness.ts';
 import {
   ask,
@@ -45,8 +46,8 @@ async function workersOf(url: string): Promise<Record<string, number>> {
 }
 
 /** Until the service has heard of so many workers, and holds what they ask for open. */
-async function untilKnown(url: string, count: number): Promise<void> {
-  while ((await workersOf(url))['idle'] !== count);
+async function untilKnown(url: string, count: number, state = 'idle'): Promise<void> {
+  while ((await workersOf(url))[state] !== count);
 }
 
 describe('a job', () => {
@@ -240,6 +241,38 @@ describe('a result', () => {
     expect((await worker('w1').part('no-such', '{"output":1}')).status).toBe(404);
   });
 
+  it('that stops on its way is told of with the reason, and can be handed in again', async () => {
+    const limits = { requestTimeoutMs: 100, clientLimits: { checkEveryMs: 10 } };
+    const { url, worker, workerKey, troubles } = await openPulled(limits);
+    const id = await submit(url, { scene: 'x' });
+    await submit(url, { scene: 'y' });
+    const w1 = worker('w1');
+    await w1.take();
+    const other = await w1.taken();
+    const output = JSON.stringify({ output: 'x'.repeat(600_000) });
+    const line = await SlowClient.connect(url);
+    line.send(
+      `POST /v2/${endpointId}/job-done/w1/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: ${workerKey}\r\n` +
+        `Content-Length: ${output.length}\r\n\r\n${output.slice(0, -1)}`,
+    );
+    expect(await line.readToEnd()).toMatch(/^HTTP\/1\.1 408 /);
+    expect(troubles).toEqual([
+      `the result of worker w1 for job ${id} at ${endpointId} was not accepted: the body of the request stopped coming: nothing for 0.1 s, or less than 1000 bytes a second; nothing was done (408)`,
+    ]);
+    expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_PROGRESS' });
+    expect((await w1.done(id, output)).text).toBe(accepted);
+    const cut = await SlowClient.connect(url);
+    cut.send(
+      `POST /v2/${endpointId}/job-done/w1/${other} HTTP/1.1\r\nHost: x\r\nAuthorization: ${workerKey}\r\n` +
+        'Content-Length: 600000\r\nExpect: 100-continue\r\n\r\n',
+    );
+    await cut.readUpTo(1);
+    cut.leave();
+    await expect.poll(() => troubles[1]).toMatch(/the connection ended before all of it had come$/);
+    expect((await w1.done('no-such', '{}')).status).toBe(404);
+    expect(troubles).toHaveLength(2);
+  });
+
   it('that is too large fails the job in words', async () => {
     const { url, worker } = await openPulled({ maxResultBytes: 2_000 });
     for (const length of [3_000, 2_000_000]) {
@@ -308,6 +341,19 @@ describe('a worker that falls silent', () => {
     expect((await askStatus(url, named)).json).not.toHaveProperty('retries');
   });
 
+  it('is not ready when its job was taken away, until it is heard of again', async () => {
+    holdTime();
+    const { url, worker } = await openPulled();
+    const id = await submit(url, { scene: 'x' });
+    await worker('w1').take();
+    vi.advanceTimersByTime(silenceMs + silenceMs / 10);
+    await statusOnce(url, id, 'IN_QUEUE');
+    await untilKnown(url, 1, 'unhealthy');
+    expect(await workersOf(url)).toMatchObject({ idle: 0, ready: 0, unhealthy: 1 });
+    await worker('w1').ping();
+    expect(await workersOf(url)).toMatchObject({ ready: 1, unhealthy: 0 });
+  });
+
   it('has its result taken after all while the job waits', async () => {
     holdTime();
     const { url, worker } = await openPulled();
@@ -346,7 +392,7 @@ describe('a worker that falls silent', () => {
     const waiting = worker('w1')
       .toStop(closed.signal)
       .catch(() => 'closed');
-    await untilKnown(url, 1);
+    await untilKnown(url, 1, 'initializing');
     const id = await submit(url, { scene: 'x' });
     expect(await worker('w1').taken()).toBe(id);
     closed.abort();
@@ -365,7 +411,7 @@ describe('a worker that falls silent', () => {
     const w1 = worker('rack-2.example:0');
     const killed = new AbortController();
     const waiting = w1.toStop(killed.signal).catch(() => 'killed');
-    await untilKnown(url, 1);
+    await untilKnown(url, 1, 'initializing');
     const id = await submit(url, { scene: 'x' });
     expect(await w1.taken()).toBe(id);
     killed.abort();
@@ -394,6 +440,42 @@ describe('a worker that falls silent', () => {
       retries: 2,
       error: 'the worker of this job died 3 times, with 2 retries allowed: worker w3 was silent for 60 s',
     });
+  });
+});
+
+describe('a worker is ready', () => {
+  it('while it waits for a job, and in time for the next; pings alone count for nothing', async () => {
+    holdTime();
+    const { url, worker } = await openPulled();
+    const w1 = worker('w1');
+    await w1.ping();
+    expect(await workersOf(url)).toMatchObject({ idle: 0, ready: 0, initializing: 1 });
+    const id = await submit(url, { scene: 'x' });
+    expect(await w1.taken()).toBe(id);
+    vi.advanceTimersByTime(silenceMs / 2);
+    await w1.done(id, '{"output":1}');
+    vi.advanceTimersByTime(silenceMs / 2);
+    await w1.ping();
+    expect(await workersOf(url)).toMatchObject({ idle: 1, ready: 1 });
+    vi.advanceTimersByTime(silenceMs);
+    await w1.ping();
+    expect(await workersOf(url)).toMatchObject({ idle: 0, ready: 0, unhealthy: 1 });
+    const left = new AbortController();
+    const waiting = w1.take(left.signal).catch(() => 'left');
+    await untilKnown(url, 1);
+    vi.advanceTimersByTime(2 * silenceMs);
+    expect(await workersOf(url)).toMatchObject({ ready: 1, unhealthy: 0 });
+    left.abort();
+    expect(await waiting).toBe('left');
+  });
+
+  it('not where it has never asked: one that pings stands still, one that reports starts what it runs', async () => {
+    holdTime();
+    const { url, worker } = await openPulled();
+    await worker('pings').ping();
+    await worker('reports').report({});
+    vi.advanceTimersByTime(2 * silenceMs);
+    expect(await workersOf(url)).toMatchObject({ ready: 0, initializing: 1, unhealthy: 1 });
   });
 });
 
@@ -542,7 +624,8 @@ describe('over a restart of the service', () => {
     const { url, worker, close } = await openPulled();
     const taking = worker('w1').take();
     const stopping = worker('w2').toStop();
-    await untilKnown(url, 2);
+    await untilKnown(url, 1);
+    await untilKnown(url, 1, 'initializing');
     await close();
     expect((await taking).status).toBe(204);
     expect((await stopping).status).toBe(204);

@@ -15,10 +15,12 @@ const machine = {
 
 async function open() {
   const { url, dataDir } = await openWithConsole({ workers: 0 });
-  const worker = new PullingWorker(url, addKey(dataDir, 'worker'), 'attic-gpu0-1');
+  const key = addKey(dataDir, 'worker');
+  const worker = new PullingWorker(url, key, 'attic-gpu0-1');
+  const next = new PullingWorker(url, key, 'attic-gpu0-2');
   const visit = await enter(url);
   const view = async () => (await visit.endpoint(endpointId))?.workers[0];
-  return { url, worker, visit, view };
+  return { url, worker, next, visit, view };
 }
 
 it('shows the machine of a worker, what it runs, and what it did', async () => {
@@ -76,6 +78,20 @@ it('puts the job of a worker that leaves back at once, and counts no death', asy
   expect(await view()).toBeUndefined();
   expect(await worker.taken()).toBe(id);
   expect((await askStatus(url, id)).json).not.toHaveProperty('retries');
+});
+
+it('gives no job to a request that a worker has left behind', async () => {
+  const { url, worker, next, view } = await open();
+  const left = new AbortController();
+  const behind = worker.take(left.signal).catch(() => 'left');
+  await expect.poll(async () => (await view())?.state).toBe('idle');
+  await worker.report({ state: 'leaving' });
+  const id = await submit(url, { scene: 'x' });
+  expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_QUEUE' });
+  expect(await view()).toBeUndefined();
+  expect(await next.taken()).toBe(id);
+  left.abort();
+  expect(await behind).toBe('left');
 });
 
 it('puts the job back where the workload has died, and counts that', async () => {

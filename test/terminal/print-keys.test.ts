@@ -4,7 +4,7 @@ import { widthOf } from '../../src/terminal/fit-text.ts';
 import { keyLines } from '../../src/terminal/print-keys.ts';
 
 const at = new Date(2026, 10, 21, 22, 5, 59).getTime();
-const noTerms = { quotaMs: null, price: null };
+const noTerms = { quotaMs: null, price: null, hasOwnJobsOnly: false };
 const unused = { usage: [], createdAt: at, lastUsedAt: null, revokedAt: null, ...noTerms };
 const keys = [
   { id: 'key-1', name: 'laptop', kind: 'client', endpoints: null, ...unused },
@@ -48,11 +48,12 @@ it('tells what was done for one that was given from outside, of which nothing el
 
 it('shows what a key costs and may use where one has a price or a quota', () => {
   const usage = [{ endpointId: 'b', jobs: 2, gpuMs: 1_500 }];
-  const terms = { quotaMs: 36_000_000, price: 0.5 };
+  const terms = { quotaMs: 36_000_000, price: 0.5, hasOwnJobsOnly: false };
   const night = { ...unused, id: 'key-3', name: 'night', kind: 'client', endpoints: null, usage, ...terms };
   expect(keyLines([night], 120)[1]).toMatch(/ 2 +1\.5 +0\.75 USD +10h a day$/);
   expect(keyLines([night], 60).join(' ')).toContain('0.75 USD; 10h a day');
   expect(keyLines(keys, 120)[0]).not.toContain('QUOTA');
+  expect(keyLines([{ ...night, hasOwnJobsOnly: true }], 120)[1]).toMatch(/^night +client, own jobs +all/);
 });
 
 it('breaks the lines of a narrow terminal between words', () => {

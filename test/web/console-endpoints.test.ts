@@ -1,6 +1,8 @@
 /** Promise: the console makes, shows, changes and removes endpoints, and says beside a field what is wrong with it. */
+import { spawnSync } from 'node:child_process';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { folderWith } from '../e2e/cli.ts';
 import { noBrowser, openBrowser } from './browser.ts';
 import { endpointForm, endpointView, workerView } from './console-things.ts';
 import { enter, go, labelOfFocus, field, problemOf } from './console-visit.ts';
@@ -36,6 +38,26 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       }),
     );
     expect(troubles()).toEqual([]);
+  });
+
+  it('shows how a public worker is started, each in a folder of its own', async () => {
+    const service = await startFakeConsole();
+    const farm = endpointForm({ id: 'farm', name: 'Farm', workload: { kind: 'remote' }, workers: 0 });
+    service.overview.endpoints.push(endpointView(farm));
+    const { page } = await enter(browser, service, '#/endpoints/farm');
+    await page.getByRole('button', { name: 'Worker', exact: true }).click();
+    const lines = await page.getByRole('region', { name: 'For workers elsewhere' }).innerText();
+    const start = () =>
+      spawnSync(
+        'sh',
+        ['-ec', `${lines}\npwd; ls -A; echo "$RUNPOD_SKIP_AUTO_SYSTEM_CHECKS $RUNPOD_ENDPOINT_ID"`],
+        {
+          cwd: folderWith({ '.runpod_jobs.pkl': 'of another' }),
+          encoding: 'utf8',
+        },
+      ).stdout.split('\n');
+    const [[folder, ...rest], [another]] = [start(), start()];
+    expect([rest, folder === another]).toEqual([['true farm', ''], false]);
   });
 
   it('fills the form with a card of an image, and the first job with its example', async () => {

@@ -80,6 +80,7 @@ export function keyView(change: Partial<KeyView> & { name: string }): KeyView {
     lastUsedAt: null,
     revokedAt: null,
     quotaMs: null,
+    hasOwnJobsOnly: false,
     price: null,
     todayMs: 0,
     usage: [],

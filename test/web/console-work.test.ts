@@ -196,6 +196,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await expect.poll(() => labelOfFocus(page)).toBe('Name');
     await field(page, 'Name').fill('box two');
     await field(page, 'Quota').fill('10h');
+    await page.getByRole('checkbox', { name: 'its own jobs only' }).check();
     await page.getByLabel('Kind').selectOption('worker');
     await page.getByLabel('only these').check();
     await page.getByRole('button', { name: 'Add key' }).click();
@@ -210,6 +211,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       endpoints: ['painter'],
       quota: '',
       price: '',
+      ownJobs: false,
     });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await dialog.getByRole('button', { name: 'Copy: The new key' }).click();
@@ -218,6 +220,13 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await dialog.getByRole('button', { name: 'I have copied it' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain('nr_secret');
+
+    await field(page, 'Name').fill('customer');
+    await page.getByRole('checkbox', { name: 'its own jobs only' }).check();
+    await page.getByRole('button', { name: 'Add key' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByText(/client · all endpoints · its own jobs only/).waitFor();
+    expect(service.sent.get('POST keys')).toMatchObject({ name: 'customer', ownJobs: true });
 
     await page.getByRole('button', { name: 'Revoke key laptop' }).click();
     await page.getByRole('dialog', { name: 'Revoke key “laptop”?' }).waitFor();

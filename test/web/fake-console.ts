@@ -184,13 +184,13 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
     moved(state, id, { status: 'IN_QUEUE', endedAt: null, startedAt: null, error: null, retries: 1 }),
   'GET keys': (state) => ({ status: 200, body: state.keys }),
   'POST keys': (state, { body }) => {
-    const { name, kind, endpoints } = body as KeyForm;
+    const { name, kind, endpoints, ownJobs: hasOwnJobsOnly = false } = body as KeyForm;
     if (name.trim() === '')
       return {
         status: 422,
         body: { error: 'Some fields are wrong.', problems: [{ field: 'name', text: 'Give a name.' }] },
       };
-    const view = keyView({ name, kind, endpoints });
+    const view = keyView({ name, kind, endpoints, hasOwnJobsOnly });
     state.keys.push(view);
     return { status: 201, body: { key: `nr_secret_of_${view.id}`, view } };
   },

@@ -12,6 +12,8 @@ interface Client {
   address: string | undefined;
   /** Whether its own connection is encrypted. */
   isSecure: boolean;
+  /** By which name it asked; undefined where nobody says. */
+  host: string | undefined;
 }
 
 export class TrustedProxies {
@@ -56,6 +58,11 @@ export class TrustedProxies {
     const { socket, headers } = request;
     if ((socket as Partial<TLSSocket>).encrypted === true) return true;
     return headers['x-forwarded-proto'] === 'https' && this.#has(socket.remoteAddress ?? '');
+  }
+
+  /** The name by which it was asked for. */
+  hostOf(request: IncomingMessage): string | undefined {
+    return this.#believed.get(request)?.host ?? request.headers.host;
   }
 
   #has(text: string): boolean {

@@ -33,8 +33,10 @@ interface Limits {
   connectMs: number;
   /** A transaction whose program says nothing for so long is undone: it may have been stopped, and holds locks. */
   silentMs: number;
-  /** Whatever is not answered by then has failed as `gone`; without it, when the system gives the connection up. */
+  /** Whatever is not answered by then has failed as `gone`. */
   answerMs?: number;
+  /** For statements that may wait for one another for long: all have failed as `gone` where the server answers none for so long, also not a new connection. */
+  deadMs?: number;
 }
 
 export class Postgres implements PostgresSession {
@@ -44,15 +46,22 @@ export class Postgres implements PostgresSession {
   readonly #connect: () => Client;
   readonly #silentMs: number;
   #listener: Client | undefined;
+  /** A connection has broken that nobody used: nothing fails, and yet the server may be another one. */
+  onBroken: () => void = () => undefined;
   readonly #open = new Set<ClientBase>();
+  #deadMs: number | undefined;
+  #waiting = 0;
+  #hasHeard = false;
+  #watch: NodeJS.Timeout | undefined;
 
-  private constructor(shown: string, pool: Pool, connect: () => Client, silentMs: number) {
+  private constructor(shown: string, pool: Pool, connect: () => Client, { silentMs, deadMs }: Limits) {
     this.#silentMs = silentMs;
+    this.#deadMs = deadMs;
     this.shown = shown;
     this.#pool = pool;
     this.#connect = connect;
     // A connection that breaks while nobody uses it is replaced with the next use.
-    pool.on('error', () => undefined);
+    pool.on('error', () => this.onBroken());
     pool.on('connect', (client) => this.#open.add(client));
     pool.on('remove', (client) => this.#open.delete(client));
   }
@@ -60,7 +69,7 @@ export class Postgres implements PostgresSession {
   /** Nothing is connected yet. Throws `PostgresFailure` where the driver is not installed. */
   static async open({ url, shown }: PostgresAddress, limits: Limits): Promise<Postgres> {
     const pg = await loadDriver();
-    const { connectMs, silentMs, answerMs } = limits;
+    const { connectMs, answerMs, deadMs } = limits;
     const int8 = 20;
     const config: ClientConfig = {
       connectionString: url,
@@ -77,8 +86,8 @@ export class Postgres implements PostgresSession {
     return new Postgres(
       shown,
       new pg.Pool({ ...config, max: maxConnections }),
-      () => new pg.Client(config),
-      silentMs,
+      () => new pg.Client({ ...config, connectionTimeoutMillis: (deadMs ?? 2 * connectMs) / 2 }),
+      limits,
     );
   }
 
@@ -137,6 +146,12 @@ export class Postgres implements PostgresSession {
     };
   }
 
+  /** From now on nobody waits long for it: a server that answers does so at once. */
+  hurry(): void {
+    this.#pool.options.connectionTimeoutMillis = hurriedMs;
+    this.#deadMs = 2 * hurriedMs;
+  }
+
   /** Breaks every connection: what waits for an answer fails as `gone`. */
   cut(): void {
     for (const client of [...this.#open, this.#listener]) if (client) streamOf(client)?.destroy();
@@ -181,10 +196,45 @@ export class Postgres implements PostgresSession {
     values: unknown[],
     name?: string,
   ): Promise<Row[]> {
+    this.#waiting += 1;
+    this.#watchLater();
     try {
       return (await client.query<Row>({ text, values, ...(name !== undefined && { name }) })).rows;
     } catch (error) {
       throw this.#failureOf(error);
+    } finally {
+      this.#waiting -= 1;
+      this.#hasHeard = true;
+    }
+  }
+
+  /** A cut line brings no error, and a server that was stopped answers nothing: who waits asks, and breaks the connections itself. */
+  #watchLater(): void {
+    if (this.#deadMs === undefined || this.#watch !== undefined) return;
+    this.#hasHeard = false;
+    this.#watch = setTimeout(() => void this.#look(), this.#deadMs / 2);
+  }
+
+  async #look(): Promise<void> {
+    if (this.#waiting > 0 && !this.#hasHeard && !(await this.#answers())) this.cut();
+    this.#watch = undefined;
+    if (this.#waiting > 0) this.#watchLater();
+  }
+
+  async #answers(): Promise<boolean> {
+    const client = this.#connect();
+    client.on('error', () => undefined);
+    const impatient = setTimeout(() => streamOf(client)?.destroy(), (this.#deadMs ?? 0) / 2);
+    try {
+      await client.connect();
+      await client.query('SELECT 1');
+      return true;
+    } catch (error) {
+      // What says that it is full or starting is there.
+      return typeof (error as { severity?: unknown }).severity === 'string';
+    } finally {
+      clearTimeout(impatient);
+      streamOf(client)?.destroy();
     }
   }
 
@@ -199,6 +249,7 @@ export class Postgres implements PostgresSession {
 }
 
 const farewellMs = 2_000;
+const hurriedMs = 1_000;
 
 /** One writes, one keeps the lease, others read. */
 const maxConnections = 4;

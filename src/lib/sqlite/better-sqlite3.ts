@@ -1,5 +1,7 @@
 /** SQLite, by the release of better-sqlite3 that runs on this Node. */
+import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 
 const load = createRequire(import.meta.url);
@@ -23,3 +25,13 @@ function packageOfThisNode(): string {
 
 export const packageName = packageOfThisNode();
 export const Sqlite = load(packageName) as typeof BetterSqlite3;
+
+/** Opens a file. Throws the system's own error where its folder went away, of which the package says what it says of bugs. */
+export function openSqlite(path: string, options?: BetterSqlite3.Options): BetterSqlite3.Database {
+  try {
+    return new Sqlite(path, options);
+  } catch (error) {
+    if (error instanceof TypeError) statSync(dirname(path));
+    throw error;
+  }
+}

@@ -1,7 +1,8 @@
 /** A copy of a database as it is at a moment, made without a trace beside the original. */
 import { constants, existsSync, statSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
-import { Sqlite } from './better-sqlite3.ts';
+import { openSqlite } from './better-sqlite3.ts';
+import { assertPlainFiles } from './database.ts';
 
 /** SQLite copies all that is left in one step, so that no writer comes in between. */
 const allPages = 2 ** 31 - 1;
@@ -13,6 +14,7 @@ const maxTries = 5;
  * System errors and SQLite's own pass through.
  */
 export async function copyDatabase(from: string, to: string, isOpen: () => boolean): Promise<void> {
+  assertPlainFiles(from);
   for (let tries = 1; existsSync(from); tries++) {
     if (isOpen() || tries > maxTries) return copyOpen(from, to);
     const before = stampOf(from);
@@ -25,7 +27,7 @@ export async function copyDatabase(from: string, to: string, isOpen: () => boole
 
 async function copyOpen(from: string, to: string): Promise<void> {
   for (const path of [to, `${to}-wal`]) await rm(path, { force: true });
-  const db = new Sqlite(from, { readonly: true, fileMustExist: true });
+  const db = openSqlite(from, { readonly: true, fileMustExist: true });
   try {
     await db.backup(to, { progress: () => allPages });
   } finally {

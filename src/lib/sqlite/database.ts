@@ -1,7 +1,8 @@
 /** Opening SQLite files so that a commit is on the disk when it returns, and bringing their schema up to date. */
-import { existsSync, chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { existsSync, chmodSync, closeSync, openSync, readSync, statSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
-import { Sqlite } from './better-sqlite3.ts';
+import { assertPlainFile } from '../files/plain-file.ts';
+import { openSqlite, Sqlite } from './better-sqlite3.ts';
 
 export type Database = BetterSqlite3.Database;
 
@@ -24,9 +25,10 @@ export class UnusableDatabase extends Error {}
  * that is `known` to be whole is not looked through. Throws `UnusableDatabase` for a file that is not ours to change; SQLite's own errors pass through.
  */
 export function openForWriting(path: string, schema: Schema, state?: 'known'): Database {
+  assertPlainFiles(path);
   const isNew = !existsSync(path);
   if (isNew) makePrivateFile(path);
-  const db = new Sqlite(path);
+  const db = openSqlite(path);
   try {
     if (!isNew) {
       assertOurs(db, path, schema);
@@ -59,7 +61,8 @@ export function openForWriting(path: string, schema: Schema, state?: 'known'): D
  * where it has to be `whole`.
  */
 export function openForReading(path: string, schema: Schema, state?: 'whole'): Database | undefined {
-  const db = new Sqlite(path, { readonly: true, fileMustExist: true });
+  rollBack(path, schema);
+  const db = openSqlite(path, { readonly: true, fileMustExist: true });
   try {
     assertOurs(db, path, schema);
     if (state === 'whole') assertWhole(db, path, schema, 'integrity_check');
@@ -70,6 +73,23 @@ export function openForReading(path: string, schema: Schema, state?: 'whole'): D
   }
   db.close();
   return undefined;
+}
+
+/** A death while the file was made leaves a journal, which nobody can undo who only reads. */
+function rollBack(path: string, schema: Schema): void {
+  assertPlainFiles(path);
+  if (!existsSync(`${path}-journal`)) return;
+  const db = openSqlite(path, { fileMustExist: true });
+  try {
+    readOrRefuse(path, schema, () => hasTables(db));
+  } finally {
+    db.close();
+  }
+}
+
+/** Of a database, and what belongs to it. */
+export function assertPlainFiles(path: string): void {
+  for (const end of ['', '-wal', '-shm', '-journal']) assertPlainFile(path + end);
 }
 
 function assertOurs(db: Database, path: string, schema: Schema): void {
@@ -111,18 +131,40 @@ function assertWhole(
 ): void {
   // They are kept with every write; to look at them again in every row takes as long as all the rest.
   if (check === 'quick_check') db.pragma('ignore_check_constraints = ON');
-  const found = readOrRefuse(path, schema, () => db.pragma(`${check}(1)`, { simple: true }));
-  if (found !== 'ok') throw damaged(path, schema);
+  const isWhole = (found: unknown): boolean => found === 'ok';
+  readOrRefuse(path, schema, () => db.pragma(`${check}(1)`, { simple: true }), isWhole);
   db.pragma('ignore_check_constraints = OFF');
 }
 
-/** What only a damaged file answers becomes `UnusableDatabase`. */
-function readOrRefuse<T>(path: string, schema: Schema, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (isDamage(error)) throw damaged(path, schema);
-    throw error;
+/** What only a damaged file answers becomes `UnusableDatabase`: SQLite says the same of what a disk could not read once. */
+function readOrRefuse<T>(
+  path: string,
+  schema: Schema,
+  read: () => T,
+  isWhole: (found: T) => boolean = () => true,
+): T {
+  for (let tries = 1; ; tries++) {
+    try {
+      const found = read();
+      if (isWhole(found)) return found;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+    }
+    assertReadable(path);
+    if (tries === 2) throw damaged(path, schema);
+  }
+}
+
+/** By path. To close one would drop the locks of every connection of this process to the file. */
+const looked = new Map<string, number>();
+
+/** Tells a disk that cannot read a database, or its log, from damage: throws the system's error. */
+export function assertReadable(path: string): void {
+  const chunk = Buffer.allocUnsafe(1024 * 1024);
+  for (const file of [path, `${path}-wal`].filter((each) => existsSync(each))) {
+    const open = looked.get(file) ?? openSync(file, 'r');
+    looked.set(file, open);
+    for (let at = 0, read = -1; read !== 0; at += read) read = readSync(open, chunk, 0, chunk.length, at);
   }
 }
 

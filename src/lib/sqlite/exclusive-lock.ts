@@ -1,7 +1,7 @@
 /** A lock on a file of its own that the kernel takes back however its holder dies: no lock is ever stale. */
 import { existsSync } from 'node:fs';
-import { Sqlite } from './better-sqlite3.ts';
-import { makePrivateFile } from './database.ts';
+import { openSqlite, Sqlite } from './better-sqlite3.ts';
+import { assertPlainFiles, makePrivateFile } from './database.ts';
 
 export interface ExclusiveLock {
   release(): void;
@@ -16,8 +16,9 @@ const readersMomentMs = 200;
  * closes any descriptor of the file. Holds on local disks only; network file systems do not keep such locks reliably.
  */
 export function lockExclusively(path: string): ExclusiveLock | undefined {
+  assertPlainFiles(path);
   makePrivateFile(path);
-  const db = new Sqlite(path, { timeout: readersMomentMs });
+  const db = openSqlite(path, { timeout: readersMomentMs });
   try {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
@@ -31,7 +32,8 @@ export function lockExclusively(path: string): ExclusiveLock | undefined {
 /** Whether anybody holds the lock at this moment. */
 export function isLocked(path: string): boolean {
   if (!existsSync(path)) return false;
-  const db = new Sqlite(path, { readonly: true, timeout: 0 });
+  assertPlainFiles(path);
+  const db = openSqlite(path, { readonly: true, timeout: 0 });
   try {
     db.prepare('SELECT 1 FROM sqlite_schema').get();
     return false;

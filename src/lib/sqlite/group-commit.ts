@@ -138,7 +138,12 @@ export class GroupCommit {
   #sync(log: WriteAheadLog): void {
     if (this.#isSyncing || this.#unsynced.length === 0) return;
     const group = this.#unsynced.splice(0);
-    const mark = this.#marker?.reached();
+    let mark: (() => void) | undefined;
+    try {
+      mark = this.#marker?.reached();
+    } catch (error) {
+      return rejectAll(group, error);
+    }
     this.#isSyncing = true;
     this.#synced = new Promise((resolve) => {
       log.sync((error) => {
@@ -158,8 +163,13 @@ export class GroupCommit {
 
   #commitLasting(): Write[] {
     const group = this.#commit('FULL');
-    if (group.length > 0) this.#marker?.reached()();
-    return group;
+    try {
+      if (group.length > 0) this.#marker?.reached()();
+      return group;
+    } catch (error) {
+      rejectAll(group, error);
+      return [];
+    }
   }
 
   /** Returns what was queued and is committed now. With `NORMAL` the commit is not synced. */

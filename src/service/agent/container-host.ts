@@ -15,13 +15,16 @@ const maxPauseMs = 60_000;
 /** Resolves, with why in words, when it has ended. Throws `RefusedForGood`. */
 export async function hostContainer(options: ContainerHostOptions): Promise<string> {
   const { client, machine, workload, workerId, idleMs, drain, leave, onEvent } = options;
-  const reporter = new Reporter({ client, machine, workload: workload.name, leave });
+  const reporter = new Reporter({ client, machine, workload: workload.name, leave, onProblem: onEvent });
   let container: PullWorker | undefined;
   try {
-    await reporter.start();
     const ending = AbortSignal.any([drain, leave, reporter.drain]);
-    ending.addEventListener('abort', () => reporter.beginDrain(), { once: true });
+    await reporter.start(ending);
+    const told = new Promise<undefined>((resolve) =>
+      ending.addEventListener('abort', () => resolve(reporter.beginDrain()), { once: true }),
+    );
     let busyAt = performance.now();
+    let reporting: Promise<boolean> | undefined;
     for (let pauseMs = 1_000; !leave.aborted;) {
       if (container === undefined && ending.aborted) break;
       try {
@@ -47,11 +50,18 @@ export async function hostContainer(options: ContainerHostOptions): Promise<stri
         await sleep(pauseMs, undefined, { signal: ending }).catch(() => undefined);
         pauseMs = Math.min(maxPauseMs, pauseMs * 2);
       }
-      await reporter.send().catch(() => undefined);
+      reporting ??= reporter.send().then(
+        () => true,
+        () => false,
+      );
+      const isHeard = await Promise.race([reporting, ending.aborted ? sleep(lookMs, undefined) : told]);
+      if (isHeard !== undefined) reporting = undefined;
       if (reporter.jobs.length > 0) {
         busyAt = performance.now();
         pauseMs = 1_000;
-      } else if (ending.aborted) break;
+      }
+      // Of a service that is away what it said last counts.
+      else if (ending.aborted && (isHeard === true || client.isAway)) break;
       else if (idleMs !== undefined && performance.now() - busyAt > idleMs) return 'there was nothing to do';
     }
     reporter.throwIfRefused();

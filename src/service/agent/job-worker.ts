@@ -10,13 +10,13 @@ import {
   type WorkloadJob,
 } from '../workloads/workload.ts';
 import { Reporter } from './reporter.ts';
-import type { ServiceClient } from './service-client.ts';
+import type { Delivery, ServiceClient } from './service-client.ts';
 
 export interface JobWorkerOptions {
   client: ServiceClient;
   workerId: string;
   workload: Workload;
-  machine: () => Promise<MachineView>;
+  machine: (signal: AbortSignal) => Promise<MachineView>;
   /** Ends after so long without a job; never where undefined. */
   idleMs: number | undefined;
   /** The workload is started anew after so many jobs; never where undefined. */
@@ -51,14 +51,14 @@ class JobWorker {
 
   constructor(options: JobWorkerOptions) {
     this.#options = options;
-    const { client, machine, workload, leave } = options;
-    this.#reporter = new Reporter({ client, machine, workload: workload.name, leave });
+    const { client, machine, workload, leave, onEvent: onProblem } = options;
+    this.#reporter = new Reporter({ client, machine, workload: workload.name, leave, onProblem });
   }
 
   async work(): Promise<string> {
     const { client, idleMs, drain, leave } = this.#options;
     const ending = AbortSignal.any([drain, leave, this.#reporter.drain]);
-    await this.#reporter.start();
+    await this.#reporter.start(ending);
     let freeSince = performance.now();
     ending.addEventListener('abort', () => this.#reporter.beginDrain(), { once: true });
     while (!ending.aborted) {
@@ -131,17 +131,16 @@ class JobWorker {
       // It may have ended while it waited for a job.
       const worker = await this.#ready(end);
       const body = worker && (await this.#outcomeOf(worker, job, end));
-      if (unwanted.signal.aborted) return onEvent(`job ${job.id} is not wanted any more`);
+      if (body === undefined && unwanted.signal.aborted)
+        return onEvent(`job ${job.id} is not wanted any more`);
       if (leave.aborted) return;
       const seconds = (performance.now() - begunAt) / 1_000;
       // Its log has to be there when the job ends.
       await this.#reporter.send();
       if (body === undefined) return;
-      const isAccepted = await client.finish(job.id, body, leave);
+      const became = await this.#deliver(job.id, body, unwanted.signal);
       this.#deaths = 0;
-      onEvent(
-        `job ${job.id} ${isAccepted ? 'is done' : 'was done, and nobody wants it any more'} (${seconds.toFixed(seconds < 10 ? 2 : 0)} s)`,
-      );
+      onEvent(`job ${job.id} ${became} (${seconds.toFixed(seconds < 10 ? 2 : 0)} s)`);
     } catch (error) {
       if (!leave.aborted) throw error;
     } finally {
@@ -150,6 +149,21 @@ class JobWorker {
       await stopping;
       this.#jobsOfWorker += 1;
     }
+  }
+
+  /** However long the service is away: whether a result is still wanted it decides when it comes. In words, what became of it. */
+  async #deliver(jobId: string, body: string, unwanted: AbortSignal): Promise<string> {
+    const { client, leave: signal, onEvent } = this.#options;
+    const onProblem = (text: string): void => {
+      onEvent(`the result of job ${jobId} is not handed in yet: ${text}`);
+      this.#reporter.log(`the result is not handed in yet: ${text}`);
+    };
+    const how = { signal, unwanted, onProblem };
+    const delivery = await client.finish(jobId, body, how);
+    if (delivery.kind !== 'refused') return becameOf[delivery.kind];
+    const why = `the service did not take its result of ${Buffer.byteLength(body)} bytes: ${delivery.why}`;
+    await client.finish(jobId, JSON.stringify({ error: why }), how);
+    return `has failed: ${why}`;
   }
 
   /** What the service is told; undefined where the workload died, which it is told otherwise. */
@@ -182,6 +196,12 @@ class JobWorker {
     }
   }
 }
+
+const becameOf = {
+  accepted: 'is done',
+  unwanted: 'was done, and nobody wants it any more',
+  known: 'is done: the service has its result from an earlier try, or wants it no more',
+} as const satisfies Record<Exclude<Delivery['kind'], 'refused'>, string>;
 
 function idleLeft(freeSince: number, idleMs: number): number {
   return Math.max(0, Math.round(freeSince + idleMs - performance.now()));

@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import type { GpuView, MachineView } from '../../protocol/console-data.ts';
 
-/** `device`: the one GPU that is used, by its number; all of them where undefined. */
-export async function describeMachine(device: string | undefined): Promise<MachineView> {
-  const gpus = await nvidiaGpus();
+/** `device`: the one GPU that is used, by its number; all of them where undefined. Without GPUs once `signal` aborts. */
+export async function describeMachine(device: string | undefined, signal: AbortSignal): Promise<MachineView> {
+  const gpus = await nvidiaGpus(signal);
   return {
     host: hostname(),
     cores: availableParallelism(),
@@ -16,13 +16,23 @@ export async function describeMachine(device: string | undefined): Promise<Machi
 
 const columns = 'index,name,memory.total,memory.used,driver_version,temperature.gpu';
 
+/** A driver that hangs may keep it from ending, which is not waited for. */
+const queryMs = 5_000;
+
 /** None where there is no such driver, or it does not answer. */
-function nvidiaGpus(): Promise<GpuView[]> {
+function nvidiaGpus(signal: AbortSignal): Promise<GpuView[]> {
   const query = [`--query-gpu=${columns}`, '--format=csv,noheader,nounits'];
   return new Promise((resolve) => {
-    execFile('nvidia-smi', query, { timeout: 5_000 }, (error, output) =>
+    const child = execFile('nvidia-smi', query, (error, output) =>
       resolve(error === null ? readGpus(output) : []),
     );
+    const giveUp = (): void => {
+      child.kill('SIGKILL');
+      resolve([]);
+    };
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(queryMs)]);
+    if (limit.aborted) giveUp();
+    else limit.addEventListener('abort', giveUp, { once: true });
   });
 }
 

@@ -1,9 +1,12 @@
 /** The service as a worker on another machine asks it: jobs, results, parts, pings and reports. */
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
+import { isJsonObject } from '../../lib/text/json.ts';
 import { memberText } from '../../protocol/member-text.ts';
 import type { WorkerReport } from '../pool/worker-report.ts';
 import type { WorkloadJob } from '../workloads/workload.ts';
+import { type Answer, complaintOf, noAnswer, readAnswer } from './service-answer.ts';
 
 export interface ServiceAddress {
   /** Without a slash at the end. */
@@ -16,26 +19,48 @@ export interface ServiceAddress {
 /** The service will have nothing of this worker: its key, its endpoint or its id is not good there. */
 export class RefusedForGood extends Error {}
 
-interface Answer {
-  status: number;
-  text: string;
+/** What became of a result: `known` is one that the service has from an earlier try, or nobody wants. */
+export type Delivery = { kind: 'accepted' | 'unwanted' | 'known' } | { kind: 'refused'; why: string };
+
+export interface ReportAnswer {
+  /** Whether it is to end. */
+  drain: boolean;
+  /** What the service has it at. */
+  jobs: string[];
+  /** What the endpoint runs, as `--allow` has it; null where that is not said. */
+  runs: string | null;
+}
+
+type Operation = 'job-take' | 'job-done' | 'job-stream' | 'job-stop' | 'report' | 'ping';
+
+interface Question {
+  operation: Operation;
+  /** Behind the id of the worker. */
+  rest?: string;
+  /** JSON. */
+  body?: string;
 }
 
 /** The service holds a request open for 60 s. */
 const answerTimeoutMs = 90_000;
+/** What is long may still be in buffers on its way, over a slow line. */
+const bodyAnswerTimeoutMs = 300_000;
 const maxPauseMs = 30_000;
+/** Strings cannot be longer; the service lets jobs have a gigabyte. */
+const maxJobBytes = 500_000_000;
+const maxAnswerBytes = 1024 * 1024;
+const chunkBytes = 64 * 1024;
 
 export class ServiceClient {
   readonly #address: ServiceAddress;
   readonly #onProblem: (text: string) => void;
-  readonly #connections = new Agent({
-    connect: { timeout: 10_000 },
-    headersTimeout: answerTimeoutMs,
-    bodyTimeout: answerTimeoutMs,
-  });
-  #isAway = false;
+  readonly #connections = new Agent({ connect: { timeout: 10_000 }, bodyTimeout: answerTimeoutMs });
+  /** What is asked again and again at the moment. */
+  readonly #failing = new Set<Operation>();
+  /** Whether what came last was no answer. */
+  isAway = false;
 
-  /** `onProblem` is told once when the service does not answer, and once when it does again. */
+  /** `onProblem` is told once when the service does not answer as it should, and once when it does again. */
   constructor(address: ServiceAddress, onProblem: (text: string) => void) {
     this.#address = address;
     this.#onProblem = onProblem;
@@ -43,115 +68,164 @@ export class ServiceClient {
 
   /** Waits for a job, for a minute at most. Rejects when `signal` aborts. */
   async take(signal: AbortSignal): Promise<WorkloadJob | undefined> {
-    const { status, text } = await this.#askUntilAnswered('GET', 'job-take', '', undefined, signal);
-    if (status !== 200 || text === '') return undefined;
-    const { id, input } = JSON.parse(text) as { id: string; input: Record<string, unknown> };
-    const s3Config = memberText(text, 's3Config') ?? null;
-    return { id, input, inputText: memberText(text, 'input') ?? '{}', s3Config };
+    const taken = await this.#askUntilAnswered({ operation: 'job-take' }, readJob, signal);
+    return taken === 'none' ? undefined : taken;
   }
 
-  /** Delivers what came of a job, however long the service is away; `body` is JSON. False where nobody wants it any more. */
-  async finish(jobId: string, body: string, signal: AbortSignal): Promise<boolean> {
-    const { status, text } = await this.#askUntilAnswered('POST', 'job-done', `/${jobId}`, body, signal);
-    return status === 200 && (JSON.parse(text) as { accepted?: boolean }).accepted === true;
+  /**
+   * Delivers what came of a job, however long the service is away; `body` is JSON. `unwanted` says that it need not be
+   * tried for ever, `onProblem` is told once why the service does not take it.
+   */
+  async finish(
+    jobId: string,
+    body: string,
+    {
+      signal,
+      unwanted,
+      onProblem,
+    }: { signal: AbortSignal; unwanted: AbortSignal; onProblem: (text: string) => void },
+  ): Promise<Delivery> {
+    let tries = 0;
+    const read = ({ status, json, refusal }: Answer): Delivery | undefined => {
+      tries += 1;
+      if (status === 200 && typeof json?.['accepted'] === 'boolean')
+        return { kind: json['accepted'] ? 'accepted' : tries === 1 ? 'unwanted' : 'known' };
+      if (status === 404 && refusal === 'job not found') return { kind: 'unwanted' };
+      // It does not get through, and need not.
+      if (status === 408 && unwanted.aborted) return { kind: 'unwanted' };
+      const isFinal = status === 413 || (status === 400 && refusal !== undefined);
+      return isFinal ? { kind: 'refused', why: refusal ?? 'it is too large for a proxy (413)' } : undefined;
+    };
+    const question = { operation: 'job-done', rest: `/${encodeURIComponent(jobId)}`, body } as const;
+    return await this.#askUntilAnswered(question, read, signal, onProblem);
   }
 
   /** A message of progress, or a part of a stream; one that does not arrive is not repeated. */
   async send(operation: 'job-done' | 'job-stream', jobId: string, body: string): Promise<void> {
-    await this.#ask('POST', operation, `/${jobId}`, body).catch(() => undefined);
+    await this.#ask({ operation, rest: `/${encodeURIComponent(jobId)}`, body });
   }
 
   async ping(jobId: string): Promise<void> {
-    await this.#ask('GET', 'ping', `?job_id=${jobId}`).catch(() => undefined);
+    await this.#ask({ operation: 'ping', rest: `?job_id=${encodeURIComponent(jobId)}` });
   }
 
-  /** Whether it is to end, what the service has it at, and what the endpoint runs, as `--allow` has it; null for what is not said. */
+  /** The answer, or why the service refuses what is reported. */
   async report(
     report: Partial<WorkerReport>,
     signal: AbortSignal,
-  ): Promise<{ drain: boolean; jobs: string[]; runs: string | null }> {
-    const body = JSON.stringify(report);
-    const { status, text } = await this.#askUntilAnswered('POST', 'report', '', body, signal);
-    if (status !== 200) throw new Error(`the service refused a report (${status}): ${text.slice(0, 200)}`);
-    return { runs: null, ...(JSON.parse(text) as { drain: boolean; jobs: string[] }) };
+  ): Promise<ReportAnswer | { refusal: string }> {
+    const question = { operation: 'report', body: JSON.stringify(report) } as const;
+    return await this.#askUntilAnswered(question, readReportAnswer, signal);
   }
 
   /** Waits until a job is not wanted any more, for a minute at most; their ids. */
   async toStop(signal: AbortSignal): Promise<string[]> {
-    const { status, text } = await this.#askUntilAnswered('GET', 'job-stop', '', undefined, signal);
-    return status === 200 && text !== '' ? (JSON.parse(text) as { jobsToStop: string[] }).jobsToStop : [];
+    return await this.#askUntilAnswered({ operation: 'job-stop' }, readStopped, signal);
   }
 
   async close(): Promise<void> {
     await this.#connections.destroy();
   }
 
-  /** Goes on while the service is down, starts anew or has too much to do. Throws `RefusedForGood`. */
-  async #askUntilAnswered(
-    method: 'GET' | 'POST',
-    operation: string,
-    rest: string,
-    body: string | undefined,
+  /**
+   * Goes on while the service is down, starts anew, has too much to do, or something else answers in its place: for all
+   * that `read` gives undefined. Throws `RefusedForGood`.
+   */
+  async #askUntilAnswered<T>(
+    question: Question,
+    read: (answer: Answer) => T | undefined,
     signal: AbortSignal,
-  ): Promise<Answer> {
-    for (let pauseMs = 250; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
-      const answer = await this.#ask(method, operation, rest, body, signal).catch((error: unknown) => {
-        signal.throwIfAborted();
-        return { status: 0, text: error instanceof Error ? error.message : String(error) };
-      });
-      const { status, text } = answer;
-      if (status === 401 || status === 403 || (status === 404 && text.includes('endpoint not found')))
-        throw new RefusedForGood(refusalIn(answer));
-      if (status !== 0 && status < 500 && status !== 409 && status !== 429) {
-        this.#noteAnswered();
-        return answer;
+    onProblem?: (text: string) => void,
+  ): Promise<T> {
+    const { operation } = question;
+    let isSaid = false;
+    try {
+      for (let pauseMs = 250; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
+        const answer = await this.#ask(question, signal);
+        if (answer.status === 0) signal.throwIfAborted();
+        throwIfForGood(answer);
+        const value = read(answer);
+        if (value !== undefined) {
+          this.isAway = false;
+          if (this.#failing.delete(operation) && this.#failing.size === 0)
+            this.#onProblem('the service answers again');
+          return value;
+        }
+        const complaint = `${complaintOf(answer)}; trying again`;
+        if (onProblem === undefined ? this.#failing.size === 0 : !isSaid)
+          (onProblem ?? this.#onProblem)(complaint);
+        isSaid = true;
+        this.isAway = true;
+        this.#failing.add(operation);
+        // Many workers come back at once when a service does.
+        await sleep(pauseMs * (0.5 + Math.random()), undefined, { signal });
       }
-      this.#noteAway(answer);
-      // Many workers come back at once when a service does.
-      await sleep(pauseMs * (0.5 + Math.random()), undefined, { signal });
+    } finally {
+      this.#failing.delete(operation);
     }
   }
 
-  async #ask(
-    method: 'GET' | 'POST',
-    operation: string,
-    rest: string,
-    body?: string,
-    signal?: AbortSignal,
-  ): Promise<Answer> {
+  /** Never rejects: what keeps an answer away is one as well. */
+  async #ask({ operation, rest = '', body }: Question, signal?: AbortSignal): Promise<Answer> {
     const { url, endpointId, workerId, workerKey } = this.#address;
     const path = `/v2/${encodeURIComponent(endpointId)}/${operation}/${encodeURIComponent(workerId)}${rest}`;
-    const answer = await request(url + path, {
-      method,
-      dispatcher: this.#connections,
-      headers: { Authorization: `Bearer ${workerKey}`, ...(body !== undefined && jsonType) },
-      ...(body !== undefined && { body }),
-      ...(signal !== undefined && { signal }),
-    });
-    return { status: answer.statusCode, text: await answer.body.text() };
-  }
-
-  #noteAway(answer: Answer): void {
-    if (!this.#isAway) this.#onProblem(`the service does not answer (${refusalIn(answer)}); trying again`);
-    this.#isAway = true;
-  }
-
-  #noteAnswered(): void {
-    if (this.#isAway) this.#onProblem('the service answers again');
-    this.#isAway = false;
+    const bytes = body === undefined ? undefined : Buffer.from(body);
+    const isSent = bytes !== undefined;
+    try {
+      const answer = await request(url + path, {
+        method: isSent ? 'POST' : 'GET',
+        dispatcher: this.#connections,
+        headers: {
+          Authorization: `Bearer ${workerKey}`,
+          ...(isSent && { 'Content-Type': 'application/json', 'Content-Length': String(bytes.length) }),
+        },
+        // The time for an answer begins anew with each piece that is on its way.
+        headersTimeout: isSent && bytes.length > chunkBytes ? bodyAnswerTimeoutMs : answerTimeoutMs,
+        ...(isSent && { body: Readable.from(inPieces(bytes)) }),
+        ...(signal !== undefined && { signal }),
+      });
+      const isJob = operation === 'job-take' && answer.statusCode === 200;
+      return await readAnswer(answer, isJob ? maxJobBytes : maxAnswerBytes);
+    } catch (error) {
+      return noAnswer(error);
+    }
   }
 }
 
-const jsonType = { 'Content-Type': 'application/json' };
+function* inPieces(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+}
 
-/** In the service's words, where it has some. */
-function refusalIn({ status, text }: Answer): string {
-  if (status === 0) return text;
-  try {
-    const { error } = JSON.parse(text) as { error?: unknown };
-    if (typeof error === 'string') return `${status}: ${error}`;
-  } catch {
-    // A proxy's page, for instance.
-  }
-  return `status ${status}`;
+/** Only in the service's own words: a proxy may refuse whatever it likes. */
+function throwIfForGood({ status, refusal }: Answer): void {
+  if (refusal === undefined) return;
+  if (status === 401 || status === 403 || (status === 404 && refusal.startsWith('endpoint not found')))
+    throw new RefusedForGood(`${status}: ${refusal}`);
+}
+
+function readJob({ status, text, json }: Answer): WorkloadJob | 'none' | undefined {
+  if (status === 204) return 'none';
+  const { id, input } = json ?? {};
+  // The dots would lead elsewhere in a path.
+  if (status !== 200 || typeof id !== 'string' || /^\.{0,2}$/.test(id)) return undefined;
+  if (input === undefined || !isJsonObject(input)) return undefined;
+  const s3Config = memberText(text, 's3Config') ?? null;
+  return { id, input, inputText: memberText(text, 'input') ?? '{}', s3Config };
+}
+
+function readReportAnswer({ status, json, refusal }: Answer): ReportAnswer | { refusal: string } | undefined {
+  if (refusal !== undefined && (status === 400 || status === 413)) return { refusal };
+  if (status !== 200 || typeof json?.['drain'] !== 'boolean' || !isTexts(json['jobs'])) return undefined;
+  const { drain, jobs, runs } = json;
+  return { drain, jobs, runs: typeof runs === 'string' ? runs : null };
+}
+
+function readStopped({ status, json }: Answer): string[] | undefined {
+  if (status === 204) return [];
+  const ids = json?.['jobsToStop'];
+  return status === 200 && isTexts(ids) ? ids : undefined;
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { count, flag, durationWithin, longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
+import { ownVariables } from '../workloads/worker-environment.ts';
 
 /** What can be an argument: C ends a string at a NUL. */
 const programText = z
@@ -27,7 +28,9 @@ const environment = z
   })
   .meta({
     type: 'object',
-    propertyNames: { pattern: '^(?!RUNPOD_|NIGHTRENDER_API_KEY$|__proto__$)[A-Za-z_][A-Za-z0-9_]*$' },
+    propertyNames: {
+      pattern: `^(?!(${ownVariables}|NIGHTRENDER_API_KEY|__proto__)$)[A-Za-z_][A-Za-z0-9_]*$`,
+    },
     additionalProperties: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] },
   })
   .prefault({});
@@ -62,7 +65,7 @@ export const commonFields = {
     ),
   quickStart: flag.describe('true keeps workers running instead of starting them for jobs'),
   environment: environment.describe(
-    'environment variables of the workers; names that begin with RUNPOD_ are reserved',
+    'environment variables of the workers; those that the service sets itself, such as RUNPOD_POD_ID, are refused',
   ),
   retries: count(0, 100, 'times that a job is tried again')
     .optional()
@@ -226,8 +229,10 @@ export const modulePath = folderPath
   .regex(/\.[cm]?[jt]s$/, 'the path of a JavaScript module, such as ./handler.mjs')
   .describe('a JavaScript module that exports `handler`');
 
+const isOwn = new RegExp(`^${ownVariables}$`);
+
 function nameProblem(name: string): string | undefined {
-  if (name.startsWith('RUNPOD_')) return 'another name: RUNPOD_… is reserved for the service';
+  if (isOwn.test(name)) return 'another name: the service sets this one itself';
   if (name === 'NIGHTRENDER_API_KEY') return 'another name: workers never get the key of the service';
   return variableName.test(name)
     ? undefined

@@ -71,6 +71,7 @@ export function readService(
     },
     hasPrivateWebhooks: raw.webhooks.allowPrivate ?? null,
     origins: raw.cors,
+    hosts: raw.hosts,
     endpoints: drafts.map((draft) => settingsOf(draft, raw.limits.maxQueued)),
   };
 }
@@ -246,6 +247,8 @@ export interface ServiceSettings {
   hasPrivateWebhooks: boolean | null;
   /** Of other sites whose pages may use the job interface. */
   origins: string[];
+  /** Names of the service beside its own. */
+  hosts: string[];
   endpoints: EndpointSettings[];
 }
 
@@ -258,7 +261,7 @@ interface ServiceLimits {
   requestsPerSecond: number;
   /** Connections that are open at once. */
   maxConnections: number;
-  /** A request that has not arrived by then is cut off. */
+  /** A request of which nothing arrives for so long is refused. */
   requestTimeoutMs: number;
   /** Submissions that wait at an endpoint that says nothing of its own. */
   maxQueued: number;

@@ -14,6 +14,8 @@ port: 4747
 # tls: { cert: fullchain.pem, key: privkey.pem }
 # Reverse proxies that say truly who their clients are.
 # proxies: [127.0.0.1]
+# Names by which a proxy or DNS knows this service; under others the console is not answered.
+# hosts: [render.example]
 
 # Inputs and results are deleted this long after completion.
 retention: 30m

@@ -68,8 +68,10 @@ const limits = z.strictObject({
     .default(1_000)
     .describe('concurrent connections'),
   requestTimeout: durationWithin('1s', '1h')
-    .prefault('30s')
-    .describe('a request not received by then is aborted'),
+    .prefault('1m')
+    .describe(
+      'a request of which nothing arrives for this long is refused (408); at 1 kB a second or more it may take as long as it needs',
+    ),
   maxQueued: count(1, 10_000_000, 'jobs that wait at an endpoint')
     .default(10_000)
     .describe('jobs that wait at an endpoint without a limit of its own'),
@@ -165,6 +167,12 @@ export const fileEndpoint = z
 
 export type FileEndpoint = z.output<typeof fileEndpoint>;
 
+const nameExpected = 'a name such as render.example, without a port';
+
+const name = z
+  .string(nameExpected)
+  .regex(/^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/, nameExpected);
+
 const originExpected = 'an origin such as https://studio.example, or "*" for any site';
 
 const origin = z
@@ -181,6 +189,12 @@ export const serviceSchema = z.strictObject({
     .default(false)
     .describe('true allows plain HTTP to other machines; keys and pictures can be read on the way'),
   proxies,
+  hosts: z
+    .array(name, 'a list of names such as [render.example]')
+    .default([])
+    .describe(
+      'names of the service, such as that of its proxy: under others than these and its own, nothing is answered without a key, so no console',
+    ),
   retention: durationWithin('1s', longestWait)
     .prefault('30m')
     .describe('inputs and results are deleted this long after completion'),

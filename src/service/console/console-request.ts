@@ -8,7 +8,7 @@ import type { KeyHolder } from '../keys/key.ts';
 /** A request of the page, from somebody who is signed in. */
 export interface ConsoleRequest {
   request: IncomingMessage;
-  sendContinue: () => void;
+  sendContinue: (maxBytes?: number) => void;
   gone: AbortSignal;
   holder: KeyHolder;
   query: URLSearchParams;
@@ -25,7 +25,7 @@ export type Operation = (
 const maxFormBytes = 256 * 1024;
 
 export async function formOf(
-  context: Pick<ConsoleRequest, 'request' | 'sendContinue'>,
+  context: Pick<ConsoleRequest, 'request' | 'sendContinue' | 'gone'>,
 ): Promise<{ form: Record<string, unknown> } | HttpResponse | undefined> {
   const body = await bodyOf(context, maxFormBytes);
   if (!Buffer.isBuffer(body)) return body;

@@ -67,7 +67,7 @@ export class Console {
 
   async answer(
     request: IncomingMessage,
-    sendContinue: () => void,
+    sendContinue: (maxBytes?: number) => void,
     gone: AbortSignal,
   ): Promise<HttpResponse | undefined> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://console');
@@ -81,9 +81,9 @@ export class Console {
     context: Omit<ConsoleRequest, 'holder' | 'id' | 'workerId'>,
     path: string,
   ): Promise<HttpResponse | undefined> {
-    const { request, sendContinue } = context;
+    const { request } = context;
     if (!isOwnPage(request)) return refusal(403, 'only the console’s own page may do this');
-    if (path === 'session') return await this.#session(request, sendContinue);
+    if (path === 'session') return await this.#session(context);
     const holder = this.#sessions.find(request.headers.cookie, this.#parts.now());
     if (holder === undefined) return refusal(401, 'sign in with an admin key');
     const matching = this.#operations.filter(([, pattern]) => pattern.test(path));
@@ -115,7 +115,10 @@ export class Console {
     return { status: 200, body: html, headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' } };
   }
 
-  async #session(request: IncomingMessage, sendContinue: () => void): Promise<HttpResponse | undefined> {
+  async #session(
+    context: Pick<ConsoleRequest, 'request' | 'sendContinue' | 'gone'>,
+  ): Promise<HttpResponse | undefined> {
+    const { request } = context;
     if (request.method === 'GET')
       return jsonResponse({
         signedIn: this.#sessions.find(request.headers.cookie, this.#parts.now()) !== undefined,
@@ -123,7 +126,7 @@ export class Console {
     if (request.method === 'DELETE')
       return { ...emptyResponse, headers: { 'Set-Cookie': this.#sessions.signOut(request.headers.cookie) } };
     if (request.method !== 'POST') return refusal(405, 'method not allowed', { Allow: 'GET, POST, DELETE' });
-    const body = await formOf({ request, sendContinue });
+    const body = await formOf(context);
     if (body === undefined || 'status' in body) return body;
     const { key } = body.form;
     if (typeof key !== 'string' || key.trim() === '') return refusal(401, 'enter a key');

@@ -126,8 +126,8 @@ export class EndpointRequests {
   async submit(context: ConsoleRequest): Promise<HttpResponse | undefined> {
     const endpoint = this.#parts.endpoints.find(context.id);
     if (endpoint === undefined) return refusal(404, 'endpoint not found');
-    const { request, sendContinue, holder } = context;
-    const job = await this.#parts.jobs.submit({ request, sendContinue, endpoint, keyId: holder.id });
+    const { request, sendContinue, gone, holder } = context;
+    const job = await this.#parts.jobs.submit({ request, sendContinue, gone, endpoint, keyId: holder.id });
     return isAccepted(job) ? jsonResponse({ id: job.id }, 201) : job;
   }
 }

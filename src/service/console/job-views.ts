@@ -84,6 +84,8 @@ export class JobViews {
   /** `next` is where it goes on; null at the end. */
   async #search(query: JobQuery, most: number): Promise<{ found: StoredRow[]; next: string | null }> {
     const { text, before } = query;
+    const named = before === null && text !== '' ? this.#sql.job.get(text) : undefined;
+    if (named !== undefined) return { found: isAsked(named, query) ? [named] : [], next: null };
     const wanted = text.toLowerCase();
     const atOnce = wanted === '' ? Math.min(most, rowsAtOnce) : rowsAtOnce;
     const found: StoredRow[] = [];
@@ -168,6 +170,10 @@ export class JobViews {
     const opened = await this.#store.reads.open(job);
     return await shownText(opened?.payload ?? undefined);
   }
+}
+
+function isAsked({ endpointId, status }: StoredRow, query: JobQuery): boolean {
+  return (query.endpoint ?? endpointId) === endpointId && (query.status ?? status) === status;
 }
 
 /** Null for what is gone, or more than can be shown. */

@@ -4,7 +4,7 @@ import type { JobStore } from '../jobs/job-store.ts';
 import { type KeyStore, KeyStoreBusy, KeyRefused } from '../keys/key-store.ts';
 import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
 import type { KeyView } from '../../protocol/console-data.ts';
-import type { KeyHolder, KeyRecord } from '../keys/key.ts';
+import { type KeyHolder, type KeyRecord, unlimited } from '../keys/key.ts';
 import type { Quotas } from '../keys/quotas.ts';
 
 export class KeyRequests {
@@ -23,14 +23,15 @@ export class KeyRequests {
   async add(context: ConsoleRequest): Promise<HttpResponse | undefined> {
     const body = await formOf(context);
     if (body === undefined || 'status' in body) return body;
-    const { name, kind, endpoints = null, quota = '', price = '' } = body.form;
+    const { name, kind, endpoints = null, quota = '', price = '', ownJobs = false } = body.form;
     const isList = Array.isArray(endpoints) && endpoints.every((id) => typeof id === 'string');
     if (typeof name !== 'string' || typeof kind !== 'string' || (endpoints !== null && !isList))
       return refusal(422, 'a key needs a name, a kind, and a list of endpoints or null');
     if (typeof quota !== 'string' || typeof price !== 'string')
       return refusal(422, 'quota and price of a key are texts');
+    if (typeof ownJobs !== 'boolean') return refusal(422, '"ownJobs" of a key is true or false');
     try {
-      const asked = { name, kind, endpoints: isList ? endpoints : null, quota, price };
+      const asked = { name, kind, endpoints: isList ? endpoints : null, quota, price, ownJobs };
       const { key, record } = this.#keys.add(asked);
       return jsonResponse({ key, view: this.#views.of(record) }, 201);
     } catch (error) {
@@ -81,9 +82,7 @@ class KeyViews {
     return [
       ...given.map((holder) => this.#external(holder, 'given')),
       ...stored.map((record) => this.of(record)),
-      ...gone.map((id) =>
-        this.#external({ id, name: id, kind: 'admin', endpoints: null, quotaMs: null }, 'gone'),
-      ),
+      ...gone.map((id) => this.#external({ ...unlimited, id, name: id, kind: 'admin' }, 'gone')),
     ];
   }
 

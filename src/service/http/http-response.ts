@@ -10,8 +10,8 @@ export interface HttpResponse {
   /** JSON text, unless `headers` say another `Content-Type`. Whoever takes the answer closes the files in it. */
   body: Text | FiledText;
   headers?: Record<string, string | string[]>;
-  /** Set where the request's body was not read to its end and the client may still be sending it. */
-  isBodyUnread?: true;
+  /** Set where the request's body is longer than it may be. */
+  isTooLarge?: true;
 }
 
 export function refusal(status: number, error: string, headers: Record<string, string> = {}): HttpResponse {

@@ -5,6 +5,8 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDiskFull } from '../jobs/disk-reserve.ts';
+import { closeFilesOf } from '../jobs/filed-text.ts';
+import { BodyWatch } from './body-watch.ts';
 import { type HttpResponse, errorBody, refusal } from './http-response.ts';
 import { type ClientLimits, sendAnswer } from './send-response.ts';
 import { followTls, readTls, type TlsFiles } from './tls-files.ts';
@@ -12,8 +14,8 @@ import { followTls, readTls, type TlsFiles } from './tls-files.ts';
 /** Resolves to the response; undefined where the client has gone. A rejection is an error of the service itself. */
 export type AnswerRequest = (
   request: IncomingMessage,
-  sendContinue: () => void,
-  /** Aborts when the client has gone. */
+  sendContinue: (maxBytes?: number) => void,
+  /** Aborts when the client has gone, or was refused while its body came: what is not done by then is not to be done. */
   gone: AbortSignal,
 ) => Promise<HttpResponse | undefined>;
 
@@ -24,7 +26,9 @@ export interface HttpServerOptions {
   tls: TlsFiles | undefined;
   now: () => number;
   maxConnections: number;
-  /** A request that has not arrived by then is cut off. */
+  /** Of the long bodies that are in memory at a time. */
+  maxBodiesBytes: number;
+  /** A body of which nothing arrives for so long is refused. */
   requestTimeoutMs: number;
   clientLimits: ClientLimits;
   answerRequest: AnswerRequest;
@@ -46,8 +50,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { server, stopFollowing } = openServer(options);
   server.maxConnections = options.maxConnections;
   server.timeout = options.clientLimits.idleMs;
+  const watch = new BodyWatch(bodyLimits(options));
+  const looking = setInterval(() => watch.look(performance.now()), options.clientLimits.checkEveryMs).unref();
   const serve = (request: IncomingMessage, response: ServerResponse) =>
-    queues.add(response, () => void serveRequest(request, response, options));
+    queues.add(response, () => void serveRequest(request, response, watch, options));
   server.on('request', serve).on('checkContinue', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const { drainMs } = options.clientLimits;
@@ -57,10 +63,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     else endConnection(socket, drainMs, connectionRefusal(error.code));
   });
   await listen(server, options);
-  const { closingMs } = options.clientLimits;
-  server.once('close', stopFollowing);
+  server.once('close', () => {
+    stopFollowing();
+    clearInterval(looking);
+  });
   const url = urlOf(server.address() as AddressInfo, options.tls === undefined ? 'http' : 'https');
-  return { url, ...closingOf(server, queues, closingMs) };
+  return { url, ...closingOf(server, queues, watch, options.clientLimits.closingMs) };
 }
 
 /** Throws `TlsProblem`. */
@@ -78,10 +86,23 @@ function openServer(options: HttpServerOptions): { server: Server; stopFollowing
 
 function serverOptions({ requestTimeoutMs, clientLimits }: HttpServerOptions) {
   return {
-    requestTimeout: requestTimeoutMs,
+    // Bodies are watched here.
+    requestTimeout: 0,
     headersTimeout: Math.min(clientLimits.headMs, requestTimeoutMs),
     keepAliveTimeout: clientLimits.keepAliveMs,
     connectionsCheckingInterval: clientLimits.checkEveryMs,
+  };
+}
+
+/** Slow bodies take half of the connections and of the memory for bodies, and leave the rest to the others. */
+function bodyLimits({ requestTimeoutMs, clientLimits, maxConnections, maxBodiesBytes }: HttpServerOptions) {
+  return {
+    silenceMs: requestTimeoutMs,
+    bytesPerSecond: clientLimits.bytesSentPerSecond,
+    slowMs: clientLimits.slowMs,
+    maxSlow: Math.ceil(maxConnections / 2),
+    maxSlowBytes: Math.ceil(maxBodiesBytes / 2),
+    everyMs: clientLimits.checkEveryMs,
   };
 }
 
@@ -107,7 +128,8 @@ function urlOf({ address, family, port }: AddressInfo, protocol: 'http' | 'https
 async function serveRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  { answerRequest, onProblem, clientLimits }: HttpServerOptions,
+  watch: BodyWatch,
+  { answerRequest, onProblem, clientLimits, requestTimeoutMs }: HttpServerOptions,
 ): Promise<void> {
   const gone = new AbortController();
   // Whoever was answered is waited for by nobody; to abort costs as much as a good part of a short answer.
@@ -118,9 +140,22 @@ async function serveRequest(
   // Whether the client goes on to send a body it was not asked for cannot be known: the connection is of no more use.
   if (isAskedFirst) response.shouldKeepAlive = false;
   try {
-    const sendContinue = (): void => void (isAskedFirst && response.writeContinue());
+    const sendContinue = (maxBytes = 0): void => {
+      if (isAskedFirst) response.writeContinue();
+      // Silence is answered in words, before the connection is cut for it.
+      request.setTimeout(Math.max(clientLimits.idleMs, 2 * requestTimeoutMs));
+      const bytes = Number(request.headers['content-length'] ?? maxBytes);
+      const refuse = (why: HttpResponse): void => {
+        if (response.headersSent) return;
+        gone.abort(why);
+        void sendAnswer(request, response, why, clientLimits);
+      };
+      const { remove } = watch.add(request, { bytes, refuse }, performance.now());
+      response.once('close', remove);
+    };
     const answer = await answerRequest(request, sendContinue, gone.signal);
-    if (answer === undefined) response.destroy();
+    if (response.headersSent) await closeFilesOf(answer?.body);
+    else if (answer === undefined) response.destroy();
     else await sendAnswer(request, response, answer, clientLimits);
   } catch (error) {
     onProblem(`cannot answer ${request.method} ${request.url}: ${String(error)}`);
@@ -137,8 +172,8 @@ function refusalOf(error: unknown): HttpResponse {
 
 /** `lastWords` as they go over the wire; the client has `drainMs` to read them. */
 function endConnection(socket: Socket, drainMs: number, lastWords = ''): void {
-  socket.setTimeout(drainMs);
-  socket.end(lastWords);
+  const timer = setTimeout(() => socket.destroy(), drainMs).unref();
+  socket.once('close', () => clearTimeout(timer)).end(lastWords);
 }
 
 /** For what is no HTTP request at all, or one that does not come to its end. */
@@ -161,6 +196,7 @@ function refusalText(status: string, text: string): string {
 function closingOf(
   server: Server,
   queues: RequestQueues,
+  watch: BodyWatch,
   closingMs: number,
 ): Pick<HttpServer, 'stopListening' | 'close'> {
   let closed: Promise<void> | undefined;
@@ -169,6 +205,7 @@ function closingOf(
     stopListening: () => void stopListening(),
     close: async () => {
       const whenClosed = stopListening();
+      watch.refuseAll(stopping);
       const onTheirWay = queues.all.filter((response) => response.headersSent);
       for (const response of queues.all) if (!response.headersSent) response.destroy();
       const ends = onTheirWay.map((response) => once(response, 'close'));
@@ -178,6 +215,10 @@ function closingOf(
     },
   };
 }
+
+const stopping = refusal(503, 'the service is stopping; nothing was done, send it again', {
+  'Retry-After': '5',
+});
 
 interface Asked {
   response: ServerResponse;

@@ -20,8 +20,10 @@ export async function sendAnswer(
   answer: HttpResponse,
   limits: ReadingLimits,
 ): Promise<void> {
-  const { status, headers, body, isBodyUnread } = answer;
+  const { status, headers, body } = answer;
   if (response.destroyed) return await closeFilesOf(body);
+  // What still comes of the request is nobody's.
+  const isBodyUnread = !request.complete;
   if (isBodyUnread) response.shouldKeepAlive = false;
   const byteCount = byteCountOf(body);
   response.writeHead(status, {
@@ -91,6 +93,12 @@ export interface ClientLimits {
   /** An answer is to be read within this, and in the time that it takes at the pace below. */
   readingMs: number;
   bytesReadPerSecond: number;
+  /** A body may take as long as it needs, if it comes at this pace: that of a slow modem. */
+  bytesSentPerSecond: number;
+  /** A body that takes longer counts as a slow one, of which there may be so many. */
+  slowMs: number;
+  /** How long a long body waits for room in memory. */
+  roomMs: number;
   /** How long a client that is refused may go on sending, so that it comes to read why. */
   drainMs: number;
   /** How long answers on their way may go on when the service ends. */
@@ -105,6 +113,9 @@ export const defaultClientLimits: ClientLimits = {
   keepAliveMs: 60_000,
   readingMs: 120_000,
   bytesReadPerSecond: 20_000,
+  bytesSentPerSecond: 1_000,
+  slowMs: 10_000,
+  roomMs: 60_000,
   drainMs: 2_000,
   closingMs: 5_000,
   checkEveryMs: 5_000,

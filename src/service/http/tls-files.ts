@@ -13,8 +13,8 @@ export interface TlsFiles {
 export interface TlsPair {
   cert: Buffer;
   key: Buffer;
-  /** The first name that the certificate holds for; undefined where that is an address or a pattern. */
-  name: string | undefined;
+  /** That the certificate holds for, some perhaps with `*` for their first part. */
+  names: string[];
   /** In words; undefined while the certificate holds. */
   problem: string | undefined;
 }
@@ -40,7 +40,9 @@ export function readTls(files: TlsFiles, now: number): TlsPair {
   return {
     cert,
     key,
-    name: /(?:^|, )DNS:([^*,]+)(?:,|$)/.exec(certificate.subjectAltName ?? '')?.[1],
+    names: [...(certificate.subjectAltName ?? '').matchAll(/(?<=^|, )DNS:([^,]+)/g)].map(
+      ([, name = '']) => name,
+    ),
     problem: isOver ? `the certificate in ${files.cert} ended on ${certificate.validTo}` : undefined,
   };
 }

@@ -19,13 +19,13 @@ export class BulkJobs {
     this.#parts = parts;
   }
 
-  /** Cancels all that wait at the endpoint, and returns how many. */
-  async purgeQueue(endpointId: string): Promise<number> {
+  /** Cancels all that wait at the endpoint, or those of one key, and returns how many. */
+  async purgeQueue(endpointId: string, keyId?: string): Promise<number> {
     const { commit, reserve, transitions, signals } = this.#parts;
     let removed = 0;
     for (let some: string[] | undefined; some === undefined || some.length > 0; removed += some.length) {
       // Synced once, at the end.
-      some = await reserve.spend(() => commit.writeUnsynced(() => transitions.cancelSome(endpointId)));
+      some = await reserve.spend(() => commit.writeUnsynced(() => transitions.cancelSome(endpointId, keyId)));
       for (const id of some) signals.changed(id);
     }
     await commit.write(() => undefined);

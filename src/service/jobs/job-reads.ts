@@ -95,6 +95,11 @@ export class JobReads {
     return job !== undefined && this.isVisible(job, endpointId);
   }
 
+  /** Who submitted it; undefined where there is no such job. */
+  keyOf(id: string): string | undefined {
+    return this.#sql.keyOf.get(id)?.keyId;
+  }
+
   hasEnded(id: string): boolean {
     return this.#sql.metadata.get(id)?.endedAt !== null;
   }

@@ -141,6 +141,11 @@ export function prepareJobStatements(db: Database) {
       `SELECT id FROM job WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
        LIMIT @max`,
     ),
+    someWaitingOfKey: db.prepare<[{ endpointId: string; keyId: string; max: number }], { id: string }>(
+      `SELECT id FROM job WHERE endedAt IS NULL AND endpointId = @endpointId AND state = 'IN_QUEUE'
+         AND isLowPriority IN (0, 1) AND keyId = @keyId LIMIT @max`,
+    ),
+    keyOf: db.prepare<[string], { keyId: string }>('SELECT keyId FROM job WHERE id = ?'),
     waiting: db.prepare<[], { endpointId: string; jobs: number }>(
       `SELECT endpointId, jobs FROM tally WHERE what = 'IN_QUEUE' AND jobs > 0`,
     ),

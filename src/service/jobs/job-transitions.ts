@@ -115,9 +115,13 @@ export class JobTransitions {
     this.#move(id, 'IN_QUEUE', { queuedAt, expiresAt: queuedAt + ttlMs, retries: 0, workerId: noWorker });
   }
 
-  /** Some of those that wait at the endpoint; returns their ids. */
-  cancelSome(endpointId: string): string[] {
-    const jobs = this.sql.someWaiting.all({ endpointId, max: changesAtOnce });
+  /** Some of those that wait at the endpoint, of one key or of all; returns their ids. */
+  cancelSome(endpointId: string, keyId: string | undefined): string[] {
+    const some = { endpointId, max: changesAtOnce };
+    const jobs =
+      keyId === undefined
+        ? this.sql.someWaiting.all(some)
+        : this.sql.someWaitingOfKey.all({ ...some, keyId });
     for (const { id } of jobs) this.end(id, 'CANCELLED');
     return jobs.map(({ id }) => id);
   }

@@ -12,6 +12,8 @@ export interface KeyForm {
   quota?: string;
   /** Of a second of execution, in USD, such as `0.0004`; empty or left out for none. */
   price?: string;
+  /** Whether it is to see, cancel, retry and purge its own jobs only. */
+  ownJobs?: boolean;
 }
 
 const maxNameLength = 64;
@@ -20,7 +22,7 @@ const quotas = durationWithin('1s', '1000d');
 
 /** Its problems; empty where it can be created. */
 export function checkKey(asked: KeyForm): FieldProblem[] {
-  const { name, kind, endpoints, quota = '', price = '' } = asked;
+  const { name, kind, endpoints, quota = '', price = '', ownJobs = false } = asked;
   const { quotaMs, price: usd } = termsOf(asked);
   return [
     ...problem('name', wrongName(name)),
@@ -30,6 +32,10 @@ export function checkKey(asked: KeyForm): FieldProblem[] {
     ),
     ...problem('endpoints', endpoints === null ? undefined : wrongEndpoints(endpoints, kind)),
     ...problem('quota', wrongTerm(quota, quotaMs, 'a time from 1s to 1000d, such as 10h', kind)),
+    ...problem(
+      'ownJobs',
+      ownJobs && kind !== 'client' ? 'only client keys can be limited to their own jobs' : undefined,
+    ),
     ...problem('price', wrongTerm(price, usd, 'USD a second, such as 0.0004', kind)),
   ];
 }

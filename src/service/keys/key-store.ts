@@ -4,12 +4,13 @@ import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
 import { checkKey, isKeyKind, termsOf, type KeyForm } from './check-key.ts';
-import { keySchema, prepareKeyStatements, type Session } from './key-tables.ts';
+import { type KeyRow, keySchema, prepareKeyStatements, type Session } from './key-tables.ts';
 import {
   digestOf,
   fitsHeader,
   makeKeyText,
   presentedKey,
+  unlimited,
   type KeyHolder,
   type KeyKind,
   type KeyRecord,
@@ -73,7 +74,7 @@ export class KeyStore {
     this.#ownWorkers = ownWorkers;
     this.#now = () => Math.floor(now());
     this.#given = given.map(({ name, key, kind }) => ({
-      holder: { id: name, name, kind, endpoints: null, quotaMs: null },
+      holder: { ...unlimited, id: name, name, kind },
       digest: digestOf(key),
     }));
     this.#db = orBusy(path, () => openForWriting(path, keySchema));
@@ -132,13 +133,14 @@ export class KeyStore {
       kind,
       endpoints: asked.endpoints && JSON.stringify([...new Set(asked.endpoints)]),
       createdAt: this.#now(),
+      ownJobs: asked.ownJobs === true ? (1 as const) : (0 as const),
       ...termsOf(asked),
     };
     this.#change(() => {
       this.#assertRoom(name);
       this.#sql.insert.run({ ...row, digest: digestOf(key) });
     });
-    return { key, record: withEndpoints({ ...row, lastUsedAt: null, revokedAt: null }) };
+    return { key, record: asRead({ ...row, lastUsedAt: null, revokedAt: null }) };
   }
 
   /** The key is good for nothing any more; one that was revoked before stays so. Undefined where there is no such key. */
@@ -148,13 +150,13 @@ export class KeyStore {
       if (row === undefined) return undefined;
       const now = this.#now();
       if (row.revokedAt === null) this.#sql.revoke.run({ id: row.id, now });
-      return withEndpoints({ ...row, revokedAt: row.revokedAt ?? now });
+      return asRead({ ...row, revokedAt: row.revokedAt ?? now });
     });
   }
 
   /** All that are stored, revoked ones as well, in the order in which they were made. */
   list(): KeyRecord[] {
-    return this.#sql.all.all().map(withEndpoints);
+    return this.#sql.all.all().map(asRead);
   }
 
   /** Those that come from outside. */
@@ -187,7 +189,7 @@ export class KeyStore {
     if (row === undefined) return undefined;
     const { lastUsedAt, ...holder } = row;
     this.#noteUse(row.id, lastUsedAt);
-    return withEndpoints(holder);
+    return asRead(holder);
   }
 
   /** Once a minute at most, and neither a full disk nor another writer keeps the key from its work. */
@@ -235,8 +237,9 @@ function assertGiven(given: readonly GivenKey[]): void {
     throw new Error(`the key ${wrong.name} is empty or holds characters that a header cannot carry`);
 }
 
-function withEndpoints<Row extends { endpoints: string | null }>({ endpoints, ...row }: Row) {
-  return { ...row, endpoints: endpoints === null ? null : (JSON.parse(endpoints) as string[]) };
+function asRead<Row extends Pick<KeyRow, 'endpoints' | 'ownJobs'>>({ endpoints, ownJobs, ...row }: Row) {
+  const ids = endpoints === null ? null : (JSON.parse(endpoints) as string[]);
+  return { ...row, endpoints: ids, hasOwnJobsOnly: ownJobs === 1 };
 }
 
 function orBusy<T>(path: string, work: () => T): T {

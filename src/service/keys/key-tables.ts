@@ -4,7 +4,7 @@ import type { KeyKind } from './key.ts';
 
 /**
  * One row a key, which stays when the key is revoked: its usage is listed by its name, which is never given to another
- * key. `endpoints` is a JSON array of ids, NULL for all. `digest` is the SHA-256 of the key, which is
+ * key. `endpoints` is a JSON array of ids, NULL for all; `ownJobs` is 1 where it sees the jobs that it submitted and no others. `digest` is the SHA-256 of the key, which is
  * not stored. Instants are epoch ms.
  */
 export const keySchema: Schema = {
@@ -24,6 +24,7 @@ export const keySchema: Schema = {
     'ALTER TABLE apiKey ADD COLUMN quotaMs INTEGER; ALTER TABLE apiKey ADD COLUMN price REAL;',
     // Who is signed in to the console: digests of the cookie and of the key.
     'CREATE TABLE session (id BLOB PRIMARY KEY, keyDigest BLOB NOT NULL, signedInAt INTEGER NOT NULL) STRICT, WITHOUT ROWID;',
+    'ALTER TABLE apiKey ADD COLUMN ownJobs INTEGER NOT NULL DEFAULT 0;',
   ],
 };
 
@@ -39,6 +40,7 @@ export interface KeyRow {
   revokedAt: number | null;
   quotaMs: number | null;
   price: number | null;
+  ownJobs: 0 | 1;
 }
 
 /** What each request needs. */
@@ -53,12 +55,12 @@ export interface Session {
 
 type NewKeyRow = Omit<KeyRow, 'lastUsedAt' | 'revokedAt'> & { digest: Buffer };
 
-const columns = 'id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt, quotaMs, price';
+const columns = 'id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt, quotaMs, price, ownJobs';
 
 export function prepareKeyStatements(db: Database) {
   return {
     find: db.prepare<[Buffer], FoundKey>(
-      `SELECT id, name, kind, endpoints, lastUsedAt, quotaMs FROM apiKey WHERE digest = ? AND revokedAt IS NULL`,
+      `SELECT id, name, kind, endpoints, lastUsedAt, quotaMs, ownJobs FROM apiKey WHERE digest = ? AND revokedAt IS NULL`,
     ),
     /** Names are compared without regard to case. */
     named: db.prepare<[{ nameOrId: string }], KeyRow>(
@@ -67,8 +69,8 @@ export function prepareKeyStatements(db: Database) {
     all: db.prepare<[], KeyRow>(`SELECT ${columns} FROM apiKey ORDER BY number`),
     valid: db.prepare<[], { keys: number }>('SELECT count(*) AS keys FROM apiKey WHERE revokedAt IS NULL'),
     insert: db.prepare<[NewKeyRow]>(
-      `INSERT INTO apiKey (id, name, kind, endpoints, digest, createdAt, quotaMs, price)
-       VALUES (@id, @name, @kind, @endpoints, @digest, @createdAt, @quotaMs, @price)`,
+      `INSERT INTO apiKey (id, name, kind, endpoints, digest, createdAt, quotaMs, price, ownJobs)
+       VALUES (@id, @name, @kind, @endpoints, @digest, @createdAt, @quotaMs, @price, @ownJobs)`,
     ),
     revoke: db.prepare<[{ id: string; now: number }]>('UPDATE apiKey SET revokedAt = @now WHERE id = @id'),
     use: db.prepare<[{ id: string; now: number }]>('UPDATE apiKey SET lastUsedAt = @now WHERE id = @id'),

@@ -15,7 +15,12 @@ export interface KeyHolder {
   endpoints: string[] | null;
   /** Execution time a day (UTC); null without limit. */
   quotaMs: number | null;
+  /** Whether the jobs of other keys do not exist for it. */
+  hasOwnJobsOnly: boolean;
 }
+
+/** Of a key that was not made with limits. */
+export const unlimited = { endpoints: null, quotaMs: null, hasOwnJobsOnly: false } as const;
 
 /** Instants are epoch ms. */
 export interface KeyRecord extends KeyHolder {
@@ -97,7 +102,7 @@ export class OwnWorkerKeys {
     if (endpointId === undefined || proof === undefined) return undefined;
     if (!timingSafeEqual(this.#proofOf(endpointId), Buffer.from(proof, 'hex'))) return undefined;
     const name = OwnWorkerKeys.holderName;
-    return { id: name, name, kind: 'worker', endpoints: [endpointId], quotaMs: null };
+    return { ...unlimited, id: name, name, kind: 'worker', endpoints: [endpointId] };
   }
 
   #proofOf(endpointId: string): Buffer {

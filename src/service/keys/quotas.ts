@@ -30,6 +30,6 @@ export class Quotas {
     const now = this.#now();
     const next = (Math.floor(now / dayMs) + 1) * dayMs;
     const text = `the key ${name} has used its quota of ${durationText(quotaMs)} of execution time a day; it begins anew at ${new Date(next).toISOString()}`;
-    return { ...tooMany(text, next - now), isBodyUnread: true };
+    return tooMany(text, next - now);
   }
 }

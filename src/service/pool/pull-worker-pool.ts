@@ -95,6 +95,7 @@ export class PullWorkerPool {
   }
 
   async #retire(worker: Supervised<PullWorker>): Promise<void> {
+    this.#parts.remote.drain(worker.workerId);
     await this.#end(idOf(worker), 'the service replaced it', worker.retire());
     this.#startMore();
   }

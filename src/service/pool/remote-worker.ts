@@ -2,7 +2,7 @@
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import { KeptLog } from './kept-log.ts';
 import type { WorkerReport } from './worker-report.ts';
-import { shownWorker, type WorkerView } from './worker-view.ts';
+import { shownWorker, type WorkerState, type WorkerView } from './worker-view.ts';
 
 /** A worker without requests is forgotten after this long. */
 export const forgetAfterMs = 180_000;
@@ -22,6 +22,11 @@ export interface RemoteWorker {
   isTaking: boolean;
   /** When it closed the last of these itself (monotonic ms), with none since: its pings may come from what outlived it. */
   leftAt: number | undefined;
+  /** Whether a job was taken from it since it said nothing, and it has said nothing since. */
+  isSilent: boolean;
+  /** Whether it has ever asked for a job, and since when it could again: it came, was answered, or is rid of one (monotonic ms). */
+  hasAsked: boolean;
+  freeAt: number;
   /** Of workers that report. */
   report: Omit<WorkerReport, 'log' | 'died'> | undefined;
   log: KeptLog;
@@ -52,6 +57,9 @@ export function newRemoteWorker(id: string): RemoteWorker {
     held: 0,
     isTaking: false,
     leftAt: undefined,
+    isSilent: false,
+    hasAsked: false,
+    freeAt: performance.now(),
     report: undefined,
     log: new KeptLog(),
     isToDrain: false,
@@ -87,7 +95,6 @@ export function whyLost(
 
 export function viewOf(worker: RemoteWorker, silenceMs: number): WorkerView {
   const { id, gpu, since, lastSeenAt, jobs, log, report, jobsDone, busyMs } = worker;
-  const isSilent = hasLeft(worker, silenceMs) || Date.now() - lastSeenAt > forgetAfterMs / 2;
   return {
     id,
     gpu,
@@ -103,6 +110,18 @@ export function viewOf(worker: RemoteWorker, silenceMs: number): WorkerView {
     isDraining: isDraining(worker),
     jobsDone,
     busyMs,
-    state: jobs.size > 0 ? 'running' : isSilent ? 'unhealthy' : 'idle',
+    state: stateOf(worker, silenceMs),
   };
+}
+
+/** Pings alone make no worker ready: what waits for jobs asks for one again at once. */
+function stateOf(worker: RemoteWorker, silenceMs: number): WorkerState {
+  const { jobs, lastSeenAt, isTaking, hasAsked, freeAt, report, isSilent } = worker;
+  if (jobs.size > 0) return 'running';
+  if (isSilent || hasLeft(worker, silenceMs) || Date.now() - lastSeenAt > forgetAfterMs / 2)
+    return 'unhealthy';
+  const isInTime = performance.now() - freeAt <= silenceMs;
+  if (isTaking || (hasAsked && isInTime)) return 'idle';
+  // One that reports asks once what it runs is up.
+  return isInTime || report !== undefined ? 'initializing' : 'unhealthy';
 }

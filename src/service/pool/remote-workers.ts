@@ -72,6 +72,7 @@ export class RemoteWorkers {
     if (!this.#workers.has(id) && this.#workers.size >= maxWorkers) return false;
     const worker = this.#worker(id);
     worker.lastSeenAt = Date.now();
+    worker.isSilent = false;
     worker.gpu = gpu ?? worker.gpu;
     if (isWork) worker.leftAt = undefined;
     return true;
@@ -96,6 +97,7 @@ export class RemoteWorkers {
       this.#onMoved(worker, id);
     }
     worker.log.begin();
+    worker.hasAsked = true;
     worker.since = Date.now();
   }
 
@@ -122,9 +124,13 @@ export class RemoteWorkers {
     if (isTaking && worker.isTaking) return undefined;
     worker.held += 1;
     worker.isTaking ||= isTaking;
+    worker.hasAsked ||= isTaking;
     return (isClosed) => {
       worker.held -= 1;
-      if (isTaking) worker.isTaking = false;
+      if (isTaking) {
+        worker.isTaking = false;
+        worker.freeAt = performance.now();
+      }
       if (isClosed && worker.held === 0) worker.leftAt = performance.now();
     };
   }
@@ -166,8 +172,10 @@ export class RemoteWorkers {
     return called.length > 0;
   }
 
+  /** Whether it takes no more jobs, as one that was removed while a request of it is held. */
   isDraining(workerId: string): boolean {
-    return isDraining(this.#worker(workerId));
+    const worker = this.#workers.get(workerId);
+    return worker === undefined || isDraining(worker);
   }
 
   /** What the worker that is at a job has reported since it was given it. */
@@ -220,6 +228,7 @@ export class RemoteWorkers {
     else if (held !== undefined) worker.jobsDone += 1;
     if (held !== undefined) worker.busyMs += performance.now() - held.givenAt;
     worker.jobs.delete(id);
+    worker.freeAt = performance.now();
     if (isUnwanted) this.#stopJob(worker, id);
   }
 
@@ -240,6 +249,7 @@ export class RemoteWorkers {
       for (const [id, held] of worker.jobs) {
         const lost = whyLost(worker, held, limits);
         if (lost === undefined) continue;
+        worker.isSilent = !lost.isStalled;
         await this.#requeue({ id, workerId: worker.id }, lost.why, { isCounted: true });
         if (!lost.isStalled) continue;
         this.#stopJob(worker, id);

@@ -6,7 +6,8 @@ import type { PullWorker, WorkerContext } from '../workloads/workload.ts';
 import { KeptLog } from './kept-log.ts';
 import type { WorkerDeath } from './worker-view.ts';
 
-export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'unhealthy';
+/** `retiring`: it is being ended, so that another can be started. */
+export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'retiring' | 'unhealthy';
 
 export interface SupervisedParts<W extends PullWorker> {
   start: (context: WorkerContext) => Promise<W>;
@@ -29,6 +30,7 @@ export class Supervised<W extends PullWorker> {
   readonly #parts: SupervisedParts<W>;
   readonly #stop = new AbortController();
   #starting: Promise<void> = Promise.resolve();
+  #retiring: Promise<void> = Promise.resolve();
   #worker: W | undefined;
   #workerId = '';
   #state: SupervisedState = 'stopped';
@@ -117,19 +119,21 @@ export class Supervised<W extends PullWorker> {
     this.#lastDeath = null;
   }
 
-  /** Ends the worker; another may be started. */
+  /** Ends the worker; another may be started once it has gone, as both might not fit into the memory of one GPU. */
   async retire(): Promise<void> {
     const worker = this.#worker;
     if (worker === undefined) return;
     this.#worker = undefined;
-    this.#become('stopped');
-    await worker.stop();
+    this.#become('retiring');
+    this.#retiring = worker.stop();
+    await this.#retiring;
+    if (!this.#stop.signal.aborted) this.#become('stopped');
   }
 
   /** Ends the worker for good, also one that is on its way. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([this.#starting, this.#worker?.stop()]);
+    await Promise.all([this.#starting, this.#retiring, this.#worker?.stop()]);
   }
 
   #onEnded(worker: W, why: string): void {

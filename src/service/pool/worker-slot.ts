@@ -45,6 +45,7 @@ export class WorkerSlot {
 
   get state(): WorkerState | 'stopped' {
     const { state } = this.supervised;
+    if (state === 'retiring') return 'initializing';
     if (state !== 'up') return state;
     return this.#job === undefined ? 'idle' : 'running';
   }

@@ -1,7 +1,7 @@
 /** One of the processes that share a store leads, and the next one leads when it is gone. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Changes, type LeadingSession, type PageStore } from './page-store.ts';
+import { type Announced, type Changes, type LeadingSession, type PageStore } from './page-store.ts';
 
 /** The service of the one that leads. */
 export interface LedService {
@@ -17,6 +17,10 @@ export interface LeadershipParts<Service extends LedService> {
   onProblem: (text: string) => void;
   /** Says who leads. */
   onChange: (text: string) => void;
+  /** Nothing that another was asked before will be in the store any more. */
+  onTerm: () => void;
+  /** The store has not taken a change for long, and may take it yet. */
+  onStuck: () => void;
 }
 
 export type Write = (database: string, changes: Changes) => Promise<void>;
@@ -25,10 +29,14 @@ export type Write = (database: string, changes: Changes) => Promise<void>;
 export class Deposed extends Error {}
 
 const beatMs = 2_000;
-/** Less than the time after which another may lead: until then what is here is the truth. */
-const sureMs = 8_000;
+/** What is here is the truth for so long after the store has named this process. */
+export const sureMs = 200;
+/** Who begins to lead answers nothing before: the one before it is sure for so long at most, by clocks that differ a little. */
+const othersSureMs = 250;
 const lookMs = 500;
 const retryMs = 50;
+const stuckMs = 20_000;
+const closingMs = 8_000;
 
 interface Tenure {
   term: string;
@@ -41,6 +49,14 @@ interface Led<Service> {
   tenure: Tenure;
 }
 
+/** By both clocks, as one may stand still and one jump. */
+interface Moment {
+  wall: number;
+  elapsed: number;
+}
+
+const never: Moment = { wall: -Infinity, elapsed: -Infinity };
+
 export class Leadership<Service extends LedService> {
   readonly #parts: LeadershipParts<Service>;
   readonly #stopping = new AbortController();
@@ -50,9 +66,13 @@ export class Leadership<Service extends LedService> {
   /** The newest write that the store has for sure. */
   #written = 0;
   #isClosing = false;
-  /** When the store was asked last and said that this process leads: by both clocks, as one may stand still and one jump. */
-  #sureAt = { wall: -Infinity, elapsed: -Infinity };
+  /** Changes that the store has not taken for long: every answer waits for them. */
+  #stuck = 0;
+  /** When the store was asked last and named this process. */
+  #sureAt = never;
+  #asking: Promise<void> | undefined;
   #leaderUrl: string | undefined;
+  #term: string | undefined;
   #told: string | undefined;
   #problem: unknown;
   #running: Promise<void> | undefined;
@@ -73,19 +93,30 @@ export class Leadership<Service extends LedService> {
     }
   }
 
-  /** The service, while it is sure that this process leads. */
-  get service(): Service | undefined {
+  /** The service, where the store has named this process just now, or when asked after `since` (as `performance.now()`). */
+  serviceFor(since: number): Service | undefined {
+    if (this.#stopping.signal.aborted || this.#stuck > 0) return undefined;
     const { wall, elapsed } = this.#sureAt;
     const wallMs = Date.now() - wall;
-    const isHeld = this.#session?.ended.aborted === false;
-    const isSure = isHeld && wallMs >= 0 && wallMs < sureMs && performance.now() - elapsed < sureMs;
-    return isSure ? this.#led?.service : undefined;
+    const isFresh = wallMs >= 0 && wallMs < sureMs && performance.now() - elapsed < sureMs;
+    return isFresh || elapsed >= since ? this.#led?.service : undefined;
   }
 
-  /** Who answers requests; undefined where that is not known. */
+  /** Whether this process leads, as far as it knows. */
+  get leads(): boolean {
+    return this.#led !== undefined;
+  }
+
+  /** How to reach the one that leads; undefined where that is not known. */
   get leaderUrl(): string | undefined {
-    if (this.service !== undefined) return this.#parts.url;
-    return this.#led === undefined ? this.#leaderUrl : undefined;
+    return this.leads ? this.#parts.url : this.#leaderUrl;
+  }
+
+  /** Asks the store where this process may lead; resolves soon in any case. */
+  async news(): Promise<void> {
+    const soon = delay(retryMs);
+    if (this.leads) this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
+    await Promise.race([soon, this.leads ? this.#asking : soon]);
   }
 
   /** The next one leads at once. */
@@ -120,18 +151,14 @@ export class Leadership<Service extends LedService> {
   /** Until the session breaks. */
   async #lead(session: LeadingSession): Promise<void> {
     const before = await this.#parts.store.leader();
-    // The store may be a copy by now, which lacks what was written last.
-    if (this.#led?.tenure.term !== before?.term || (before?.writes ?? 0) < this.#written)
-      await this.#stepDown();
+    if (this.#led !== undefined && !isOf(this.#led.tenure, before, this.#written)) await this.#stepDown();
     this.#session = session;
-    if (this.#led === undefined) await this.#begin(session);
+    if (this.#led === undefined) await this.#begin(session, before !== undefined);
     await session.keep();
     const { signal } = this.#stopping;
     const over = AbortSignal.any([signal, session.ended]);
     while (!over.aborted) {
-      const asked = { wall: Date.now(), elapsed: performance.now() };
       await session.beat();
-      this.#sureAt = asked;
       this.#say('leads');
       await delay(beatMs, undefined, { signal: over }).catch(() => undefined);
       // One that was told is over: the same may come again.
@@ -141,12 +168,17 @@ export class Leadership<Service extends LedService> {
     if (signal.aborted) await this.#close();
   }
 
-  async #begin(session: LeadingSession): Promise<void> {
+  /** `wasLed`: by another, which may not know yet. */
+  async #begin(session: LeadingSession, wasLed: boolean): Promise<void> {
     const { open, url } = this.#parts;
     const tenure = { term: randomUUID(), isOver: false };
     await session.announce({ url, term: tenure.term });
+    this.#note(undefined, tenure.term);
+    const answering = delay(wasLed ? othersSureMs : 0);
     this.#written = 0;
     const service = await open(session, (database, changes) => this.#write(tenure, database, changes));
+    await answering;
+    this.#sureAt = never;
     this.#led = { service, tenure };
   }
 
@@ -155,9 +187,40 @@ export class Leadership<Service extends LedService> {
     // Its own session may hold the lock for a while after it has broken.
     if (this.#led?.tenure.term !== leader?.term) await this.#stepDown();
     if (this.#led !== undefined || leader === undefined) return;
-    this.#leaderUrl = leader.url;
+    this.#note(leader.url, leader.term);
     this.#problem = undefined;
     this.#say(`hands requests on to ${leader.url}`);
+  }
+
+  #note(leaderUrl: string | undefined, term: string): void {
+    this.#leaderUrl = leaderUrl;
+    if (this.#term !== term) this.#parts.onTerm();
+    this.#term = term;
+  }
+
+  async #ask(): Promise<void> {
+    const led = this.#led;
+    const written = this.#written;
+    const asked = now();
+    try {
+      const leader = await this.#parts.store.leader();
+      if (led === undefined || this.#led !== led) return;
+      if (isOf(led.tenure, leader, written)) this.#noteSure(asked);
+      // Whoever waits for the next beat would learn it late.
+      else this.#loseSession();
+    } catch (error) {
+      this.#tell(error);
+      await delay(retryMs);
+    }
+  }
+
+  #noteSure(asked: Moment): void {
+    if (asked.elapsed > this.#sureAt.elapsed) this.#sureAt = asked;
+  }
+
+  #loseSession(): void {
+    this.#sureAt = never;
+    this.#session?.end();
   }
 
   async #stepDown(): Promise<void> {
@@ -169,21 +232,36 @@ export class Leadership<Service extends LedService> {
 
   /** As often as it takes: the same pages may be written twice. */
   async #write(tenure: Tenure, database: string, changes: Changes): Promise<void> {
-    const until = performance.now() + sureMs;
-    while (!tenure.isOver && (!this.#isClosing || performance.now() < until)) {
-      const session = this.#session;
-      try {
-        const written = await session?.write(tenure.term, database, changes);
-        if (written !== undefined) return void (this.#written = Math.max(this.#written, written));
-        if (session !== undefined) break;
-      } catch (error) {
-        this.#tell(error);
-        session?.end();
-        if (this.#session === session) this.#session = undefined;
-        // Who is about to begin waits for this, and asks for no other session meanwhile.
-        if (this.#led?.tenure !== tenure) throw error;
+    const until = performance.now() + closingMs;
+    let stuck = 0;
+    const timer = setTimeout(() => {
+      this.#stuck += stuck = 1;
+      this.#parts.onStuck();
+    }, stuckMs).unref();
+    try {
+      while (!tenure.isOver && (!this.#isClosing || performance.now() < until)) {
+        const session = this.#session;
+        const asked = now();
+        try {
+          const written = await session?.write(tenure.term, database, changes);
+          if (written !== undefined) {
+            this.#written = Math.max(this.#written, written);
+            if (this.#led?.tenure === tenure) this.#noteSure(asked);
+            return;
+          }
+          if (session !== undefined) break;
+        } catch (error) {
+          this.#tell(error);
+          session?.end();
+          if (this.#session === session) this.#session = undefined;
+          // Who is about to begin waits for this, and asks for no other session meanwhile.
+          if (this.#led?.tenure !== tenure) throw error;
+        }
+        await delay(retryMs);
       }
-      await delay(retryMs);
+    } finally {
+      clearTimeout(timer);
+      this.#stuck -= stuck;
     }
     throw new Deposed('another process of the service leads, or the database is gone');
   }
@@ -198,6 +276,15 @@ export class Leadership<Service extends LedService> {
     if (this.#told !== text) this.#parts.onChange(text);
     this.#told = text;
   }
+}
+
+function now(): Moment {
+  return { wall: Date.now(), elapsed: performance.now() };
+}
+
+/** The store may be a copy by now, which lacks what was written last. */
+function isOf({ term }: Tenure, leader: Announced | undefined, written: number): boolean {
+  return leader?.term === term && leader.writes >= written;
 }
 
 function textOf(error: unknown): string {

@@ -33,6 +33,8 @@ const openingMs = 120_000;
 const connectMs = 5_000;
 /** Longer than any write takes: the database has moved elsewhere, and nobody says so. */
 const answerMs = 60_000;
+/** For who leads: requests wait for it. */
+const leaderMs = 2_000;
 /** The first that ends silent sessions. */
 const minVersion = 14;
 const pagesAtOnce = 2_000;
@@ -42,17 +44,21 @@ export const schemaParameter = 'schema';
 
 export class PageStore {
   readonly #postgres: Postgres;
+  /** For short questions, which wait for no long text. */
+  readonly #asking: Postgres;
   readonly #schema: string;
 
-  private constructor(postgres: Postgres, schema: string) {
+  private constructor(postgres: Postgres, asking: Postgres, schema: string) {
     this.#postgres = postgres;
+    this.#asking = asking;
     this.#schema = schema;
   }
 
   /** Nothing is connected yet. Throws `PostgresFailure` where the driver is not installed. */
   static async open(address: PostgresAddress): Promise<PageStore> {
     const postgres = await Postgres.open(address, { connectMs, silentMs, answerMs });
-    return new PageStore(postgres, address.own.get(schemaParameter) ?? defaultSchema);
+    const asking = await Postgres.open(address, { connectMs, silentMs, answerMs: leaderMs });
+    return new PageStore(postgres, asking, address.own.get(schemaParameter) ?? defaultSchema);
   }
 
   /** `host/database`, for people. */
@@ -90,7 +96,7 @@ export class PageStore {
 
   /** Undefined before the first. */
   async leader(): Promise<Announced | undefined> {
-    const [row] = await this.#postgres.query<Announced>(
+    const [row] = await this.#asking.query<Announced>(
       `SELECT url, term, writes FROM ${quoted(this.#schema)}.leader WHERE term IS NOT NULL`,
     );
     return row;
@@ -140,7 +146,7 @@ export class PageStore {
   }
 
   async close(): Promise<void> {
-    await this.#postgres.close();
+    await Promise.all([this.#postgres.close(), this.#asking.close()]);
   }
 }
 

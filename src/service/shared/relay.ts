@@ -2,13 +2,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, errors, type Dispatcher } from 'undici';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
-import { type HttpResponse, refusal } from '../http/http-response.ts';
+import { emptyResponse, type HttpResponse, refusal } from '../http/http-response.ts';
 import { findRoute } from '../routes.ts';
 
-/** What became of it: answered, surely not done (`again`), or nobody knows. */
-export type Relayed = HttpResponse | 'again' | 'unknown';
+/** What became of it: answered, to be asked again, surely not done and not to be sent again from here, or nobody knows. */
+export type Relayed = HttpResponse | 'again' | 'not done' | 'unknown';
 
 /** By these a process knows that another of its service asks, and for whom. */
 const relayHeader = 'nightrender-relay';
@@ -16,7 +17,16 @@ const clientHeader = 'nightrender-client';
 /** Of an answer: it does not lead, and nothing was done. */
 export const notLeading = refusal(503, 'another process leads', { [relayHeader]: 'not leading' });
 
+/** Asked of the one that leads, which answers at once. */
+const alivePath = '/alive';
+const alive = { ...emptyResponse, headers: { [relayHeader]: 'alive' } };
+
 const connectMs = 2_000;
+/** While something is handed on to it the leader is asked so often whether it lives, and has so long to say so. */
+const everyMs = 3_000;
+const aliveMs = 6_000;
+/** An answer that has begun goes on within this. */
+const pieceMs = 20_000;
 /** Longer ones are sent once. */
 const maxKeptBytes = 256 * 1024;
 /** Of one connection, or made anew by whoever sends. */
@@ -26,8 +36,11 @@ const ownHeaders =
 export class Relay {
   readonly #proof: string;
   readonly #proxies: TrustedProxies;
-  // Waiting requests wait as long as they like.
-  readonly #agent = new Agent({ connect: { timeout: connectMs }, headersTimeout: 0, bodyTimeout: 0 });
+  // Waiting requests wait as long as they like, while the leader lives.
+  readonly #agent = new Agent({ connect: { timeout: connectMs }, headersTimeout: 0, bodyTimeout: pieceMs });
+  /** What waits for an answer, and who is to give it. */
+  readonly #handedOn = new Map<AbortController, string>();
+  #isWatching = false;
 
   /** `secret`: all processes of the service have the same. */
   constructor(secret: Buffer, proxies: TrustedProxies) {
@@ -40,9 +53,19 @@ export class Relay {
     const given = Buffer.from(String(request.headers[relayHeader] ?? ''));
     const proof = Buffer.from(this.#proof);
     if (given.length !== proof.length || !timingSafeEqual(given, proof)) return false;
-    const [address, protocol] = String(request.headers[clientHeader]).split(' ');
-    this.#proxies.believe(request, { address, isSecure: protocol === 'https' });
+    const [address, protocol, host] = String(request.headers[clientHeader]).split(' ');
+    this.#proxies.believe(request, { address, isSecure: protocol === 'https', host });
     return true;
+  }
+
+  /** Of another process: whether this one lives. */
+  answerAlive({ url }: IncomingMessage): HttpResponse | undefined {
+    return url === alivePath ? alive : undefined;
+  }
+
+  /** Waits no more for what it has handed on, to this process or to all. */
+  giveUp(url?: string): void {
+    for (const [waiting, to] of this.#handedOn) if (url === undefined || to === url) waiting.abort();
   }
 
   /** To be asked for once for each request: `send` may be called until it is answered or nobody knows. */
@@ -53,29 +76,64 @@ export class Relay {
     const isSafe = isKept && mayComeTwice(request);
     const address = this.#proxies.addressOf(request) ?? 'gone';
     const protocol = this.#proxies.isSecure(request) ? 'https' : 'http';
-    const own = { [relayHeader]: this.#proof, [clientHeader]: `${address} ${protocol}` };
+    const own = {
+      [relayHeader]: this.#proof,
+      [clientHeader]: `${address} ${protocol} ${headers.host ?? ''}`,
+    };
     const passed = Object.entries(headers).filter(([name]) => !ownHeaders.test(name));
     let body: Promise<Buffer> | undefined;
     return {
       send: async (url) => {
+        const waiting = new AbortController();
+        const giveUp = (): void => waiting.abort();
+        gone.addEventListener('abort', giveUp);
+        this.#handedOn.set(waiting, url);
+        void this.#watch();
         try {
           const kept = isKept && length > 0 ? await (body ??= bytesOf(request)) : null;
+          if (waiting.signal.aborted) return 'again';
           const answer = await this.#agent.request({
             origin: url,
             path,
             method,
             headers: { ...(Object.fromEntries(passed) as Record<string, string>), ...own },
             body: isKept ? kept : request.pipe(new PassThrough()),
-            signal: gone,
+            signal: waiting.signal,
           });
           if (answer.headers[relayHeader] === undefined) return await answerOf(answer, request);
           await answer.body.dump();
-          return isKept ? 'again' : 'unknown';
+          return isKept ? 'again' : 'not done';
         } catch (error) {
-          return isSafe || (isKept && isNotConnected(error)) ? 'again' : 'unknown';
+          if (isSafe) return 'again';
+          if (isNotConnected(error)) return isKept ? 'again' : 'not done';
+          // Nobody has had all of it.
+          return request.complete ? 'unknown' : 'not done';
+        } finally {
+          gone.removeEventListener('abort', giveUp);
+          this.#handedOn.delete(waiting);
         }
       },
     };
+  }
+
+  /** One that is stopped, or cut off, keeps its connections open. */
+  async #watch(): Promise<void> {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    while (this.#handedOn.size > 0) {
+      await delay(everyMs, undefined, { ref: false });
+      await Promise.all([...new Set(this.#handedOn.values())].map((url) => this.#ask(url)));
+    }
+    this.#isWatching = false;
+  }
+
+  async #ask(origin: string): Promise<void> {
+    const headers = { [relayHeader]: this.#proof };
+    const asked = { origin, path: alivePath, method: 'GET', headers, headersTimeout: aliveMs } as const;
+    await this.#agent
+      .request(asked)
+      .then(({ body }) => body.dump())
+      .catch(() => this.giveUp(origin));
   }
 
   async close(): Promise<void> {
@@ -89,11 +147,14 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** Reading changes nothing but for workers, who are given jobs; a submission with a key makes one job however often it comes. */
+/**
+ * Reading changes nothing but for workers, who are given jobs; what is cancelled stays so, and a submission with a key
+ * makes one job however often it comes.
+ */
 export function mayComeTwice({ method, url = '', headers }: IncomingMessage): boolean {
   const operation = findRoute(url)?.operation;
   if (operation === 'job-take' || operation === 'job-take-batch' || operation === 'stream') return false;
-  return method === 'GET' || headers['idempotency-key'] !== undefined;
+  return method === 'GET' || operation === 'cancel' || headers['idempotency-key'] !== undefined;
 }
 
 function isNotConnected(error: unknown): boolean {
@@ -116,7 +177,7 @@ async function answerOf(
   if (!request.complete) {
     // What still comes is nobody's.
     request.unpipe();
-    return { ...common, body: Buffer.from(await body.arrayBuffer()), isBodyUnread: true };
+    return { ...common, body: Buffer.from(await body.arrayBuffer()) };
   }
   const pieces = {
     byteCount,

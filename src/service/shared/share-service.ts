@@ -36,16 +36,18 @@ export async function shareService(
       const shared = { name: store.shown, secret, write, texts: new SharedFiles(files, onProblem) };
       return openService(options, { ...around, url, dataDir, closeConnections, shared });
     };
-    const leadership = new Leadership({ store, url, open, onProblem, onChange });
+    const onTerm = (): void => relay.giveUp();
+    const onStuck = (): void => answers.giveUp();
+    const leadership = new Leadership({ store, url, open, onProblem, onChange, onTerm, onStuck });
+    const answers = new SharedAnswers(leadership, relay, onProblem);
     await leadership.start();
-    const { answer } = new SharedAnswers(leadership, relay, onProblem);
     const close = async (): Promise<void> => {
       isStopping = true;
       await leadership.stop();
       await around.closeConnections();
       await Promise.all([relay.close(), store.close(), bucket?.close()]);
     };
-    return { answer, close };
+    return { answer: answers.answer, close };
   } catch (error) {
     await store.close();
     throw error;

@@ -1,10 +1,10 @@
 /** Answers requests where several processes share a store: the one that leads itself, the others by asking it. */
-import { setTimeout as delay } from 'node:timers/promises';
+import type { IncomingMessage } from 'node:http';
 import { closeFilesOf } from '../jobs/filed-text.ts';
 import { type HttpResponse, refusal } from '../http/http-response.ts';
 import type { AnswerRequest } from '../http/http-server.ts';
-import { Deposed, type LedService, type Leadership } from './leadership.ts';
-import { mayComeTwice, notLeading, type Relay } from './relay.ts';
+import { Deposed, type LedService, type Leadership, sureMs } from './leadership.ts';
+import { mayComeTwice, notLeading, type Relay, type Relayed } from './relay.ts';
 
 export interface AnsweringService extends LedService {
   answer: AnswerRequest;
@@ -14,44 +14,63 @@ export interface AnsweringService extends LedService {
 
 /** Requests wait so long for somebody to lead. */
 const patienceMs = 20_000;
-const lookMs = 50;
 
-const nobody = refusal(503, 'no process of the service leads at the moment; try again', {
-  'Retry-After': '5',
-});
-const unknown = refusal(502, 'the connection to the leading process broke: this was done, or it was not');
+const again = { 'Retry-After': '5' };
+const nobody = refusal(503, 'no process of the service leads at the moment; try again', again);
+const notDone = refusal(503, 'the process that leads cannot answer: nothing was done; try again', again);
+const unknown = refusal(502, 'the process that leads did not answer: this was done, or it was not');
+
+type Leads = Pick<Leadership<AnsweringService>, 'serviceFor' | 'leads' | 'leaderUrl' | 'news'>;
 
 export class SharedAnswers {
-  readonly #leadership: Pick<Leadership<AnsweringService>, 'service' | 'leaderUrl'>;
+  readonly #leadership: Leads;
   readonly #relay: Relay;
   readonly #onProblem: (text: string) => void;
+  /** Here. */
+  readonly #answering = new Set<IncomingMessage>();
   #told: string | undefined;
 
-  constructor(
-    leadership: Pick<Leadership<AnsweringService>, 'service' | 'leaderUrl'>,
-    relay: Relay,
-    onProblem: (text: string) => void,
-  ) {
+  constructor(leadership: Leads, relay: Relay, onProblem: (text: string) => void) {
     this.#leadership = leadership;
     this.#relay = relay;
     this.#onProblem = onProblem;
   }
 
+  /** Ends the connections of all who wait for an answer from here: nobody knows what comes of it. */
+  giveUp(): void {
+    for (const { socket } of this.#answering) socket.destroy();
+  }
+
   readonly answer: AnswerRequest = async (request, sendContinue, gone) => {
     const isRelayed = this.#relay.believe(request);
+    const isAlive = isRelayed ? this.#relay.answerAlive(request) : undefined;
+    if (isAlive !== undefined) return isAlive;
+    let since = performance.now();
+    let until = since + patienceMs;
     let relayed: ReturnType<Relay['prepare']> | undefined;
-    for (const until = performance.now() + patienceMs; !gone.aborted; await delay(lookMs)) {
-      const { service, leaderUrl } = this.#leadership;
-      if (service !== undefined && relayed === undefined)
-        return this.#answerHere(service, request, sendContinue, gone);
-      if (isRelayed) return notLeading;
-      if (performance.now() > until) return this.#nobodyAt(leaderUrl);
-      if (leaderUrl === undefined) continue;
-      if (relayed === undefined) sendContinue();
-      // Who has read the body of a request, and leads by now, asks itself.
-      relayed ??= this.#relay.prepare(request, gone);
-      const answer = await relayed.send(leaderUrl);
-      if (answer !== 'again') return answer === 'unknown' ? unknown : answer;
+    for (; !gone.aborted; await this.#leadership.news()) {
+      const { leads, leaderUrl } = this.#leadership;
+      const service = relayed === undefined ? this.#leadership.serviceFor(since) : undefined;
+      if (isRelayed && !leads) return notLeading;
+      // Where the one that leads says so, whoever asks it would only wait anew.
+      if (performance.now() > until) return this.#nobodyAt(leads ? undefined : leaderUrl);
+      const begunAt = performance.now();
+      let answer: Relayed | undefined;
+      if (service !== undefined) {
+        answer = await this.#answerHere(service, since, request, sendContinue, gone);
+        // Its own client learns what another process of the service is to find out.
+        if (answer === 'unknown' && isRelayed) return undefined;
+      } else {
+        if (leaderUrl === undefined || (leads && relayed === undefined)) continue;
+        if (relayed === undefined) sendContinue();
+        // Who has read the body of a request, and leads by now, asks itself.
+        relayed ??= this.#relay.prepare(request, gone);
+        answer = await relayed.send(leaderUrl);
+      }
+      if (answer !== 'again') return answered(answer);
+      since = performance.now();
+      // It was waited for, as it lived: nobody was missed meanwhile.
+      if (since - begunAt > patienceMs) until = since + patienceMs;
     }
     return undefined;
   };
@@ -64,21 +83,42 @@ export class SharedAnswers {
     return nobody;
   }
 
-  /** Undefined, which ends the connection, where nobody knows what came of it. */
+  /** What it says is of a time at which this process led for sure. */
   async #answerHere(
     service: AnsweringService,
+    since: number,
     ...asked: Parameters<AnswerRequest>
-  ): Promise<HttpResponse | undefined> {
+  ): Promise<Relayed | undefined> {
+    const [request] = asked;
+    this.#answering.add(request);
     try {
       const answer = await service.answer(...asked);
+      // What has waited is as new as its end.
+      const latest = Math.max(since, performance.now() - sureMs);
       await service.settled();
-      if (this.#leadership.service === service || !mayComeTwice(asked[0])) return answer;
-      // Another may have changed since what was read here.
+      if (this.#leadership.serviceFor(latest) === service || (await this.#isSure(service, latest)))
+        return answer;
       await closeFilesOf(answer?.body);
-      return undefined;
     } catch (error) {
-      if (error instanceof Deposed || this.#leadership.service !== service) return undefined;
-      throw error;
+      if (!(error instanceof Deposed) && (await this.#isSure(service, since))) throw error;
+    } finally {
+      this.#answering.delete(request);
     }
+    return request.method === 'GET' && mayComeTwice(request) ? 'again' : 'unknown';
   }
+
+  /** Waits for the store to say so. */
+  async #isSure(service: AnsweringService, since: number): Promise<boolean> {
+    for (const until = performance.now() + patienceMs; performance.now() < until;) {
+      if (this.#leadership.serviceFor(since) === service) return true;
+      if (!this.#leadership.leads) return false;
+      await this.#leadership.news();
+    }
+    return false;
+  }
+}
+
+function answered(answer: Exclude<Relayed, 'again'> | undefined): HttpResponse | undefined {
+  if (answer === 'unknown') return unknown;
+  return answer === 'not done' ? notDone : answer;
 }

@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ContainerTool, runTool, toolEnvironment } from './container-tool.ts';
 import { WorkerLog } from './worker-log.ts';
+import { publicWorkerDefaults } from './worker-environment.ts';
 import { WorkerProcess } from './worker-process.ts';
 import type { PullWorker, PullWorkload, WorkerContext } from './workload.ts';
 import type { EndpointSettings } from '../endpoint-settings.ts';
@@ -56,7 +57,7 @@ async function create(
   context: WorkerContext,
   log: WorkerLog,
 ): Promise<void> {
-  const input = environmentFile({ ...options.environment, ...options.pullEnvironment(context.workerId) });
+  const input = environmentFile(containerEnvironment(options, context.workerId));
   const { exitCode, errorText } = await runTool(options.tool, createArguments(name, options), {
     input,
     log,
@@ -108,6 +109,10 @@ class Container implements PullWorker {
     if (this.#isStopped) return 'the container was stopped';
     const [wasOutOfMemory, exitCode] = state.trim().split(' ');
     if (wasOutOfMemory === 'true') return 'the container exceeded its memory and was killed';
+    // What never ran has no exit code of its own: the tool that could not start it has, and its words are in the log.
+    const { exitCode: toolCode } = this.#attached;
+    if (exitCode === '0' && toolCode !== 0 && toolCode !== null)
+      return `the container could not be started (${this.#tool.kind} exited with code ${toolCode})`;
     return exitCode === undefined || exitCode === '' ? reason : `the container ${exitText(Number(exitCode))}`;
   }
 
@@ -197,6 +202,13 @@ function gpuArguments(kind: ContainerTool['kind'], gpu: EndpointSettings['gpu'])
   if (kind === 'podman') return [...whole, ...numbers.map((number) => `--device=nvidia.com/gpu=${number}`)];
   // The value is a row of CSV: with its quotes the comma belongs to the list.
   return [...whole, `--gpus=${numbers.includes('all') ? 'all' : `"device=${numbers.join(',')}"`}`];
+}
+
+export function containerEnvironment(
+  { environment, pullEnvironment }: Pick<ContainerOptions, 'environment' | 'pullEnvironment'>,
+  workerId: string,
+): Record<string, string> {
+  return { ...publicWorkerDefaults, ...environment, ...pullEnvironment(workerId) };
 }
 
 /** In the form of `--env-file`, which knows no quotes. Throws, in words, what it cannot say. */

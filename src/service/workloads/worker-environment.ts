@@ -13,6 +13,12 @@ export interface PullWorkerIdentity {
 
 const pingIntervalMs = 10_000;
 
+/** Names of variables that are the service's own: who a worker is, its key, and where it asks. A regular expression. */
+export const ownVariables = 'RUNPOD_(WEBHOOK_.*|PING_INTERVAL|ENDPOINT_ID|POD_ID|AI_API_KEY)';
+
+/** Releases from 1.9.0 on end at their start where they do not reach the internet. An endpoint may set something else. */
+export const publicWorkerDefaults = { RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: 'true' };
+
 /** The worker itself puts its id and the job's in the place of `$RUNPOD_POD_ID` and `$ID`, and appends to the query. */
 export function workerEnvironment(identity: PullWorkerIdentity): Record<string, string> {
   const { baseUrl, endpointId, workerId, workerKey, gpuName } = identity;

@@ -18,7 +18,8 @@ const kinds = {
 
 const kindOptions = (Object.keys(kinds) as (keyof typeof kinds)[]).map((kind) => [kind, kind] as const);
 
-const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null, quota: '', price: '' };
+const noTerms = { quota: '', price: '', ownJobs: false };
+const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null, ...noTerms };
 
 export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element {
   const [typed, setTyped] = useState(nothingTyped);
@@ -48,7 +49,7 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
               attributes={attributes}
               options={kindOptions}
               chosen={typed.kind}
-              onChoose={(kind) => onType({ kind, quota: '', price: '' })}
+              onChoose={(kind) => onType({ kind, ...noTerms })}
             />
           )}
         </Field>
@@ -59,6 +60,9 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
         />
         {typed.kind === 'client' && (
           <>
+            <Option checked={typed.ownJobs === true} onCheck={(ownJobs) => onType({ ownJobs })}>
+              its own jobs only: it sees, cancels and retries none of other keys
+            </Option>
             <TextField
               label="Quota"
               hint="Execution time a day. Leave it empty for no limit."

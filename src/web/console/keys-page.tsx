@@ -60,8 +60,13 @@ function Standing({ view: { origin, revokedAt } }: { view: KeyView }): JSX.Eleme
 }
 
 function factsOf(view: KeyView): string[] {
-  const { kind, endpoints, origin, createdAt, lastUsedAt, revokedAt, quotaMs, todayMs } = view;
-  const good = [kind, endpoints === null ? 'all endpoints' : `only ${endpoints.join(', ')}`];
+  const { kind, endpoints, origin, createdAt, lastUsedAt, revokedAt, quotaMs, todayMs, hasOwnJobsOnly } =
+    view;
+  const good = [
+    kind,
+    endpoints === null ? 'all endpoints' : `only ${endpoints.join(', ')}`,
+    ...(hasOwnJobsOnly ? ['its own jobs only'] : []),
+  ];
   if (origin === 'given') return [...good, 'from NIGHTRENDER_API_KEY: active while the service runs'];
   if (origin === 'gone') return [...good, 'from NIGHTRENDER_API_KEY of an earlier start'];
   return [

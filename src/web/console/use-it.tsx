@@ -29,7 +29,9 @@ export function UseIt({ settings }: { settings: EndpointForm }): JSX.Element {
       <p class="hint">
         {way === 'worker' ? (
           <>
-            <code>NIGHTRENDER_WORKER_KEY</code> is a key of the kind <em>worker</em>.
+            <code>NIGHTRENDER_WORKER_KEY</code> is a key of the kind <em>worker</em>. The last line makes a
+            folder of the worker’s own: releases 1.7.13 to 1.9.0 that share one stand still. Start the program
+            by its full path.
           </>
         ) : (
           <>
@@ -119,6 +121,8 @@ const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
       `export RUNPOD_WEBHOOK_POST_OUTPUT='${base}/v2/${id}/job-done/$RUNPOD_POD_ID/$ID?gpu=any'`,
       `export RUNPOD_WEBHOOK_POST_STREAM='${base}/v2/${id}/job-stream/$RUNPOD_POD_ID/$ID?gpu=any'`,
       `export RUNPOD_WEBHOOK_PING='${base}/v2/${id}/ping/$RUNPOD_POD_ID?gpu=any'`,
+      `export RUNPOD_SKIP_AUTO_SYSTEM_CHECKS=true`,
+      `cd "$(mktemp -d)"`,
     ],
   },
 };

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { openForWriting, type Database } from '../../../src/lib/sqlite/database.ts';
-import { GroupCommit } from '../../../src/lib/sqlite/group-commit.ts';
+import { GroupCommit, type CommitMarker } from '../../../src/lib/sqlite/group-commit.ts';
 
 type Done = (error: NodeJS.ErrnoException | null) => void;
 
@@ -78,6 +78,20 @@ it('takes no more writes once an fsync has failed: nobody knows what is on the d
   const alone = commits.writeAlone(() => Promise.resolve());
   expect(await Promise.allSettled([...later, alone])).toMatchObject([lost, lost, lost]);
   expect(disk.syncs).toEqual([]);
+});
+
+it('rejects a group whose end cannot be read back, with or without a sync of its own', async () => {
+  const marker = {
+    beforeCommit: () => undefined,
+    reached: () => {
+      throw new Error('disk I/O error');
+    },
+  };
+  const { commits } = book(undefined, marker);
+  await expect(commits.write(() => undefined)).rejects.toThrow('disk I/O error');
+  const flushed = commits.write(() => undefined);
+  void commits.flush();
+  await expect(flushed).rejects.toThrow('disk I/O error');
 });
 
 it('does not wait for the disk where only a death of the program is to be outlived', async () => {
@@ -187,10 +201,10 @@ it('does without a log in memory', async () => {
   expect(disk.syncs).toEqual([]);
 });
 
-function book(db = onDisk()) {
+function book(db = onDisk(), marker?: CommitMarker) {
   if (db.memory) db.exec(table);
   const other = db.memory ? db : new Sqlite(db.name, { readonly: true });
-  const commits = new GroupCommit(db);
+  const commits = new GroupCommit(db, marker);
   onTestFinished(() => {
     other.close();
     commits.close();

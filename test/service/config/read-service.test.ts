@@ -66,12 +66,13 @@ endpoints:
         maxResultBytes: 100e6,
         requestsPerSecond: 50,
         maxConnections: 1_000,
-        requestTimeoutMs: 30_000,
+        requestTimeoutMs: 60_000,
         maxQueued: 7,
         silenceMs: 60_000,
       },
       hasPrivateWebhooks: null,
       origins: [],
+      hosts: [],
       endpoints: [
         {
           ...asByDefault,
@@ -191,7 +192,7 @@ endpoints:
     expect.stringContaining('limits.maxBody is 10; expected a size from 1kB to 1GB, such as 500kB, 64MB'),
     expect.stringContaining('the key "body" is unknown in limits; expected maxBody, maxResult, '),
     expect.stringContaining(
-      'the key "workers" is unknown; expected host, port, publicUrl, tls, insecure, proxies, retention, limits, webhooks, cors, store, files, peerUrl, endpoints (workers belongs under endpoints)',
+      'the key "workers" is unknown; expected host, port, publicUrl, tls, insecure, proxies, hosts, retention, limits, webhooks, cors, store, files, peerUrl, endpoints (workers belongs under endpoints)',
     ),
     expect.stringContaining(
       'endpoints[0].quickDeploy is "panter"; expected painter, scene-renderer or blender',
@@ -337,8 +338,8 @@ describe('one field', () => {
       'the key "NIGHTRENDER_API_KEY" cannot be set in endpoints[0].environment; expected another name: workers never get the key of the service',
     ],
     [
-      'environment: {RUNPOD_X: x}',
-      'the key "RUNPOD_X" cannot be set in endpoints[0].environment; expected another name: RUNPOD_… is reserved for the service',
+      'environment: {RUNPOD_WEBHOOK_PING: x}',
+      'the key "RUNPOD_WEBHOOK_PING" cannot be set in endpoints[0].environment; expected another name: the service sets this one itself',
     ],
     [
       'environment: {A-B: x}',

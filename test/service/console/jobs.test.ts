@@ -89,10 +89,20 @@ it('looks for so long at a time, and cancels so many, and goes on when asked aga
   const dataDir = await makeDataDir();
   const store = new JobStore(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
   const scenes = Array.from({ length: 20_500 }, (_, i) => (i === 0 ? 'a needle' : 'hay'));
-  await Promise.all(scenes.map((scene) => store.accept(endpointId, JSON.stringify({ scene }))));
+  const ids = await Promise.all(
+    scenes.map((scene) => accepted(store, endpointId, JSON.stringify({ scene }))),
+  );
   store.close();
   const endpoints = [endpointSettings({ id: endpointId, workers: 0 })];
   const visit = await enter((await openWithConsole({ dataDir, endpoints })).url);
+  // By its whole id at once, however old.
+  const [needle] = ids;
+  const byId = async (filter = ''): Promise<JobPage> =>
+    visit.get<JobPage>(`jobs?text=%20${needle}%20${filter}`);
+  expect(await byId()).toMatchObject({ jobs: [{ id: needle, summary: 'a needle' }], next: null });
+  expect(await byId('&status=IN_QUEUE')).toMatchObject({ jobs: [{ id: needle }], next: null });
+  for (const filter of ['&status=FAILED', '&endpoint=other'])
+    expect(await byId(filter)).toEqual({ jobs: [], next: null });
   const newest = await visit.get<JobPage>('jobs?text=needle');
   expect(newest).toEqual({ jobs: [], next: expect.any(String) });
   const older = await visit.get<JobPage>(`jobs?text=needle&before=${newest.next}`);

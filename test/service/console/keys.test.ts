@@ -100,6 +100,21 @@ it('tells what was done for a key that the service was given, also once it is st
   expect((await visit.ask('POST', 'keys/given-1/revoke')).status).toBe(404);
 });
 
+it('makes a key that knows no jobs but its own', async () => {
+  const { url } = await openWithConsole({ workers: 0 });
+  const visit = await enter(url);
+  const other = await visit.submit(endpointId, { a: 1 });
+  const { key, view } = await addKey(visit, { name: 'customer', kind: 'client', ownJobs: true });
+  expect(view.hasOwnJobsOnly).toBe(true);
+  expect(await visit.keys()).toMatchObject([{ name: 'customer', hasOwnJobsOnly: true }]);
+  const headers = { Authorization: `Bearer ${key}` };
+  expect((await ask(url, `/v2/${endpointId}/status/${other}`, { headers })).status).toBe(404);
+  const own = ((await run(url, key)).json as { id: string }).id;
+  expect((await ask(url, `/v2/${endpointId}/status/${own}`, { headers })).status).toBe(200);
+  // Whoever is signed in sees all.
+  expect((await visit.job(own)).key).toBe('customer');
+});
+
 it('revokes a key, which ends what it was good for, and its session', async () => {
   const { url } = await openWithConsole();
   const visit = await enter(url);
@@ -124,6 +139,8 @@ it('says beside its fields what is wrong with a key', async () => {
     [{ name: 'n'.repeat(65), kind: 'god' }, ['name', 'kind']],
     [{ name: 'x', kind: 'admin', endpoints: [endpointId] }, ['endpoints']],
     [{ name: 'x', kind: 'client', endpoints: [] }, ['endpoints']],
+    [{ name: 'x', kind: 'worker', ownJobs: true }, ['ownJobs']],
+    [{ name: 'x', kind: 'client', ownJobs: 'yes' }, []],
     [{ name: 'x', kind: 'client', endpoints: ['../..'] }, ['endpoints']],
     [{ name: 7, kind: null, endpoints: 'all' }, []],
     [{}, []],

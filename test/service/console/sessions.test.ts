@@ -162,14 +162,14 @@ it('answers with data that no browser takes for a page, refused or not', async (
     });
 });
 
-it('tells nothing to a page whose name is made to lead here: it has no session', async () => {
+it('tells nothing to a page whose name is made to lead here', async () => {
   const { url } = await openWithConsole();
   const host = `rebound.example:${new URL(url).port}`;
   // The browser that is signed in keeps its cookie for the name that it signed in at.
   await enter(url);
   const headers = { ...ownPage, Host: host, Origin: `http://${host}` };
   for (const path of ['overview', 'jobs', 'keys', 'endpoints'])
-    expect([path, (await ask(url, headers, `/console/api/${path}`)).statusCode]).toEqual([path, 401]);
+    expect([path, (await ask(url, headers, `/console/api/${path}`)).statusCode]).toEqual([path, 421]);
 });
 
 /** `fetch` sends neither another host nor what only browsers say. */

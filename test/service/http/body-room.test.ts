@@ -44,3 +44,34 @@ it('passes over whoever has gone meanwhile, and lets in alone what is larger tha
   expect(await last.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
   expect(troubles).toEqual([]);
 });
+
+it('tells whoever would wait too long for room to come again', async () => {
+  const { url } = await openService({ maxBodiesBytes: 1_000_000, clientLimits: { roomMs: 50 } });
+  const first = await longSubmission(url);
+  await first.readUpTo(1);
+  const second = await longSubmission(url);
+  expect(await second.readToEnd()).toMatch(/^HTTP\/1\.1 429 .*Retry-After: 10\r.*nothing was done/s);
+  first.send(body);
+  expect(await first.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
+});
+
+it('keeps half of the room for those who are quick: of too many slow ones the one that needs longest is refused', async () => {
+  const clientLimits = { slowMs: 100, checkEveryMs: 10 };
+  const { url, held, troubles } = await openService({ maxBodiesBytes: 2_500_000, clientLimits });
+  const begin = async (sent: number): Promise<SlowClient> => {
+    const client = await longSubmission(url);
+    await client.readUpTo(1);
+    client.send(body.slice(0, sent));
+    return client;
+  };
+  const [many, few, half] = [await begin(400_000), await begin(1_000), await begin(300_000)];
+  expect(await few.readToEnd()).toMatch(/HTTP\/1\.1 429 .*Retry-After: 30\r.*nothing was done/s);
+  half.send(body.slice(300_000));
+  expect(await half.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
+  const quick = await begin(body.length);
+  expect(await quick.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
+  many.send(body.slice(400_000));
+  expect(await many.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
+  for (let count = 0; count < 3; count++) (await held.next()).complete(1);
+  expect(troubles).toEqual([]);
+});

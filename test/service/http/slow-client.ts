@@ -12,9 +12,9 @@ export class SlowClient {
   received = 0;
   isClosed = false;
 
-  static async connect(url: string): Promise<SlowClient> {
+  static async connect(url: string, options: { allowHalfOpen?: true } = {}): Promise<SlowClient> {
     const { hostname, port } = new URL(url);
-    const socket = connect(Number(port), hostname);
+    const socket = connect({ port: Number(port), host: hostname, ...options });
     await once(socket, 'connect');
     return new SlowClient(socket);
   }

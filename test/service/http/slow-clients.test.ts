@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { ServiceOptions } from '../../../src/service/service-options.ts';
 import type { ClientLimits } from '../../../src/service/http/send-response.ts';
 import { healthPath, runPath, statusPath } from '../../../src/protocol/paths.ts';
 import { ask, askStatus, endpointId, key, openService, submit } from '../service-harness.ts';
@@ -12,13 +13,16 @@ import { SlowClient } from './slow-client.ts';
 const never = 10 * 60_000;
 
 /** All of the limits out of the way, but for one or two. */
-function only(limits: Partial<ClientLimits>): {
+function only(limits: Partial<ClientLimits>): Required<Pick<ServiceOptions, 'requestTimeoutMs'>> & {
   clientLimits: Partial<ClientLimits>;
-  requestTimeoutMs: number;
 } {
   const patient = { headMs: never, idleMs: never, keepAliveMs: never, readingMs: never };
   return { clientLimits: { ...patient, checkEveryMs: 10, ...limits }, requestTimeoutMs: never };
 }
+
+const requestTimeoutMs = 100;
+
+const body = JSON.stringify({ input: { scene: 'x'.repeat(200_000) } });
 
 const run = runPath('v2', endpointId);
 const head = `POST ${run} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
@@ -47,20 +51,84 @@ describe('a client that', () => {
     expect(await drip(client)).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  it('sends its body a byte at a time is cut, and nothing is taken on', async () => {
-    const { url, held, troubles } = await openService({ ...only({}), requestTimeoutMs: 100 });
+  it.each([
+    ['of a known length', `Content-Length: ${body.length}\r\n\r\n`, (text: string) => text],
+    [
+      'in chunks',
+      'Transfer-Encoding: chunked\r\n\r\n',
+      (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`,
+    ],
+  ])('sends a body %s slowly has all the time that it needs', async (_how, framing, framed) => {
+    const { url } = await openService({ ...only({ bytesSentPerSecond: 1 }), requestTimeoutMs });
+    const client = await SlowClient.connect(url);
+    client.send(head + framing);
+    const begunAt = performance.now();
+    let sent = 0;
+    for (; performance.now() - begunAt < 5 * requestTimeoutMs; sent += 1) {
+      client.send(framed(body.slice(sent, sent + 1)));
+      await nextTurn();
+    }
+    client.send(framed(body.slice(sent)) + (framing.includes('chunked') ? '0\r\n\r\n' : ''));
+    await client.readUpTo(1);
+    expect(client.text()).toMatch(/^HTTP\/1\.1 200 .*"status":"IN_QUEUE"\}$/s);
+  });
+
+  it('sends more slowly than any line is refused', async () => {
+    const { url, held, troubles } = await openService({
+      ...only({ bytesSentPerSecond: 1e12 }),
+      requestTimeoutMs,
+    });
     const client = await SlowClient.connect(url);
     client.send(`${head}Content-Length: 9000000\r\n\r\n{"input":{"scene":"`);
-    expect(await drip(client)).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await drip(client)).toMatch(/^HTTP\/1\.1 408 .*stopped coming.*nothing was done/s);
     expect([held.runs, troubles]).toEqual([[], []]);
   });
 
-  it('sends half of its body and no more is cut', async () => {
-    const { url, held, troubles } = await openService(only({ idleMs: 50 }));
+  it.each([1, 100_000])(
+    'stops %i bytes before the end is refused, and what it asked for is not done, though the rest comes after all',
+    async (missing) => {
+      const { url, held, troubles } = await openService({ ...only({}), requestTimeoutMs });
+      const client = await SlowClient.connect(url);
+      client.send(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -missing)}`);
+      await client.readUpTo(1);
+      expect(client.text()).toMatch(/^HTTP\/1\.1 408 /);
+      client.send(body.slice(-missing));
+      await client.readToEnd();
+      await submit(url, { scene: 'the only one' });
+      const { job } = await held.next();
+      expect([job.inputText, held.runs.length]).toEqual(['{"scene":"the only one"}', 1]);
+      expect((await ask(url, healthPath('v2', endpointId))).json).toMatchObject({
+        jobs: { inQueue: 0, inProgress: 1, completed: 0, failed: 0 },
+      });
+      expect(troubles).toEqual([]);
+    },
+  );
+
+  it('sends on and on without a key is let go as soon as it could read why', async () => {
+    const { url } = await openService(only({ drainMs: 50 }));
     const client = await SlowClient.connect(url);
-    client.send(`${head}Content-Length: 100\r\n\r\n{"input":`);
-    expect(await client.readToEnd()).toBe('');
-    expect([held.runs, troubles]).toEqual([[], []]);
+    client.send(`POST ${run} HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n`);
+    expect(await drip(client)).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  it('was refused for its head, and sends on without ever ending, is cut', async () => {
+    const { url } = await openService(only({ drainMs: 50 }));
+    const client = await SlowClient.connect(url, { allowHalfOpen: true });
+    client.send('no HTTP\r\n\r\n');
+    expect(await drip(client)).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  it('is still sending when the service stops is told so, and nothing is done', async () => {
+    const { url, dataDir, close } = await openService(only({ drainMs: 50 }));
+    const client = await SlowClient.connect(url);
+    client.send(`${head}Content-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`);
+    await client.readUpTo(1);
+    client.send(body.slice(0, -1));
+    const closed = close();
+    expect(await client.readToEnd()).toMatch(/HTTP\/1\.1 503 .*the service is stopping; nothing was done/s);
+    await closed;
+    const again = await openService({ dataDir });
+    expect((await ask(again.url, healthPath('v2', endpointId))).json).toMatchObject({ jobs: { inQueue: 0 } });
   });
 
   it('goes on sending what is refused is cut once it could read why', async () => {

@@ -73,6 +73,6 @@ it.skipIf(!hasOpenssl)('tells what is wrong with the files (skipped where there 
   expect(() => readTls({ cert: authority, key }, now)).toThrow(
     'the private key of the certificate in tls.cert',
   );
-  expect(readTls({ cert, key }, now)).toMatchObject({ name: 'localhost', problem: undefined });
+  expect(readTls({ cert, key }, now)).toMatchObject({ names: ['localhost'], problem: undefined });
   expect(readTls({ cert, key }, now + 3 * 86_400_000).problem).toContain('ended on');
 });

@@ -61,3 +61,10 @@ it('says everything at once', () => {
   expect(problems.map(({ field }) => field)).toEqual(['name', 'kind', 'endpoints']);
   expect(problems[1]?.text).toBe('"boss" is not a kind of key; expected one of client, worker, admin');
 });
+
+it('limits client keys alone to their own jobs', () => {
+  const asked = { name: 'a', endpoints: null, ownJobs: true };
+  const problems = ['client', 'worker', 'admin'].map((kind) => checkKey({ ...asked, kind }));
+  const text = 'only client keys can be limited to their own jobs';
+  expect(problems).toEqual([[], [{ field: 'ownJobs', text }], [{ field: 'ownJobs', text }]]);
+});

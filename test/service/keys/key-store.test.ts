@@ -6,6 +6,7 @@ import { assert as assertProperty, array, property, stringMatching } from 'fast-
 import { describe, expect, it } from 'vitest';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { KeyStore, KeyStoreBusy, KeyRefused } from '../../../src/service/keys/key-store.ts';
+import { unlimited } from '../../../src/service/keys/key.ts';
 import { openForWriting, UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { client, makePath, openJobStore } from './key-harness.ts';
 
@@ -14,7 +15,7 @@ describe('finding', () => {
     const store = openJobStore();
     const { key, record } = store.add({ name: 'laptop', kind: 'client', endpoints: ['a', 'b', 'a'] });
     expect(key).toMatch(/^nr_[A-Za-z0-9_-]{43}$/);
-    const holder = { id: record.id, name: 'laptop', kind: 'client', endpoints: ['a', 'b'], quotaMs: null };
+    const holder = { ...unlimited, id: record.id, name: 'laptop', kind: 'client', endpoints: ['a', 'b'] };
     for (const value of [`Bearer ${key}`, `bearer ${key}`, `BEARER   ${key} `])
       expect(store.find(value)).toEqual(holder);
   });
@@ -40,7 +41,7 @@ describe('finding', () => {
     const given = [{ name: 'environment', key: 'GIVEN-KEY', kind: 'admin' as const }];
     const store = openJobStore(path, { given });
     const { key } = store.add(client('laptop'));
-    const holder = { id: 'environment', name: 'environment', kind: 'admin', endpoints: null, quotaMs: null };
+    const holder = { ...unlimited, id: 'environment', name: 'environment', kind: 'admin' };
     expect(store.find('Bearer GIVEN-KEY')).toEqual(holder);
     expect(store.find(`Bearer ${key}`)?.name).toBe('laptop');
     expect(store.list().map(({ name }) => name)).toEqual(['laptop']);

@@ -1,13 +1,13 @@
 /** A key is good for what its kind says, at its endpoints. */
 import { expect, it } from 'vitest';
-import { keyKinds, permits, type KeyRight } from '../../../src/service/keys/key.ts';
+import { keyKinds, permits, type KeyRight, unlimited } from '../../../src/service/keys/key.ts';
 
 const rights: KeyRight[] = ['jobs', 'work', 'console'];
 
 it('by its kind', () => {
   const allowed = keyKinds.map((kind) => [
     kind,
-    rights.filter((right) => permits({ id: 'i', name: 'n', kind, endpoints: null, quotaMs: null }, right)),
+    rights.filter((right) => permits({ ...unlimited, id: 'i', name: 'n', kind }, right)),
   ]);
   expect(Object.fromEntries(allowed)).toEqual({
     client: ['jobs'],
@@ -17,7 +17,7 @@ it('by its kind', () => {
 });
 
 it('at its endpoints alone, and at no place that belongs to none', () => {
-  const key = { id: 'i', name: 'n', kind: 'client' as const, endpoints: ['a', 'b'], quotaMs: null };
+  const key = { ...unlimited, id: 'i', name: 'n', kind: 'client' as const, endpoints: ['a', 'b'] };
   expect(['a', 'b', 'c', '', undefined].map((id) => permits(key, 'jobs', id))).toEqual([
     true,
     true,

@@ -5,8 +5,9 @@ import { expect, it } from 'vitest';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import type { PullWorkload } from '../../../src/service/workloads/workload.ts';
 import { addKey, PullingWorker } from '../pull-harness.ts';
-import { cancelPath } from '../../../src/protocol/paths.ts';
+import { cancelPath, healthPath } from '../../../src/protocol/paths.ts';
 import {
+  ask,
   askStatus,
   endpointId,
   makeDataDir,
@@ -20,6 +21,8 @@ interface Started {
   id: string;
   say: (line: string) => void;
   isStopped: boolean;
+  /** Before it does, it has not gone when it is stopped. */
+  goes: Promise<void>;
   end: (why: string) => void;
 }
 
@@ -33,9 +36,12 @@ function pullers() {
       const ended = new Promise<string>((resolve) => {
         end = resolve;
       });
-      const one: Started = { id: workerId, say: log, isStopped: false, end };
+      const one: Started = { id: workerId, say: log, isStopped: false, goes: Promise.resolve(), end };
       started.push(one);
-      const stop = async (): Promise<void> => void (one.isStopped = true);
+      const stop = async (): Promise<void> => {
+        one.isStopped = true;
+        await one.goes;
+      };
       return Promise.resolve({ ended, stop });
     },
   };
@@ -60,7 +66,7 @@ async function openWith(dataDir: string) {
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { ...service, next, key };
+  return { ...service, next, key, started };
 }
 
 it('gives the job of one that ends to the next, and counts it', async () => {
@@ -115,6 +121,40 @@ it('starts another where one asks to be restarted with its result', async () => 
   const second = await next(1);
   expect([first.isStopped, second.isStopped]).toEqual([true, false]);
   expect((await askStatus(url, id)).json).toMatchObject({ status: 'COMPLETED', output: 1 });
+});
+
+it('counts one worker where one is replaced, and starts the other when it has gone', async () => {
+  const dataDir = await makeDataDir();
+  const { url, next, key, started } = await openWith(dataDir);
+  const workers = async (): Promise<unknown> =>
+    ((await ask(url, healthPath('v2', endpointId))).json as { workers: unknown }).workers;
+  const first = await next(0);
+  let go: () => void = () => undefined;
+  first.goes = new Promise((resolve) => {
+    go = resolve;
+  });
+  const worker = new PullingWorker(url, key, first.id);
+  const id = await submit(url, { scene: 'x' });
+  await worker.take();
+  await worker.done(id, '{"output":1,"stopPod":true}');
+  expect(first.isStopped).toBe(true);
+  const one = { idle: 0, initializing: 1, ready: 0, running: 0, throttled: 0, unhealthy: 0 };
+  expect([await workers(), started.length]).toEqual([one, 1]);
+  // What it asks for on its way out it does not get.
+  const gone = new AbortController();
+  const late = worker.take(gone.signal).then(
+    ({ text }) => text,
+    () => 'nothing',
+  );
+  const other = await submit(url, { scene: 'y' });
+  expect([await workers(), started.length]).toEqual([one, 1]);
+  gone.abort();
+  expect(await late).toBe('nothing');
+  go();
+  const second = await next(1);
+  expect(await workers()).toEqual(one);
+  expect(await new PullingWorker(url, key, second.id).taken()).toBe(other);
+  expect(await workers()).toEqual({ ...one, initializing: 0, running: 1 });
 });
 
 it('has the jobs of those that it stops back in the queue at once, and counts them against nobody', async () => {

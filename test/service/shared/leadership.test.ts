@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
 import { Postgres } from '../../../src/lib/postgres/postgres.ts';
-import { Leadership, type Write } from '../../../src/service/shared/leadership.ts';
+import { Leadership, type LedService, type Write } from '../../../src/service/shared/leadership.ts';
 import { pageBytes, PageStore, schemaParameter } from '../../../src/service/shared/page-store.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
 
@@ -34,8 +34,9 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
   /** Of one process: what it has opened, the newest last. */
   const process = async (schema: string, whenOpened: (write: Write) => Promise<void>) => {
     const opened: { isClosed: boolean; close: () => Promise<void> }[] = [];
+    const store = await open(schema);
     const leadership = new Leadership({
-      store: await open(schema),
+      store,
       url: `http://${schema}`,
       open: async (_, write) => {
         await whenOpened(write);
@@ -45,13 +46,22 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
       },
       onProblem: () => undefined,
       onChange: () => undefined,
+      onTerm: () => undefined,
+      onStuck: () => undefined,
     });
     onTestFinished(() => leadership.stop());
-    return { leadership, opened };
+    return { leadership, opened, store };
   };
 
   const endSession = async (): Promise<void> => {
     await sql.query(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'`);
+  };
+
+  /** The service that it may answer with now. */
+  const serviceOf = async (leadership: Leadership<LedService>) => {
+    const since = performance.now();
+    await leadership.news();
+    return leadership.serviceFor(since);
   };
 
   const newSchema = (): string => `led_${++schemas}`;
@@ -68,7 +78,7 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
 
   it('where another has begun to lead in between, and failed, it opens what the store has anew', async () => {
     const schema = newSchema();
-    const { leadership, opened } = await process(schema, async () => undefined);
+    const { leadership, opened, store } = await process(schema, async () => undefined);
     await leadership.start();
     const failures: Error[] = [];
     const other = await process(schema, async (write) => {
@@ -78,21 +88,23 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
     });
     await other.leadership.start();
     const [before] = opened;
-    while (failures.length === 0) {
-      await endSession();
-      // It leads again, or the other has tried.
-      await vi.waitFor(() => expect(failures.length > 0 || leadership.service).toBeTruthy(), 10_000);
-    }
-    await vi.waitFor(() => expect(leadership.service).toBeDefined(), { timeout: 10_000 });
-    expect(leadership.service).not.toBe(before);
-    expect(before?.isClosed).toBe(true);
+    // The other is the first to ask for the lock.
+    const asks = vi.spyOn(store, 'lead').mockResolvedValue(undefined);
+    await endSession();
+    await vi.waitFor(() => expect(failures.length).toBe(1), { timeout: 10_000 });
+    asks.mockRestore();
+    await vi.waitFor(() => expect(before?.isClosed).toBe(true), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await serviceOf(leadership)).toBe(opened.at(-1)), {
+      timeout: 10_000,
+    });
+    expect(opened.at(-1)).not.toBe(before);
   }, 60_000);
 
   it('where the store lacks what it wrote last, such as after a failover, it opens that anew', async () => {
     const schema = newSchema();
     const { leadership, opened } = await process(schema, (write) => write('a', page));
     await leadership.start();
-    await vi.waitFor(() => expect(leadership.service).toBeDefined());
+    await vi.waitFor(async () => expect(await serviceOf(leadership)).toBeDefined());
     await sql.query(`UPDATE ${schema}.leader SET writes = 0`);
     await endSession();
     await vi.waitFor(() => expect(opened.length).toBe(2), { timeout: 10_000 });

@@ -1,6 +1,7 @@
 /** Promise: what an endpoint asks for its containers is what the tool is told. */
 import { describe, expect, it } from 'vitest';
 import {
+  containerEnvironment,
   type ContainerOptions,
   createArguments,
   environmentFile,
@@ -82,6 +83,15 @@ describe('the arguments', () => {
 });
 
 describe('the environment', () => {
+  it('spares public workers a check of the internet, unless the endpoint wants it; who the worker is stands firm', () => {
+    const pullEnvironment = (workerId: string) => ({ RUNPOD_POD_ID: workerId });
+    const of = (environment: Record<string, string>) =>
+      containerEnvironment({ environment, pullEnvironment }, 'w');
+    const skip = 'RUNPOD_SKIP_AUTO_SYSTEM_CHECKS';
+    expect(of({ A: '1', RUNPOD_POD_ID: 'x' })).toEqual({ A: '1', [skip]: 'true', RUNPOD_POD_ID: 'w' });
+    expect(of({ [skip]: 'false' })).toMatchObject({ [skip]: 'false' });
+  });
+
   it('is one line a variable', () => {
     expect(environmentFile({ A: 'x "y"', B_2: '', C: '#=$' })).toBe('A=x "y"\nB_2=\nC=#=$\n');
   });

@@ -111,6 +111,15 @@ describe.skipIf(skipped !== '')(`a container ${skipped}`, () => {
     expect(await names()).toEqual([]);
   });
 
+  it('says so when it cannot be started', async () => {
+    const { container, log } = await start('exit 0', { arguments: ['--entrypoint=/no/such/program'] });
+    expect(await container.ended).toMatch(
+      /^the container (could not be started \(podman exited with code 12\d\)|could not run its command \(exit code 12\d\))$/,
+    );
+    expect(log.join('\n')).toMatch(/no such file|not found/);
+    expect(await names()).toEqual([]);
+  });
+
   it('says so when somebody else removes it', async () => {
     const { container, log, name } = await start(`echo started; ${endless}`);
     await expect.poll(() => log).toContain('started');

@@ -1,0 +1,31 @@
+/** The names of the service: what is answered without a key is answered under these alone, so that no page reads it by DNS rebinding. */
+import { isIP } from 'node:net';
+import { type HttpResponse, refusal } from './http-response.ts';
+
+export class KnownNames {
+  readonly #names: ReadonlySet<string>;
+
+  /** As in addresses; `*.example.com` is any one name before that. Those of this machine's loopback are known anyway. */
+  constructor(names: readonly string[]) {
+    this.#names = new Set(['localhost', ...names.map((name) => name.toLowerCase().replace(/\.$/, ''))]);
+  }
+
+  /** `host`: the header of a request. An address is known: no other site can be called by one. So is none: browsers send one. */
+  has(host: string | undefined): boolean {
+    const name = nameIn(host ?? '');
+    if (name === '' || isIP(name) !== 0 || name.endsWith('.localhost')) return true;
+    return this.#names.has(name) || this.#names.has(name.replace(/^[^.]+/, '*'));
+  }
+}
+
+export function unknownName(host: string | undefined): HttpResponse {
+  const name = JSON.stringify(nameIn(host ?? '').slice(0, 253));
+  const text = `this service is not known as ${name}: ask for it by its address, or add the name to \`hosts\` in its service.yaml`;
+  return refusal(421, text);
+}
+
+/** Of `localhost:4747`, `[::1]:4747` or `render.example.`. */
+function nameIn(host: string): string {
+  const [, inBrackets, name = ''] = /^(?:\[([^\]]*)\]|([^:]*))/.exec(host) ?? [];
+  return (inBrackets ?? name).toLowerCase().replace(/\.$/, '');
+}

@@ -1,0 +1,54 @@
+/** Several `nightrender serve` on one store, each as if on a machine of its own. */
+import { folderWith, withKey } from './cli.ts';
+import { Served } from './served.ts';
+
+let schemas = 0;
+
+export class Processes {
+  readonly env: Record<string, string>;
+  /** What is in the store is in this schema of the database. */
+  readonly schema = `service_${++schemas}`;
+  readonly all: Served[] = [];
+  readonly #settings: string;
+
+  constructor(database: string, endpoint: string, more = '', env: Record<string, string> = {}) {
+    this.env = { ...withKey.env, ...env, DATABASE_URL: `${database}?schema=${this.schema}` };
+    this.#settings = `store: \${DATABASE_URL}\n${more}endpoints:\n  - {id: scene-renderer, name: Farm, ${endpoint}}\n`;
+  }
+
+  async start({ more = '', databasePort, port = 0 }: OwnWays = {}): Promise<Served> {
+    const { DATABASE_URL = '' } = this.env;
+    const served = await Served.start(
+      folderWith({ 'service.yaml': more + this.#settings }),
+      ['service.yaml'],
+      {
+        ...this.env,
+        ...(databasePort !== undefined && {
+          DATABASE_URL: DATABASE_URL.replace(/:\d+\//, `:${databasePort}/`),
+        }),
+      },
+      port,
+    );
+    this.all.push(served);
+    return served;
+  }
+
+  /** The one that leads, as it says. */
+  leader(): Served {
+    const leads = /service: leads$/;
+    const found = this.all.filter(
+      ({ program }) => program.child.exitCode === null && leads.test(program.stderr.trim()),
+    );
+    if (found.length !== 1) throw new Error(`${found.length} lead`);
+    return found[0] as Served;
+  }
+}
+
+/** Of one process. */
+interface OwnWays {
+  /** Further lines of its service.yaml. */
+  more?: string;
+  /** Where it reaches the database, if not there where the others do. */
+  databasePort?: number;
+  port?: number;
+}

@@ -1,0 +1,188 @@
+/** Promise: whatever answers in the place of the service, a worker elsewhere goes on, says once what came, and loses no result. */
+import { expect, it, onTestFinished } from 'vitest';
+import { workAtJobs } from '../../../src/service/agent/job-worker.ts';
+import { inProcessWorkload } from '../../../src/service/workloads/workload.ts';
+import { answer, answerJson, headOf, type Script } from '../../fakes/scripted-server.ts';
+import { held, reported, scriptedService, type ScriptedService } from './scripted-service.ts';
+
+const machine = () => Promise.resolve({ host: 'attic', cores: 1, memoryBytes: 1, gpus: [] });
+const page = '<!doctype html>\n<title>Please sign in</title>';
+
+/** A worker that gives back its input; it ends with the test, or when it is told to. */
+function start(service: ScriptedService, run = (input: unknown): unknown => input) {
+  const said: string[] = [];
+  const drain = new AbortController();
+  const leave = new AbortController();
+  const onEvent = (text: string): void => void said.push(text);
+  const ended = workAtJobs({
+    client: service.client(onEvent),
+    workerId: 'w',
+    workload: inProcessWorkload('echo', ({ input }) => Promise.resolve(run(input))),
+    machine,
+    idleMs: undefined,
+    recycleJobs: undefined,
+    drain: drain.signal,
+    leave: leave.signal,
+    onEvent,
+  });
+  ended.catch(() => undefined);
+  onTestFinished(() => leave.abort());
+  return { said, drain, leave, ended };
+}
+
+const strange: [what: string, came: Script, reason: string][] = [
+  ['a page', answer(200, page), 'status 200 and "<!doctype html> <title>Please sign in</title>"'],
+  ['null', answer(200, 'null'), 'status 200 and "null"'],
+  [
+    'other JSON',
+    answerJson({ accepted: 'yes', jobs: 3 }),
+    'status 200 and "{\\"accepted\\":\\"yes\\",\\"jobs\\":3}"',
+  ],
+  ['nothing', answer(200), 'status 200 and nothing more'],
+  [
+    'a redirect',
+    answer(302, '', { Location: 'https://sign.example/in' }),
+    'a redirect to "https://sign.example/in"',
+  ],
+  ['a proxy’s 403', answer(403, page), 'status 403 and "<!doctype html>'],
+  ['a proxy’s 404', answer(404, page), 'status 404 and "<!doctype html>'],
+  [
+    '408',
+    answerJson({ error: 'the request took too long' }, 408),
+    'the service says 408: the request took too long',
+  ],
+  ['429', answerJson({ error: 'too many requests' }, 429), 'the service says 429: too many requests'],
+  ['502', answer(502, page), 'the service does not answer (status 502)'],
+  ['a cut line', (socket) => socket.destroy(), 'the service does not answer ('],
+];
+
+it.each(strange)('hands its result in again where %s came instead', async (_, came, reason) => {
+  const service = await scriptedService({ 'job-done': [came, came, answerJson({ accepted: true })] });
+  const { said, drain, ended } = start(service, () => ({ picture: 'x' }));
+  await expect.poll(() => said.at(-1), { timeout: 10_000 }).toContain('job j1 is done (');
+  drain.abort();
+  expect(await ended).toBe('it was told to end');
+  expect(service.of('job-done').map(({ body }) => body)).toEqual(Array(3).fill('{"output":{"picture":"x"}}'));
+  const told = said.filter((text) => text.includes(reason));
+  expect(told).toEqual([
+    expect.stringMatching(/^the result of job j1 is not handed in yet: .*; trying again$/),
+  ]);
+  expect(said.join('\n')).not.toContain('nobody wants it');
+});
+
+it.each(strange)(
+  'goes on reporting and asking where %s comes instead, and says it once',
+  async (_, came, reason) => {
+    const service = await scriptedService({
+      report: [came, came, reported],
+      'job-take': [came, came, answerJson({ id: 'j1', input: {} }), held],
+      'job-stop': [came, came, answerJson({ jobsToStop: ['j1'] }), held],
+    });
+    const { said, drain, ended } = start(service, () => new Promise(() => undefined));
+    await expect.poll(() => said.at(-1), { timeout: 10_000 }).toBe('job j1 is not wanted any more');
+    drain.abort();
+    expect(await ended).toBe('it was told to end');
+    const complaint = expect.stringContaining(reason) as string;
+    const again = 'the service answers again';
+    expect(said.slice(0, -1)).toEqual([
+      complaint,
+      again,
+      complaint,
+      again,
+      'job j1 begins',
+      complaint,
+      again,
+    ]);
+  },
+);
+
+it('says the true reason in the log of the job, and of a result that came twice not that nobody wants it', async () => {
+  const timeout = answerJson({ error: 'the request took too long to arrive' }, 408);
+  const service = await scriptedService({ 'job-done': [timeout, answerJson({ accepted: false })] });
+  const { said, drain, ended } = start(service);
+  await expect
+    .poll(() => said.at(-1), { timeout: 10_000 })
+    .toContain('from an earlier try, or wants it no more');
+  drain.abort();
+  await ended;
+  const logged = service.of('report').flatMap(({ body }) => (JSON.parse(body) as { log: string[] }).log);
+  expect(logged).toEqual([
+    'the result is not handed in yet: the service says 408: the request took too long to arrive; trying again',
+  ]);
+});
+
+it('says that nobody wants a result where the service says so', async () => {
+  for (const came of [answerJson({ accepted: false }), answerJson({ error: 'job not found' }, 404)]) {
+    const { said } = start(await scriptedService({ 'job-done': [came] }));
+    await expect.poll(() => said.at(-1)).toContain('job j1 was done, and nobody wants it any more');
+  }
+});
+
+it('fails the job in words where a proxy will never let its result through', async () => {
+  const service = await scriptedService({ 'job-done': [answer(413, page), answerJson({ accepted: true })] });
+  const { said } = start(service);
+  await expect
+    .poll(() => said.at(-1))
+    .toContain('job j1 has failed: the service did not take its result of 13 bytes');
+  const error = 'the service did not take its result of 13 bytes: it is too large for a proxy (413)';
+  expect(service.of('job-done').map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+    { output: {} },
+    { error },
+  ]);
+});
+
+it('brings a result though the service does not take its report, whose log is lost', async () => {
+  const refused = answerJson({ error: 'exceeded max body size of 9 bytes' }, 400);
+  const service = await scriptedService({ report: [reported, refused] });
+  const { said } = start(service);
+  await expect.poll(() => said.at(-1)).toContain('job j1 is done (');
+  expect(said.filter((text) => text.includes('the service refuses a report of this worker'))).toHaveLength(1);
+});
+
+it('gives a result up that never gets through, once it is wanted no more', async () => {
+  let stop = (): void => undefined;
+  const told: Script = (socket, request) => {
+    stop = () => answerJson({ jobsToStop: ['j1'] })(socket, request);
+  };
+  const service = await scriptedService({ 'job-done': [answer(408)], 'job-stop': [told, held] });
+  const { said } = start(service);
+  await service.received(4);
+  await expect.poll(() => service.of('job-done').length).toBeGreaterThan(1);
+  stop();
+  await expect.poll(() => said.at(-1), { timeout: 10_000 }).toContain('nobody wants it any more');
+});
+
+it('asks for each job under its own path, whatever its id', async () => {
+  const id = '../../v1/x?y#z é';
+  const service = await scriptedService({}, { id, input: {} });
+  const { said } = start(service);
+  await expect.poll(() => said.at(-1)).toContain('is done (');
+  const [done] = service.of('job-done');
+  expect(done?.path).toBe(`/v2/e/job-done/w/${encodeURIComponent(id)}`);
+});
+
+it('takes no job whose id would lead elsewhere', async () => {
+  for (const id of ['..', '.', '', 5, null]) {
+    const { said } = start(await scriptedService({}, { id, input: {} }));
+    await expect.poll(() => said.at(-1)).toContain('something else answers in the place of the service');
+  }
+});
+
+it('reads no answer to its end that does not end', async () => {
+  let sent = 0;
+  const endless: Script = (socket) => {
+    socket.write(headOf(200, { 'Content-Type': 'text/html' }));
+    const more = (): void => {
+      while (!socket.destroyed && socket.write('x'.repeat(65_536))) sent += 65_536;
+    };
+    socket.on('drain', more);
+    more();
+  };
+  const service = await scriptedService({
+    report: [endless, reported],
+    'job-done': [endless, answerJson({ accepted: true })],
+  });
+  const { said } = start(service);
+  await expect.poll(() => said.at(-1), { timeout: 10_000 }).toContain('job j1 is done (');
+  expect(sent).toBeLessThan(64 * 1024 * 1024);
+});

@@ -1,0 +1,117 @@
+/** Promise: what needs no key is answered under the names of the service only: no page of another site reads it by DNS rebinding. */
+import { hostname } from 'node:os';
+import { Agent, request, type Dispatcher } from 'undici';
+import { expect, it, onTestFinished } from 'vitest';
+import { KnownNames } from '../../../src/service/http/known-names.ts';
+import { healthPath } from '../../../src/protocol/paths.ts';
+import { certificatesIn, hasOpenssl } from '../certificates.ts';
+import { ownPage, openWithConsole } from '../console/visit.ts';
+import { endpointId, key, makeDataDir } from '../service-harness.ts';
+
+type Asking = {
+  method?: 'GET' | 'POST' | 'OPTIONS';
+  body?: string;
+  headers?: Record<string, string>;
+  dispatcher?: Dispatcher;
+};
+
+async function statusOf(url: string, path: string, host: string, { headers, ...asking }: Asking = {}) {
+  const { statusCode, body } = await request(url + path, { ...asking, headers: { host, ...headers } });
+  return { status: statusCode, text: await body.text() };
+}
+
+/** What needs no key, and how it is answered. */
+const open: [path: string, status: number, asking?: Asking][] = [
+  ['/metrics', 200],
+  ['/openapi.json', 200],
+  ['/', 303],
+  ['/console/', 200],
+  ['/console/help/service', 200],
+  ['/console/api/session', 200, { headers: ownPage }],
+  ['/console/api/session', 204, { method: 'POST', headers: ownPage, body: JSON.stringify({ key }) }],
+  ['/console/api/overview', 401, { headers: ownPage }],
+];
+
+it('under addresses, its own names and those that it was told', async () => {
+  const { url } = await openWithConsole({
+    hosts: ['Render.example', '*.farm.example'],
+    publicUrl: 'https://public.example/',
+  });
+  const { port } = new URL(url);
+  const known = [
+    `127.0.0.1:${port}`,
+    `localhost:${port}`,
+    'LOCALHOST.',
+    'night.localhost',
+    `[::1]:${port}`,
+    '192.168.1.20',
+    '[fe80::1]',
+    hostname(),
+    'render.example',
+    'render.example:8443',
+    'public.example',
+    'one.farm.example',
+  ];
+  for (const host of known)
+    for (const [path, status, asking] of open)
+      expect([host, path, (await statusOf(url, path, host, asking)).status]).toEqual([host, path, status]);
+});
+
+it('under no other name, with the way on in words', async () => {
+  const { url } = await openWithConsole({ hosts: ['render.example', '*.farm.example'] });
+  const unknown = [
+    'evil.example',
+    'evil.example:4747',
+    'render.example.evil.example',
+    'a.render.example',
+    'farm.example',
+    'one.two.farm.example',
+    '127.0.0.1.evil.example',
+    '2130706433',
+    'localhost.evil.example',
+  ];
+  for (const host of unknown)
+    for (const [path, , asking] of open)
+      expect([host, path, (await statusOf(url, path, host, asking)).status]).toEqual([host, path, 421]);
+  expect(JSON.parse((await statusOf(url, '/metrics', 'evil.example:1')).text)).toEqual({
+    error:
+      'this service is not known as "evil.example": ask for it by its address, or add the name to `hosts` in its service.yaml',
+  });
+});
+
+it('with a good key under any name, as proxies and Kubernetes ask', async () => {
+  const { url } = await openWithConsole({ origins: ['https://studio.example'] });
+  const headers = { authorization: `Bearer ${key}` };
+  for (const path of [healthPath('v2', endpointId), '/metrics', '/openapi.json'])
+    expect([path, (await statusOf(url, path, 'any.svc.cluster.local', { headers })).status]).toEqual([
+      path,
+      200,
+    ]);
+  const wrong = { authorization: 'Bearer wrong' };
+  expect((await statusOf(url, '/metrics', 'any.example', { headers: wrong })).status).toBe(421);
+  expect((await statusOf(url, healthPath('v2', endpointId), 'any.example')).status).toBe(401);
+  const preflight = { origin: 'https://studio.example', 'access-control-request-method': 'POST' };
+  const asked = await statusOf(url, healthPath('v2', endpointId), 'any.example', {
+    method: 'OPTIONS',
+    headers: preflight,
+  });
+  expect(asked.status).toBe(204);
+});
+
+it('knows whoever says no name: no browser does that', () => {
+  expect([undefined, ''].map((host) => new KnownNames([]).has(host))).toEqual([true, true]);
+});
+
+it.skipIf(!hasOpenssl)('knows the names of its certificate (skipped where there is no openssl)', async () => {
+  const names = ['render.example', '*.farm.example'];
+  const { cert, key: privateKey } = certificatesIn(await makeDataDir(), { names });
+  const { url } = await openWithConsole({ tls: { cert, key: privateKey } });
+  const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+  onTestFinished(() => dispatcher.close());
+  for (const [host, status] of [
+    ['render.example', 200],
+    ['one.farm.example', 200],
+    ['evil.example', 421],
+  ] as const)
+    expect([host, (await statusOf(url, '/console/', host, { dispatcher })).status]).toEqual([host, status]);
+});

@@ -87,11 +87,14 @@ function writeLicences(inputs) {
 function writePrinted() {
   const printed = {
     'nightrender.1': ['man'],
+    'completion/bash': ['completion', 'bash'],
+    'completion/zsh': ['completion', 'zsh'],
+    'completion/fish': ['completion', 'fish'],
     'config/pipeline.schema.json': ['schema', 'pipeline'],
     'config/service.schema.json': ['schema', 'service'],
     'terminal/events.schema.json': ['schema', 'events'],
   };
-  for (const folder of ['config', 'terminal']) mkdirSync(`dist/${folder}`);
+  for (const folder of ['completion', 'config', 'terminal']) mkdirSync(`dist/${folder}`);
   for (const [file, args] of Object.entries(printed)) {
     writeFileSync(`dist/${file}`, execFileSync(process.execPath, ['dist/nightrender.cjs', ...args]));
   }

@@ -1,5 +1,7 @@
 /** `nightrender completion`: a script that has a shell complete what may be typed. */
+import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { packageFile } from '../lib/files/package-file.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { writeOut } from '../terminal/console.ts';
@@ -37,7 +39,9 @@ async function completion(shell: unknown): Promise<number> {
   const name = typeof shell === 'string' ? shell : basename(process.env['SHELL'] ?? '');
   const script = Object.entries(scripts).find(([each]) => each === name)?.[1];
   if (script === undefined) return refuse(noScript(name), undefined, false);
-  writeOut(script(await completions()));
+  // A shell reads it at each of its starts: the build has printed it, so that no command need be loaded.
+  const printed = packageFile(`dist/completion/${name}`);
+  writeOut(existsSync(printed) ? readFileSync(printed, 'utf8').trimEnd() : script(await completions()));
   return 0;
 }
 

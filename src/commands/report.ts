@@ -1,6 +1,5 @@
 /** `nightrender report`: writes the result files anew from the checkpoint. */
-import { join, resolve } from 'node:path';
-import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
 import { createFilesView, type FilesView } from '../terminal/files-view.ts';
 import { writeBatchReport } from './batch-report.ts';
@@ -15,7 +14,6 @@ import {
   copiesInFolder,
   makeMissingCopies,
   makeMissingThumbnails,
-  thumbnailFrom,
   thumbnailsInBucket,
   type Made,
   type ThumbnailSource,
@@ -28,15 +26,7 @@ import { durationWithin } from '../lib/yaml/scalar-schemas.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { assertOwnBucket, linksTo, withBucketOf } from './pictures-place.ts';
 import { copyMakers } from './output-files.ts';
-import { readRows } from '../runner/checkpoint/read-rows.ts';
-import { batchName } from '../runner/core/batch-name.ts';
-import type { SavedPicture } from '../runner/core/picture.ts';
 import type { RecordedPicture } from '../runner/core/verification.ts';
-import { promptOf } from '../runner/core/prompt.ts';
-import { cellsOnSheet, contactSheet, type SheetCell } from '../runner/images/contact-sheet.ts';
-import { thumbnailFiles } from '../runner/images/thumbnail.ts';
-import { writeSheets } from '../runner/report/write-sheets.ts';
-import type { Database } from '../lib/sqlite/database.ts';
 import type { LoadedCommand } from './command.ts';
 import { onBatch, type BatchCall } from './on-batch.ts';
 import { common } from './exit-codes.ts';
@@ -46,10 +36,6 @@ export const reportCommand: LoadedCommand = {
   purpose: `Writes the gallery (index.html), results.csv, results.jsonl and summary.json from the checkpoint, and creates missing thumbnails and copies (output.formats). Sends nothing; works during a run.`,
   shared: ['output', 'json'],
   options: {
-    'contact-sheet': {
-      type: 'boolean',
-      describe: 'also write contact sheets of eighty pictures with their prompts and ids',
-    },
     signed: {
       ...textOption,
       describe:
@@ -58,33 +44,34 @@ export const reportCommand: LoadedCommand = {
   },
   examples: [
     ['$0 report pipeline.yaml', 'results.csv as of now'],
-    ['$0 report pipeline.yaml --contact-sheet', 'all saved pictures at a glance'],
     ['$0 report pipeline.yaml --json', 'for a script: the paths as one JSON object'],
   ],
   exits: { ...common, complete: 'the files were written' },
-  work: (argv) =>
-    onBatch(fileIn(argv), argv, (call) =>
-      report(fileIn(argv), call, { isWithSheets: argv['contactSheet'] === true, signedMs: signedMs(argv) }),
-    ),
+  work: (argv) => onBatch(fileIn(argv), argv, (call) => report(fileIn(argv), call, signedMs(argv))),
 };
 
-async function report(
-  file: string,
-  { dir, record, json, others, overrides }: BatchCall,
-  choices: ReportChoices,
-): Promise<void> {
-  const settings = readReportSettings(file, overrides, process.env);
-  const view = createFilesView({
-    json,
-    file: others,
-    elapsed: () => systemClock.elapsed(),
-  });
+async function report(file: string, call: BatchCall, signed: number | undefined): Promise<void> {
+  const view = viewOf(call);
   const { files, made } = await writeUnlessStopped(
-    { dir, recordDir: record.dir },
-    { ...settings, ...choices },
+    call,
+    { ...settingsOf(file, call), signedMs: signed },
     view,
   );
   view.end(files.map(shownPath), made);
+}
+
+/** So that no result file names a picture where it was. */
+export async function reportMoved(file: string, call: BatchCall): Promise<void> {
+  await call.record.refresh();
+  await writeUnlessStopped(call, { ...settingsOf(file, call), signedMs: undefined }, viewOf(call));
+}
+
+function viewOf({ json, others }: BatchCall): FilesView {
+  return createFilesView({ json, file: others, elapsed: () => systemClock.elapsed() });
+}
+
+function settingsOf(file: string, { overrides }: BatchCall): ReportSettings {
+  return readReportSettings(file, overrides, process.env);
 }
 
 interface Folders {
@@ -95,7 +82,6 @@ interface Folders {
 }
 
 interface ReportChoices {
-  isWithSheets: boolean;
   /** How long links to pictures in a bucket show them; undefined where the bucket has to be readable. */
   signedMs: number | undefined;
 }
@@ -134,10 +120,11 @@ interface Written {
 
 /** Of a result file that is not finished nothing is left. */
 function writeUnlessStopped(
-  { dir, recordDir }: Folders,
+  { dir, record }: BatchCall,
   settings: ReportSettings & ReportChoices,
   view: FilesView,
 ): Promise<Written> {
+  const recordDir = record.dir;
   return withSignals(async (stop) => {
     let consequence = 'The result files were not changed.';
     try {
@@ -145,11 +132,10 @@ function writeUnlessStopped(
         writeBatchReport(dir, Date.now(), stop.leaving, links, recordDir),
       );
       if (files === undefined) throw noBatch(dir);
-      consequence = 'The result files are written; thumbnails, copies and contact sheets are not complete.';
+      consequence = 'The result files are written; thumbnails and copies are not complete.';
       await uploadCopy({ dir, recordDir }, settings, stop.leaving);
       const made = await makeMissingFiles({ dir, recordDir }, settings, stop.leaving, view);
-      const sheets = settings.isWithSheets ? await makeContactSheets({ dir, recordDir }, stop.leaving) : [];
-      return { files: [files.index, files.csv, files.jsonl, files.summary, ...sheets], made };
+      return { files: [files.index, files.csv, files.jsonl, files.summary], made };
     } catch (error) {
       if (stop.ending === undefined || error !== stop.leaving.reason) throw error;
       throw new StoppedEarly(stop.ending, consequence);
@@ -218,59 +204,4 @@ async function thumbnailSource(dir: string, bucket: Bucket | undefined): Promise
 
 function* picturesOf(jobs: Iterable<RecordedPicture[]>): Generator<RecordedPicture> {
   for (const job of jobs) yield* job.filter(({ label }) => label === null);
-}
-
-/** Absolute paths; the report's folder is there. Throws the reason of `signal` where that cuts it, and older ones stay. */
-async function makeContactSheets({ dir, recordDir }: Folders, signal: AbortSignal): Promise<string[]> {
-  return lookAtBatch(recordDir, (db) =>
-    withBucketOf(db, async (bucket) => {
-      const source = await thumbnailSource(dir, bucket);
-      return writeSheets(join(dir, 'report'), sheetsOf(dir, db, source, signal), signal);
-    }),
-  );
-}
-
-type Labelled = Omit<SheetCell, 'thumbnail'> & { picture: SavedPicture };
-
-async function* sheetsOf(
-  dir: string,
-  db: Database,
-  source: ThumbnailSource,
-  signal: AbortSignal,
-): AsyncGenerator<Buffer> {
-  let sheet: SheetCell[] = [];
-  let first = 1;
-  const drawn = (): Promise<Buffer> =>
-    contactSheet(`${batchName(resolve(dir))} · ${first}–${first + sheet.length - 1}`, sheet);
-  for (const { picture, ...words } of savedPictures(db)) {
-    signal.throwIfAborted();
-    sheet.push({ ...words, thumbnail: await thumbnailNow(dir, source, picture) });
-    if (sheet.length < cellsOnSheet) continue;
-    yield await drawn();
-    first += sheet.length;
-    sheet = [];
-  }
-  if (sheet.length > 0) yield await drawn();
-}
-
-function* savedPictures(db: Database): Generator<Labelled> {
-  for (const { id, state, pictures, input, columns } of readRows(db)) {
-    if (state !== 'saved' || id === null) continue;
-    const prompt = promptOf(input ?? {}, columns) ?? '';
-    for (const [i, picture] of pictures.entries())
-      yield { label: i === 0 ? id : `${id} (${i + 1})`, prompt, picture };
-  }
-}
-
-/** The file, or one made for the sheet alone. */
-async function thumbnailNow(
-  dir: string,
-  source: ThumbnailSource,
-  picture: SavedPicture,
-): Promise<Uint8Array | undefined> {
-  const files = thumbnailFiles(join(dir, 'report'));
-  const path = files.pathOf(picture);
-  const found = path && files.find(path);
-  if (found !== undefined) return readFile(found);
-  return thumbnailFrom(source, { ...picture, moveTo: null });
 }

@@ -1,4 +1,4 @@
-/** What a batch is called where people see it: gallery, watch page and contact sheets. */
+/** What a batch is called where people see it: gallery and watch page. */
 
 /** The end of its output folder's absolute path: `night/out`. */
 export function batchName(dir: string): string {

@@ -2,6 +2,7 @@
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReportRow } from '../core/report-row.ts';
+import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import { isAlive } from '../../lib/files/temporary-files.ts';
 import { makeFolder, syncFolder } from '../files/folders.ts';
@@ -138,6 +139,7 @@ export class GalleryFiles {
 /** The folder of rows that a page refers to. */
 async function rowsOf(page: string): Promise<string | undefined> {
   try {
+    assertPlainFile(page);
     return rowsFolderIn(await readFile(page, 'utf8'));
   } catch {
     // There is none yet, or none of ours.

@@ -11,6 +11,8 @@ export interface Load {
   bears?: Bearable;
   /** Of the execution times and the picture. */
   seed: number;
+  /** Whether the peer does the same work: ids and pictures durable, every pixel decoded, thumbnails. */
+  isPeerCareful?: boolean;
   /** Lines of our pipeline.yaml that are not defaults; they are shown with the results. */
   settings: string[];
 }
@@ -38,7 +40,15 @@ export interface Bearable {
   queuedPerWorker?: number;
 }
 
-export function describeLoad({ scenes, inFlight, pictureBytes, work, bears, seed }: Load): string {
+export function describeLoad({
+  scenes,
+  inFlight,
+  pictureBytes,
+  work,
+  bears,
+  isPeerCareful,
+  seed,
+}: Load): string {
   const parts = [
     `${count(scenes)} scenes`,
     `${inFlight} in flight`,
@@ -48,6 +58,7 @@ export function describeLoad({ scenes, inFlight, pictureBytes, work, bears, seed
     ...(bears?.queuedPerWorker === undefined
       ? []
       : [`${bears.queuedPerWorker} queued job a worker, else 429`]),
+    ...(isPeerCareful === true ? ['a loop that does the same work'] : []),
     `seed ${seed}`,
   ];
   return parts.join(', ');

@@ -51,7 +51,7 @@ export async function runMeasured(
 /** Ms of `node ...args` from start to end, without anything in it that measures. */
 export async function timeOf(args: string[], dir: string): Promise<number> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, args, { cwd: dir, env: environment(), stdio: 'ignore' });
+  const child = spawn(process.execPath, args, { cwd: dir, env: environment(dir), stdio: 'ignore' });
   await once(child, 'close');
   if (child.exitCode !== 0) throw new Refusal(`ended with ${child.exitCode ?? child.signalCode}`);
   return performance.now() - startedAt;
@@ -61,7 +61,7 @@ export async function timeOf(args: string[], dir: string): Promise<number> {
 export function startMeasured(args: string[], dir: string, stdout: 'ignore' | 'pipe'): ChildProcess {
   return spawn(process.execPath, ['--import', probe, ...args], {
     cwd: dir,
-    env: { ...environment(), BENCH_USAGE_FILE: usageFile(dir) },
+    env: { ...environment(dir), BENCH_USAGE_FILE: usageFile(dir) },
     stdio: ['ignore', stdout, 'pipe'],
   });
 }
@@ -87,9 +87,10 @@ function usageFile(dir: string): string {
 }
 
 /** Nothing of the machine's own settings reaches what is measured. */
-function environment(): NodeJS.ProcessEnv {
+function environment(dir: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('NIGHTRENDER_') && name !== 'NODE_OPTIONS',
   );
-  return { ...Object.fromEntries(kept), NIGHTRENDER_API_KEY: apiKey };
+  const XDG_STATE_HOME = join(dir, 'state');
+  return { ...Object.fromEntries(kept), XDG_STATE_HOME, NIGHTRENDER_API_KEY: apiKey };
 }

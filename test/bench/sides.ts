@@ -33,12 +33,13 @@ export const statusArgs = [cli, 'status', 'pipeline.yaml'];
 
 export const peer: Side = {
   name: 'peer',
-  prepare: (dir, url, { scenes, inFlight }) => [
+  prepare: (dir, url, { scenes, inFlight, isPeerCareful = false }) => [
     peerProgram,
     url,
     writeManifest(dir, scenes),
     'out',
     String(inFlight),
+    ...(isPeerCareful ? ['careful'] : []),
   ],
   picturesDir: 'out',
 };

@@ -16,6 +16,7 @@ export const overhead: Scenario[] = [
   overheadOf('overhead, 20,000 scenes', 20_000, [lookAtOnce], (results, load) => [
     cpuTarget(0.75, results, load),
   ]),
+  overheadOf('same work', 5_000, [], (results, load) => [rateTarget(1.3, results, load)], true),
 ];
 
 function overheadOf(
@@ -23,6 +24,7 @@ function overheadOf(
   scenes: number,
   settings: string[],
   judge: (results: Results, load: Load) => Target[],
+  isPeerCareful = false,
 ): Scenario {
   return {
     name,
@@ -32,6 +34,7 @@ function overheadOf(
       pictureBytes: 1_000,
       work: { kind: 'instant' },
       seed: 1,
+      isPeerCareful,
       settings: [...settings, rateOutOfTheWay],
     },
     quick: { scenes: scenes / 5 },

@@ -5,6 +5,8 @@ export const promises: Record<string, Record<string, string>> = {
       'runner/pipeline/kill-at-every-call.test.ts',
     'So it does when it is killed for real at random moments, as the books of the service tell.':
       'e2e/kill.test.ts',
+    'So it does where the disk of its output folder goes at random moments, and comes back.':
+      'e2e/mount-kills.test.ts',
     'So it does on a cluster, over requeue, wall time, preemption and a node that is lost while its runner lives on.':
       'e2e/submit-to-slurm.test.ts',
     'It also does while the service does everything wrong that a service can do; no result expires while a run is up.':
@@ -56,6 +58,7 @@ export const promises: Record<string, Record<string, string>> = {
     'Nor does a damaged JPEG or WebP.': 'runner/images/corrupt-pictures.test.ts',
     'Nor does text that is no strict base64.': 'runner/images/corrupt-pictures.test.ts',
     'Black pictures and thumbnails are no success where `check` says so.': 'runner/images/demands.test.ts',
+    'What cannot be saved, such as a GIF or an animation, is paid for once.': 'e2e/picture-demands.test.ts',
     'The same damaged bytes twice set the scene aside, instead of paying a third time.':
       'runner/pipeline/service-trouble.test.ts',
     'A service that gives one job id twice brings no picture of another scene.':
@@ -95,6 +98,7 @@ export const promises: Record<string, Record<string, string>> = {
     'An input that the service refuses fails its scene at once.': 'runner/pipeline/run-batch.test.ts',
     'An overdue job is cancelled at the service, so that it does not go on billing.':
       'runner/pipeline/overdue.test.ts',
+    'An output folder whose disk is not mounted is not taken for an empty one.': 'e2e/missing-disk.test.ts',
     '`cancel` saves what is done already: it is paid.': 'e2e/cancel.test.ts',
     'A download that fails is tried again; the job is paid once.': 'runner/pipeline/downloads.test.ts',
     '`retry` puts back exactly the scenes that you choose.': 'e2e/retry.test.ts',
@@ -130,6 +134,8 @@ export const promises: Record<string, Record<string, string>> = {
       'runner/pipeline/service-trouble.test.ts',
   },
   'Disk, files and processes': {
+    'A bucket that answers 503 now and then ends no start, and one that never answers is given up with words.':
+      'lib/s3/troubled-store.test.ts',
     'A full disk ends the run in order (14), nothing half has a name, and the next run saves what is left, paying nothing twice.':
       'e2e/disk.test.ts',
     'So do a folder in the place of a picture …': 'e2e/disk.test.ts',
@@ -243,6 +249,10 @@ export const promises: Record<string, Record<string, string>> = {
     'A worker that dies in the middle of a job leaves it to another.': 'service/pull-worker.test.ts',
     'A result of a worker that has lost the job changes nothing.': 'service/pull-operations.test.ts',
     'A result that is too large fails the job in words; it is never lost.': 'service/pull-operations.test.ts',
+    'Whatever answers a worker elsewhere in the place of the service, it tries again and loses no finished result.':
+      'service/agent/worker-answers.test.ts',
+    'Of several processes that share a store only the one that leads answers, and what waits for one that hangs or is cut off is answered all the same.':
+      'e2e/shared-service-hangs.test.ts',
     'Workers that Slurm runs come and go by the queue: never more for a lost answer or a killed service, and none at a job is ended.':
       'e2e/slurm-workers.test.ts',
     'No worker is left running when the service has ended, however it ended.': 'e2e/serve-workers.test.ts',
@@ -253,6 +263,9 @@ export const promises: Record<string, Record<string, string>> = {
     'Long results cost no memory, however many slow readers they have.': 'service/http/long-answers.test.ts',
     'Nobody without a key of yours is let in from other machines.': 'service/service-options.test.ts',
     'Who tries keys is told to wait, and nobody else.': 'service/keys/admission.test.ts',
+    'What needs no key is answered under the names of the service only.': 'service/http/known-names.test.ts',
+    'A key that is limited to its own jobs knows no others.': 'service/keys/own-jobs.test.ts',
+    'What arrives slowly arrives, and what was refused is never done.': 'service/http/slow-clients.test.ts',
     'Keys are kept as digests, in a file that only you can read.': 'service/keys/key-store.test.ts',
     'The console takes no change from pages of other sites.': 'service/console/sessions.test.ts',
   },

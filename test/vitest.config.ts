@@ -1,5 +1,7 @@
 /** How the test suite runs: every `*.test.ts` under test/, in two parts; most files share their processes. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** What needs a browser, containers or a GPU, or takes long: not in `npm test`, but in what `npm run test:all` adds (`--mode rest`). */
@@ -21,6 +23,7 @@ const rest = [
   'test/e2e/serve-containers.test.ts',
   'test/e2e/serve-workers.test.ts',
   'test/e2e/shared-service.test.ts',
+  'test/e2e/shared-service-hangs.test.ts',
   'test/e2e/slurm-workers.test.ts',
   'test/e2e/submit-to-slurm.test.ts',
   'test/e2e/watch.test.ts',
@@ -35,8 +38,10 @@ const rest = [
 /** `npm test` tries a part of these: a twentieth of the deaths, a quarter of the runs of a property. */
 const whole = [
   'test/commands/plan-accepts.test.ts',
+  'test/e2e/disk-faults.test.ts',
   'test/e2e/kill.test.ts',
   'test/e2e/lost-answers.test.ts',
+  'test/e2e/mount-kills.test.ts',
   'test/e2e/road.test.ts',
   'test/e2e/shared-cuts.test.ts',
   'test/e2e/shared-kills.test.ts',
@@ -70,6 +75,10 @@ const alone = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .map((file) => `test/${file}`)
   .filter((file) => readFileSync(file, 'utf8').includes('vi.mock('));
 
+/** Where the program notes which batches have begun: those of tests not where a person's own are. */
+const state = mkdtempSync(join(tmpdir(), 'nightrender-state-'));
+process.once('exit', () => rmSync(state, { recursive: true, force: true }));
+
 const results = process.env['NIGHTRENDER_TEST_RESULTS'];
 
 export default defineConfig(({ mode }) => ({
@@ -94,7 +103,11 @@ export default defineConfig(({ mode }) => ({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
-    env: { NO_COLOR: '1', ...(mode === 'rest' && { NIGHTRENDER_TEST_ALL: '1' }) },
+    env: {
+      NO_COLOR: '1',
+      XDG_STATE_HOME: state,
+      ...(mode === 'rest' && { NIGHTRENDER_TEST_ALL: '1' }),
+    },
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
   },
 }));

@@ -37,9 +37,9 @@ export function sharedAddressOf({ checkpoint, placeOf }: Config): SharedAddress 
   return checkpoint === undefined ? undefined : { address: checkpoint, where: placeOf(['checkpoint']) };
 }
 
-/** `dir` is the output folder. Throws `ConfigError` where the batch has begun in the other place. */
-export async function openRecord(dir: string, shared: SharedAddress): Promise<BatchRecord> {
-  assertPlace(dir, shared?.where);
+/** `dir` is the output folder. Throws `ConfigError` where the batch has begun in another place. */
+export async function openRecord(dir: string, shared: SharedAddress, isFresh = false): Promise<BatchRecord> {
+  assertPlace(dir, shared?.where, isFresh);
   if (shared === undefined) return ownRecord(dir);
   // What speaks to databases is loaded where there is one.
   const { openSharedRecord } = await import('./shared-record.ts');

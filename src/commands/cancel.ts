@@ -6,8 +6,10 @@ import {
   readJobsInFlight,
   type OpenCheckpoint,
 } from '../runner/checkpoint/open-checkpoint.ts';
+import { damageAsFailure } from '../runner/checkpoint/journal.ts';
 import type { Config } from '../runner/config/config.ts';
 import { endings } from '../runner/core/ending.ts';
+import { FatalFailure } from '../runner/core/failure.ts';
 import { cancelBatch, type CancelResult } from '../runner/pipeline/cancel-batch.ts';
 import { createCancelView, type CancelView } from '../terminal/cancel-view.ts';
 import { batchSettings } from './batch-settings.ts';
@@ -88,8 +90,9 @@ async function cancelLocked(
     if (result.report === undefined) await recordEnd(opened, result.ending);
     return exitCode;
   } catch (thrown) {
-    await recordThrown(opened, thrown, config.output.dir);
-    throw thrown;
+    const failure = damageAsFailure(thrown);
+    await recordThrown(opened, failure, config.output.dir);
+    throw failure;
   } finally {
     await opened.close();
   }
@@ -104,11 +107,22 @@ function openKnown(dir: string, isLossAccepted: boolean): OpenCheckpoint {
   return openCheckpoint(dir, program, batch, Date.now(), isLossAccepted);
 }
 
+/** Somebody waits, and jobs that are not cancelled are billed. */
+const patienceMs = 60_000;
+
 async function cancelOpened(config: Config, opened: OpenCheckpoint, view: CancelView): Promise<CancelResult> {
   const endpoints = readJobsInFlight(opened.dir).map(({ endpoint }) => endpoint);
-  return withSignals((stop) =>
-    withPorts({ config, opened, endpoints, emit: view.emit, stop }, (ports) =>
-      cancelBatch(ports, batchSettings(config, systemClock.now(), opened.names), stop),
-    ),
-  );
+  let hasBegun = false;
+  try {
+    return await withSignals((stop) =>
+      withPorts({ config, opened, endpoints, emit: view.emit, stop, patienceMs }, (ports) => {
+        hasBegun = true;
+        return cancelBatch(ports, batchSettings(config, systemClock.now(), opened.names), stop);
+      }),
+    );
+  } catch (thrown) {
+    if (hasBegun || !(thrown instanceof FatalFailure)) throw thrown;
+    const text = `no job was cancelled, and what is in flight goes on: ${thrown.message}`;
+    throw new FatalFailure({ ...thrown.failure, text });
+  }
 }

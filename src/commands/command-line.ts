@@ -175,8 +175,8 @@ function unknownIn(args: string[], loaded: Loaded): string | undefined {
   const names = beforeDashes(args).flatMap((arg) => /^--?([^=]+)/.exec(arg)?.[1] ?? []);
   const unknown = names.find((name) => !isKnown(name));
   if (unknown === undefined) return undefined;
-  if (first === 'serve' && unknown === 'faults')
-    return 'serve has no --faults any more: it was a tool of the tests, and nothing replaces it.';
+  const instead = removed.get(`${first} --${unknown}`);
+  if (instead !== undefined) return `${first} has no --${unknown} any more: ${instead}.`;
   const meant = closest(unknown, known);
   const hint =
     meant === undefined
@@ -184,6 +184,12 @@ function unknownIn(args: string[], loaded: Loaded): string | undefined {
       : `did you mean --${meant}?`;
   return `--${unknown} is not an option${of}; ${hint}`;
 }
+
+/** Options that earlier versions had, and what there is instead. */
+const removed: ReadonlyMap<string, string> = new Map([
+  ['report --contact-sheet', 'the gallery, report/index.html, shows all pictures'],
+  ['serve --faults', 'it was a tool of the tests, and nothing replaces it'],
+]);
 
 function tooMuch(message: string, [first = '']: string[]): string {
   const [, words = ''] = /^[^:]*: ([^]*)$/.exec(message) ?? [];

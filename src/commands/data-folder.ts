@@ -6,7 +6,7 @@ import { join, dirname } from 'node:path';
 import { KeyStore } from '../service/keys/key-store.ts';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { FatalFailure } from '../runner/core/failure.ts';
-import { causeOf } from '../runner/files/disk-failure.ts';
+import { causeOf, isOfDisk } from '../runner/files/disk-failure.ts';
 import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
 
@@ -47,11 +47,8 @@ export function refuseService(thrown: unknown, dataDir: string | undefined, json
 
 /** Undefined where it is about something else. */
 export function dataFolderTrouble(thrown: unknown, dataDir: string): string | undefined {
-  const { code, path, syscall } = thrown as NodeJS.ErrnoException;
-  const isOfDisk =
-    typeof code === 'string' &&
-    (syscall !== undefined || /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM)/.test(code));
-  if (!isOfDisk || syscall === 'listen' || syscall === 'getaddrinfo') return undefined;
+  if (!isOfDisk(thrown)) return undefined;
+  const { code, path } = thrown as NodeJS.ErrnoException & { code: string };
   const seen = obstacleIn(dataDir, path) ?? { code: systemCode(code, dataDir), path: path ?? dataDir };
   const cause = seen.code === undefined ? undefined : causeOf(seen.code);
   if (cause === undefined) return undefined;

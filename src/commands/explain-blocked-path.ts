@@ -13,8 +13,7 @@ export function explainBlockedPath(
   dir: string,
 ): string | undefined {
   const path = error.dest ?? error.path;
-  if (isSystemError(error) && typeof path === 'string')
-    return diskFailure(nearestThere(path), error.code).message;
+  if (isSystemError(error) && typeof path === 'string') return diskFailure(nearestThere(path), error).message;
   const folders = [dir, join(dir, 'images'), join(dir, 'report'), join(dir, 'local-service')];
   const paths = folders.flatMap((folder) => [
     ...databases.flatMap((name) => besides.map((end) => join(folder, name + end))),

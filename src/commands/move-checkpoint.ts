@@ -21,7 +21,7 @@ import {
 import { lookUpSchema } from '../runner/checkpoint/postgres/schema.ts';
 import { findSharedBatch, openDatabase } from '../runner/checkpoint/postgres/shared-batch.ts';
 import { prepareStatements } from '../runner/checkpoint/statements.ts';
-import { isElsewhere } from './batch-place.ts';
+import { assertDisk, isElsewhere } from './batch-place.ts';
 import type { SharedAddress } from './batch-record.ts';
 import { maintainBatch, stopFirst } from './existing-batch.ts';
 import { markMoved } from './pictures-place.ts';
@@ -40,6 +40,7 @@ export async function moveCheckpoint(
   dir: string,
   shared: SharedAddress,
 ): Promise<MovedCheckpoint | undefined> {
+  assertDisk(dir);
   const isOwn = existsSync(checkpointFile(dir));
   if (shared === undefined && (isOwn || !isElsewhere(dir))) return undefined;
   const address = shared?.address ?? addressBefore();

@@ -53,10 +53,12 @@ export async function assertBucketUsable(
   const bucket = await openBucket(pictures.url);
   try {
     const owner = new BucketOwner(bucket, { batch: pictures.batch, run, isAnyAccepted });
-    await withBucketFailure(async () => {
-      await bucket.probe();
-      await owner.assertOurs(picturesFolder);
-    });
+    await withBucketFailure(() =>
+      bucket.within(async () => {
+        await bucket.probe();
+        await owner.assertOurs(picturesFolder);
+      }),
+    );
   } finally {
     await bucket.close();
   }

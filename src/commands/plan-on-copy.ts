@@ -18,6 +18,7 @@ import { assertNoUnknownPictures } from '../runner/pipeline/adopt.ts';
 import { jobSchema } from '../service/jobs/job-schema.ts';
 import { copyDatabase } from '../lib/sqlite/copy-database.ts';
 import { isLocked } from '../lib/sqlite/exclusive-lock.ts';
+import { assertPlainFile } from '../lib/files/plain-file.ts';
 import { openForWriting, UnusableDatabase } from '../lib/sqlite/database.ts';
 import { batchSettings } from './batch-settings.ts';
 import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
@@ -103,6 +104,7 @@ async function copyCheckpoint(dir: string, copy: string): Promise<void> {
   const name = 'checkpoint.sqlite';
   await copyDatabase(join(dir, name), join(copy, name), () => isBatchHeld(dir));
   // That of a live run is ahead of the copy.
+  assertPlainFile(markFile(dir));
   if (!isBatchHeld(dir) && existsSync(markFile(dir))) await copyFile(markFile(dir), markFile(copy));
 }
 

@@ -84,7 +84,7 @@ async function planConfig(
 ): Promise<number> {
   const { dir } = config.output;
   const batch = await unlessStopped(stop, async () => {
-    const record = await openRecord(dir, sharedAddressOf(config));
+    const record = await openRecord(dir, sharedAddressOf(config), options.isFresh);
     try {
       return await planOnCopy(file, config, options, stop.draining, record);
     } finally {

@@ -3,12 +3,14 @@ import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { type EndingKind, endings } from '../runner/core/ending.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
+import { asDiskFailure } from '../runner/files/disk-failure.ts';
 import { ListCutOff, UnknownPictures } from '../runner/core/plan.ts';
 import { DataFolderInUse } from '../service/jobs/data-folder.ts';
 import { KeyStoreBusy } from '../service/keys/key-store.ts';
 import { PostgresFailure } from '../lib/postgres/postgres.ts';
+import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { UnusableSchema } from '../runner/checkpoint/postgres/schema.ts';
-import { isDamage, UnusableDatabase } from '../lib/sqlite/database.ts';
+import { assertReadable, isDamage, UnusableDatabase } from '../lib/sqlite/database.ts';
 import { formatInstant } from '../terminal/words.ts';
 import { damagedLock, explainBlockedPath } from './explain-blocked-path.ts';
 import { shownPath } from './shown-path.ts';
@@ -56,16 +58,27 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
   if (lock !== undefined)
     return { ending: 'wrong-use', text: `${lock}, then run the same command again.`, problems: [] };
   if (isDamage(thrown)) {
-    const text = `The checkpoint in ${shownDir} is damaged (${(thrown as Error).message}); it was not changed. Put a copy back, or repair it with \`nightrender verify <pipeline> --repair\`.`;
+    const unreadable = dir === undefined ? undefined : whyUnreadable(dir);
+    if (unreadable !== undefined) return refusalOf(unreadable, dir);
+    const text = `The checkpoint in ${shownDir} is damaged, or its disk could not read it (${(thrown as Error).message}); it was not changed. Give the same command again; if it says the same, put a copy back, or repair it with \`nightrender verify <pipeline> --repair\`.`;
     return { ending: 'wrong-use', text, problems: [] };
   }
   if (thrown instanceof Error && thrown.message.startsWith('Could not load the "sharp" module'))
     return { ending: 'output-unwritable', text: sharpLacking, problems: [] };
   const unheard = whyNotListening(thrown);
   if (unheard !== undefined) return { ending: 'wrong-use', text: unheard, problems: [] };
-  const code = (thrown as { code?: unknown }).code;
-  if (!(thrown instanceof Error) || typeof code !== 'string' || !isDiskCode(code)) return undefined;
-  return { ending: 'output-unwritable', text: describeDisk(thrown, code, dir, shownDir), problems: [] };
+  const disk = describeDisk(thrown, dir, shownDir);
+  return disk === undefined ? undefined : { ending: 'output-unwritable', text: disk, problems: [] };
+}
+
+/** SQLite says the same of damage and of a disk that cannot read the file. */
+function whyUnreadable(dir: string): unknown {
+  try {
+    assertReadable(checkpointFile(dir));
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }
 
 /** Its own words do not distinguish these two. */
@@ -85,14 +98,13 @@ function whyNotListening(thrown: unknown): string | undefined {
   return undefined;
 }
 
-function describeDisk(error: Error, code: string, dir: string | undefined, shownDir: string): string {
-  const seen = dir === undefined ? undefined : explainBlockedPath(error, dir);
-  if (seen === undefined) {
-    const said = error.message.includes(code) ? error.message : `${error.message}, ${code}`;
-    const limit = code === 'SQLITE_CANTOPEN' ? ' (if too many files are open, EMFILE, see ulimit -n)' : '';
-    return `${shownDir} cannot be written (${said}); fix that${limit} and run the same command again.`;
-  }
-  return seen.endsWith('again') ? `${seen}.` : `${seen}, then run the same command again.`;
+/** Undefined where it is about something else. */
+function describeDisk(thrown: unknown, dir: string | undefined, shownDir: string): string | undefined {
+  const failure = asDiskFailure(thrown, shownDir);
+  const seen = failure && dir !== undefined ? explainBlockedPath(thrown as Error, dir) : undefined;
+  const text = seen ?? failure?.message;
+  if (text === undefined || text.endsWith('again')) return text && `${text}.`;
+  return `${text}, then run the same command again.`;
 }
 
 function describeHolder({ holder, advice }: BatchHeld, shownDir: string): string {
@@ -101,12 +113,6 @@ function describeHolder({ holder, advice }: BatchHeld, shownDir: string): string
       ? 'another run'
       : `another run, process ${holder.pid} on ${holder.host} since ${formatInstant(holder.since)},`;
   return `${who} holds the batch in ${shownDir}; it is not affected.${advice === '' ? '' : ` ${advice}`}`;
-}
-
-function isDiskCode(code: string): boolean {
-  return /^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|ENOTDIR|EISDIR|EEXIST|EIO|EMFILE|ENFILE|ENAMETOOLONG|ELOOP|SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM).*)$/.test(
-    code,
-  );
 }
 
 /** A bug is shown with its stack: it is for those who fix it. `others` is what follows other commands for the batch. */

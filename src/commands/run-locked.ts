@@ -1,5 +1,6 @@
 /** A run on a batch whose lock is held. */
 import type { Config } from '../runner/config/config.ts';
+import { damageAsFailure } from '../runner/checkpoint/journal.ts';
 import { endings } from '../runner/core/ending.ts';
 import type { Part } from '../runner/core/part.ts';
 import type { Event } from '../runner/pipeline/event.ts';
@@ -12,6 +13,7 @@ import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
 import { configuredArguments, withFileNamed } from './command-arguments.ts';
 import { beginRun, type BegunRun } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
+import { noteBatch } from './known-batch.ts';
 import { notifierOf, notifyIfRefused, notifyOfError } from './notify-run.ts';
 import { openView } from './open-view.ts';
 import { recordEnd, recordThrown, withPorts } from './with-ports.ts';
@@ -47,17 +49,23 @@ export async function runLocked(
     emitStart(config, file, emit);
     const isAnyAccepted = choices.isFresh || choices.isAdopting;
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
-    const result = await withPorts({ config, opened, endpoints, emit, stop, kept, isAnyAccepted }, (ports) =>
-      runBatch(
-        scenes?.stage,
-        ports,
-        {
-          ...batchSettings(config, systemClock.now(), opened.names),
-          ...(part && { part }),
-          unknownPictures: unknownPicturesOf(choices),
-        },
-        stop,
-      ),
+    const result = await withPorts(
+      { config, opened, endpoints, emit, stop, kept, isAnyAccepted },
+      (ports) => {
+        // Of all that is done with the folder before, some may have been done on another disk.
+        const text = noteBatch(dir, opened.dir, choices.isFresh, systemClock.now());
+        if (text !== undefined) emit({ type: 'warning', text });
+        return runBatch(
+          scenes?.stage,
+          ports,
+          {
+            ...batchSettings(config, systemClock.now(), opened.names),
+            ...(part && { part }),
+            unknownPictures: unknownPicturesOf(choices),
+          },
+          stop,
+        );
+      },
     );
     // With the report the end went on record; without one it is another than the report was given.
     if (result.report === undefined) await recordEnd(opened, result.ending, result.stats);
@@ -69,9 +77,10 @@ export async function runLocked(
     view.emit(ended);
     return endings[result.ending.kind].exitCode;
   } catch (thrown) {
-    await recordThrown(opened, thrown, dir);
-    await notifyOfError(config, thrown, notifier);
-    throw thrown;
+    const failure = damageAsFailure(thrown);
+    await recordThrown(opened, failure, dir);
+    await notifyOfError(config, failure, notifier);
+    throw failure;
   } finally {
     view.close();
     await opened.close();

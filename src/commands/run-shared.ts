@@ -31,7 +31,8 @@ export async function runShared(
   stop: Stop,
 ): Promise<number> {
   const { dir } = config.output;
-  assertPlace(dir, config.placeOf(['checkpoint']));
+  const sharedAt = config.placeOf(['checkpoint']);
+  await notifyIfRefused(file, config, () => assertPlace(dir, sharedAt, choices.isFresh));
   const shared = await notifyIfRefused(file, config, () => findSharedBatch(address, dir, true));
   if (shared === undefined) throw new Error(`no batch was made for ${hostname()}`);
   let scenes: ReadScenes | undefined;

@@ -58,20 +58,21 @@ async function runConfig(file: string, config: Config, choices: RunChoices, stop
     const { runShared } = await import('./run-shared.ts');
     return runShared(file, config, config.checkpoint, choices, stop);
   }
-  assertPlace(dir, undefined);
+  const { notifyIfRefused } = await import('./notify-run.ts');
+  const assertThere = (): void => assertPlace(dir, undefined, choices.isFresh);
+  await notifyIfRefused(file, config, assertThere);
   // A batch that runs is reported before its manifest is read; the folder of a new one is made after that.
   let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
   let scenes: ReadScenes | undefined;
   try {
     const known = lock && { dir, isShared: false };
-    const { notifyIfRefused } = await import('./notify-run.ts');
     const { readUnlessStopped } = await import('./read-unless-stopped.ts');
     scenes = await notifyIfRefused(file, config, () => readUnlessStopped(config, stop, known));
     lock ??= await notifyIfRefused(file, config, () => lockBatch(dir, Date.now()));
     // The list may have been read for a while.
     assertNotOwned(dir);
     // And moved away by who had the lock before.
-    assertPlace(dir, undefined);
+    assertThere();
     const { runLocked } = await import('./run-locked.ts');
     return await runLocked(file, config, scenes, choices, stop);
   } finally {

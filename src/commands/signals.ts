@@ -1,4 +1,5 @@
 /** Signals: SIGINT and SIGTERM ask a command to leave, SIGHUP asks it to finish. */
+import { asFatalFailure } from '../runner/checkpoint/journal.ts';
 import { Stop, type StopMode } from '../runner/pipeline/stop.ts';
 import type { Ending } from '../runner/core/ending.ts';
 import { once } from 'node:events';
@@ -20,7 +21,7 @@ const rules = {
  * SIGHUP changes nothing: a closed terminal may send several.
  */
 export async function withSignals<Result>(work: (stop: Stop) => Promise<Result>): Promise<Result> {
-  const stop = new Stop();
+  const stop = new Stop(asFatalFailure);
   let isLeaving = false;
   const listeners = Object.entries(rules).map(([signal, { mode, ending }]) => {
     const listener = (): void => {

@@ -75,7 +75,8 @@ export function verify(file: string, argv: Record<string, unknown>): Promise<num
     const { moveCheckpoint } = await import('./move-checkpoint.ts');
     moved = await moveCheckpoint(dir, shared);
   };
-  const work = async ({ dir, record, json, others, overrides }: BatchCall): Promise<number> => {
+  const work = async (call: BatchCall): Promise<number> => {
+    const { dir, record, json, others, overrides } = call;
     const view = createVerifyView({
       json,
       isRepair,
@@ -94,6 +95,10 @@ export function verify(file: string, argv: Record<string, unknown>): Promise<num
         : verifyAndRepair(dir, record, view, isDeep, settings);
     };
     const verified = await check();
+    if (isMove && verified.good === verified.checked) {
+      const { reportMoved } = await import('./report.ts');
+      await reportMoved(file, call);
+    }
     const isGood = verified.good === verified.checked && !view.hasRepaired();
     const ending = isGood ? 'complete' : 'incomplete';
     view.end(verified, endings[ending].exitCode);

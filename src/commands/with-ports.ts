@@ -1,6 +1,7 @@
 /** The edges of a batch, put together for a piece of work on it and taken down after it. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { assertPlainFile } from '../lib/files/plain-file.ts';
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import type { BatchLease, OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { HttpRenderService } from '../runner/client/http-render-service.ts';
@@ -40,10 +41,12 @@ interface Batch {
   kept?: number;
   /** Whether a person said what is to become of pictures that the checkpoint does not know; false where left out. */
   isAnyAccepted?: boolean;
+  /** How long a bucket that does not answer is waited for; ten minutes where left out. */
+  patienceMs?: number;
 }
 
 export async function withPorts<Result>(
-  { config, opened, endpoints, emit, stop, kept = 0, isAnyAccepted = false }: Batch,
+  { config, opened, endpoints, emit, stop, kept = 0, isAnyAccepted = false, patienceMs }: Batch,
   work: (ports: Ports) => Promise<Result>,
 ): Promise<Result> {
   stop.onEnding(({ kind, text }) => emit({ type: 'stopping', ending: kind, text }));
@@ -65,7 +68,7 @@ export async function withPorts<Result>(
   const warn = (text: string): void => emit({ type: 'warning', text });
   const bucket =
     opened.pictures &&
-    (await openBucket(opened.pictures.url, bucketOptions(warn, stop, config.shutdownGraceMs)));
+    (await openBucket(opened.pictures.url, bucketOptions(warn, stop, config.shutdownGraceMs, patienceMs)));
   try {
     const images = imagesOf(config, opened, bucket, isAnyAccepted, warn);
     await images.prepare().catch((error: unknown) => {
@@ -126,12 +129,18 @@ function imagesOf(
 const runPatienceMs = 10 * 60_000;
 
 /** A bucket that does not answer is waited for, unless the run is to end. */
-function bucketOptions(warn: (text: string) => void, stop: Stop, graceMs: number): BucketOptions {
+function bucketOptions(
+  warn: (text: string) => void,
+  stop: Stop,
+  graceMs: number,
+  patienceMs = runPatienceMs,
+): BucketOptions {
   const abandoned = new AbortController();
   const abandon = (): void => void setTimeout(() => abandoned.abort(), graceMs).unref();
   stop.leaving.addEventListener('abort', abandon, { once: true });
-  const onTrouble = (text: string): void => warn(`${text}; trying again for ten minutes`);
-  return { signal: stop.leaving, abandoned: abandoned.signal, onTrouble, patienceMs: runPatienceMs };
+  const onTrouble = (text: string): void =>
+    warn(`${text}; trying again for ${Math.round(patienceMs / 60_000)} min`);
+  return { signal: stop.leaving, abandoned: abandoned.signal, onTrouble, patienceMs };
 }
 
 /** What nobody else may have taken over is sent, and nothing else. */
@@ -155,6 +164,7 @@ function followLease(lease: BatchLease | undefined, emit: Listener, stop: Stop, 
   stop.leaving.addEventListener('abort', giveUpLater, { once: true });
   lease.on({
     onLost: (failure) => stop.forThrown(failure),
+    onWrittenBack: (text) => emit({ type: 'warning', text }),
     onReach: (isReached, text) =>
       emit({ type: 'warning', text: isReached ? 'the shared checkpoint answers again' : `${text}; ${gone}` }),
   });
@@ -198,7 +208,9 @@ export function keptReport(dir: string, opened: OpenCheckpoint, ending?: Ending)
 /** Of result files, epoch ms; NaN where it is unknown. */
 function writtenAtOf(folder: string): number {
   try {
-    const { writtenAt } = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')) as {
+    const summary = join(folder, 'summary.json');
+    assertPlainFile(summary);
+    const { writtenAt } = JSON.parse(readFileSync(summary, 'utf8')) as {
       writtenAt: string;
     };
     return Date.parse(writtenAt);

@@ -134,6 +134,7 @@ export const keyShape = {
   revokedAt: instant.nullable(),
   quotaMs: count.nullable().describe('execution time a day; null without limit'),
   price: z.number().nullable().describe('USD for a second of execution'),
+  hasOwnJobsOnly: z.boolean().describe('whether it sees and ends the jobs that it submitted, and no others'),
 };
 
 const percentiles = z.looseObject({ jobs: count, p50: z.number(), p95: z.number() }).nullable();

@@ -1,6 +1,6 @@
 /** A service's report of its workers, in words. */
 import { formatDuration } from '../lib/text/format.ts';
-import { hasNoWorker, workerStates, type ServiceHealth } from '../runner/core/service-health.ts';
+import { hasNoJob, hasNoWorker, workerStates, type ServiceHealth } from '../runner/core/service-health.ts';
 
 const words = {
   running: 'running',
@@ -28,7 +28,9 @@ export function stallText(
 ): string | undefined {
   if (stalledMs === undefined) return undefined;
   const silence = `nothing has finished for ${formatDuration(stalledMs).replace(/ \d+ s$/, '')}`;
-  if (health === undefined || !hasNoWorker(health)) return silence;
+  if (health === undefined) return silence;
+  if (hasNoJob(health)) return `${silence}: jobs in flight are done, their results wait to be saved`;
+  if (!hasNoWorker(health)) return silence;
   const others = workersText(health);
   return `${silence}: no worker is ready${others === 'none' ? '' : ` (${others})`}`;
 }

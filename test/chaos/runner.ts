@@ -1,6 +1,7 @@
 /** One start of a command of the built program on the batch, to be followed line by line and struck. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { packageFile } from '../../src/lib/files/package-file.ts';
 
@@ -43,7 +44,7 @@ export class Runner {
       [packageFile('dist/nightrender.cjs'), command, 'pipeline.yaml', '--json'],
       {
         cwd: dir,
-        env: ownEnvironment(),
+        env: ownEnvironment(dir),
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     );
@@ -114,9 +115,10 @@ export class Runner {
 }
 
 /** Nothing of the machine's own settings reaches the program. */
-function ownEnvironment(): NodeJS.ProcessEnv {
+function ownEnvironment(dir: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('NIGHTRENDER_') && name !== 'NODE_OPTIONS',
   );
-  return { ...Object.fromEntries(kept), NIGHTRENDER_API_KEY: 'key-of-the-chaos' };
+  const XDG_STATE_HOME = join(dir, 'state');
+  return { ...Object.fromEntries(kept), XDG_STATE_HOME, NIGHTRENDER_API_KEY: 'key-of-the-chaos' };
 }

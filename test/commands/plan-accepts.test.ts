@@ -175,7 +175,8 @@ it('whatever the file, the list and the folder say', async () => {
   let accepted = 0;
   const property = fc.asyncProperty(given, async (each) => void (accepted += Number(await compare(each))));
   await fc.assert(property, { numRuns: runs(100) });
-  expect(accepted).toBeGreaterThan(3);
+  // A part of them is, in a few runs by chance a small one.
+  expect(accepted).toBeGreaterThan(runs(100) / 40);
 }, 240_000);
 
 /** Resolves to whether both accept it. */

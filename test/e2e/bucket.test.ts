@@ -253,6 +253,10 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining(`good      ${count}\n`)]);
     expect(moved.stdout).toContain('Those in out/images are still there');
     expect((await keys('images/')).map((key) => key.slice('images/'.length)).toSorted()).toEqual(local);
+    const shown = galleryFiles(cwd);
+    expect(shown).toHaveLength(count);
+    for (const link of shown) expect(link).toMatch(/^http.*\/images\/s\d+\.png$/);
+    expect((await keys('report/')).filter((key) => key.endsWith('.csv'))).toHaveLength(1);
     const twice = await start('verify', 'pipeline.yaml', '--move');
     expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('there already')]);
     rmSync(join(cwd, 'out/images'), { recursive: true });
@@ -263,6 +267,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     writeFileSync(join(cwd, 'pipeline.yaml'), wide(undefined));
     expect((await start('verify', 'pipeline.yaml', '--move')).code).toBe(0);
     expect(readdirSync(join(cwd, 'out/images')).toSorted()).toEqual(local);
+    for (const link of galleryFiles(cwd)) expect(existsSync(join(cwd, 'out/report', link)), link).toBe(true);
     expect((await start('run', 'pipeline.yaml')).code).toBe(0);
     expect((await start('report', 'pipeline.yaml', '--signed', '1h')).code).toBe(2);
     // To where it was before.
@@ -317,9 +322,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     await start('run', 'pipeline.yaml', '--log', 'run.log');
     const signed = await start('report', 'pipeline.yaml', '--signed', '1h');
     expect(signed.code).toBe(0);
-    const [rows = ''] = readdirSync(join(cwd, 'out/report/gallery'));
-    const text = readFileSync(join(cwd, 'out/report/gallery', rows, '1.js'), 'utf8');
-    const [, link = ''] = /"file":"(http[^"]+)"/.exec(text) ?? [];
+    const [link = ''] = galleryFiles(cwd);
     expect((await fetch(link)).status).toBe(200);
     for (const key of await keys('report/')) {
       const content = await (await ceph.ask('GET', `/night/${prefix}${key}`)).text();
@@ -353,6 +356,18 @@ input: {scene: "{{ scene }}", width: 48, height: 32}
 output:
   dir: out
 ${place}${more}`;
+}
+
+/** Where the gallery of this machine has each picture, as its page reads its rows. */
+function galleryFiles(cwd: string): string[] {
+  const page = readFileSync(join(cwd, 'out/report/index.html'), 'utf8');
+  const [, at = '../images/'] = /"picturesAt":"([^"]+)"/.exec(page) ?? [];
+  const gallery = join(cwd, 'out/report/gallery');
+  const [rows = ''] = readdirSync(gallery);
+  const text = readFileSync(join(gallery, rows, '1.js'), 'utf8');
+  return [...text.matchAll(/"file":"([^"]+\.png[^"]*)"/g)].map(([, link = '']) =>
+    link.replace('../images/', at),
+  );
 }
 
 /** Of pictures that have thumbnails. */

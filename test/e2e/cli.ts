@@ -220,6 +220,12 @@ function cleanEnv(): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
+/** An environment with nothing in it but where programs are, and where this one notes batches. */
+export function ownPlaces(): NodeJS.ProcessEnv {
+  const { PATH, XDG_STATE_HOME } = process.env;
+  return { PATH, XDG_STATE_HOME };
+}
+
 /** A pipeline.yaml for scenes.csv beside it; `more` is put under the top level. */
 export function pipeline(baseUrl: string, more = ''): string {
   const key = baseUrl === 'local' ? '' : '  apiKey: ${NIGHTRENDER_API_KEY}\n';

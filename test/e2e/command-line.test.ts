@@ -17,6 +17,10 @@ it.each([
     ['serve', '--faults', 'x'],
     'serve has no --faults any more: it was a tool of the tests, and nothing replaces it.',
   ],
+  [
+    ['report', 'pipeline.yaml', '--contact-sheet'],
+    'report has no --contact-sheet any more: the gallery, report/index.html, shows all pictures.',
+  ],
   [['run', 'pipeline.yaml', 'other.yaml'], 'run does not take "other.yaml".'],
   [['run', 'p.yaml', '--concurrency'], '--concurrency needs a value.'],
   [['serve', '--port'], '--port needs a value.'],

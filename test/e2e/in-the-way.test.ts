@@ -1,8 +1,20 @@
 /** Promise: whatever stands in the output folder where our files belong is named, with what to do, and left as it is. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { finishedBatch, folderWith, inProcess, pipeline, scenes } from './cli.ts';
+import { finishedBatch, folderWith, inProcess, nightrender, pipeline, scenes } from './cli.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 const files = { 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(1) };
@@ -57,6 +69,83 @@ describe.each([
     expect(readFileSync(join(cwd, 'out', name), 'utf8')).toBe('a text');
   });
 });
+
+describe.skipIf(process.platform === 'win32')(
+  'what is no file (skipped where there are no named pipes)',
+  () => {
+    const names = [
+      'checkpoint.sqlite',
+      'checkpoint.sqlite-wal',
+      '.checkpoint.json',
+      '.in-hand',
+      '.reserve',
+      '.lock.sqlite',
+      '.lock.json',
+    ];
+    const namesAndKinds = names.flatMap((name) =>
+      [false, true].map((isBatch): [string, boolean] => [name, isBatch]),
+    );
+
+    it.each(namesAndKinds)('a named pipe in the place of %s (of a batch: %s)', async (name, isBatch) => {
+      const cwd = await begun(isBatch);
+      const path = put(cwd, name, (place) => execFileSync('mkfifo', [place]));
+      await expectAnswer(cwd, 'run', path, 'a named pipe');
+      expect(lstatSync(path).isFIFO()).toBe(true);
+    });
+
+    it.each(['plan', 'status', 'report', 'verify', 'retry', 'cancel', 'explain'])(
+      '%s does not wait at one either',
+      async (command) => {
+        const cwd = await begun(true);
+        const path = put(cwd, 'checkpoint.sqlite', (place) => execFileSync('mkfifo', [place]));
+        await expectAnswer(cwd, command, path, 'a named pipe');
+      },
+    );
+
+    it.each(names)('a device, and a socket, in the place of %s', async (name) => {
+      const cwd = await begun(true);
+      const path = put(cwd, name, (place) => symlinkSync('/dev/zero', place));
+      await expectAnswer(cwd, 'run', path, 'a device');
+      const server = createServer();
+      put(cwd, name, (place) => void server.listen(place));
+      await once(server, 'listening');
+      onTestFinished(() => void server.close());
+      await expectAnswer(cwd, 'run', path, 'a socket');
+    });
+
+    it('a named pipe in the place of a picture, its sidecar or the report is damage, and replaced', async () => {
+      const cwd = await begun(true);
+      for (const name of ['images/s0.png', 'report/index.html', 'report/summary.json'])
+        put(cwd, name, (place) => execFileSync('mkfifo', [place]));
+      const verified = await nightrender(['verify', 'pipeline.yaml'], { cwd });
+      expect([verified.code, verified.stdout]).toEqual([
+        3,
+        expect.stringContaining('no file stands in its place'),
+      ]);
+      const report = await nightrender(['report', 'pipeline.yaml'], { cwd });
+      expect(report.code, report.stderr).toBe(0);
+      expect(lstatSync(join(cwd, 'out/report/index.html')).isFile()).toBe(true);
+      const run = await nightrender(['run', 'pipeline.yaml'], { cwd });
+      expect(run.code, run.stderr).toBe(3);
+    });
+
+    function put(cwd: string, name: string, make: (path: string) => void): string {
+      const path = join(cwd, 'out', name);
+      rmSync(path, { force: true });
+      make(path);
+      return path;
+    }
+
+    /** In a process of its own, which a pipe would stop for good. */
+    async function expectAnswer(cwd: string, command: string, path: string, what: string): Promise<void> {
+      const more = command === 'explain' ? ['s0'] : [];
+      const { code, stderr } = await nightrender([command, 'pipeline.yaml', ...more], { cwd });
+      expect(stderr).toContain(`${path} is ${what}, but must be a file; move it away`);
+      expect(stderr).not.toMatch(/\n {4}at /);
+      expect(code).toBe(14);
+    }
+  },
+);
 
 it('a file in the place of the output folder', async () => {
   await expectRefusal(

@@ -1,9 +1,10 @@
 /** Promise: what a kill and a lost log have taken is refused by `run` and `plan`, not by `status`, and declared once accepted. */
-import { rmSync } from 'node:fs';
+import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { inProcess, newBatch, Program, testKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
+import { startSlowService } from './slow-service.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 
@@ -57,4 +58,21 @@ it('keeps nobody from cancelling what is known to be in flight', async () => {
   expect(JSON.parse(status.stdout)).toMatchObject({
     summary: { attempts: { total: 5, submitted: 3, unanswered: 2 } },
   });
+});
+
+it('that is emptied during a run ends it in true words', async () => {
+  const service = await startSlowService({ takesMs: 30 });
+  const cwd = newBatch(service.url, 150, 'concurrency: 3\n');
+  const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  await program.event('scene-saved', 8);
+  truncateSync(join(cwd, 'out/checkpoint.sqlite-wal'));
+  const { code, stdout, stderr } = await program.finish();
+  expect(code, stderr).toBe(14);
+  expect(stdout + stderr).toMatch(/-wal was emptied during the run|the checkpoint is damaged, or its disk/);
+  expect(stdout + stderr).not.toMatch(/A bug|nothing was sent|^ +at /m);
+  const paid = service.jobs();
+  expect(paid).toBeLessThan(150);
+  const refused = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
+  expect(refused.code, refused.stderr).toBe(2);
+  expect(service.jobs()).toBe(paid);
 });

@@ -1,8 +1,9 @@
 /** Promise: with `check.blank` and `check.minSide` a whole picture that is not as asked for never counts as saved. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import sharp, { type Sharp } from 'sharp';
 import { expect, it } from 'vitest';
-import { startBlackService } from './instant-service.ts';
+import { blackPicture, startBlackService, startInstantService } from './instant-service.ts';
 import { inProcess, newBatch, testKey } from './cli.ts';
 
 it.each([
@@ -19,4 +20,18 @@ it.each([
   expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).toContain(word);
   const images = join(cwd, 'out/images');
   expect(existsSync(images) ? readdirSync(images) : []).toHaveLength(pictures);
+});
+
+it.each<[string, string, (black: Sharp) => Promise<Buffer>, number, string]>([
+  ['a GIF', '', (black) => black.gif().toBuffer(), 1, 'a GIF, and only PNG, JPEG and WebP can be saved'],
+  ['too many pixels', 'limits: {pixels: 100}', (black) => black.png().toBuffer(), 1, 'raise `limits.pixels`'],
+  ['a cut PNG', '', async (black) => (await black.png().toBuffer()).subarray(0, -9), 2, 'it is cut'],
+])('%s is paid for as often as another job may bring another', async (_, more, make, jobs, words) => {
+  const picture = await make(sharp(Buffer.from(await blackPicture(), 'base64')));
+  const service = await startInstantService([{ rendered_image: picture.toString('base64') }]);
+  const cwd = newBatch(service.url, 1, `${more}\nretry: {attempts: 3, firstWait: 1ms, longestWait: 1ms}`);
+  const env = { NIGHTRENDER_API_KEY: testKey };
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
+  expect([code, service.inputs.length], stderr).toEqual([3, jobs]);
+  expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).toContain(words);
 });

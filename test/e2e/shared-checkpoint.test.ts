@@ -1,9 +1,22 @@
 /** A batch whose checkpoint is in PostgreSQL: several runs work on it, and whoever asks sees one batch. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { noPostgres, postgresPassword, startPostgres, type PostgresServer } from '../engines/postgres.ts';
-import { folderWith, linesOf, nightrender, pipeline, Program, scenes, withKey } from './cli.ts';
+import { CuttableProxy } from '../fakes/cuttable-proxy.ts';
+import {
+  type Finished,
+  folderWith,
+  linesOf,
+  nightrender,
+  pipeline,
+  Program,
+  scenes,
+  withKey,
+} from './cli.ts';
+import { canMount, RemovableDisk } from './small-disk.ts';
 import { startSlowService } from './slow-service.ts';
 
 let server: PostgresServer;
@@ -96,6 +109,25 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
     expect(stdout).not.toContain(postgresPassword);
   });
 
+  it('goes on by itself after a failover that lost the latest commits, and submits nothing twice', async () => {
+    const service = await startSlowService({ takesMs: 300 });
+    const cwd = sharedFolder(service.url, 90);
+    const args = ['run', 'pipeline.yaml', '--json', '--concurrency', '4'];
+    const programs = [1, 2, 3].map(() => new Program(args, { cwd, ...options() }));
+    await Promise.all(programs.map((program) => program.says(/scene-saved/)));
+    await server.keep();
+    const before = service.jobs();
+    await expect.poll(() => service.jobs()).toBeGreaterThan(before + 12);
+    await server.failOver();
+    const ends = await Promise.all(programs.map((program) => program.finish()));
+    expect(ends.map(({ code, stderr }) => [code, stderr])).toEqual(ends.map(() => [0, '']));
+    expect(ends.map(({ stdout }) => stdout).join('')).toContain('went back to an earlier state');
+    expect(service.submissions().size).toBe(90);
+    expect([...service.submissions()].filter(([, sent]) => sent > 1)).toEqual([]);
+    const [status] = linesOf(await nightrender(['status', 'pipeline.yaml', '--json'], { cwd, ...options() }));
+    expect(status).toMatchObject({ summary: { scenes: { saved: 90, waiting: 0 } } });
+  });
+
   it('ends within its grace where it is stopped while the database is gone', async () => {
     const service = await startSlowService({ takesMs: 200 });
     const cwd = sharedFolder(service.url, 40, 'shutdown: {grace: 200ms}\n');
@@ -111,6 +143,24 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
     expect(service.submissions().size).toBe(40);
   });
 
+  it('ends within its grace where it is stopped while the database stands still', async () => {
+    const service = await startSlowService({ takesMs: 200 });
+    const cwd = sharedFolder(service.url, 40, 'shutdown: {grace: 200ms}\n');
+    const args = ['run', 'pipeline.yaml', '--json', '--concurrency', '4'];
+    const program = new Program(args, { cwd, ...options() });
+    await program.says(/scene-saved/);
+    server.standStill();
+    try {
+      await program.says(/cannot be reached/);
+      program.child.kill('SIGTERM');
+      expect((await program.finish()).code).toBe(14);
+    } finally {
+      server.goOn();
+    }
+    expect((await run(cwd)).code).toBe(0);
+    expect([...service.submissions().values()].every((n) => n === 1)).toBe(true);
+  });
+
   it('puts scenes back, and keeps out who would change the batch of a live run', async () => {
     const service = await startSlowService({ takesMs: 10 });
     const cwd = sharedFolder(service.url, 3);
@@ -124,6 +174,27 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
     const verified = await nightrender(['verify', 'pipeline.yaml'], { cwd, ...options() });
     expect(verified).toMatchObject({ code: 0, stderr: '' });
   });
+
+  it.skipIf(!canMount)(
+    'is refused while the disk of its folder is not mounted (skipped where none can be)',
+    async () => {
+      const service = await startSlowService({ takesMs: 10 });
+      const cwd = sharedFolder(service.url, 2);
+      const disk = new RemovableDisk(join(cwd, 'out'), 64);
+      expect((await run(cwd)).code).toBe(0);
+      writeFileSync(join(cwd, 'scenes.csv'), scenes(4));
+      disk.unmount();
+      for (const command of ['run', 'plan', 'status', 'cancel'])
+        expect(await nightrender([command, 'pipeline.yaml'], { cwd, ...options() })).toMatchObject({
+          code: 2,
+          stderr: expect.stringContaining('out: a batch began here on') as string,
+        });
+      expect(readdirSync(join(cwd, 'out'))).toEqual([]);
+      disk.mount();
+      expect((await run(cwd)).code).toBe(0);
+      expect(service.jobs()).toBe(4);
+    },
+  );
 
   it('is refused for a batch that has begun in its folder, and the other way round', async () => {
     const service = await startSlowService({ takesMs: 10 });
@@ -146,6 +217,52 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
       stderr: expect.stringContaining('begun with a checkpoint of its own') as string,
     });
     expect(service.jobs()).toBe(4);
+  });
+
+  describe('with a database that answers nothing', () => {
+    const commands = [
+      ['run', 'pipeline.yaml', '--json'],
+      ['status', 'pipeline.yaml'],
+      ['list', 'pipeline.yaml'],
+      ['retry', 'pipeline.yaml', '--id', 's1', '--again'],
+      ['cancel', 'pipeline.yaml'],
+      ['verify', 'pipeline.yaml', '--repair'],
+    ];
+
+    it('every command ends with words where it only accepts', async () => {
+      const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+      onTestFinished(() => void silent.close());
+      await once(silent, 'listening');
+      const address = silent.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      const env = { ...withKey.env, DATABASE_URL: `postgres://x:y@127.0.0.1:${port}/db` };
+      const cwd = sharedFolder('http://127.0.0.1:9', 2);
+      const ends = await Promise.all(commands.map((args) => nightrender(args, { cwd, env })));
+      for (const [i, { code, stderr }] of ends.entries())
+        expect([commands[i], code, stderr]).toEqual([
+          commands[i],
+          14,
+          expect.stringContaining('cannot be reached'),
+        ]);
+    });
+
+    it('every command ends with words where the line is cut in the middle', async () => {
+      const service = await startSlowService({ takesMs: 10 });
+      const cwd = sharedFolder(service.url, 3);
+      expect((await run(cwd)).code).toBe(0);
+      const cutOff = async (args: string[]): Promise<Finished> => {
+        const way = await CuttableProxy.to(Number(new URL(server.url).port));
+        onTestFinished(() => way.stop());
+        const url = new URL(server.url);
+        url.port = String(way.port);
+        way.cutAfter(12);
+        return nightrender(args, { cwd, env: { ...withKey.env, DATABASE_URL: url.href } });
+      };
+      for (const args of commands) {
+        const { code, stderr } = await cutOff(args);
+        expect([args, code, stderr]).toEqual([args, 14, expect.stringContaining('cannot be reached')]);
+      }
+    });
   });
 
   it.each([

@@ -5,7 +5,7 @@ import { noPostgres, startPostgres, type PostgresServer } from '../engines/postg
 import { CuttableProxy, type Cut } from '../fakes/cuttable-proxy.ts';
 import { random } from '../fakes/sampled.ts';
 import { isWhole } from '../fakes/whole.ts';
-import { Night, nights, outMs } from './shared-night.ts';
+import { Night, nightMs, nights, outMs } from './shared-night.ts';
 
 let server: PostgresServer;
 const cuts: Cut[] = ['both', 'there', 'back'];
@@ -16,22 +16,26 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
   });
   afterAll(() => server.stop());
 
-  it.each(nights(isWhole ? 10 : 1))('unanswered: %s, round %i', async (unanswered, round) => {
-    const night = await Night.begin(server.url, `cut-${unanswered}-${round}`, unanswered);
-    const fallen = await night.strike(async (start) => {
-      const url = new URL(server.url);
-      const way = await CuttableProxy.to(Number(url.port));
-      onTestFinished(() => way.stop());
-      url.port = String(way.port);
-      return {
-        program: start(url.href),
-        strike: () => {
-          way.cut(cuts[random(cuts.length)] ?? 'both');
-          return delay(outMs()).then(() => way.mend());
-        },
-      };
-    });
-    expect(fallen).toBeGreaterThan(0);
-    await night.expectBooksInOrder(unanswered);
-  });
+  it.each(nights(isWhole ? 10 : 1))(
+    'unanswered: %s, round %i',
+    { timeout: nightMs },
+    async (unanswered, round) => {
+      const night = await Night.begin(server.url, `cut-${unanswered}-${round}`, unanswered);
+      const fallen = await night.strike(async (start) => {
+        const url = new URL(server.url);
+        const way = await CuttableProxy.to(Number(url.port));
+        onTestFinished(() => way.stop());
+        url.port = String(way.port);
+        return {
+          program: start(url.href),
+          strike: () => {
+            way.cut(cuts[random(cuts.length)] ?? 'both');
+            return delay(outMs()).then(() => way.mend());
+          },
+        };
+      });
+      expect(fallen).toBeGreaterThan(0);
+      await night.expectBooksInOrder(unanswered);
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { random } from '../fakes/sampled.ts';
 import { isWhole } from '../fakes/whole.ts';
-import { Night, nights, outMs } from './shared-night.ts';
+import { Night, nightMs, nights, outMs } from './shared-night.ts';
 
 let server: PostgresServer;
 
@@ -14,20 +14,24 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
   });
   afterAll(() => server.stop());
 
-  it.each(nights(isWhole ? 10 : 1))('unanswered: %s, round %i', async (unanswered, round) => {
-    const night = await Night.begin(server.url, `${unanswered}-${round}`, unanswered);
-    await night.strike((start) => {
-      const program = start(server.url);
-      const signal = (name: NodeJS.Signals): boolean => program.child.kill(name);
-      return {
-        program,
-        strike: () => {
-          if (random(2) === 0) return void signal('SIGKILL');
-          signal('SIGSTOP');
-          return delay(outMs()).then(() => void signal('SIGCONT'));
-        },
-      };
-    });
-    await night.expectBooksInOrder(unanswered);
-  });
+  it.each(nights(isWhole ? 10 : 1))(
+    'unanswered: %s, round %i',
+    { timeout: nightMs },
+    async (unanswered, round) => {
+      const night = await Night.begin(server.url, `${unanswered}-${round}`, unanswered);
+      await night.strike((start) => {
+        const program = start(server.url);
+        const signal = (name: NodeJS.Signals): boolean => program.child.kill(name);
+        return {
+          program,
+          strike: () => {
+            if (random(2) === 0) return void signal('SIGKILL');
+            signal('SIGSTOP');
+            return delay(outMs()).then(() => void signal('SIGCONT'));
+          },
+        };
+      });
+      await night.expectBooksInOrder(unanswered);
+    },
+  );
 });

@@ -20,6 +20,9 @@ const runners = 4;
 const blows = 5;
 export const leaseSeconds = 1;
 
+/** A dozen programs start in each night, which takes 15 s on a quiet machine of two cores and over a minute on a busy one. */
+export const nightMs = 10 * 60_000;
+
 /** Somebody who is struck is out for longer than the lease. */
 export const outMs = (): number => leaseSeconds * 1000 + 500 + random(1500);
 

@@ -1,6 +1,6 @@
 /** File systems of a test's own, where the user may mount some. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -13,6 +13,31 @@ export function mountSmallDisk(dir: string, megabytes: number): void {
   mkdirSync(dir, { recursive: true });
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', dir]);
   onTestFinished(() => unmount(dir));
+}
+
+/** A disk that keeps its files while it is not mounted at the folder, which is made. */
+export class RemovableDisk {
+  readonly #dir: string;
+  readonly #kept: string;
+
+  constructor(dir: string, megabytes: number) {
+    this.#dir = dir;
+    this.#kept = mkdtempSync(join(tmpdir(), 'nightrender-disk-'));
+    onTestFinished(() => rmdirSync(this.#kept));
+    mountSmallDisk(this.#kept, megabytes);
+    mkdirSync(dir, { recursive: true });
+    onTestFinished(() => this.unmount());
+    this.mount();
+  }
+
+  mount(): void {
+    execFileSync('mount', ['--bind', this.#kept, this.#dir]);
+  }
+
+  /** Also while a program is at work on it; nothing where it is not mounted. */
+  unmount(): void {
+    if (statSync(this.#dir).dev === statSync(this.#kept).dev) unmount(this.#dir);
+  }
 }
 
 export function setReadOnly(dir: string, isReadOnly: boolean): void {

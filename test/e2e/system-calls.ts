@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { root, type Finished } from './cli.ts';
+import { ownPlaces, root, type Finished } from './cli.ts';
 
 export interface SystemCall {
   name: string;
@@ -71,7 +71,7 @@ async function underStrace(
   const child = spawn('strace', [...how, process.execPath, ...args], {
     cwd,
     // What goes through io_uring is no system call.
-    env: { PATH: process.env['PATH'], UV_USE_IO_URING: '0', ...env },
+    env: { ...ownPlaces(), UV_USE_IO_URING: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));

@@ -1,7 +1,6 @@
 /** Promise: the report has a thumbnail of every picture; `report` makes those that are missing, and nothing waits for them. */
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { folderWith, inProcess, newBatch, pipeline, scenes } from './cli.ts';
 
@@ -44,18 +43,3 @@ function thumbnails(cwd: string): string[] {
     (name) => name.endsWith('.jpg'),
   );
 }
-
-it('`report --contact-sheet` shows every saved picture of the list', async () => {
-  const cwd = newBatch('local', 9, large);
-  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
-  writeFileSync(join(cwd, 'out/report/contact-sheet-2.png'), 'an old one');
-  rmSync(join(cwd, 'out/report/thumbnails'), { recursive: true });
-  const { code, stdout } = await inProcess(['report', 'pipeline.yaml', '--contact-sheet'], { cwd });
-  expect(code).toBe(0);
-  expect(stdout).toContain('out/report/contact-sheet-1.png\n');
-  expect(await sharp(join(cwd, 'out/report/contact-sheet-1.png')).metadata()).toMatchObject({
-    width: 1644,
-    height: 12 + 34 + 2 * (144 + 52 + 12),
-  });
-  expect(existsSync(join(cwd, 'out/report/contact-sheet-2.png'))).toBe(false);
-});

@@ -4,14 +4,19 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { bucketAddress } from '../../src/lib/s3/address.ts';
-import { Bucket } from '../../src/lib/s3/bucket.ts';
+import { Bucket, type BucketOptions } from '../../src/lib/s3/bucket.ts';
 
 export interface StoreTraits {
   comparesChecksums?: boolean;
   keepsChecksums?: boolean;
   /** Whether it leaves what is there where it is told so; otherwise it overlooks that. */
   knowsConditions?: boolean;
+  /** What becomes of a request instead of an answer, by its number from 1 on; undefined where it is answered. */
+  trouble?: (number: number, method: string, path: string) => Trouble | undefined;
 }
+
+/** 503; the connection stays open without a byte; or with one now and then, and no end. */
+type Trouble = 'busy' | 'silent' | 'dripping';
 
 interface StoredObject {
   bytes: Buffer;
@@ -24,6 +29,7 @@ export class MemoryStore {
   readonly objects = new Map<string, StoredObject>();
   readonly #traits: Required<StoreTraits>;
   #url = '';
+  #requests = 0;
 
   static async start(traits: StoreTraits = {}): Promise<MemoryStore> {
     const store = new MemoryStore(traits);
@@ -32,6 +38,9 @@ export class MemoryStore {
       request.on('data', (chunk: Buffer) => body.push(chunk));
       request.on('end', () => {
         const { method = '', url = '', headers } = request;
+        store.#requests += 1;
+        const trouble = store.#traits.trouble(store.#requests, method, url);
+        if (trouble !== undefined) return troubled(trouble, response);
         store.#answer(method, new URL(url, 'http://store'), headers, Buffer.concat(body), response);
       });
     });
@@ -45,12 +54,22 @@ export class MemoryStore {
   }
 
   private constructor(traits: StoreTraits) {
-    this.#traits = { comparesChecksums: true, keepsChecksums: true, knowsConditions: true, ...traits };
+    const reliable = { comparesChecksums: true, keepsChecksums: true, knowsConditions: true };
+    this.#traits = { ...reliable, trouble: () => undefined, ...traits };
   }
 
-  async open(url: string): Promise<Bucket> {
-    const env = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', AWS_ENDPOINT_URL: this.#url };
-    const bucket = await Bucket.open(bucketAddress(url, env));
+  /** For who uses it. */
+  get env(): Record<string, string> {
+    return { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', AWS_ENDPOINT_URL: this.#url };
+  }
+
+  /** That it has received. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  async open(url: string, options: BucketOptions = {}): Promise<Bucket> {
+    const bucket = await Bucket.open(bucketAddress(url, this.env), options);
     onTestFinished(() => bucket.close());
     return bucket;
   }
@@ -102,4 +121,12 @@ export class MemoryStore {
     );
     return `<ListBucketResult>${contents.join('')}</ListBucketResult>`;
   }
+}
+
+function troubled(trouble: Trouble, response: ServerResponse): void {
+  if (trouble === 'busy') return void response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>');
+  if (trouble === 'silent') return;
+  response.writeHead(200);
+  const drip = setInterval(() => response.write(' '), 5);
+  response.once('close', () => clearInterval(drip));
 }

@@ -11,6 +11,7 @@ import {
 } from '../../src/runner/checkpoint/postgres/shared-batch.ts';
 import type { CancelResult } from '../../src/runner/pipeline/cancel-batch.ts';
 import type { Checkpoint } from '../../src/runner/pipeline/ports.ts';
+import type { BatchSettings } from '../../src/runner/pipeline/settings.ts';
 import type { BatchResult } from '../../src/runner/pipeline/report-batch.ts';
 import type { Behaviour } from './fake-service.ts';
 import { endpoint, World } from './world.ts';
@@ -43,7 +44,7 @@ export class SharedWorld extends World {
   }
 
   override run(options: Parameters<World['run']>[0]): Promise<BatchResult | undefined> {
-    return this.#asRunner(() => super.run(options));
+    return this.#asRunner(() => super.run(options), options.settings);
   }
 
   override cancel(options: Parameters<World['cancel']>[0]): Promise<CancelResult | undefined> {
@@ -74,7 +75,10 @@ export class SharedWorld extends World {
     return this.#checkpoint ?? ({} as Checkpoint);
   }
 
-  async #asRunner<T>(work: () => Promise<T | undefined>): Promise<T | undefined> {
+  async #asRunner<T>(
+    work: () => Promise<T | undefined>,
+    { limits = {}, pricing }: Partial<BatchSettings> = {},
+  ): Promise<T | undefined> {
     const shared = await find(this.#address, join(this.#dir, 'runners'));
     await shared.db.query(
       `UPDATE ${shared.schema}.runners SET lease_until = now() - interval '1 minute' WHERE lease_until > now()`,
@@ -82,8 +86,8 @@ export class SharedWorld extends World {
     const joined = await joinBatch(shared, {
       program: 'test',
       batch: { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] },
-      limits: {},
-      pricing: undefined,
+      limits,
+      pricing,
       clock: { now: () => Date.now(), elapsed: () => performance.now() },
     });
     this.#checkpoint = joined.checkpoint;

@@ -86,6 +86,17 @@ it('says in words when no worker is ready and nothing comes', () => {
   );
 });
 
+it('blames no worker where the service has no job left, as while a bucket takes no picture', () => {
+  const progress = { ...usual, stalledMs: 6.5 * minuteMs };
+  const last = (health: Frame['health']): string | undefined =>
+    frameLines({ ...frame, progress, health }, 100, plain).at(-1);
+  const workers = { running: 0, idle: 0, throttled: 1 };
+  expect(last({ workers, jobs: { inQueue: 0, inProgress: 0, completed: 7 } })).toBe(
+    'stalled   nothing has finished for 6 min: jobs in flight are done, their results wait to be saved',
+  );
+  expect(last({ workers, jobs: { inQueue: 1, inProgress: 0 } })).toMatch(/no worker is ready/);
+});
+
 it('colours only what has a meaning', () => {
   const paint: Paint = (text, colour) => `<${colour}>${text}</>`;
   const shown = frameLines(frame, 120, paint);

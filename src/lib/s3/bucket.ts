@@ -27,9 +27,9 @@ export interface PutOptions {
   type: string;
   /** Hex, where it is known. */
   sha256?: string;
-  /** Whether it is sent once, whatever comes. */
-  isOnce?: boolean;
-  /** Whether an object that is there already is left alone, by stores that know this condition; sent once as well. */
+  /** Whether `sha256` is of other bytes, which a store has to notice. */
+  isGarbled?: boolean;
+  /** Whether an object that is there already is left alone, by stores that know this condition. */
   isFirst?: boolean;
 }
 
@@ -61,7 +61,7 @@ export class Bucket {
   async put(
     key: string,
     bytes: Uint8Array,
-    { type, sha256 = hexOf(bytes), isFirst = false, isOnce = isFirst }: PutOptions,
+    { type, sha256 = hexOf(bytes), isFirst = false, isGarbled = false }: PutOptions,
   ): Promise<void> {
     if (bytes.length > partBytes) {
       const partAt = async ({ from, to }: Part): Promise<Uint8Array> => bytes.subarray(from, to);
@@ -74,7 +74,7 @@ export class Bucket {
       ...recorded(sha256, etagOf(bytes)),
       ...(isFirst && { 'if-none-match': '*' }),
     };
-    await this.#requests.send({ method: 'PUT', key, headers, body: bytes, sha256, isOnce });
+    await this.#requests.send({ method: 'PUT', key, headers, body: bytes, sha256, isGarbled });
   }
 
   /** As above, of a file of any size, of which a part is in memory at a time. */
@@ -149,6 +149,11 @@ export class Bucket {
     return this.#requests.signedUrl(key, seconds);
   }
 
+  /** All that is asked within `work` has the patience of one call. */
+  within<T>(work: () => Promise<T>): Promise<T> {
+    return this.#requests.within(work);
+  }
+
   /** Throws where the store accepts other bytes than it was told of, or does not say afterwards what it has. */
   async probe(): Promise<void> {
     const key = `${probes}${randomUUID()}`;
@@ -160,7 +165,7 @@ export class Bucket {
       const isKnown = facts?.bytes === bytes.length && facts.isOf(hexOf(bytes)) === true;
       if (!isKnown || (await this.get(key))?.equals(bytes) !== true)
         throw this.#unreliable('keeps no checksums');
-      const isAccepted = await this.put(key, bytes, { type, sha256: hexOf(others), isOnce: true }).then(
+      const isAccepted = await this.put(key, bytes, { type, sha256: hexOf(others), isGarbled: true }).then(
         () => true,
         (error: unknown) => {
           if (error instanceof S3Error && error.isRefusal) return false;
@@ -169,9 +174,12 @@ export class Bucket {
       );
       if (isAccepted) throw this.#unreliable('does not compare checksums');
       await this.#removeProbesBefore(key);
-    } finally {
-      await this.#requests.send({ method: 'DELETE', key, isOnce: true }).catch(() => undefined);
+    } catch (error) {
+      // One that cannot be reached is not waited for again: a later probe removes this one.
+      if (!(error instanceof S3Error && error.isPassing)) await this.remove(key).catch(() => undefined);
+      throw error;
     }
+    await this.remove(key).catch(() => undefined);
   }
 
   /** Those of programs that died at it; others may be probing at this moment. */

@@ -45,7 +45,8 @@ export function failureOf(seen: unknown, method?: string): S3Error | undefined {
   const isLater =
     isForeign ||
     (isSuccess && code === 'InternalError') ||
-    status >= 500 ||
+    // What a store lacks, it lacks at the next try.
+    (status >= 500 && status !== 501) ||
     status === 429 ||
     status === 408 ||
     laterCodes.has(code);

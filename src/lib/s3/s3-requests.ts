@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AwsV4Signer } from 'aws4fetch';
 import pLimit from 'p-limit';
 import { Agent, request } from 'undici';
+import { formatDuration } from '../text/format.ts';
 import type { BucketAddress } from './address.ts';
 import { hexOf } from './checksums.ts';
 import { failureOf, S3Error } from './s3-error.ts';
@@ -14,6 +15,8 @@ export interface BucketOptions {
   abandoned?: AbortSignal;
   /** How long a request that fails for a passing reason is repeated; a minute where left out. */
   patienceMs?: number;
+  /** After so long without an answer, or without its end, a try is given up; half a minute where left out. */
+  answerMs?: number;
   /** Called where requests begin to fail, with the reason, once until one succeeds again. */
   onTrouble?: (text: string) => void;
 }
@@ -25,12 +28,12 @@ const patienceMs = 60_000;
 const longestWaitMs = 20_000;
 const fewestAtOnce = 2;
 
-/** A second of a line that is not given up yet. */
+/** A second of a line that is not given up yet: bytes on their way get time beyond that for an answer. */
 const slowestBytes = 64 * 1024;
+const answerMs = 30_000;
 
 /** Of what has arrived damaged. */
 const garbledTries = 4;
-const timeoutMs = 60_000;
 
 type Signer = typeof AwsV4Signer;
 
@@ -45,6 +48,8 @@ interface Call {
   sha256?: string;
   /** It is sent once, whatever comes. */
   isOnce?: boolean;
+  /** It is sent as something else than announced: that this is refused is an answer. */
+  isGarbled?: boolean;
 }
 
 interface Answer {
@@ -58,16 +63,20 @@ export class S3Requests {
   readonly #address: BucketAddress;
   readonly #options: BucketOptions;
   readonly #signer: Signer;
-  readonly #agent = new Agent({ connections: requestsAtOnce, bodyTimeout: timeoutMs });
+  // Each try has a clock of its own, which a store that sends a byte now and then cannot wind up again.
+  readonly #agent = new Agent({ connections: requestsAtOnce, headersTimeout: 0, bodyTimeout: 0 });
   readonly #limit = pLimit(requestsAtOnce);
   readonly #signingKeys = new Map<string, ArrayBuffer>();
+  readonly #underWay = new Set<AbortController>();
   #isTroubled = false;
   #successes = 0;
+  #until = Infinity;
 
   private constructor(address: BucketAddress, options: BucketOptions, signer: Signer) {
     this.#address = address;
     this.#options = options;
     this.#signer = signer;
+    options.abandoned?.addEventListener('abort', () => this.#underWay.forEach((given) => given.abort()));
   }
 
   static async open(address: BucketAddress, options: BucketOptions): Promise<S3Requests> {
@@ -84,6 +93,16 @@ export class S3Requests {
     }
   }
 
+  /** All that is sent within `work` has the patience of one request. */
+  async within<T>(work: () => Promise<T>): Promise<T> {
+    this.#until = performance.now() + (this.#options.patienceMs ?? patienceMs);
+    try {
+      return await work();
+    } finally {
+      this.#until = Infinity;
+    }
+  }
+
   async send(call: Call): Promise<Answer> {
     const { signal, patienceMs: patience = patienceMs } = this.#options;
     const since = performance.now();
@@ -95,10 +114,13 @@ export class S3Requests {
         return answer;
       }
       const text = `${this.#name()}: ${answer.message}`;
-      const isOver = performance.now() - since > patience || signal?.aborted === true;
-      const isRepeated = answer.isPassing || (answer.isGarbled && tries < garbledTries);
+      const now = performance.now();
+      const isOver = now - since > patience || now > this.#until || signal?.aborted === true;
+      const isSentAgain = answer.isGarbled && tries < garbledTries && call.isGarbled !== true;
+      const isRepeated = answer.isPassing || isSentAgain;
       if (!isRepeated || isOver || call.isOnce === true) throw new S3Error(text, answer);
-      if (tries === 3) this.#warn(text);
+      // Nobody waits half a minute three times without a word.
+      if (tries === 3 || answer.code === silent) this.#warn(text);
       const waitMs = Math.min(longestWaitMs, 100 * 2 ** tries) * (0.5 + Math.random() / 2);
       await sleep(waitMs, undefined, signal && { signal }).catch(() => undefined);
     }
@@ -135,18 +157,32 @@ export class S3Requests {
   async #try(call: Call): Promise<Answer | S3Error> {
     const { url, headers } = await this.#signed(call);
     const { method, body = null } = call;
+    const given = new AbortController();
+    if (this.#options.abandoned?.aborted === true) given.abort();
+    this.#underWay.add(given);
     // The time for the answer runs while the body is on its way.
-    const headersTimeout = timeoutMs + ((body?.length ?? 0) / slowestBytes) * 1_000;
-    const common = { headers: Object.fromEntries(headers), dispatcher: this.#agent };
-    const { abandoned } = this.#options;
-    const options = { method, body, headersTimeout, ...common, ...(abandoned && { signal: abandoned }) };
+    let timer = this.#giveUpLater(given, body?.length ?? 0);
     try {
-      const { statusCode: status, headers: answered, body: text } = await request(url, options);
-      const answer = { status, headers: answered, body: Buffer.from(await text.arrayBuffer()) };
+      const options = { method, body, headers: Object.fromEntries(headers), signal: given.signal };
+      const came = await request(url, { ...options, dispatcher: this.#agent });
+      clearTimeout(timer);
+      timer = this.#giveUpLater(given, Number(came.headers['content-length'] ?? 0));
+      const whole = Buffer.from(await came.body.arrayBuffer());
+      const answer = { status: came.statusCode, headers: came.headers, body: whole };
       return failureOf(answer, method) ?? answer;
     } catch (error) {
       return failureOf(error);
+    } finally {
+      clearTimeout(timer);
+      this.#underWay.delete(given);
     }
+  }
+
+  #giveUpLater(given: AbortController, bytes: number): NodeJS.Timeout {
+    const ms = (this.#options.answerMs ?? answerMs) + (bytes / slowestBytes) * 1_000;
+    const text = `it takes connections and has not answered within ${formatDuration(ms)}`;
+    const late = new S3Error(text, { code: silent, isPassing: true, isOverload: true });
+    return setTimeout(() => given.abort(late), ms);
   }
 
   #signed({ method, key, query = {}, headers = {}, sha256 = emptySha256 }: Call, isInQuery = false) {
@@ -168,6 +204,7 @@ export class S3Requests {
   }
 }
 
+const silent = 'ETIMEDOUT';
 const emptySha256 = hexOf(Buffer.alloc(0));
 
 async function loadSigner(): Promise<Signer> {

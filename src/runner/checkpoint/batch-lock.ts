@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isJsonObject } from '../../lib/text/json.ts';
+import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { isAlive } from '../../lib/files/temporary-files.ts';
 import { makeFolder } from '../files/folders.ts';
 import { isLocked, lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-lock.ts';
@@ -94,6 +95,7 @@ const holderFile = (dir: string): string => join(dir, '.lock.json');
 
 /** Renamed into place, so that it is never read half written. */
 function writeHolder(dir: string, holder: LockHolder): void {
+  assertPlainFile(holderFile(dir));
   const temporary = `${holderFile(dir)}.${holder.pid}.tmp`;
   writeFileSync(temporary, JSON.stringify(holder), { mode: 0o600 });
   renameSync(temporary, holderFile(dir));
@@ -113,6 +115,7 @@ function isThere({ host, pid }: LockHolder): boolean {
 /** For messages only: undefined where it is missing, unreadable or malformed. */
 function readHolder(dir: string): LockHolder | undefined {
   try {
+    assertPlainFile(holderFile(dir));
     const holder = JSON.parse(readFileSync(holderFile(dir), 'utf8')) as unknown;
     if (!isJsonObject(holder)) return undefined;
     const { pid, host, since } = holder;

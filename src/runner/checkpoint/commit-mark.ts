@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 
@@ -23,6 +24,7 @@ const markBytes = 192;
 
 /** Undefined where it is missing or damaged. */
 export function readCommitMark(dir: string): CommitMark | undefined {
+  assertPlainFile(markFile(dir));
   let text: string;
   try {
     text = readFileSync(markFile(dir), 'latin1');
@@ -47,6 +49,7 @@ export class CommitMarkFile {
 
   /** Makes it where there is none. System errors pass through. */
   constructor(dir: string) {
+    assertPlainFile(markFile(dir));
     this.#file = openSync(markFile(dir), constants.O_RDWR | constants.O_CREAT, 0o600);
   }
 

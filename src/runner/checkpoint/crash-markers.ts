@@ -1,5 +1,6 @@
 /** Which attempts the program is working on at this moment, in a file that outlives its death and costs no fsync. */
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { assertPlainFile } from '../../lib/files/plain-file.ts';
 
 /** An attempt that a run was working on. */
 export interface CrashMarker {
@@ -32,6 +33,7 @@ export class CrashMarkerFile implements CrashMarkers {
 
   /** Only the run that holds the batch may open it. */
   constructor(path: string) {
+    assertPlainFile(path);
     this.#file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     this.#left = readFileSync(this.#file, 'latin1').split('\n').flatMap(readMark);
   }

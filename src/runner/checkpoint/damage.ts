@@ -7,19 +7,22 @@ import { fingerprintOf } from '../core/scene.ts';
 import { isDamage, UnusableDatabase, type Database } from '../../lib/sqlite/database.ts';
 import { isCounted } from './commit-mark.ts';
 
+const remedy = 'repair it with `nightrender verify <pipeline> --repair`';
+
 /** `what` is damaged, to follow a colon. */
 export class DamagedCheckpoint extends UnusableDatabase {
   constructor(what: string) {
-    super(
-      `the checkpoint is damaged: ${what}; nothing was sent. Put a copy of it back, or repair it with \`nightrender verify <pipeline> --repair\``,
-    );
+    super(`the checkpoint is damaged: ${what}. Put a copy of it back, or ${remedy}`);
   }
 }
 
 /** Undefined where `error` does not mean damage. */
 export function asDamage(error: unknown): UnusableDatabase | undefined {
   if (error instanceof UnusableDatabase) return error;
-  return isDamage(error) ? new DamagedCheckpoint((error as Error).message) : undefined;
+  if (!isDamage(error)) return undefined;
+  return new UnusableDatabase(
+    `the checkpoint is damaged, or its disk could not read it: ${(error as Error).message}. Check the disk and start the run again; if it says the same, ${remedy}`,
+  );
 }
 
 /** JSON that we have stored. `of`: where it stands, for people. */

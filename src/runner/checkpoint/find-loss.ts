@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { openForReading, UnusableDatabase } from '../../lib/sqlite/database.ts';
 import { readCommitMark, type CommitMark, type Reached, readReached } from './commit-mark.ts';
 import { checkpointSchema } from './schema.ts';
@@ -59,6 +60,7 @@ export function checkpointFile(dir: string): string {
 /** Of a file that no SQLite of this process has open: closing it would drop that one's locks. */
 export function sha256OfFile(path: string): string {
   const sum = createHash('sha256');
+  assertPlainFile(path);
   const file = openSync(path, 'r');
   try {
     const chunk = Buffer.allocUnsafe(1024 * 1024);

@@ -1,9 +1,9 @@
 /** The database of a run's journal, and what its failures mean: a full disk, damage, removed files. */
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { FatalFailure } from '../core/failure.ts';
-import { diskFailure, isSystemError } from '../files/disk-failure.ts';
+import { asDiskFailure, isSystemError } from '../files/disk-failure.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { GroupCommit, type CommitMarker } from '../../lib/sqlite/group-commit.ts';
 import { asDamage } from './damage.ts';
@@ -14,6 +14,8 @@ export class Journal {
   readonly db: Database;
   readonly #commits: GroupCommit;
   readonly #freeRoom: () => boolean;
+  /** That of its disk. */
+  readonly #device: number | undefined;
   #isFull = false;
   /** Of the first row that was left out because of it. */
   #damage: unknown;
@@ -23,6 +25,7 @@ export class Journal {
     this.db = db;
     this.#commits = new GroupCommit(db, marker);
     this.#freeRoom = freeRoom;
+    this.#device = db.memory ? undefined : deviceBelow(dirname(db.name));
   }
 
   /** Not tried once the disk was full: the space that is left is for the results of paid jobs. */
@@ -75,7 +78,12 @@ export class Journal {
 
   /** What is lost where files of the checkpoint were removed during the run; undefined where none was. */
   removed(): string | undefined {
-    return this.db.memory ? undefined : describeRemoved(this.db.name, () => readCounts(this.db).active);
+    const { memory, name } = this.db;
+    if (memory) return undefined;
+    // Below it, another run may have left a checkpoint of that name.
+    if (deviceBelow(dirname(name)) !== this.#device)
+      return `the disk of ${name} went away during the run. What was saved is on it; mount it, then start the run again: it collects what the service still has`;
+    return describeRemoved(name, () => readCounts(this.db).active);
   }
 
   /** Nothing is sent whose record would be lost. */
@@ -107,19 +115,18 @@ function isDiskFull(error: unknown): boolean {
   return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL';
 }
 
-/** Errors of the disk, as SQLite or the system reports them, and damage are failures; all others are bugs. */
+/** A failing disk and damage are failures; all else is a bug. */
 export function asFatalFailure(error: unknown): unknown {
-  if (isSystemError(error)) return diskFailure(error.path ?? 'the checkpoint', error.code);
+  const path = isSystemError(error) ? error.path : undefined;
+  return asDiskFailure(error, path ?? 'the checkpoint') ?? damageAsFailure(error);
+}
+
+/** For what may have sent something already, to which damage is no refusal any more; all else as it is. */
+export function damageAsFailure(error: unknown): unknown {
   const damage = asDamage(error);
-  if (damage !== undefined)
-    return new FatalFailure({ kind: 'output-unwritable', text: damage.message }, true);
-  if (!(error instanceof Sqlite.SqliteError)) return error;
-  if (!/^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/.test(error.code)) return error;
-  if (error.code === 'SQLITE_FULL') return full();
-  const limit =
-    error.code === 'SQLITE_CANTOPEN' ? ', and whether too many files are open (EMFILE; see ulimit -n)' : '';
-  const text = `the checkpoint cannot be read or written (${error.message}, ${error.code}); check the disk and the output folder${limit}, then start the run again`;
-  return new FatalFailure({ kind: 'output-unwritable', text });
+  return damage === undefined
+    ? error
+    : new FatalFailure({ kind: 'output-unwritable', text: damage.message }, true);
 }
 
 function full(): FatalFailure {
@@ -132,13 +139,30 @@ function full(): FatalFailure {
 function describeRemoved(path: string, countInFlight: () => number): string | undefined {
   const wal = `${path}-wal`;
   const gone = [dirname(path), path, wal].find((file) => !existsSync(file));
-  if (gone === undefined) return undefined;
-  if (gone === wal)
-    return `${gone} was removed during the run, and the latest records may be lost with it. Find out what removes it; the next run reports what is lost`;
+  if (gone === undefined && isLog(wal)) return undefined;
+  if (gone === undefined || gone === wal)
+    return `${wal} was ${gone === undefined ? 'emptied' : 'removed'} during the run, and the latest records may be lost with it. Find out what does so; the next run reports what is lost`;
   const inFlight = countInFlight();
   const jobs =
     inFlight === 0
       ? ''
       : ` Jobs in flight (${inFlight}) may still be billed, and can no longer be collected.`;
   return `${gone} was removed during the run, and the record of this batch is lost with it.${jobs} Find out what removes it. Then put a copy back; or start the run again, with --adopt to take over the pictures that are left, or with --fresh to render everything again`;
+}
+
+/** Of the file system on which the folder is, or would be made. */
+function deviceBelow(folder: string): number {
+  return statSync(folder, { throwIfNoEntry: false })?.dev ?? deviceBelow(dirname(folder));
+}
+
+/** What was emptied is written to where it ended, and begins with zeros then. */
+function isLog(wal: string): boolean {
+  const start = Buffer.alloc(3);
+  const file = openSync(wal, 'r');
+  try {
+    readSync(file, start);
+  } finally {
+    closeSync(file);
+  }
+  return start.toString('hex') === '377f06';
 }

@@ -10,6 +10,7 @@ import type { DefaultNames } from '../core/default-name.ts';
 import type { SeedBits } from '../core/expansion.ts';
 import type { Checkpoint } from '../pipeline/ports.ts';
 import { disorderlyExitCodes } from '../core/ending.ts';
+import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { openForReading, type Database } from '../../lib/sqlite/database.ts';
 import { CrashMarkerFile } from './crash-markers.ts';
 import {
@@ -23,6 +24,7 @@ import {
 import { isClosedInOrder } from './commit-mark.ts';
 import { checkpointFile } from './find-loss.ts';
 import { openForChanges, type WritableCheckpoint } from './open-for-changes.ts';
+import { isOfDisk } from '../files/disk-failure.ts';
 import { readRuns } from './read-summary.ts';
 import { readAttemptStates } from './read-totals.ts';
 import { processMark } from './batch-lock.ts';
@@ -62,6 +64,8 @@ export interface BatchLease {
   on(events: {
     onLost?(failure: FatalFailure): void;
     onReach?(isReached: boolean, text: string): void;
+    /** The database had lost what this run had put on record, and it is there again. */
+    onWrittenBack?(text: string): void;
   }): void;
   /** Nothing waits for it any longer. */
   giveUp(): void;
@@ -250,6 +254,7 @@ class Reserve {
   /** Takes the room; throws the system's error where there is none, before anything is sent. */
   constructor(dir: string) {
     this.#path = join(dir, '.reserve');
+    assertPlainFile(this.#path);
     const file = openSync(this.#path, 'w', 0o600);
     try {
       writeSync(file, Buffer.alloc(reserveBytes, 'nightrender '));
@@ -262,7 +267,13 @@ class Reserve {
   /** Gives the room to whoever writes next; false where it was given away already. */
   release(): boolean {
     if (!existsSync(this.#path)) return false;
-    rmSync(this.#path, { force: true });
-    return true;
+    try {
+      rmSync(this.#path, { force: true });
+      return true;
+    } catch (error) {
+      // It stays, and the next run makes it anew.
+      if (!isOfDisk(error)) throw error;
+      return false;
+    }
   }
 }

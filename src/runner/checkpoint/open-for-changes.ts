@@ -1,5 +1,7 @@
 /** The checkpoint opened for writing: known to be whole, and marked from then on with every group of commits. */
-import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, statSync, type Stats } from 'node:fs';
+import { FatalFailure } from '../core/failure.ts';
+import { isOfDisk } from '../files/disk-failure.ts';
 import { openForWriting, type Database } from '../../lib/sqlite/database.ts';
 import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
 import { CommitMarkFile, isClosedInOrder, readCommitMark, type Reached, readReached } from './commit-mark.ts';
@@ -19,10 +21,13 @@ export function openForChanges(dir: string, isLossAccepted = false): WritableChe
   const loss = findLoss(dir);
   if (loss !== undefined && !isLossAccepted) throw new LostCommits(dir, loss);
   const isKnown = isClosedInOrder(dir);
+  const folder = statSync(dir);
   // What is sealed and written to would be taken for damaged after a power cut.
   unseal(dir);
   const db = openForWriting(checkpointFile(dir), checkpointSchema, 'known');
   try {
+    // The database may be the one on the disk, and its log one beside it below the disk: nothing was written to them yet.
+    if (statSync(dir).dev !== folder.dev) throw wentAway(dir);
     if (loss !== undefined) acceptLoss(db, loss);
     // The list then puts right what was stored of it.
     if (!isKnown) forgetComparedList(db);
@@ -30,11 +35,21 @@ export function openForChanges(dir: string, isLossAccepted = false): WritableChe
     const marker = createMarker(db, file);
     db.transaction(() => marker.beforeCommit()).immediate();
     marker.reached()();
-    return { db, marker, close: (isOrderly) => close(dir, db, file, isOrderly) };
+    return { db, marker, close: (isOrderly) => close(dir, folder, db, file, isOrderly) };
   } catch (error) {
     db.close();
     throw error;
   }
+}
+
+function isSameFolder(dir: string, { dev, ino }: Stats): boolean {
+  const now = statSync(dir, { throwIfNoEntry: false });
+  return now?.dev === dev && now.ino === ino;
+}
+
+function wentAway(dir: string): FatalFailure {
+  const text = `${dir}: the output folder went away while the checkpoint was opened: it was moved, or its disk was unmounted. Put it back and give the same command again`;
+  return new FatalFailure({ kind: 'output-unwritable', text });
 }
 
 /** On the disk when it returns; where the disk does not take it, nothing may be written to the checkpoint. */
@@ -80,13 +95,19 @@ function createMarker(db: Database, file: CommitMarkFile): CommitMarker {
 /** How long others may take to read on; the log stays there where they take longer. */
 const readersMs = 500;
 
-function close(dir: string, db: Database, file: CommitMarkFile, isOrderly: boolean): void {
+function close(dir: string, folder: Stats, db: Database, file: CommitMarkFile, isOrderly: boolean): void {
   const reached = isOrderly ? tidied(db) : undefined;
   db.close();
   const path = checkpointFile(dir);
-  if (reached !== undefined && existsSync(path) && !hasLog(path))
-    file.write({ ...reached, sha256: sha256OfFile(path) });
-  file.close();
+  try {
+    // Where its disk went away, another file may have its name now.
+    if (reached !== undefined && isSameFolder(dir, folder) && !hasLog(path))
+      file.write({ ...reached, sha256: sha256OfFile(path) });
+    file.close();
+  } catch (error) {
+    // All is on record, and how the run ended was said: the next start checks what cannot be sealed, or says why not.
+    if (!isOfDisk(error)) throw error;
+  }
 }
 
 /** With all of its log in the file itself; undefined where that cannot be done: the next start then checks all of it. */

@@ -1,7 +1,7 @@
 /** Repairs a checkpoint: one that is sound is taken as it is, of any other all that can be read goes into a new one. */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
+import { openSqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { syncFolder } from '../files/folders.ts';
 import {
   openForReading,
@@ -140,7 +140,7 @@ function openDamaged(path: string, copy: string, like: Database): Database {
 
 /** Though its schema be damaged. */
 function openAnyhow(path: string): Database {
-  const db = new Sqlite(path);
+  const db = openSqlite(path);
   db.unsafeMode(true);
   db.pragma('writable_schema = ON');
   return db;

@@ -36,7 +36,7 @@ export interface Connection {
 
 export interface HttpOptions extends OutputPlaces {
   connectionOf: (endpoint: Endpoint) => Connection;
-  /** Longest wait for a connection, and then for the whole answer, which has more time only for how much of it came. */
+  /** Longest wait for a connection, and then for the whole answer, which has more time only for how much is sent and how much of it came. */
   requestTimeoutMs: number;
   /** For the whole answer, where that is to be another. */
   wholeAnswerMs?: number;
@@ -57,6 +57,9 @@ type TextOutcome = { kind: 'answered'; answer: HttpResponse } | NotReceived;
 
 /** Connections to one service, of either kind; more bring nothing (40,000 requests a second with 64). */
 const connections = 64;
+
+/** Of inputs with files in them, sixteen that share a line of 512 kbit/s each go so fast: one given up may run, and bill. */
+const minSentBytesPerMs = 4;
 
 export class HttpRenderService implements RenderService {
   readonly #options: HttpOptions;
@@ -137,6 +140,7 @@ export class HttpRenderService implements RenderService {
     hold?: Hold,
   ): Promise<Outcome> {
     const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = requestTimeoutMs } = this.#options;
+    const uploadMs = Buffer.byteLength(body ?? '') / minSentBytesPerMs;
     const { origin, pathname } = new URL(url);
     const request = {
       origin,
@@ -150,8 +154,14 @@ export class HttpRenderService implements RenderService {
         ...(idempotencyKey !== undefined && { [idempotencyKeyHeader]: idempotencyKey }),
       },
       body: body ?? null,
+      headersTimeout: requestTimeoutMs + uploadMs,
     };
-    const limits = { maxBodyBytes, wholeAnswerMs, hold, likelyBytes: this.#largestBytes };
+    const limits = {
+      maxBodyBytes,
+      wholeAnswerMs: wholeAnswerMs + uploadMs,
+      hold,
+      likelyBytes: this.#largestBytes,
+    };
     return exchange(this.#agent, request, limits, signal);
   }
 

@@ -84,7 +84,9 @@ export const rate = z.strictObject({
 export const timeouts = z.strictObject({
   request: durationWithin('1ms', longestWait)
     .prefault('30s')
-    .describe('one HTTP request, from sending to the last byte; each 16 kB of the response add a second'),
+    .describe(
+      'one HTTP request, from sending to the last byte; each 4 kB that are sent, and each 16 kB of the response, add a second',
+    ),
   queue: durationWithin('1ms', longestWait).prefault('1h').describe('a job not started by then fails'),
   execution: durationWithin('1ms', longestWait).prefault('30m').describe('a job not finished by then fails'),
 });

@@ -39,7 +39,7 @@ export const endings = {
   'output-unwritable': {
     exitCode: 14,
     isResumable: true,
-    means: 'disk full or output not writable',
+    means: 'disk full or failing, or output not writable',
     first: 'once that is mended',
   },
   interrupted: { exitCode: 130, isResumable: true, means: 'stopped by SIGINT' },

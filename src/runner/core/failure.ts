@@ -87,6 +87,12 @@ export const failureRules = {
     means:
       'the output names an address that nothing is downloaded from: no https, a host that `output.hosts` does not list, or none of the public internet',
   },
+  'output-unsupported': {
+    whose: 'yours',
+    next: 'fail-scene',
+    means:
+      'what came is nothing that can be saved, and another job would bring the same: a GIF, BMP, TIFF, AVIF or another format, an animation, more pixels than `limits.pixels`',
+  },
   'job-failed': { whose: 'worker', next: 'new-attempt', means: 'the job ended as FAILED' },
   'job-timed-out': { whose: 'worker', next: 'new-attempt', means: 'the job ended as TIMED_OUT' },
   'job-cancelled': { whose: 'worker', next: 'new-attempt', means: 'the job ended as CANCELLED' },
@@ -154,7 +160,8 @@ export const failureRules = {
   'output-unwritable': {
     whose: 'machine',
     next: 'stop',
-    means: 'the output folder or the checkpoint cannot be written (disk full, read-only, no permission)',
+    means:
+      'the output folder or the checkpoint cannot be read or written (disk full, failing, gone or read-only, no permission)',
   },
 } as const satisfies Record<string, FailureRule>;
 

@@ -139,6 +139,8 @@ const setAsideBecause: Record<string, string> = {
   quarantined: 'the program died with it repeatedly, so it was set aside',
   'input-refused': refused,
   'url-refused': refused,
+  'output-unsupported':
+    'another job would bring the same: change what the worker sends, or the limit that the reason names',
 };
 
 function afterWithdrawal({ fingerprint, attempts }: SceneVersion, { isReplaced }: StoryPlace): string {

@@ -14,3 +14,8 @@ export function hasNoWorker({ workers }: ServiceHealth): boolean {
   const able = [running, idle, ready].filter((count) => count !== undefined);
   return able.length > 0 && able.every((count) => count === 0);
 }
+
+/** Whether it reports its jobs, and none of them waits or runs: no worker is needed. */
+export function hasNoJob({ jobs }: ServiceHealth): boolean {
+  return jobs.inQueue === 0 && jobs.inProgress === 0;
+}

@@ -1,4 +1,7 @@
-/** What the operating system's refusals mean for someone whose files do not get onto the disk. */
+/** What a failing disk is, by whatever it shows itself, and what that means for someone whose files are on it. */
+import { constants } from 'node:os';
+import { NotAFile } from '../../lib/files/plain-file.ts';
+import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { FatalFailure } from '../core/failure.ts';
 
 interface Meaning {
@@ -33,27 +36,44 @@ const meanings: Record<string, Meaning> = {
   EILSEQ: { cause: 'the file system does not take these characters', remedy: 'change output.name' },
   EFBIG: { cause: 'the file is too large for this file system', remedy: 'choose another output.dir' },
   ESTALE: { cause: 'the network folder is gone', remedy: 'connect it again' },
+  ENODEV: { cause: 'the disk is gone', remedy: 'connect it again' },
+  ENXIO: { cause: 'the disk is gone', remedy: 'connect it again' },
 };
 
-/** Does `work` on the file; what the operating system refuses becomes `FatalFailure`, bugs stay errors. */
+/** Does `work` on the file; a disk that fails becomes `FatalFailure`, bugs stay errors. */
 export async function withDiskFailure<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!isSystemError(error)) throw error;
-    throw diskFailure(file, error.code);
+    throw asDiskFailure(error, file) ?? error;
   }
 }
 
-export function diskFailure(file: string, code: string): FatalFailure {
+/** Undefined where `error` is not the disk's. `file`: what it is about, for people. */
+export function asDiskFailure(error: unknown, file: string): FatalFailure | undefined {
+  if (error instanceof NotAFile) return unwritable(`${error.message}; move it away`);
+  if (isOfDisk(error) && isSystemError(error)) return diskFailure(file, error);
+  if (!isOfDisk(error)) return undefined;
+  if (error.code === 'SQLITE_FULL')
+    return unwritable(`the disk is full, and ${file} cannot be written; free some space`);
+  const limit =
+    error.code === 'SQLITE_CANTOPEN' ? ', and whether too many files are open (EMFILE; see ulimit -n)' : '';
+  const said = `${file} cannot be read or written (${error.message}, ${error.code})`;
+  return unwritable(`${said}; check the disk and the output folder${limit}`);
+}
+
+/** `file` is named rather than what the error itself names. */
+export function diskFailure(file: string, error: SystemError): FatalFailure {
+  const code = codeOf(error);
   const { cause, remedy } = meanings[code] ?? {
     cause: 'the operating system refuses',
     remedy: 'remove the cause',
   };
-  return new FatalFailure({
-    kind: 'output-unwritable',
-    text: `cannot write ${file}: ${cause} (${code}); ${remedy}, then start the run again`,
-  });
+  return unwritable(`cannot ${verbOf(error.syscall, code)} ${file}: ${cause} (${code}); ${remedy}`);
+}
+
+function unwritable(text: string): FatalFailure {
+  return new FatalFailure({ kind: 'output-unwritable', text: `${text}, then start the run again` });
 }
 
 /** Undefined for a code that is not known here. */
@@ -61,6 +81,37 @@ export function causeOf(code: string): string | undefined {
   return meanings[code]?.cause;
 }
 
-export function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
+type SystemError = NodeJS.ErrnoException & { code: string };
+
+export function isSystemError(error: unknown): error is SystemError {
   return error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
+}
+
+/** Whether it is a call on files that failed, or SQLite says so: of sockets, processes and wrong descriptors others tell. */
+export function isOfDisk(error: unknown): error is Error & { code: string } {
+  if (isSystemError(error)) return fileCalls.test(error.syscall ?? '') && !otherCodes.test(error.code);
+  return (
+    error instanceof Sqlite.SqliteError &&
+    /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM|PROTOCOL|NOLFS)/.test(error.code)
+  );
+}
+
+const reading = /^(read|scandir|opendir|[lf]?stat|statfs|readlink|realpath|access)$/;
+const fileCalls =
+  /^(open|close|read|write|fsync|fdatasync|ftruncate|rename|unlink|mkdir|mkdtemp|rmdir|rm|scandir|opendir|[lf]?stat|statfs|readlink|realpath|access|f?chmod|copyfile|link|symlink|[lf]?utime)$/;
+
+/** `read` and `write` are calls on connections, too. */
+const otherCodes = /^E(BADF|CONN\w+|PIPE|NOTCONN|TIMEDOUT|HOST\w+|NET\w+)$/;
+
+function verbOf(syscall: string | undefined, code: string): string {
+  if (syscall === undefined) return 'write';
+  if (reading.test(syscall)) return 'read';
+  // Where a file cannot be made, its name or folder is what the words are about.
+  return syscall === 'open' && /^E(IO|STALE|NODEV|NXIO|MFILE|NFILE)$/.test(code) ? 'open' : 'write';
+}
+
+/** Node has no name for some, such as those of a quota or of a network folder. */
+function codeOf({ errno, code }: SystemError): string {
+  const names = Object.entries(constants.errno);
+  return names.find(([, number]) => number === -(errno ?? 0))?.[0] ?? code;
 }

@@ -8,7 +8,7 @@ export async function withBucketFailure<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof S3Error)) throw error;
-    const text = `the pictures in the bucket cannot be reached or written. ${error.message}; see to that, then start the run again`;
+    const text = `the pictures in the bucket cannot be reached or written. ${error.message}; see to that, then repeat the command`;
     throw new FatalFailure({ kind: 'output-unwritable', text });
   }
 }

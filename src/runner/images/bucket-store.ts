@@ -37,15 +37,18 @@ export function createBucketStore(bucket: Bucket, options: BucketStoreOptions = 
     const name = thumbnailOf({ ...picture, bytes: picture.png.length });
     if (name === undefined || picture.thumbnail === undefined) return;
     // The gallery opens on this machine too.
-    thumbnails?.write(thumbnails.pathOf({ ...picture, bytes: picture.png.length }) ?? '', picture.thumbnail);
+    const path = thumbnails?.pathOf({ ...picture, bytes: picture.png.length }) ?? '';
+    await thumbnails?.write(path, picture.thumbnail);
     await put(reportFolder + name, picture.thumbnail);
   };
   return {
     prepare: () =>
-      withBucketFailure(async () => {
-        await bucket.probe();
-        await owner?.begin(picturesFolder);
-      }),
+      withBucketFailure(() =>
+        bucket.within(async () => {
+          await bucket.probe();
+          await owner?.begin(picturesFolder);
+        }),
+      ),
     check: checker.check,
     write: (picture, file) =>
       withBucketFailure(async () => {

@@ -8,10 +8,10 @@ import { checkExr } from './check-exr.ts';
 import { checkGlb, parseJson } from './check-glb.ts';
 import { checkNpz } from './check-npz.ts';
 import { wholePng } from './check-picture.ts';
-import { decodeBase64, recognise } from './decode-base64.ts';
+import { decodeBase64, nameOfOtherFormat, recognise, type Unusable } from './decode-base64.ts';
 
 /** Pixels of those that have any. */
-export type WholeFile = { width?: number; height?: number } | { problem: string };
+export type WholeFile = { width?: number; height?: number } | Unusable;
 
 /** The bytes are kept as they came. */
 export async function checkFile(
@@ -20,13 +20,23 @@ export async function checkFile(
   maxPixels: number,
 ): Promise<CheckedPicture | Failure> {
   const decoded = 'bytes' in held ? { bytes: bufferOf(held.bytes) } : decodeBase64(held.base64, /^/);
-  const whole = 'problem' in decoded ? decoded : await wholeFile(decoded.bytes, kind, maxPixels);
+  const whole = 'problem' in decoded ? decoded : await wholeAsAsked(decoded.bytes, kind, maxPixels);
   const png = 'bytes' in decoded ? decoded.bytes : Buffer.from('base64' in held ? held.base64 : '');
   const sha256 = createHash('sha256').update(png).digest('hex');
-  if ('problem' in whole)
-    return { kind: 'bad-file', text: `the file ${label} cannot be used: ${whole.problem}`, digest: sha256 };
+  if ('problem' in whole) {
+    const text = `the file ${label} cannot be used: ${whole.problem}`;
+    return { kind: whole.isUnsupported === true ? 'output-unsupported' : 'bad-file', text, digest: sha256 };
+  }
   const { width = 0, height = 0 } = whole;
   return { png, width, height, sha256 };
+}
+
+async function wholeAsAsked(bytes: Buffer, kind: FileKind, maxPixels: number): Promise<WholeFile> {
+  const whole = await wholeFile(bytes, kind, maxPixels);
+  const other = 'problem' in whole ? nameOfOtherFormat(bytes, kind) : undefined;
+  if (other === undefined) return whole;
+  const problem = `it is ${other}, and \`output.files\` asks for ${kind.toUpperCase()}: have the worker send that, or correct \`kind\` or \`at\``;
+  return { problem, isUnsupported: true };
 }
 
 /** Of a file that is there without a record. */
@@ -64,7 +74,7 @@ export async function wholeFile(bytes: Buffer, kind: FileKind, maxPixels: number
 /** A mask in another format has lost what it says. */
 async function checkOnlyPng(bytes: Buffer, maxPixels: number): Promise<WholeFile> {
   const what = recognise(bytes);
-  if ('instead' in what) return { problem: `it is ${what.instead}` };
+  if ('problem' in what) return what;
   if (what.format !== 'PNG') return { problem: `it is a ${what.format}, not a PNG` };
   const demands = { maxPixels, minSide: 1, isBlankRefused: false, isThumbnailWanted: false };
   return wholePng(bytes, demands, 'PNG');

@@ -5,8 +5,8 @@ import sharp, { type Sharp, type SharpOptions } from 'sharp';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import { type CheckedPicture, type HeldPicture, thumbnailOf } from '../core/picture.ts';
 import { checkPng, headerEnd, type WholePng } from './check-png.ts';
-import { decodeBase64, recognise, type PictureFormat } from './decode-base64.ts';
-import { inflatePixels, unpackedPng } from './inflate-pixels.ts';
+import { decodeBase64, recognise, type PictureFormat, type Unusable } from './decode-base64.ts';
+import { inflatePixels, isUnpackedSoon } from './inflate-pixels.ts';
 import { triedThumbnail } from './thumbnail.ts';
 
 export interface Demands {
@@ -29,19 +29,22 @@ export async function checkPicture(
   finish: (png: Buffer, size: { width: number; height: number }) => Buffer = (png) => png,
 ): Promise<CheckedPicture | Failure> {
   const decoded = 'bytes' in picture ? { bytes: bufferOf(picture.bytes) } : decodeBase64(picture.base64);
-  if ('problem' in decoded)
-    return failure('bad-picture', decoded.problem, 'base64' in picture ? picture.base64 : '');
+  if ('problem' in decoded) return unusable(decoded, 'base64' in picture ? picture.base64 : '');
   const { bytes } = decoded;
   const what = recognise(bytes);
-  if ('instead' in what) return failure('bad-picture', `it is ${what.instead}`, bytes);
+  if ('problem' in what) return unusable(what, bytes);
   const whole = await (what.format === 'PNG' ? wholePng : convertedToPng)(bytes, demands, what.format);
-  if ('problem' in whole) return failure('bad-picture', whole.problem, bytes);
+  if ('problem' in whole) return unusable(whole, bytes);
   const { png, width, height, blank, thumbnail } = whole;
   if (Math.min(width, height) < demands.minSide)
     return failure('picture-too-small', tooSmall(whole, demands.minSide), bytes);
   if (blank !== undefined) return failure('blank-picture', blank, bytes);
   const file = finish(png, whole);
   return { png: file, width, height, sha256: sha256Of(file), ...(thumbnail !== undefined && { thumbnail }) };
+}
+
+function unusable({ problem, isUnsupported = false }: Unusable, came: Buffer | string): Failure {
+  return failure(isUnsupported ? 'output-unsupported' : 'bad-picture', problem, came);
 }
 
 /** `came` identifies repeated output. */
@@ -59,7 +62,7 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 }
 
 /** `blank`: why it counts as blank; determined only where blank pictures are refused. */
-type Whole = Seen | { problem: string };
+type Whole = Seen | Unusable;
 
 interface Seen {
   png: Buffer;
@@ -75,22 +78,23 @@ export async function wholePng(png: Buffer, demands: Demands, format: PictureFor
   if ('problem' in checked) return checked;
   const { width, height } = checked;
   const size = { width, height };
-  const problem = tooLarge(size, demands.maxPixels);
-  if (problem !== undefined) return { problem };
+  const large = tooLarge(size, demands.maxPixels);
+  if (large !== undefined) return large;
   const isThumbnailWanted = demands.isThumbnailWanted && needsThumbnail(png, size);
-  const rows = await inflatePixels(checked);
-  if (rows !== undefined && 'problem' in rows) return rows;
-  const whole = { png, ...size, blank: undefined };
-  if (rows !== undefined && !isThumbnailWanted && !demands.isBlankRefused) return whole;
-  const ready = rows === undefined ? checked : { ...checked, bare: await unpackedPng(png, rows) };
+  const wanted = { ...demands, isThumbnailWanted };
   // What is blank shows in decoded pixels alone.
-  if (demands.isBlankRefused) return decodedPng(png, ready, { ...demands, isThumbnailWanted }, format);
-  const thumbnail = isThumbnailWanted
-    ? await triedThumbnail(() => sharp(coloured(ready), strict(demands.maxPixels)))
-    : undefined;
-  // Making one has decoded every pixel.
-  if (rows !== undefined || thumbnail !== undefined) return { ...whole, thumbnail };
-  return decodedPng(png, checked, { ...demands, isThumbnailWanted: false }, format);
+  if (demands.isBlankRefused) return decodedPng(png, checked, wanted, format);
+  const whole = { png, ...size, blank: undefined };
+  const madeThumbnail = () => triedThumbnail(() => sharp(coloured(checked), strict(demands.maxPixels)));
+  if (isThumbnailWanted && !isUnpackedSoon(checked)) {
+    const thumbnail = await madeThumbnail();
+    // Making one has decoded every pixel.
+    if (thumbnail !== undefined) return { ...whole, thumbnail };
+  }
+  const rows = await inflatePixels(checked);
+  if (rows === undefined) return decodedPng(png, checked, wanted, format);
+  if ('problem' in rows) return rows;
+  return { ...whole, thumbnail: isThumbnailWanted ? await madeThumbnail() : undefined };
 }
 
 function needsThumbnail(png: Buffer, size: { width: number; height: number }): boolean {
@@ -136,9 +140,8 @@ async function convertedToPng(bytes: Buffer, demands: Demands, format: PictureFo
       space,
       icc,
     } = await sharp(bytes, { limitInputPixels: false }).metadata();
-    const problem = tooLarge({ width, height }, maxPixels);
-    if (problem !== undefined) return { problem };
-    if (pages > 1) return { problem: `it is an animation of ${pages} frames` };
+    const hopeless = tooLarge({ width, height }, maxPixels) ?? (pages > 1 ? animation(pages) : undefined);
+    if (hopeless !== undefined) return isCut(bytes, format) ? cut(format) : hopeless;
     const upright = sharp(bytes, strict(maxPixels)).autoOrient();
     // A CMYK profile does not apply to the RGB of a PNG.
     const profile = space === 'cmyk' ? undefined : icc;
@@ -175,9 +178,25 @@ function strict(maxPixels: number): SharpOptions {
   return { failOn: 'warning', limitInputPixels: maxPixels };
 }
 
-function tooLarge(size: { width: number; height: number }, maxPixels: number): string | undefined {
+function tooLarge(size: { width: number; height: number }, maxPixels: number): Unusable | undefined {
   if (size.width * size.height <= maxPixels) return undefined;
-  return `it declares ${size.width}×${size.height} pixels, more than the limit of ${maxPixels / 1e6} megapixels (\`limits.pixels\`)`;
+  const problem = `it declares ${size.width}×${size.height} pixels, more than the limit of ${maxPixels / 1e6} megapixels: raise \`limits.pixels\`, or have smaller pictures made`;
+  return { problem, isUnsupported: true };
+}
+
+function animation(frames: number): Unusable {
+  const problem = `it is an animation of ${frames} frames: have the worker send them as pictures`;
+  return { problem, isUnsupported: true };
+}
+
+function cut(format: PictureFormat): Unusable {
+  return { problem: `its ${format} data is cut: its end is missing` };
+}
+
+/** What is declared at the beginning of such a file need not be what was sent. */
+function isCut(bytes: Buffer, format: PictureFormat): boolean {
+  if (format === 'WebP') return bytes.readUInt32LE(4) + 8 > bytes.length;
+  return bytes.readUInt16BE(bytes.length - 2) !== 0xffd9;
 }
 
 function tooSmall({ width, height }: { width: number; height: number }, minSide: number): string {

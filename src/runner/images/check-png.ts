@@ -1,5 +1,6 @@
 /** Walks a PNG's chunks: decoders pass over a missing end, wrong checksums and what hangs on behind. */
 import { crc32 } from 'node:zlib';
+import type { Unusable } from './decode-base64.ts';
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Length, type and checksum around a chunk's data. */
@@ -27,7 +28,7 @@ export interface WholePng {
 }
 
 /** What a whole PNG holds, or what is wrong with the file. */
-export function checkPng(png: Buffer): WholePng | { problem: string } {
+export function checkPng(png: Buffer): WholePng | Unusable {
   if (!png.subarray(0, 8).equals(signature)) return { problem: 'its PNG signature is damaged' };
   const types: string[] = [];
   const needed: Uint8Array[] = [signature];
@@ -38,6 +39,8 @@ export function checkPng(png: Buffer): WholePng | { problem: string } {
     if ('problem' in chunk) return chunk;
     const problem = misplaced(chunk, types);
     if (problem !== undefined) return { problem };
+    // Decoders read the first frame alone, so damage in the others would stay undetected.
+    if (chunk.type === 'acTL') return animation;
     types.push(chunk.type);
     const end = at + frameBytes + chunk.data.length;
     if (isNeeded(chunk.type)) needed.push(png.subarray(at, end));
@@ -60,6 +63,11 @@ export function checkPng(png: Buffer): WholePng | { problem: string } {
     bare: types.some(isCompressed) ? Buffer.concat(needed) : png,
   };
 }
+
+const animation: Unusable = {
+  problem: 'it is an animation (APNG): have the worker send its frames as pictures',
+  isUnsupported: true,
+};
 
 const plainTypes: ReadonlySet<string> = new Set(['IHDR', 'IDAT', 'IEND']);
 
@@ -97,8 +105,6 @@ function misplaced({ type, data }: Chunk, before: readonly string[]): string | u
     return last === undefined ? 'it does not begin with its header (IHDR)' : 'it has two headers (IHDR)';
   }
   if (last === 'IEND') return 'something hangs on behind its end (IEND)';
-  // Decoders read the first frame alone, so damage in the others would stay undetected.
-  if (type === 'acTL') return 'it is an animation (APNG)';
   if (type === 'IHDR' && data.length !== 13) return 'its header (IHDR) has a wrong length';
   if (type === 'IEND' && data.length !== 0) return 'its end mark (IEND) is not empty';
   if (type === 'IDAT' && last !== 'IDAT' && before.includes('IDAT')) return 'its picture data is torn apart';

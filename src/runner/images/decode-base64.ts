@@ -1,6 +1,7 @@
 /** Base64 to bytes, strictly: Node's own decoder skips what it does not know and never complains. */
+import type { FileKind } from '../core/named-file.ts';
 
-type Decoded = { bytes: Buffer } | { problem: string };
+type Decoded = { bytes: Buffer } | Unusable;
 
 const dataUri = /^\s*data:([^;,]{0,200})([^,]{0,200}),/i;
 
@@ -61,11 +62,31 @@ function whyNot(text: string): string {
 
 export type PictureFormat = 'PNG' | 'JPEG' | 'WebP';
 
-/** The format of a picture that can be saved, or what it is instead, for messages. */
-export function recognise(bytes: Buffer): { format: PictureFormat } | { instead: string } {
+/** Why what came cannot be used. */
+export interface Unusable {
+  problem: string;
+  /** Whether it is as the worker meant it, so that another job would bring the same. */
+  isUnsupported?: boolean;
+}
+
+/** The format of a picture that can be saved, or what it is instead. */
+export function recognise(bytes: Buffer): { format: PictureFormat } | Unusable {
   const start = bytes.toString('hex', 0, 16);
   const known = formats.find(([, pattern]) => pattern.test(start));
-  return known === undefined ? { instead: nameOfBytes(bytes, start) } : { format: known[0] };
+  if (known !== undefined) return { format: known[0] };
+  const other = others.find(([, pattern]) => pattern.test(start))?.[0];
+  if (other === undefined) return { problem: `it is ${nameOfBytes(bytes, start)}` };
+  const problem = `it is ${other}, and only PNG, JPEG and WebP can be saved: have the worker send one of them`;
+  return { problem, isUnsupported: true };
+}
+
+/** What a file is that should have been of this kind and begins as another format does. */
+export function nameOfOtherFormat(bytes: Buffer, kind: FileKind): string | undefined {
+  const start = bytes.toString('hex', 0, 16);
+  const [format] = formats.find(([, pattern]) => pattern.test(start)) ?? [];
+  if (format !== undefined) return format.toLowerCase() === kind ? undefined : `a ${format}`;
+  const [other, , itself] = others.find(([, pattern]) => pattern.test(start)) ?? [];
+  return itself === kind ? undefined : other;
 }
 
 /** What a text is that should have been a picture, where that is known: a URL, a page, a file name. */
@@ -81,14 +102,19 @@ const formats: readonly [PictureFormat, RegExp][] = [
   ['WebP', /^52494646.{8}57454250/],
 ];
 
-const others: readonly [string, RegExp][] = [
+/** The kind of `output.files` that begins so, too. */
+const others: readonly [string, RegExp, FileKind?][] = [
   ['a GIF', /^47494638/],
   ['a BMP', /^424d.{8}00000000/],
   ['a TIFF', /^(?:49492a00|4d4d002a)/],
-  ['an AVIF or HEIF', /^.{8}66747970/],
+  ['an AVIF or HEIF', /^.{8}66747970(?:6176|6865|6d696631|6d736631)/],
+  ['a video (MP4)', /^.{8}66747970/],
+  ['a video (WebM)', /^1a45dfa3/],
   ['a JPEG XL', /^(?:ff0a|0000000c4a584c20)/],
+  ['an OpenEXR file', /^762f3101/, 'exr'],
+  ['a GLB', /^676c5446/, 'glb'],
   ['a PDF', /^255044462d/],
-  ['a ZIP archive', /^504b0304/],
+  ['a ZIP archive', /^504b0304/, 'npz'],
   ['gzipped data', /^1f8b/],
 ];
 
@@ -103,8 +129,6 @@ const texts: readonly [string, RegExp][] = [
 ];
 
 function nameOfBytes(bytes: Buffer, start: string): string {
-  const known = others.find(([, pattern]) => pattern.test(start));
-  if (known !== undefined) return known[0];
   const text = bytes.subarray(0, 400).toString('utf8');
   const name = nameOfText(text);
   if (name !== undefined) return name;

@@ -1,8 +1,9 @@
 /** Puts files under their final names so that they are whole and there, even after a power cut. */
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { closeSync, fsync, open, renameSync, writeFile, writeFileSync } from 'node:fs';
+import { closeSync, fsync, open, writeFile, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { FatalFailure } from '../core/failure.ts';
 import { syncFolder } from '../files/folders.ts';
 import { temporaryName } from '../../lib/files/temporary-files.ts';
 
@@ -16,10 +17,12 @@ const opened = promisify(open);
 const writtenElsewhere = promisify(writeFile);
 const synced = promisify(fsync);
 
-/** Files below one folder, by absolute paths. Errors are the operating system's. */
+/** Files below one folder, by absolute paths. Errors are the operating system's; `FatalFailure` where its disk is unmounted meanwhile. */
 export class DurableFiles {
   readonly #root: string;
   readonly #lasting = new Set<string>();
+  /** The device that the root is on. */
+  #device: number | undefined;
 
   constructor(root: string) {
     this.#root = root;
@@ -32,13 +35,14 @@ export class DurableFiles {
     const temporary = join(folder, temporaryName());
     try {
       await writeThrough(temporary, bytes);
-      renameSync(temporary, path);
+      await rename(temporary, path);
     } catch (error) {
       // What went wrong first is what people have to know.
       await rm(temporary, { force: true }).catch(() => undefined);
       throw error;
     }
     await syncFolder(folder);
+    await this.#assertSameDisk();
   }
 
   async rename(from: string, to: string): Promise<void> {
@@ -63,12 +67,23 @@ export class DurableFiles {
   /** Makes the folder and those above it, lasting; a folder found may be one that a dead run made a moment before. */
   async makeFolder(folder: string): Promise<void> {
     if (this.#lasting.has(folder)) return;
+    if (this.#device !== undefined) await this.#assertSameDisk();
     const made = await mkdir(folder, { recursive: true });
     const highest = made !== undefined && made.length <= this.#root.length ? dirname(made) : this.#root;
     for (let at = folder; at !== highest && at !== dirname(at); at = dirname(at))
       await syncFolder(dirname(at));
     if (this.#lasting.size >= maxRemembered) this.#lasting.clear();
     this.#lasting.add(folder);
+    await this.#assertSameDisk();
+  }
+
+  /** What is written where a disk was mounted before is hidden when that is back. */
+  async #assertSameDisk(): Promise<void> {
+    const { dev } = await stat(this.#root);
+    this.#device ??= dev;
+    if (dev === this.#device) return;
+    const text = `${this.#root} is on another disk than when the run began: its own was unmounted; mount it, then start the run again`;
+    throw new FatalFailure({ kind: 'output-unwritable', text });
   }
 }
 

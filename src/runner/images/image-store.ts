@@ -74,7 +74,7 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       );
       await limitWrites(() => writeSidecars(files, path, picture.beside ?? []));
       // Missing where the program dies here, until the report is asked for.
-      writeThumbnail(thumbnails, picture);
+      await limitWrites(() => writeThumbnail(thumbnails, picture));
     },
     has: (picture) => {
       const path = pathWithin(root, picture.file);
@@ -120,9 +120,12 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
   };
 }
 
-function writeThumbnail(thumbnails: ThumbnailFiles | undefined, picture: CheckedPicture): void {
+async function writeThumbnail(
+  thumbnails: ThumbnailFiles | undefined,
+  picture: CheckedPicture,
+): Promise<void> {
   const path = thumbnails?.pathOf({ ...picture, bytes: picture.png.length });
-  if (path !== undefined && picture.thumbnail !== undefined) thumbnails?.write(path, picture.thumbnail);
+  if (path !== undefined && picture.thumbnail !== undefined) await thumbnails?.write(path, picture.thumbnail);
 }
 
 async function isWhole(files: DurableFiles, path: string, picture: SavedPicture): Promise<boolean> {

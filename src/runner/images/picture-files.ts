@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { assertPlainFile, NotAFile } from '../../lib/files/plain-file.ts';
 import type { Bucket } from '../../lib/s3/bucket.ts';
 import { sidecarPath } from '../core/picture-copy.ts';
 import type { RecordedPicture, Verdict } from '../core/verification.ts';
@@ -24,9 +25,11 @@ export function picturesInFolder(root: string): PictureFiles {
   const files = new DurableFiles(resolve(root));
   const read = async (file: string): Promise<Buffer | undefined> => {
     try {
-      return await readFile(pathWithin(resolve(root), file));
+      const path = pathWithin(resolve(root), file);
+      assertPlainFile(path);
+      return await readFile(path);
     } catch (error) {
-      if (!isSystemError(error)) throw error;
+      if (!isSystemError(error) && !(error instanceof NotAFile)) throw error;
       return undefined;
     }
   };

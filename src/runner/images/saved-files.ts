@@ -65,8 +65,8 @@ function inBytes(bytes: number): string {
 function verdictOf(path: string, error: unknown): Verdict {
   if (!isSystemError(error)) throw error;
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return { kind: 'missing' };
-  if (error.code === 'EIO') return damaged('the disk cannot read it (EIO)');
-  const text = `cannot read ${path} (${error.code}), so it was not verified; make it readable and verify again`;
+  // A disk that fails to read it today may read it tomorrow: only what was read can be damaged, and be paid for again.
+  const text = `cannot read ${path} (${error.code}), so it was not verified; make it readable, or move it away to have it rendered again, and verify again`;
   throw new FatalFailure({ kind: 'output-unwritable', text });
 }
 

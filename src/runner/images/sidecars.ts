@@ -6,6 +6,7 @@ import sharp from 'sharp';
 import { sidecarPath, sidecarEnding, copyEnding, type PictureCopy } from '../core/picture-copy.ts';
 import type { CheckedPicture, SavedPicture } from '../core/picture.ts';
 import type { Provenance } from '../core/provenance.ts';
+import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/folders.ts';
 import type { DurableFiles } from './durable-files.ts';
@@ -69,7 +70,10 @@ export async function completeSidecars(
   provenance?: Provenance,
 ): Promise<{ made: number; lacking: number }> {
   if (missing.length === 0) return { made: 0, lacking: 0 };
-  const png = await withDiskFailure(path, () => readFile(path));
+  const png = await withDiskFailure(path, () => {
+    assertPlainFile(path);
+    return readFile(path);
+  });
   const { width, height, sha256 } = picture;
   const made = await makeSidecars(missing, { png, width, height, sha256 }, provenance);
   await writeSidecars(files, path, made);

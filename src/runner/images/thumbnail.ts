@@ -1,5 +1,6 @@
 /** Thumbnails: small enough that a page of hundreds shows at once, large enough to choose from. */
-import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { earlierThumbnail, thumbnailSide, thumbnailOf, type SavedPicture } from '../core/picture.ts';
@@ -44,7 +45,7 @@ export interface ThumbnailFiles {
   /** The file for a path as above, or an earlier version's; undefined where there is none, or none with content. */
   find: (path: string) => string | undefined;
   /** Tells whether the disk took it. Half of one never has a name. */
-  write: (path: string, thumbnail: Uint8Array) => boolean;
+  write: (path: string, thumbnail: Uint8Array) => Promise<boolean>;
 }
 
 export function thumbnailFiles(reportDir: string): ThumbnailFiles {
@@ -58,9 +59,9 @@ export function thumbnailFiles(reportDir: string): ThumbnailFiles {
       [path, earlierThumbnail(path)].find(
         (file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0,
       ),
-    write: (path, thumbnail) => {
+    write: async (path, thumbnail) => {
       try {
-        write(path, thumbnail);
+        await write(path, thumbnail);
         return true;
       } catch (error) {
         if (!isSystemError(error) && !(error instanceof FatalFailure)) throw error;
@@ -70,26 +71,25 @@ export function thumbnailFiles(reportDir: string): ThumbnailFiles {
   };
 }
 
-/** Not by other threads: a few kilobytes are with the system sooner than with one of them. */
-function write(path: string, thumbnail: Uint8Array): void {
+async function write(path: string, thumbnail: Uint8Array): Promise<void> {
   const temporary = join(dirname(path), temporaryName());
   try {
-    writeIntoFolder(temporary, thumbnail);
-    renameSync(temporary, path);
+    await writeIntoFolder(temporary, thumbnail);
+    await rename(temporary, path);
   } catch (error) {
-    rmSync(temporary, { force: true });
+    await rm(temporary, { force: true });
     throw error;
   }
 }
 
-function writeIntoFolder(path: string, bytes: Uint8Array): void {
+async function writeIntoFolder(path: string, bytes: Uint8Array): Promise<void> {
   // As all of the report, its owner's alone.
   const options = { flag: 'wx', mode: 0o600 };
   try {
-    writeFileSync(path, bytes, options);
+    await writeFile(path, bytes, options);
   } catch (error) {
     if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
     makeFolder(dirname(path), 0o700);
-    writeFileSync(path, bytes, options);
+    await writeFile(path, bytes, options);
   }
 }

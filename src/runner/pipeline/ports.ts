@@ -232,7 +232,7 @@ export interface Downloads {
 /** Where finished pictures are: a folder, or a bucket. */
 export interface ImageStore {
   /**
-   * Decodes a picture strictly and checks that it is whole and as asked for; a failure is `bad-picture`,
+   * Decodes a picture strictly and checks that it is whole and as asked for; a failure is `bad-picture`, `output-unsupported`,
    * `blank-picture` or `picture-too-small`, with the digest of what came. Where it comes from is put into it, or into a sidecar,
    * if that is asked for.
    */

@@ -5,6 +5,9 @@ import type { Clock, HealthReply } from './ports.ts';
 
 type Ask = (endpoint: Endpoint) => Promise<HealthReply | undefined>;
 
+/** A service that has not said within about ten minutes what it knows is not waited for. */
+const undecidedMs = 11 * 60_000;
+
 export class Repeats {
   readonly #clock: Clock;
   readonly #askHealth: Ask;
@@ -31,10 +34,12 @@ export class Repeats {
     return { sentAt: this.#clock.now(), sentElapsed: this.#clock.elapsed() };
   }
 
-  /** Where nothing has shown it yet, the service is asked. */
+  /** Where nothing has shown it yet, the service is asked. One that does not answer may do so later: until then it is not given up. */
   async allow(attempt: Attempt, lost: Lost): Promise<boolean> {
     if (attempt.idempotency === undefined) return false;
     if (this.#knownMs(attempt) === undefined) await this.#ask(attempt.endpoint);
+    const isUndecided = this.#knownMs(attempt) === undefined && !this.#hasLearned && !this.#isTold;
+    if (isUndecided) return isKnownStill(lost, undecidedMs, this.#clock.now(), this.#clock.elapsed());
     return this.isKnown(attempt, lost);
   }
 

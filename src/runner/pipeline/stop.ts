@@ -17,7 +17,11 @@ export class Stop {
   #bug: unknown;
   #listener: ((ending: Ending) => void) | undefined;
 
-  constructor() {
+  readonly #asFailure: (thrown: unknown) => unknown;
+
+  /** `asFailure` makes a `FatalFailure` of what is expected though it was not thrown as one, such as a disk that fails. */
+  constructor(asFailure: (thrown: unknown) => unknown = (thrown) => thrown) {
+    this.#asFailure = asFailure;
     // Every job in flight listens.
     setMaxListeners(0, this.#draining.signal, this.#leaving.signal);
   }
@@ -46,8 +50,9 @@ export class Stop {
 
   /** For whatever a part of the run threw: a `FatalFailure` stops it in order, anything else is a bug. */
   forThrown(thrown: unknown): void {
-    if (thrown instanceof FatalFailure)
-      return this.forFailure(thrown.failure, thrown.isCollecting ? 'drain' : 'leave');
+    const failure = this.#asFailure(thrown);
+    if (failure instanceof FatalFailure)
+      return this.forFailure(failure.failure, failure.isCollecting ? 'drain' : 'leave');
     this.#bug ??= thrown;
     this.request('leave', { kind: 'bug', text: 'A bug of nightrender ended the run' });
   }

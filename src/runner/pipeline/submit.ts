@@ -35,11 +35,13 @@ export async function submit(
   lost?: Lost,
   maxTries = Infinity,
 ): Promise<SubmittedAttempt | 'left' | undefined> {
-  for (let tries = 1; tries <= maxTries && isToBeSent(run, lost); tries++) {
+  for (let tries = 1; tries <= maxTries && isToBeSent(run, attempt, lost); tries++) {
     run.stats.move(attempt, 'queued');
     const before = lost;
     const sent = run.repeats.instant();
-    const reply = await run.throttles.submit.pass(giveUpOf(run, lost), () => send(run, attempt, before));
+    const reply = await run.throttles.submit.pass(giveUpOf(run, attempt, lost), () =>
+      send(run, attempt, before),
+    );
     if (reply === undefined) break;
     if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
     const { failure } = reply;
@@ -51,7 +53,7 @@ export async function submit(
       await recordRefusal(run, attempt, lost === undefined ? failure : lostFailure(lost, failure));
       return undefined;
     }
-    await waitForNextTry(run, attempt, failure, tries, giveUpOf(run, lost));
+    await waitForNextTry(run, attempt, failure, tries, giveUpOf(run, attempt, lost));
   }
   if (lost !== undefined) return 'left';
   await takeBack(run, attempt);
@@ -79,15 +81,16 @@ export async function submitAgain(
   return sent;
 }
 
-/** What may be a job is asked for as long as jobs are polled, unless the service answers nobody. */
-function isToBeSent(run: SubmitContext, lost: Lost | undefined): boolean {
+/** What may be a job is asked for as long as jobs are polled, unless the service answers nobody, or may not know it. */
+function isToBeSent(run: SubmitContext, attempt: Attempt, lost: Lost | undefined): boolean {
   const { draining, leaving } = run.stop;
   if (lost === undefined) return !draining.aborted;
-  return !leaving.aborted && !(draining.aborted && run.reachability.isOutage());
+  const isAnswered = run.repeats.isKnown(attempt, lost) && !run.reachability.isOutage();
+  return !leaving.aborted && (isAnswered || !draining.aborted);
 }
 
-function giveUpOf({ stop }: SubmitContext, lost: Lost | undefined): AbortSignal {
-  return lost === undefined ? stop.draining : stop.leaving;
+function giveUpOf({ stop, repeats }: SubmitContext, attempt: Attempt, lost: Lost | undefined): AbortSignal {
+  return lost !== undefined && repeats.isKnown(attempt, lost) ? stop.leaving : stop.draining;
 }
 
 /** A submission whose answer was lost is sent again only where the service knows it by its key. */

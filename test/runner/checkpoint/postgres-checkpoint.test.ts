@@ -12,7 +12,10 @@ import {
   type SharedBatch,
 } from '../../../src/runner/checkpoint/postgres/shared-batch.ts';
 import { Lease } from '../../../src/runner/checkpoint/postgres/lease.ts';
-import { writeGroup, type Write } from '../../../src/runner/checkpoint/postgres/write-group.ts';
+import { Recall } from '../../../src/runner/checkpoint/postgres/recall.ts';
+import type { Write } from '../../../src/runner/checkpoint/postgres/group-context.ts';
+import { writeGroup } from '../../../src/runner/checkpoint/postgres/write-group.ts';
+import type { Attempt } from '../../../src/runner/core/attempt.ts';
 import type { SavedSettlement } from '../../../src/runner/core/settlement.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
@@ -92,6 +95,18 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
     expect(await second.joined.checkpoint.ownerOf('sea.png')).toMatchObject({ sceneId: 'a' });
   });
 
+  it('asks in one statement whose the names of many pictures are, and writes nothing for that', async () => {
+    const { joined, shared } = await alone();
+    const version = (): Promise<unknown> =>
+      shared.db.query(`SELECT version FROM ${shared.schema}.account`).then(([row]) => row?.['version']);
+    const before = await version();
+    const asked = vi.spyOn(shared.db, 'query');
+    const owners = Array.from({ length: 50 }, (_, i) => joined.checkpoint.ownerOf(`${i}.png`));
+    expect(new Set(await Promise.all(owners))).toEqual(new Set([undefined]));
+    expect(asked).toHaveBeenCalledTimes(1);
+    expect(await version()).toBe(before);
+  });
+
   it('gives what a dead runner had to another, and nothing that the dead one writes later counts', async () => {
     const [first, second] = await two();
     const lost: string[] = [];
@@ -158,16 +173,27 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
     const clock = { now: 1_000_000, elapsed: 0 };
     const [first] = await two({ clock: { now: () => clock.now, elapsed: () => clock.elapsed } });
     expect(first.joined.lease.isFresh()).toBe(true);
-    clock[by] += 21_000;
+    clock[by] += 601_000;
     expect(first.joined.lease.isFresh()).toBe(false);
   });
 
   it('knows a group of writes again whose answer was lost', async () => {
     const { shared } = await alone();
+    const run = await runOf(shared);
+    const { db, schema } = shared;
+    const [row] = await db.query<{ token: string }>(
+      `SELECT idempotency_key AS token FROM ${schema}.runs WHERE run = $1`,
+      [run],
+    );
+    const recall = new Recall(row?.token ?? '', () => 0);
     const context = {
       ...shared,
-      run: await runOf(shared),
-      lease: new Lease(shared.db, { ...shared, run: 0 }, { now: () => 0, elapsed: () => 0 }),
+      run,
+      recall,
+      again: [],
+      schemaName: '',
+      row: { pid: 1, host: '', program: '', startedAt: 0, boot: null, started: null },
+      lease: new Lease(shared.db, { ...shared, recall, run: 0 }, { now: () => 0, elapsed: () => 0 }),
       limits: {},
       pricing: undefined,
       hasPart: () => false,
@@ -217,12 +243,195 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
     expect(await joined.checkpoint.openAttempts()).toMatchObject([{ sceneId: 'a', jobId: '1' }]);
   });
 
-  async function alone(): Promise<Runner> {
-    const runner = await joinNow(newFolder(), `alone ${(batches += 1)}`);
+  describe('where a failover has lost the latest commits', () => {
+    const attemptsOf = ({ db, schema }: SharedBatch): Promise<Record<string, unknown>[]> =>
+      db.query(
+        `SELECT s.id, a.number, a.state, a.job_id AS job, a.attempt AS key FROM ${schema}.attempts a JOIN ${schema}.scenes s USING (scene) ORDER BY s.id, a.number`,
+      );
+    /** As after the time that others are given. */
+    const giveOut = ({ db, schema }: SharedBatch): Promise<unknown> =>
+      db.query(
+        `UPDATE ${schema}.account SET claims_from = now() - interval '1 second' WHERE claims_from IS NOT NULL`,
+      );
+    const claimOne = async ({ joined }: Runner): Promise<Attempt> => {
+      const [attempt] = await joined.checkpoint.claim(1, endpoint, 10);
+      if (attempt === undefined) throw new Error('one was to be claimed');
+      return attempt;
+    };
+    const time = { passed: 0 };
+    const clock = { now: () => Date.now(), elapsed: () => performance.now() + time.passed };
+    /** And the time passes that others are given to come back. */
+    const keep = async (...runners: Runner[]): Promise<void> => {
+      await server.keep();
+      // All have noticed by then.
+      for (const { joined } of runners) await joined.checkpoint.counts();
+      for (const { joined } of runners) await joined.checkpoint.ownerOf('x.png');
+      time.passed += 301_000;
+    };
+    const words: string[] = [];
+    const listen = ({ joined }: Runner): void => {
+      joined.lease.on({
+        onLost: (failure) => words.push(`lost: ${failure.message}`),
+        onWrittenBack: (text) => words.push(text),
+      });
+    };
+
+    it.each(['first', 'last'])(
+      'every runner writes back what it knows, the one that lost most %s',
+      async (order) => {
+        words.length = 0;
+        const runners = await two({ clock });
+        const [first, second] = runners;
+        for (const runner of runners) listen(runner);
+        const a = await claimOne(first);
+        await keep(first, second);
+        await first.joined.checkpoint.recordSubmitted(a, job('1'));
+        const b = await claimOne(second);
+        await second.joined.checkpoint.recordSubmitted(b, job('2'));
+        const c = await claimOne(first);
+        const settlement = saved('a.png');
+        await first.joined.checkpoint.beginWriting({ ...a }, settlement);
+        await first.joined.checkpoint.settle(a, settlement);
+        const before = await attemptsOf(first.shared);
+        await server.failOver();
+        const [one, other] = order === 'first' ? [first, second] : [second, first];
+        await one.joined.lease.renew();
+        await other.joined.lease.renew();
+        await first.joined.checkpoint.recordSubmitted(c, job('3'));
+        await second.joined.checkpoint.recordStatus(b, { status: 'IN_PROGRESS', isExecuting: true, at: 40 });
+        const after = before.map((row) =>
+          row['id'] === 'c' ? { ...row, state: 'submitted', job: '3' } : row,
+        );
+        expect(await attemptsOf(first.shared)).toEqual(after);
+        expect(words).toEqual(
+          [1, 2].map(() => expect.stringContaining('went back to an earlier state') as string),
+        );
+        await giveOut(first.shared);
+        await first.joined.refresh();
+        expect(await second.joined.checkpoint.claim(3, endpoint, 50)).toEqual([]);
+        expect(await second.joined.checkpoint.counts()).toMatchObject({ saved: 1, active: 2, waiting: 0 });
+        expect(await first.joined.checkpoint.spending()).toMatchObject({ jobs: 3, untold: 0 });
+        expect(await first.joined.checkpoint.ownerOf('a.png')).toMatchObject({ sceneId: 'a' });
+      },
+    );
+
+    it('counts what nobody remembers as unanswered', async () => {
+      const [first, second] = await two({ clock });
+      await keep(first, second);
+      await claimOne(second);
+      await claimOne(first);
+      await second.joined.close();
+      await server.failOver();
+      await first.joined.lease.renew();
+      await vi.waitFor(async () => expect(await attemptsOf(first.shared)).toHaveLength(1));
+      expect(await first.joined.checkpoint.claim(3, endpoint, 50)).toEqual([]);
+      await giveOut(first.shared);
+      time.passed += 301_000;
+      expect(await first.joined.checkpoint.claim(3, endpoint, 50)).toHaveLength(2);
+      await first.joined.refresh();
+      expect(first.joined.untold()).toBe(1);
+      expect(await first.joined.checkpoint.spending()).toMatchObject({ jobs: 4, untold: 1 });
+    });
+
+    it('gives nothing out to a runner that has lost nothing until the others are back', async () => {
+      const [first, second] = await two({ clock });
+      await second.joined.lease.renew();
+      await keep(first, second);
+      const a = await claimOne(first);
+      await server.failOver();
+      await second.joined.lease.renew().catch(() => second.joined.lease.renew());
+      expect(await second.joined.checkpoint.claim(1, endpoint, 50)).toEqual([]);
+      await first.joined.checkpoint.recordSubmitted(a, job('1'));
+      expect(await attemptsOf(first.shared)).toMatchObject([{ id: 'a', state: 'submitted', key: a.key }]);
+    });
+
+    it('declares a submission whose scene another has submitted again meanwhile', async () => {
+      const [first, second] = await two({ clock });
+      await keep(first, second);
+      const a = await claimOne(first);
+      await server.failOver();
+      // One that comes anew knows of nothing.
+      const third = await joinNow(newFolder(), nameOf(first));
+      expect(await claimOne(third)).toMatchObject({ sceneId: 'a' });
+      await expect(first.joined.checkpoint.recordSubmitted(a, job('1'))).rejects.toThrow('submitted again');
+      expect(await attemptsOf(third.shared)).toMatchObject([
+        { id: 'a', number: 1, state: 'intended' },
+        { id: 'a', number: 2, state: 'unanswered' },
+      ]);
+      await second.joined.refresh();
+      expect(second.joined.untold()).toBe(1);
+    });
+
+    it('says what is on no record where more was lost than a runner remembers, and that nobody took it over', async () => {
+      words.length = 0;
+      const runner = await alone({ clock });
+      listen(runner);
+      await server.keep();
+      const a = await claimOne(runner);
+      time.passed += 301_000;
+      const b = await claimOne(runner);
+      await server.failOver();
+      await runner.joined.checkpoint.recordSubmitted(b, job('2'));
+      await expect(runner.joined.checkpoint.recordSubmitted(a, job('1'))).rejects.toThrow(
+        'by more than the five minutes that this run remembers',
+      );
+      expect(words.join()).not.toContain('another one');
+      expect(words.at(-1)).toContain('Run the same command again');
+      expect(await attemptsOf(runner.shared)).toMatchObject([{ id: 'b', state: 'submitted', job: '2' }]);
+      await giveOut(runner.shared);
+      const next = await joinNow(newFolder(), nameOf(runner));
+      expect(await next.joined.checkpoint.claim(3, endpoint, 50)).toHaveLength(2);
+      await next.joined.refresh();
+      expect(next.joined.untold()).toBe(1);
+    });
+
+    it('plans again what was lost with the first plan, and keeps what was sent', async () => {
+      const folder = newFolder();
+      const runner = await joinNow(folder, `alone ${(batches += 1)}`);
+      await keep(runner);
+      await runner.joined.checkpoint.reconcile(abc, unstopped);
+      const a = await claimOne(runner);
+      await server.failOver();
+      await runner.joined.checkpoint.recordSubmitted(a, job('1'));
+      await runner.joined.refresh();
+      expect(await runner.joined.checkpoint.counts()).toMatchObject({ active: 1, waiting: 2 });
+      expect(await attemptsOf(runner.shared)).toMatchObject([{ id: 'a', state: 'submitted', key: a.key }]);
+    });
+
+    it('begins the batch again where all of it was lost', async () => {
+      await server.keep();
+      const runner = await alone();
+      const a = await claimOne(runner);
+      await server.failOver();
+      const due = runner.joined.checkpoint.nextDue();
+      await runner.joined.checkpoint.recordSubmitted(a, job('1'));
+      await due;
+      await runner.joined.refresh();
+      expect(await runner.joined.checkpoint.counts()).toMatchObject({ active: 1, waiting: 2 });
+      expect(await attemptsOf(runner.shared)).toMatchObject([{ id: 'a', state: 'submitted', key: a.key }]);
+    });
+
+    it('goes on where a runner whose row was lost with its run comes back', async () => {
+      const first = await alone();
+      await server.keep();
+      const second = await joinNow(newFolder(), nameOf(first));
+      const a = await claimOne(second);
+      await server.failOver();
+      await second.joined.checkpoint.recordSubmitted(a, job('1'));
+      expect(await second.joined.checkpoint.openAttempts()).toMatchObject([
+        { sceneId: 'a', jobId: '1', idempotency: { key: a.idempotency?.key } },
+      ]);
+    });
+  });
+
+  async function alone(more: Partial<Joining> = {}): Promise<Runner> {
+    const runner = await joinNow(newFolder(), `alone ${(batches += 1)}`, more);
     await runner.joined.checkpoint.reconcile(abc, unstopped);
     return runner;
   }
 });
+
+const nameOf = ({ shared }: Runner): string => shared.schema.replaceAll('"', '').replace('nightrender_', '');
 
 interface Runner {
   shared: SharedBatch;
@@ -230,7 +439,11 @@ interface Runner {
 }
 
 async function find(dir: string, batch: string): Promise<SharedBatch> {
-  const shared = await findSharedBatch(`${server.url}?batch=${encodeURIComponent(batch)}`, dir, true);
+  const shared = await findSharedBatch(
+    `${server.url}?lease=600&batch=${encodeURIComponent(batch)}`,
+    dir,
+    true,
+  );
   if (shared === undefined) throw new Error('it was to be made');
   return shared;
 }

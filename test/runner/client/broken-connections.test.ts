@@ -59,6 +59,16 @@ describe('no answer is read', () => {
     expect(await statusFrom(slow, { requestTimeoutMs: 30_000, wholeAnswerMs: 200 })).toEqual(queued);
   });
 
+  it('and not where a long input is sent slowly: that is a second more for every 4 kB', async () => {
+    const slow: Script = (socket, request) => void setTimeout(() => inQueue(socket, request), 1_500);
+    const { url } = await scriptedServer(slow);
+    const { service } = clientOf(url, { requestTimeoutMs: 300 });
+    const endpoint = { baseUrl: url, id: 'scene-renderer', version: 'v2' } as const;
+    const submit = (input: object) => service.submit(endpoint, { ...input }, new AbortController().signal);
+    expect(await submit({ image: 'x'.repeat(40_000) })).toEqual(accepted);
+    expect(await submit({ scene: 'a hill' })).toEqual(failure('unanswered', /no answer came in time/));
+  });
+
   it('where the run ends while the answer is awaited or comes', async () => {
     for (const script of [() => undefined, answerPart] satisfies Script[]) {
       const server = await scriptedServer(script);

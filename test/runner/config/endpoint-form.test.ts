@@ -110,7 +110,7 @@ it('tells every problem at once, each beside its field', () => {
     gpu: { devices: ['0', '-1'] },
     memory: '8 gigs',
     cpus: '4',
-    environment: { RUNPOD_X: 'x', A: 1 },
+    environment: { RUNPOD_POD_ID: 'x', A: 1 },
     ttl: 'soon',
     colour: 'red',
   };
@@ -118,7 +118,7 @@ it('tells every problem at once, each beside its field', () => {
     'colour: unknown field',
     'cpus: expected processors, a number from 0.01 to 1024',
     'environment.A: expected a text',
-    'environment.RUNPOD_X: expected another name: RUNPOD_… is reserved for the service',
+    'environment.RUNPOD_POD_ID: expected another name: the service sets this one itself',
     'gpu.devices.1: expected a device of this machine: a number from 0, or a name such as GPU-5f3c or /dev/dri/renderD128',
     'id: expected an id that is not taken',
     'memory: expected a size from 16MB to 16000GB, such as 500kB, 64MB or 128MiB',

@@ -2,15 +2,20 @@
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { checkFile } from '../../../src/runner/images/check-file.ts';
+import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import type { FileKind } from '../../../src/runner/core/named-file.ts';
 import { flipped, noise } from './pictures.ts';
 import { camera, exr, glb, glbOf, mask, npz, packedNpz } from './whole-files.ts';
 
 const maxPixels = 1_000_000;
 
-async function problemOf(bytes: Buffer, kind: FileKind): Promise<string | undefined> {
+async function problemOf(
+  bytes: Buffer,
+  kind: FileKind,
+  as: FailureKind = 'bad-file',
+): Promise<string | undefined> {
   const checked = await checkFile({ bytes }, { label: 'depth', kind }, maxPixels);
-  if ('kind' in checked) expect(checked).toMatchObject({ kind: 'bad-file', digest: expect.any(String) });
+  if ('kind' in checked) expect(checked).toMatchObject({ kind: as, digest: expect.any(String) });
   else expect(Buffer.from(checked.png).equals(bytes)).toBe(true);
   return 'kind' in checked ? checked.text : undefined;
 }
@@ -54,10 +59,11 @@ describe.each(whole)('%s', (_, kind, make) => {
       expect(await problemOf(Buffer.concat([bytes, Buffer.from('PK')]), kind)).toBeDefined();
   });
 
-  it('is refused where another kind was asked for', async () => {
+  it('is refused where another kind was asked for, and not asked for again but where a message came', async () => {
     const bytes = await make();
+    const as = kind === 'json' ? 'bad-file' : 'output-unsupported';
     for (const other of ['png', 'exr', 'json', 'glb', 'npz'] as const)
-      if (other !== kind) expect(await problemOf(bytes, other), other).toBeDefined();
+      if (other !== kind) expect(await problemOf(bytes, other, as), other).toBeDefined();
   });
 });
 
@@ -71,7 +77,9 @@ it('tells the size of a picture in pixels, and of others none', async () => {
 
 it('says what is wrong', async () => {
   const jpeg = await noise(8, 8).jpeg().toBuffer();
-  expect(await problemOf(jpeg, 'png')).toContain('it is a JPEG, not a PNG');
+  expect(await problemOf(jpeg, 'png', 'output-unsupported')).toContain(
+    'it is a JPEG, and `output.files` asks for PNG: have the worker send that',
+  );
   expect(await problemOf(Buffer.from('{"a": NaN}'), 'json')).toContain('it is not JSON');
   expect(await problemOf(Buffer.from('7b22ff227d', 'hex'), 'json')).toContain('it is not JSON');
   const short = glbOf('{"asset":{"version":"2.0"},"buffers":[{"byteLength":40}]}', Buffer.alloc(36));

@@ -3,8 +3,10 @@ import { gzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
+import { withBefore } from './damage.ts';
 import { flipped, noise } from './pictures.ts';
 import { expectNoFile } from './store.ts';
+import { exr } from './whole-files.ts';
 
 let png: Buffer;
 let jpeg: Buffer;
@@ -35,7 +37,6 @@ describe('no file comes of', () => {
     ['a progressive JPEG cut and closed again', () => closed(progressive.subarray(0, -300)), jpegDamage],
     ['a JPEG without its tables', () => withoutTables(jpeg), jpegDamage],
     ['a JPEG that says it is taller than it is', () => sized(jpeg, 64, 480), jpegDamage],
-    ['a JPEG that is a decompression bomb', () => sized(jpeg, 65_000, 65_000), /65000×65000 pixels/],
     ['a WebP cut at a quarter', () => webp.subarray(0, webp.length / 4), webpDamage],
     ['a WebP cut at half', () => webp.subarray(0, webp.length / 2), webpDamage],
     ['a WebP cut by one byte', () => webp.subarray(0, -1), webpDamage],
@@ -44,7 +45,8 @@ describe('no file comes of', () => {
     ['a WebP that says it is shorter than it is', () => withLength(webp, 100), webpDamage],
     ['a WebP with a damaged frame', () => flipped(webp, 23), webpDamage],
     ['a lossless WebP with a damaged header', () => flipped(lossless, 20), webpDamage],
-    ['an animated WebP', () => animated(), /animation of 2 frames/],
+    ['an animated WebP that is cut', async () => (await animated()).subarray(0, -20), /cut/],
+    ['a JPEG of too many pixels that is cut', () => sized(jpeg, 65_000, 65_000).subarray(0, -40), /is cut/],
   ])('%s', async (_what, make, reason) => {
     await expectNoFile((await make()).toString('base64'), reason);
   });
@@ -60,14 +62,35 @@ describe('no file comes of', () => {
   });
 });
 
-describe('no file comes of bytes that are', () => {
+describe('no file comes of, and no second job is paid for', () => {
   test.each<[string, () => Buffer | Promise<Buffer>, RegExp]>([
-    ['a GIF', () => noise(8, 8).gif().toBuffer(), /a GIF/],
-    ['a TIFF', () => noise(8, 8).tiff().toBuffer(), /a TIFF/],
+    [
+      'a GIF',
+      () => noise(8, 8).gif().toBuffer(),
+      /a GIF, and only PNG, JPEG and WebP can be saved: have the/,
+    ],
+    ['a BMP', () => bmp(), /a BMP, .* have the worker send/],
+    ['a TIFF', () => noise(8, 8).tiff().toBuffer(), /a TIFF, .* have the worker send/],
     ['an AVIF', () => noise(8, 8).avif().toBuffer(), /an AVIF/],
+    ['a video', () => Buffer.from('\0\0\0\u0018ftypmp42'), /a video \(MP4\)/],
+    ['an OpenEXR file', () => exr(), /an OpenEXR file/],
     ['a PDF', () => Buffer.from('%PDF-1.7\n'), /a PDF/],
     ['a ZIP archive', () => Buffer.from('PK\u0003\u0004 and so on'), /a ZIP/],
     ['a gzipped PNG', () => gzipSync(png), /gzipped/],
+    ['an animated WebP', () => animated(), /animation of 2 frames: have the worker/],
+    ['an animated PNG', () => animatedPng(), /animation \(APNG\): have the worker/],
+    [
+      'a JPEG of too many pixels',
+      () => sized(jpeg, 65_000, 65_000),
+      /65000×65000 .*: raise `limits\.pixels`/,
+    ],
+  ])('%s', async (_what, make, reason) => {
+    await expectNoFile((await make()).toString('base64'), reason, 'output-unsupported');
+  });
+});
+
+describe('no file comes of bytes that are', () => {
+  test.each<[string, () => Buffer | Promise<Buffer>, RegExp]>([
     ['an SVG', () => Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>'), /an SVG/],
     [
       'an HTML page',
@@ -162,6 +185,15 @@ function withLength(bytes: Buffer, length: number): Buffer {
   const copy = Buffer.from(bytes);
   copy.writeUInt32LE(length, 4);
   return copy;
+}
+
+/** A header, and what would be its pixels. */
+function bmp(): Buffer {
+  return Buffer.concat([Buffer.from('BM'), Buffer.alloc(4, 9), Buffer.alloc(60)]);
+}
+
+function animatedPng(): Buffer {
+  return withBefore(png, 'IDAT', { type: 'acTL', data: Buffer.alloc(8, '\0\0\0\u0002') });
 }
 
 async function animated(): Promise<Buffer> {

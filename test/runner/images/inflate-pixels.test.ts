@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { deflateSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { checkPng } from '../../../src/runner/images/check-png.ts';
-import { inflatePixels, unpackedPng } from '../../../src/runner/images/inflate-pixels.ts';
+import { inflatePixels } from '../../../src/runner/images/inflate-pixels.ts';
 import { pngOf } from './pictures.ts';
 
 /** A PNG with honest checksums, of whatever the header and the rows say. */
@@ -75,10 +75,6 @@ async function libraryTakes(png: Buffer): Promise<boolean> {
     );
 }
 
-function samplesOf(png: Buffer): Promise<Buffer> {
-  return sharp(png).raw().toBuffer();
-}
-
 it('takes nothing that the library refuses, and refuses nothing else but what does not unpack to its end', async () => {
   const seen = { whole: 0, refused: 0 };
   await fc.assert(
@@ -92,7 +88,6 @@ it('takes nothing that the library refuses, and refuses nothing else but what do
       // The library does not look at what comes behind the data that it draws.
       if (!isWhole && ours.problem.includes('is cut or damaged')) return;
       expect(isWhole).toBe(await libraryTakes(png));
-      if (isWhole) expect(await samplesOf(await unpackedPng(png, ours))).toEqual(await samplesOf(png));
     }),
     { numRuns: 1500 },
   );

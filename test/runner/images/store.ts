@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
-import { FatalFailure, type Failure } from '../../../src/runner/core/failure.ts';
+import { FatalFailure, type Failure, type FailureKind } from '../../../src/runner/core/failure.ts';
 import { createImageStore, type PreparedImageStore } from '../../../src/runner/images/image-store.ts';
 
 export function temporaryFolder(): string {
@@ -33,11 +33,15 @@ export async function save(
 }
 
 /** Goes the road's way with a picture that must not pass, and looks at the folder afterwards. */
-export async function expectNoFile(base64: string, reason: RegExp): Promise<void> {
+export async function expectNoFile(
+  base64: string,
+  reason: RegExp,
+  kind: FailureKind = 'bad-picture',
+): Promise<void> {
   const dir = temporaryFolder();
   const result = await save(createImageStore(dir), base64, 'a.png');
   const digest: unknown = expect.stringMatching(/^[0-9a-f]{64}$/);
-  expect(result).toEqual({ kind: 'bad-picture', text: expect.stringMatching(reason), digest });
+  expect(result).toEqual({ kind, text: expect.stringMatching(reason), digest });
   expect(filesIn(dir)).toEqual([]);
 }
 

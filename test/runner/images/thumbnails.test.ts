@@ -90,11 +90,13 @@ describe('a saved picture', () => {
   });
 });
 
-it.each(['plain', 'interlaced', '16 bit', 'palette', 'grey', 'grey with alpha'])(
-  'a damaged picture is judged as without thumbnails: %s',
-  async (kind) => {
+describe.each([
+  ['small', 330, 9, 60],
+  ['large', 640, 450, 12],
+])('a damaged picture, %s, is judged as without thumbnails', (_, width, height, flips) => {
+  it.each(['plain', 'interlaced', '16 bit', 'palette', 'grey', 'grey with alpha'])('%s', async (kind) => {
     // One of its own each: what was asked of it earlier stays with it.
-    const image = (): Sharp => noise(330, 9);
+    const image = (): Sharp => noise(width, height);
     const made = {
       plain: image().png(),
       interlaced: image().png({ progressive: true }),
@@ -106,8 +108,8 @@ it.each(['plain', 'interlaced', '16 bit', 'palette', 'grey', 'grey with alpha'])
     const png = (await made?.toBuffer()) ?? expect.fail();
     const data = dataOf(png, 'IDAT');
     const damaged = [
-      ...Array.from({ length: 60 }, (_, i) =>
-        withData(png, flipped(data, Math.floor((data.length * i) / 60))),
+      ...Array.from({ length: flips }, (__, i) =>
+        withData(png, flipped(data, Math.floor((data.length * i) / flips))),
       ),
       withData(png, flipped(data, data.length - 1)),
       withData(png, data.subarray(0, -4)),
@@ -120,8 +122,8 @@ it.each(['plain', 'interlaced', '16 bit', 'palette', 'grey', 'grey with alpha'])
       const judged = { ...(await wanting.check({ bytes })), thumbnail: undefined };
       expect(judged).toEqual(await plain.check({ bytes }));
     }
-  },
-);
+  });
+});
 
 describe('makeMissingThumbnails', () => {
   it('makes those that are not there, or have no content, and leaves the others alone', async () => {

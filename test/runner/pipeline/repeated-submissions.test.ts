@@ -53,6 +53,30 @@ describe.each(['hold', 'resubmit'] as const)('with retry.unanswered: %s', (unans
     }
   });
 
+  it('a service that is away for a minute after it took the first one is asked until it says whether it knows it', async () => {
+    const world = losing();
+    const isAway = (): boolean => world.service.jobs.length > 0 && world.clock.now() < backAt;
+    const backAt = world.clock.now() + 1 * minutes;
+    world.service.instead.submit = () =>
+      isAway() ? { kind: 'failure', failure: { kind: 'not-reached', text: 'refused' } } : undefined;
+    world.service.instead.health = () =>
+      isAway() ? { kind: 'failure', failure: { kind: 'poll-failed', text: 'refused' } } : undefined;
+    const result = await world.run({ manifest: list, settings: { ...settings, concurrency: 1 } });
+    expect(result?.ending.kind).toBe('complete');
+    expectOneJobEach(world);
+    expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
+  });
+
+  it('a service that never says so is not waited for beyond the end that the run was given', async () => {
+    const world = losing();
+    world.service.instead.submit = () => ({ kind: 'failure', failure: { kind: 'unanswered', text: '500' } });
+    world.service.instead.health = () => ({ kind: 'failure', failure: { kind: 'poll-failed', text: '500' } });
+    const result = await world.run({ manifest: list, settings: { ...settings, limits: { forMs: 1_000 } } });
+    expect(result?.ending.kind).toBe('limit-reached');
+    expect(world.clock.elapsed()).toBeLessThan(60_000);
+    expect(statesOf(world), 'the next run asks again').toEqual([{ state: 'intended', n: 1 }]);
+  });
+
   it('a second death in the same submission changes nothing of that', async () => {
     for (let killAt = 1; killAt < 60; killAt++) {
       const world = losing();

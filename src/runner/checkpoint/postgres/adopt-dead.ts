@@ -3,16 +3,22 @@ import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
 
 /**
  * Gives `run` what dead runners had, in one transaction, so that it is another's or still its own; answers with the keys of
- * attempts. What a runner had in hand is held against the scenes, unless it has ended in order.
+ * attempts and the version of the batch. What a runner had in hand is held against the scenes, unless it has ended in order.
  */
-export async function adoptDead(session: PostgresSession, s: string, run: number): Promise<number[]> {
+export async function adoptDead(
+  session: PostgresSession,
+  s: string,
+  run: number,
+): Promise<{ taken: number[]; version: number }> {
   const dead = await session.query<{ run: number; died: boolean }>(
     `SELECT run, lease_until > '-infinity' AS died FROM ${s}.runners
      WHERE NOT is_dead AND lease_until < now() AND run <> $1 FOR UPDATE SKIP LOCKED`,
     [run],
   );
-  if (dead.length === 0) return [];
-  await session.query(`SELECT ${s}.next_version()`);
+  if (dead.length === 0) return { taken: [], version: 0 };
+  const [next] = await session.query<{ version: number }>(`SELECT ${s}.next_version() AS version`);
+  const version = next?.version ?? 0;
+  await session.query(`UPDATE ${s}.runners SET version = $2 WHERE run = $1`, [run, version]);
   const runs = dead.map((row) => row.run);
   const died = dead.filter((row) => row.died).map((row) => row.run);
   await session.query(`UPDATE ${s}.runners SET is_dead = true WHERE run = ANY($1)`, [runs]);
@@ -28,7 +34,7 @@ export async function adoptDead(session: PostgresSession, s: string, run: number
     [runs, run],
   );
   await session.query(`DELETE FROM ${s}.parts WHERE run = ANY($1)`, [runs]);
-  return taken.map(({ attempt }) => attempt);
+  return { taken: taken.map(({ attempt }) => attempt), version };
 }
 
 /** All that it was given and has in flight. */

@@ -136,7 +136,7 @@ async function remove(
 /** As `readSpending` counts. */
 function spentColumns(schema: string): string {
   const sum = (what: string): string => `(SELECT coalesce(sum(${what}), 0) FROM ${schema}.attempts)`;
-  return `jobs = ${sum("(state <> 'refused')::int")},
+  return `jobs = lost + ${sum("(state <> 'refused')::int")},
     executed_ms = ${sum('coalesce(execution_time_ms, settled_at - executing_at)')},
-    untold = ${sum("(state IN ('unanswered', 'expired') OR state = 'saved' AND submitted_at IS NULL)::int")}`;
+    untold = lost + ${sum("(state IN ('unanswered', 'expired') OR state = 'saved' AND submitted_at IS NULL)::int")}`;
 }

@@ -5,6 +5,9 @@
  * - `next_version` comes first: one group after the other, so that the budget holds over all runners, and attempts get their
  *   keys in the order of commits.
  * - A group whose answer was lost on the way comes again: what became of it is only read.
+ * - `seen`: what the runner remembers; where the database has less, it has gone back, and nothing is written (`writeBack`).
+ *   `reclaim` is what it then writes back of its claims; what another attempt has taken meanwhile is unanswered.
+ * - Whose names are is only read: a group that asks for nothing else writes nothing.
  * - All is conditional on owner and state: the late write of a runner that others took for dead changes nothing.
  * - Without `enable_seqscan = off` a plan from when the tables were empty would be kept; `jit` would compile each anew.
  */
@@ -15,13 +18,54 @@ SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off AS $$
 DECLARE
   _is_repeated boolean := false;
   _submitted bigint[]; _taken bigint[]; _settled bigint[]; _claimed json[] := '{}'; _keys bigint[]; _scenes bigint[];
-  _claim json; _among text;
+  _claim json; _among text; _owners json; _is_held boolean; _scene scenes; _is_free boolean; _conflicts bigint := 0;
 BEGIN
+  IF g->'seen' IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM account c, runners r JOIN runs u USING (run) WHERE r.run = me AND u.idempotency_key = g->'seen'->>'token'
+      AND r.version >= (g->'seen'->>'own')::bigint AND c.version >= (g->'seen'->>'version')::bigint) THEN
+    RETURN '{"isBehind": true, "claimed": []}';
+  END IF;
+  IF g->'owner' IS NOT NULL THEN
+    SELECT json_agg(json_build_object('key', n.file_key, 'to', n.move_to, 'sceneId', s.id, 'fingerprint', s.fingerprint)) INTO _owners FROM (
+      SELECT p.file_key, NULL AS move_to, p.attempt FROM json_to_recordset(g->'owner') AS x(key text) JOIN pictures p ON p.file_key = x.key
+      UNION ALL SELECT w.file_key, NULL, a.attempt FROM json_to_recordset(g->'owner') AS x(key text)
+        JOIN names w ON w.file_key = x.key JOIN attempts a USING (attempt) WHERE a.owner <> me
+      UNION ALL SELECT NULL, p.move_to, p.attempt FROM pictures p WHERE p.move_to IS NOT NULL
+    ) n JOIN attempts USING (attempt) JOIN scenes s USING (scene);
+    IF NOT EXISTS (SELECT 1 FROM json_object_keys(g) AS k WHERE k NOT IN ('seen', 'owner', 'pictures')) THEN
+      RETURN json_build_object('owners', _owners, 'claimed', _claimed);
+    END IF;
+  END IF;
   PERFORM next_version();
-  UPDATE runners SET last_group = nr WHERE run = me AND NOT is_dead AND last_group < nr;
+  UPDATE runners SET last_group = nr, version = current_setting('nightrender.version')::bigint WHERE run = me AND NOT is_dead AND last_group < nr;
   IF NOT FOUND THEN
     IF NOT EXISTS (SELECT 1 FROM runners WHERE run = me AND NOT is_dead) THEN RETURN '{"isLost": true}'; END IF;
     _is_repeated := true;
+  END IF;
+
+  IF g->'reclaim' IS NOT NULL AND NOT _is_repeated THEN
+    FOR _claim IN SELECT value FROM json_array_elements(g->'reclaim') LOOP
+      SELECT * INTO _scene FROM scenes WHERE id = _claim->>'sceneId' AND fingerprint = _claim->>'fingerprint' ORDER BY state = 'withdrawn' LIMIT 1;
+      IF NOT FOUND THEN
+        _conflicts := _conflicts + 1;
+        UPDATE account SET lost = lost + 1, untold = untold + 1, jobs = jobs + 1, claimed = claimed + 1;
+        CONTINUE;
+      END IF;
+      _is_free := _scene.state IN ('waiting', 'withdrawn') AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempt = (_claim->>'attempt')::bigint);
+      UPDATE scenes SET attempts = attempts + 1, state = CASE WHEN _is_free AND state = 'waiting' THEN 'active' ELSE state END,
+        due_at = CASE WHEN _is_free THEN 0 ELSE due_at END WHERE scene = _scene.scene;
+      IF _is_free THEN
+        INSERT INTO attempts (attempt, scene, number, run, owner, write_group, state, base_url, endpoint_id, version, intended_at)
+        VALUES ((_claim->>'attempt')::bigint, _scene.scene, _scene.attempts + 1, me, me, nr, 'intended', _claim->>'baseUrl', _claim->>'id',
+          _claim->>'version', (_claim->>'at')::bigint);
+      ELSE
+        INSERT INTO attempts (scene, number, run, owner, write_group, state, base_url, endpoint_id, version, intended_at, settled_at, failure_kind, failure_text)
+        VALUES (_scene.scene, _scene.attempts + 1, me, me, nr, 'unanswered', _claim->>'baseUrl', _claim->>'id', _claim->>'version',
+          (_claim->>'at')::bigint, (_claim->>'at')::bigint, 'unanswered', 'the database lost the record of this submission, and the scene was submitted again before it was back');
+        _conflicts := _conflicts + 1;
+      END IF;
+      UPDATE account SET jobs = jobs + 1, claimed = claimed + 1, untold = untold + CASE WHEN _is_free THEN 0 ELSE 1 END;
+    END LOOP;
   END IF;
 
   IF g->'status' IS NOT NULL THEN
@@ -101,8 +145,18 @@ BEGIN
     SELECT array_agg(attempt) INTO _settled FROM settled;
   END IF;
 
+  IF g->'claim' IS NOT NULL THEN
+    SELECT claims_from > clock_timestamp() INTO _is_held FROM account;
+    IF _is_held IS NOT TRUE THEN
+      UPDATE account SET lost = lost + greatest(0, claimed_seen - claimed), untold = untold + greatest(0, claimed_seen - claimed),
+        jobs = jobs + greatest(0, claimed_seen - claimed), claimed = greatest(claimed, claimed_seen), claimed_seen = 0, claims_from = NULL
+      WHERE claims_from IS NOT NULL;
+    END IF;
+  END IF;
   FOR _claim IN SELECT value FROM json_array_elements(g->'claim') LOOP
-    IF _is_repeated THEN
+    IF _is_held THEN
+      _keys := '{}';
+    ELSIF _is_repeated THEN
       SELECT array_agg(attempt ORDER BY attempt) INTO _keys FROM attempts WHERE owner = me AND write_group = nr AND state = 'intended';
     ELSE
       _among := CASE WHEN (_claim->>'isPart')::boolean THEN 'AND scene IN (SELECT scene FROM parts WHERE run = $3)' ELSE 'AND $3 > 0' END;
@@ -123,19 +177,27 @@ BEGIN
         FROM unnest(_scenes) WITH ORDINALITY AS u(scene, place) JOIN scenes s USING (scene) ORDER BY u.place RETURNING attempt
       )
       SELECT array_agg(attempt ORDER BY attempt) INTO _keys FROM intended;
-      UPDATE account SET jobs = jobs + coalesce(cardinality(_keys), 0);
+      UPDATE account SET jobs = jobs + coalesce(cardinality(_keys), 0), claimed = claimed + coalesce(cardinality(_keys), 0);
     END IF;
     _claimed := _claimed || to_json(coalesce(_keys, '{}'));
   END LOOP;
 
   RETURN json_build_object('isRepeated', _is_repeated, 'submitted', _submitted, 'taken', _taken, 'settled', _settled, 'claimed', _claimed,
-    'hasMore', g->'claim' IS NOT NULL AND EXISTS (SELECT 1 FROM scenes WHERE state = 'waiting' AND due_at = 0));
+    'owners', _owners, 'conflicts', _conflicts, 'own', (SELECT version FROM runners WHERE run = me),
+    'version', current_setting('nightrender.version')::bigint, 'batchClaimed', (SELECT claimed FROM account), 'hasMore', g->'claim' IS NOT NULL AND EXISTS (SELECT 1 FROM scenes WHERE state = 'waiting' AND due_at = 0));
 END $$;
 `;
+
+export interface NameOwner {
+  sceneId: string;
+  fingerprint: string;
+}
 
 export interface GroupAnswer {
   /** Others have taken over what this run had: nothing was written. */
   isLost?: true;
+  /** The database has gone back behind what this run remembers: nothing was written. */
+  isBehind?: true;
   isRepeated: boolean;
   /** Keys of attempts. */
   submitted: number[] | null;
@@ -143,6 +205,14 @@ export interface GroupAnswer {
   taken: number[] | null;
   settled: number[] | null;
   claimed: number[][];
+  /** Those whose the names are that were asked for, and those whose pictures are about to be moved `to` a name. */
+  owners: ({ key: string | null; to: string | null } & NameOwner)[] | null;
+  /** How many claims could not be written back as they were. */
+  conflicts: number;
+  /** As `Seen`; absent where nothing was to be written. */
+  own?: number;
+  version: number;
+  batchClaimed: number;
   /** Whether scenes that were never submitted are left. */
   hasMore: boolean;
 }

@@ -2,6 +2,7 @@
 import { FatalFailure } from '../../core/failure.ts';
 import { PostgresFailure, type Postgres, type PostgresSession } from '../../../lib/postgres/postgres.ts';
 import { adoptDead, readAdopted } from './adopt-dead.ts';
+import type { Recall } from './recall.ts';
 
 export interface LeaseClock {
   /** Wall time, epoch ms: it goes on in suspend, and may jump. */
@@ -21,9 +22,14 @@ export interface LeaseEvents {
   onCount(runners: number): void;
   /** The service has asked another runner to wait. */
   onSlowed(): void;
+  /** The database has gone back to an earlier state: what this runner knows is to be written back. */
+  onBehind(): void;
+  /** That is done, in words. */
+  onWrittenBack(text: string): void;
 }
 
 interface Renewed {
+  isBehind: boolean;
   isHeld: boolean;
   runners: number;
   slowedAt: number;
@@ -31,6 +37,9 @@ interface Renewed {
 
 /** So many renewals a lease: one that gets lost on the way loses nothing. */
 const renewalsPerLease = 4;
+
+const takenOverText =
+  'this runner did not reach the shared checkpoint for longer than its lease, and another one has taken over its jobs; nothing was lost. Run the same command again to join in';
 
 const slowedEveryMs = 1_000;
 const slowedMs = '(extract(epoch FROM slowed_at) * 1000)::bigint';
@@ -40,6 +49,7 @@ export class Lease {
   readonly #schema: string;
   readonly #run: number;
   readonly #leaseMs: number;
+  readonly #recall: Recall;
   readonly #clock: LeaseClock;
   readonly #events: Partial<LeaseEvents> = {};
   #until = { now: 0, elapsed: 0 };
@@ -55,17 +65,20 @@ export class Lease {
   #runners = 1;
   #slowedAt = 0;
   #reportedSlowed = -Infinity;
+  #missedElapsed = -Infinity;
 
   constructor(
     db: Postgres,
-    { schema, run, leaseMs }: { schema: string; run: number; leaseMs: number },
+    { schema, run, leaseMs, recall }: { schema: string; run: number; leaseMs: number; recall: Recall },
     clock: LeaseClock,
   ) {
     this.#db = db;
     this.#schema = schema;
     this.#run = run;
     this.#leaseMs = leaseMs;
+    this.#recall = recall;
     this.#clock = clock;
+    db.onBroken = () => this.missed();
   }
 
   /** Those that are given, instead of those before. */
@@ -99,11 +112,27 @@ export class Lease {
     if (this.#lost !== undefined) throw this.#lost;
   }
 
+  get ms(): number {
+    return this.#leaseMs;
+  }
+
+  /** What the database did not answer may be lost: whoever else lives comes back to write back what it knows. */
+  missed(): void {
+    this.#missedElapsed = this.#clock.elapsed();
+  }
+
+  /** Whether others that were cut off like this one may still be on their way back: nothing of theirs is taken. */
+  get isToGiveOthersTime(): boolean {
+    return this.#runners > 1 && this.#clock.elapsed() - this.#missedElapsed < this.#leaseMs / 2;
+  }
+
+  tellWrittenBack(text: string): void {
+    this.#events.onWrittenBack?.(text);
+  }
+
   /** A write was refused since the runner is dead to others: from then on it writes nothing. */
-  lose(): FatalFailure {
+  lose(text = takenOverText): FatalFailure {
     if (this.#lost !== undefined) return this.#lost;
-    const text =
-      'this runner did not reach the shared checkpoint for longer than its lease, and another one has taken over its jobs; nothing was lost. Run the same command again to join in';
     this.#lost = new FatalFailure({ kind: 'output-unwritable', text });
     this.#until = { now: 0, elapsed: 0 };
     this.#events.onLost?.(this.#lost);
@@ -114,7 +143,14 @@ export class Lease {
   async renew(): Promise<void> {
     // Counted from before the request: the answer may have been long on its way.
     const asked = { now: this.#clock.now(), elapsed: this.#clock.elapsed() };
-    const { isHeld, runners, slowedAt } = await this.#db.transaction((session) => this.#renewWithin(session));
+    const renewed = await this.#db.transaction((session) => this.#renewWithin(session));
+    const { isHeld, runners, slowedAt } = renewed;
+    if (renewed.isBehind) {
+      this.#recall.isBehind = true;
+      // Not waited for: it may take longer than the lease, which is to be renewed meanwhile.
+      this.#events.onBehind?.();
+      return;
+    }
     if (!isHeld) throw this.lose();
     this.#until = { now: asked.now + this.#leaseMs, elapsed: asked.elapsed + this.#leaseMs };
     if (runners !== this.#runners) this.#events.onCount?.(runners);
@@ -122,7 +158,16 @@ export class Lease {
     // What a notice said already is not said again.
     this.#hearSlowed(slowedAt);
     await this.#db.listen(this.#channel, (text) => this.#hearSlowed(Number(text)));
-    const adopted = this.isAdopting ? await this.#adopt() : [];
+    if (this.isAdopting && !this.isToGiveOthersTime) await this.#adoptAndTell();
+  }
+
+  /** Where that it had taken over what dead runners left was lost. */
+  async adoptAgain(): Promise<void> {
+    if (this.#adopted.size > 0) await this.#adoptAndTell();
+  }
+
+  async #adoptAndTell(): Promise<void> {
+    const adopted = await this.#adopt();
     if (adopted.length > 0) this.#events.onAdopted?.(adopted);
   }
 
@@ -162,6 +207,15 @@ export class Lease {
   }
 
   async #renewWithin(session: PostgresSession): Promise<Renewed> {
+    const { token, seen } = this.#recall;
+    const [known] = await session.query<{ token: string | null; own: number; version: number }>(
+      `SELECT u.idempotency_key AS token, r.version AS own, c.version FROM ${this.#schema}.account c,
+         ${this.#schema}.runners r JOIN ${this.#schema}.runs u USING (run) WHERE r.run = $1`,
+      [this.#run],
+    );
+    const isBehind = known?.token !== token || known.own < seen.own || known.version < seen.version;
+    if (known?.token !== token) return { isBehind, isHeld: true, runners: this.#runners, slowedAt: 0 };
+    if (!isBehind) seen.version = known.version;
     const held = await session.query(
       `UPDATE ${this.#schema}.runners SET lease_until = now() + $2 * interval '1 ms' WHERE run = $1 AND NOT is_dead RETURNING run`,
       [this.#run, this.#leaseMs],
@@ -171,18 +225,24 @@ export class Lease {
          max(${slowedMs}) FILTER (WHERE run <> $1 AND slowed_at > now() - $2 * interval '1 ms') AS slowed FROM ${this.#schema}.runners`,
       [this.#run, this.#leaseMs],
     );
-    return { isHeld: held.length > 0, runners: Math.max(1, row?.n ?? 1), slowedAt: row?.slowed ?? 0 };
+    return {
+      isBehind,
+      isHeld: held.length > 0,
+      runners: Math.max(1, row?.n ?? 1),
+      slowedAt: row?.slowed ?? 0,
+    };
   }
 
   async #adopt(): Promise<number[]> {
     const wasUnsure = this.#isUnsure;
     this.#isUnsure = true;
     const own = await this.#db.transaction(async (session) => {
-      const taken = await adoptDead(session, this.#schema, this.#run);
-      return wasUnsure ? readAdopted(session, this.#schema, this.#run) : taken;
+      const { taken, version } = await adoptDead(session, this.#schema, this.#run);
+      return { version, attempts: wasUnsure ? await readAdopted(session, this.#schema, this.#run) : taken };
     });
+    this.#recall.seen.own = Math.max(this.#recall.seen.own, own.version);
     this.#isUnsure = false;
-    const adopted = own.filter((attempt) => !this.#adopted.has(attempt));
+    const adopted = own.attempts.filter((attempt) => !this.#adopted.has(attempt));
     for (const attempt of adopted) this.#adopted.add(attempt);
     return adopted;
   }
@@ -194,17 +254,15 @@ export class Lease {
   }
 
   async #tick(): Promise<void> {
-    // A cut cable brings no error: who hears nothing for too long breaks the connections itself.
-    const guard = setTimeout(() => this.#db.cut(), this.#leaseMs / 2);
     try {
       await this.renew();
       this.#reach(true, '');
     } catch (error) {
+      this.missed();
       if (this.#lost === undefined && !this.#isEnded) this.#reach(false, (error as Error).message);
       const isExpected = error instanceof PostgresFailure || error === this.#lost || this.#isEnded;
       if (!isExpected) throw error;
     } finally {
-      clearTimeout(guard);
       this.#plan();
     }
   }

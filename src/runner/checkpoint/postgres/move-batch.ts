@@ -9,7 +9,7 @@ import type { SavedSettlement } from '../../core/settlement.ts';
 import { nameKey } from '../../core/naming.ts';
 import { syncFolder } from '../../files/folders.ts';
 import { BatchHeld } from '../batch-lock.ts';
-import { markFile } from '../commit-mark.ts';
+import { markFile, readLostSubmissions } from '../commit-mark.ts';
 import { copiesFolder, movedFile } from '../copies-folder.ts';
 import { checkpointFile, hasLog } from '../find-loss.ts';
 import { checkpointSchema } from '../schema.ts';
@@ -70,6 +70,7 @@ export async function copyThere({ db, name }: Place, source: Database): Promise<
        WHERE state IN ('intended', 'submitted') OR writing IS NOT NULL`,
     );
     await keepNames(source, session, schema);
+    await session.query(`UPDATE ${schema}.account SET lost = $1`, [readLostSubmissions(source)]);
     await agreeWithRows(session, schema);
     await goOnFrom(session, schema, 'runs', 'run');
     await markSchema(session, name, 'arriving');
@@ -164,7 +165,8 @@ function birthOfCopy(dir: string): string | undefined {
   const path = checkpointFile(copyOf(dir));
   const db = existsSync(path) ? openForReading(path, checkpointSchema) : undefined;
   try {
-    return db?.prepare<[], string>('SELECT birth FROM copied').pluck().get();
+    // An epoch may follow it.
+    return db?.prepare<[], string>('SELECT birth FROM copied').pluck().get()?.split('/')[0];
   } finally {
     db?.close();
   }
@@ -205,7 +207,8 @@ function fillFile(path: string, copy: Database): void {
       }
       // Keys that attempts were given and that were never written.
       db.exec(
-        'UPDATE commits SET unused_keys = (SELECT coalesce(max(attempt), 0) - count(*) FROM main.attempts)',
+        `UPDATE commits SET unused_keys = (SELECT coalesce(max(attempt), 0) - count(*) FROM main.attempts),
+           lost_submissions = (SELECT lost_submissions FROM copy.commits)`,
       );
     });
     fill.immediate();

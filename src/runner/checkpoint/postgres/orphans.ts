@@ -2,7 +2,7 @@
 import type { OtherRunners, TakenOver } from '../../pipeline/ports.ts';
 import { readIntended, readSubmitted, readWritings } from './attempt-rows.ts';
 import type { Lease } from './lease.ts';
-import type { GroupContext } from './write-group.ts';
+import type { GroupContext } from './group-context.ts';
 
 export class Orphans implements OtherRunners {
   readonly #context: Pick<GroupContext, 'db' | 'schema' | 'run'>;

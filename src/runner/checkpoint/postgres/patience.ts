@@ -1,6 +1,7 @@
 /** Waits for a database that is gone, and says in a user's words why one cannot be used. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { FatalFailure } from '../../core/failure.ts';
+import { UnusableSchema } from './schema.ts';
 import { PostgresFailure } from '../../../lib/postgres/postgres.ts';
 
 const firstWaitMs = 200;
@@ -22,6 +23,8 @@ export async function untilThere<T>(work: () => Promise<T>, signal?: AbortSignal
 
 /** Errors of the database are failures; all others are bugs. */
 export function asFatalFailure(error: unknown): unknown {
+  if (error instanceof UnusableSchema)
+    return new FatalFailure({ kind: 'output-unwritable', text: error.message });
   if (!(error instanceof PostgresFailure)) return error;
   return new FatalFailure({
     kind: 'output-unwritable',

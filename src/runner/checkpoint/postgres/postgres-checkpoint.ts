@@ -2,13 +2,14 @@
 import type { AdoptedScene } from '../../core/adoption.ts';
 import type { Attempt, Endpoint, SubmittedAttempt } from '../../core/attempt.ts';
 import { FatalFailure } from '../../core/failure.ts';
+import { nameKey } from '../../core/naming.ts';
 import type { Part } from '../../core/part.ts';
 import type { Plan } from '../../core/plan.ts';
 import type { SavedSettlement, Settlement, UnfinishedWriting } from '../../core/settlement.ts';
 import type { BatchSpending } from '../../core/spending.ts';
 import type { AcceptedJob, Checkpoint, ManifestScenes, PictureMove } from '../../pipeline/ports.ts';
 import { GroupedWrites } from '../../../lib/postgres/grouped-writes.ts';
-import type { Postgres } from '../../../lib/postgres/postgres.ts';
+import { PostgresFailure, type Postgres } from '../../../lib/postgres/postgres.ts';
 import { recordAdopted } from '../attempt-records.ts';
 import { readComparedList } from '../batch-identity.ts';
 import { choosePart } from '../due-scenes.ts';
@@ -16,16 +17,21 @@ import { reconcile } from '../reconcile.ts';
 import { prepareStatements } from '../statements.ts';
 import { readIntended, readSubmitted, readWritings } from './attempt-rows.ts';
 import { changeBatch } from './change-batch.ts';
+import type { NameOwner } from './group-function.ts';
 import { CopiedBatch } from './copied-batch.ts';
 import { readNextDue } from './read-next-due.ts';
 import { Orphans } from './orphans.ts';
 import { asFatalFailure, untilThere } from './patience.ts';
-import { readMoves, readOwner, readSharedSpending, recordMove } from './read-shared.ts';
+import { readMoves, readSharedSpending, recordMove } from './read-shared.ts';
 import type { Replica } from './replica.ts';
-import { writeGroup, type Claimed, type GroupContext, type Write } from './write-group.ts';
+import { isMissing } from './schema.ts';
+import type { Claimed, GroupContext, Write } from './group-context.ts';
+import { writeGroup } from './write-group.ts';
 
 /** Where others have jobs in flight, which may come back to wait: looked at again so often. */
 const lookAgainMs = 2_000;
+
+const never = new AbortController().signal;
 
 export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
   readonly #context: GroupContext;
@@ -52,13 +58,24 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
     this.#schema = context.schema;
     this.#run = context.run;
     this.#replica = replica;
-    this.#writes = new GroupedWrites((group, number) => writeGroup(this.#context, group, number));
+    this.#writes = new GroupedWrites((group, number) =>
+      writeGroup(this.#context, group, number).catch((error: unknown) => {
+        if (error instanceof PostgresFailure && error.kind === 'gone') context.lease.missed();
+        throw error;
+      }),
+    );
     this.others = new Orphans(context, (work) => this.#read(work));
+    // With whatever group is under way, one after the other.
+    context.lease.on({
+      onBehind: () => void this.#writeBack().catch(() => undefined),
+    });
   }
 
   async reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined> {
     try {
-      return await untilThere(() => this.#reconcile(manifest, signal, part), signal);
+      const plan = await untilThere(() => this.#reconcile(manifest, signal, part), signal);
+      this.#context.again.push(() => this.#reconcile(manifest, never, part));
+      return plan;
     } catch (error) {
       if (signal.aborted && error === signal.reason) return undefined;
       throw error;
@@ -164,8 +181,9 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
     );
   }
 
-  ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined> {
-    return this.#read(() => readOwner(this.#db, this.#schema, file, this.#run));
+  /** Whose it is, or is about to be at another runner: what this one itself is writing is on no record yet. */
+  ownerOf(file: string): Promise<NameOwner | undefined> {
+    return this.#write({ do: 'owner', key: nameKey(file) });
   }
 
   pendingMoves(): Promise<PictureMove[]> {
@@ -240,7 +258,20 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
   /** Waits for a database that is gone. */
   #read<T>(work: () => Promise<T>): Promise<T> {
     this.#context.lease.assertHeld();
-    return untilThere(work, this.#givenUp.signal);
+    return untilThere(
+      () =>
+        work().catch(async (error: unknown) => {
+          if (!isMissing(error)) throw error;
+          await this.#writeBack();
+          return work();
+        }),
+      this.#givenUp.signal,
+    );
+  }
+
+  /** Where the database has gone back: any group does so first. */
+  #writeBack(): Promise<void> {
+    return this.#write({ do: 'hand', attempt: 0, isInHand: false });
   }
 
   /** As above. */

@@ -27,28 +27,6 @@ export async function readSharedSpending(
   };
 }
 
-/** Whose a file is, or is about to be at another runner: what `run` itself is writing is on no record yet. */
-export async function readOwner(
-  session: PostgresSession,
-  s: string,
-  file: string,
-  run: number,
-): Promise<{ sceneId: string; fingerprint: string } | undefined> {
-  const [owner] = await session.query<{ sceneId: string; fingerprint: string }>(
-    `SELECT s.id AS "sceneId", s.fingerprint FROM (
-       SELECT attempt FROM ${s}.pictures WHERE file_key = $1 UNION ALL
-       SELECT attempt FROM ${s}.names JOIN ${s}.attempts USING (attempt) WHERE file_key = $1 AND owner <> $2) n
-     JOIN ${s}.attempts USING (attempt) JOIN ${s}.scenes s USING (scene) LIMIT 1`,
-    [nameKey(file), run],
-  );
-  if (owner !== undefined) return owner;
-  const taking = await session.query<{ sceneId: string; fingerprint: string; to: string }>(
-    `SELECT s.id AS "sceneId", s.fingerprint, p.move_to AS "to" FROM ${s}.pictures p
-     JOIN ${s}.attempts USING (attempt) JOIN ${s}.scenes s USING (scene) WHERE p.move_to IS NOT NULL`,
-  );
-  return taking.find(({ to }) => nameKey(to) === nameKey(file));
-}
-
 export function readMoves(session: PostgresSession, s: string): Promise<PictureMove[]> {
   return session.query<PictureMove & Record<string, unknown>>(
     `SELECT picture AS key, file AS "from", move_to AS "to" FROM ${s}.pictures

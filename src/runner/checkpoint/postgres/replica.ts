@@ -123,7 +123,9 @@ export class Replica {
         table,
         await session.query(`SELECT ${this.#selected(table)} FROM ${this.#schema}.${table} ${since}`, values),
       ]);
+    const [account] = await session.query<{ lost: number }>(`SELECT lost FROM ${this.#schema}.account`);
     const put = (now: Mark): void => {
+      this.db.prepare('UPDATE commits SET lost_submissions = ?').run(account?.lost ?? 0);
       for (const { place, key, changed: at } of removed)
         this.db.prepare(`DELETE FROM ${place} WHERE ${followed[place]} = ? AND changed <= ?`).run(key, at);
       // Another process of this machine may have read them later.
@@ -134,14 +136,16 @@ export class Replica {
     return () => this.#apply(mark, put);
   }
 
-  /** A copy of another batch, one that had the same name, is emptied. */
+  /** A copy of another batch, one that had the same name, is emptied, and one of what the database has lost since. */
   async #recogniseBatch(session: PostgresSession): Promise<Mark> {
-    const { birth } = await this.#read(session);
+    // Before the database is asked: what another process of this machine puts in meanwhile is no sign of a loss.
     const before = this.#mark();
-    if (before?.birth === birth) return before;
+    const { birth, version } = await this.#read(session);
+    const isOf = (known: Mark | undefined): known is Mark => known?.birth === birth;
+    if (isOf(before) && before.version <= version) return before;
     const recognise = this.db.transaction(() => {
       const known = this.#mark();
-      if (known?.birth === birth) return known;
+      if (isOf(known) && (known.version <= version || known.version !== before?.version)) return known;
       for (const table of [...followedTables, ...wholeTables]) this.db.exec(`DELETE FROM ${table}`);
       const mark = { birth, version: 0 };
       this.db.exec('DELETE FROM copied');
@@ -161,7 +165,7 @@ export class Replica {
 
   async #read(session: PostgresSession): Promise<Mark> {
     const [account] = await session.query<{ birth: string; version: number }>(
-      `SELECT birth, version FROM ${this.#schema}.account`,
+      `SELECT birth || coalesce('/' || epoch, '') AS birth, version FROM ${this.#schema}.account`,
     );
     return account ?? { birth: '', version: 0 };
   }
@@ -189,11 +193,11 @@ export class Replica {
     for (const row of rows) put.run(row);
   }
 
-  /** Unless it has become the copy of another batch meanwhile. */
-  #apply({ birth }: Mark, work: (now: Mark) => void): Promise<void> {
+  /** Unless it has become the copy of another batch meanwhile, or was emptied. */
+  #apply({ birth, version }: Mark, work: (now: Mark) => void): Promise<void> {
     const apply = this.db.transaction(() => {
       const now = this.#mark();
-      if (now?.birth === birth) work(now);
+      if (now?.birth === birth && now.version >= version) work(now);
     });
     return this.whenFree(() => apply.immediate());
   }

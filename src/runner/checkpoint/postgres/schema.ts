@@ -1,7 +1,11 @@
 /** The tables of a shared checkpoint: those of `checkpoint.sqlite`, and what several runners need besides. */
 import { createHash } from 'node:crypto';
-import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { quoted } from '../../../lib/postgres/postgres.ts';
+import {
+  PostgresFailure,
+  quoted,
+  type Postgres,
+  type PostgresSession,
+} from '../../../lib/postgres/postgres.ts';
 import { writeGroupFunction } from './group-function.ts';
 
 /** Tables that a local copy follows row by row, with their keys; of what refers to others, the others first. */
@@ -95,10 +99,29 @@ const second = `
 ALTER TABLE pictures ADD COLUMN label text;
 ${writeGroupFunction}`;
 
-const migrations = [first, second];
+/**
+ * For a database that goes back to an earlier state, as after a failover that lost its last moments:
+ * - `runners.version`: of the batch when the runner wrote last: less than it remembers where that is lost
+ * - `account.epoch`: another one since the batch went back; `claimed`: attempts that were ever begun; `claimed_seen`: how many
+ *   somebody remembers; `lost`: of those nobody has written back; `claims_from`: until then no scene is given out
+ */
+const third = `
+ALTER TABLE runners ADD COLUMN version bigint NOT NULL DEFAULT 0;
+ALTER TABLE account ADD COLUMN epoch text, ADD COLUMN claimed bigint NOT NULL DEFAULT 0,
+  ADD COLUMN claimed_seen bigint NOT NULL DEFAULT 0, ADD COLUMN lost bigint NOT NULL DEFAULT 0, ADD COLUMN claims_from timestamptz;
+${writeGroupFunction}`;
+
+const migrations = [first, second, third];
 
 /** Thrown where the schema is not one that this program can work with. */
 export class UnusableSchema extends Error {}
+
+/** Whether the database says that the batch is not there, as where it has gone back to before that began. */
+export function isMissing(error: unknown): boolean {
+  if (!(error instanceof PostgresFailure)) return false;
+  const { code } = error.cause as { code?: unknown };
+  return code === '42P01' || code === '3F000';
+}
 
 /** What is not the batch's own yet, its schema, is made; several programs may do so at once. */
 export async function migrate(db: Postgres, schema: string): Promise<void> {

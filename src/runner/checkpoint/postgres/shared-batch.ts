@@ -15,6 +15,8 @@ import type { BatchLease, OpenCheckpoint } from '../open-checkpoint.ts';
 import { readAttemptStates } from '../read-totals.ts';
 import { changeBatch } from './change-batch.ts';
 import { Lease, type LeaseClock } from './lease.ts';
+import { Recall } from './recall.ts';
+import type { RunRow } from './group-context.ts';
 import { PostgresCheckpoint } from './postgres-checkpoint.ts';
 import { Replica } from './replica.ts';
 import { migrate, schemaNameOf, versionOf } from './schema.ts';
@@ -23,6 +25,7 @@ export interface SharedBatch {
   db: Postgres;
   /** Quoted. */
   schema: string;
+  schemaName: string;
   /** A local copy, for all who only read. */
   replica: Replica;
   leaseMs: number;
@@ -62,7 +65,7 @@ export async function findSharedBatch(
       if (closed === undefined) replica.close();
       return (closed ??= db.close());
     };
-    return { db, schema, replica, leaseMs, close };
+    return { db, schema, schemaName: name, replica, leaseMs, close };
   } catch (error) {
     await db.close();
     throw error;
@@ -77,7 +80,11 @@ export async function openDatabase(
   const parsed = parsePostgresAddress(address, ['batch', 'lease']);
   const seconds = Number(parsed.own.get('lease'));
   const leaseMs = seconds > 0 ? seconds * 1000 : defaultLeaseMs;
-  const db = await Postgres.open(parsed, { connectMs, silentMs: Math.max(minSilentMs, leaseMs) });
+  const db = await Postgres.open(parsed, {
+    connectMs,
+    silentMs: Math.max(minSilentMs, leaseMs),
+    deadMs: leaseMs / 2,
+  });
   return { db, name: schemaNameOf(parsed.own.get('batch') ?? batchName(dir)), leaseMs };
 }
 
@@ -105,16 +112,38 @@ export interface JoinedBatch extends OpenCheckpoint {
 
 /** As one more runner. What runners without a lease have left is this one's from here on. */
 export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<JoinedBatch> {
-  const { db, schema, replica, leaseMs } = shared;
+  const { db, schema, schemaName, replica, leaseMs } = shared;
   const { batch, clock } = joining;
-  if (batch !== undefined && (await replica.whenFree(() => wouldChange(shared, batch))))
-    await changeBatch(db, schema, replica, (copy) => rememberBatch(copy, asBegun(copy, batch)));
-  const run = await recordRun(shared, joining);
-  const lease = new Lease(db, { schema, run, leaseMs }, clock);
+  const remember = async (): Promise<void> => {
+    if (batch !== undefined && (await replica.whenFree(() => wouldChange(shared, batch))))
+      await changeBatch(db, schema, replica, (copy) => rememberBatch(copy, asBegun(copy, batch)));
+  };
+  await remember();
+  const recall = new Recall(randomUUID(), () => clock.elapsed());
+  const row = {
+    pid: process.pid,
+    host: hostname(),
+    program: joining.program,
+    startedAt: clock.now(),
+    ...processMark(),
+  };
+  const run = await recordRun(shared, row, recall.token);
+  const lease = new Lease(db, { schema, run, leaseMs, recall }, clock);
   // What it adopts now is what the run begins with.
   await lease.begin();
   const checkpoint = new PostgresCheckpoint(
-    { db, schema, run, lease, limits: joining.limits, pricing: joining.pricing },
+    {
+      db,
+      schema,
+      schemaName,
+      run,
+      lease,
+      recall,
+      row,
+      limits: joining.limits,
+      pricing: joining.pricing,
+      again: [() => replica.pull(), remember],
+    },
     replica,
   );
   await replica.pull();
@@ -126,7 +155,10 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
     lease: {
       isFresh: () => lease.isFresh(),
       on: (events) => lease.on(events),
-      giveUp: () => checkpoint.giveUp(),
+      giveUp: () => {
+        db.hurry();
+        checkpoint.giveUp();
+      },
       renew: () => lease.renew(),
     },
     dir: replica.dir,
@@ -148,12 +180,9 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
     // Other runners may be at work: each stays on record.
     forgetRun: () => false,
     close: async () => {
-      // On a line that is dead nothing is answered, and nothing fails by itself.
-      const impatient = setInterval(() => db.cut(), Math.max(minSilentMs, leaseMs));
       await checkpoint.close();
       await lease.end();
       await shared.close();
-      clearInterval(impatient);
     },
   };
 }
@@ -173,13 +202,16 @@ function wouldChange({ replica: { db } }: SharedBatch, batch: BatchIdentity): bo
   }
 }
 
-async function recordRun({ db, schema, leaseMs }: SharedBatch, { program, clock }: Joining): Promise<number> {
-  const { boot, started } = processMark();
+async function recordRun(
+  { db, schema, leaseMs }: SharedBatch,
+  { pid, host, program, startedAt, boot, started }: RunRow,
+  token: string,
+): Promise<number> {
   return db.transaction(async (session) => {
     const [row] = await session.query<{ run: number }>(
       `INSERT INTO ${schema}.runs (pid, host, program, started_at, boot, process_started, idempotency_key)
        VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING run`,
-      [process.pid, hostname(), program, clock.now(), boot, started, randomUUID()],
+      [pid, host, program, startedAt, boot, started, token],
     );
     const run = row?.run ?? 0;
     await session.query(

@@ -1,100 +1,82 @@
 /** Writes what a runner records, many at a time and all or none: only while the runner is alive to the others. */
-import { assertAttemptMove, type Attempt, type AttemptState, type Endpoint } from '../../core/attempt.ts';
+import { assertAttemptMove, type Attempt, type AttemptState } from '../../core/attempt.ts';
 import { nameKey } from '../../core/naming.ts';
-import { suspectDeaths } from '../../core/retry.ts';
-import { replacedSuffix } from '../../core/scene.ts';
-import type { SavedSettlement, Settlement } from '../../core/settlement.ts';
-import { roomFor, type Pricing, type SpendingLimits } from '../../core/spending.ts';
-import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
+import { roomFor } from '../../core/spending.ts';
+import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
 import type { Outcome } from '../../../lib/postgres/grouped-writes.ts';
-import { checksumOf } from '../damage.ts';
 import { sharedId } from '../statements.ts';
 import { readIntended } from './attempt-rows.ts';
-import type { GroupAnswer } from './group-function.ts';
-import type { Lease } from './lease.ts';
+import type { GroupAnswer, NameOwner } from './group-function.ts';
+import { listsOf, type Lists } from './group-lists.ts';
 import { readSharedSpending } from './read-shared.ts';
-
-export type Write =
-  | { do: 'claim'; max: number; endpoint: Endpoint; at: number; dueBy: number; isSuspect: boolean }
-  | { do: 'submitted'; attempt: Attempt; job: { jobId: string; status: string; at: number } }
-  | { do: 'status'; attempt: number; status: string; executingAt: number | null }
-  | { do: 'hand'; attempt: number; isInHand: boolean }
-  | { do: 'writing'; attempt: Attempt; settlement: SavedSettlement }
-  | { do: 'drop'; attempt: number }
-  | { do: 'settle'; attempt: Attempt; settlement: Settlement };
-
-type Of<Kind extends Write['do']> = Write & { do: Kind };
-
-/** What a claim results in. */
-export interface Claimed {
-  attempts: Attempt[];
-  /** Whether scenes that were never submitted are left. */
-  hasMore: boolean;
-}
-
-export interface GroupContext {
-  db: Postgres;
-  /** Quoted. */
-  schema: string;
-  run: number;
-  lease: Lease;
-  limits: SpendingLimits;
-  pricing: Pricing | undefined;
-  /** Whether only the scenes that `parts` has of the run are claimed. */
-  hasPart: () => boolean;
-}
+import { isMissing, migrate } from './schema.ts';
+import { writeBack } from './write-back.ts';
+import type { Claimed, GroupContext, Of, Write } from './group-context.ts';
 
 /** For `GroupedWrites`. Throws the `FatalFailure` of a lease that is lost, and what the database says. */
 export async function writeGroup(context: GroupContext, group: Write[], number: number): Promise<Outcome[]> {
-  const { db, lease, limits } = context;
-  lease.assertHeld();
+  const { db, lease, recall } = context;
+  for (;;) {
+    lease.assertHeld();
+    try {
+      if (recall.isBehind) await writeBack(context);
+      const outcomes = await writeOnce(context, group, number);
+      if (outcomes !== undefined) return outcomes;
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      // The batch began in what the database has lost.
+      await migrate(db, context.schemaName);
+    }
+    recall.isBehind = true;
+  }
+}
+
+/** Undefined where the database has gone back. */
+async function writeOnce(
+  context: GroupContext,
+  group: Write[],
+  number: number,
+): Promise<Outcome[] | undefined> {
+  const { db, lease, limits, recall } = context;
   const isLimited = limits.jobs !== undefined || limits.cost !== undefined;
+  const asked = lease.isToGiveOthersTime ? group.map(claimingNothing) : group;
+  const lists = listsOf(context, asked);
   const answer =
-    isLimited && group.some((write) => write.do === 'claim')
+    isLimited && asked.some((write) => write.do === 'claim')
       ? await db.transaction(async (session) => {
           await session.query(`SELECT 1 FROM ${context.schema}.account FOR UPDATE`);
-          return call(context, session, await withinBudget(context, session, group), number);
+          return call(
+            context,
+            session,
+            listsOf(context, await withinBudget(context, session, asked)),
+            number,
+          );
         })
-      : await call(context, db, group, number);
+      : await call(context, db, lists, number);
+  if (answer.isBehind) return undefined;
   if (answer.isLost) throw lease.lose();
-  return outcomesOf(context, group, answer);
+  const outcomes = await outcomesOf(context, group, answer);
+  const { own, version, batchClaimed } = answer;
+  if (own !== undefined) {
+    recall.keep(number, lists, outcomes.claimed);
+    recall.seen = { own, version, claimed: batchClaimed };
+  }
+  return outcomes.all;
+}
+
+function claimingNothing(write: Write): Write {
+  return write.do === 'claim' ? { ...write, max: 0 } : write;
 }
 
 async function call(
-  { schema, run, hasPart }: GroupContext,
+  { schema, run, recall: { token, seen } }: GroupContext,
   session: PostgresSession,
-  group: Write[],
+  lists: Lists,
   number: number,
 ): Promise<GroupAnswer> {
-  const of = <Kind extends Write['do']>(kind: Kind): Of<Kind>[] =>
-    group.filter((write): write is Of<Kind> => write.do === kind);
-  const [writings, settles] = [of('writing'), of('settle')];
-  const lists = {
-    status: of('status'),
-    hand: of('hand'),
-    drop: of('drop'),
-    submitted: of('submitted').map(submittedRow),
-    writing: writings.map(({ attempt, settlement }) => ({
-      attempt: attempt.key,
-      writing: JSON.stringify(settlement),
-    })),
-    names: writings.flatMap(({ attempt, settlement }) =>
-      settlement.pictures.map(({ file }) => ({ attempt: attempt.key, file_key: nameKey(file) })),
-    ),
-    settle: settles.map(settledRow),
-    pictures: settles.flatMap(pictureRows),
-    claim: of('claim').map(({ endpoint, ...claim }) => ({
-      ...claim,
-      ...endpoint,
-      isPart: hasPart(),
-      suspectDeaths,
-    })),
-  };
-  // Of pictures there may be none where something is settled.
-  const given = Object.entries(lists).filter(([name, rows]) => rows.length > 0 || name === 'pictures');
   const [row] = await session.query<{ answer: GroupAnswer }>(
     `SELECT ${schema}.write_group($1, $2, $3) AS answer`,
-    [run, number, JSON.stringify(Object.fromEntries(given))],
+    [run, number, JSON.stringify({ ...lists, seen: { token, ...seen } })],
   );
   if (row === undefined) throw new Error('the database has answered nothing');
   return row.answer;
@@ -116,20 +98,24 @@ async function withinBudget(
   });
 }
 
-async function outcomesOf(context: GroupContext, group: Write[], answer: GroupAnswer): Promise<Outcome[]> {
+async function outcomesOf(
+  context: GroupContext,
+  group: Write[],
+  answer: GroupAnswer,
+): Promise<{ all: Outcome[]; claimed: Attempt[] }> {
   const { db, schema } = context;
   const keys = answer.claimed.flat();
   const intended = keys.length === 0 ? [] : await readIntended(db, schema, 'a.attempt = ANY($1)', [keys]);
   const claims = [...answer.claimed];
-  const outcomes: Outcome[] = [];
-  for (const write of group) outcomes.push(await outcomeOf(context, write, answer, claims, intended));
-  return outcomes;
+  const all: Outcome[] = [];
+  for (const write of group) all.push(await outcomeOf(context, write, answer, claims, intended));
+  return { all, claimed: intended };
 }
 
 async function outcomeOf(
   context: GroupContext,
   write: Write,
-  { isRepeated, submitted, taken, settled, hasMore }: GroupAnswer,
+  { isRepeated, submitted, taken, settled, owners, hasMore }: GroupAnswer,
   claims: number[][],
   intended: Attempt[],
 ): Promise<Outcome> {
@@ -148,6 +134,14 @@ async function outcomeOf(
       const { attempt, settlement } = write;
       const isDone = isRepeated || settled?.includes(attempt.key) === true;
       return (isDone ? undefined : await whyForbidden(context, attempt, settlement.state)) ?? nothing;
+    }
+    case 'owner': {
+      const owner = owners?.find(({ key, to }) => write.key === (to === null ? key : nameKey(to)));
+      const result: NameOwner | undefined = owner && {
+        sceneId: owner.sceneId,
+        fingerprint: owner.fingerprint,
+      };
+      return { result };
     }
     case 'status':
     case 'hand':
@@ -168,7 +162,8 @@ async function whyForbidden(
     `SELECT state, owner FROM ${schema}.attempts WHERE attempt = $1`,
     [attempt.key],
   );
-  if (row === undefined || row.owner !== run) throw lease.lose();
+  if (row === undefined) throw lease.lose(forgottenText);
+  if (row.owner !== run) throw lease.lose();
   try {
     assertAttemptMove(row.state, to);
     return undefined;
@@ -176,6 +171,9 @@ async function whyForbidden(
     return { error };
   }
 }
+
+const forgottenText =
+  'the shared checkpoint went back to an earlier state, by more than the five minutes that this run remembers: jobs that it submitted before are on no record there; they count as unanswered, and their scenes are submitted again. If there is a newer copy of the database, put that back first. Run the same command again to go on';
 
 /** Another attempt has that job id. */
 async function shareId({ db, schema: s }: GroupContext, { attempt, job }: Of<'submitted'>): Promise<Outcome> {
@@ -194,43 +192,4 @@ async function shareId({ db, schema: s }: GroupContext, { attempt, job }: Of<'su
     [...place, attempt.key],
   );
   return { result: { doubtful: doubtful?.id } };
-}
-
-function submittedRow({ attempt, job }: Of<'submitted'>): object {
-  const { baseUrl: url, id: endpoint } = attempt.endpoint;
-  const checksum = checksumOf({ ...attempt, jobId: job.jobId });
-  return { attempt: attempt.key, ...job, url, endpoint, checksum };
-}
-
-function settledRow({ attempt, settlement }: Of<'settle'>): object {
-  const { state, scene, failure } = settlement;
-  const sceneFailure = scene.state === 'failed' ? scene.failure : undefined;
-  return {
-    attempt: attempt.key,
-    before: state === 'unanswered' || state === 'refused' ? 'intended' : 'submitted',
-    state,
-    at: settlement.at,
-    completed_at: settlement.completedAt,
-    status: settlement.status,
-    polls: settlement.polls ?? 0,
-    delay_time_ms: settlement.delayTimeMs,
-    execution_time_ms: settlement.executionTimeMs,
-    failure_kind: failure?.kind,
-    failure_text: failure?.text,
-    failure_digest: failure?.digest,
-    scene_state: scene.state,
-    due_at: scene.state === 'waiting' ? Math.max(1, scene.dueAt) : 0,
-    scene_failure_kind: sceneFailure?.kind,
-    scene_failure_text: sceneFailure?.text,
-  };
-}
-
-function pictureRows({ attempt, settlement }: Of<'settle'>): object[] {
-  return (settlement.pictures ?? []).map((picture, i) => ({
-    ...picture,
-    attempt: attempt.key,
-    number: i + 1,
-    name: attempt.isReplaced ? picture.file.replace(replacedSuffix(attempt.fingerprint), '') : picture.file,
-    file_key: nameKey(picture.file),
-  }));
 }

@@ -1,0 +1,53 @@
+/** What a runner records, and what it needs for that. */
+import type { Attempt, Endpoint } from '../../core/attempt.ts';
+import type { SavedSettlement, Settlement } from '../../core/settlement.ts';
+import type { Pricing, SpendingLimits } from '../../core/spending.ts';
+import type { Postgres } from '../../../lib/postgres/postgres.ts';
+import type { Lease } from './lease.ts';
+import type { Recall } from './recall.ts';
+
+export type Write =
+  | { do: 'claim'; max: number; endpoint: Endpoint; at: number; dueBy: number; isSuspect: boolean }
+  | { do: 'submitted'; attempt: Attempt; job: { jobId: string; status: string; at: number } }
+  | { do: 'status'; attempt: number; status: string; executingAt: number | null }
+  | { do: 'hand'; attempt: number; isInHand: boolean }
+  | { do: 'writing'; attempt: Attempt; settlement: SavedSettlement }
+  | { do: 'drop'; attempt: number }
+  | { do: 'owner'; key: string }
+  | { do: 'settle'; attempt: Attempt; settlement: Settlement };
+
+export type Of<Kind extends Write['do']> = Write & { do: Kind };
+
+/** What a claim results in. */
+export interface Claimed {
+  attempts: Attempt[];
+  /** Whether scenes that were never submitted are left. */
+  hasMore: boolean;
+}
+
+export interface GroupContext {
+  db: Postgres;
+  /** Quoted. */
+  schema: string;
+  schemaName: string;
+  run: number;
+  lease: Lease;
+  limits: SpendingLimits;
+  pricing: Pricing | undefined;
+  /** Whether only the scenes that `parts` has of the run are claimed. */
+  hasPart: () => boolean;
+  recall: Recall;
+  /** As the run was put on record. */
+  row: RunRow;
+  /** What the run has changed otherwise than by groups, each to be done again where it is lost. */
+  again: (() => Promise<unknown>)[];
+}
+
+export interface RunRow {
+  pid: number;
+  host: string;
+  program: string;
+  startedAt: number;
+  boot: string | null;
+  started: string | null;
+}

@@ -1,0 +1,171 @@
+/** Promise: whichever call of a disk fails, and however, the program ends in order and in true words, and nothing is paid twice. */
+import { rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import pLimit from 'p-limit';
+import { expect, it } from 'vitest';
+import { random, seed } from '../fakes/sampled.ts';
+import { isWhole } from '../fakes/whole.ts';
+import { makeBegunBatch, type BegunBatches } from './begun-batch.ts';
+import { linesOf, nightrender } from './cli.ts';
+import {
+  canFail,
+  diskCalls,
+  diskErrors,
+  onFailingDisk,
+  type DiskCall,
+  type DiskFault,
+  type Faulted,
+} from './failing-disk.ts';
+
+const commands = [
+  ['new', 'run'],
+  ['begun', 'run'],
+  ['begun', 'retry', '--id', 's0', '--again'],
+  ['begun', 'cancel'],
+  ['begun', 'verify'],
+  ['begun', 'verify', '--repair'],
+  ['begun', 'report'],
+] as const;
+
+type Command = (typeof commands)[number];
+
+/** Beyond them, calls of the same kind come again and again. */
+const maxNth = 60;
+
+/** Every way in which each call is had to fail. */
+const ways = diskErrors.flatMap((error) => [false, true].map((isLasting) => ({ error, isLasting })));
+
+/** How many cases are tried: `NIGHTRENDER_TEST_FAULTS` says otherwise. */
+const cases = Number(process.env['NIGHTRENDER_TEST_FAULTS'] ?? (isWhole ? 300 : 5));
+
+it.skipIf(!canFail)(
+  'whichever call fails (skipped where there is no Linux or no C compiler)',
+  async () => {
+    const batches = await makeBegunBatch();
+    const calls: Call[] = [];
+    for (const command of commands) calls.push(...(await callsOf(batches, command)));
+    const chosen = [...known, ...choose(calls, cases)];
+    process.stdout.write(
+      `disk faults: ${chosen.length} of ${calls.length * ways.length} cases (seed ${seed})\n`,
+    );
+    const atOnce = pLimit(availableParallelism() + 1);
+    const found = await Promise.all(
+      chosen.map((each, i) => atOnce(() => wrongIn(batches, each, `case-${i}`))),
+    );
+    const wrong = found.flat();
+    expect(wrong.slice(0, 20).join('\n\n'), `${wrong.length} of ${chosen.length}`).toBe('');
+  },
+  3_600_000,
+);
+
+it.skipIf(!canFail)(
+  'a picture that the disk cannot read is not put back, nor paid for again (skipped where there is no Linux or no C compiler)',
+  async () => {
+    const batches = await makeBegunBatch();
+    const cwd = batches.copy('begun');
+    const env = { NIGHTRENDER_API_KEY: 'unread' };
+    const fault = { call: 'read', nth: 1, error: 'EIO', isLasting: true } as const;
+    const args = ['verify', 'pipeline.yaml', '--repair'];
+    const { code, stderr } = await onFailingDisk(args, join(cwd, 'out/images'), fault, { cwd, env });
+    expect(code, stderr).toBe(14);
+    expect(stderr).toMatch(/cannot read .*\.png \(EIO\), so it was not verified/);
+    expect(await nightrender(args, { cwd, env })).toMatchObject({ code: 0 });
+    expect((await nightrender(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(3);
+    expect(batches.submissions('unread')).toBe(0);
+  },
+);
+
+/** What has ended badly before: always tried, whatever calls there are by now. */
+const known: [Command, DiskFault][] = [
+  // The name of the holder, the mark, a journal from the making of the checkpoint, its log, what was in hand.
+  [commands[0], { call: 'write', nth: 2, error: 'EDQUOT', isLasting: false }],
+  [commands[0], { call: 'open', nth: 6, error: 'ESTALE', isLasting: true }],
+  [commands[0], { call: 'unlink', nth: 1, error: 'EDQUOT', isLasting: false }],
+  [commands[0], { call: 'read', nth: 22, error: 'EIO', isLasting: true }],
+  [commands[3], { call: 'ftruncate', nth: 1, error: 'EIO', isLasting: false }],
+];
+
+interface Call {
+  command: Command;
+  call: DiskCall;
+  nth: number;
+}
+
+/** Those that the command makes on a disk that works. */
+async function callsOf(batches: BegunBatches, command: Command): Promise<Call[]> {
+  const { calls, code, stderr } = await onDisk(batches, command, undefined, 'counted');
+  if (code === null || ![0, 3].includes(code)) throw new Error(`${command.join(' ')}: ${code} ${stderr}`);
+  return diskCalls.flatMap((call) =>
+    Array.from({ length: Math.min(maxNth, calls[call]) }, (_, i) => ({ command, call, nth: i + 1 })),
+  );
+}
+
+/** Each call once before any comes again, and then in another way. */
+function choose(calls: Call[], count: number): [Command, DiskFault][] {
+  const left = [...calls];
+  const shuffled = calls.flatMap(() => left.splice(random(left.length), 1));
+  const rounds = Array.from({ length: Math.ceil(count / calls.length) }, (_, round) =>
+    shuffled.map(({ command, ...call }, i): [Command, DiskFault] => {
+      const way = ways[(i + round) % ways.length] ?? { error: 'EIO', isLasting: false };
+      return [command, { ...call, ...way }];
+    }),
+  );
+  return rounds.flat().slice(0, count);
+}
+
+/** What is not as it should be, in words. */
+async function wrongIn(
+  batches: BegunBatches,
+  [command, fault]: [Command, DiskFault],
+  key: string,
+): Promise<string[]> {
+  const cwd = batches.copy(command[0]);
+  const faulted = await onDisk(batches, command, fault, key, cwd);
+  const { code, stdout, stderr, isHanging } = faulted;
+  const sent = batches.posts(key);
+  const problems: string[] = [];
+  if (isHanging) problems.push('hangs');
+  else if (code === 2 && sent === 0 && stderr.includes('or its disk could not read it')) return [];
+  else if (code === null || ![0, 3, 14].includes(code)) problems.push(`exit ${code}, ${sent} sent`);
+  if (/^ +at |This is a bug|A bug of/m.test(stdout + stderr)) problems.push('a stack trace, or "a bug"');
+  if (sent > 0 && /nothing (was|is) sent/i.test(stdout + stderr))
+    problems.push(`"nothing was sent", but ${sent} were`);
+  if (code === 14 && command[0] === 'new') problems.push(...(await wrongAfter(batches, cwd, key)));
+  rmSync(cwd, { recursive: true, force: true });
+  return problems.map((problem) => describe(command, fault, faulted, problem));
+}
+
+/** The same command without a fault: all is there then, and what was paid more than once was declared. */
+async function wrongAfter(batches: BegunBatches, cwd: string, key: string): Promise<string[]> {
+  const env = { NIGHTRENDER_API_KEY: key };
+  const again = await nightrender(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  if (again.code !== 0) return [`the next run: ${again.code} ${again.stdout.slice(-600)} ${again.stderr}`];
+  const status = await nightrender(['status', 'pipeline.yaml', '--json'], { cwd, env });
+  const [told] = linesOf<{ summary: { attempts: { unanswered: number } } }>(status);
+  const declared = told?.summary.attempts.unanswered ?? 0;
+  const sent = batches.submissions(key);
+  return sent > 4 + declared ? [`${sent} submissions for 4 scenes, ${declared} unanswered`] : [];
+}
+
+function onDisk(
+  batches: BegunBatches,
+  [kind, name, ...options]: Command,
+  fault: DiskFault | undefined,
+  key: string,
+  cwd = batches.copy(kind),
+): Promise<Faulted> {
+  const args = [name, 'pipeline.yaml', ...options];
+  return onFailingDisk(args, join(cwd, 'out'), fault, { cwd, env: { NIGHTRENDER_API_KEY: key } });
+}
+
+function describe(
+  command: Command,
+  fault: DiskFault,
+  { stdout, stderr, failedAt }: Faulted,
+  problem: string,
+): string {
+  const { call, nth, error, isLasting } = fault;
+  const how = `${call} ${nth}${isLasting ? ' and all after it' : ''}: ${error} at ${failedAt ?? '(not reached)'}`;
+  return `${command.join(' ')} | ${how} | ${problem}\n${stdout.slice(-500)}${stderr.slice(0, 900)}`;
+}

@@ -1,0 +1,333 @@
+/** Promise: an output folder whose disk is not mounted is not taken for an empty one, and nothing is paid again. */
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { isSameFileSystem, placeOf } from '../../src/commands/known-batch.ts';
+import {
+  type Finished,
+  folderWith,
+  inProcess,
+  jobsOf,
+  pipeline,
+  Program,
+  scenes,
+  serve,
+  withKey,
+} from './cli.ts';
+import { picturesIn } from './same-books.ts';
+import { canMount, mountSmallDisk, RemovableDisk, setReadOnly } from './small-disk.ts';
+
+const count = 6;
+
+describe.skipIf(!canMount)('(skipped where this user may not mount a file system)', () => {
+  it.each([
+    ['is the output folder', 'out', 'out'],
+    ['holds it', 'disk', 'disk/night/out'],
+  ])('refuses what is asked of a batch while the disk that %s is away', async (_, at, dir) => {
+    const { cwd, dataDir } = await batch({ dir });
+    const disk = new RemovableDisk(join(cwd, at), 64);
+    expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+    disk.unmount();
+    for (const [command, ...options] of [
+      ['run'],
+      ['run', '--adopt'],
+      ['run', '--accept-loss'],
+      ['plan'],
+      ['status'],
+      ['list'],
+      ['explain', 's1'],
+      ['report'],
+      ['retry'],
+      ['retry', '--id', 's1', '--again'],
+      ['cancel'],
+      ['verify'],
+      ['verify', '--repair'],
+      ['verify', '--move'],
+      ['watch', '--port', '0'],
+    ] as [string, ...string[]][]) {
+      const { code, stdout, stderr } = await nightrender(cwd, command, ...options);
+      expect(code, `${command} ${options.join(' ')}: ${stderr}`).toBe(2);
+      expect(stderr).toContain(`${dir}: a batch began here on `);
+      expect(stderr).toContain(`on the file system at ${join(cwd, at)}, and this folder is now on`);
+      expect(stderr).toContain('`nightrender run pipeline.yaml --fresh`');
+      expect(stdout).toBe('');
+    }
+    expect(readdirSync(join(cwd, at)), 'nothing is made in its place').toEqual([]);
+    expect(jobsOf(dataDir)).toBe(count);
+    disk.mount();
+    expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+    expect(jobsOf(dataDir)).toBe(count);
+  });
+
+  it.each([
+    ['in one folder', 'out'],
+    ['each in a folder of its own', 'out\n  name: "{{ id }}/{{ row }}.png"'],
+  ])('refuses the next start where the disk goes during a run, with pictures %s', async (_, dir) => {
+    const { cwd, dataDir } = await batch({ dir, size: 40 });
+    const disk = new RemovableDisk(join(cwd, 'out'), 64);
+    const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    await program.event('scene-saved', 3);
+    disk.unmount();
+    expect((await program.finish()).code, program.stderr).toBe(14);
+    expect(picturesIn(cwd), 'what nobody would find').toEqual([]);
+    const sent = jobsOf(dataDir);
+    expect(await run(cwd)).toMatchObject({ code: 2 });
+    expect(jobsOf(dataDir)).toBe(sent);
+    disk.mount();
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    expect(jobsOf(dataDir)).toBe(40);
+  });
+
+  it('calls nothing lost where the disk that holds the folder goes during a run', async () => {
+    const { cwd, dataDir } = await batch({ dir: 'disk/out', size: 40 });
+    const disk = new RemovableDisk(join(cwd, 'disk'), 64);
+    const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    await program.event('scene-saved', 3);
+    disk.unmount();
+    const { code, stdout, stderr } = await program.finish();
+    expect(code, stderr).toBe(14);
+    expect(stdout + stderr).toContain('went away during the run');
+    expect(stdout + stderr).not.toMatch(/--fresh|is lost/);
+    disk.mount();
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    expect(jobsOf(dataDir)).toBe(40);
+  });
+
+  it('seals its own checkpoint, and none that lies below the disk', async () => {
+    const { cwd, dataDir } = await batch({ size: 40 });
+    writeFileSync(join(cwd, 'scenes.csv'), scenes(1));
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    const disk = new RemovableDisk(join(cwd, 'out'), 64);
+    expect(await nightrender(cwd, 'run', '--fresh')).toMatchObject({ code: 0 });
+    writeFileSync(join(cwd, 'scenes.csv'), scenes(40));
+    const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    await program.event('scene-saved', 3);
+    program.child.kill('SIGTERM');
+    disk.unmount();
+    await program.finish();
+    disk.mount();
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    expect(jobsOf(dataDir)).toBe(1 + 40);
+  });
+
+  it('says where a batch is over which a disk was mounted since', async () => {
+    const { cwd, dataDir } = await batch();
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    const disk = new RemovableDisk(join(cwd, 'out'), 64);
+    const { code, stderr } = await run(cwd);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`the file system at ${join(cwd, 'out')}, which was mounted over it`);
+    expect(stderr).not.toContain('not mounted');
+    disk.unmount();
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    expect(jobsOf(dataDir)).toBe(count);
+  });
+
+  it('tells those who are notified of runs', async () => {
+    const { cwd } = await batch({ more: 'notify: [{command: cat > told.json}]\n' });
+    const disk = new RemovableDisk(join(cwd, 'out'), 64);
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    disk.unmount();
+    expect(await run(cwd)).toMatchObject({ code: 2 });
+    expect(readFileSync(join(cwd, 'told.json'), 'utf8')).toContain('a batch began here on');
+  });
+
+  it('begins afresh with --fresh, and goes on with either batch from then on', async () => {
+    const { cwd, dataDir } = await batch();
+    const disk = new RemovableDisk(join(cwd, 'out'), 64);
+    await run(cwd);
+    disk.unmount();
+    const plan = await nightrender(cwd, 'plan', '--fresh', '--json');
+    expect(JSON.parse(plan.stdout)).toMatchObject({ exitCode: 0, changes: { added: count } });
+    expect(await nightrender(cwd, 'run', '--fresh')).toMatchObject({ code: 0 });
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    expect(await nightrender(cwd, 'status')).toMatchObject({ code: 0 });
+    disk.mount();
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    expect(jobsOf(dataDir)).toBe(2 * count);
+  });
+
+  it('knows a folder behind a link, which leads nowhere meanwhile', async () => {
+    const { cwd, dataDir } = await batch();
+    const disk = new RemovableDisk(join(cwd, 'disk'), 64);
+    mkdirSync(join(cwd, 'disk/night'));
+    symlinkSync('disk/night', join(cwd, 'out'));
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    disk.unmount();
+    expect(await run(cwd)).toMatchObject({ code: 2 });
+    disk.mount();
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    expect(jobsOf(dataDir)).toBe(count);
+  });
+
+  it('starts as ever where only the device number is another', async () => {
+    const { cwd } = await batch();
+    const out = join(cwd, 'out');
+    mountSmallDisk(out, 64);
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    const { dev } = statSync(out);
+    mountSmallDisk(out, 64);
+    expect(statSync(out).dev).not.toBe(dev);
+    expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it.each([
+    ['is read-only', (state: string) => setReadOnly(state, true), 'EROFS'],
+    ['is full', (state: string) => fill(state), 'ENOSPC'],
+  ])('costs one warning where the state folder %s', async (_, spoil, code) => {
+    const { cwd, env } = await batch();
+    mountSmallDisk(env.XDG_STATE_HOME, 1);
+    spoil(env.XDG_STATE_HOME);
+    const first = await run(cwd, env);
+    expect(first).toMatchObject({ code: 0 });
+    expect(first.stderr).toMatch(new RegExp(`^[-\\d: ]+warning: .*\\(${code}: .*XDG_STATE_HOME.*\\n$`));
+    setReadOnly(env.XDG_STATE_HOME, false);
+    rmSync(join(env.XDG_STATE_HOME, 'ballast'), { force: true });
+    const noted = await run(cwd, env);
+    expect(noted).toMatchObject({ code: 0 });
+    expect(noted.stderr).toMatch(/^[^\n]*warning: [^\n]*it is noted now\n$|^$/);
+    spoil(env.XDG_STATE_HOME);
+    expect(await run(cwd, env), 'what is noted stands').toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+it('starts as ever where the folder was deleted', async () => {
+  const { cwd, dataDir } = await batch();
+  expect(await run(cwd)).toMatchObject({ code: 0 });
+  rmSync(join(cwd, 'out'), { recursive: true });
+  expect(await nightrender(cwd, 'status')).toMatchObject({
+    stderr: expect.stringContaining('no batch here yet') as string,
+  });
+  expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+  expect(jobsOf(dataDir)).toBe(2 * count);
+});
+
+it.each([
+  [
+    'was deleted',
+    (file: string) => rmSync(dirname(dirname(file)), { recursive: true }),
+    /batches, .* were deleted/,
+  ],
+  ['is half written', (file: string) => writeFileSync(file, '{"path"'), /\.json, .* was damaged/],
+  ['is not a note', (file: string) => writeFileSync(file, '[]'), /\.json, .* was damaged/],
+])('says so once where the note %s, and goes on', async (_, spoil, words) => {
+  const { cwd, env } = await batch();
+  expect(await run(cwd, env)).toMatchObject({ code: 0, stderr: '' });
+  spoil(noteOf(env.XDG_STATE_HOME));
+  const { code, stderr } = await run(cwd, env);
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^[-\d: ]+warning: [^\n]*\n$/);
+  expect(stderr).toMatch(words);
+  expect(await run(cwd, env)).toMatchObject({ code: 0, stderr: '' });
+});
+
+it.each([
+  ['a file stands in its place', (state: string) => writeFileSync(join(state, 'nightrender'), '')],
+  ['it cannot be', () => '/proc/state'],
+])('costs one warning where %s', async (_, spoil) => {
+  const { cwd, env } = await batch();
+  const XDG_STATE_HOME = spoil(env.XDG_STATE_HOME) ?? env.XDG_STATE_HOME;
+  for (let start = 1; start <= 2; start++) {
+    const { code, stderr } = await run(cwd, { XDG_STATE_HOME });
+    expect(code, stderr).toBe(0);
+    expect(stderr).toMatch(/^[-\d: ]+warning: it cannot be noted on which disk this batch began [^\n]*\n$/);
+  }
+});
+
+it('notes a thousand batches, and forgets those first that were not started for longest', async () => {
+  const { cwd, env } = await batch();
+  await run(cwd, env);
+  const own = noteOf(env.XDG_STATE_HOME);
+  for (let n = 0; n < 1_005; n++) {
+    const other = join(dirname(own), `other-${n}.json`);
+    writeFileSync(other, '{}');
+    utimesSync(other, n, n);
+  }
+  utimesSync(own, 0, 0);
+  await run(cwd, env);
+  expect(readdirSync(dirname(own))).toHaveLength(1_000);
+  expect(existsSync(own)).toBe(true);
+  expect(existsSync(join(dirname(own), 'other-1004.json'))).toBe(true);
+});
+
+it('knows by its UUID the disk that a folder would be on', () => {
+  const dir = folderWith({});
+  const device = deviceOf(dir);
+  const disks = folderWith({});
+  symlinkSync('/dev/null', join(disks, 'another'));
+  symlinkSync('/nowhere', join(disks, 'dangling'));
+  expect(placeOf(join(dir, 'not/there'), disks)).toMatchObject({
+    path: join(dir, 'not/there'),
+    uuid: undefined,
+  });
+  if (device === undefined) return;
+  symlinkSync(device, join(disks, 'f00d-cafe'));
+  expect(placeOf(join(dir, 'not/there'), disks).uuid).toBe('f00d-cafe');
+});
+
+it.each([
+  ['the same place', '/disk', undefined, '/disk', undefined, true],
+  ['another place', '/disk', undefined, '/', undefined, false],
+  ['another disk in the same place', '/disk', 'a', '/disk', 'b', false],
+  ['the same disk in another place', '/disk', 'a', '/', 'a', true],
+  ['a disk whose UUID is not to be seen', '/disk', 'a', '/disk', undefined, true],
+])('compares file systems by what outlives a reboot: %s', (_, from, was, to, is, isSame) => {
+  const [before, now] = [
+    { path: '/disk/out', mountPoint: from, uuid: was },
+    { path: '/disk/out', mountPoint: to, uuid: is },
+  ];
+  expect(isSameFileSystem(before, now)).toBe(isSame);
+});
+
+/** Runs on a service elsewhere, whose own records are the oracle. */
+async function batch({ dir = 'out', size = count, more = '' } = {}) {
+  const { url, dataDir } = await serve(folderWith({}));
+  const file = pipeline(url, `input: {scene: "{{ scene }}", width: 32, height: 32}\n${more}`);
+  const cwd = folderWith({
+    'pipeline.yaml': file.replace('dir: out', `dir: ${dir}`),
+    'scenes.csv': scenes(size),
+  });
+  return { cwd, dataDir, env: { XDG_STATE_HOME: folderWith({}) } };
+}
+
+/** As cron does it. */
+function run(cwd: string, env: Record<string, string> = {}): Promise<Finished> {
+  return inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env: { ...withKey.env, ...env } });
+}
+
+function nightrender(cwd: string, command: string, ...options: string[]): Promise<Finished> {
+  return inProcess([command, 'pipeline.yaml', ...options], { cwd, ...withKey });
+}
+
+/** The only one. */
+function noteOf(state: string): string {
+  const folder = join(state, 'nightrender/batches');
+  const [note = '', ...others] = readdirSync(folder);
+  expect(others).toEqual([]);
+  return join(folder, note);
+}
+
+function fill(state: string): void {
+  try {
+    writeFileSync(join(state, 'ballast'), Buffer.alloc(2_000_000));
+  } catch {
+    // As much of it as there was room for.
+  }
+}
+
+/** Undefined where it is none of this machine's disks. */
+function deviceOf(dir: string): string | undefined {
+  const { dev } = statSync(dir);
+  const devices = readdirSync('/dev').map((name) => join('/dev', name));
+  return devices.find((path) => statSync(path, { throwIfNoEntry: false })?.rdev === dev);
+}

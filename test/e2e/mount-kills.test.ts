@@ -1,0 +1,105 @@
+/** Promise: a disk that goes at any moment, with the run on it or after it, loses no picture and pays for none twice. */
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { random, seed } from '../fakes/sampled.ts';
+import { isWhole } from '../fakes/whole.ts';
+import {
+  type Finished,
+  folderWith,
+  jobsOf,
+  nightrender,
+  pipeline,
+  Program,
+  scenes,
+  serve,
+  withKey,
+} from './cli.ts';
+import { attemptsThat, expectSameBooks, picturesIn } from './same-books.ts';
+import { canMount, RemovableDisk } from './small-disk.ts';
+
+/** `NIGHTRENDER_TEST_KILLS` says otherwise. */
+const kills = Number(process.env['NIGHTRENDER_TEST_KILLS'] ?? (isWhole ? 80 : 8));
+/** More than are done by the last of the kills, so that each meets a run at work. */
+const sceneCount = 20 + kills * 10;
+const more = 'input: {scene: "{{ scene }}", width: 32, height: 32}\nconcurrency: 8\n';
+const oneKillMs = 30_000;
+/** The first one also where the disk stays; without any, the run ends by itself. */
+const blows = ['SIGKILL', 'SIGKILL', 'SIGKILL', 'SIGTERM', undefined] as const;
+
+it.skipIf(!canMount)(
+  `goes on after ${kills} kills with a disk that comes and goes (skipped where this user may not mount one)`,
+  async () => {
+    const { url, dataDir } = await serve(folderWith({}));
+    const cwd = folderWith({
+      'pipeline.yaml': pipeline(url, more).replace('dir: out', 'dir: out\n  name: "{{ row }}/{{ id }}.png"'),
+      'scenes.csv': scenes(sceneCount),
+    });
+    const disk = new RemovableDisk(join(cwd, 'out'), 256);
+    const seen = { killed: 0, endedByThemselves: {} as Record<string, number>, refusedWithoutDisk: 0 };
+    await strike(cwd, { lines: 3, blow: 'SIGKILL' });
+    while (seen.killed < kills) {
+      const at = random(2) === 0 ? { lines: 1 + random(14) } : { ms: random(900) };
+      const goes = random(4) > 0 ? { disk, restMs: random(200) } : {};
+      const blow = blows[random('disk' in goes ? blows.length : 1)];
+      const end = await strike(cwd, { ...at, ...goes, blow });
+      const story = `seed ${seed}, ${JSON.stringify({ at, goes: goes.restMs, blow, seen })}: ${end.stderr}${end.stdout.slice(-500)}`;
+      if (end.code === null) seen.killed += 1;
+      else seen.endedByThemselves[end.code] = (seen.endedByThemselves[end.code] ?? 0) + 1;
+      expect([null, 0, 2, 14, 143], story).toContain(end.code);
+      expect(end.stderr, story).not.toMatch(/^ +at /m);
+      disk.unmount();
+      if (random(3) === 0) {
+        // Had it sent anything, its key would have been refused.
+        const { code, stderr } = await run(cwd, { env: { NIGHTRENDER_API_KEY: 'nobody' } });
+        expect(code, `${story}\n${stderr}`).toBe(2);
+        expect(stderr).toContain('out: a batch began here on');
+        seen.refusedWithoutDisk += 1;
+      }
+      expect(picturesIn(cwd), story).toEqual([]);
+      disk.mount();
+    }
+    let last = await run(cwd);
+    // A scene that was in hand at three deaths is set aside until a person asks for it.
+    if (attemptsThat("failure_kind = 'quarantined'", cwd) > 0) {
+      await nightrender(['retry', 'pipeline.yaml', '--kind', 'quarantined'], { cwd, ...withKey });
+      last = await run(cwd);
+    }
+    expect(last.code, `seed ${seed}: ${last.stderr}`).toBe(0);
+    expectSameBooks(cwd, dataDir, sceneCount);
+    const unanswered = attemptsThat("state = 'unanswered'", cwd);
+    process.stdout.write(`${JSON.stringify({ ...seen, sceneCount, jobs: jobsOf(dataDir), unanswered })}\n`);
+  },
+  60_000 + kills * oneKillMs,
+);
+
+interface Strike {
+  /** After so many lines of the run, or so long after its start. */
+  lines?: number;
+  ms?: number;
+  /** It goes, and the run is struck so long after that. */
+  disk?: RemovableDisk;
+  restMs?: number;
+  /** None: the run ends by itself. */
+  blow: 'SIGKILL' | 'SIGTERM' | undefined;
+}
+
+/** The times say when to strike and nothing else; what is waited for is the death itself. */
+async function strike(cwd: string, { lines, ms, disk, restMs, blow }: Strike): Promise<Finished> {
+  const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  const ended = program.finish();
+  const enough = new Promise<void>((reached) => {
+    program.child.stdout.on('data', () => {
+      if (program.stdout.split('\n').length > (lines ?? Infinity)) reached();
+    });
+  });
+  await Promise.race([ended, enough, ...(ms === undefined ? [] : [delay(ms)])]);
+  disk?.unmount();
+  if (restMs !== undefined) await Promise.race([ended, delay(restMs)]);
+  if (blow !== undefined) program.child.kill(blow);
+  return ended;
+}
+
+function run(cwd: string, { env } = withKey): Promise<Finished> {
+  return nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, env });
+}

@@ -1,0 +1,77 @@
+/** Promise: a store that answers 503 now and then ends nothing, and one that never answers is given up, with words. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Bucket } from '../../../src/lib/s3/bucket.ts';
+import { createBucketStore } from '../../../src/runner/images/bucket-store.ts';
+import { uploadReport } from '../../../src/runner/images/upload-report.ts';
+import { MemoryStore } from '../../fakes/memory-store.ts';
+
+const type = 'image/png';
+const run = { token: 'one', isKnown: () => true };
+/** As the start of a run does it. */
+const begin = (bucket: Bucket): Promise<void> =>
+  createBucketStore(bucket, { owner: { batch: 'night', run, isAnyAccepted: false } }).prepare();
+
+it('a start goes on where any one of its requests is answered with 503', async () => {
+  const quiet = await MemoryStore.start();
+  await begin(await quiet.open('s3://any/night/'));
+  expect(quiet.requests).toBeGreaterThan(8);
+  for (let busy = 1; busy <= quiet.requests; busy++) {
+    const store = await MemoryStore.start({ trouble: (n) => (n === busy ? 'busy' : undefined) });
+    await begin(await store.open('s3://any/night/'));
+    expect([busy, [...store.objects.keys()]]).toEqual([busy, ['any/night/batch.json']]);
+  }
+});
+
+it('of two batches one has the folder, where the store was busy when the first asked for it', async () => {
+  const trouble = (_: number, method: string, path: string) =>
+    method === 'PUT' && path.endsWith('batch.json') && ++asked === 1 ? 'busy' : undefined;
+  let asked = 0;
+  const store = await MemoryStore.start({ trouble });
+  const beginAs = async (batch: string): Promise<void> =>
+    createBucketStore(await store.open('s3://any/night/'), {
+      owner: { batch, run, isAnyAccepted: false },
+    }).prepare();
+  const came = await Promise.allSettled([beginAs('one'), beginAs('two')]);
+  expect(came.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+});
+
+describe.each(['silent', 'dripping'] as const)('a store that is %s is given up with words', (trouble) => {
+  const quick = { answerMs: 30, patienceMs: 30 };
+  const open = async (): Promise<Bucket> => {
+    const store = await MemoryStore.start({ trouble: () => trouble });
+    return store.open('s3://any/night/', quick);
+  };
+  const words = /s3:\/\/any\/night\/: it takes connections and has not answered within/;
+
+  it.each<[string, (bucket: Bucket, folder: string) => Promise<unknown>]>([
+    ['a start', begin],
+    ['an upload', (bucket) => bucket.put('a', Buffer.from('a'), { type })],
+    ['a report', (bucket, folder) => uploadReport(bucket, folder)],
+    ['reading', (bucket) => bucket.get('a')],
+    ['removing', (bucket) => bucket.remove('a')],
+    ['comparing', (bucket) => createBucketStore(bucket).findMissing([], new AbortController().signal)],
+  ])('%s', async (_, work) => {
+    const folder = mkdtempSync(join(tmpdir(), 'nightrender-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, 'index.html'), '');
+    await expect(work(await open(), folder)).rejects.toThrow(words);
+  });
+});
+
+it('says that a store is silent when it has been for the first time', async () => {
+  const told: string[] = [];
+  const store = await MemoryStore.start({ trouble: (n) => (n === 1 ? 'silent' : undefined) });
+  const bucket = await store.open('s3://any/', { answerMs: 200, onTrouble: (text) => told.push(text) });
+  await bucket.put('a', Buffer.from('a'), { type });
+  expect(told).toEqual([expect.stringContaining('has not answered')]);
+});
+
+it('a start has the patience of one request, however many of them fail once', async () => {
+  const store = await MemoryStore.start({ trouble: (n) => (n % 2 === 1 ? 'busy' : undefined) });
+  // Each is repeated after a tenth of a second at least.
+  const bucket = await store.open('s3://any/night/', { patienceMs: 300 });
+  await expect(begin(bucket)).rejects.toThrow('it asks for fewer requests');
+});

@@ -1,0 +1,25 @@
+/** Databases whose folder went away, as when its disk is unmounted between a look at it and the next call. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openSqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { asDiskFailure } from '../../../src/runner/files/disk-failure.ts';
+
+it.each([{}, { readonly: true, fileMustExist: true }])(
+  'blames the disk where the folder is gone, and no bug (%o)',
+  (options) => {
+    const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
+    rmSync(dir, { recursive: true });
+    let thrown: unknown;
+    try {
+      openSqlite(join(dir, 'checkpoint.sqlite'), options);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({ code: 'ENOENT', path: dir });
+    expect(asDiskFailure(thrown, 'the checkpoint')).toMatchObject({
+      failure: { kind: 'output-unwritable' },
+    });
+  },
+);

@@ -39,16 +39,16 @@ export function noteBatch(dir: string, recordDir: string, isFresh: boolean, now:
   assertStillThere(dir, recordDir, isFresh);
   let isNoted = false;
   try {
-    const [hadNotes, hadNote] = [existsSync(notesFolder()), existsSync(noteFile(place.path))];
+    const file = noteFile(place.path);
+    const hadNote = existsSync(file);
     const known = unlessRefused(() => readNote(place.path));
     isNoted = known !== undefined && isSameFileSystem(known, place);
-    writeNote({ ...place, firstStartAt: known?.firstStartAt ?? now });
-    const isToTell = (what: string): string =>
-      `${what}, by which a disk that is not mounted is told from an empty folder,`;
-    if (hadNote && known === undefined)
-      return `${isToTell(`the note ${noteFile(place.path)}`)} was damaged; it is written again`;
-    if (!hadNotes && wasRunHere(recordDir))
-      return `${isToTell(`the notes in ${notesFolder()}`)} were deleted since this batch was last run, or could not be written; it is noted now`;
+    for (const path of namesOf(dir, place))
+      writeNote({ ...place, path, firstStartAt: known?.firstStartAt ?? now });
+    const what = `the note ${file}, by which a disk that is not mounted is told from an empty folder,`;
+    if (hadNote && known === undefined) return `${what} was damaged; it is written again`;
+    if (!hadNote && wasRunHere(recordDir))
+      return `${what} is not there: it was deleted since this batch was last run, or could not be written, or the folder was moved; it is written now`;
     return undefined;
   } catch (error) {
     if (!isSystemError(error) && !(error instanceof FatalFailure)) throw error;
@@ -60,8 +60,10 @@ export function noteBatch(dir: string, recordDir: string, isFresh: boolean, now:
 /** A batch that has sent something is where it is: it may have been moved. */
 function whyNotMounted(dir: string, recordDir: string): string | undefined {
   const place = unlessRefused(() => placeOf(dir));
-  const known = place && unlessRefused(() => readNote(place.path));
-  if (place === undefined || known === undefined || isSameFileSystem(known, place)) return undefined;
+  if (place === undefined) return undefined;
+  const notes = namesOf(dir, place).map((path) => unlessRefused(() => readNote(path)));
+  const known = notes.find((note) => note !== undefined && !isSameFileSystem(note, place));
+  if (known === undefined) return undefined;
   if (hasRow(recordDir, 'SELECT 1 FROM attempts')) return undefined;
   const began = `a batch began here on ${formatInstant(known.firstStartAt)}, on ${described(known)}, and this folder is now on ${described(place)}`;
   const orAfresh =
@@ -134,7 +136,12 @@ function realPath(path: string): string {
   }
 }
 
-/** Each batch has a file of its own, so that no two runs write the same. */
+/** As it was given, too: a link to it may be on the disk that is missing. */
+function namesOf(dir: string, { path }: Place): string[] {
+  return [...new Set([path, resolve(dir)])];
+}
+
+/** Each name of a batch has a file of its own, so that no two runs write the same. */
 function noteFile(path: string): string {
   return join(notesFolder(), `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.json`);
 }

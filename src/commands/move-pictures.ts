@@ -12,7 +12,7 @@ import { picturesFolder } from '../runner/images/bucket-store.ts';
 import { ownerWithoutRun } from '../runner/images/bucket-owner.ts';
 import { copyPicture, picturesInBucket, picturesInFolder } from '../runner/images/picture-files.ts';
 import type { VerifyPorts } from '../runner/pipeline/verify-batch.ts';
-import { bucketOf, finishMoves, openBucket, withImages } from './pictures-place.ts';
+import { finishMoves, openBucket, withImages } from './pictures-place.ts';
 
 /**
  * `target` is as `output.pictures` has it, `endings` those of copies; `check` goes through all pictures by what it is
@@ -24,7 +24,7 @@ export async function movePictures(
   { target, endings }: { target: string | undefined; endings: string[] },
   check: (copy: VerifyPorts['inspect']) => Promise<Verified>,
 ): Promise<Verified> {
-  assertMovable(db, target);
+  assertMovable(db);
   const bucket = target === undefined ? undefined : await openBucket(target);
   const batch = readBatch(db)?.picturesToken ?? randomUUID();
   const owner = bucket && ownerWithoutRun(bucket, batch);
@@ -48,13 +48,11 @@ export async function movePictures(
 }
 
 /** Throws `ConfigError`. */
-function assertMovable(db: Database, target: string | undefined): void {
-  const isThere = bucketOf(db) === target;
+function assertMovable(db: Database): void {
   const unfinished = db.prepare('SELECT 1 FROM attempts WHERE writing IS NOT NULL LIMIT 1').get();
-  if (!isThere && unfinished === undefined) return;
-  const text = isThere
-    ? 'pictures and checkpoint are there already; change output.pictures or checkpoint in the file first'
-    : 'the last run died while it saved pictures; put output.pictures back, start the run once, then move';
+  if (unfinished === undefined) return;
+  const text =
+    'the last run died while it saved pictures; put output.pictures back, start the run once, then move';
   throw new ConfigError([{ where: '--move', text }]);
 }
 

@@ -71,8 +71,8 @@ async function runConfig(file: string, config: Config, choices: RunChoices, stop
     lock ??= await notifyIfRefused(file, config, () => lockBatch(dir, Date.now()));
     // The list may have been read for a while.
     assertNotOwned(dir);
-    // And moved away by who had the lock before.
-    assertThere();
+    // And moved away by who had the lock before, or its disk may be gone.
+    await notifyIfRefused(file, config, assertThere);
     const { runLocked } = await import('./run-locked.ts');
     return await runLocked(file, config, scenes, choices, stop);
   } finally {

@@ -87,9 +87,11 @@ export function verify(file: string, argv: Record<string, unknown>): Promise<num
     if (!isRepair && record.dir === dir && !record.isHeld()) assertSound(dir);
     const settings = isRepair || isMove ? readReportSettings(file, overrides, process.env) : undefined;
     const target = settings?.output.pictures;
-    if (moved !== undefined && (await lookAtBatch(record.dir, bucketOf)) === target) return 0;
+    const isThere = isMove && (await lookAtBatch(record.dir, bucketOf)) === target;
+    if (isThere && moved !== undefined) return 0;
+    if (isThere) view.onInPlace();
     const check = (): Promise<Verified> => {
-      if (settings === undefined) return verifyOnly(dir, record, view, isDeep);
+      if (settings === undefined || isThere) return verifyOnly(dir, record, view, isDeep);
       return isMove
         ? moveAll(dir, record, view, settings)
         : verifyAndRepair(dir, record, view, isDeep, settings);

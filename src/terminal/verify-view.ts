@@ -10,6 +10,8 @@ export interface VerifyView {
   hasRepaired(): boolean;
   /** All pictures are in `to` from then on, and still in `from`. */
   onMoved(from: string, to: string): void;
+  /** There is nothing to move. */
+  onInPlace(): void;
   /** From then on it is in `to`; what it was before is kept. */
   onCheckpointMoved(moved: CheckpointMove): void;
   onBad(bad: BadPicture): void;
@@ -40,7 +42,10 @@ interface CheckpointMove {
   counts: { scenes: number; attempts: number; pictures: number };
 }
 
-type PictureView = Omit<VerifyView, 'onRepaired' | 'hasRepaired' | 'onMoved' | 'onCheckpointMoved'>;
+type PictureView = Omit<
+  VerifyView,
+  'onRepaired' | 'hasRepaired' | 'onMoved' | 'onInPlace' | 'onCheckpointMoved'
+>;
 
 export function createVerifyView(options: VerifyViewOptions): VerifyView {
   let hasRepaired = false;
@@ -56,6 +61,10 @@ export function createVerifyView(options: VerifyViewOptions): VerifyView {
       const text = `The pictures are in ${to} from now on. Those in ${from} are still there; delete them when you like.`;
       if (options.json) writeJsonLine('pictures-moved', { from, to });
       else writeWrapped(text);
+    },
+    onInPlace: () => {
+      const text = `Pictures and checkpoint are there already, and the report is written anew. To move them, change output.pictures or checkpoint in the file first.`;
+      if (!options.json) writeWrapped(text);
     },
     onCheckpointMoved: ({ from, to, counts: { scenes, attempts, pictures } }) => {
       const what = `${plural(scenes, 'scene')}, ${plural(attempts, 'attempt')} and ${plural(pictures, 'picture')}`;

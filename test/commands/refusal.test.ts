@@ -66,6 +66,18 @@ it.each(
   }
 });
 
+it.each(['ENOTCONN', 'ETIMEDOUT', 'EHOSTDOWN'])('a network folder that answers %s is no bug', (code) => {
+  const failed = { code, errno: -constants.errno[code as 'ENOTCONN'] };
+  for (const known of [
+    { syscall: 'stat' },
+    { syscall: 'fsync' },
+    { syscall: 'read', path: '/mnt/nas/a.png' },
+  ])
+    expect(refusalOf(Object.assign(new Error(code), failed, known), undefined)).toMatchObject({
+      ending: 'output-unwritable',
+    });
+});
+
 it.each(['read', 'write', 'connect'])('a connection that breaks at %s is not taken for a disk', (syscall) => {
   const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', errno: -104, syscall });
   expect(refusalOf(error, undefined)).toBeUndefined();

@@ -113,7 +113,7 @@ describe.skipIf(process.platform === 'win32')(
       await expectAnswer(cwd, 'run', path, 'a socket');
     });
 
-    it('a named pipe in the place of a picture, its sidecar or the report is damage, and replaced', async () => {
+    it('a named pipe in the place of a picture or the report is damage, and replaced', async () => {
       const cwd = await begun(true);
       for (const name of ['images/s0.png', 'report/index.html', 'report/summary.json'])
         put(cwd, name, (place) => execFileSync('mkfifo', [place]));
@@ -127,6 +127,15 @@ describe.skipIf(process.platform === 'win32')(
       expect(lstatSync(join(cwd, 'out/report/index.html')).isFile()).toBe(true);
       const run = await nightrender(['run', 'pipeline.yaml'], { cwd });
       expect(run.code, run.stderr).toBe(3);
+    });
+
+    it('a named pipe in the place of a sidecar is not waited for by --adopt', async () => {
+      const cwd = await begun(true);
+      rmSync(join(cwd, 'out/checkpoint.sqlite'));
+      const path = put(cwd, 'images/s0.json', (place) => execFileSync('mkfifo', [place]));
+      const { code, stderr } = await nightrender(['run', 'pipeline.yaml', '--adopt'], { cwd });
+      expect(stderr).toContain(`${path} is a named pipe, but must be a file`);
+      expect(code).toBe(14);
     });
 
     function put(cwd: string, name: string, make: (path: string) => void): string {

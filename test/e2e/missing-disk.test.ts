@@ -170,6 +170,19 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(jobsOf(dataDir)).toBe(count);
   });
 
+  it('knows a folder behind a link that is on the disk itself', async () => {
+    const { cwd, dataDir } = await batch({ dir: 'disk/current/out' });
+    const disk = new RemovableDisk(join(cwd, 'disk'), 64);
+    mkdirSync(join(cwd, 'disk/october'));
+    symlinkSync('october', join(cwd, 'disk/current'));
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    disk.unmount();
+    expect(await run(cwd)).toMatchObject({ code: 2 });
+    disk.mount();
+    expect(await run(cwd)).toMatchObject({ code: 0 });
+    expect(jobsOf(dataDir)).toBe(count);
+  });
+
   it('starts as ever where only the device number is another', async () => {
     const { cwd } = await batch();
     const out = join(cwd, 'out');
@@ -195,7 +208,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     rmSync(join(env.XDG_STATE_HOME, 'ballast'), { force: true });
     const noted = await run(cwd, env);
     expect(noted).toMatchObject({ code: 0 });
-    expect(noted.stderr).toMatch(/^[^\n]*warning: [^\n]*it is noted now\n$|^$/);
+    expect(noted.stderr).toMatch(/^[^\n]*warning: [^\n]*it is written now\n$|^$/);
     spoil(env.XDG_STATE_HOME);
     expect(await run(cwd, env), 'what is noted stands').toMatchObject({ code: 0, stderr: '' });
   });
@@ -213,10 +226,11 @@ it('starts as ever where the folder was deleted', async () => {
 });
 
 it.each([
+  ['was deleted', (file: string) => rmSync(file), /\.json, .* is not there: it was deleted/],
   [
-    'was deleted',
+    'was deleted with all others',
     (file: string) => rmSync(dirname(dirname(file)), { recursive: true }),
-    /batches, .* were deleted/,
+    /\.json, .* is not there: it was deleted/,
   ],
   ['is half written', (file: string) => writeFileSync(file, '{"path"'), /\.json, .* was damaged/],
   ['is not a note', (file: string) => writeFileSync(file, '[]'), /\.json, .* was damaged/],

@@ -6,6 +6,7 @@ import { FatalFailure } from '../core/failure.ts';
 import { asDiskFailure, isSystemError } from '../files/disk-failure.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { GroupCommit, type CommitMarker } from '../../lib/sqlite/group-commit.ts';
+import type { Removal } from '../pipeline/ports.ts';
 import { asDamage } from './damage.ts';
 import { readCounts } from './read-totals.ts';
 
@@ -76,20 +77,24 @@ export class Journal {
     if (this.#damage !== undefined) throw this.#damage;
   }
 
-  /** What is lost where files of the checkpoint were removed during the run; undefined where none was. */
-  removed(): string | undefined {
+  /** In words, where files of the checkpoint were removed during the run; undefined where none was. */
+  removed(): Removal | undefined {
     const { memory, name } = this.db;
     if (memory) return undefined;
     // Below it, another run may have left a checkpoint of that name.
     if (deviceBelow(dirname(name)) !== this.#device)
-      return `the disk of ${name} went away during the run. What was saved is on it; mount it, then start the run again: it collects what the service still has`;
-    return describeRemoved(name, () => readCounts(this.db).active);
+      return {
+        text: `the disk of ${name} went away during the run. What was saved is on it; mount it, then give the same command again: it collects what the service still has`,
+        isLost: false,
+      };
+    const text = describeRemoved(name, () => readCounts(this.db).active);
+    return text === undefined ? undefined : { text, isLost: true };
   }
 
   /** Nothing is sent whose record would be lost. */
   assertNotRemoved(): void {
-    const text = this.removed();
-    if (text !== undefined) throw new FatalFailure({ kind: 'output-unwritable', text });
+    const removed = this.removed();
+    if (removed !== undefined) throw new FatalFailure({ kind: 'output-unwritable', text: removed.text });
   }
 
   /** To be called before the database is closed. */
@@ -131,7 +136,7 @@ export function damageAsFailure(error: unknown): unknown {
 
 function full(): FatalFailure {
   const text =
-    'the disk is full, and the checkpoint cannot be written; free some space, then start the run again';
+    'the disk is full, and the checkpoint cannot be written; free some space, then give the same command again';
   return new FatalFailure({ kind: 'output-unwritable', text });
 }
 

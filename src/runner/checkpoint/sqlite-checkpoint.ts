@@ -10,7 +10,8 @@ import type { BatchSpending } from '../core/spending.ts';
 import type { RecordedPicture } from '../core/verification.ts';
 import type { AdoptedScene, FoundScene } from '../core/adoption.ts';
 import type { SavedSettlement, Settlement, UnfinishedWriting } from '../core/settlement.ts';
-import type { AcceptedJob, Checkpoint, ManifestScenes, PictureMove } from '../pipeline/ports.ts';
+import type { AcceptedJob, Checkpoint, ManifestScenes, PictureMove, Removal } from '../pipeline/ports.ts';
+import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
 import { choosePart, readPartCounts, dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
@@ -227,7 +228,7 @@ export class SqliteCheckpoint implements Checkpoint {
     return this.#journal.read(() => readCounts(this.#db));
   }
 
-  removed(): Promise<string | undefined> {
+  removed(): Promise<Removal | undefined> {
     return this.#journal.read(() => this.#journal.removed());
   }
 
@@ -244,16 +245,17 @@ export class SqliteCheckpoint implements Checkpoint {
     return this.#part ?? this.#due;
   }
 
-  /** None where one is damaged; what is committed in the same group, such as the id of a paid job, is kept. */
+  /** None where one is damaged or files are gone; what is committed in the same group, such as the id of a paid job, is kept. */
   async #intend(scenes: () => number[], endpoint: Endpoint, at: number): Promise<Attempt[]> {
     const mark = { run: this.#run, endpoint, at };
     const within = this.#db.transaction(() => scenes().map((scene) => intend(this.#sql, scene, mark)));
     const intended = await this.#journal.write(() => {
-      this.#journal.assertNotRemoved();
       try {
+        this.#journal.assertNotRemoved();
         return within();
       } catch (error) {
-        if (asDamage(error) === undefined) throw error;
+        // A disk that is full, say, takes back the whole group itself.
+        if (error instanceof Sqlite.SqliteError && asDamage(error) === undefined) throw error;
         return asFatalFailure(error);
       }
     });

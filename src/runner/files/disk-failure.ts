@@ -40,11 +40,12 @@ const meanings: Record<string, Meaning> = {
   ENXIO: { cause: 'the disk is gone', remedy: 'connect it again' },
 };
 
-/** Does `work` on the file; a disk that fails becomes `FatalFailure`, bugs stay errors. */
+/** Does `work` on the file, and nothing else; whatever the system refuses becomes `FatalFailure`, bugs stay errors. */
 export async function withDiskFailure<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
+    if (isSystemError(error)) throw diskFailure(file, error);
     throw asDiskFailure(error, file) ?? error;
   }
 }
@@ -73,7 +74,7 @@ export function diskFailure(file: string, error: SystemError): FatalFailure {
 }
 
 function unwritable(text: string): FatalFailure {
-  return new FatalFailure({ kind: 'output-unwritable', text: `${text}, then start the run again` });
+  return new FatalFailure({ kind: 'output-unwritable', text: `${text}, then give the same command again` });
 }
 
 /** Undefined for a code that is not known here. */
@@ -87,9 +88,9 @@ export function isSystemError(error: unknown): error is SystemError {
   return error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
 }
 
-/** Whether it is a call on files that failed, or SQLite says so: of sockets, processes and wrong descriptors others tell. */
+/** Whether it is a call on files that failed, or SQLite says so: of connections, processes and wrong descriptors others tell. */
 export function isOfDisk(error: unknown): error is Error & { code: string } {
-  if (isSystemError(error)) return fileCalls.test(error.syscall ?? '') && !otherCodes.test(error.code);
+  if (isSystemError(error)) return fileCalls.test(error.syscall ?? '') && !isOfConnection(error);
   return (
     error instanceof Sqlite.SqliteError &&
     /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM|PROTOCOL|NOLFS)/.test(error.code)
@@ -100,8 +101,12 @@ const reading = /^(read|scandir|opendir|[lf]?stat|statfs|readlink|realpath|acces
 const fileCalls =
   /^(open|close|read|write|fsync|fdatasync|ftruncate|rename|unlink|mkdir|mkdtemp|rmdir|rm|scandir|opendir|[lf]?stat|statfs|readlink|realpath|access|f?chmod|copyfile|link|symlink|[lf]?utime)$/;
 
-/** `read` and `write` are calls on connections, too. */
-const otherCodes = /^E(BADF|CONN\w+|PIPE|NOTCONN|TIMEDOUT|HOST\w+|NET\w+)$/;
+/** `read`, `write` and `close` are calls on connections, too; on network folders the same codes come with a path, or of other calls. */
+function isOfConnection({ syscall = '', path, code }: SystemError): boolean {
+  if (code === 'EBADF') return true;
+  const isCode = /^E(CONN\w+|PIPE|NOTCONN|TIMEDOUT|HOST\w+|NET\w+)$/.test(code);
+  return isCode && path === undefined && /^(read|write|close)$/.test(syscall);
+}
 
 function verbOf(syscall: string | undefined, code: string): string {
   if (syscall === undefined) return 'write';

@@ -196,7 +196,8 @@ function cut(format: PictureFormat): Unusable {
 /** What is declared at the beginning of such a file need not be what was sent. */
 function isCut(bytes: Buffer, format: PictureFormat): boolean {
   if (format === 'WebP') return bytes.readUInt32LE(4) + 8 > bytes.length;
-  return bytes.readUInt16BE(bytes.length - 2) !== 0xffd9;
+  // Both bytes of either marker never follow each other within pixels; some programs put more after the end.
+  return bytes.lastIndexOf(Buffer.of(0xff, 0xd9)) <= bytes.lastIndexOf(Buffer.of(0xff, 0xda));
 }
 
 function tooSmall({ width, height }: { width: number; height: number }, minSide: number): string {

@@ -1,7 +1,7 @@
 /** Puts files under their final names so that they are whole and there, even after a power cut. */
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { closeSync, fsync, open, writeFile, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, fsync, open, writeFile, writeFileSync, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
 import { FatalFailure } from '../core/failure.ts';
 import { syncFolder } from '../files/folders.ts';
@@ -34,7 +34,8 @@ export class DurableFiles {
     await this.makeFolder(folder);
     const temporary = join(folder, temporaryName());
     try {
-      await writeThrough(temporary, bytes);
+      const { dev } = await writeThrough(temporary, bytes);
+      this.#assertSameDisk(dev);
       await rename(temporary, path);
     } catch (error) {
       // What went wrong first is what people have to know.
@@ -42,7 +43,6 @@ export class DurableFiles {
       throw error;
     }
     await syncFolder(folder);
-    await this.#assertSameDisk();
   }
 
   async rename(from: string, to: string): Promise<void> {
@@ -67,33 +67,33 @@ export class DurableFiles {
   /** Makes the folder and those above it, lasting; a folder found may be one that a dead run made a moment before. */
   async makeFolder(folder: string): Promise<void> {
     if (this.#lasting.has(folder)) return;
-    if (this.#device !== undefined) await this.#assertSameDisk();
+    if (this.#device !== undefined) this.#assertSameDisk((await stat(this.#root)).dev);
     const made = await mkdir(folder, { recursive: true });
     const highest = made !== undefined && made.length <= this.#root.length ? dirname(made) : this.#root;
     for (let at = folder; at !== highest && at !== dirname(at); at = dirname(at))
       await syncFolder(dirname(at));
     if (this.#lasting.size >= maxRemembered) this.#lasting.clear();
     this.#lasting.add(folder);
-    await this.#assertSameDisk();
+    this.#assertSameDisk((await stat(this.#root)).dev);
   }
 
   /** What is written where a disk was mounted before is hidden when that is back. */
-  async #assertSameDisk(): Promise<void> {
-    const { dev } = await stat(this.#root);
+  #assertSameDisk(dev: number): void {
     this.#device ??= dev;
     if (dev === this.#device) return;
-    const text = `${this.#root} is on another disk than when the run began: its own was unmounted; mount it, then start the run again`;
+    const text = `${this.#root} is on another disk than when the run began: its own was unmounted; mount it, then give the same command again`;
     throw new FatalFailure({ kind: 'output-unwritable', text });
   }
 }
 
-/** Closing is part of it: some file systems report a failed write only then. */
-async function writeThrough(path: string, bytes: Uint8Array): Promise<void> {
+/** Closing is part of it: some file systems report a failed write only then. Resolves to what the file is then. */
+async function writeThrough(path: string, bytes: Uint8Array): Promise<Stats> {
   const file = await opened(path, 'wx');
   try {
     if (bytes.length <= smallBytes) writeFileSync(file, bytes);
     else await writtenElsewhere(file, bytes);
     await synced(file);
+    return fstatSync(file);
   } finally {
     closeSync(file);
   }

@@ -8,6 +8,7 @@ import { FatalFailure, type Failure } from '../core/failure.ts';
 import { sidecarEnding, sidecarPath } from '../core/picture-copy.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/folders.ts';
+import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { removeLeftovers } from '../../lib/files/temporary-files.ts';
 import type { CheckedPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { Provenance } from '../core/provenance.ts';
@@ -87,10 +88,12 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       const path = pathWithin(root, file);
       return checker.inTurn(() =>
         withDiskFailure(path, async () => {
+          const sidecar = sidecarPath(path, sidecarEnding);
+          for (const each of [path, sidecar]) assertPlainFile(each);
           const bytes = await readFile(path);
           if (named !== undefined) return examineFile(bytes, file, named, checker.demands.maxPixels);
           return examinePicture(bytes, file, checker.demands, () =>
-            readFile(sidecarPath(path, sidecarEnding), 'utf8').catch(() => undefined),
+            readFile(sidecar, 'utf8').catch(() => undefined),
           );
         }),
       );
@@ -156,7 +159,7 @@ async function move(files: DurableFiles, from: string, to: string): Promise<void
 }
 
 function nameConflict(from: string, to: string): FatalFailure {
-  const text = `cannot rename ${from} to ${to}: another file has that name; move one of them away, then start the run again`;
+  const text = `cannot rename ${from} to ${to}: another file has that name; move one of them away, then give the same command again`;
   return new FatalFailure({ kind: 'output-unwritable', text });
 }
 

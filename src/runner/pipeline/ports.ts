@@ -122,6 +122,13 @@ export interface AcceptedJob extends ShownIdempotency {
   at: number;
 }
 
+export interface Removal {
+  /** For people. */
+  text: string;
+  /** Whether the record of the batch, or the latest part of it, is lost. */
+  isLost: boolean;
+}
+
 /** The journal of a batch. A call resolves when what it wrote is on the disk; a failing disk throws `FatalFailure`. */
 export interface Checkpoint {
   /**
@@ -183,8 +190,8 @@ export interface Checkpoint {
   /** Those of saved scenes; read as they are asked for. */
   savedPictures(): Promise<Iterable<RecordedPicture>>;
   counts(): Promise<SceneCounts>;
-  /** In words, what is lost where the checkpoint was removed during the run. */
-  removed(): Promise<string | undefined>;
+  /** Where the checkpoint was removed during the run, or its disk is gone. */
+  removed(): Promise<Removal | undefined>;
   /** Of the scenes of the part that was chosen; undefined where none was. */
   partCounts(): Promise<SceneCounts | undefined>;
   /** Where the pictures of the listed scenes were made. */

@@ -4,7 +4,7 @@ import type { RunStats } from '../core/run-stats.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
 import { missingText } from './picture-watch.ts';
-import type { MissingPictures, Report } from './ports.ts';
+import type { MissingPictures, Removal, Report } from './ports.ts';
 import type { Run } from './run.ts';
 import type { Stop } from './stop.ts';
 
@@ -101,8 +101,10 @@ function endingOf(
   return stop.ending ?? { kind: 'incomplete', text };
 }
 
-function lostEnding(text: string | undefined): Ending | undefined {
-  return text === undefined ? undefined : { kind: 'output-unwritable', text, isLost: true };
+function lostEnding(removed: Removal | undefined): Ending | undefined {
+  if (removed === undefined) return undefined;
+  const { text, isLost } = removed;
+  return { kind: 'output-unwritable', text, ...(isLost && { isLost: true }) };
 }
 
 function missingOf({ waiting, active, failed, invalid }: SceneCounts): number {

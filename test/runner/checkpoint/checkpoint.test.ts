@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -150,6 +151,28 @@ it.each(['checkpoint.sqlite', 'checkpoint.sqlite-wal'])('sends nothing once %s w
       text: expect.stringContaining('was removed during the run') as string,
     },
   });
+});
+
+it('keeps the id of a paid job that is recorded as the checkpoint is found to be removed', async () => {
+  const dir = folder();
+  mkdirSync(join(dir, 'out'));
+  const opened = openCheckpoint(join(dir, 'out'), 'test', batch, 0);
+  onTestFinished(() => opened.close());
+  const { checkpoint } = opened;
+  await checkpoint.reconcile(
+    manifestOf([
+      ['a', 'sea'],
+      ['b', 'sky'],
+    ]),
+    unstopped,
+  );
+  const sent = (await checkpoint.claim(1, endpoint, 1))[0] ?? expect.fail();
+  renameSync(join(dir, 'out'), join(dir, 'moved'));
+  const claiming = checkpoint.claim(1, endpoint, 2);
+  const recording = checkpoint.recordSubmitted(sent, { jobId: 'job-1', status: 'IN_QUEUE', at: 2 });
+  await expect(claiming).rejects.toMatchObject({ failure: { kind: 'output-unwritable' } });
+  expect(await recording).toBe('recorded');
+  expect(await checkpoint.openAttempts()).toMatchObject([{ jobId: 'job-1' }]);
 });
 
 it('takes no state that there is not, in a checkpoint that was opened again either', () => {

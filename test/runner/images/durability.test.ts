@@ -161,7 +161,7 @@ test.each(
   const verb = failAt.startsWith('open') && ['EMFILE', 'ENFILE', 'EIO'].includes(code) ? 'open' : 'write';
   expect(text).toMatch(
     new RegExp(
-      `^cannot ${verb} ${join(dir, 'sea', 'a.png')}: [a-z -]+ \\(${code}\\); .+ start the run again$`,
+      `^cannot ${verb} ${join(dir, 'sea', 'a.png')}: [a-z -]+ \\(${code}\\); .+ give the same command again$`,
     ),
   );
   const contentOf = (file: string): string => readFileSync(join(dir, file), 'utf8').trimEnd();

@@ -130,7 +130,7 @@ describe('a disk that does not take the picture is told in words, and nothing is
     await store.write(picture('small'), 'small.png');
     const text = await troubleOf(store.write(picture('x'.repeat(200_000)), 'large.png'));
     expect(text).toMatch(
-      /large\.png: the disk is full \(ENOSPC\); free some space, then start the run again/,
+      /large\.png: the disk is full \(ENOSPC\); free some space, then give the same command again/,
     );
     expect(filesIn(dir)).toEqual(['small.png']);
     await store.write(picture('fits'), 'large.png');

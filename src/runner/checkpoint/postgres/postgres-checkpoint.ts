@@ -198,7 +198,7 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
     return this.#read(() => readSharedSpending(this.#db, this.#schema));
   }
 
-  async removed(): Promise<string | undefined> {
+  async removed(): Promise<undefined> {
     return undefined;
   }
 

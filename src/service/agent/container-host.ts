@@ -20,11 +20,19 @@ export async function hostContainer(options: ContainerHostOptions): Promise<stri
   try {
     const ending = AbortSignal.any([drain, leave, reporter.drain]);
     await reporter.start(ending);
-    const told = new Promise<undefined>((resolve) =>
-      ending.addEventListener('abort', () => resolve(reporter.beginDrain()), { once: true }),
-    );
     let busyAt = performance.now();
     let reporting: Promise<boolean> | undefined;
+    const told = new Promise<undefined>((resolve) =>
+      ending.addEventListener(
+        'abort',
+        () => {
+          // It may be given a job until it has said that it takes none.
+          reporting = undefined;
+          resolve(reporter.beginDrain());
+        },
+        { once: true },
+      ),
+    );
     for (let pauseMs = 1_000; !leave.aborted;) {
       if (container === undefined && ending.aborted) break;
       try {
@@ -55,6 +63,7 @@ export async function hostContainer(options: ContainerHostOptions): Promise<stri
         () => false,
       );
       const isHeard = await Promise.race([reporting, ending.aborted ? sleep(lookMs, undefined) : told]);
+      reporter.throwIfRefused();
       if (isHeard !== undefined) reporting = undefined;
       if (reporter.jobs.length > 0) {
         busyAt = performance.now();

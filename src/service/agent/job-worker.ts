@@ -29,6 +29,8 @@ export interface JobWorkerOptions {
 }
 
 const pingMs = 10_000;
+/** A result waits so long for the log of its job to be there. */
+const maxLogWaitMs = 10_000;
 const maxPauseMs = 60_000;
 
 /** Resolves, with why in words, when it has ended. Throws `RefusedForGood`. */
@@ -135,8 +137,8 @@ class JobWorker {
         return onEvent(`job ${job.id} is not wanted any more`);
       if (leave.aborted) return;
       const seconds = (performance.now() - begunAt) / 1_000;
-      // Its log has to be there when the job ends.
-      await this.#reporter.send();
+      // Its log has to be there when the job ends, but a proxy may let results through and no reports.
+      await Promise.race([this.#reporter.send(), sleep(maxLogWaitMs, undefined, { ref: false })]);
       if (body === undefined) return;
       const became = await this.#deliver(job.id, body, unwanted.signal);
       this.#deaths = 0;

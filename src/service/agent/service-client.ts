@@ -50,6 +50,7 @@ const maxPauseMs = 30_000;
 const maxJobBytes = 500_000_000;
 const maxAnswerBytes = 1024 * 1024;
 const chunkBytes = 64 * 1024;
+const tooLargeForProxy = 'it is too large for a proxy (413)';
 
 export class ServiceClient {
   readonly #address: ServiceAddress;
@@ -73,8 +74,8 @@ export class ServiceClient {
   }
 
   /**
-   * Delivers what came of a job, however long the service is away; `body` is JSON. `unwanted` says that it need not be
-   * tried for ever, `onProblem` is told once why the service does not take it.
+   * Delivers what came of a job, however long the service is away; `body` is JSON. Once `unwanted` it is tried only once
+   * more, `onProblem` is told once why the service does not take it.
    */
   async finish(
     jobId: string,
@@ -86,15 +87,18 @@ export class ServiceClient {
     }: { signal: AbortSignal; unwanted: AbortSignal; onProblem: (text: string) => void },
   ): Promise<Delivery> {
     let tries = 0;
+    let wasLast = false;
     const read = ({ status, json, refusal }: Answer): Delivery | undefined => {
       tries += 1;
       if (status === 200 && typeof json?.['accepted'] === 'boolean')
         return { kind: json['accepted'] ? 'accepted' : tries === 1 ? 'unwanted' : 'known' };
       if (status === 404 && refusal === 'job not found') return { kind: 'unwanted' };
-      // It does not get through, and need not.
-      if (status === 408 && unwanted.aborted) return { kind: 'unwanted' };
       const isFinal = status === 413 || (status === 400 && refusal !== undefined);
-      return isFinal ? { kind: 'refused', why: refusal ?? 'it is too large for a proxy (413)' } : undefined;
+      if (isFinal) return { kind: 'refused', why: refusal ?? tooLargeForProxy };
+      // It does not get through, and need not.
+      if (wasLast) return { kind: 'unwanted' };
+      wasLast = unwanted.aborted;
+      return undefined;
     };
     const question = { operation: 'job-done', rest: `/${encodeURIComponent(jobId)}`, body } as const;
     return await this.#askUntilAnswered(question, read, signal, onProblem);
@@ -214,7 +218,8 @@ function readJob({ status, text, json }: Answer): WorkloadJob | 'none' | undefin
 }
 
 function readReportAnswer({ status, json, refusal }: Answer): ReportAnswer | { refusal: string } | undefined {
-  if (refusal !== undefined && (status === 400 || status === 413)) return { refusal };
+  if (status === 413 || (status === 400 && refusal !== undefined))
+    return { refusal: refusal ?? tooLargeForProxy };
   if (status !== 200 || typeof json?.['drain'] !== 'boolean' || !isTexts(json['jobs'])) return undefined;
   const { drain, jobs, runs } = json;
   return { drain, jobs, runs: typeof runs === 'string' ? runs : null };

@@ -139,18 +139,37 @@ it('brings a result though the service does not take its report, whose log is lo
   expect(said.filter((text) => text.includes('the service refuses a report of this worker'))).toHaveLength(1);
 });
 
-it('gives a result up that never gets through, once it is wanted no more', async () => {
-  let stop = (): void => undefined;
-  const told: Script = (socket, request) => {
-    stop = () => answerJson({ jobsToStop: ['j1'] })(socket, request);
-  };
-  const service = await scriptedService({ 'job-done': [answer(408)], 'job-stop': [told, held] });
+it('brings a result though a proxy lets no report through, whose log is lost', async () => {
+  const service = await scriptedService({ report: [reported, answer(413, page), reported] });
   const { said } = start(service);
-  await service.received(4);
-  await expect.poll(() => service.of('job-done').length).toBeGreaterThan(1);
-  stop();
-  await expect.poll(() => said.at(-1), { timeout: 10_000 }).toContain('nobody wants it any more');
+  await expect.poll(() => said.at(-1)).toContain('job j1 is done (');
+  expect(said).toContainEqual(
+    'the service refuses a report of this worker (it is too large for a proxy (413)): part of its log is lost there',
+  );
 });
+
+it('brings a result though something else answers its reports for ever', async () => {
+  const service = await scriptedService({ report: [reported, answer(403, page)] });
+  const { said } = start(service);
+  await expect.poll(() => said.at(-1)).toContain('job j1 is done (');
+  expect(service.of('job-done').map(({ body }) => body)).toEqual(['{"output":{}}']);
+});
+
+it.each(strange.filter(([what]) => /408|502|line/.test(what)))(
+  'gives a result up where %s keeps it from getting through, once it is wanted no more',
+  async (_, came) => {
+    let stop = (): void => undefined;
+    const told: Script = (socket, request) => {
+      stop = () => answerJson({ jobsToStop: ['j1'] })(socket, request);
+    };
+    const service = await scriptedService({ 'job-done': [came], 'job-stop': [told, held] });
+    const { said } = start(service);
+    await service.received(4);
+    await expect.poll(() => service.of('job-done').length).toBeGreaterThan(1);
+    stop();
+    await expect.poll(() => said.at(-1), { timeout: 10_000 }).toContain('nobody wants it any more');
+  },
+);
 
 it('asks for each job under its own path, whatever its id', async () => {
   const id = '../../v1/x?y#z é';

@@ -46,7 +46,7 @@ export class WorkerOperations {
   /** Undefined where the worker has gone. */
   async answer(operation: WorkerOperation, context: RequestContext): Promise<HttpResponse | undefined> {
     const { endpoint, route } = context;
-    const { bodies, maxResultBytes } = this.#parts;
+    const { bodies } = this.#parts;
     if (route.workerId === '') return refusal(404, 'no worker has this id');
     const worker = workerIn(context);
     if (!endpoint.remote.noteContact(worker, route.query.get('gpu'), operation !== 'ping'))
@@ -65,9 +65,9 @@ export class WorkerOperations {
             : { status: 200, body: `[${jobs.map(takenText).join(',')}]` };
         });
       case 'job-done':
-        return this.#told(context, await bodies.use(context, maxResultBytes, () => this.#done(context)));
+        return this.#told(context, await this.#whileArriving(context, () => this.#done(context)));
       case 'job-stream':
-        return await bodies.use(context, maxResultBytes, () => this.#addPart(context));
+        return await this.#whileArriving(context, () => this.#addPart(context));
       case 'job-stop':
         return await this.#whileHeld(context, false, () => this.#stop(context));
       case 'report':
@@ -76,6 +76,17 @@ export class WorkerOperations {
         endpoint.remote.keepAlive(worker, idsIn(route.query.get('job_id')));
         return jsonResponse({});
     }
+  }
+
+  async #whileArriving(
+    context: RequestContext,
+    work: () => Promise<HttpResponse | undefined>,
+  ): Promise<HttpResponse | undefined> {
+    const { endpoint, route } = context;
+    const { bodies, maxResultBytes } = this.#parts;
+    return await endpoint.remote.whileArriving(workerIn(context), route.jobId, () =>
+      bodies.use(context, maxResultBytes, work),
+    );
   }
 
   /** Two workers of one id would be told of each other's jobs. */

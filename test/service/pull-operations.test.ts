@@ -425,6 +425,38 @@ describe('a worker that falls silent', () => {
     await expect.poll(() => workersOf(url)).toMatchObject({ idle: 0, running: 0, unhealthy: 1 });
   });
 
+  it.each(['job-done', 'job-stream'])(
+    'is not one whose job shows something that arrives slowly (%s)',
+    async (operation) => {
+      holdTime();
+      const stallMs = silenceMs / 2;
+      const { url, worker, workerKey } = await openPulled({
+        endpoints: [endpointSettings({ id: endpointId, workers: 0, stallMs })],
+        requestTimeoutMs: 100 * silenceMs,
+      });
+      const [id, other] = [await submit(url, { a: 1 }), await submit(url, { a: 2 })];
+      await worker('w1').taken();
+      expect(await worker('w2').taken()).toBe(other);
+      const body = '{"output":[1]}';
+      const client = await SlowClient.connect(url);
+      client.send(
+        `POST /v2/${endpointId}/${operation}/w1/${id}? HTTP/1.1\r\nHost: x\r\nAuthorization: ${workerKey}\r\n` +
+          `Content-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
+      );
+      await client.readUpTo(1);
+      client.send(body.slice(0, 5));
+      vi.advanceTimersByTime(2 * silenceMs);
+      // Its worker was looked at after the one that sends.
+      await statusOnce(url, other, 'IN_QUEUE');
+      client.send(body.slice(5));
+      expect(await client.readToEnd()).toMatch(/\{"accepted":true\}$/);
+      vi.advanceTimersByTime(stallMs);
+      const { json } = await askStatus(url, id);
+      expect(json).toMatchObject({ status: operation === 'job-done' ? 'COMPLETED' : 'IN_PROGRESS' });
+      expect(json).not.toHaveProperty('retries');
+    },
+  );
+
   it('again and again fails the job, and says why', async () => {
     holdTime();
     const endpoints = [endpointSettings({ id: endpointId, workers: 0, retries: 2 })];

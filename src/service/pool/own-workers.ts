@@ -13,6 +13,16 @@ export function keptWorkers({ quickStart, workers, minWorkers }: OwnWorkersSetti
   return quickStart ? workers : minWorkers;
 }
 
+/** How many are there beyond those; one that is being ended is there no more. */
+export function spareWorkers(
+  workers: readonly Supervised<PullWorker>[],
+  settings: OwnWorkersSettings,
+): number {
+  return (
+    workers.filter(({ state }) => state !== 'stopped' && state !== 'retiring').length - keptWorkers(settings)
+  );
+}
+
 /** Whether another is to take the place of one that has done `jobs` since `since` (epoch ms). */
 export function isWornOut(
   { recycle }: OwnWorkersSettings,

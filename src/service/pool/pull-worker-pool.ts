@@ -6,8 +6,8 @@ import { ownView, pullingWorker, shownWorker, type WorkerView } from './worker-v
 import type { RemoteWorkers } from './remote-workers.ts';
 import {
   isWornOut,
-  keptWorkers,
   type OwnWorkersSettings,
+  spareWorkers,
   startWanted,
   withoutRepeats,
 } from './own-workers.ts';
@@ -135,10 +135,10 @@ export class PullWorkerPool {
   #check(): void {
     const { store, endpoint, remote } = this.#parts;
     const seen = new Map(remote.views.map((view) => [view.id, view]));
-    let spare = this.#workers.filter(({ state }) => state !== 'stopped').length - keptWorkers(endpoint);
+    let spare = spareWorkers(this.#workers, endpoint);
     for (const worker of this.#workers) {
       const view = seen.get(idOf(worker));
-      if (view === undefined) continue;
+      if (view === undefined || worker.state === 'retiring') continue;
       worker.markHealthy();
       this.#problem = null;
       if (view.jobIds.length > 0) continue;

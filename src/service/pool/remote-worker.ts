@@ -42,6 +42,8 @@ interface AssignedJob {
   heardAt: number;
   /** When it last showed progress, a part of its output, or a line of its log. */
   signAt: number;
+  /** How many bodies of it are on their way here. */
+  arriving: number;
   unsubscribe: () => void;
 }
 

@@ -92,7 +92,7 @@ export class RemoteWorkers {
       worker.unwanted.delete(id);
       const unsubscribe = this.#signals.on(`changed ${id}`, () => this.#onMoved(worker, id));
       const now = performance.now();
-      worker.jobs.set(id, { givenAt: now, heardAt: now, signAt: now, unsubscribe });
+      worker.jobs.set(id, { givenAt: now, heardAt: now, signAt: now, arriving: 0, unsubscribe });
       // It may have been cancelled since it was taken.
       this.#onMoved(worker, id);
     }
@@ -116,6 +116,22 @@ export class RemoteWorkers {
     if (jobId !== undefined) this.keepAlive(workerId, [jobId]);
     for (const [id, held] of this.#workers.get(workerId)?.jobs ?? [])
       if (jobId === undefined || id === jobId) held.signAt = performance.now();
+  }
+
+  /** Does `work`, for as long as something of a job comes from it: over a slow line that is neither silence nor a stall. */
+  async whileArriving<T>(workerId: string, jobId: string, work: () => Promise<T>): Promise<T> {
+    const worker = this.#worker(workerId);
+    const held = worker.jobs.get(jobId);
+    if (held === undefined) return await work();
+    held.arriving += 1;
+    try {
+      return await work();
+    } finally {
+      held.arriving -= 1;
+      held.heardAt = held.signAt = performance.now();
+      // What it waits for elsewhere may have ended meanwhile.
+      if (worker.leftAt !== undefined) worker.leftAt = held.heardAt;
+    }
   }
 
   /** Notes that it waits, until what is returned is called; `isClosed`: it went away. Undefined where one of its id waits for jobs already. */
@@ -247,7 +263,7 @@ export class RemoteWorkers {
     const limits = { silenceMs: this.#silenceMs, stallMs: this.#stallMs ?? Infinity };
     for (const worker of this.#workers.values()) {
       for (const [id, held] of worker.jobs) {
-        const lost = whyLost(worker, held, limits);
+        const lost = held.arriving > 0 ? undefined : whyLost(worker, held, limits);
         if (lost === undefined) continue;
         worker.isSilent = !lost.isStalled;
         await this.#requeue({ id, workerId: worker.id }, lost.why, { isCounted: true });

@@ -122,7 +122,7 @@ export class Supervised<W extends PullWorker> {
   /** Ends the worker; another may be started once it has gone, as both might not fit into the memory of one GPU. */
   async retire(): Promise<void> {
     const worker = this.#worker;
-    if (worker === undefined) return;
+    if (worker === undefined) return await this.#retiring;
     this.#worker = undefined;
     this.#become('retiring');
     this.#retiring = worker.stop();

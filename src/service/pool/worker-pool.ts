@@ -7,6 +7,7 @@ import {
   isWornOut,
   keptWorkers,
   type OwnWorkersSettings,
+  spareWorkers,
   startWanted,
   withoutRepeats,
 } from './own-workers.ts';
@@ -119,9 +120,9 @@ export class WorkerPool {
 
   #retire(): void {
     const { endpoint } = this.#parts;
-    const running = this.#slots.filter(({ state }) => state !== 'stopped').length;
+    const supervised = this.#slots.map((slot) => slot.supervised);
     const idle = this.#slots.filter((slot) => slot.idleMs > endpoint.idleMs);
-    for (const slot of idle.slice(0, Math.max(0, running - keptWorkers(endpoint))))
+    for (const slot of idle.slice(0, Math.max(0, spareWorkers(supervised, endpoint))))
       void slot.supervised.retire();
   }
 

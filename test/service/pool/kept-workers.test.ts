@@ -1,0 +1,83 @@
+/** Promise: of idle workers as many are kept as are wanted, however long the others take to end. */
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { JobResults } from '../../../src/service/jobs/job-results.ts';
+import { OwnWorkerKeys } from '../../../src/service/keys/key.ts';
+import { PullWorkerPool } from '../../../src/service/pool/pull-worker-pool.ts';
+import { RemoteWorkers } from '../../../src/service/pool/remote-workers.ts';
+import { WorkerPool } from '../../../src/service/pool/worker-pool.ts';
+import { pullingWorker } from '../../../src/service/pool/worker-view.ts';
+import { accepted, endpointId, openStore } from '../service-harness.ts';
+
+const idleMs = 60_000;
+const endpoint = endpointSettings({ id: endpointId, workers: 2, minWorkers: 1, idleMs });
+
+/** Workers that do not end before they are let go, and a store with two jobs for them. */
+async function open() {
+  const store = await openStore();
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance', 'Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const jobs = [await accepted(store, endpointId, '{"a":1}'), await accepted(store, endpointId, '{"a":2}')];
+  const started: string[] = [];
+  const stopped: string[] = [];
+  let letGo: () => void = () => undefined;
+  const goes = new Promise<void>((resolve) => (letGo = resolve));
+  const start = (workerId: string) => {
+    started.push(workerId);
+    const stop = async (): Promise<void> => {
+      stopped.push(workerId);
+      await goes;
+    };
+    return { ended: new Promise<string>(() => undefined), stop };
+  };
+  const untilStarted = () => expect.poll(() => started.length).toBe(2);
+  return { store, jobs, started, stopped, start, letGo, untilStarted };
+}
+
+const onProblem = (): void => undefined;
+
+it('of those that are handed jobs', async () => {
+  const { store, jobs, stopped, start, letGo, untilStarted } = await open();
+  const workload = {
+    name: 'slow to end',
+    startWorker: async ({ workerId }: { workerId: string }) => ({ ...start(workerId), run: async () => 1 }),
+  };
+  const pool = new WorkerPool({ store, results: new JobResults({ store }), endpoint, workload, onProblem });
+  await untilStarted();
+  for (const id of jobs) await expect.poll(() => store.reads.find(endpointId, id)?.state).toBe('COMPLETED');
+  await expect.poll(() => pool.views().map(({ state }) => state)).toEqual(['idle', 'idle']);
+  vi.advanceTimersByTime(10 * idleMs);
+  expect(stopped).toHaveLength(1);
+  letGo();
+  await pool.stop();
+});
+
+it('of those that ask for jobs, and one that is on its way out is given none', async () => {
+  const { store, started, stopped, start, letGo, untilStarted } = await open();
+  const none = { onTakenAway: onProblem, onStalled: onProblem, onProblem };
+  const remote = new RemoteWorkers({ store, endpointId, stallMs: null, silenceMs: 100 * idleMs, ...none });
+  const workload = {
+    name: 'slow to end',
+    startPullWorker: async ({ workerId }: { workerId: string }) => start(workerId),
+  };
+  const pool = new PullWorkerPool({ store, workload, remote, endpoint, onProblem });
+  await untilStarted();
+  const ids = started.map((workerId) => pullingWorker(workerId, OwnWorkerKeys.holderName));
+  await store.bulk.cancelAll(endpointId);
+  for (const id of ids) remote.noteContact(id, null, true);
+  await expect
+    .poll(() => pool.views(remote.views).map(({ state }) => state))
+    .toEqual(['initializing', 'initializing']);
+  vi.advanceTimersByTime(2 * idleMs);
+  // One whose job has shown nothing is ended as well.
+  pool.restart(ids[0] ?? '');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(stopped).toEqual([started[0]]);
+  expect(remote.views.map(({ id, isDraining }) => [id, isDraining])).toEqual([
+    [ids[0], true],
+    [ids[1], false],
+  ]);
+  letGo();
+  await pool.stop();
+  remote.stop();
+});

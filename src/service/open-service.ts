@@ -10,7 +10,6 @@ import { Console } from './console/console.ts';
 import { Endpoints } from './endpoints.ts';
 import { BodyRoom } from './http/body-room.ts';
 import { KnownNames } from './http/known-names.ts';
-import { readTls } from './http/tls-files.ts';
 import { CrossOrigin } from './http/cross-origin.ts';
 import type { AnswerRequest } from './http/http-server.ts';
 import { JobOperations } from './job-operations.ts';
@@ -38,6 +37,8 @@ export interface Surroundings {
   url: string;
   workersUrl: string;
   proxies: TrustedProxies;
+  /** That its certificate holds for, which may be renewed. */
+  certifiedNames: () => readonly string[];
   /** Ends all connections, once what they were promised has been sent. */
   closeConnections: () => Promise<void>;
   /** Where it shares a store with others. */
@@ -69,6 +70,7 @@ export async function openService(options: CheckedOptions, around: Surroundings)
   const { dataDir, shared } = around;
   const { onProblem, retentionMs, now, hasPrivateWebhooks: hasPrivate } = options;
   const opened: (() => void)[] = [];
+  let halfOpen: Endpoints | undefined;
   try {
     const ownWorkers = new OwnWorkerKeys();
     const clusterWorkers = new OwnWorkerKeys(shared?.secret ?? lastingSecret(options, dataDir));
@@ -89,7 +91,7 @@ export async function openService(options: CheckedOptions, around: Surroundings)
     const folder = new FolderWatch(dataDir, [path, `${path}-wal`], onProblem);
     const results = new JobResults({ ...options, store });
     const parts = { keys, store, folder, results, ownWorkers, clusterWorkers };
-    const endpoints = openEndpoints(options, parts, around);
+    const endpoints = (halfOpen = openEndpoints(options, parts, around));
     const router = openRouter(options, parts, endpoints, around);
     const sweeper = new Sweeper(store, folder, retentionMs, onProblem);
     const webhooks = new Webhooks({ store, onProblem, now, hasPrivate });
@@ -109,6 +111,7 @@ export async function openService(options: CheckedOptions, around: Surroundings)
     let closing: Promise<void> | undefined;
     return { answer: (...asked) => router.answer(...asked), settled, close: () => (closing ??= close()) };
   } catch (error) {
+    await halfOpen?.stop();
     closeAll(opened, onProblem);
     throw error;
   }
@@ -189,7 +192,7 @@ function openRouter(
   checked: CheckedOptions,
   { keys, store, folder, results }: Parts,
   endpoints: Endpoints,
-  { url, proxies, shared }: Surroundings,
+  { url, proxies, certifiedNames, shared }: Surroundings,
 ): ApiRouter {
   const { maxResultBytes, rate, console, retentionMs, now, onProblem } = checked;
   const bodies = new BodyRoom(checked.maxBodiesBytes, checked.clientLimits.roomMs);
@@ -210,7 +213,7 @@ function openRouter(
     work,
     rates: new RateLimit(rate),
     metrics: new Metrics(store, now),
-    names: new KnownNames(namesOf(checked, url)),
+    names: new KnownNames(namesOf(checked, url), certifiedNames),
     crossOrigin: new CrossOrigin(checked.origins),
     webConsole:
       console &&
@@ -224,9 +227,8 @@ function openRouter(
   });
 }
 
-/** What it is called here, where it listens, where others find it, and what its certificate says. */
-function namesOf({ hosts, host, publicUrl, store, tls, now }: CheckedOptions, url: string): string[] {
+/** What it is called here, where it listens, and where others find it. */
+function namesOf({ hosts, host, publicUrl, store }: CheckedOptions, url: string): string[] {
   const urls = [url, publicUrl, store?.reachedAt].filter((each) => each !== undefined);
-  const certified = tls === undefined ? [] : readTls(tls, now()).names;
-  return [hostname(), host, ...urls.map((each) => new URL(each).hostname), ...certified, ...hosts];
+  return [hostname(), host, ...urls.map((each) => new URL(each).hostname), ...hosts];
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import { type AnswerRequest, type HttpServer, startHttpServer } from './http/http-server.ts';
 import { lockDataFolder } from './jobs/data-folder.ts';
-import { openService } from './open-service.ts';
+import { openService, type Surroundings } from './open-service.ts';
 import { checkServiceOptions, type CheckedOptions, type ServiceOptions } from './service-options.ts';
 import { shareService } from './shared/share-service.ts';
 
@@ -41,7 +41,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       servers.push(await startHttpServer({ ...here, answerRequest }));
     }
     const [url = '', workersUrl = url] = servers.map((server) => server.url);
-    answering = await openBehind(checked, { url, workersUrl, closeConnections });
+    const certifiedNames = () => servers.flatMap((server) => server.certifiedNames());
+    answering = await openBehind(checked, { url, workersUrl, certifiedNames, closeConnections });
     const { close } = answering;
     let closing: Promise<void> | undefined;
     const closeOnce = async (): Promise<void> => {
@@ -59,7 +60,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 function openBehind(
   checked: CheckedOptions,
-  around: { url: string; workersUrl: string; closeConnections: () => Promise<void> },
+  around: Pick<Surroundings, 'url' | 'workersUrl' | 'certifiedNames' | 'closeConnections'>,
 ): Promise<Answering> {
   const { dataDir, store } = checked;
   const proxies = new TrustedProxies(checked.proxies);

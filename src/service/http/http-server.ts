@@ -37,6 +37,8 @@ export interface HttpServerOptions {
 
 export interface HttpServer {
   url: string;
+  /** That the certificate in use holds for. */
+  certifiedNames(): readonly string[];
   /** Takes no more connections. */
   stopListening(): void;
   /** Ends the connections there are as well, once the answers that are on their way have arrived or had their time. */
@@ -47,7 +49,7 @@ const maxHeaderSize = 16 * 1024;
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const queues = new RequestQueues();
-  const { server, stopFollowing } = openServer(options);
+  const { server, certifiedNames, stopFollowing } = openServer(options);
   server.maxConnections = options.maxConnections;
   server.timeout = options.clientLimits.idleMs;
   const watch = new BodyWatch(bodyLimits(options));
@@ -68,20 +70,27 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     clearInterval(looking);
   });
   const url = urlOf(server.address() as AddressInfo, options.tls === undefined ? 'http' : 'https');
-  return { url, ...closingOf(server, queues, watch, options.clientLimits.closingMs) };
+  return { url, certifiedNames, ...closingOf(server, queues, watch, options.clientLimits.closingMs) };
 }
 
 /** Throws `TlsProblem`. */
-function openServer(options: HttpServerOptions): { server: Server; stopFollowing: () => void } {
+function openServer(
+  options: HttpServerOptions,
+): Pick<HttpServer, 'certifiedNames'> & { server: Server; stopFollowing: () => void } {
   const { tls, clientLimits, now, onProblem } = options;
   const common = { ...serverOptions(options), maxHeaderSize, keepAlive: true };
-  if (tls === undefined) return { server: createServer(common), stopFollowing: () => undefined };
+  if (tls === undefined)
+    return { server: createServer(common), certifiedNames: () => [], stopFollowing: () => undefined };
   const pair = readTls(tls, now());
   if (pair.problem !== undefined) onProblem(pair.problem);
   const { cert, key } = pair;
   const server = createTlsServer({ ...common, cert, key, handshakeTimeout: clientLimits.headMs });
-  const stopFollowing = followTls(server, tls, { everyMs: clientLimits.checkEveryMs, now, onProblem });
-  return { server, stopFollowing };
+  const stopFollowing = followTls(server, tls, pair, {
+    everyMs: clientLimits.checkEveryMs,
+    now,
+    onProblem,
+  });
+  return { server, certifiedNames: () => pair.names, stopFollowing };
 }
 
 function serverOptions({ requestTimeoutMs, clientLimits }: HttpServerOptions) {

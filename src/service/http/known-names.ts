@@ -3,18 +3,24 @@ import { isIP } from 'node:net';
 import { type HttpResponse, refusal } from './http-response.ts';
 
 export class KnownNames {
-  readonly #names: ReadonlySet<string>;
+  readonly #names: readonly string[];
+  readonly #certified: () => readonly string[];
 
-  /** As in addresses; `*.example.com` is any one name before that. Those of this machine's loopback are known anyway. */
-  constructor(names: readonly string[]) {
-    this.#names = new Set(['localhost', ...names.map((name) => name.toLowerCase().replace(/\.$/, ''))]);
+  /**
+   * As in addresses; `*.example.com` is any one name before that. Those of this machine's loopback are known anyway.
+   * `certified`: those of the certificate, which may be renewed.
+   */
+  constructor(names: readonly string[], certified: () => readonly string[] = () => []) {
+    this.#names = ['localhost', ...names];
+    this.#certified = certified;
   }
 
   /** `host`: the header of a request. An address is known: no other site can be called by one. So is none: browsers send one. */
   has(host: string | undefined): boolean {
     const name = nameIn(host ?? '');
     if (name === '' || isIP(name) !== 0 || name.endsWith('.localhost')) return true;
-    return this.#names.has(name) || this.#names.has(name.replace(/^[^.]+/, '*'));
+    const known = [...this.#names, ...this.#certified()].map(canonical);
+    return known.includes(name) || known.includes(name.replace(/^[^.]+/, '*'));
   }
 }
 
@@ -27,5 +33,9 @@ export function unknownName(host: string | undefined): HttpResponse {
 /** Of `localhost:4747`, `[::1]:4747` or `render.example.`. */
 function nameIn(host: string): string {
   const [, inBrackets, name = ''] = /^(?:\[([^\]]*)\]|([^:]*))/.exec(host) ?? [];
-  return (inBrackets ?? name).toLowerCase().replace(/\.$/, '');
+  return canonical(inBrackets ?? name);
+}
+
+function canonical(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
 }

@@ -47,10 +47,14 @@ export function readTls(files: TlsFiles, now: number): TlsPair {
   };
 }
 
-/** Renewed files are used for new connections; those that are of no use are told of, and the old ones kept. Returns the end of it. */
+/**
+ * Renewed files are used for new connections, and are what `inUse` has from then on; those that are of no use are told of,
+ * and the old ones kept. Returns the end of it.
+ */
 export function followTls(
   server: Server,
   files: TlsFiles,
+  inUse: TlsPair,
   { everyMs, now, onProblem }: { everyMs: number; now: () => number; onProblem: (text: string) => void },
 ): () => void {
   const use = (): void => {
@@ -58,6 +62,7 @@ export function followTls(
       const pair = readTls(files, now());
       if (pair.problem !== undefined) onProblem(pair.problem);
       server.setSecureContext(pair);
+      Object.assign(inUse, pair);
     } catch (error) {
       // The two are seldom replaced at the same moment: the other one will be noticed as well.
       onProblem(

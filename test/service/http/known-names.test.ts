@@ -2,7 +2,10 @@
 import { hostname } from 'node:os';
 import { Agent, request, type Dispatcher } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
+import { TrustedProxies } from '../../../src/lib/net/trusted-proxies.ts';
 import { KnownNames } from '../../../src/service/http/known-names.ts';
+import { openService as openBehind } from '../../../src/service/open-service.ts';
+import { checkServiceOptions } from '../../../src/service/service-options.ts';
 import { healthPath } from '../../../src/protocol/paths.ts';
 import { certificatesIn, hasOpenssl } from '../certificates.ts';
 import { ownPage, openWithConsole } from '../console/visit.ts';
@@ -114,4 +117,39 @@ it.skipIf(!hasOpenssl)('knows the names of its certificate (skipped where there 
     ['evil.example', 421],
   ] as const)
     expect([host, (await statusOf(url, '/console/', host, { dispatcher })).status]).toEqual([host, status]);
+});
+
+it.skipIf(!hasOpenssl)(
+  'knows the names of a certificate as soon as it is renewed (skipped where there is no openssl)',
+  async () => {
+    const dir = await makeDataDir();
+    const { cert, key: privateKey } = certificatesIn(dir, { names: ['old.example'] });
+    const clientLimits = { checkEveryMs: 20 };
+    const { url } = await openWithConsole({ tls: { cert, key: privateKey }, clientLimits });
+    const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+    onTestFinished(() => dispatcher.close());
+    const statuses = async () => {
+      const asked = ['old.example', 'New.example'].map((host) =>
+        statusOf(url, '/console/', host, { dispatcher }),
+      );
+      return (await Promise.all(asked)).map(({ status }) => status);
+    };
+    expect(await statuses()).toEqual([200, 421]);
+    certificatesIn(dir, { names: ['new.example'] });
+    await expect.poll(statuses).toEqual([421, 200]);
+  },
+);
+
+it('opens whatever has become of the files of its certificate, as where it begins to lead', async () => {
+  const nowhere = { cert: '/nowhere/cert.pem', key: '/nowhere/key.pem' };
+  const options = { dataDir: await makeDataDir(), keys: [key], endpoints: [], workloadOf: () => undefined };
+  const service = await openBehind(checkServiceOptions({ ...options, tls: nowhere }), {
+    dataDir: options.dataDir,
+    url: 'https://127.0.0.1:1',
+    workersUrl: 'http://127.0.0.1:1',
+    proxies: new TrustedProxies([]),
+    certifiedNames: () => [],
+    closeConnections: async () => undefined,
+  });
+  await service.close();
 });

@@ -55,23 +55,29 @@ it('tells whoever would wait too long for room to come again', async () => {
   expect(await first.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
 });
 
-it('keeps half of the room for those who are quick: of too many slow ones the one that needs longest is refused', async () => {
-  const clientLimits = { slowMs: 100, checkEveryMs: 10 };
-  const { url, held, troubles } = await openService({ maxBodiesBytes: 2_500_000, clientLimits });
-  const begin = async (sent: number): Promise<SlowClient> => {
-    const client = await longSubmission(url);
-    await client.readUpTo(1);
-    client.send(body.slice(0, sent));
-    return client;
-  };
-  const [many, few, half] = [await begin(400_000), await begin(1_000), await begin(300_000)];
-  expect(await few.readToEnd()).toMatch(/HTTP\/1\.1 429 .*Retry-After: 30\r.*nothing was done/s);
-  half.send(body.slice(300_000));
-  expect(await half.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
-  const quick = await begin(body.length);
-  expect(await quick.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
-  many.send(body.slice(400_000));
-  expect(await many.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
-  for (let count = 0; count < 3; count++) (await held.next()).complete(1);
-  expect(troubles).toEqual([]);
-});
+it.each([
+  ['room', { maxBodiesBytes: 2_500_000 }],
+  ['connections', { maxConnections: 4 }],
+])(
+  'keeps half of the %s for those who are quick: of too many slow ones the one that needs longest is refused',
+  async (_, limits) => {
+    const clientLimits = { slowMs: 100, checkEveryMs: 10 };
+    const { url, held, troubles } = await openService({ ...limits, clientLimits });
+    const begin = async (sent: number): Promise<SlowClient> => {
+      const client = await longSubmission(url);
+      await client.readUpTo(1);
+      client.send(body.slice(0, sent));
+      return client;
+    };
+    const [many, few, half] = [await begin(400_000), await begin(1_000), await begin(300_000)];
+    expect(await few.readToEnd()).toMatch(/HTTP\/1\.1 429 .*Retry-After: 30\r.*nothing was done/s);
+    half.send(body.slice(300_000));
+    expect(await half.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
+    const quick = await begin(body.length);
+    expect(await quick.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
+    many.send(body.slice(400_000));
+    expect(await many.readToEnd()).toMatch(/"status":"IN_QUEUE"\}$/);
+    for (let count = 0; count < 3; count++) (await held.next()).complete(1);
+    expect(troubles).toEqual([]);
+  },
+);

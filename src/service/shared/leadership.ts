@@ -74,7 +74,8 @@ export class Leadership<Service extends LedService> {
   #leaderUrl: string | undefined;
   #term: string | undefined;
   #told: string | undefined;
-  #problem: unknown;
+  /** Told since the store was there last: several things that ask it may each fail in their own words. */
+  readonly #problems = new Map<string, unknown>();
   #running: Promise<void> | undefined;
 
   constructor(parts: LeadershipParts<Service>) {
@@ -86,10 +87,10 @@ export class Leadership<Service extends LedService> {
     this.#running = this.#run();
     while (this.#told === undefined) {
       await delay(retryMs);
-      if (this.#problem === undefined || this.#told !== undefined) continue;
+      if (this.#problems.size === 0 || this.#told !== undefined) continue;
       this.#stopping.abort();
       await this.#running;
-      throw this.#problem;
+      throw [...this.#problems.values()].at(-1);
     }
   }
 
@@ -162,7 +163,7 @@ export class Leadership<Service extends LedService> {
       this.#say('leads');
       await delay(beatMs, undefined, { signal: over }).catch(() => undefined);
       // One that was told is over: the same may come again.
-      if (!over.aborted) this.#problem = undefined;
+      if (!over.aborted) this.#problems.clear();
     }
     // It was told to stop while it began.
     if (signal.aborted) await this.#close();
@@ -188,7 +189,7 @@ export class Leadership<Service extends LedService> {
     if (this.#led?.tenure.term !== leader?.term) await this.#stepDown();
     if (this.#led !== undefined || leader === undefined) return;
     this.#note(leader.url, leader.term);
-    this.#problem = undefined;
+    this.#problems.clear();
     this.#say(`hands requests on to ${leader.url}`);
   }
 
@@ -268,8 +269,8 @@ export class Leadership<Service extends LedService> {
 
   #tell(error: unknown): void {
     const text = textOf(error);
-    if (this.#problem === undefined || textOf(this.#problem) !== text) this.#parts.onProblem(text);
-    this.#problem = error;
+    if (!this.#problems.has(text)) this.#parts.onProblem(text);
+    this.#problems.set(text, error);
   }
 
   #say(text: string): void {

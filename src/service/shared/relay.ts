@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, errors, type Dispatcher } from 'undici';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import { emptyResponse, type HttpResponse, refusal } from '../http/http-response.ts';
-import { findRoute } from '../routes.ts';
+import { findRoute, type Operation } from '../routes.ts';
 
 /** What became of it: answered, to be asked again, surely not done and not to be sent again from here, or nobody knows. */
 export type Relayed = HttpResponse | 'again' | 'not done' | 'unknown';
@@ -130,10 +130,13 @@ export class Relay {
   async #ask(origin: string): Promise<void> {
     const headers = { [relayHeader]: this.#proof };
     const asked = { origin, path: alivePath, method: 'GET', headers, headersTimeout: aliveMs } as const;
-    await this.#agent
-      .request(asked)
-      .then(({ body }) => body.dump())
-      .catch(() => this.giveUp(origin));
+    try {
+      const { body } = await this.#agent.request(asked);
+      await body.dump();
+    } catch (error) {
+      // It may have too many connections; where its process has ended, those that it had end by themselves.
+      if (!isTurnedAway(error)) this.giveUp(origin);
+    }
   }
 
   async close(): Promise<void> {
@@ -151,10 +154,26 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
  * Reading changes nothing but for workers, who are given jobs; what is cancelled stays so, and a submission with a key
  * makes one job however often it comes.
  */
-export function mayComeTwice({ method, url = '', headers }: IncomingMessage): boolean {
-  const operation = findRoute(url)?.operation;
+function mayComeTwice(request: IncomingMessage): boolean {
+  const operation = operationOf(request);
   if (operation === 'job-take' || operation === 'job-take-batch' || operation === 'stream') return false;
-  return method === 'GET' || operation === 'cancel' || headers['idempotency-key'] !== undefined;
+  const isKeyed = request.headers['idempotency-key'] !== undefined;
+  return request.method === 'GET' || operation === 'status' || operation === 'cancel' || isKeyed;
+}
+
+/** Of these nobody has read a body either. */
+export function onlyReads(request: IncomingMessage): boolean {
+  return mayComeTwice(request) && (request.method === 'GET' || operationOf(request) === 'status');
+}
+
+function operationOf({ url = '' }: IncomingMessage): Operation | undefined {
+  return findRoute(url)?.operation;
+}
+
+/** By somebody who is there. */
+function isTurnedAway(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'UND_ERR_SOCKET';
 }
 
 function isNotConnected(error: unknown): boolean {

@@ -4,7 +4,7 @@ import { closeFilesOf } from '../jobs/filed-text.ts';
 import { type HttpResponse, refusal } from '../http/http-response.ts';
 import type { AnswerRequest } from '../http/http-server.ts';
 import { Deposed, type LedService, type Leadership, sureMs } from './leadership.ts';
-import { mayComeTwice, notLeading, type Relay, type Relayed } from './relay.ts';
+import { notLeading, onlyReads, type Relay, type Relayed } from './relay.ts';
 
 export interface AnsweringService extends LedService {
   answer: AnswerRequest;
@@ -14,6 +14,21 @@ export interface AnsweringService extends LedService {
 
 /** Requests wait so long for somebody to lead. */
 const patienceMs = 20_000;
+
+/** Of one request: until when (as `performance.now()`) it waits for somebody to lead. */
+class Patience {
+  #until = performance.now() + patienceMs;
+
+  get isOver(): boolean {
+    return performance.now() > this.#until;
+  }
+
+  /** Says for whom it has waited since: while that one lived nobody was missed. */
+  noteWaited(since: number): void {
+    const now = performance.now();
+    if (now - since > patienceMs) this.#until = now + patienceMs;
+  }
+}
 
 const again = { 'Retry-After': '5' };
 const nobody = refusal(503, 'no process of the service leads at the moment; try again', again);
@@ -46,18 +61,18 @@ export class SharedAnswers {
     const isAlive = isRelayed ? this.#relay.answerAlive(request) : undefined;
     if (isAlive !== undefined) return isAlive;
     let since = performance.now();
-    let until = since + patienceMs;
+    const patience = new Patience();
     let relayed: ReturnType<Relay['prepare']> | undefined;
     for (; !gone.aborted; await this.#leadership.news()) {
       const { leads, leaderUrl } = this.#leadership;
       const service = relayed === undefined ? this.#leadership.serviceFor(since) : undefined;
       if (isRelayed && !leads) return notLeading;
       // Where the one that leads says so, whoever asks it would only wait anew.
-      if (performance.now() > until) return this.#nobodyAt(leads ? undefined : leaderUrl);
+      if (patience.isOver) return this.#nobodyAt(leads ? undefined : leaderUrl);
       const begunAt = performance.now();
       let answer: Relayed | undefined;
       if (service !== undefined) {
-        answer = await this.#answerHere(service, since, request, sendContinue, gone);
+        answer = await this.#answerHere(service, { since, patience }, request, sendContinue, gone);
         // Its own client learns what another process of the service is to find out.
         if (answer === 'unknown' && isRelayed) return undefined;
       } else {
@@ -66,11 +81,10 @@ export class SharedAnswers {
         // Who has read the body of a request, and leads by now, asks itself.
         relayed ??= this.#relay.prepare(request, gone);
         answer = await relayed.send(leaderUrl);
+        patience.noteWaited(begunAt);
       }
       if (answer !== 'again') return answered(answer);
       since = performance.now();
-      // It was waited for, as it lived: nobody was missed meanwhile.
-      if (since - begunAt > patienceMs) until = since + patienceMs;
     }
     return undefined;
   };
@@ -86,35 +100,33 @@ export class SharedAnswers {
   /** What it says is of a time at which this process led for sure. */
   async #answerHere(
     service: AnsweringService,
-    since: number,
+    { since, patience }: { since: number; patience: Patience },
     ...asked: Parameters<AnswerRequest>
   ): Promise<Relayed | undefined> {
     const [request] = asked;
+    const begunAt = performance.now();
     this.#answering.add(request);
     try {
-      const answer = await service.answer(...asked);
+      const answer = await service.answer(...asked).finally(() => patience.noteWaited(begunAt));
       // What has waited is as new as its end.
       const latest = Math.max(since, performance.now() - sureMs);
       await service.settled();
-      if (this.#leadership.serviceFor(latest) === service || (await this.#isSure(service, latest)))
-        return answer;
+      if (await this.#isSure(service, latest, patience)) return answer;
       await closeFilesOf(answer?.body);
     } catch (error) {
-      if (!(error instanceof Deposed) && (await this.#isSure(service, since))) throw error;
+      if (!(error instanceof Deposed) && (await this.#isSure(service, since, patience))) throw error;
     } finally {
       this.#answering.delete(request);
     }
-    return request.method === 'GET' && mayComeTwice(request) ? 'again' : 'unknown';
+    return onlyReads(request) ? 'again' : 'unknown';
   }
 
   /** Waits for the store to say so. */
-  async #isSure(service: AnsweringService, since: number): Promise<boolean> {
-    for (const until = performance.now() + patienceMs; performance.now() < until;) {
+  async #isSure(service: AnsweringService, since: number, patience: Patience): Promise<boolean> {
+    for (; ; await this.#leadership.news()) {
       if (this.#leadership.serviceFor(since) === service) return true;
-      if (!this.#leadership.leads) return false;
-      await this.#leadership.news();
+      if (!this.#leadership.leads || patience.isOver) return false;
     }
-    return false;
   }
 }
 

@@ -33,6 +33,7 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
 
   /** Of one process: what it has opened, the newest last. */
   const process = async (schema: string, whenOpened: (write: Write) => Promise<void>) => {
+    const problems: string[] = [];
     const opened: { isClosed: boolean; close: () => Promise<void> }[] = [];
     const store = await open(schema);
     const leadership = new Leadership({
@@ -44,13 +45,13 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
         opened.push(service);
         return service;
       },
-      onProblem: () => undefined,
+      onProblem: (text) => problems.push(text),
       onChange: () => undefined,
       onTerm: () => undefined,
       onStuck: () => undefined,
     });
     onTestFinished(() => leadership.stop());
-    return { leadership, opened, store };
+    return { leadership, opened, store, problems };
   };
 
   const endSession = async (): Promise<void> => {
@@ -109,6 +110,20 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
     await endSession();
     await vi.waitFor(() => expect(opened.length).toBe(2), { timeout: 10_000 });
     expect(opened[0]?.isClosed).toBe(true);
+  });
+
+  it('an outage is told once, however many ask meanwhile', async () => {
+    const { leadership, store, problems } = await process(newSchema(), async () => undefined);
+    await leadership.start();
+    const spies = [
+      vi.spyOn(store, 'leader').mockRejectedValue(new Error('no answer')),
+      vi.spyOn(store, 'lead').mockRejectedValue(new Error('no connection')),
+    ];
+    onTestFinished(() => spies.forEach((spy) => spy.mockRestore()));
+    await endSession();
+    while ((spies[1]?.mock.calls.length ?? 0) < 3) await leadership.news();
+    expect(problems.toSorted()).toEqual([...new Set(problems)].toSorted());
+    expect(problems).toEqual(expect.arrayContaining(['no answer', 'no connection']));
   });
 
   it('a session that ends while it opens is told, and not waited for', async () => {

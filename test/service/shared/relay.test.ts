@@ -1,0 +1,51 @@
+/** Promise: what was handed on to the process that leads is given up only where that one is silent, and asked again where that is safe. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { TrustedProxies } from '../../../src/lib/net/trusted-proxies.ts';
+import { Relay } from '../../../src/service/shared/relay.ts';
+import { answerJson, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
+
+/** Where to ask; the answer is what became of the request. */
+async function relayTo(leader: Script): Promise<string> {
+  const { url } = await scriptedServer(leader);
+  const relay = new Relay(Buffer.from('secret'), new TrustedProxies([]));
+  onTestFinished(() => relay.close());
+  const front = createServer((request, response) => {
+    const relayed = relay.prepare(request, new AbortController().signal).send(url);
+    void relayed.then((told) => response.end(typeof told === 'string' ? told : String(told.status)));
+  });
+  front.listen(0, '127.0.0.1');
+  await once(front, 'listening');
+  onTestFinished(() => void front.close());
+  return `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+}
+
+it('goes on waiting for one that takes no more connections', async () => {
+  let answer = (): void => undefined;
+  let looks = 0;
+  const url = await relayTo((socket, request) => {
+    if (request.path === '/alive') {
+      looks += 1;
+      socket.destroy();
+    } else answer = () => answerJson({})(socket, request);
+  });
+  const told = fetch(`${url}/v2/e/status-sync/j1`);
+  await expect.poll(() => looks, { timeout: 20_000 }).toBe(2);
+  answer();
+  expect(await (await told).text()).toBe('200');
+});
+
+it.each<[method: string, path: string, headers: Record<string, string>, told: string]>([
+  ['GET', 'status/j1', {}, 'again'],
+  ['POST', 'status/j1', {}, 'again'],
+  ['POST', 'cancel/j1', {}, 'again'],
+  ['POST', 'run', { 'idempotency-key': 'k' }, 'again'],
+  ['POST', 'run', {}, 'unknown'],
+  ['GET', 'job-take/w1', {}, 'unknown'],
+  ['GET', 'stream/j1', {}, 'unknown'],
+])('says of %s %s with %j that came to no answer: %s', async (method, path, headers, told) => {
+  const url = await relayTo((socket) => socket.destroy());
+  expect(await (await fetch(`${url}/v2/e/${path}`, { method, headers })).text()).toBe(told);
+});

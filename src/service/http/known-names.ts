@@ -19,8 +19,8 @@ export class KnownNames {
   has(host: string | undefined): boolean {
     const name = nameIn(host ?? '');
     if (name === '' || isIP(name) !== 0 || name.endsWith('.localhost')) return true;
-    const known = [...this.#names, ...this.#certified()].map(canonical);
-    return known.includes(name) || known.includes(name.replace(/^[^.]+/, '*'));
+    const known = new Set([...this.#names, ...this.#certified()].map(canonical));
+    return known.has(name) || known.has(name.replace(/^[^.]+/, '*'));
   }
 }
 

@@ -122,7 +122,7 @@ it('keeps as many workers without a job as are wanted, and starts more for jobs'
 
 /** A worker of the service's own that asks for jobs itself: the test asks in its place. */
 async function openPulling(settings: Partial<EndpointSettings>) {
-  const started: { id: string; isStopped: boolean }[] = [];
+  const started: { id: string; isStopped: boolean; goes: Promise<void> }[] = [];
   let key = '';
   const service = await openService({
     endpoints: [endpointSettings({ id: endpointId, workers: 1, quickStart: true, idleMs: 200, ...settings })],
@@ -131,9 +131,12 @@ async function openPulling(settings: Partial<EndpointSettings>) {
       return {
         name: 'puller',
         startPullWorker: ({ workerId }) => {
-          const one = { id: workerId, isStopped: false };
+          const one = { id: workerId, isStopped: false, goes: Promise.resolve() };
           started.push(one);
-          const stop = async (): Promise<void> => void (one.isStopped = true);
+          const stop = async (): Promise<void> => {
+            one.isStopped = true;
+            await one.goes;
+          };
           return Promise.resolve({ ended: new Promise<string>(() => undefined), stop });
         },
       };
@@ -151,9 +154,15 @@ it('replaces a container after so many jobs: it is given no more, and ended', as
   const first = await worker(0);
   const [id, next] = [await submit(url, { a: 1 }), await submit(url, { a: 2 })];
   await first.take();
+  let letGo: () => void = () => undefined;
+  if (started[0] !== undefined) started[0].goes = new Promise((resolve) => (letGo = resolve));
   await first.done(id, '{"output":1}');
   const gone = new AbortController();
-  const refused = first.take(gone.signal).catch(() => undefined);
+  // While one of them is refused for it the other waits.
+  const asked = [first.take(gone.signal), first.take(gone.signal)];
+  const refused = Promise.allSettled(asked);
+  expect((await Promise.race(asked)).status).toBe(409);
+  letGo();
   const second = await worker(1);
   expect(JSON.parse((await second.take()).text)).toMatchObject({ id: next });
   expect(started.map(({ isStopped }) => isStopped)).toEqual([true, false]);

@@ -1,8 +1,10 @@
 /** `nightrender serve`: the service as a program of its own. */
 import { availableParallelism } from 'node:os';
-import { basename, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import sharp from 'sharp';
-import { checkEndpointForm, endpointForm } from '../service/config/check-endpoint-form.ts';
+import { checkEndpoint, endpointFormSchema } from '../service/config/check-endpoint.ts';
+import { publicUrlExpected } from '../service/config/endpoint-rules.ts';
+import { writtenEndpoint } from '../service/config/read-endpoint.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { triedThumbnail } from '../runner/images/thumbnail.ts';
 import { readService, type ServiceSettings } from '../service/config/read-service.ts';
@@ -127,9 +129,16 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
         thumbnailOf: (picture) =>
           triedThumbnail(() => sharp(picture, { limitInputPixels: maxThumbnailPixels })),
         forms: {
-          check: (raw, others) =>
-            checkEndpointForm(raw, { others, env: process.env, maxQueued: settings.limits.maxQueued }),
-          show: endpointForm,
+          check: (given, others) =>
+            checkEndpoint(given, {
+              others,
+              env: process.env,
+              folder: file === undefined ? process.cwd() : dirname(resolve(file)),
+              maxQueued: settings.limits.maxQueued,
+              publicUrlExpected: publicUrlExpected(settings.publicUrl, settings.isInsecure),
+            }),
+          show: writtenEndpoint,
+          schema: () => endpointFormSchema(settings.limits.maxQueued),
         },
       },
       onProblem: printServiceFailure,

@@ -6,6 +6,7 @@
  * GET    session                                            → { signedIn: boolean }
  * GET    overview                                           → Overview | 401 ApiError (sign in again)
  * GET    catalogue                                          → CatalogueEntry[]: what is offered for quick deploy
+ * GET    endpoint-schema                                    → EndpointSchema: what an endpoint may be
  * POST   endpoints                   EndpointForm           → 201 EndpointView | 422 ApiError with problems
  * PUT    endpoints/{id}              EndpointForm           → 200 EndpointView | 422 | 404 | 409 (stands in service.yaml)
  * DELETE endpoints/{id}                                     → 204 | 404 | 409
@@ -28,7 +29,7 @@
 
 export interface ApiError {
   error: string;
-  /** Beside the fields they are about; `field` as in the form, with dots within it. */
+  /** Beside the fields they are about; `field` is the path of a key, with dots within it. */
   problems?: { field: string; text: string }[];
 }
 
@@ -128,33 +129,49 @@ export interface GpuView {
   celsius: number;
 }
 
-/** As people give it; durations such as `10m`, sizes such as `8GB`. */
+/** As service.yaml has it, with one of `quickDeploy`, `image`, `command`, `module` and `remote`; all its keys are in the schema. */
 export interface EndpointForm {
   id: string;
   name: string;
-  workload:
-    | { kind: 'prebuilt'; name: 'painter' | 'scene-renderer' }
-    | {
-        kind: 'blender';
-        program: string | null;
-        assets: string | null;
-        scripts: string | null;
-        image: string | null;
-      }
-    | { kind: 'image'; image: string; arguments: string[] }
-    | { kind: 'command'; command: string[]; cwd: string | null }
-    | { kind: 'module'; path: string }
-    | { kind: 'remote' };
-  workers: number;
-  quickStart: boolean;
-  gpu: { label: string } | { devices: string[] } | null;
-  memory: string | null;
-  cpus: number | null;
-  environment: Record<string, string>;
-  retries: number;
-  executionTimeout: string;
-  ttl: string;
-  maxQueued: number;
+  quickDeploy?: 'painter' | 'scene-renderer' | 'blender';
+  image?: string;
+  command?: string[];
+  module?: string;
+  remote?: true;
+  workers?: number | { min?: number; max: number; idle?: string };
+  quickStart?: boolean;
+  gpu?: string | { devices: (string | number)[] };
+  environment?: Record<string, string>;
+  executionTimeout?: string;
+  ttl?: string;
+  [key: string]: unknown;
+}
+
+/** What a key may hold, as JSON Schema; of these the form of an endpoint is made. */
+export interface FieldSchema {
+  type?: string;
+  /** Its name for people, where the key is none. */
+  title?: string;
+  description?: string;
+  default?: unknown;
+  examples?: unknown[];
+  anyOf?: FieldSchema[];
+  properties?: Record<string, FieldSchema>;
+  required?: string[];
+  /** Which keys a key needs beside it. */
+  dependencies?: Record<string, string[] | Condition>;
+}
+
+export interface EndpointSchema extends FieldSchema {
+  /** What the form of a new one begins with. */
+  default: EndpointForm;
+}
+
+/** On the keys that are there. */
+export interface Condition {
+  anyOf?: Condition[];
+  required?: string[];
+  properties?: Record<string, { const: unknown }>;
 }
 
 export interface JobRow {

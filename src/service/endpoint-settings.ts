@@ -72,7 +72,7 @@ export type WorkloadSettings =
   /** Workers elsewhere pull; the service starts none. */
   | { kind: 'remote' };
 
-/** What is wrong with one field of an endpoint; `field` as in `EndpointSettings`, with dots within it. */
+/** What is wrong with one field of a form; `field` is the path of its key, with dots within it. */
 export interface FieldProblem {
   field: string;
   text: string;

@@ -107,13 +107,6 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('region', { name: 'The job you submitted' }).waitFor();
     expect(await submit.evaluate((button) => button.matches(':focus'))).toBe(true);
 
-    await arriveAt(page, 'new');
-    await page.getByRole('radio', { name: /^Command/ }).check();
-    await page.getByRole('button', { name: 'Add a variable' }).press('Enter');
-    await page.getByRole('button', { name: 'Remove variable 1' }).press('Enter');
-    const variables = page.getByRole('list', { name: 'Variables' });
-    await expect.poll(() => variables.evaluate((list) => list.matches(':focus'))).toBe(true);
-
     await arriveAt(page, 'keys');
     await page.getByRole('button', { name: 'Revoke key one' }).press('Enter');
     await page.getByRole('button', { name: 'Revoke it' }).press('Enter');

@@ -32,9 +32,9 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       endpointForm({
         id: 'mein-gro-ter-2',
         name: 'Mein Größter (2)',
-        workload: { kind: 'prebuilt', name: 'scene-renderer' },
+        quickDeploy: 'scene-renderer',
         workers: 4,
-        gpu: { label: '24 GB' },
+        gpu: '24 GB',
       }),
     );
     expect(troubles()).toEqual([]);
@@ -42,7 +42,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
 
   it('shows how a public worker is started, each in a folder of its own', async () => {
     const service = await startFakeConsole();
-    const farm = endpointForm({ id: 'farm', name: 'Farm', workload: { kind: 'remote' }, workers: 0 });
+    const farm = endpointForm({ id: 'farm', name: 'Farm', remote: true, workers: 0 });
     service.overview.endpoints.push(endpointView(farm));
     const { page } = await enter(browser, service, '#/endpoints/farm');
     await page.getByRole('button', { name: 'Worker', exact: true }).click();
@@ -72,8 +72,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('button', { name: 'Make endpoint' }).click();
     await page.getByRole('heading', { level: 1, name: 'Words' }).waitFor();
     expect(service.sent.get('POST endpoints')).toMatchObject({
-      workload: { kind: 'image', image: 'runpod/worker-v1-vllm:v2.18.1' },
-      gpu: { label: '24 GB' },
+      image: 'runpod/worker-v1-vllm:v2.18.1',
+      gpu: '24 GB',
       environment: { MODEL_NAME: 'Qwen/Qwen2.5-7B-Instruct' },
     });
     await page.getByText(/messages: .*what was said so far/).waitFor();
@@ -110,45 +110,48 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await field(page, 'Retries').fill('-1');
     const make = page.getByRole('button', { name: 'Make endpoint' });
     await make.click();
-    await page.getByText('Give a whole number, not “-1”.').waitFor();
-    await expect.poll(() => labelOfFocus(page)).toBe('Retries');
-    await field(page, 'Retries').fill('5');
-    await make.click();
-    await page.getByText('Give it a name.').waitFor();
+    await page.getByText('expected a name of at most 64 characters').waitFor();
     await expect.poll(() => labelOfFocus(page)).toBe('Name');
-    expect(await problemOf(page, 'Image')).toBe('Not an image.');
-    expect(await problemOf(page, 'Memory')).toBe('Not a size such as 8GB.');
+    expect(await problemOf(page, 'Image')).toBe(
+      'expected an image such as user/name:1.0 or registry.example.com:5000/user/name:1.0',
+    );
+    expect(await problemOf(page, 'Memory')).toMatch(/^expected a size from 16MB .* such as 500kB/);
+    expect(await problemOf(page, 'Retries')).toMatch(/a whole number from 0 to 100$/);
+    await field(page, 'Retries').fill('5');
 
     await field(page, 'Name').fill('Mine');
     await field(page, 'Image').fill('acme/renderer:2');
+    await field(page, 'Further arguments').fill(`--label='a b`);
+    await make.click();
+    await page.getByText('A quote is not closed.').waitFor();
     await field(page, 'Further arguments').fill(`--label='a b' --shm-size=1g`);
     await field(page, 'Memory').fill('8GB');
     await field(page, 'CPUs').fill('2.5');
     await page.getByLabel('GPU configuration').selectOption('devices');
     await field(page, 'GPU devices').fill('0, 1');
-    await page.getByRole('button', { name: 'Add a variable' }).click();
-    await page.keyboard.type('PATH');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('/bin');
+    await field(page, 'Variables').fill('MODEL');
     await make.click();
-    await page.getByText('PATH is the service’s own.').waitFor();
-    await page.getByLabel('name of variable 1').fill('MODEL');
+    expect(await problemOf(page, 'Variables')).toBe('“MODEL” is no NAME=value.');
+    await field(page, 'Variables').fill('MODEL=a\nMODEL=b');
+    await make.click();
+    await page.getByText('MODEL is given twice.').waitFor();
+    await field(page, 'Variables').fill('RUNPOD_POD_ID=a');
+    await make.click();
+    await page.getByText('RUNPOD_POD_ID: expected another name: the service sets this one itself').waitFor();
+    await field(page, 'Variables').fill('MODEL=/bin\n\nexport GREETING="two\\nlines = 1"\n');
     await make.click();
     await page.getByRole('heading', { level: 1, name: 'Mine' }).waitFor();
     expect(service.sent.get('POST endpoints')).toEqual(
       endpointForm({
         id: 'mine',
         name: 'Mine',
-        workload: {
-          kind: 'image',
-          image: 'acme/renderer:2',
-          arguments: ['--label=a b', '--shm-size=1g'],
-        },
+        image: 'acme/renderer:2',
+        arguments: ['--label=a b', '--shm-size=1g'],
         workers: 1,
         gpu: { devices: ['0', '1'] },
         memory: '8GB',
         cpus: 2.5,
-        environment: { MODEL: '/bin' },
+        environment: { MODEL: '/bin', GREETING: 'two\nlines = 1' },
         retries: 5,
       }),
     );
@@ -156,8 +159,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
 
   it('changes an endpoint, and removes it after a question that names it', async () => {
     const service = await startFakeConsole();
-    const command = { kind: 'command' as const, command: ['python3', 'my worker.py'], cwd: null };
-    const form = endpointForm({ workload: command, environment: { A: '1' }, gpu: { label: 'a big one' } });
+    const command = ['python3', 'my worker.py'];
+    const form = endpointForm({ command, environment: { A: '1' }, gpu: 'a big one' });
     service.overview.endpoints.push(endpointView(form));
     const { page, troubles } = await enter(browser, service);
     await page.getByRole('link', { name: 'Painter' }).click();
@@ -242,9 +245,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
 
   it('says of a scene-renderer that it paints, why, and which command brings what is missing', async () => {
     const service = await startFakeConsole();
-    const workload = { kind: 'prebuilt', name: 'scene-renderer' } as const;
     service.overview.endpoints.push(
-      endpointView(endpointForm({ id: '3d', name: '3D', workload })),
+      endpointView(endpointForm({ id: '3d', name: '3D', quickDeploy: 'scene-renderer' })),
       endpointView(),
     );
     const { page } = await enter(browser, service);

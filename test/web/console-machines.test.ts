@@ -33,7 +33,7 @@ async function startWithMachines() {
     workerView({ id: 'attic.example-gpu1-412', ...elsewhere, state: 'running', jobIds: ['job-7'] }),
     workerView({ id: 'public-worker-9', kind: 'remote' }),
   ];
-  const farm = endpointForm({ id: 'farm', name: 'Farm', workload: { kind: 'remote' }, workers: 0 });
+  const farm = endpointForm({ id: 'farm', name: 'Farm', remote: true, workers: 0 });
   const lastDeath = { why: 'the container exited with code 3', at: Date.now() };
   service.overview.endpoints.push(endpointView(farm, { workers }));
   service.overview.endpoints.push(

@@ -7,17 +7,15 @@ import type {
   WorkerView,
 } from '../../src/protocol/console-data.ts';
 
+/** The painter, unless `change` says what else it runs. */
 export function endpointForm(change: Partial<EndpointForm> = {}): EndpointForm {
+  const isOther = ['image', 'command', 'module', 'remote'].some((key) => key in change);
   return {
     id: 'painter',
     name: 'Painter',
-    workload: { kind: 'prebuilt', name: 'painter' },
+    ...(!isOther && { quickDeploy: 'painter' as const }),
     workers: 2,
     quickStart: true,
-    gpu: null,
-    memory: null,
-    cpus: null,
-    environment: {},
     retries: 2,
     executionTimeout: '10m',
     ttl: '24h',

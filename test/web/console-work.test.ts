@@ -155,8 +155,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
   it('takes JSON alone where the worker is not ours, and shows what became of jobs over time', async () => {
     const service = await startFakeConsole();
     service.overview.gpus = ['NVIDIA H200 (140 GB)', 'NVIDIA H200 (140 GB)'];
-    const workload = { kind: 'command' as const, command: ['node', 'worker.js'], cwd: null };
-    service.overview.endpoints.push(endpointView(endpointForm({ workload })));
+    service.overview.endpoints.push(endpointView(endpointForm({ command: ['node', 'worker.js'] })));
     const step = { at: 0, completed: 30, failed: 2, queue: 7, gpuMs: 90_000 };
     const delay = { p50: 1_500, p95: 9_000 };
     service.history = { since: 0, stepMs: 60_000, steps: [step], delay, execution: delay };

@@ -5,15 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { builtPage } from '../../src/lib/net/built-page.ts';
-import type {
-  ApiError,
-  EndpointForm,
-  JobHistoryView,
-  JobView,
-  KeyForm,
-  KeyView,
-  Overview,
-} from '../../src/protocol/console-data.ts';
+import { checkEndpoint, endpointFormSchema } from '../../src/service/config/check-endpoint.ts';
+import { writtenEndpoint } from '../../src/service/config/read-endpoint.ts';
+import type { EndpointSettings } from '../../src/service/endpoint-settings.ts';
+import type { JobHistoryView, JobView, KeyForm, KeyView, Overview } from '../../src/protocol/console-data.ts';
 import { endpointView, jobView, keyView } from './console-things.ts';
 
 export const consoleKey = 'the-key-of-the-test';
@@ -29,6 +24,8 @@ export interface FakeConsole {
   asked: string[];
   /** Bodies of what was sent, by method and path. */
   sent: Map<string, unknown>;
+  /** What the service runs of the endpoint that was made or changed last. */
+  runs: EndpointSettings | undefined;
   /** Whether the cookie is good; false signs everybody out. */
   isKnown: boolean;
   /** Whether every request is cut off. */
@@ -55,6 +52,7 @@ export async function startFakeConsole(port = 0): Promise<FakeConsole> {
     history: { since: 0, stepMs: 60_000, steps: [], delay: null, execution: null },
     asked: [],
     sent: new Map(),
+    runs: undefined,
     isKnown: true,
     isAway: false,
     close: () =>
@@ -121,21 +119,20 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
   'DELETE session': () => ({ status: 204, cookie: 'console=' }),
   'GET overview': (state) => ({ status: 200, body: { ...state.overview, now: Date.now() } }),
   'GET catalogue': () => ({ status: 200, body: readCatalogue() }),
+  'GET endpoint-schema': () => ({ status: 200, body: endpointFormSchema(10_000) }),
   'POST endpoints': (state, { body }) => {
-    const form = body as EndpointForm;
-    const problems = problemsOf(state, form);
-    if (problems.length > 0) return { status: 422, body: { error: 'Some fields are wrong.', problems } };
-    const view = endpointView(form);
+    const checked = checkedBy(state, body);
+    if ('status' in checked) return checked;
+    const view = endpointView(writtenEndpoint(checked));
     state.overview.endpoints.push(view);
     return { status: 201, body: view };
   },
   'PUT endpoints/{id}': (state, { body, id }) => {
-    const form = body as EndpointForm;
-    const problems = problemsOf(state, form, id);
-    if (problems.length > 0) return { status: 422, body: { error: 'Some fields are wrong.', problems } };
+    const checked = checkedBy(state, body, id);
+    if ('status' in checked) return checked;
     const view = state.overview.endpoints.find(({ settings }) => settings.id === id);
     if (view === undefined) return no(404, 'There is no such endpoint.');
-    view.settings = form;
+    view.settings = writtenEndpoint(checked);
     return { status: 200, body: view };
   },
   'DELETE endpoints/{id}': (state, { id }) => {
@@ -223,23 +220,20 @@ function moved(state: FakeConsole, id: string, change: Partial<JobView>): Said {
   return { status: 200, body: { id, status: job.status } };
 }
 
-function problemsOf(
-  { overview }: FakeConsole,
-  { name, id, workload, memory, environment }: EndpointForm,
-  own?: string,
-): NonNullable<ApiError['problems']> {
-  const others = overview.endpoints.map(({ settings }) => settings).filter((other) => other.id !== own);
-  const rows: [boolean, string, string][] = [
-    [name === '', 'name', 'Give it a name.'],
-    [others.some((other) => other.name === name), 'name', 'Another endpoint has this name.'],
-    [!/^[\w-]{1,128}$/.test(id), 'id', 'Letters, digits, - and _ only.'],
-    [others.some((other) => other.id === id), 'id', 'Another endpoint has this id.'],
-    [workload.kind === 'image' && !/.+\/.+:.+/.test(workload.image), 'workload.image', 'Not an image.'],
-    [workload.kind === 'command' && workload.command.length === 0, 'workload.command', 'Give a command.'],
-    [memory !== null && !/^\d+[KMG]B$/.test(memory), 'memory', 'Not a size such as 8GB.'],
-    ['PATH' in environment, 'environment.PATH', 'PATH is the service’s own.'],
-  ];
-  return rows.flatMap(([isWrong, field, text]) => (isWrong ? [{ field, text }] : []));
+/** As the service itself checks it. */
+function checkedBy(state: FakeConsole, given: unknown, own?: string): EndpointSettings | Said {
+  const all = state.overview.endpoints.map(({ settings }) => settings);
+  const checked = checkEndpoint(given, {
+    others: all.filter(({ id }) => id !== own),
+    env: process.env,
+    folder: process.cwd(),
+    maxQueued: 10_000,
+    publicUrlExpected: undefined,
+  });
+  if ('problems' in checked)
+    return { status: 422, body: { error: 'Some fields are wrong.', problems: checked.problems } };
+  state.runs = checked.settings;
+  return checked.settings;
 }
 
 function no(status: number, error: string): Said {

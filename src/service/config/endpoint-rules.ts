@@ -1,9 +1,23 @@
 /** What the fields of an endpoint say of one another, of the other endpoints and of this machine. */
 import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
-import type { EndpointDraft, FieldExpectation } from './endpoint-draft.ts';
+import { delimiter, join } from 'node:path';
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
-import type { WorkloadSettings } from '../endpoint-settings.ts';
+import type { EndpointSettings, WorkloadSettings } from '../endpoint-settings.ts';
+import { isLoopback } from '../service-options.ts';
+
+/** What could be read of each setting; undefined is what is wrong by itself, or was left out. */
+export type EndpointDraft = {
+  [Key in keyof EndpointSettings]?: EndpointSettings[Key] | undefined;
+} & {
+  /** Out of the name, since none was written. */
+  isIdMade: boolean;
+};
+
+/** What is wrong with one: `field` is the path of a key of service.yaml, with dots within it. */
+export interface FieldExpectation {
+  field: string;
+  expected: string;
+}
 
 export interface EndpointRulesContext {
   /** All others of the service. */
@@ -72,6 +86,16 @@ function clusterProblems(draft: EndpointDraft): FieldExpectation[] {
   return found;
 }
 
+/** Of the address at which workers of a cluster find the service; undefined where nothing is wrong with it. */
+export function publicUrlExpected(publicUrl: string | undefined, isInsecure: boolean): string | undefined {
+  if (publicUrl === undefined)
+    return 'the address at which workers of a cluster reach the service, such as https://render.example';
+  const { protocol, hostname } = new URL(publicUrl);
+  return protocol === 'https:' || isInsecure || isLoopback(hostname.replaceAll(/[[\]]/g, ''))
+    ? undefined
+    : 'an https: address, or `insecure: true` in a network that you trust: anybody on the way could read keys';
+}
+
 /** What would be taken without a word and have no effect. */
 function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): FieldExpectation[] {
   const found: FieldExpectation[] = [];
@@ -122,28 +146,28 @@ function whyNoProgram(workload: WorkloadSettings): string | undefined {
   return isPainter ? 'the painter runs inside the service' : undefined;
 }
 
-/** Paths have to be absolute. A program is looked for where its own `environment` says, else where this one's is. */
+/** A program is looked for where its own `environment` says, else where this one's is. */
 function workloadFileProblems(
   workload: WorkloadSettings,
   env: NodeJS.ProcessEnv,
   own: Record<string, string> = {},
 ): FieldExpectation[] {
   if (workload.kind === 'blender') return blenderProblems(workload);
-  if (workload.kind === 'module') return at('workload.path', moduleExpected(workload.path));
+  if (workload.kind === 'module') return at('module', moduleExpected(workload.path));
   if (workload.kind !== 'command') return [];
   const [program = ''] = workload.command;
   const folders = (own['PATH'] ?? env['PATH'] ?? '').split(delimiter);
   return [
-    ...at('workload.command.0', programExpected(program, folders)),
-    ...at('workload.cwd', workload.cwd === null ? undefined : folderExpected(workload.cwd)),
+    ...at('command.0', programExpected(program, folders)),
+    ...at('cwd', workload.cwd === null ? undefined : folderExpected(workload.cwd)),
   ];
 }
 
 function blenderProblems({ program, assets, scripts }: Extract<WorkloadSettings, { kind: 'blender' }>) {
   return [
-    ...at('workload.program', program === null ? undefined : programExpected(program, [])),
-    ...at('workload.assets', assets === null ? undefined : folderExpected(assets)),
-    ...at('workload.scripts', scripts === null ? undefined : folderExpected(scripts)),
+    ...at('blender.program', program === null ? undefined : programExpected(program, [])),
+    ...at('blender.assets', assets === null ? undefined : folderExpected(assets)),
+    ...at('blender.scripts', scripts === null ? undefined : folderExpected(scripts)),
   ];
 }
 
@@ -152,12 +176,10 @@ function at(field: string, expected: string | undefined): FieldExpectation[] {
 }
 
 function moduleExpected(path: string): string | undefined {
-  if (!isAbsolute(path)) return absoluteExpected;
   return kindOf(path) === 'file' ? undefined : `an existing file: ${path} is not one`;
 }
 
 function folderExpected(path: string): string | undefined {
-  if (!isAbsolute(path)) return absoluteExpected;
   return kindOf(path) === 'folder' ? undefined : `an existing folder: ${path} is not one`;
 }
 
@@ -166,7 +188,6 @@ function programExpected(program: string, folders: string[]): string | undefined
     const isFound = folders.some((folder) => folder !== '' && isProgram(join(folder, program)));
     return isFound ? undefined : `an existing program: ${program} is in no folder of PATH`;
   }
-  if (!isAbsolute(program)) return absoluteExpected;
   if (isProgram(program)) return undefined;
   if (kindOf(program) !== 'file') return `an existing program: ${program} is not one`;
   return `an executable program: run chmod +x ${program}`;
@@ -176,8 +197,6 @@ function programExpected(program: string, folders: string[]): string | undefined
 export function isPath(program: string): boolean {
   return program.includes('/');
 }
-
-const absoluteExpected = 'an absolute path';
 
 function kindOf(path: string): 'file' | 'folder' | undefined {
   try {

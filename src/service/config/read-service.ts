@@ -2,26 +2,13 @@
 import { dirname, resolve } from 'node:path';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { checkAgainst, problemAt, readFields } from '../../lib/yaml/check-shape.ts';
-import {
-  draftOf,
-  settingsOf,
-  type EndpointDraft,
-  type EndpointFields,
-  type FieldExpectation,
-} from './endpoint-draft.ts';
-import { endpointProblems, isPath } from './endpoint-rules.ts';
-import { clusterOf, publicUrlProblem } from './cluster-settings.ts';
+import { publicUrlExpected, type EndpointDraft, type FieldExpectation } from './endpoint-rules.ts';
+import { readEndpoint, settingsOf } from './read-endpoint.ts';
 import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
-import {
-  fileEndpoint,
-  serviceLayout,
-  serviceSchema,
-  workloadKeys,
-  type FileEndpoint,
-} from './service-schema.ts';
+import { serviceLayout, serviceSchema } from './service-schema.ts';
 import { sharedProblems, type SharedSettings } from './shared-settings.ts';
 import { readTls, TlsProblem, type TlsFiles } from '../http/tls-files.ts';
-import type { WorkloadSettings, EndpointSettings } from '../endpoint-settings.ts';
+import type { EndpointSettings } from '../endpoint-settings.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
 import { readYamlFile, type Override, type YamlFile } from '../../lib/yaml/yaml-file.ts';
 
@@ -38,7 +25,7 @@ export function readService(
   const { raw, given, problems } = checkAgainst(serviceSchema, yaml, secrets, serviceLayout);
   const { drafts, found } = readEndpoints(given, folder, env);
   const told = found.map(({ index, field, expected }) =>
-    problemAt(['endpoints', index, ...pathInFile(field)], expected, { value: yaml.value, yaml, secrets }),
+    problemAt(['endpoints', index, ...pathOf(field)], expected, { value: yaml.value, yaml, secrets }),
   );
   const tls = raw?.tls && { cert: resolve(folder, raw.tls.cert), key: resolve(folder, raw.tls.key) };
   const wrong = tls && tlsProblem(tls);
@@ -115,7 +102,7 @@ type Found = FieldExpectation & { index: number };
 
 function readEndpoints(
   given: unknown,
-  base: string,
+  folder: string,
   env: NodeJS.ProcessEnv,
 ): { drafts: EndpointDraft[]; found: Found[] } {
   const endpoints = isJsonObject(given) ? given['endpoints'] : undefined;
@@ -123,106 +110,24 @@ function readEndpoints(
   const found: Found[] = [];
   for (const [index, endpoint] of (Array.isArray(endpoints) ? endpoints : []).entries()) {
     if (!isJsonObject(endpoint)) continue;
-    const read = readEndpoint(endpoint, base);
-    const problems = [...read.problems, ...endpointProblems(read.draft, { others: drafts, env })];
-    drafts.push(read.draft);
+    const { draft, problems } = readEndpoint(endpoint, { others: drafts, env, folder });
+    drafts.push(draft);
     found.push(...problems.map((problem) => ({ ...problem, index })));
   }
   return { drafts, found };
 }
 
-function readEndpoint(
-  given: JsonObject,
-  base: string,
-): { draft: EndpointDraft; problems: FieldExpectation[] } {
-  const isWritten = (key: string): boolean => Object.hasOwn(given, key);
-  const { gpu, on, workers, recycle, ...read } = readFields(fileEndpoint.shape, given);
-  const kinds = workloadKeys.filter(isWritten);
-  const problems: FieldExpectation[] = [];
-  const refuse = (field: string, expected: string): void => void problems.push({ field, expected });
-  if (kinds.length !== 1) refuse('', `exactly one of ${workloadKeys.join(', ')}`);
-  if (isWritten('arguments') && !isWritten('image'))
-    refuse('workload.arguments', 'none: only an image takes options of `docker run`');
-  if (isWritten('blender') && read.quickDeploy !== 'blender')
-    refuse('workload.blender', 'none: only `quickDeploy: blender` has such settings');
-  if (isWritten('cwd') && !isWritten('command'))
-    refuse('workload.cwd', 'none: only a command has a working folder');
-  if (isWritten('on') && !isWritten('workers'))
-    refuse('workers', 'how many workers the cluster may run, such as {min: 0, max: 64, idle: 5m}');
-  const workload = kinds.length === 1 ? workloadOf(read, base) : undefined;
-  return {
-    draft: draftOf(
-      {
-        ...read,
-        ...workersOf(workers),
-        recycle: recycleOf(recycle),
-        workload,
-        gpu: gpuOf(gpu),
-        on: isWritten('on') ? clusterOf(on, base) : undefined,
-      },
-      isWritten,
-    ),
-    problems,
-  };
-}
-
-function workersOf(
-  workers: FileEndpoint['workers'],
-): Pick<EndpointFields, 'workers' | 'minWorkers' | 'idle'> {
-  if (typeof workers !== 'object') return { workers };
-  return { workers: workers.max, minWorkers: workers.min, idle: workers.idle };
-}
-
-function recycleOf(recycle: FileEndpoint['recycle']): EndpointSettings['recycle'] | undefined {
-  if (recycle === undefined) return undefined;
-  const { jobs = null, memory = null, time = null } = recycle;
-  return { jobs, memoryBytes: memory, ms: time };
-}
-
-type Written = { [Key in keyof FileEndpoint]?: FileEndpoint[Key] };
-
-/** Undefined where the one that is there is wrong. */
-function workloadOf(written: Written, base: string): WorkloadSettings | undefined {
-  const { quickDeploy, image, command, module, remote, blender } = written;
-  if (quickDeploy === 'blender') {
-    const { program = null, assets = null, scripts = null, image: own = null } = blender ?? {};
-    const [at, ...folders] = [program, assets, scripts].map((path) => path && resolve(base, path));
-    return {
-      kind: 'blender',
-      program: at ?? null,
-      assets: folders[0] ?? null,
-      scripts: folders[1] ?? null,
-      image: own,
-    };
-  }
-  if (quickDeploy !== undefined) return { kind: 'prebuilt', name: quickDeploy };
-  if (image !== undefined) return { kind: 'image', image, arguments: written.arguments ?? [] };
-  if (command !== undefined) {
-    const [program = '', ...rest] = command;
-    const found = isPath(program) ? resolve(base, program) : program;
-    return { kind: 'command', command: [found, ...rest], cwd: resolve(base, written.cwd ?? '.') };
-  }
-  if (module !== undefined) return { kind: 'module', path: resolve(base, module) };
-  return remote === undefined ? undefined : { kind: 'remote' };
-}
-
-function gpuOf(gpu: FileEndpoint['gpu']): ReturnType<typeof settingsOf>['gpu'] | undefined {
-  if (gpu === undefined) return undefined;
-  return typeof gpu === 'string' ? { label: gpu } : { devices: gpu.devices.map(String) };
-}
-
-const keysOfFields: Record<string, string> = { name: 'quickDeploy', path: 'module' };
-
-/** Where a field of the form stands in the file. */
-function pathInFile(field: string): (string | number)[] {
+function pathOf(field: string): (string | number)[] {
   if (field === '') return [];
-  const [first = '', ...rest] = field.split('.');
-  if (['program', 'assets', 'scripts'].includes(rest[0] ?? '')) return ['blender', ...rest];
-  const path =
-    first === 'workload'
-      ? [keysOfFields[rest[0] ?? ''] ?? rest[0] ?? '', ...rest.slice(1)]
-      : [first, ...rest];
-  return path.map((key) => (/^\d+$/.test(key) ? Number(key) : key));
+  return field.split('.').map((key) => (/^\d+$/.test(key) ? Number(key) : key));
+}
+
+/** Undefined also for one that is wrong by itself. */
+function publicUrlProblem(given: unknown): string | undefined {
+  const file = isJsonObject(given) ? given : {};
+  const { publicUrl, insecure } = readFields(serviceSchema.shape, file);
+  const isWrong = publicUrl === undefined && Object.hasOwn(file, 'publicUrl');
+  return isWrong ? undefined : publicUrlExpected(publicUrl, insecure ?? false);
 }
 
 export interface ServiceSettings {

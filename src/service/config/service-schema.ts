@@ -2,28 +2,8 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
-import {
-  blender,
-  cluster,
-  clusterChoice,
-  command,
-  commonFields,
-  cpus,
-  device,
-  deviceNumber,
-  devicesOf,
-  dockerArguments,
-  folderPath,
-  gpuLabel,
-  id,
-  image,
-  memory,
-  modulePath,
-  quickDeploy,
-  recycle,
-  stall,
-  workerRange,
-} from './endpoint-fields.ts';
+import { endpointSchema } from './endpoint-schema.ts';
+import { blender, cluster, filePath, gpuDevices, recycle, workerRange } from './endpoint-sections.ts';
 import { count, durationWithin, longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { isAddressRange } from '../../lib/net/trusted-proxies.ts';
@@ -50,8 +30,8 @@ const publicUrl = z
   .describe('the address of the service for workers that a cluster runs (`on`)');
 
 const tls = z.strictObject({
-  cert: folderPath.describe('the file of the certificate, in PEM, with those of its issuers behind it'),
-  key: folderPath.describe('the file of its private key, in PEM, without a passphrase'),
+  cert: filePath.describe('the file of the certificate, in PEM, with those of its issuers behind it'),
+  key: filePath.describe('the file of its private key, in PEM, without a passphrase'),
 });
 
 const rangeExpected = 'an address or a range, such as 10.0.0.0/8';
@@ -99,74 +79,6 @@ const webhooks = z.strictObject({
     ),
 });
 
-const gpuDevices = z.strictObject({
-  devices: devicesOf(z.union([deviceNumber, device], 'a device of this machine, such as 0 or GPU-5f3c')),
-});
-
-const gpuExpected = 'a label such as 24 GB, or devices such as {devices: [0, 1]}';
-
-/** The keys that say what a worker runs, of which an endpoint has one. */
-export const workloadKeys = ['quickDeploy', 'image', 'command', 'module', 'remote'] as const;
-
-/** Those of which there are processes of their own. */
-const processKeys = ['image', 'command', 'module'] as const satisfies (typeof workloadKeys)[number][];
-
-const workersExpected =
-  'workers that are started here, a whole number from 0 to 1000, or such as {min: 0, max: 8, idle: 5m}';
-
-const isBlender = { properties: { quickDeploy: { const: 'blender' } }, required: ['quickDeploy'] };
-
-export const fileEndpoint = z
-  .strictObject({
-    id: id.optional(),
-    name: commonFields.name,
-    quickDeploy: quickDeploy.optional(),
-    blender: blender.optional(),
-    image: image.optional(),
-    arguments: dockerArguments.optional(),
-    command: command.optional(),
-    cwd: folderPath
-      .optional()
-      .describe('the folder in which the command runs, relative to this file; its folder by default'),
-    module: modulePath.optional(),
-    remote: z
-      .literal(true, 'true')
-      .optional()
-      .describe('true leaves the jobs to workers elsewhere and starts none here'),
-    on: clusterChoice.optional(),
-    gpu: z
-      .union([gpuLabel, gpuDevices], gpuExpected)
-      .optional()
-      .describe('the GPU: a label for people such as `24 GB`, or `devices` of this machine'),
-    workers: z
-      .union([commonFields.workers.unwrap(), workerRange], workersExpected)
-      .optional()
-      .describe(`${commonFields.workers.description}; or \`min\`, \`max\` and \`idle\``),
-    quickStart: commonFields.quickStart,
-    recycle: recycle.optional(),
-    stall: stall.optional(),
-    memory: memory.optional(),
-    cpus: cpus.optional(),
-    environment: commonFields.environment,
-    retries: commonFields.retries,
-    executionTimeout: commonFields.executionTimeout,
-    ttl: commonFields.ttl,
-    maxQueued: commonFields.maxQueued,
-  })
-  .meta({
-    oneOf: workloadKeys.map((key) => ({ required: [key] })),
-    dependencies: {
-      arguments: ['image'],
-      blender: isBlender,
-      cwd: ['command'],
-      memory: { anyOf: [...processKeys.map((key) => ({ required: [key] })), isBlender] },
-      cpus: ['image'],
-      on: ['workers'],
-    },
-  });
-
-export type FileEndpoint = z.output<typeof fileEndpoint>;
-
 const nameExpected = 'a name such as render.example, without a port';
 
 const name = z
@@ -206,7 +118,7 @@ export const serviceSchema = z.strictObject({
     .describe('sites whose pages may use the job interface from a browser, with a key; none by default'),
   ...sharedFields,
   endpoints: z
-    .array(fileEndpoint, 'a list of endpoints such as [{name: Painter, quickDeploy: painter}]')
+    .array(endpointSchema, 'a list of endpoints such as [{name: Painter, quickDeploy: painter}]')
     .max(1_000, 'at most 1000 endpoints')
     .default([])
     .describe('the endpoints; more can be added in the console'),
@@ -217,7 +129,7 @@ export const serviceLayout: Layout = {
     tls,
     limits,
     webhooks,
-    endpoints: fileEndpoint,
+    endpoints: endpointSchema,
     gpu: gpuDevices,
     on: cluster,
     workers: workerRange,
@@ -232,7 +144,7 @@ export const serviceLayout: Layout = {
     const inner = { gpu: gpuDevices, on: cluster, workers: workerRange, recycle, blender };
     return typeof key === 'string' && key in inner
       ? inner[key as keyof typeof inner].shape
-      : fileEndpoint.shape;
+      : endpointSchema.shape;
   },
 };
 

@@ -39,6 +39,7 @@ export class Console {
     this.#operations = [
       ['GET', /^overview$/, () => jsonResponse(endpoints.overview())],
       ['GET', /^catalogue$/, () => jsonResponse(parts.catalogue)],
+      ['GET', /^endpoint-schema$/, () => jsonResponse(parts.forms.schema())],
       ['POST', /^endpoints$/, (context) => endpoints.add(context)],
       ['PUT', /^endpoints\/([^/]+)$/, (context) => endpoints.change(context)],
       ['DELETE', /^endpoints\/([^/]+)$/, (context) => endpoints.remove(context)],

@@ -1,5 +1,11 @@
 /** The console's requests about endpoints. */
-import type { EndpointForm, EndpointView, Overview, RendererLack } from '../../protocol/console-data.ts';
+import type {
+  EndpointForm,
+  EndpointSchema,
+  EndpointView,
+  Overview,
+  RendererLack,
+} from '../../protocol/console-data.ts';
 import type { EndpointSettings, FieldProblem } from '../endpoint-settings.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { EndpointOfFile, type Endpoints } from '../endpoints.ts';
@@ -29,6 +35,7 @@ export interface EndpointForms {
     others: EndpointSettings[],
   ): { settings: EndpointSettings } | { problems: FieldProblem[] };
   show(settings: EndpointSettings): EndpointForm;
+  schema(): EndpointSchema;
 }
 
 export class EndpointRequests {
@@ -134,6 +141,7 @@ export class EndpointRequests {
 
 /** In a file they may come from the environment, and must not be readable here. */
 function withoutSecrets(form: EndpointForm): EndpointForm {
+  if (form.environment === undefined) return form;
   const environment = Object.fromEntries(Object.keys(form.environment).map((name) => [name, '••••']));
   return { ...form, environment };
 }

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { CatalogueEntry } from '../../protocol/console-data.ts';
 import { packageFile } from '../../lib/files/package-file.ts';
 import { readYaml } from '../../lib/yaml/read-yaml.ts';
-import { image, quickDeploy } from '../config/endpoint-fields.ts';
+import { quickDeploy } from '../config/endpoint-schema.ts';
+import { image } from '../config/image-name.ts';
 
 const text = z.string().trim().min(1).max(200);
 const gigabytes = z.number().min(0).max(1000);

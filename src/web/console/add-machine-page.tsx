@@ -49,7 +49,7 @@ export function AddMachinePage(): JSX.Element {
 }
 
 function Choose({ endpoints, onMade }: { endpoints: EndpointView[]; onMade(made: Made): void }): JSX.Element {
-  const first = endpoints.find(({ settings }) => settings.workload.kind === 'remote') ?? endpoints[0];
+  const first = endpoints.find(({ settings }) => settings.remote === true) ?? endpoints[0];
   const [wanted, setWanted] = useState<Wanted>({
     endpoint: first?.settings.id ?? '',
     name: '',
@@ -114,20 +114,10 @@ function Choose({ endpoints, onMade }: { endpoints: EndpointView[]; onMade(made:
 
 /** What fits the endpoint, as `nightrender work --allow` takes it. */
 function allowed(endpoint: EndpointView | undefined): string {
-  const workload = endpoint?.settings.workload;
-  switch (workload?.kind) {
-    case 'prebuilt':
-      return workload.name === 'painter' ? 'painter' : 'scene';
-    case 'image':
-      return `image:${workload.image}`;
-    case 'command':
-      return `command:${joinWords(workload.command)}`;
-    case 'blender':
-    case 'module':
-    case 'remote':
-    case undefined:
-      return 'painter';
-  }
+  const { quickDeploy, image, command } = endpoint?.settings ?? {};
+  if (quickDeploy === 'scene-renderer') return 'scene';
+  if (image !== undefined) return `image:${image}`;
+  return command === undefined ? 'painter' : `command:${joinWords(command)}`;
 }
 
 function Start({ made: { wanted, key, known } }: { made: Made }): JSX.Element {

@@ -1,196 +1,189 @@
-/** An endpoint as it stands in the form: what is typed, before it is one that the service could take. */
-import type { EndpointForm } from '../../protocol/console-data.ts';
+/** An endpoint as it stands in the form: the object that service.yaml has, with what was typed for other workloads as well. */
+import type { Condition, FieldSchema } from '../../protocol/console-data.ts';
 import type { Problem } from './ask.ts';
 import { joinWords, splitWords } from './command-words.ts';
+
+export type Draft = Record<string, unknown>;
 
 /** What each part of the form is given. */
 export interface PartProps {
   draft: Draft;
-  /** By field. */
-  problems: Record<string, string>;
-  onChange(change: Partial<Draft>): void;
+  /** The one of these that says what a worker runs. */
+  kind: WorkloadKey;
+  schema: FieldSchema;
+  problems: Problem[];
+  /** Of some keys; undefined leaves one out. */
+  onChange(change: Draft, kind?: WorkloadKey): void;
 }
 
-export type Runs = 'painter' | 'scene-renderer' | 'blender' | 'image' | 'command' | 'module' | 'remote';
+export const workloadKeys = ['quickDeploy', 'image', 'command', 'module', 'remote'] as const;
+export type WorkloadKey = (typeof workloadKeys)[number];
 
-export const gpuSizes = ['16 GB', '24 GB', '32 GB', '48 GB', '80 GB'] as const;
-
-export const emptyDraft = {
-  name: '',
-  id: '',
-  /** Until it is, the id follows the name. */
-  isIdTyped: false,
-  runs: 'painter' as Runs,
-  image: '',
-  imageArguments: '',
-  command: '',
-  cwd: '',
-  modulePath: '',
-  assets: '',
-  scripts: '',
-  workers: '1',
-  quickStart: true,
-  gpu: 'none' as 'none' | 'label' | 'devices' | (typeof gpuSizes)[number],
-  gpuLabel: '',
-  gpuDevices: '',
-  memory: '',
-  cpus: '',
-  environment: [] as { key: number; name: string; value: string }[],
-  retries: '2',
-  executionTimeout: '10m',
-  ttl: '24h',
-  maxQueued: '10000',
-};
-
-export type Draft = typeof emptyDraft;
-
-/** What stands in an address, made of a name: `My renderer (2)` becomes `my-renderer-2`. */
-export function idFromName(name: string): string {
-  const plain = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
-  return plain
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, 64)
-    .replaceAll(/^-+|-+$/g, '');
+export function workloadKeyOf(draft: Draft): WorkloadKey {
+  return workloadKeys.find((key) => draft[key] !== undefined) ?? 'quickDeploy';
 }
 
-export function draftOf(form: EndpointForm): Draft {
-  const { workload, gpu } = form;
-  return {
-    ...emptyDraft,
-    name: form.name,
-    id: form.id,
-    isIdTyped: true,
-    runs: workload.kind === 'prebuilt' ? workload.name : workload.kind,
-    ...(workload.kind === 'image' && {
-      image: workload.image,
-      imageArguments: joinWords(workload.arguments),
-    }),
-    ...(workload.kind === 'command' && { command: joinWords(workload.command), cwd: workload.cwd ?? '' }),
-    ...(workload.kind === 'module' && { modulePath: workload.path }),
-    ...(workload.kind === 'blender' && { assets: workload.assets ?? '', scripts: workload.scripts ?? '' }),
-    workers: String(form.workers),
-    quickStart: form.quickStart,
-    ...gpuDraft(gpu),
-    memory: form.memory ?? '',
-    cpus: form.cpus === null ? '' : String(form.cpus),
-    environment: Object.entries(form.environment).map(([name, value], key) => ({ key, name, value })),
-    retries: String(form.retries),
-    executionTimeout: form.executionTimeout,
-    ttl: form.ttl,
-    maxQueued: String(form.maxQueued),
-  };
-}
+/** Stands in the place of a value that what was typed does not give; it keeps the form from being sent. */
+export class Unreadable {
+  readonly why: string;
 
-function gpuDraft(gpu: EndpointForm['gpu']): Pick<Draft, 'gpu' | 'gpuLabel' | 'gpuDevices'> {
-  const none = { gpu: 'none', gpuLabel: '', gpuDevices: '' } as const;
-  if (gpu === null) return none;
-  if ('devices' in gpu) return { ...none, gpu: 'devices', gpuDevices: gpu.devices.join(', ') };
-  const size = gpuSizes.find((each) => each === gpu.label);
-  return size === undefined ? { ...none, gpu: 'label', gpuLabel: gpu.label } : { ...none, gpu: size };
-}
-
-/** Whether a program is started here for its workers, which an environment could be given to. */
-export function hasProgram({ runs }: Draft): boolean {
-  return runs !== 'painter' && runs !== 'remote';
-}
-
-/** Whether its memory can be bounded. */
-export function hasProcess({ runs }: Draft): boolean {
-  return runs === 'blender' || runs === 'image' || runs === 'command' || runs === 'module';
-}
-
-/** Whether its workers can be given devices: which GPU scene-renderer works on is for Vulkan to say. */
-export function hasDevices(draft: Draft): boolean {
-  return hasProgram(draft) && draft.runs !== 'scene-renderer';
-}
-
-/** Whether its processors can be bounded. */
-export function hasContainer({ runs }: Draft): boolean {
-  return runs === 'image';
-}
-
-/** What the service is sent, or what cannot even be sent; all else is for the service to judge. */
-export function formOf(draft: Draft): { form: EndpointForm } | { problems: Problem[] } {
-  const problems: Problem[] = [];
-  const number = (field: 'workers' | 'cpus' | 'retries' | 'maxQueued', isWhole = true): number => {
-    const text = draft[field].trim();
-    if (!(isWhole ? /^\d{1,9}$/ : /^\d{1,9}(\.\d{1,9})?$/).test(text))
-      problems.push({
-        field,
-        text: `Give a ${isWhole ? 'whole ' : ''}number${text === '' ? '' : `, not “${text}”`}.`,
-      });
-    return Number(text);
-  };
-  const words = (field: string, line: string): string[] => {
-    const cut = splitWords(line);
-    if (cut === undefined) problems.push({ field, text: 'A quote is not closed.' });
-    return cut ?? [];
-  };
-  const isRemote = draft.runs === 'remote';
-  const form: EndpointForm = {
-    id: draft.id.trim(),
-    name: draft.name.trim(),
-    workload: workloadOf(draft, words),
-    workers: isRemote ? 0 : number('workers'),
-    quickStart: draft.quickStart && !isRemote,
-    gpu: gpuOf(draft),
-    memory: !hasProcess(draft) || draft.memory.trim() === '' ? null : draft.memory.trim(),
-    cpus: !hasContainer(draft) || draft.cpus.trim() === '' ? null : number('cpus', false),
-    environment: hasProgram(draft) ? environmentOf(draft, problems) : {},
-    retries: number('retries'),
-    executionTimeout: draft.executionTimeout.trim(),
-    ttl: draft.ttl.trim(),
-    maxQueued: number('maxQueued'),
-  };
-  return problems.length > 0 ? { problems } : { form };
-}
-
-function workloadOf(
-  draft: Draft,
-  words: (field: string, line: string) => string[],
-): EndpointForm['workload'] {
-  switch (draft.runs) {
-    case 'painter':
-    case 'scene-renderer':
-      return { kind: 'prebuilt', name: draft.runs };
-    case 'blender': {
-      const [assets, scripts] = [draft.assets.trim() || null, draft.scripts.trim() || null];
-      return { kind: 'blender', program: null, assets, scripts, image: null };
-    }
-    case 'image':
-      return {
-        kind: 'image',
-        image: draft.image.trim(),
-        arguments: words('workload.arguments', draft.imageArguments),
-      };
-    case 'command':
-      return {
-        kind: 'command',
-        command: words('workload.command', draft.command),
-        cwd: draft.cwd.trim() === '' ? null : draft.cwd.trim(),
-      };
-    case 'module':
-      return { kind: 'module', path: draft.modulePath.trim() };
-    case 'remote':
-      return { kind: 'remote' };
+  constructor(why: string) {
+    this.why = why;
   }
 }
 
-function gpuOf(draft: Draft): EndpointForm['gpu'] {
-  const { gpu, gpuLabel, gpuDevices } = draft;
-  if (gpu === 'none' || (gpu === 'devices' && !hasDevices(draft))) return null;
-  if (gpu === 'devices') return { devices: gpuDevices.split(/[\s,]+/).filter((device) => device !== '') };
-  return { label: gpu === 'label' ? gpuLabel.trim() : gpu };
+/** What the service is sent, or what cannot even be sent; all else is for the service to judge. */
+export function formOf({ draft, kind, schema }: Omit<PartProps, 'problems' | 'onChange'>): Draft | Problem[] {
+  const given = { ...draft, [kind]: draft[kind] ?? '' };
+  const form = Object.fromEntries(usedKeys(schema, draft, kind).map((key) => [key, given[key]]));
+  const problems = unreadableIn(form, []);
+  return problems.length > 0 ? problems : form;
 }
 
-/** Rows that were left empty are none. */
-function environmentOf({ environment }: Draft, problems: Problem[]): Record<string, string> {
-  const rows = environment
-    .map(({ name, value }) => ({ name: name.trim(), value }))
-    .filter(({ name, value }) => name !== '' || value !== '');
-  const names = rows.map(({ name }) => name);
+function unreadableIn(value: unknown, path: string[]): Problem[] {
+  if (value instanceof Unreadable) return [{ field: path.join('.'), text: value.why }];
+  return isSection(value)
+    ? Object.entries(value).flatMap(([key, inner]) => unreadableIn(inner, [...path, key]))
+    : [];
+}
+
+/** What has no effect on a workload and is refused there, beside what the schema says of that. */
+const useless: Record<string, string[]> = {
+  painter: ['environment'],
+  blender: ['on'],
+  image: ['on'],
+  module: ['on'],
+  remote: ['on', 'workers', 'quickStart', 'recycle', 'environment'],
+};
+
+/** The keys that the workload leaves room for. */
+export function usedKeys(schema: FieldSchema, draft: Draft, kind: WorkloadKey): string[] {
+  const { properties = {}, dependencies = {} } = schema;
+  const runs = kind === 'quickDeploy' ? String(draft[kind]) : kind;
+  const isThere = (key: string): boolean => key === kind || !workloadKeys.some((other) => other === key);
+  const holds = ({ anyOf, required = [], properties: given = {} }: Condition): boolean =>
+    required.every(isThere) &&
+    Object.entries(given).every(([key, value]) => draft[key] === value.const) &&
+    (anyOf === undefined || anyOf.some(holds));
+  return Object.keys(properties).filter((key) => {
+    const needed = dependencies[key] ?? [];
+    return (
+      isThere(key) &&
+      useless[runs]?.includes(key) !== true &&
+      holds(Array.isArray(needed) ? { required: needed } : needed)
+    );
+  });
+}
+
+/** A value with keys of its own; nothing for any other. */
+export function sectionOf(value: unknown): Draft {
+  return isSection(value) ? value : {};
+}
+
+export function isSection(value: unknown): value is Draft {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Undefined where nothing is left in it. */
+export function withKey(section: Draft, key: string, value: unknown): Draft | undefined {
+  const all = Object.entries({ ...section, [key]: value }).filter(([, each]) => each !== undefined);
+  return all.length === 0 ? undefined : Object.fromEntries(all);
+}
+
+/** What is wrong at a path or within it. */
+export function problemAt(problems: Problem[], ...paths: string[]): string {
+  const found = problems.filter(({ field }) =>
+    paths.some((path) => field === path || field.startsWith(`${path}.`)),
+  );
+  // A variable has no field of its own.
+  const whose = (field: string): string => /^environment\.(.*)/.exec(field)?.[1]?.concat(': ') ?? '';
+  return found.map(({ field, text }) => `${whose(field)}${text}`).join(' ');
+}
+
+/** Between a value and how it is typed. */
+export interface Typed {
+  inputMode?: 'decimal';
+  /** Lines of text; one where left out. */
+  rows?: number;
+  hint?: string;
+  /** Undefined where nothing was typed. */
+  read(text: string): unknown;
+  show(value: unknown): string;
+}
+
+/** What is no number is for the service to refuse. */
+const numeric: Typed = {
+  inputMode: 'decimal',
+  read: (text) => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text || undefined),
+  show: String,
+};
+
+const words: Typed = {
+  hint: 'Quote what has spaces.',
+  read: (text) => (text === '' ? undefined : (splitWords(text) ?? new Unreadable('A quote is not closed.'))),
+  show: (value) => (Array.isArray(value) ? joinWords(value.map(String)) : ''),
+};
+
+export const list: Typed = {
+  hint: 'Separated by commas.',
+  read: (text) => text.split(/[\s,]+/).filter((each) => each !== ''),
+  show: (value) => (Array.isArray(value) ? value.join(', ') : ''),
+};
+
+/** As in a file of variables: a value may be quoted, and one of several lines is. */
+const variables: Typed = {
+  rows: 4,
+  hint: 'One a line, as NAME=value. Everybody who can open this console can read them.',
+  read: readVariables,
+  show: (value) => Object.entries(sectionOf(value)).map(variableLine).join('\n'),
+};
+
+function readVariables(text: string): unknown {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const given = lines.map((line) => /^\s*(?:export\s+)?([^=]*?)\s*=(.*)$/.exec(line)?.slice(1) ?? [line]);
+  const names = given.map(([name = '']) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (names.includes('')) problems.push({ field: 'environment', text: 'A value has no name.' });
-  else if (twice !== undefined) problems.push({ field: 'environment', text: `${twice} is given twice.` });
-  return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+  const [lone] = given.find((parts) => parts.length === 1) ?? [];
+  if (lone !== undefined) return new Unreadable(`“${lone}” is no NAME=value.`);
+  if (names.includes('')) return new Unreadable('A value has no name.');
+  if (twice !== undefined) return new Unreadable(`${twice} is given twice.`);
+  const all = given.map(([name = '', value = '']) => [name, unquoted(value)]);
+  return all.length === 0 ? undefined : Object.fromEntries(all);
+}
+
+function variableLine([name, value]: [string, unknown]): string {
+  const text = String(value);
+  return `${name}=${/[\n"]|^\s|\s$/.test(text) ? JSON.stringify(text) : text}`;
+}
+
+function unquoted(text: string): string {
+  if (!/^".*"\s*$/.test(text)) return text;
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+const plain: Typed = { read: (text) => text || undefined, show: String };
+
+export function typedAs({ type, anyOf, properties }: FieldSchema): Typed {
+  const types = new Set([type, ...(anyOf ?? []).map((each) => each.type)]);
+  if (type === 'object' && properties === undefined) return variables;
+  if (types.has('integer') || types.has('number')) return numeric;
+  return types.has('array') ? words : plain;
+}
+
+export function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** What stands in an address, made of a name: `My renderer (2)` becomes `my-renderer-2`. */
+export function idFromName(name: unknown): string {
+  const text = typeof name === 'string' ? name : '';
+  const plainName = text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+  return plainName
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 64)
+    .replaceAll(/^-+|-+$/g, '');
 }

@@ -1,14 +1,25 @@
-/** The form of an endpoint. */
+/** The form of an endpoint, made of the schema that the service checks it by: a key without an input of its own gets one by its type. */
 import type { JSX } from 'preact';
-import { useMemo, useState, useLayoutEffect, useRef } from 'preact/hooks';
-import type { EndpointForm as EndpointSettings } from '../../protocol/console-data.ts';
-import { Capacity, DraftField, WorkloadFields } from './endpoint-fields.tsx';
-import { formOf, hasProgram, type Draft, type PartProps, type Runs, idFromName } from './endpoint-draft.ts';
-import { Form, OtherProblems, useFocusKept, useSending } from './form.tsx';
+import { useState } from 'preact/hooks';
+import type { FieldSchema } from '../../protocol/console-data.ts';
+import {
+  formOf,
+  idFromName,
+  problemAt,
+  sectionOf,
+  usedKeys,
+  withKey,
+  workloadKeyOf,
+  type Draft,
+  type PartProps,
+} from './endpoint-draft.ts';
+import { ClusterFields, GpuFields, WorkersFields } from './endpoint-inputs.tsx';
+import { Coded } from './field.tsx';
+import { Form, OtherProblems, useSending } from './form.tsx';
 import { Card } from './pieces.tsx';
-import { WorkloadChoice } from './workload-choice.tsx';
-import type { Problem } from './ask.ts';
 import { useService } from './service.ts';
+import { sentence, TypedField } from './typed-field.tsx';
+import { WorkloadChoice } from './workload-choice.tsx';
 
 interface Props {
   draft: Draft;
@@ -18,36 +29,69 @@ interface Props {
   /** Where it is left for. */
   back: string;
   /** Rejects with what the service has against it. */
-  onSave(form: EndpointSettings): Promise<void>;
+  onSave(form: Draft): Promise<void>;
 }
 
+/** In which card a key is; the last one has those that are in none. */
+const cards: [title: string, keys: string[]][] = [
+  ['Workload', ['blender', 'image', 'arguments', 'command', 'cwd', 'module']],
+  ['Workers and GPU', ['workers', 'quickStart', 'gpu', 'on', 'memory', 'cpus']],
+  ['Limits of jobs', ['executionTimeout', 'ttl', 'retries', 'maxQueued']],
+  ['Replacing workers', ['recycle', 'stall']],
+  ['Environment', ['environment']],
+  ['More', []],
+];
+
+/** In a card, or above all. */
+const placed = new Set([...cards.flatMap(([, keys]) => keys), 'name', 'id', 'quickDeploy', 'remote']);
+
+const inputs: Record<string, (part: PartProps) => JSX.Element> = {
+  workers: WorkersFields,
+  on: ClusterFields,
+  gpu: GpuFields,
+};
+
 export function EndpointForm({ draft: first, isNew, action, back, onSave }: Props): JSX.Element {
-  const [draft, setDraft] = useState(first);
+  const { schema } = useService();
+  const [{ draft, kind }, setState] = useState({ draft: first, kind: workloadKeyOf(first) });
   const sending = useSending(async () => {
-    const read = formOf(draft);
-    if ('problems' in read) return read.problems;
-    return onSave(read.form);
+    const read = formOf({ draft, kind, schema });
+    return Array.isArray(read) ? read : onSave(read);
   });
   const { problems, isBusy } = sending;
-  const { beside, above } = useMemo(() => placeProblems(problems, draft.runs), [problems, draft.runs]);
+  const keys = usedKeys(schema, draft, kind);
   const part: PartProps = {
     draft,
-    problems: beside,
-    onChange: (change) => setDraft((before) => ({ ...before, ...change })),
+    kind,
+    schema,
+    problems,
+    onChange: (change, chosen) =>
+      setState((before) => ({ draft: { ...before.draft, ...change }, kind: chosen ?? before.kind })),
   };
+  const others = keys.filter((key) => !placed.has(key));
   return (
     <Form sending={sending} class="stack wide">
-      <OtherProblems texts={above} />
+      <OtherProblems
+        texts={problems
+          .filter(({ field }) => !keys.includes(field.split('.')[0] ?? ''))
+          .map(({ text }) => text)}
+      />
       <WorkloadChoice {...part} />
       <Names {...part} isNew={isNew} />
-      <WorkloadFields {...part} />
-      <Capacity {...part} />
-      <JobLimits {...part} />
-      {hasProgram(draft) && (
-        <Card title="Environment">
-          <EnvironmentRows {...part} />
-        </Card>
+      {kind === 'remote' && (
+        <p class="message calm">
+          The service starts no workers for this endpoint. Once it is made, its page tells what a worker
+          elsewhere needs to pull jobs.
+        </p>
       )}
+      {cards.map(([title, ofCard]) => (
+        <KeysCard
+          key={title}
+          {...part}
+          title={title}
+          keys={ofCard.length === 0 ? others : ofCard.filter((key) => keys.includes(key))}
+        />
+      ))}
       <p class="unseen" role="status">
         {problems.length > 0 ? 'Not saved: fix the problems below.' : ''}
       </p>
@@ -63,151 +107,99 @@ export function EndpointForm({ draft: first, isNew, action, back, onSave }: Prop
   );
 }
 
-/** The limits of an endpoint's jobs. */
-const limits = [
-  ['executionTimeout', 'Execution time-out', 'The longest a job may run: 30s, 10m, 2h.'],
-  ['ttl', 'Time to live', 'From submission to end, including the queue.'],
-  ['retries', 'Retries', 'How often a job is queued again after its worker died.'],
-  ['maxQueued', 'Longest queue', 'More jobs are answered with 429.'],
-] as const;
-
-function JobLimits(part: PartProps): JSX.Element {
+function KeysCard({ title, keys, ...part }: PartProps & { title: string; keys: string[] }) {
+  if (keys.length === 0) return null;
   return (
-    <Card title="Limits of jobs">
-      <div class="row top">
-        {limits.map(([field, label, hint]) => (
-          <DraftField key={field} {...part} of={field} class="short" label={label} hint={hint} />
+    <Card title={title}>
+      <div class="fields">
+        {keys.map((name) => (
+          <KeyFields key={name} {...part} name={name} />
         ))}
       </div>
     </Card>
   );
 }
 
-/** Which field of the form a problem is shown beside. */
-const always = ['name', 'id', 'workload', 'gpu', 'retries', 'executionTimeout', 'ttl', 'maxQueued'];
-
-/** Beside those that every endpoint has. */
-const ofWorkload: Record<Runs, string[]> = {
-  painter: ['workers', 'quickStart'],
-  'scene-renderer': ['workers', 'quickStart', 'environment'],
-  blender: ['workers', 'quickStart', 'environment', 'memory', 'workload.assets', 'workload.scripts'],
-  image: ['workers', 'quickStart', 'environment', 'memory', 'cpus', 'workload.image', 'workload.arguments'],
-  command: ['workers', 'quickStart', 'environment', 'memory', 'workload.command', 'workload.cwd'],
-  module: ['workers', 'quickStart', 'environment', 'memory', 'workload.path'],
-  remote: [],
-};
-
-interface PlacedProblems {
-  /** By field. */
-  beside: Record<string, string>;
-  /** About nothing that is shown. */
-  above: string[];
-}
-
-function placeProblems(problems: Problem[], runs: Runs): PlacedProblems {
-  const shown = [...always, ...ofWorkload[runs]];
-  const placed: PlacedProblems = { beside: {}, above: [] };
-  for (const { field, text } of problems) {
-    const homes = shown.filter((each) => each === field || field.startsWith(`${each}.`));
-    const home = homes.toSorted((a, b) => b.length - a.length)[0];
-    if (home === undefined) placed.above.push(text);
-    else placed.beside[home] = [placed.beside[home], text].filter(Boolean).join(' ');
-  }
-  return placed;
+/** What is typed for a key, or for those that it holds. */
+function KeyFields({ name, ...part }: PartProps & { name: string }): JSX.Element {
+  const { draft, problems, onChange } = part;
+  const { [name]: schema = {} } = part.schema.properties ?? {};
+  const Input = inputs[name];
+  if (Input !== undefined) return <Input {...part} />;
+  const fieldOf = (path: string, each: FieldSchema, value: unknown, onValue: (value: unknown) => void) => (
+    <TypedField
+      key={path}
+      path={path}
+      schema={each}
+      value={value}
+      problem={problemAt(problems, path)}
+      onValue={onValue}
+    />
+  );
+  if (schema.properties === undefined)
+    return fieldOf(name, schema, draft[name], (value) => onChange({ [name]: value }));
+  const section = sectionOf(draft[name]);
+  const ofAll = problems.filter(({ field }) => field === name).map(({ text }) => text);
+  return (
+    <>
+      <p class="hint whole">
+        <Coded text={sentence(schema.description)} />
+      </p>
+      <OtherProblems texts={ofAll} />
+      {Object.entries(schema.properties).map(([key, each]) =>
+        fieldOf(`${name}.${key}`, each, section[key], (value) =>
+          onChange({ [name]: withKey(section, key, value) }),
+        ),
+      )}
+    </>
+  );
 }
 
 /** What an endpoint is called. */
 function Names({ isNew, ...part }: PartProps & { isNew: boolean }): JSX.Element {
-  const { draft, problems, onChange } = part;
+  const { draft, schema, problems, onChange } = part;
+  const [isIdTyped, setIsIdTyped] = useState(false);
   const url = useService().overview.url.replace(/\/+$/, '');
+  const id = typeof draft['id'] === 'string' ? draft['id'] : '';
+  const { name, id: idSchema } = schema.properties ?? {};
   return (
     <Card title="Name and address">
-      <div class="row top">
-        <DraftField
-          {...part}
-          of="name"
-          label="Name"
-          hint="Shown to people; must be unique."
-          onText={(name) => onChange({ name, ...(!draft.isIdTyped && { id: idFromName(name) }) })}
+      <div class="fields">
+        <TypedField
+          path="name"
+          schema={name ?? {}}
+          value={draft['name']}
+          problem={problemAt(problems, 'name')}
+          onValue={(value) =>
+            onChange({
+              name: value,
+              ...(isNew && !isIdTyped && { id: idFromName(value) || undefined }),
+            })
+          }
         />
         {isNew ? (
-          <DraftField
-            {...part}
-            of="id"
-            label="Id"
-            placeholder="as the name"
-            hint={`Part of its URL: ${url}/v2/${draft.id === '' ? '…' : draft.id}/run`}
-            onText={(id) => onChange({ id, isIdTyped: id !== '' })}
+          <TypedField
+            path="id"
+            schema={{
+              ...idSchema,
+              description: `Part of its URL: ${url}/v2/${id === '' ? '…' : id}/run`,
+              examples: ['as the name'],
+            }}
+            value={draft['id']}
+            problem={problemAt(problems, 'id')}
+            onValue={(value) => {
+              setIsIdTyped(value !== undefined);
+              onChange({ id: value });
+            }}
           />
         ) : (
           <p class="field">
             <span>Id</span>
-            <code>{draft.id}</code>
-            <span class="problem">{problems['id'] ?? ''}</span>
+            <code>{id}</code>
+            <span class="problem">{problemAt(problems, 'id')}</span>
           </p>
         )}
       </div>
     </Card>
-  );
-}
-
-/** Names and values for the workers' environment. */
-function EnvironmentRows({ draft: { environment }, problems, onChange }: PartProps): JSX.Element {
-  const list = useFocusKept<HTMLUListElement>();
-  const count = useRef(environment.length);
-  const problem = problems['environment'] ?? '';
-  useLayoutEffect(() => {
-    if (environment.length > count.current)
-      list.current?.querySelector<HTMLElement>('li:last-child input')?.focus();
-    count.current = environment.length;
-  }, [environment.length]);
-  const change = (key: number, part: { name?: string; value?: string }): void =>
-    onChange({ environment: environment.map((row) => (row.key === key ? { ...row, ...part } : row)) });
-  const add = (): void => {
-    const key = Math.max(-1, ...environment.map((row) => row.key)) + 1;
-    onChange({ environment: [...environment, { key, name: '', value: '' }] });
-  };
-  return (
-    <>
-      <p class="hint" id="environment-hint">
-        For the workers. Secrets given here can be read by everybody who can open this console.
-      </p>
-      <ul ref={list} class="stack environment" aria-label="Variables" tabIndex={-1}>
-        {environment.map(({ key, name, value }, index) => (
-          <li key={key}>
-            {(['name', 'value'] as const).map((part) => (
-              <input
-                key={part}
-                type="text"
-                autocomplete="off"
-                spellcheck={false}
-                placeholder={part}
-                aria-label={`${part} of variable ${index + 1}`}
-                aria-invalid={problem !== ''}
-                aria-describedby="environment-problem"
-                value={part === 'name' ? name : value}
-                onInput={(event) => change(key, { [part]: event.currentTarget.value })}
-              />
-            ))}
-            <button
-              type="button"
-              class="small"
-              aria-label={`Remove variable ${name === '' ? index + 1 : name}`}
-              onClick={() => onChange({ environment: environment.filter((row) => row.key !== key) })}
-            >
-              ✕
-            </button>
-          </li>
-        ))}
-      </ul>
-      <p id="environment-problem" class="problem">
-        {problem}
-      </p>
-      <p>
-        <button type="button" onClick={add}>
-          Add a variable
-        </button>
-      </p>
-    </>
   );
 }

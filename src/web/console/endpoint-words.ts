@@ -43,21 +43,11 @@ export function deathWords(
   return `It ended ${ago(lastDeath.at)}: ${why} Another is started ${next}.`;
 }
 
-export function workloadWords({ workload }: EndpointForm): string {
-  switch (workload.kind) {
-    case 'prebuilt':
-      return `Quick deploy: ${workload.name}`;
-    case 'blender':
-      return 'Quick deploy: blender';
-    case 'image':
-      return `Image ${workload.image}`;
-    case 'command':
-      return `Command ${workload.command.join(' ')}`;
-    case 'module':
-      return `Module ${workload.path}`;
-    case 'remote':
-      return 'Workers elsewhere';
-  }
+export function workloadWords({ quickDeploy, image, command, module }: EndpointForm): string {
+  if (quickDeploy !== undefined) return `Quick deploy: ${quickDeploy}`;
+  if (image !== undefined) return `Image ${image}`;
+  if (command !== undefined) return `Command ${command.join(' ')}`;
+  return module === undefined ? 'Workers elsewhere' : `Module ${module}`;
 }
 
 /** Where it was made, if not here. */
@@ -83,11 +73,12 @@ export function machineSentence(gpus: string[], lack: Overview['rendererLack']):
 }
 
 /** The card that it was made of; cards of one image have one input. */
-export function cardOf({ workload }: EndpointForm, catalogue: CatalogueEntry[]): CatalogueEntry | undefined {
+export function cardOf(
+  { image, quickDeploy }: EndpointForm,
+  catalogue: CatalogueEntry[],
+): CatalogueEntry | undefined {
   return catalogue.find(({ runs }) =>
-    'image' in runs
-      ? workload.kind === 'image' && runs.image === workload.image
-      : runs.quickDeploy === (workload.kind === 'prebuilt' ? workload.name : workload.kind),
+    'image' in runs ? runs.image === image : runs.quickDeploy === quickDeploy,
   );
 }
 
@@ -116,20 +107,24 @@ function memoryOf(gpu: string): number {
 }
 
 /** What its workers compute on; null where it is not known. */
-export function gpuWords({ gpu, workload }: EndpointForm, { gpus, rendererLack }: Overview): string | null {
-  if (gpu !== null && 'label' in gpu) return `GPU ${gpu.label}`;
-  if (gpu !== null) return `GPU ${gpu.devices.length === 1 ? 'device' : 'devices'} ${gpu.devices.join(', ')}`;
-  if (workload.kind === 'prebuilt' && workload.name === 'painter') return 'needs no GPU';
-  if (workload.kind === 'image') return 'is given no GPU';
-  if (workload.kind === 'remote' || gpus === null) return null;
+export function gpuWords(
+  { gpu, quickDeploy, image, remote }: EndpointForm,
+  { gpus, rendererLack }: Overview,
+): string | null {
+  if (typeof gpu === 'string') return `GPU ${gpu}`;
+  if (gpu !== undefined)
+    return `GPU ${gpu.devices.length === 1 ? 'device' : 'devices'} ${gpu.devices.join(', ')}`;
+  if (quickDeploy === 'painter') return 'needs no GPU';
+  if (image !== undefined) return 'is given no GPU';
+  if (remote === true || gpus === null) return null;
   // Why it paints is said beside it.
-  if (workload.kind === 'prebuilt' && rendererLack !== null) return null;
+  if (quickDeploy === 'scene-renderer' && rendererLack !== null) return null;
   return gpus.length === 0 ? 'no GPU found' : machineWords(gpus);
 }
 
 /** Whether what it makes is not what was asked for, though all is well with its workers. */
-export function isPainting({ settings: { workload } }: EndpointView, { rendererLack }: Overview): boolean {
-  return rendererLack !== null && workload.kind === 'prebuilt' && workload.name === 'scene-renderer';
+export function isPainting({ settings }: EndpointView, { rendererLack }: Overview): boolean {
+  return rendererLack !== null && settings.quickDeploy === 'scene-renderer';
 }
 
 /** How it stands, in a word or two. */
@@ -142,8 +137,8 @@ export function standing(endpoint: EndpointView, overview: Overview): { tone: To
   if (workers.some(({ state }) => state === 'idle')) return { tone: 'good', word: 'Ready' };
   if (workers.some(({ state }) => state === 'unhealthy')) return { tone: 'bad', word: 'No worker is up' };
   if (workers.length > 0) return { tone: 'wait', word: 'Starting' };
-  if (settings.workload.kind === 'remote') return { tone: 'wait', word: 'No worker yet' };
-  return settings.quickStart
+  if (settings.remote === true) return { tone: 'wait', word: 'No worker yet' };
+  return settings.quickStart === true
     ? { tone: 'wait', word: 'No worker' }
     : { tone: 'good', word: 'Asleep until a job comes' };
 }

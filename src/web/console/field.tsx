@@ -43,13 +43,19 @@ export function Field({
         </p>
       )}
       <p id={`${id}-problem`} class="problem" role={isAlert ? 'alert' : undefined}>
-        {problem}
+        <Coded text={problem} />
       </p>
     </div>
   );
 }
 
+/** What stands between backticks is code. */
+export function Coded({ text }: { text: string }): JSX.Element {
+  return <>{text.split('`').map((part, i) => (i % 2 === 0 ? part : <code key={i}>{part}</code>))}</>;
+}
+
 interface TextProps extends Omit<Props, 'children'> {
+  name?: string | undefined;
   value: string;
   inputMode?: 'numeric' | 'decimal' | 'text';
   /** An example, or what is taken where nothing is typed. */
@@ -61,8 +67,9 @@ interface TextProps extends Omit<Props, 'children'> {
 }
 
 export function TextField(props: TextProps): JSX.Element {
-  const { value, inputMode = 'text', placeholder, rows = 1, isCode = false, onText, ...field } = props;
+  const { name, value, inputMode = 'text', placeholder, rows = 1, isCode = false, onText, ...field } = props;
   const typed = {
+    name,
     value,
     placeholder,
     spellcheck: rows > 1 && !isCode,

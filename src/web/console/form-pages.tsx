@@ -3,7 +3,6 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EndpointView } from '../../protocol/console-data.ts';
 import { ask } from './ask.ts';
-import { draftOf, emptyDraft } from './endpoint-draft.ts';
 import { EndpointForm } from './endpoint-form.tsx';
 import { NothingHere } from './pieces.tsx';
 import { to } from './route.ts';
@@ -11,11 +10,12 @@ import { useEndpoint, useService } from './service.ts';
 
 export function NewPage(): JSX.Element {
   const arrive = useArrival();
+  const { id: _, name: _name, ...begun } = useService().schema.default;
   return (
     <>
       <h1>New endpoint</h1>
       <EndpointForm
-        draft={emptyDraft}
+        draft={begun}
         isNew
         action="Make endpoint"
         back={to.overview}
@@ -61,7 +61,7 @@ export function EditPage({ id }: { id: string }): JSX.Element {
         Edit <bdi>{opened.settings.name}</bdi>
       </h1>
       <EndpointForm
-        draft={draftOf(opened.settings)}
+        draft={opened.settings}
         isNew={false}
         action="Save changes"
         back={to.endpoint(id)}

@@ -33,7 +33,7 @@ const ways = [
 
 export function JobForm({ settings }: { settings: EndpointForm }): JSX.Element {
   const { refresh, catalogue } = useService();
-  const isScene = hasScene(settings.workload);
+  const isScene = hasScene(settings);
   const card = isScene ? undefined : cardOf(settings, catalogue);
   const [typed, setTyped] = useState<TypedInput>({
     ...nothingTyped,

@@ -7,8 +7,8 @@ type JobInput = Record<string, unknown>;
 type Read<T> = { value: T } | { problems: Problem[] };
 
 /** Whether its workers are ours, so that what they read is known. */
-export function hasScene({ kind }: EndpointForm['workload']): boolean {
-  return kind === 'prebuilt';
+export function hasScene({ quickDeploy }: EndpointForm): boolean {
+  return quickDeploy === 'painter' || quickDeploy === 'scene-renderer';
 }
 
 export const nothingTyped = {

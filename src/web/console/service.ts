@@ -1,12 +1,14 @@
 /** What every part of the console knows of the service. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { CatalogueEntry, EndpointView, Overview } from '../../protocol/console-data.ts';
+import type { CatalogueEntry, EndpointSchema, EndpointView, Overview } from '../../protocol/console-data.ts';
 
 export interface Service {
   overview: Overview;
   /** What is offered for quick deploy. */
   catalogue: CatalogueEntry[];
+  /** What an endpoint may be. */
+  schema: EndpointSchema;
   /** How far the service's clock is ahead of this machine's. */
   aheadMs: number;
   /** Looks at the overview at once; resolves when it has looked. */

@@ -11,7 +11,7 @@ type Way = 'curl' | 'python' | 'javascript' | 'yaml' | 'worker';
 
 export function UseIt({ settings }: { settings: EndpointForm }): JSX.Element {
   const [way, setWay] = useState<Way>('curl');
-  const isRemote = settings.workload.kind === 'remote';
+  const isRemote = settings.remote === true;
   const options: [Way, string][] = [
     ['curl', 'curl'],
     ['python', 'Python'],

@@ -52,9 +52,9 @@ export function Workers({ endpoint: { workers, settings } }: { endpoint: Endpoin
   );
 }
 
-function absence({ workload, quickStart }: EndpointView['settings']): string {
-  if (workload.kind === 'remote') return 'None has connected yet. See “Use it” for how to start one.';
-  return quickStart ? 'None.' : 'None; they start when a job arrives.';
+function absence({ remote, quickStart }: EndpointView['settings']): string {
+  if (remote === true) return 'None has connected yet. See “Use it” for how to start one.';
+  return quickStart === true ? 'None.' : 'None; they start when a job arrives.';
 }
 
 function OneWorker({ worker, now }: { worker: WorkerView; now: number }): JSX.Element {

@@ -1,13 +1,14 @@
 /** What an endpoint runs: quick deploy out of the catalogue beside custom deployment. */
 import type { JSX } from 'preact';
 import type { CatalogueEntry } from '../../protocol/console-data.ts';
-import { gpuSizes, type Draft, type PartProps, type Runs } from './endpoint-draft.ts';
+import { problemAt, sectionOf, type Draft, type PartProps, type WorkloadKey } from './endpoint-draft.ts';
+import { gpuSizes } from './endpoint-inputs.tsx';
 import { entryLack, needsWords } from './endpoint-words.ts';
 import { Option } from './field.tsx';
 import { RendererNotice } from './pieces.tsx';
 import { useService } from './service.ts';
 
-const ownCode: readonly [Runs, string, string][] = [
+const ownCode: readonly [WorkloadKey, string, string][] = [
   ['image', 'Container image', 'Run by docker or podman.'],
   ['command', 'Command', 'A program that reads jobs and writes results as JSON lines.'],
   ['module', 'Module', 'A JavaScript file that exports a handler.'],
@@ -25,12 +26,12 @@ interface ChoiceProps {
   onChoose(): void;
 }
 
-export function WorkloadChoice({ draft, problems, onChange }: PartProps): JSX.Element {
+export function WorkloadChoice({ draft, kind, problems, onChange }: PartProps): JSX.Element {
   const { overview, catalogue } = useService();
-  const problem = problems['workload'] ?? '';
+  const problem = problemAt(problems, 'quickDeploy', 'remote');
   const isWrong = problem !== '';
   const cards = catalogue.map((entry) => ({ entry, lack: entryLack(entry, overview) }));
-  const card = cards.find(({ entry }) => isOf(entry, draft))?.entry;
+  const card = cards.find(({ entry }) => isOf(entry, draft, kind))?.entry;
   return (
     <div class="stack">
       <div class="columns even">
@@ -47,7 +48,9 @@ export function WorkloadChoice({ draft, problems, onChange }: PartProps): JSX.El
               isChosen={entry === card}
               isLacking={lack !== null}
               isWrong={isWrong}
-              onChoose={() => onChange(filledFrom(entry, card))}
+              onChoose={() =>
+                onChange(filledFrom(entry, card), 'image' in entry.runs ? 'image' : 'quickDeploy')
+              }
             />
           ))}
           {cards.some(({ lack }) => lack !== null) && (
@@ -58,19 +61,19 @@ export function WorkloadChoice({ draft, problems, onChange }: PartProps): JSX.El
           <legend>
             Custom deployment <small>Your own code.</small>
           </legend>
-          {ownCode.map(([runs, name, means]) => (
+          {ownCode.map(([key, name, means]) => (
             <Choice
-              key={runs}
+              key={key}
               name={name}
               means={means}
-              isChosen={draft.runs === runs && card === undefined}
+              isChosen={kind === key && card === undefined}
               isWrong={isWrong}
-              onChoose={() => onChange({ runs, ...emptied(card) })}
+              onChoose={() => onChange({ ...emptied(card), ...(key === 'remote' && { remote: true }) }, key)}
             />
           ))}
         </fieldset>
       </div>
-      {draft.runs === 'scene-renderer' && <RendererNotice />}
+      {kind === 'quickDeploy' && draft['quickDeploy'] === 'scene-renderer' && <RendererNotice />}
       <p id="workload-problem" class="problem">
         {problem}
       </p>
@@ -101,32 +104,26 @@ function Choice(props: ChoiceProps): JSX.Element {
 }
 
 /** Cards of one image differ in their environment. */
-function isOf({ runs, environment }: CatalogueEntry, draft: Draft): boolean {
-  if (!('image' in runs)) return draft.runs === runs.quickDeploy;
-  const has = (name: string, value: string): boolean =>
-    draft.environment.some((row) => row.name === name && row.value === value);
-  return (
-    draft.runs === 'image' &&
-    draft.image === runs.image &&
-    Object.entries(environment).every(([name, value]) => has(name, value))
-  );
+function isOf({ runs, environment }: CatalogueEntry, draft: Draft, kind: WorkloadKey): boolean {
+  if (!('image' in runs)) return kind === 'quickDeploy' && draft[kind] === runs.quickDeploy;
+  const given = sectionOf(draft['environment']);
+  const hasAll = Object.entries(environment).every(([name, value]) => given[name] === value);
+  return kind === 'image' && draft[kind] === runs.image && hasAll;
 }
 
 /** The form as the card has it. */
-function filledFrom(
-  { runs, needs, environment }: CatalogueEntry,
-  before: CatalogueEntry | undefined,
-): Partial<Draft> {
-  if (!('image' in runs)) return { runs: runs.quickDeploy, ...emptied(before) };
+function filledFrom({ runs, needs, environment }: CatalogueEntry, before: CatalogueEntry | undefined): Draft {
+  if (!('image' in runs)) return { quickDeploy: runs.quickDeploy, ...emptied(before) };
   return {
-    runs: 'image',
     image: runs.image,
-    gpu: gpuSizes.find((size) => Number.parseInt(size, 10) >= needs.gpu) ?? 'none',
-    environment: Object.entries(environment).map(([name, value], key) => ({ key, name, value })),
+    gpu: gpuSizes.find((size) => Number.parseInt(size, 10) >= needs.gpu),
+    environment: Object.keys(environment).length === 0 ? undefined : environment,
   };
 }
 
 /** What a card of an image had filled in. */
-function emptied(card: CatalogueEntry | undefined): Partial<Draft> {
-  return card !== undefined && 'image' in card.runs ? { image: '', gpu: 'none', environment: [] } : {};
+function emptied(card: CatalogueEntry | undefined): Draft {
+  return card !== undefined && 'image' in card.runs
+    ? { image: undefined, gpu: undefined, environment: undefined }
+    : {};
 }

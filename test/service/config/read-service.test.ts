@@ -315,7 +315,7 @@ describe('one field', () => {
     ],
     [
       'devices: [0]',
-      'the key "devices" is unknown in endpoints[0]; expected id, name, quickDeploy, blender, image, arguments, command, cwd, module, remote, on, gpu, workers, quickStart, recycle, stall, memory, cpus, environment, retries, executionTimeout, ttl, maxQueued (devices belongs under gpu)',
+      'the key "devices" is unknown in endpoints[0]; expected name, id, quickDeploy, blender, image, arguments, command, cwd, module, remote, workers, on, quickStart, gpu, memory, cpus, executionTimeout, ttl, retries, maxQueued, recycle, stall, environment (devices belongs under gpu)',
     ],
     [
       'workers: 1.5',

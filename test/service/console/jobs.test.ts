@@ -63,7 +63,7 @@ it('lists thousands of jobs, newest first, page by page, by endpoint and by stat
 it('searches in ids and prompts, and cancels and retries all that match, as many as it has named', async () => {
   const { url, held } = await openWithConsole();
   const visit = await enter(url);
-  await visit.make({ id: 'far', name: 'Far', workers: 0, workload: { kind: 'remote' }, quickStart: false });
+  await visit.make({ id: 'far', name: 'Far', workers: 0, remote: true, quickStart: false });
   const fox = await visit.submit(endpointId, { scene: 'A red fox' });
   const wolf = await visit.submit(endpointId, { scene: 'A wolf' });
   const far = await visit.submit('far', { scene: 'A far FOX' });
@@ -353,7 +353,7 @@ it('says what is wrong with a submission, and that a queue is full', async () =>
     id: 'mine',
     name: 'Mine',
     workers: 0,
-    workload: { kind: 'remote' },
+    remote: true,
     quickStart: false,
     maxQueued: 1,
   });

@@ -2,7 +2,8 @@
 import sharp from 'sharp';
 import { expect } from 'vitest';
 import { triedThumbnail } from '../../../src/runner/images/thumbnail.ts';
-import { checkEndpointForm, endpointForm } from '../../../src/service/config/check-endpoint-form.ts';
+import { checkEndpoint, endpointFormSchema } from '../../../src/service/config/check-endpoint.ts';
+import { writtenEndpoint } from '../../../src/service/config/read-endpoint.ts';
 import type {
   EndpointForm,
   EndpointView,
@@ -26,8 +27,16 @@ const consoleOptions: ConsoleOptions = {
   containerLack: () => null,
   thumbnailOf: (picture) => triedThumbnail(() => sharp(picture)),
   forms: {
-    check: (raw, others) => checkEndpointForm(raw, { others, env: process.env, maxQueued: 10_000 }),
-    show: endpointForm,
+    check: (given, others) =>
+      checkEndpoint(given, {
+        others,
+        env: process.env,
+        folder: process.cwd(),
+        maxQueued: 10_000,
+        publicUrlExpected: undefined,
+      }),
+    show: writtenEndpoint,
+    schema: () => endpointFormSchema(10_000),
   },
 };
 

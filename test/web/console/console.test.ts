@@ -172,8 +172,9 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const workers = states.map((state) => workerView({ id: state, state }));
     service.overview.endpoints.push(endpointView(endpointForm(), { workers, trouble: 'Broken.' }));
     service.overview.rendererLack = { reason: 'no GPU', install: 'npm install x' };
-    const workload = { kind: 'prebuilt', name: 'scene-renderer' } as const;
-    service.overview.endpoints.push(endpointView(endpointForm({ id: '3d', name: '3D', workload })));
+    service.overview.endpoints.push(
+      endpointView(endpointForm({ id: '3d', name: '3D', quickDeploy: 'scene-renderer' })),
+    );
     service.jobs.push(jobView({ id: 'job-1', status: 'FAILED', error: 'Broken.', endedAt: Date.now() }));
     service.keys.push(keyView({ name: 'one' }), keyView({ name: 'two', revokedAt: Date.now() }));
     const { page } = await enter(browser, service, '', { colors });
@@ -184,7 +185,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       const make = page.getByRole('button', { name: 'Make endpoint' });
       if ((await make.count()) > 0) {
         await make.click();
-        await page.getByText('Give it a name.').waitFor();
+        await page.getByText('expected a name of at most').waitFor();
       }
       const faint = (await contrasts(page)).filter(({ ratio }) => ratio < 4.5);
       expect([place, faint]).toEqual([place, []]);

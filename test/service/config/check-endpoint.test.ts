@@ -1,17 +1,19 @@
-/** Promise: the console's form is checked as service.yaml is, each problem beside its field, and comes back as it was. */
+/** Promise: an endpoint from the console is checked as service.yaml is, each problem by the path of its key, and comes back as it was. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { checkEndpointForm, endpointForm } from '../../../src/service/config/check-endpoint-form.ts';
+import { checkEndpoint, endpointFormSchema } from '../../../src/service/config/check-endpoint.ts';
+import { publicUrlExpected } from '../../../src/service/config/endpoint-rules.ts';
+import { writtenEndpoint } from '../../../src/service/config/read-endpoint.ts';
 import {
+  blenderRecycle,
   type EndpointSettings,
   endpointSettings,
   neverRecycled,
 } from '../../../src/service/endpoint-settings.ts';
-import type { EndpointForm } from '../../../src/protocol/console-data.ts';
-import { fill } from './service-file.ts';
+import { fill } from '../../runner/config/service-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'nightrender-test-'));
 fill(folder);
@@ -19,14 +21,17 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const context = {
   others: [{ id: 'night', name: 'Night' }],
   env: { PATH: `${folder}/bin` },
+  folder,
   maxQueued: 10_000,
+  publicUrlExpected: undefined,
 };
 
-const form: EndpointForm = {
+const form = {
   id: 'a',
   name: 'A',
-  workload: { kind: 'image', image: 'user/name:1.0', arguments: ['--init'] },
-  workers: 2,
+  image: 'user/name:1.0',
+  arguments: ['--init'],
+  workers: { min: 1, max: 2, idle: '5m' },
   quickStart: true,
   gpu: { devices: ['0', '1'] },
   memory: '8GB',
@@ -35,40 +40,39 @@ const form: EndpointForm = {
   retries: 0,
   executionTimeout: '10m',
   ttl: '24h',
+  recycle: { jobs: 9, time: '6h' },
+  stall: '5m',
   maxQueued: 5,
 };
 
-const worker: EndpointForm = {
-  ...form,
-  memory: null,
-  cpus: null,
-  workload: { kind: 'command', command: ['worker', 'x.py'], cwd: null },
-};
+/** Programs, folders and modules are those of `fill`. */
+const worker = { id: 'a', name: 'A', command: ['worker', 'x.py'] };
 
 function settingsOf(given: unknown): EndpointSettings {
-  const read = checkEndpointForm(given, context);
+  const read = checkEndpoint(given, context);
   if ('problems' in read) throw new Error(JSON.stringify(read.problems));
   return read.settings;
 }
 
 function problemsOf(changes: object, base: object = worker): string[] {
-  const read = checkEndpointForm({ ...base, ...changes }, context);
+  const read = checkEndpoint({ ...base, ...changes }, context);
   return 'problems' in read
     ? read.problems.map(({ field, text }) => `${field}: ${text.replaceAll(folder, 'FOLDER')}`)
     : [];
 }
 
-/** What only service.yaml can say. */
-const unsaid = { on: null, minWorkers: 0, idleMs: 60_000, recycle: neverRecycled, stallMs: null };
-
 it('reads what people write', () => {
   expect(settingsOf(form)).toEqual({
-    ...unsaid,
     id: 'a',
     name: 'A',
     workload: { kind: 'image', image: 'user/name:1.0', arguments: ['--init'] },
+    on: null,
     workers: 2,
+    minWorkers: 1,
+    idleMs: 300_000,
     quickStart: true,
+    recycle: { jobs: 9, memoryBytes: null, ms: 21_600_000 },
+    stallMs: 300_000,
     gpu: { devices: ['0', '1'] },
     memoryBytes: 8e9,
     cpus: 1.5,
@@ -80,24 +84,25 @@ it('reads what people write', () => {
   });
 });
 
-it('gives what is left out as service.yaml does, and an empty id out of the name', () => {
-  expect(
-    settingsOf({ id: '', name: ' Über Painter ', workload: { kind: 'prebuilt', name: 'painter' } }),
-  ).toEqual({
-    ...unsaid,
-    id: 'uber-painter',
-    name: 'Über Painter',
-    workload: { kind: 'prebuilt', name: 'painter' },
-    workers: 1,
-    quickStart: false,
-    gpu: null,
-    memoryBytes: null,
-    cpus: null,
-    environment: {},
-    retries: 2,
-    executionTimeoutMs: 600_000,
-    ttlMs: 86_400_000,
-    maxQueued: 10_000,
+it('gives what is left out as service.yaml does, and an id out of the name', () => {
+  expect(settingsOf({ name: ' Über Painter ', quickDeploy: 'painter' })).toEqual(
+    endpointSettings({ id: 'uber-painter', name: 'Über Painter', maxQueued: 10_000 }),
+  );
+  expect(settingsOf({ name: 'B', quickDeploy: 'blender' }).recycle).toEqual(blenderRecycle);
+  expect(settingsOf({ name: 'F', remote: true }).workers).toBe(0);
+});
+
+it('begins a form with what holds where nothing is said', () => {
+  const begun = { ...endpointFormSchema(7).default, id: 'a', name: 'A' };
+  expect(settingsOf(begun)).toEqual(endpointSettings({ id: 'a', name: 'A', quickStart: true, maxQueued: 7 }));
+});
+
+it('takes a cluster where the service says how its workers reach it', () => {
+  const on = { on: { slurm: ['--gres=gpu:1'] }, workers: { min: 0, max: 64, idle: '5m' } };
+  expect(settingsOf({ ...worker, ...on }).on).toEqual({ slurm: ['--gres=gpu:1'], folder });
+  const without = { ...context, publicUrlExpected: publicUrlExpected(undefined, false) };
+  expect(checkEndpoint({ ...worker, ...on }, without)).toEqual({
+    problems: [{ field: 'on', text: expect.stringContaining('`publicUrl` in service.yaml') }],
   });
 });
 
@@ -105,28 +110,32 @@ it('tells every problem at once, each beside its field', () => {
   const changes = {
     id: 'Night',
     name: 'NIGHT',
-    workload: { kind: 'command', command: ['gone'], cwd: 'bin' },
+    command: ['gone'],
+    cwd: 'gone',
     workers: -1,
     gpu: { devices: ['0', '-1'] },
     memory: '8 gigs',
     cpus: '4',
     environment: { RUNPOD_POD_ID: 'x', A: 1 },
     ttl: 'soon',
+    recycle: { jobs: 0, age: '1h' },
     colour: 'red',
   };
   expect(problemsOf(changes).toSorted()).toEqual([
     'colour: unknown field',
+    'command.0: expected an existing program: gone is in no folder of PATH',
     'cpus: expected processors, a number from 0.01 to 1024',
+    'cwd: expected an existing folder: FOLDER/gone is not one',
     'environment.A: expected a text',
     'environment.RUNPOD_POD_ID: expected another name: the service sets this one itself',
     'gpu.devices.1: expected a device of this machine: a number from 0, or a name such as GPU-5f3c or /dev/dri/renderD128',
     'id: expected an id that is not taken',
     'memory: expected a size from 16MB to 16000GB, such as 500kB, 64MB or 128MiB',
     'name: expected a name that is not taken',
+    'recycle.age: unknown field',
+    'recycle.jobs: expected jobs of one worker, a whole number from 1 to 1000000',
     'ttl: expected a duration from 1s to 20d, such as 30s, 5m or 2h',
     'workers: expected workers that are started here, a whole number from 0 to 1000',
-    'workload.command.0: expected an existing program: gone is in no folder of PATH',
-    'workload.cwd: expected an absolute path',
   ]);
 });
 
@@ -134,55 +143,25 @@ describe('a field', () => {
   it.each([
     ['name', { name: '' }, 'expected a name of at most 64 characters, on one line'],
     ['id', { id: 'night' }, 'expected an id that is not taken'],
-    ['workload', { workload: null }, 'expected a workload: prebuilt, image, command, module or remote'],
+    ['', { remote: true }, 'expected exactly one of quickDeploy, image, command, module, remote'],
+    ['command', { command: [] }, 'expected a list such as [python3, worker.py]'],
+    ['command.0', { command: ['gone/x'] }, 'expected an existing program: FOLDER/gone/x is not one'],
     [
-      'workload.kind',
-      { workload: { kind: 'other' } },
-      'expected a workload: prebuilt, image, command, module or remote',
-    ],
-    [
-      'workload.image',
-      { workload: { kind: 'image', image: 'user/name', arguments: [] } },
-      'expected a tag or digest as well, such as user/name:1.0',
-    ],
-    [
-      'workload.command',
-      { workload: { kind: 'command', command: [], cwd: null } },
-      'expected a list such as [python3, worker.py]',
-    ],
-    [
-      'workload.command.0',
-      { workload: { kind: 'command', command: ['./worker'], cwd: null } },
-      'expected an absolute path',
-    ],
-    [
-      'workload.command.0',
-      { workload: { kind: 'command', command: [`${folder}/gone`], cwd: null } },
-      'expected an existing program: FOLDER/gone is not one',
-    ],
-    [
-      'workload.command.1',
-      { workload: { kind: 'command', command: ['worker', '${TOKEN}'], cwd: null } },
+      'command.1',
+      { command: ['worker', '${TOKEN}'] },
       'expected the value itself: ${NAME} works in service.yaml only',
     ],
-    [
-      'workload.cwd',
-      { workload: { kind: 'command', command: ['worker'], cwd: 'bin' } },
-      'expected an absolute path',
-    ],
-    ['workload.path', { workload: { kind: 'module', path: './handler.mjs' } }, 'expected an absolute path'],
-    [
-      'workload.path',
-      { workload: { kind: 'module', path: `${folder}/gone.mjs` } },
-      'expected an existing file: FOLDER/gone.mjs is not one',
-    ],
-    ['workload.arguments', { workload: { kind: 'remote', arguments: [] } }, 'unknown field'],
+    ['arguments', { arguments: ['--x'] }, 'expected none: only an image takes options of `docker run`'],
+    ['workers.min', { workers: { min: 3, max: 2 } }, 'expected at most `max`'],
+    ['recycle', { recycle: 5 }, 'expected keys with values'],
+    ['stall', { stall: 'long' }, 'expected a duration from 1s to 20d, such as 30s, 5m or 2h'],
+    ['on.slurm.0', { on: { slurm: ['gpu'] }, workers: 1 }, /^expected an option of sbatch/],
     [
       'environment.TOKEN',
       { environment: { TOKEN: 'a${TOKEN}' } },
       'expected the value itself: ${NAME} works in service.yaml only',
     ],
-    ['gpu.label', { gpu: { label: '' } }, 'expected a label such as 24 GB'],
+    ['gpu', { gpu: '' }, 'expected a label such as 24 GB'],
     ['gpu.devices', { gpu: { devices: [] } }, 'expected devices of this machine, such as [0, 1], each once'],
     ['cpus', { cpus: 2 }, 'expected no processor limit: only an image can have one'],
     [
@@ -198,27 +177,29 @@ describe('a field', () => {
     ['maxQueued', { maxQueued: 0 }, 'expected jobs that wait, a whole number from 1 to 10000000'],
     ['colour', { colour: 'red' }, 'unknown field'],
   ])('%s of %j', (field, changes, text) => {
-    const isOfWorkload = 'workload' in changes;
-    const base = isOfWorkload
-      ? { ...worker, workers: 0, quickStart: false, gpu: null, environment: {} }
-      : worker;
-    expect(problemsOf(changes, base)).toEqual([`${field}: ${text}`]);
+    const said = typeof text === 'string' ? `${field}: ${text}` : expect.stringMatching(text.source.slice(1));
+    expect(problemsOf(changes)).toEqual([said]);
   });
 
   it.each([null, 5, 'x', []])('of %j is told to be no form', (given) => {
-    expect(checkEndpointForm(given, context)).toEqual({
+    expect(checkEndpoint(given, context)).toEqual({
       problems: [{ field: '', text: 'expected the fields of an endpoint' }],
     });
   });
 });
 
-it('takes absolute paths, names of programs and modules that are there', () => {
-  for (const workload of [
-    { kind: 'command', command: [`${folder}/bin/worker`], cwd: `${folder}/bin` },
-    { kind: 'command', command: ['worker'], cwd: null },
-    { kind: 'module', path: `${folder}/handler.mjs` },
-  ])
-    expect(settingsOf({ ...worker, workload }).workload).toEqual(workload);
+it('takes paths that are relative to the folder of service.yaml, and names of programs', () => {
+  const command = [`${folder}/bin/worker`];
+  expect(settingsOf({ ...worker, command: ['bin/worker'], cwd: 'bin' }).workload).toEqual({
+    kind: 'command',
+    command,
+    cwd: `${folder}/bin`,
+  });
+  expect(settingsOf({ ...worker, command }).workload).toEqual({ kind: 'command', command, cwd: folder });
+  expect(settingsOf({ name: 'A', module: 'handler.mjs' }).workload).toEqual({
+    kind: 'module',
+    path: `${folder}/handler.mjs`,
+  });
 });
 
 it.each([
@@ -229,23 +210,30 @@ it.each([
   ['90m', '1000MiB'],
   ['36h', '16GiB'],
 ])('shows %s and %s as they were written', (ttl, memory) => {
-  const shown = endpointForm(settingsOf({ ...form, executionTimeout: '1s', ttl, memory }));
+  const shown = writtenEndpoint(settingsOf({ ...form, executionTimeout: '1s', ttl, memory }));
   expect(shown).toMatchObject({ ttl, memory });
 });
 
-it('comes back as it was: form, settings and form again', () => {
+it('comes back as it was: settings, what is written, and settings again', () => {
   fc.assert(
     fc.property(settings, (given) => {
-      const shown = endpointForm(given);
+      const shown = writtenEndpoint(given);
       const read = settingsOf(shown);
       expect(read).toEqual(given);
-      expect(endpointForm(read)).toEqual(shown);
+      expect(writtenEndpoint(read)).toEqual(shown);
     }),
   );
 });
 
 const text = fc.string({ maxLength: 20 }).filter((each) => !each.includes('${') && !each.includes('\0'));
 const device = fc.oneof(fc.nat(9).map(String), fc.stringMatching(/^GPU-[0-9a-f]{4}$/));
+const ms = fc.integer({ min: 1_000, max: 86_400_000 });
+const recycleOf = (memoryBytes: fc.Arbitrary<number | null>) =>
+  fc.record({ jobs: fc.option(fc.integer({ min: 1, max: 1_000_000 })), memoryBytes, ms: fc.option(ms) });
+const capacity = fc.oneof(
+  fc.record({ workers: fc.nat(1_000) }),
+  fc.record({ workers: fc.integer({ min: 9, max: 1_000 }), minWorkers: fc.nat(9), idleMs: ms }),
+);
 const inContainer = fc.record({
   workload: fc.record({
     kind: fc.constant('image' as const),
@@ -264,24 +252,33 @@ const inContainer = fc.record({
     ),
   ),
   cpus: fc.option(fc.integer({ min: 1, max: 4_000 }).map((hundredths) => hundredths / 100)),
+  recycle: recycleOf(fc.constant(null)),
 });
 const onItsOwn = fc.record({
   workload: fc.oneof(
     fc.constant({ kind: 'prebuilt' as const, name: 'scene-renderer' as const }),
     fc.constant({ kind: 'module' as const, path: `${folder}/handler.mjs` }),
+    fc.record({
+      kind: fc.constant('blender' as const),
+      program: fc.constantFrom(null, `${folder}/bin/worker`),
+      assets: fc.constantFrom(null, folder),
+      scripts: fc.constantFrom(null, `${folder}/bin`),
+      image: fc.constantFrom(null, 'user/blender:4'),
+    }),
     fc.array(text).map((rest) => ({ kind: 'command' as const, command: ['worker', ...rest], cwd: folder })),
   ),
   memoryBytes: fc.constant(null),
   cpus: fc.constant(null),
+  recycle: fc.oneof(fc.constant(neverRecycled), recycleOf(fc.option(fc.integer({ min: 16e6, max: 64e9 })))),
 });
 
 const settings: fc.Arbitrary<EndpointSettings> = fc
   .tuple(
     fc.oneof(inContainer, onItsOwn),
+    capacity,
     fc.record({
       id: fc.stringMatching(/^[A-Za-z0-9_-]{1,128}$/),
       name: fc.stringMatching(/^[A-Za-zäöüß☾]([A-Za-z äöüß☾.]{0,20}[A-Za-zäöüß☾])?$/),
-      workers: fc.nat(1_000),
       quickStart: fc.boolean(),
       gpu: fc.option(
         fc.oneof(
@@ -294,6 +291,7 @@ const settings: fc.Arbitrary<EndpointSettings> = fc
         text,
       ),
       retries: fc.nat(100),
+      stallMs: fc.option(ms),
       executionTimeoutMs: fc.integer({ min: 1_000, max: 86_400_000 }),
       ttlMs: fc.oneof(
         fc.integer({ min: 86_400_000, max: 20 * 86_400_000 }),
@@ -302,6 +300,6 @@ const settings: fc.Arbitrary<EndpointSettings> = fc
       maxQueued: fc.integer({ min: 1, max: 10_000_000 }),
     }),
   )
-  .map(([workload, others]) => endpointSettings({ ...others, ...workload }))
+  .map(([workload, workers, others]) => endpointSettings({ ...others, ...workers, ...workload }))
   .filter(({ workload, gpu }) => workload.kind !== 'prebuilt' || gpu === null || 'label' in gpu)
   .filter(({ id, name }) => id.toLowerCase() !== 'night' && name.toLowerCase() !== 'night');

@@ -1,0 +1,66 @@
+/** An endpoint from the console, checked as one of service.yaml is, and what its form is made of. */
+import { z } from 'zod';
+import { isJsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { deepest } from '../../lib/yaml/check-shape.ts';
+import type { EndpointSchema } from '../../protocol/console-data.ts';
+import { endpointSettings, type EndpointSettings, type FieldProblem } from '../endpoint-settings.ts';
+import { endpointSchema } from './endpoint-schema.ts';
+import { readEndpoint, settingsOf, writtenEndpoint, type EndpointContext } from './read-endpoint.ts';
+
+export interface ConsoleContext extends EndpointContext {
+  /** `limits.maxQueued` of the service. */
+  maxQueued: number;
+  /** What is expected of `publicUrl` before a cluster can run workers; undefined where nothing is. */
+  publicUrlExpected: string | undefined;
+}
+
+/** A problem is told by the path of its key, with dots within it; an empty one is the endpoint as a whole. */
+export function checkEndpoint(
+  given: unknown,
+  context: ConsoleContext,
+): { settings: EndpointSettings } | { problems: FieldProblem[] } {
+  if (!isJsonObject(given)) return { problems: [{ field: '', text: 'expected the fields of an endpoint' }] };
+  const issues = endpointSchema.safeParse(given).error?.issues ?? [];
+  const { draft, problems } = readEndpoint(given, context);
+  if (draft.on !== undefined && context.publicUrlExpected !== undefined)
+    problems.push({
+      field: 'on',
+      expected: `no cluster as long as \`publicUrl\` in service.yaml is not ${context.publicUrlExpected}`,
+    });
+  const found = [
+    ...issues.flatMap((issue) => deepest(issue)).flatMap(shapeProblems),
+    ...variableProblems(given),
+    ...problems.map(({ field, expected }) => ({ field, text: `expected ${expected}` })),
+  ];
+  if (found.length === 0) return { settings: settingsOf(draft, context.maxQueued) };
+  const isFirst = ({ field }: FieldProblem, index: number): boolean =>
+    found.findIndex((other) => other.field === field) === index;
+  return { problems: found.filter(isFirst) };
+}
+
+function shapeProblems(issue: z.core.$ZodIssue): FieldProblem[] {
+  const path = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({ field: [...path, key].join('.'), text: 'unknown field' }));
+  const isSection = issue.code === 'invalid_type' && issue.expected === 'object';
+  return [{ field: path.join('.'), text: `expected ${isSection ? 'keys with values' : issue.message}` }];
+}
+
+const noVariable = 'expected the value itself: ${NAME} works in service.yaml only';
+
+/** Sent to a worker as they stand, they would be a wrong key. */
+function variableProblems(value: JsonValue, path: string[] = []): FieldProblem[] {
+  if (typeof value === 'string') {
+    const isTold = value.includes('${') && path.join() !== 'name';
+    return isTold ? [{ field: path.join('.'), text: noVariable }] : [];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => variableProblems(inner, [...path, key]));
+}
+
+/** As JSON Schema. Its default is what a form begins with: what holds where nothing is said, with workers that stay up. */
+export function endpointFormSchema(maxQueued: number): EndpointSchema {
+  const begun = endpointSettings({ id: '', quickStart: true, maxQueued });
+  const schema = z.toJSONSchema(endpointSchema, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
+  return { ...(schema as object), default: writtenEndpoint(begun) };
+}

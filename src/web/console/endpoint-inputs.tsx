@@ -1,0 +1,167 @@
+/** Inputs of an endpoint for what may be one value or keys of its own: its workers, where they run, and their GPU. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { FieldSchema } from '../../protocol/console-data.ts';
+import { Select } from '../shared/choices.tsx';
+import {
+  isSection,
+  list,
+  problemAt,
+  sectionOf,
+  usedKeys,
+  withKey,
+  type PartProps,
+} from './endpoint-draft.ts';
+import { Coded, Field } from './field.tsx';
+import { labelOf, sentence, TypedField } from './typed-field.tsx';
+
+/** Its way with keys of its own. */
+function sectionSchema(schema: FieldSchema | undefined): Record<string, FieldSchema> {
+  return schema?.anyOf?.find(({ properties }) => properties !== undefined)?.properties ?? {};
+}
+
+/** A number, or with `min` and `idle` a range. */
+export function WorkersFields({ draft, schema, problems, onChange }: PartProps): JSX.Element {
+  const all = schema.properties?.['workers'] ?? {};
+  const range = isSection(draft['workers']) ? draft['workers'] : { max: draft['workers'] };
+  const change = (key: string, value: unknown): void => {
+    const { max, ...others } = withKey(range, key, value) ?? {};
+    onChange({ workers: Object.keys(others).length === 0 ? max : { ...others, max } });
+  };
+  const { max: _max, ...others } = sectionSchema(all);
+  const isWhole = problems.some(({ field }) => field === 'workers' || field === 'workers.max');
+  return (
+    <>
+      <TypedField
+        path="workers"
+        schema={all}
+        value={range['max']}
+        problem={isWhole ? problemAt(problems, 'workers') : ''}
+        onValue={(value) => change('max', value)}
+      />
+      {Object.entries(others).map(([key, each]) => (
+        <TypedField
+          key={key}
+          path={`workers.${key}`}
+          schema={each}
+          value={range[key]}
+          problem={isWhole ? '' : problemAt(problems, `workers.${key}`)}
+          onValue={(value) => change(key, value)}
+        />
+      ))}
+    </>
+  );
+}
+
+/** Nothing for this machine. */
+export function ClusterFields({ draft, schema, problems, onChange }: PartProps): JSX.Element {
+  const { on } = draft;
+  const all = schema.properties?.['on'] ?? {};
+  const isOfOptions = problems.some(({ field }) => field.startsWith('on.slurm'));
+  const problem = problemAt(problems, 'on');
+  return (
+    <>
+      <SelectField
+        path="on"
+        schema={all}
+        options={[
+          ['', 'this machine'],
+          ['slurm', 'Slurm'],
+        ]}
+        chosen={on === undefined ? '' : 'slurm'}
+        problem={isOfOptions ? '' : problem}
+        onChoose={(chosen) => onChange({ on: chosen || undefined })}
+      />
+      {on !== undefined && (
+        <TypedField
+          path="on.slurm"
+          schema={sectionSchema(all)['slurm'] ?? {}}
+          value={sectionOf(on)['slurm']}
+          problem={isOfOptions ? problem : ''}
+          onValue={(slurm) => onChange({ on: slurm === undefined ? 'slurm' : { slurm } })}
+        />
+      )}
+    </>
+  );
+}
+
+export const gpuSizes = ['16 GB', '24 GB', '32 GB', '48 GB', '80 GB'];
+
+/** A size for people, another label, or devices. */
+export function GpuFields({ draft, kind, schema, problems, onChange }: PartProps): JSX.Element {
+  const { gpu, quickDeploy } = draft;
+  const all = schema.properties?.['gpu'] ?? {};
+  const [isLabel, setIsLabel] = useState(false);
+  const ofText = !isLabel && gpuSizes.some((size) => size === gpu) ? String(gpu) : 'label';
+  const way = gpu === undefined ? 'none' : isSection(gpu) ? 'devices' : ofText;
+  // Which GPU scene-renderer works on is for Vulkan to say.
+  const hasDevices =
+    usedKeys(schema, draft, kind).includes('environment') &&
+    (kind !== 'quickDeploy' || quickDeploy !== 'scene-renderer');
+  const options = [
+    ['none', 'none'],
+    ...gpuSizes.map((size) => [size, size]),
+    ['label', 'another label …'],
+    ...(hasDevices || way === 'devices' ? [['devices', 'devices of this machine …']] : []),
+  ] as [string, string][];
+  const choose = (chosen: string): void => {
+    setIsLabel(chosen === 'label');
+    const values: Record<string, unknown> = { none: undefined, label: '', devices: { devices: [] } };
+    onChange({ gpu: chosen in values ? values[chosen] : chosen });
+  };
+  const problem = problemAt(problems, 'gpu');
+  const isTyped = way === 'label' || way === 'devices';
+  return (
+    <>
+      <SelectField
+        path="gpu"
+        schema={all}
+        options={options}
+        chosen={way}
+        problem={isTyped ? '' : problem}
+        onChoose={choose}
+      />
+      {way === 'label' && (
+        <TypedField
+          path="gpu.label"
+          label="GPU label"
+          schema={{ description: 'such as 2 × L40S' }}
+          value={gpu || undefined}
+          problem={problem}
+          onValue={(label) => onChange({ gpu: label ?? '' })}
+        />
+      )}
+      {way === 'devices' && (
+        <TypedField
+          path="gpu.devices"
+          schema={sectionSchema(all)['devices'] ?? {}}
+          typed={list}
+          value={sectionOf(gpu)['devices']}
+          problem={problem}
+          onValue={(devices) => onChange({ gpu: { devices } })}
+        />
+      )}
+    </>
+  );
+}
+
+interface SelectProps {
+  path: string;
+  schema: FieldSchema;
+  options: [string, string][];
+  chosen: string;
+  problem: string;
+  onChoose(chosen: string): void;
+}
+
+function SelectField({ path, schema, problem, ...rest }: SelectProps): JSX.Element {
+  return (
+    <Field
+      label={labelOf(path, schema)}
+      hint={<Coded text={sentence(schema.description)} />}
+      problem={problem}
+    >
+      {(attributes) => <Select attributes={{ ...attributes, name: path }} {...rest} />}
+    </Field>
+  );
+}

@@ -1,0 +1,82 @@
+/** A field for a value of which only its schema is known: its label, its hint and how it is typed come from there. */
+import type { JSX } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import type { FieldSchema } from '../../protocol/console-data.ts';
+import { isSame, typedAs } from './endpoint-draft.ts';
+import { Coded, Option, TextField } from './field.tsx';
+
+interface Props {
+  /** Of the key in the endpoint, with dots within it. */
+  path: string;
+  schema: FieldSchema;
+  value: unknown;
+  problem: string;
+  label?: string;
+  typed?: ReturnType<typeof typedAs>;
+  onValue(value: unknown): void;
+}
+
+export function TypedField(props: Props): JSX.Element {
+  const { path, schema, value, problem, typed = typedAs(schema), label = labelOf(path, schema) } = props;
+  const show = (given: unknown): string => (given === undefined ? '' : typed.show(given));
+  const [text, setText] = useState(show(value));
+  if (schema.type === 'boolean') return <FlagField {...props} />;
+  // What was typed stays as it is, unless the value came from elsewhere.
+  const isTyped = isSame(typed.read(text.trim()), value);
+  return (
+    <TextField
+      name={path}
+      class={typed.rows === undefined ? '' : 'whole'}
+      label={label}
+      hint={<Coded text={`${sentence(schema.description)} ${typed.hint ?? ''}`} />}
+      placeholder={show(schema.default ?? schema.examples?.[0])}
+      inputMode={typed.inputMode ?? 'text'}
+      rows={typed.rows ?? 1}
+      isCode
+      problem={problem}
+      value={isTyped ? text : show(value)}
+      onText={(next) => {
+        setText(next);
+        props.onValue(typed.read(next.trim()));
+      }}
+    />
+  );
+}
+
+/** A box for what is true or not. */
+function FlagField({ path, schema, value, problem, onValue }: Props): JSX.Element {
+  const id = useId();
+  return (
+    <div class="field">
+      <Option
+        name={path}
+        checked={value === true}
+        aria-invalid={problem !== ''}
+        aria-describedby={`${id}-hint ${id}-problem`}
+        onCheck={onValue}
+      >
+        {labelOf(path, schema)}
+      </Option>
+      <p id={`${id}-hint`} class="hint">
+        <Coded text={sentence(schema.description)} />
+      </p>
+      <p id={`${id}-problem`} class="problem">
+        <Coded text={problem} />
+      </p>
+    </div>
+  );
+}
+
+/** `recycle.maxJobs` is “Max jobs” where no other name is known. */
+export function labelOf(path: string, { title }: FieldSchema): string {
+  const words = path.replace(/^.*\./, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return title ?? capital(words);
+}
+
+export function sentence(description = ''): string {
+  return `${capital(description)}.`;
+}
+
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

@@ -1,0 +1,243 @@
+/** Promise: the console's form has an input for every key of an endpoint, what is set there is what the service runs, and what is wrong is said there. */
+import { tmpdir } from 'node:os';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FieldSchema } from '../../src/protocol/console-data.ts';
+import { checkEndpoint, endpointFormSchema } from '../../src/service/config/check-endpoint.ts';
+import { writtenEndpoint } from '../../src/service/config/read-endpoint.ts';
+import { noBrowser, openBrowser } from './browser.ts';
+import { endpointView } from './console-things.ts';
+import { enter, field } from './console-visit.ts';
+import { startFakeConsole } from './fake-console.ts';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  if (noBrowser === undefined) browser = await openBrowser();
+});
+
+afterAll(() => noBrowser ?? browser.close());
+
+const folder = tmpdir();
+
+/** What is typed, by workload and path. */
+const right: Record<string, [path: string, text: string][]> = {
+  Command: [
+    ['command', `${process.execPath} 'my worker.js'`],
+    ['cwd', folder],
+    ['workers', '8'],
+    ['workers.min', '2'],
+    ['workers.idle', '5m'],
+    ['executionTimeout', '20m'],
+    ['ttl', '2h'],
+    ['retries', '5'],
+    ['maxQueued', '7'],
+    ['recycle.jobs', '9'],
+    ['recycle.time', '6h'],
+    ['recycle.memory', '12GB'],
+    ['stall', '90s'],
+    ['memory', '16GB'],
+    ['environment', 'MODEL=x'],
+  ],
+  'Container image': [
+    ['image', 'acme/renderer:2'],
+    ['arguments', '--init --shm-size=1g'],
+    ['cpus', '2.5'],
+  ],
+  Blender: [
+    ['blender.program', process.execPath],
+    ['blender.assets', folder],
+    ['blender.scripts', folder],
+    ['blender.image', 'acme/blender:4'],
+  ],
+  Module: [['module', 'dist/cli.js']],
+};
+
+const wrong: [workload: string, all: [path: string, text: string][]][] = [
+  [
+    'Command',
+    [
+      ['name', ''],
+      ['id', 'a b'],
+      ['command', 'gone-from-path'],
+      ['cwd', '/gone'],
+      ['workers', '-1'],
+      ['executionTimeout', '10'],
+      ['ttl', 'soon'],
+      ['retries', '1.5'],
+      ['maxQueued', 'many'],
+      ['recycle.jobs', '0'],
+      ['recycle.memory', '8'],
+      ['recycle.time', '0s'],
+      ['stall', 'x'],
+      ['memory', 'lots'],
+      ['environment', 'A-B=1'],
+    ],
+  ],
+  [
+    'Container image',
+    [
+      ['image', 'acme'],
+      ['arguments', 'init'],
+      ['workers.min', '-1'],
+      ['workers.idle', 'x'],
+      ['cpus', '0'],
+    ],
+  ],
+  ['painter', [['workers.min', '5']]],
+  [
+    'Blender',
+    [
+      ['blender.program', '/gone'],
+      ['blender.assets', '/gone'],
+      ['blender.scripts', '/gone'],
+    ],
+  ],
+  ['Blender', [['blender.image', 'acme']]],
+  ['Module', [['module', 'worker.py']]],
+];
+
+function run(page: Page, workload: string): Promise<void> {
+  return page.getByRole('radio', { name: new RegExp(`^${workload}`) }).check();
+}
+
+async function type(page: Page, all: [path: string, text: string][]): Promise<void> {
+  for (const [path, text] of all) await input(page, path).fill(text);
+}
+
+function input(page: Page, path: string) {
+  return page.locator(`form [name="${path}"]`);
+}
+
+/** With dots within them, of all that is no section; a range has its most in the place of a number. */
+function pathsOf(schema: FieldSchema, path = ''): string[] {
+  const inner = schema.properties ?? schema.anyOf?.find(({ properties }) => properties)?.properties;
+  const own = schema.properties === undefined ? [path] : [];
+  const all = Object.entries(inner ?? {}).flatMap(([key, each]) =>
+    pathsOf(each, path ? `${path}.${key}` : key),
+  );
+  return [...own, ...all].filter((each) => each !== 'workers.max');
+}
+
+describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is no chromium)', () => {
+  it('has an input with a name and a hint for every key of the schema', async () => {
+    const service = await startFakeConsole();
+    const { page, troubles } = await enter(browser, service, '#/new');
+    const found = new Set(['quickDeploy', 'remote']);
+    for (const workload of ['painter', 'Blender', 'Container image', 'Command', 'Module']) {
+      await run(page, workload);
+      for (const [select, options] of Object.entries({ gpu: 'devices', on: 'slurm' }))
+        if ((await input(page, select).locator(`[value=${options}]`).count()) > 0)
+          await input(page, select).selectOption(options);
+      const inputs = await page.locator('form :is(input, select, textarea):not([type=radio])').all();
+      for (const each of inputs) {
+        const described = await each.evaluate((element) =>
+          (element.getAttribute('aria-describedby') ?? '')
+            .split(' ')
+            .map((id: string) => element.ownerDocument.getElementById(id)?.textContent ?? '')
+            .join(''),
+        );
+        const path = (await each.getAttribute('name')) ?? '';
+        expect([path, described.length > 10]).toEqual([path, true]);
+        found.add(path);
+      }
+    }
+    const { quickDeploy } = endpointFormSchema(1).properties ?? {};
+    for (const name of (quickDeploy as { enum: string[] }).enum) {
+      await page.getByRole('radio', { name: new RegExp(`^${name}`, 'i') }).check();
+    }
+    await run(page, 'Workers elsewhere');
+    expect([...found].toSorted()).toEqual(pathsOf(endpointFormSchema(1)).toSorted());
+    expect(troubles()).toEqual([]);
+  });
+
+  it.each(Object.entries(right))('makes of %s what was typed, and shows it again', async (workload, all) => {
+    const service = await startFakeConsole();
+    const { page } = await enter(browser, service, '#/new');
+    await run(page, workload);
+    await field(page, 'Name').fill('Mine');
+    await type(page, all);
+    await page.getByRole('button', { name: 'Make endpoint' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Mine' }).waitFor();
+    const { runs } = service;
+    const written: object = runs === undefined ? {} : writtenEndpoint(runs);
+    await page.getByRole('link', { name: 'Edit' }).click();
+    for (const [path, text] of all) {
+      expect(await input(page, path).inputValue()).toBe(
+        path === 'module' ? `${process.cwd()}/${text}` : text,
+      );
+      expect(written).toHaveProperty(path.split('.')[0] ?? '');
+    }
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Endpoint “Mine” is changed.').waitFor();
+    expect(service.runs).toEqual(runs);
+  });
+
+  it('makes an endpoint of a cluster, and one of devices', async () => {
+    const service = await startFakeConsole();
+    const { page } = await enter(browser, service, '#/new');
+    await run(page, 'Command');
+    await type(page, [
+      ['name', 'Mine'],
+      ['command', 'worker'],
+    ]);
+    await input(page, 'quickStart').uncheck();
+    await input(page, 'on').selectOption('Slurm');
+    await input(page, 'on.slurm').fill('--gres=gpu:1 gpu');
+    const make = page.getByRole('button', { name: 'Make endpoint' });
+    await make.click();
+    await page.getByText('Expected an option of sbatch').waitFor();
+    await input(page, 'on.slurm').fill('--gres=gpu:1 --time=8:00:00');
+    await make.click();
+    await page.getByRole('heading', { level: 1, name: 'Mine' }).waitFor();
+    expect(service.runs?.on?.slurm).toEqual(['--gres=gpu:1', '--time=8:00:00']);
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await run(page, 'Module');
+    await input(page, 'module').fill('dist/cli.js');
+    await input(page, 'gpu').selectOption('devices');
+    await input(page, 'gpu.devices').fill('0, GPU-1');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Endpoint “Mine” is changed.').waitFor();
+    expect(service.runs).toMatchObject({ on: null, gpu: { devices: ['0', 'GPU-1'] } });
+  });
+
+  it.each(wrong)('says at each field of %s what is wrong with it', async (workload, all) => {
+    const service = await startFakeConsole();
+    const { page } = await enter(browser, service, '#/new');
+    await run(page, workload);
+    await field(page, 'Name').fill('Mine');
+    await type(page, all);
+    await page.getByRole('button', { name: 'Make endpoint' }).click();
+    await page.locator('form [aria-invalid=true]:focus').waitFor();
+    const told = await page.locator('form [aria-invalid=true]').evaluateAll((inputs) =>
+      inputs.map((each) => {
+        const id = each.getAttribute('aria-describedby')?.split(' ').at(-1) ?? '';
+        const said = each.ownerDocument.getElementById(id)?.textContent ?? '';
+        return `${each.getAttribute('name') ?? ''}: ${said.replace(/^(A-B: )?(expected) .*$/, '$2')}`;
+      }),
+    );
+    expect(told.toSorted()).toEqual(all.map(([path]) => `${path}: expected`).toSorted());
+    expect(await page.locator('form .problems').count()).toBe(0);
+    expect(service.runs).toBeUndefined();
+  });
+
+  it('keeps what only service.yaml said before, whatever else is changed', async () => {
+    const service = await startFakeConsole();
+    const given = {
+      name: 'Old',
+      quickDeploy: 'scene-renderer',
+      workers: { min: 1, max: 4, idle: '5m' },
+      recycle: { jobs: 200, time: '6h' },
+      stall: '5m',
+    };
+    const context = { others: [], env: {}, folder, maxQueued: 9, publicUrlExpected: undefined };
+    const checked = checkEndpoint(given, context);
+    if ('problems' in checked) throw new Error(JSON.stringify(checked.problems));
+    service.overview.endpoints.push(endpointView(writtenEndpoint(checked.settings)));
+    const { page } = await enter(browser, service, '#/endpoints/old/edit');
+    await field(page, 'Name').fill('New');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Endpoint “New” is changed.').waitFor();
+    expect(service.runs).toEqual({ ...checked.settings, name: 'New' });
+  });
+});

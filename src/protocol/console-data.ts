@@ -157,7 +157,6 @@ export interface FieldSchema {
   examples?: unknown[];
   anyOf?: FieldSchema[];
   properties?: Record<string, FieldSchema>;
-  required?: string[];
   /** Which keys a key needs beside it. */
   dependencies?: Record<string, string[] | Condition>;
 }

@@ -221,6 +221,26 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(service.runs).toBeUndefined();
   });
 
+  it('has an input for a key that it has never heard of', async () => {
+    const service = await startFakeConsole();
+    const later = {
+      colour: { type: 'string', description: 'the colour of its light' },
+      maxHeat: { type: 'object', properties: { degrees: { type: 'integer', title: 'Degrees' } } },
+      isWarm: { type: 'boolean', description: 'whether it is warm' },
+    };
+    Object.assign(service.schema.properties ?? {}, later);
+    const { page } = await enter(browser, service, '#/new');
+    await field(page, 'Name').fill('Mine');
+    await field(page, 'Colour').fill('amber');
+    await field(page, 'Degrees').fill('40');
+    await page.getByRole('checkbox', { name: 'Is warm' }).check();
+    await page.getByText('The colour of its light.').waitFor();
+    await page.getByRole('button', { name: 'Make endpoint' }).click();
+    await page.locator('form .problem', { hasText: 'unknown field' }).first().waitFor();
+    const sent = service.sent.get('POST endpoints');
+    expect(sent).toMatchObject({ colour: 'amber', maxHeat: { degrees: 40 }, isWarm: true });
+  });
+
   it('keeps what only service.yaml said before, whatever else is changed', async () => {
     const service = await startFakeConsole();
     const given = {

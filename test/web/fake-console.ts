@@ -8,7 +8,14 @@ import { builtPage } from '../../src/lib/net/built-page.ts';
 import { checkEndpoint, endpointFormSchema } from '../../src/service/config/check-endpoint.ts';
 import { writtenEndpoint } from '../../src/service/config/read-endpoint.ts';
 import type { EndpointSettings } from '../../src/service/endpoint-settings.ts';
-import type { JobHistoryView, JobView, KeyForm, KeyView, Overview } from '../../src/protocol/console-data.ts';
+import type {
+  EndpointSchema,
+  JobHistoryView,
+  JobView,
+  KeyForm,
+  KeyView,
+  Overview,
+} from '../../src/protocol/console-data.ts';
 import { endpointView, jobView, keyView } from './console-things.ts';
 
 export const consoleKey = 'the-key-of-the-test';
@@ -24,6 +31,8 @@ export interface FakeConsole {
   asked: string[];
   /** Bodies of what was sent, by method and path. */
   sent: Map<string, unknown>;
+  /** What an endpoint may be. */
+  schema: EndpointSchema;
   /** What the service runs of the endpoint that was made or changed last. */
   runs: EndpointSettings | undefined;
   /** Whether the cookie is good; false signs everybody out. */
@@ -52,6 +61,7 @@ export async function startFakeConsole(port = 0): Promise<FakeConsole> {
     history: { since: 0, stepMs: 60_000, steps: [], delay: null, execution: null },
     asked: [],
     sent: new Map(),
+    schema: endpointFormSchema(10_000),
     runs: undefined,
     isKnown: true,
     isAway: false,
@@ -119,7 +129,7 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
   'DELETE session': () => ({ status: 204, cookie: 'console=' }),
   'GET overview': (state) => ({ status: 200, body: { ...state.overview, now: Date.now() } }),
   'GET catalogue': () => ({ status: 200, body: readCatalogue() }),
-  'GET endpoint-schema': () => ({ status: 200, body: endpointFormSchema(10_000) }),
+  'GET endpoint-schema': ({ schema }) => ({ status: 200, body: schema }),
   'POST endpoints': (state, { body }) => {
     const checked = checkedBy(state, body);
     if ('status' in checked) return checked;

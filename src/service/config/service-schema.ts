@@ -124,28 +124,19 @@ export const serviceSchema = z.strictObject({
     .describe('the endpoints; more can be added in the console'),
 });
 
+const ofService = { tls, limits, webhooks };
+const ofEndpoint = { gpu: gpuDevices, on: cluster, workers: workerRange, recycle, blender };
+
+function within<T extends z.ZodObject>(sections: Record<string, T>, key: unknown): T | undefined {
+  return typeof key === 'string' && Object.hasOwn(sections, key) ? sections[key] : undefined;
+}
+
 export const serviceLayout: Layout = {
-  sections: {
-    tls,
-    limits,
-    webhooks,
-    endpoints: endpointSchema,
-    gpu: gpuDevices,
-    on: cluster,
-    workers: workerRange,
-    recycle,
-    blender,
-  },
-  shapeAt: ([section, , key]) => {
-    if (section === 'limits') return limits.shape;
-    if (section === 'tls') return tls.shape;
-    if (section === 'webhooks') return webhooks.shape;
-    if (section !== 'endpoints') return serviceSchema.shape;
-    const inner = { gpu: gpuDevices, on: cluster, workers: workerRange, recycle, blender };
-    return typeof key === 'string' && key in inner
-      ? inner[key as keyof typeof inner].shape
-      : endpointSchema.shape;
-  },
+  sections: { ...ofService, endpoints: endpointSchema, ...ofEndpoint },
+  shapeAt: ([section, , key]) =>
+    section === 'endpoints'
+      ? (within<z.ZodObject>(ofEndpoint, key) ?? endpointSchema).shape
+      : (within<z.ZodObject>(ofService, section) ?? serviceSchema).shape,
 };
 
 /** Refuses nothing that the service accepts; what endpoints say of one another is left to the service. */

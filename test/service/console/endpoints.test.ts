@@ -75,6 +75,26 @@ it('tells how a worker ended, what it wrote last and when another is started, un
   expect(dead.startsAt).toBeGreaterThan(dead.lastDeath?.at ?? Infinity);
 });
 
+it('runs what every key of service.yaml says, also after the next start', async () => {
+  const dataDir = await makeDataDir();
+  const asked = endpointForm({
+    id: 'mine',
+    name: 'Mine',
+    workers: { min: 1, max: 3, idle: '5m' },
+    quickStart: false,
+    recycle: { jobs: 9, time: '6h' },
+    stall: '90s',
+  });
+  const first = await openWithConsole({ dataDir });
+  const visit = await enter(first.url);
+  expect((await visit.make(asked)).settings).toEqual(asked);
+  // One of three is kept without a job.
+  expect((await visit.endpoint('mine'))?.workers).toHaveLength(1);
+  await first.close();
+  const again = await enter((await openWithConsole({ dataDir })).url);
+  expect((await again.endpoint('mine'))?.settings).toEqual(asked);
+});
+
 it('hides what the file gives to workers, and shows what was given here', async () => {
   const environment = { TOKEN: 'a-secret' };
   const given = endpointSettings({ id: 'given', environment });

@@ -35,6 +35,7 @@ export interface SharedBatch {
 /** Long enough for a busy machine, short enough that results of jobs are still there when another takes over. */
 const defaultLeaseMs = 20_000;
 const connectMs = 10_000;
+const maxDeadMs = 10_000;
 const minSilentMs = 5_000;
 /** For a copy that another process keeps. */
 const readersMs = 30_000;
@@ -83,7 +84,7 @@ export async function openDatabase(
   const db = await Postgres.open(parsed, {
     connectMs,
     silentMs: Math.max(minSilentMs, leaseMs),
-    deadMs: leaseMs / 2,
+    deadMs: Math.min(leaseMs / 2, maxDeadMs),
   });
   return { db, name: schemaNameOf(parsed.own.get('batch') ?? batchName(dir)), leaseMs };
 }

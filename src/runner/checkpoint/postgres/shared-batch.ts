@@ -128,7 +128,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
     startedAt: clock.now(),
     ...processMark(),
   };
-  const run = await recordRun(shared, row, recall.token);
+  const { run, version } = await recordRun(shared, row, recall.token);
   const lease = new Lease(db, { schema, run, leaseMs, recall }, clock);
   // What it adopts now is what the run begins with.
   await lease.begin();
@@ -143,7 +143,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
       row,
       limits: joining.limits,
       pricing: joining.pricing,
-      again: [() => replica.pull(), remember],
+      again: [{ version, work: () => replica.pull().then(remember) }],
     },
     replica,
   );
@@ -207,7 +207,7 @@ async function recordRun(
   { db, schema, leaseMs }: SharedBatch,
   { pid, host, program, startedAt, boot, started }: RunRow,
   token: string,
-): Promise<number> {
+): Promise<{ run: number; version: number }> {
   return db.transaction(async (session) => {
     const [row] = await session.query<{ run: number }>(
       `INSERT INTO ${schema}.runs (pid, host, program, started_at, boot, process_started, idempotency_key)
@@ -215,10 +215,11 @@ async function recordRun(
       [pid, host, program, startedAt, boot, started, token],
     );
     const run = row?.run ?? 0;
-    await session.query(
-      `INSERT INTO ${schema}.runners (run, lease_until) VALUES ($1, now() + $2 * interval '1 ms')`,
+    const [runner] = await session.query<{ version: number }>(
+      `INSERT INTO ${schema}.runners (run, lease_until, version)
+       SELECT $1, now() + $2 * interval '1 ms', version FROM ${schema}.account RETURNING version`,
       [run, leaseMs],
     );
-    return run;
+    return { run, version: runner?.version ?? 0 };
   });
 }

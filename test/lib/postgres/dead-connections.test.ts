@@ -25,12 +25,12 @@ describe.skipIf(noPostgres !== undefined)(`PostgreSQL${noPostgres ? `: ${noPostg
     const { db, way } = await open();
     await db.query('SELECT 1');
     way.forgetAll();
-    let isOver = false;
-    onTestFinished(() => void (isOver = true));
-    const dead = expect(db.query('SELECT 1').finally(() => (isOver = true))).rejects.toMatchObject({
+    const over = new AbortController();
+    onTestFinished(() => over.abort());
+    const dead = expect(db.query('SELECT 1').finally(() => over.abort())).rejects.toMatchObject({
       kind: 'gone',
     });
-    while (!isOver) await db.query('SELECT 1').catch(() => undefined);
+    while (!over.signal.aborted) await db.query('SELECT 1').catch(() => undefined);
     await dead;
   });
 

@@ -74,5 +74,5 @@ it('a start has the patience of one request, however many of them fail once', as
   // Each is repeated after a tenth of a second at least.
   const bucket = await store.open('s3://any/night/', { patienceMs: 300 });
   // Which of them was the last depends on the machine.
-  await expect(begin(bucket)).rejects.toThrow(/^s3:\/\/any\/night\/: /);
+  await expect(begin(bucket)).rejects.toThrow(/s3:\/\/any\/night\/: /);
 });

@@ -212,6 +212,11 @@ export const promises: Record<string, Record<string, string>> = {
     'No page of another site can read it.': 'runner/watch/watch-server.test.ts',
     'However many look at it, the checkpoint is read once for all.': 'runner/watch/watch-server.test.ts',
     'It keeps no run from starting.': 'e2e/watch.test.ts',
+    'It is the gallery, before, during and after a run: pictures arrive in each of its views.':
+      'web/gallery/live-page.test.ts',
+    'It needs no report.': 'e2e/watch.test.ts',
+    'Of a list however long it asks only for what has changed, and has every row as the checkpoint has it.':
+      'runner/checkpoint/live-reader.test.ts',
     'Nothing that a prompt, an id or a failure says steers a terminal.': 'terminal/fit-text.test.ts',
     'A night in which everything goes wrong fits into 2,000 plain lines.': 'terminal/plain-view.test.ts',
     'Every line of `--json` is as the published schema says.': 'terminal/events-schema.test.ts',

@@ -10,7 +10,7 @@ const rest = [
   'test/web/console/console.test.ts',
   'test/web/gallery/gallery.test.ts',
   'test/web/gallery/marks.test.ts',
-  'test/web/watch/watch.test.ts',
+  'test/web/gallery/live-page.test.ts',
   'test/e2e/blender.test.ts',
   'test/e2e/boxes.test.ts',
   'test/e2e/bucket.test.ts',

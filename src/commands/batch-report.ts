@@ -1,17 +1,17 @@
 /** The report of a batch folder, from its checkpoint. */
 import { join, resolve } from 'node:path';
-import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { readBatch, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readLabels } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import { batchName } from '../runner/core/batch-name.ts';
-import type { PicturesLinks } from '../runner/report/result-json.ts';
+import type { PicturesLinks, ReportHeader } from '../runner/report/result-json.ts';
 import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
 import { program } from './version.ts';
 
 /** In the timeline of the report. */
-const maxRuns = 200;
+export const maxRuns = 200;
 
 /**
  * Undefined where the folder has no checkpoint that a run has begun. `checkpointDir`: where
@@ -31,27 +31,27 @@ export async function writeBatchReport(
     db.exec('BEGIN');
     const batch = readBatch(db);
     if (batch === undefined) return undefined;
-    const { columns, axes = [], manifest, endpoint, pipeline, output } = batch;
     const source = {
       rows: () => readRows(db),
-      columns: () => columns,
+      columns: () => batch.columns,
       labels: () => readLabels(db),
       runs: () => readRuns(db, maxRuns),
       summary: () => readSummary(db, signal),
     };
-    const name = batchName(resolve(dir));
-    const about = {
-      name,
-      axes,
-      batch: { manifest, endpoint },
-      pipeline,
-      output,
-      program,
-      writtenAt: now,
-      bucket: links,
-    };
+    const about = reportHeader(dir, batch, now, links);
     return await writeReport(join(dir, 'report'), source, about, signal);
   } finally {
     db.close();
   }
+}
+
+/** `dir`: the output folder. */
+export function reportHeader(
+  dir: string,
+  { axes = [], manifest, endpoint, pipeline, output }: BatchIdentity,
+  writtenAt: number,
+  bucket?: PicturesLinks,
+): ReportHeader {
+  const name = batchName(resolve(dir));
+  return { name, axes, batch: { manifest, endpoint }, pipeline, output, program, writtenAt, bucket };
 }

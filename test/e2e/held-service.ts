@@ -9,14 +9,25 @@ import { folderWith, testKey } from './cli.ts';
 export interface HeldService {
   url: string;
   dataDir: string;
-  /** From now on jobs are painted as they come. */
-  release(): void;
+  /** So many more jobs are painted; without a number all, as they come. */
+  release(jobs?: number): void;
 }
 
 export async function startHeldService(): Promise<HeldService> {
   const dataDir = join(folderWith({}), 'service');
-  let release = (): void => undefined;
-  const released = new Promise<void>((resolve) => (release = resolve));
+  let released = 0;
+  const held: (() => void)[] = [];
+  const release = (jobs = Infinity): void => {
+    released += jobs;
+    const begun = held.splice(0, released);
+    released -= begun.length;
+    for (const paint of begun) paint();
+  };
+  const turn = (): Promise<void> =>
+    new Promise((resolve) => {
+      held.push(resolve);
+      if (released > 0) release(0);
+    });
   const service = await startService({
     dataDir,
     keys: [testKey],
@@ -25,7 +36,7 @@ export async function startHeldService(): Promise<HeldService> {
       name: 'painter that waits',
       startWorker: async (context) => {
         const painter = await painterWorkload.startWorker(context);
-        return { ...painter, run: (job, report) => released.then(() => painter.run(job, report)) };
+        return { ...painter, run: (job, report) => turn().then(() => painter.run(job, report)) };
       },
     }),
   });

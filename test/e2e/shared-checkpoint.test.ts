@@ -3,6 +3,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { GalleryRow } from '../../src/runner/core/gallery-data.ts';
+import type { LiveNews } from '../../src/runner/core/live-batch.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { noPostgres, postgresPassword, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { CuttableProxy } from '../fakes/cuttable-proxy.ts';
@@ -62,6 +64,16 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
     expect(linesOf(list)).toHaveLength(60);
     const results = readFileSync(join(here, 'out/report/results.csv'), 'utf8');
     expect(results.match(/,saved,/g)).toHaveLength(60);
+    const watch = new Program(['watch', 'pipeline.yaml', '--port', '0', '--json'], {
+      cwd: here,
+      ...options(),
+    });
+    const { url } = await watch.event('watching');
+    const read = async (path: string): Promise<unknown> => (await fetch(`${String(url)}${path}`)).json();
+    const news = (await read('data.json')) as LiveNews;
+    expect(news).toMatchObject({ run: { kind: 'ended' }, numbers: { scenes: { saved: 60 } } });
+    const rows = (await read(`${news.chunks?.folder}/1.json`)) as GalleryRow[];
+    expect(rows.map(({ state }) => state)).toEqual(Array.from({ length: 60 }, () => 'saved'));
     expect(existsSync(join(here, 'out/checkpoint.sqlite'))).toBe(false);
     for (const { stdout, stderr } of [...runs, status, list])
       expect(stdout + stderr).not.toContain(postgresPassword);

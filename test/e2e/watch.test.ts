@@ -1,10 +1,11 @@
 /** Promise: `watch` serves its page beside any batch, in any state of it, and says in words where it cannot. */
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { LiveBatch } from '../../src/runner/core/live-batch.ts';
+import type { LiveNews } from '../../src/runner/core/live-batch.ts';
+import type { GalleryRow } from '../../src/runner/core/gallery-data.ts';
 import { inProcess, newBatch, Program, testKey, withKey } from './cli.ts';
 import { startPatientService } from './patient-service.ts';
 
@@ -13,8 +14,9 @@ const small = 'input: {scene: "{{ scene }}", width: 64, height: 48}\n';
 async function watching(cwd: string, args: string[] = [], env: Record<string, string> = {}) {
   const program = new Program(['watch', 'pipeline.yaml', '--port', '0', '--json', ...args], { cwd, env });
   const url = String((await program.event('watching'))['url']);
-  const data = async (): Promise<LiveBatch> => (await (await fetch(`${url}data.json`)).json()) as LiveBatch;
-  return { program, url, data };
+  const json = async (path: string): Promise<unknown> => (await fetch(`${url}${path}`)).json();
+  const data = async (): Promise<LiveNews> => (await json('data.json')) as LiveNews;
+  return { program, url, data, json };
 }
 
 it.each(['SIGINT', 'SIGTERM'] as const)('says its address, and ends with 0 at %s', async (signal) => {
@@ -40,7 +42,7 @@ it('waits for the first run, tells it without its key, and tells its violent dea
     command: 'nightrender run pipeline.yaml',
     numbers: { scenes: { active: 16, waiting: 4, saved: 0 } },
   });
-  for (const path of ['', 'data.json', 'data.json?before=9'])
+  for (const path of ['', 'data.json', 'rows/a/1.json'])
     expect(await (await fetch(`${url}${path}`)).text()).not.toContain(testKey);
   run.child.kill('SIGKILL');
   await run.finish();
@@ -50,16 +52,35 @@ it('waits for the first run, tells it without its key, and tells its violent dea
 it('tells an ended run, shows its pictures, and leaves everything as it was', async () => {
   const cwd = newBatch('local', 3, small);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  // What is watched is on record: a report is not needed for it.
+  rmSync(join(cwd, 'out/report'), { recursive: true });
   const before = filesIn(join(cwd, 'out'));
-  const { data, url, program } = await watching(cwd);
-  const { run, numbers, newest } = await data();
+  const { data, url, json, program } = await watching(cwd);
+  const { run, numbers, chunks } = await data();
   expect(run).toMatchObject({ kind: 'ended', exitCode: 0 });
-  expect(numbers).toMatchObject({ scenes: { saved: 3 }, pictures: 3, failures: [] });
-  for (const { file, id } of newest) {
-    const picture = await fetch(`${url}images/${file}`);
+  expect(numbers).toMatchObject({
+    scenes: { saved: 3 },
+    failures: [],
+    lagMs: expect.any(Number),
+  });
+  expect(chunks?.rows).toEqual([3]);
+  const rows = (await json(`${chunks?.folder}/1.json`)) as GalleryRow[];
+  expect(rows.map(({ id, attempts, prompt }) => [id, attempts, prompt])).toEqual([
+    ['s0', 1, 1],
+    ['s1', 1, 1],
+    ['s2', 1, 1],
+  ]);
+  for (const { pictures = [] } of rows) {
+    const picture = await fetch(`${url}${pictures[0]?.file}`);
     expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/png']);
-    expect(await (await fetch(`${url}data.json?picture=${id}`)).json()).toMatchObject({ id, attempt: 1 });
   }
+  await expect
+    .poll(async () => (await data()).gallery)
+    .toMatchObject({
+      title: expect.stringMatching(/\/out$/),
+      columns: [{ name: 'id' }, { name: 'scene' }],
+      times: { firstSubmittedAt: expect.any(Number) },
+    });
   program.child.kill('SIGTERM');
   expect((await program.finish()).code).toBe(0);
   expect(filesIn(join(cwd, 'out'))).toEqual(before);

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 /** Absolute; holds package.json. */
 export const packageFolder = folderAbove(import.meta.dirname);
 
-/** `path` from there, such as `dist/web/watch.js`. */
+/** `path` from there, such as `dist/web/gallery.js`. */
 export function packageFile(path: string): string {
   return join(packageFolder, path);
 }

@@ -13,7 +13,7 @@ export interface Page {
  * Of the files that the build made; `withoutScript` is HTML, for those who have no JavaScript. Nothing but the page's own
  * script and style is run, and nothing is loaded from elsewhere.
  */
-export function builtPage(name: 'console' | 'watch', withoutScript: string): Page {
+export function builtPage(name: 'console' | 'gallery', withoutScript: string): Page {
   const script = readFileSync(packageFile(`dist/web/${name}.js`), 'utf8');
   const style = readFileSync(packageFile(`dist/web/${name}.css`), 'utf8');
   const html = `<!doctype html>

@@ -1,6 +1,5 @@
 /** What the attempts of a batch came to, kept up to date by reading only what is new. */
 import type { AttemptState } from '../core/attempt.ts';
-import { addFinish, type Finishes } from '../core/finish-rate.ts';
 import type { Database, Statement } from '../../lib/sqlite/database.ts';
 import { readLostSubmissions } from './commit-mark.ts';
 import { isAdopted } from './read-totals.ts';
@@ -10,6 +9,7 @@ const pageRows = 10_000;
 
 interface Row {
   attempt: number;
+  scene: number;
   state: AttemptState;
   settled_at: number | null;
   failure_kind: string | null;
@@ -33,10 +33,10 @@ export class AttemptTally {
   adopted = 0;
   /** Ms of execution that are known. */
   executedMs = 0;
-  /** Of attempts that were saved. */
-  readonly finishes: Finishes = new Map();
   readonly kinds = new Map<string, KindTally>();
   readonly #open = new Set<number>();
+  /** Scenes of attempts that have begun or ended since this was emptied. */
+  readonly touched = new Set<number>();
   #lost = 0;
   #seen = 0;
 
@@ -70,6 +70,7 @@ export class AttemptTally {
     const rows = page.all(this.#seen) as Row[];
     for (const row of rows) {
       this.total += 1;
+      this.touched.add(row.scene);
       if (row.settled_at === null) this.#open.add(row.attempt);
       else this.#addSettled(row);
     }
@@ -77,12 +78,12 @@ export class AttemptTally {
     return rows.length;
   }
 
-  #addSettled({ attempt, state, settled_at, failure_kind, executed_ms, is_adopted }: Row): void {
+  #addSettled({ attempt, scene, state, failure_kind, executed_ms, is_adopted }: Row): void {
+    this.touched.add(scene);
     if (state === 'refused') this.refused += 1;
     if (state === 'unanswered') this.unanswered += 1;
     if (state === 'expired') this.expired += 1;
     this.adopted += is_adopted;
-    if (state === 'saved') addFinish(this.finishes, settled_at ?? 0);
     this.executedMs += executed_ms ?? 0;
     if (failure_kind !== null) this.#addFailure(failure_kind, attempt);
   }
@@ -93,7 +94,7 @@ export class AttemptTally {
   }
 }
 
-const columns = `attempt, state, settled_at, failure_kind,
+const columns = `attempt, scene, state, settled_at, failure_kind,
   coalesce(execution_time_ms, settled_at - executing_at) AS executed_ms, ${isAdopted} AS is_adopted`;
 
 function pageOf(db: Database): Statement<[number]> {

@@ -2,22 +2,27 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { LivePicture, PictureStory } from '../core/live-batch.ts';
 import type { PartRecord } from '../core/part.ts';
 import type { EndedAttempt } from '../core/run-condition.ts';
-import type { RunSpan } from '../core/report-row.ts';
+import type { ReportRow, RunSpan } from '../core/report-row.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import { batchCost, type BatchCost, type Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { AttemptTally } from './attempt-tally.ts';
 import { readBatch } from './batch-identity.ts';
-import { readPicturesBefore, readPictureStory } from './live-pictures.ts';
+import {
+  piecesOf,
+  readArrived,
+  readLayout,
+  readPiece,
+  type ListLayout,
+  type SavedScene,
+} from './live-list.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
 import { readPart } from './due-scenes.ts';
 import { readCounts, readLatestTimes } from './read-totals.ts';
 import { readEnded, readRuns } from './read-summary.ts';
 import { readFailedKinds } from './read-for-plan.ts';
-import { countPictures } from './recorded-pictures.ts';
 
 export interface LiveReading {
   scenes: SceneCounts;
@@ -30,16 +35,31 @@ export interface LiveReading {
   setAside: Map<string, number>;
   /** Text of the latest failure of each kind. */
   lastTexts: Map<string, string>;
-  pictures: number;
   cost: BatchCost | null;
+  /** The manifest's own columns, in order. */
+  columns: string[];
   /** The manifests, where they are not those of pipeline.yaml. */
   lists: string[] | undefined;
   lastRun: RunSpan | null;
-  newest: LivePicture[];
+  /** Ms from the end of a job to its saved picture, in the middle of the latest; null where no times are known. */
+  lagMs: number | null;
+  list: LiveList;
 }
 
-/** Pictures that a page is given at a time. */
-export const pageOfPictures = 48;
+/** The very same object as long as no row is another one and none has moved. */
+export interface LiveList {
+  layout: ListLayout;
+  /** The pieces whose rows are others than in the reading before. */
+  changed: number[];
+  /** Scenes that have new pictures since, the newest first: a few at most. */
+  arrived: SavedScene[];
+}
+
+/** New pictures that are told of at once. */
+export const mostArrived = 24;
+
+/** Jobs whose lag is looked at. */
+const latestLags = 200;
 
 /** A change within the same tick of the file system's clock as a reading may have come after it. */
 const clockTickMs = 1_000;
@@ -52,6 +72,10 @@ export class LiveReader {
   readonly #dir: string;
   #tally = new AttemptTally();
   #birth = '';
+  #list: LiveList | undefined;
+  /** Of what makes up the list: where it is another one, all rows may be. */
+  #listSign = '';
+  #lastPicture = 0;
   #latest: LiveReading | undefined;
   #sign: string | undefined;
 
@@ -72,14 +96,15 @@ export class LiveReader {
     return this.#latest;
   }
 
-  /** The newest of those before this id; throws as `read`. */
-  picturesBefore(id: number): LivePicture[] {
-    return this.#with((db) => readPicturesBefore(db, id, pageOfPictures)) ?? [];
-  }
-
-  /** Undefined where there is none; throws as `read`. */
-  story(id: number): PictureStory | undefined {
-    return this.#with((db) => readPictureStory(db, id));
+  /** Rows of a piece of the list, from 0 on; undefined where there is no such piece. Throws as `read`. */
+  piece(number: number): ReportRow[] | undefined {
+    const layout = this.#list?.layout;
+    const db = layout?.rows[number] === undefined ? undefined : openCheckpointForReading(this.#dir);
+    try {
+      return db && layout && readPiece(db, layout, number);
+    } finally {
+      db?.close();
+    }
   }
 
   async #readAnew(): Promise<LiveReading | undefined> {
@@ -89,7 +114,7 @@ export class LiveReader {
       this.#recogniseBatch(db);
       await this.#tally.catchUpSlowly(db, nextTurn);
       // One short transaction, so that the numbers agree with one another.
-      return db.transaction(() => readAll(db, this.#tally))();
+      return db.transaction(() => this.#readAll(db))();
     } finally {
       db.close();
     }
@@ -103,17 +128,52 @@ export class LiveReader {
       )
       .get();
     const birth = first?.birth ?? '';
-    if (birth !== this.#birth) this.#tally = new AttemptTally();
+    if (birth !== this.#birth) {
+      this.#tally = new AttemptTally();
+      this.#lastPicture = 0;
+    }
     this.#birth = birth;
   }
 
-  #with<T>(read: (db: Database) => T): T | undefined {
-    const db = openCheckpointForReading(this.#dir);
-    try {
-      return db && read(db);
-    } finally {
-      db?.close();
-    }
+  #readAll(db: Database): LiveReading {
+    const tally = this.#tally;
+    tally.catchUp(db);
+    const batch = readBatch(db);
+    const scenes = readCounts(db);
+    const lastRun = readRuns(db, 1)[0] ?? null;
+    return {
+      scenes,
+      tally,
+      ended: readEnded(db),
+      part: readPart(db),
+      setAside: new Map(readFailedKinds(db).map(({ kind, scenes: count }) => [kind, count])),
+      lastTexts: readLastTexts(db, tally),
+      cost: readCost(db, tally, batch?.pricing),
+      columns: batch?.columns ?? [],
+      lists: batch?.lists,
+      lastRun,
+      lagMs: readLag(db),
+      list: this.#readList(db, scenes, lastRun),
+    };
+  }
+
+  /** Attempts tell which rows are others; what is done without one changes the counts, or is done between two runs. */
+  #readList(db: Database, scenes: SceneCounts, lastRun: RunSpan | null): LiveList {
+    const { waiting, active, saved, failed, withdrawn, invalid } = scenes;
+    const listed = waiting + active + saved + failed;
+    const told = db.prepare<[], string | null>('SELECT group_concat(value) FROM batch').pluck().get();
+    const sign = [this.#birth, told, listed, withdrawn, invalid, lastRun?.run, lastRun?.endedAt].join(' ');
+    const isPutBack = this.#latest !== undefined && hasFewer(this.#latest.scenes, scenes);
+    const isSame = sign === this.#listSign && !isPutBack;
+    const layout = isSame && this.#list !== undefined ? this.#list.layout : readLayout(db);
+    const changed = isSame ? piecesOf(db, this.#tally.touched) : [];
+    const arrived = readArrived(db, layout, isSame ? this.#lastPicture : 0, mostArrived);
+    this.#lastPicture = arrived[0]?.picture ?? this.#lastPicture;
+    this.#listSign = sign;
+    this.#tally.touched.clear();
+    if (this.#list === undefined || !isSame || changed.length + arrived.length > 0)
+      this.#list = { layout, changed, arrived };
+    return this.#list;
   }
 
   /** Undefined where a change could go unseen. No file is opened for it. */
@@ -127,22 +187,21 @@ export class LiveReader {
   }
 }
 
-function readAll(db: Database, tally: AttemptTally): LiveReading {
-  tally.catchUp(db);
-  const batch = readBatch(db);
-  return {
-    scenes: readCounts(db),
-    tally,
-    ended: readEnded(db),
-    part: readPart(db),
-    setAside: new Map(readFailedKinds(db).map(({ kind, scenes }) => [kind, scenes])),
-    lastTexts: readLastTexts(db, tally),
-    pictures: countPictures(db),
-    cost: readCost(db, tally, batch?.pricing),
-    lists: batch?.lists,
-    lastRun: readRuns(db, 1)[0] ?? null,
-    newest: readPicturesBefore(db, Number.MAX_SAFE_INTEGER, pageOfPictures),
-  };
+function hasFewer(before: SceneCounts, now: SceneCounts): boolean {
+  return now.saved < before.saved || now.failed < before.failed;
+}
+
+/** By what the service says of its times. */
+function readLag(db: Database): number | null {
+  const lags = db
+    .prepare<[number], number>(
+      `SELECT max(0, settled_at - submitted_at - delay_time_ms - execution_time_ms) AS lag
+       FROM (SELECT * FROM attempts ORDER BY attempt DESC LIMIT ?)
+       WHERE state = 'saved' AND submitted_at + delay_time_ms + execution_time_ms IS NOT NULL ORDER BY lag`,
+    )
+    .pluck()
+    .all(latestLags);
+  return lags[Math.floor((lags.length - 1) / 2)] ?? null;
 }
 
 function readLastTexts(db: Database, { kinds }: AttemptTally): Map<string, string> {

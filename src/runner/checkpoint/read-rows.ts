@@ -18,15 +18,28 @@ export interface RowChoice {
   search?: string;
 }
 
+/** Rows at these positions, `to` not included, and some of the withdrawn scenes in their order. */
+export interface ListPart {
+  from: number;
+  to: number;
+  withdrawn: { from: number; count: number };
+}
+
+const everyRow: ListPart = { from: 0, to: 2 ** 53, withdrawn: { from: 0, count: -1 } };
+
 /**
  * Rows that fulfil every condition given: those of the manifest in its order, with its invalid rows between them, then the
  * withdrawn scenes. Read in pages, so that no statement stays open; outside a transaction, rows that change meanwhile come
  * as they were or as they are.
  */
-export function* readRows(db: Database, choice: RowChoice = {}): Generator<ReportRow> {
+export function* readRows(
+  db: Database,
+  choice: RowChoice = {},
+  part: ListPart = everyRow,
+): Generator<ReportRow> {
   const toRow = rowReader(db);
-  const scenes = sceneReader(db, choice);
-  const badRows = readBadRows(db, choice);
+  const scenes = sceneReader(db, choice, part);
+  const badRows = readBadRows(db, choice, part);
   let bad = badRows.next();
   for (const scene of scenes.listed()) {
     for (; bad.done !== true && bad.value.position < (scene.position ?? 0); bad = badRows.next())
@@ -41,7 +54,11 @@ export function* readRows(db: Database, choice: RowChoice = {}): Generator<Repor
 const pageRows = 200;
 
 /** The unary plus rules out indexes in another order than that of the list, which each page would have to sort. */
-function sceneReader(db: Database, { states, kinds, search }: RowChoice) {
+function sceneReader(
+  db: Database,
+  { states, kinds, search }: RowChoice,
+  { from: start, to, withdrawn: gone }: ListPart,
+) {
   if (search !== undefined) db.function('has_text', { deterministic: true }, hasText(search));
   const conditions = [
     ...(states === undefined ? [] : ['+s.state IN (SELECT value FROM json_each(@states))']),
@@ -65,17 +82,18 @@ function sceneReader(db: Database, { states, kinds, search }: RowChoice) {
     );
   return {
     *listed(): Generator<SceneRow> {
-      const page = pages('s.position > @after', 's.position');
-      let rows = page.all({ ...values, after: -1 });
-      for (; rows.length > 0; rows = page.all({ ...values, after: rows.at(-1)?.position })) yield* rows;
+      const page = pages('s.position > @after AND s.position < @to', 's.position');
+      const after = (position: number) => page.all({ ...values, to, after: position });
+      let rows = after(start - 1);
+      for (; rows.length > 0; rows = after(rows.at(-1)?.position ?? to)) yield* rows;
     },
     *withdrawn(): Generator<SceneRow> {
       const page = pages('s.scene IN (SELECT value FROM json_each(@keys))', 's.scene');
       // The index has these keys: scenes that are listed are not read for it.
-      const withdrawn = db.prepare<[], number>(
-        "SELECT scene FROM scenes WHERE state = 'withdrawn' ORDER BY scene",
+      const withdrawn = db.prepare<[ListPart['withdrawn']], number>(
+        "SELECT scene FROM scenes WHERE state = 'withdrawn' ORDER BY +scene LIMIT @count OFFSET @from",
       );
-      const keys = withdrawn.pluck().all();
+      const keys = withdrawn.pluck().all(gone);
       for (let from = 0; from < keys.length; from += pageRows)
         yield* page.all({ ...values, keys: JSON.stringify(keys.slice(from, from + pageRows)) });
     },
@@ -143,14 +161,18 @@ interface BadRowRow {
   problem: string;
 }
 
-function* readBadRows(db: Database, { states, kinds, search }: RowChoice): Generator<BadRowRow> {
+function* readBadRows(
+  db: Database,
+  { states, kinds, search }: RowChoice,
+  { from, to }: ListPart,
+): Generator<BadRowRow> {
   if (states?.includes('invalid') === false || kinds?.includes('invalid-row') === false) return;
-  const page = db.prepare<[number], BadRowRow>(
-    `SELECT * FROM bad_rows WHERE position > ? ORDER BY position LIMIT ${pageRows}`,
+  const page = db.prepare<[number, number], BadRowRow>(
+    `SELECT * FROM bad_rows WHERE position > ? AND position < ? ORDER BY position LIMIT ${pageRows}`,
   );
   const has = search === undefined ? () => 1 : hasText(search);
-  let after = -1;
-  for (let rows = page.all(after); rows.length > 0; rows = page.all(after)) {
+  let after = from - 1;
+  for (let rows = page.all(after, to); rows.length > 0; rows = page.all(after, to)) {
     for (const row of rows) if (has(row.id ?? '', '{}', row.problem) === 1) yield row;
     after = rows.at(-1)?.position ?? Infinity;
   }

@@ -62,11 +62,6 @@ export function countSaved(db: Database): number {
   return db.prepare<[], { n: number }>('SELECT count(*) AS n FROM pictures').get()?.n ?? 0;
 }
 
-export function countPictures(db: Database): number {
-  const count = `SELECT count(*) AS n FROM pictures p WHERE ${labelColumn(db)} IS NULL`;
-  return db.prepare<[], { n: number }>(count).get()?.n ?? 0;
-}
-
 type SavedRow = Omit<SavedPicture, 'seed' | 'label'> & { seed: string | null; label: string | null };
 
 /** Pictures, and files besides. */

@@ -1,4 +1,4 @@
-/** What a batch is called where people see it: gallery and watch page. */
+/** What a batch is called where people see it: the gallery, the terminal. */
 
 /** The end of its output folder's absolute path: `night/out`. */
 export function batchName(dir: string): string {

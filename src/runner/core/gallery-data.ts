@@ -111,6 +111,8 @@ export interface GalleryFile {
   label: string;
   file: string;
   bytes: number;
+  /** Whether its address tells its name and leads nowhere. */
+  isNamedOnly?: true;
 }
 
 /** As above. */

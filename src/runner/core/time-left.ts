@@ -23,11 +23,14 @@ export function noneFinished(startedAt: number): Finished {
 }
 
 /** With one more. While nothing is finished for longer than any job takes, nothing is worked on: that is no pace. */
-export function withFinished({ lastAt, gapsMs, times }: Finished, now: number): Finished {
+export function withFinished(finished: Finished, now: number): Finished {
+  return { ...finished, lastAt: now, gapsMs: [...finished.gapsMs, gapBefore(finished, now)].slice(-maxKept) };
+}
+
+function gapBefore({ lastAt, gapsMs, times }: Finished, now: number): number {
   // Those that began with the first are half done on average.
   const maxMs = gapsMs.length === 0 ? (times.at(-1) ?? Infinity) / 2 : longestMs(times);
-  const gapMs = Math.min(now - lastAt, maxMs);
-  return { lastAt: now, gapsMs: [...gapsMs, gapMs].slice(-maxKept), times };
+  return Math.min(now - lastAt, maxMs);
 }
 
 /** With one of a job that an earlier run submitted: when it was done tells nothing of this run's pace. */
@@ -91,15 +94,22 @@ export interface BatchOnRecord {
 export function throughputOf(run: RunCondition, batch: BatchOnRecord, now: number): Throughput | undefined {
   if (run.kind !== 'running') return undefined;
   const { scenes, part, inFlight } = batch;
-  let finished = noneFinished(run.since);
+  // Added to where they are: a copy for each would take longer than all else that a look at a batch needs.
+  const gapsMs: number[] = [];
+  const times: number[] = [];
+  const finished = { ...noneFinished(run.since), gapsMs, times };
   for (const { at, submittedAt, executionTimeMs, hasFinished } of batch.ended.toSorted(
     (a, b) => a.at - b.at,
   )) {
     if (at < run.since) continue;
     const tookMs = executionTimeMs ?? (submittedAt === null ? null : at - submittedAt);
-    if (tookMs !== null) finished = withJobTime(finished, tookMs);
+    if (tookMs !== null) times.push(tookMs);
+    if (times.length > latest) times.shift();
+    if (!hasFinished) continue;
     const isOfThisRun = submittedAt === null || submittedAt >= run.since;
-    if (hasFinished) finished = isOfThisRun ? withFinished(finished, at) : withResumed(finished, at);
+    if (isOfThisRun) gapsMs.push(gapBefore(finished, at));
+    if (gapsMs.length > maxKept) gapsMs.shift();
+    finished.lastAt = at;
   }
   // The clock of the wall may have been set back.
   const end = Math.max(now, finished.lastAt);

@@ -6,15 +6,11 @@ import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import { isAlive } from '../../lib/files/temporary-files.ts';
 import { makeFolder, syncFolder } from '../files/folders.ts';
-import type { GalleryFile, GalleryRow, GalleryPicture } from '../core/gallery-data.ts';
+import type { GalleryRow } from '../core/gallery-data.ts';
 import type { GalleryCounts } from './gallery-counts.ts';
 import { galleryPage, rowsFolderIn, scriptJson } from './gallery-page.ts';
+import { besideReport, galleryRow } from './gallery-row.ts';
 import { UnfinishedFile } from './unfinished-file.ts';
-import { withFilesNamed } from '../core/file-text.ts';
-import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
-import { type SavedPicture, thumbnailOf } from '../core/picture.ts';
-import { promptOf } from '../core/prompt.ts';
-import { pathOf } from './result-json.ts';
 
 /** Rows of one file: quick to load for a page of pictures, and not too many files at a million rows. */
 const chunkRows = 500;
@@ -105,7 +101,7 @@ export class GalleryFiles {
   }
 
   async #rowOf(row: ReportRow): Promise<GalleryRow> {
-    const shown = galleryRow(row, this.#columns);
+    const shown = galleryRow(row, this.#columns, besideReport);
     const links = [...(shown.pictures ?? []), ...(shown.files ?? [])];
     const saved = [...row.pictures, ...row.files];
     if (this.#sign !== undefined)
@@ -152,91 +148,4 @@ function isLeftover(name: string): boolean {
   const [, pid] = /^rows-[0-9a-z]+-(\d+)-\d+$/.exec(name) ?? [];
   if (pid === undefined || inWork.has(name)) return false;
   return Number(pid) === process.pid || !isAlive(Number(pid));
-}
-
-/** `columns` are the manifest's, in order. */
-function galleryRow(row: ReportRow, columns: string[]): GalleryRow {
-  const values = columns.map((name) => shortened(row.columns[name] ?? null));
-  const prompt = promptOf(row.input ?? {}, row.columns);
-  const input = remainingInput(row, prompt);
-  const { failureKind, failureText } = row;
-  return {
-    ...(row.id !== null && { id: row.id }),
-    state: row.state,
-    ...(prompt !== undefined && { prompt: shownPrompt(prompt, row, columns) }),
-    ...(row.pictures.length > 0 && { pictures: row.pictures.map(galleryPicture) }),
-    ...(row.files.length > 0 && { files: row.files.map(galleryFile) }),
-    ...(values.some((value) => value !== null) && { values }),
-    ...(Object.keys(input).length > 0 && { input }),
-    ...known({
-      job: row.jobId,
-      attempts: row.attempts,
-      unanswered: row.unanswered,
-      expired: row.expired,
-      delayMs: row.delayTimeMs,
-      executionMs: row.executionTimeMs,
-      submittedAt: row.submittedAt,
-      completedAt: row.completedAt,
-      savedAt: row.savedAt,
-    }),
-    // A saved scene has no failure, whatever its earlier attempts.
-    ...(failureKind !== null && row.state !== 'saved' && { failure: [failureKind, failureText ?? ''] }),
-    source: row.source,
-  };
-}
-
-function galleryPicture(picture: SavedPicture): GalleryPicture {
-  const { width, height, bytes, seed } = picture;
-  const thumbnail = thumbnailOf(picture);
-  return {
-    file: `../${addressOf(pathOf(picture))}`,
-    ...(thumbnail !== undefined && { thumbnail }),
-    width,
-    height,
-    bytes,
-    ...(seed !== undefined && { seed }),
-  };
-}
-
-function galleryFile(saved: SavedPicture): GalleryFile {
-  const { label = '', bytes } = saved;
-  return { label, file: `../${addressOf(pathOf(saved))}`, bytes };
-}
-
-/** Names may hold anything that file systems take: `#`, `?` and `%` too. */
-function addressOf(path: string): string {
-  return path.split('/').map(encodeURIComponent).join('/');
-}
-
-/** Where the text is a column as it stands, its number. */
-function shownPrompt(text: string, { columns }: ReportRow, names: string[]): string | number {
-  const column = names.findIndex((name) => columns[name] === text);
-  return column === -1 ? short(text) : column;
-}
-
-/** What is sent and is neither the prompt nor stands in a column of that name. */
-function remainingInput({ input, columns }: ReportRow, prompt: string | undefined): JsonObject {
-  const entries = Object.entries(input ?? {}).filter(
-    ([name, value]) => value !== columns[name] && value !== prompt,
-  );
-  return Object.fromEntries(entries.map(([name, value]) => [name, shortened(withFilesNamed(value))]));
-}
-
-function known(numbers: Record<string, string | number | null>): Partial<GalleryRow> {
-  return Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== null && value !== 0));
-}
-
-/** Characters of one value in the page; results.csv has all of it. */
-const maxTextLength = 20_000;
-
-function short(text: string): string {
-  if (text.length <= maxTextLength) return text;
-  return `${text.slice(0, maxTextLength)} … (${text.length - maxTextLength} more characters)`;
-}
-
-function shortened(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return short(value);
-  if (typeof value !== 'object' || value === null) return value;
-  const text = JSON.stringify(value);
-  return text.length <= maxTextLength ? value : short(text);
 }

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Page } from '../../lib/net/built-page.ts';
 import type { Broadcast, WatchedBatch } from './broadcast.ts';
 import { sendBytes, sendPicture } from './send-picture.ts';
-import type { LiveBatch } from '../core/live-batch.ts';
 import { earlierThumbnail } from '../core/picture.ts';
 
 export interface Served {
@@ -24,37 +23,24 @@ export async function answer(
   const [, path = '', query = ''] = /^\/?([^?]*)\??(.*)$/.exec(request.url ?? '') ?? [];
   const asked = new URLSearchParams(query);
   if (path === '') return send(response, 'text/html; charset=utf-8', served.page.html);
-  if (path === 'data.json') return answerData(response, asked, served);
-  if (path === 'events') return answerEvents(request, response, served.broadcast);
+  if (path === 'data.json') return answerNews(response, asked, served.broadcast);
+  const [, piece] = /^rows\/\w{1,12}\/([1-9]\d{0,6})\.json$/.exec(path) ?? [];
+  const rows = piece === undefined ? undefined : served.batch.rows(Number(piece) - 1);
+  if (rows !== undefined) return sendJson(response, rows);
   if (await answerPicture(request, response, served.batch, path, asked)) return;
   refuse(response, { status: 404, text: 'Not found.' });
 }
 
-/** The batch; with `before`, the pictures before that one; with `picture`, what else there is to know of it. */
-async function answerData(
+/** All that is known of the batch; with `since`, what is newer than that, as soon as there is anything. */
+async function answerNews(
   response: ServerResponse,
   asked: URLSearchParams,
-  { batch, broadcast }: Served,
-): Promise<void> {
-  const name = ['before', 'picture'].find((each) => asked.has(each));
-  if (name === undefined) return sendJson(response, { now: Date.now(), ...(await broadcast.latest()) });
-  const text = asked.get(name) ?? '';
-  const id = /^\d{1,15}$/.test(text) ? Number(text) : -1;
-  const found = name === 'before' ? { pictures: batch.picturesBefore(id) } : batch.story(id);
-  if (found !== undefined) return sendJson(response, found);
-  refuse(response, { status: 404, text: 'No such picture.' });
-}
-
-async function answerEvents(
-  request: IncomingMessage,
-  response: ServerResponse,
   broadcast: Broadcast,
 ): Promise<void> {
-  // Proxies that collect what they pass on would hold the events back.
-  response.setHeader('X-Accel-Buffering', 'no');
-  response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
-  if (request.method === 'HEAD') response.end();
-  else await streamEvents(response, broadcast);
+  const text = asked.get('since') ?? '';
+  const revision = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  const news = await broadcast.newsSince(revision, (gone) => response.once('close', gone));
+  if (!response.destroyed) sendJson(response, news);
 }
 
 /** Resolves to whether there was one. `of` names the picture that is sent where its thumbnail is missing. */
@@ -135,41 +121,4 @@ function refusalOf(request: IncomingMessage): Refusal | undefined {
 /** A page of another site whose name is made to lead here (DNS rebinding) sends that name. Any port: a tunnel has its own. */
 function isLoopbackName(host: string): boolean {
   return /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i.test(host);
-}
-
-/** Pictures that come with a change: a page that misses some of many asks for them. */
-const maxNews = 12;
-
-/** Sends the batch as it is, then what changes, until the page goes away. The head is sent already. */
-async function streamEvents(response: ServerResponse, broadcast: Broadcast): Promise<void> {
-  const first = await broadcast.latest();
-  if (response.destroyed) return;
-  response.write(`retry: 2000\n\n${eventOf('batch', first)}`);
-  let missed: LiveBatch | undefined;
-  const leave = broadcast.join({
-    hear: (batch, earlier) => {
-      // Whoever reads slowly misses some changes: only the last one counts.
-      if (response.writableNeedDrain) missed = batch;
-      else response.write(eventOf('change', changeOf(batch, earlier)));
-    },
-    beat: () => {
-      if (!response.writableNeedDrain) response.write(eventOf('beat', {}));
-    },
-  });
-  response.on('drain', () => {
-    if (missed !== undefined) response.write(eventOf('batch', missed));
-    missed = undefined;
-  });
-  response.once('close', leave);
-}
-
-/** All but the pictures that the page has already. */
-function changeOf(batch: LiveBatch, earlier: LiveBatch | undefined): LiveBatch {
-  const known = earlier?.newest[0]?.id ?? 0;
-  return { ...batch, newest: batch.newest.filter(({ id }) => id > known).slice(0, maxNews) };
-}
-
-/** JSON has no line breaks in it, which would end the event. */
-function eventOf(name: string, data: object): string {
-  return `event: ${name}\ndata: ${JSON.stringify({ now: Date.now(), ...data })}\n\n`;
 }

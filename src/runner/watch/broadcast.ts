@@ -1,89 +1,6 @@
 /** Reads the watched batch once a second for all its viewers, and not at all without any. */
-import type { LiveBatch, LivePicture, PictureStory } from '../core/live-batch.ts';
-
-export interface Broadcast {
-  /** The latest reading, about a second old at most. */
-  latest(): Promise<LiveBatch>;
-  /** Returns how to leave. */
-  join(listener: Listener): () => void;
-  close(): void;
-}
-
-export interface Listener {
-  /** Called with every change; `earlier` is what was sent last. */
-  hear: (batch: LiveBatch, earlier: LiveBatch | undefined) => void;
-  /** Called now and then while nothing changes. */
-  beat: () => void;
-}
-
-const secondMs = 1_000;
-const beatMs = 15_000;
-
-/** A reading may take this share of one processor: the longer one takes, the later comes the next. */
-const shareOfTime = 0.05;
-
-interface Reading {
-  batch: LiveBatch;
-  json: string;
-  freshUntil: number;
-}
-
-export function startBroadcast(batch: Pick<WatchedBatch, 'read'>): Broadcast {
-  const listeners = new Set<Listener>();
-  let latest: Reading | undefined;
-  let underWay: Promise<LiveBatch> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let lastSentAt = 0;
-  let isClosed = false;
-
-  const forEachListener = (say: (listener: Listener) => void): void => {
-    lastSentAt = performance.now();
-    for (const listener of listeners) say(listener);
-  };
-  const readOnce = async (): Promise<LiveBatch> => {
-    const earlier = latest;
-    latest = await timedReading(batch);
-    const { batch: now, json } = latest;
-    if (earlier?.json !== json) forEachListener((listener) => listener.hear(now, earlier?.batch));
-    else if (performance.now() - lastSentAt > beatMs) forEachListener((listener) => listener.beat());
-    return now;
-  };
-  const read = (): Promise<LiveBatch> =>
-    (underWay ??= readOnce().finally(() => {
-      underWay = undefined;
-    }));
-  const keepReading = (): void => {
-    if (timer !== undefined || isClosed || listeners.size === 0) return;
-    const waitMs = (latest?.freshUntil ?? 0) - performance.now();
-    timer = setTimeout(() => {
-      timer = undefined;
-      // Problems are part of what is read; an error is a bug, and answered to the next request.
-      void read().then(keepReading, keepReading);
-    }, waitMs);
-  };
-
-  return {
-    latest: async () =>
-      latest !== undefined && performance.now() < latest.freshUntil ? latest.batch : await read(),
-    join: (listener) => {
-      listeners.add(listener);
-      keepReading();
-      return () => void listeners.delete(listener);
-    },
-    close: () => {
-      isClosed = true;
-      clearTimeout(timer);
-    },
-  };
-}
-
-async function timedReading(source: Pick<WatchedBatch, 'read'>): Promise<Reading> {
-  const before = performance.now();
-  const batch = await source.read();
-  const after = performance.now();
-  const restMs = Math.max(secondMs, (after - before) / shareOfTime);
-  return { batch, json: JSON.stringify(batch), freshUntil: after + restMs };
-}
+import type { ArrivedScene, LiveNews, LiveState } from '../core/live-batch.ts';
+import type { GalleryData, GalleryRow } from '../core/gallery-data.ts';
 
 /** Nothing here changes the batch. */
 export interface WatchedBatch {
@@ -93,10 +10,159 @@ export interface WatchedBatch {
   readBucket?: (key: string) => Promise<Buffer | undefined>;
   /** The folder of their thumbnails; absolute. */
   thumbnailsDir: string;
-  /** The present state, problems included; cheap where nothing has changed. One call at a time. */
-  read(): Promise<LiveBatch>;
-  /** The newest of those before this id. Throws where they cannot be read. */
-  picturesBefore(id: number): LivePicture[];
-  /** Undefined where there is no such picture. Throws as above. */
-  story(id: number): PictureStory | undefined;
+  /** How it stands, problems included; cheap where nothing has changed. One call at a time. */
+  read(): Promise<BatchReading>;
+  /** Of a piece of the list, from 0 on; undefined where there is no such piece. Throws where they cannot be read. */
+  rows(piece: number): GalleryRow[] | undefined;
+}
+
+/** The very same parts as in the reading before where they are as they were. */
+export interface BatchReading {
+  state: LiveState;
+  /** Null where there is none. */
+  list: ReadList | null;
+  /** Counted some time ago; null where that is yet to be done. */
+  gallery: GalleryData | null;
+}
+
+export interface ReadList {
+  /** How many rows each piece has; another object where rows may have moved, or any may be others. */
+  rows: number[];
+  /** The pieces that are others than before. */
+  changed: number[];
+  /** What came since, the newest first: all that there is where `rows` is another object. */
+  arrived: ArrivedScene[];
+}
+
+export interface Broadcast {
+  /**
+   * What is newer than this revision, about a second old at most; 0 for all. Where nothing is, what comes next, or after some
+   * time that nothing has. `leave` is given what is to be called where nobody waits for it any more.
+   */
+  newsSince(revision: number, leave: (gone: () => void) => void): Promise<LiveNews>;
+  close(): void;
+}
+
+const secondMs = 1_000;
+
+/** Longer than this no answer is awaited: a connection on which nothing moves is closed on many a way. */
+const longestWaitMs = 15_000;
+
+/** A reading may take this share of one processor: the longer one takes, the later comes the next. */
+const shareOfTime = 0.05;
+
+export function startBroadcast(batch: Pick<WatchedBatch, 'read'>): Broadcast {
+  const latest = new LatestNews();
+  const waiting = new Set<() => void>();
+  let freshUntil = 0;
+  let underWay: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  const readOnce = async (): Promise<void> => {
+    const before = process.cpuUsage();
+    const hasNews = latest.take(await batch.read());
+    // What a busy machine makes it wait for is no work of its own.
+    const { user, system } = process.cpuUsage(before);
+    freshUntil = performance.now() + Math.max(secondMs, (user + system) / 1000 / shareOfTime);
+    if (hasNews) for (const wake of waiting) wake();
+  };
+  const read = (): Promise<void> =>
+    (underWay ??= readOnce().finally(() => {
+      underWay = undefined;
+    }));
+  const keepReading = (): void => {
+    if (timer !== undefined || isClosed || waiting.size === 0) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      // Problems are part of what is read; an error is a bug, and answered to the next request.
+      void read().then(keepReading, keepReading);
+    }, freshUntil - performance.now());
+  };
+  const news = (leave: (gone: () => void) => void): Promise<void> =>
+    new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(longest);
+        waiting.delete(wake);
+        resolve();
+      };
+      const longest = setTimeout(wake, longestWaitMs);
+      waiting.add(wake);
+      leave(wake);
+      keepReading();
+    });
+
+  return {
+    newsSince: async (revision, leave) => {
+      if (performance.now() >= freshUntil) await read();
+      if (revision === latest.revision && !isClosed) await news(leave);
+      return latest.since(revision);
+    },
+    close: () => {
+      isClosed = true;
+      clearTimeout(timer);
+      for (const wake of waiting) wake();
+    },
+  };
+}
+
+/** Scenes with new pictures that a page is told of. */
+const mostArrived = 24;
+
+/** What was read last, and when each part of it changed: by revisions, which rise, also over a new start of the server. */
+class LatestNews {
+  revision = 0;
+  #reading: BatchReading | undefined;
+  #state = '';
+  #listAt = 0;
+  #galleryAt = 0;
+  readonly #changedAt = new Map<number, number>();
+  #arrived: { scene: ArrivedScene; at: number }[] = [];
+
+  /** Whether there is anything new in it. */
+  take(reading: BatchReading): boolean {
+    const { state, list, gallery } = reading;
+    const before = this.#reading;
+    const text = JSON.stringify(state);
+    if (text === this.#state && list === before?.list && gallery === before.gallery) return false;
+    this.revision = Math.max(Date.now(), this.revision + 1);
+    if (list !== before?.list) this.#takeList(list, before?.list?.rows);
+    if (gallery !== before?.gallery) this.#galleryAt = this.revision;
+    this.#state = text;
+    this.#reading = reading;
+    return true;
+  }
+
+  #takeList(list: ReadList | null, rowsBefore: number[] | undefined): void {
+    const at = this.revision;
+    if (list?.rows !== rowsBefore) {
+      this.#listAt = at;
+      this.#changedAt.clear();
+      this.#arrived = [];
+    }
+    for (const piece of list?.changed ?? []) this.#changedAt.set(piece, at);
+    const arrived = list?.arrived ?? [];
+    const isAgain = (index: number): boolean => arrived.some((scene) => scene.index === index);
+    const earlier = this.#arrived.filter(({ scene }) => !isAgain(scene.index));
+    this.#arrived = [...arrived.map((scene) => ({ scene, at })), ...earlier].slice(0, mostArrived);
+  }
+
+  /** All of it where the page has it from another server whose clock was ahead. */
+  since(asked: number): LiveNews {
+    if (this.#reading === undefined) throw new Error('nothing was read yet');
+    const revision = asked > this.revision ? 0 : asked;
+    const { state, list, gallery } = this.#reading;
+    const isMoved = this.#listAt > revision;
+    const changed = [...this.#changedAt].filter(([, at]) => at > revision).map(([piece]) => piece);
+    const chunks = { folder: `rows/${this.#listAt.toString(36)}`, rows: list?.rows ?? [] };
+    return {
+      now: Date.now(),
+      revision: this.revision,
+      ...state,
+      arrived: this.#arrived.filter(({ at }) => at > revision).map(({ scene }) => scene),
+      changed: isMoved ? [] : changed,
+      ...(isMoved && { chunks }),
+      ...(gallery !== null && this.#galleryAt > revision && { gallery }),
+    };
+  }
 }

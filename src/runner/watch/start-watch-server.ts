@@ -30,7 +30,7 @@ const limits = {
 /** More are closed at once: each takes a file, and one that fetches a picture two. */
 const maxConnections = 1_500;
 
-/** A connection on which nothing moves is closed; the events' beat is faster. */
+/** A connection on which nothing moves is closed; who waits for news has an answer before. */
 const idleMs = 60_000;
 
 /** Rejects with the system's error where the port is not to be had. */

@@ -79,7 +79,7 @@ function Cells(props: CellsProps): JSX.Element {
   };
   return (
     <>
-      <Found {...selected} data={props.data} total={rows.total} />
+      <Found {...selected} data={props.data} rows={rows} />
       <div class="cells" tabIndex={0} role="region" aria-label={`${down.name} by ${across.name}`}>
         <table>
           <thead>
@@ -140,7 +140,7 @@ function useCells(props: CellsProps): Selected & { cells: Map<string, Cell> } {
     return (await scanRows(rows, matches, visit, watch)) ? { cells, count } : undefined;
   };
   const asked = JSON.stringify([place.query, down.index, across.index]);
-  const { found, isLatest, ...rest } = useSearch(asked, search);
+  const { found, isLatest, ...rest } = useSearch(rows, asked, search);
   const selection = { count: found?.count ?? 0, at: () => undefined, positionOf: () => -1 };
   return { cells: found?.cells ?? new Map(), selection: isLatest ? selection : undefined, ...rest };
 }

@@ -40,7 +40,7 @@ export function PicturesView(props: ViewProps): JSX.Element {
   const { shown, isGone } = useLoaded([rows, selection, first], () => rowsOf(rows, selection, first)) ?? none;
   return (
     <section aria-label="Pictures">
-      <Found {...selected} data={props.data} hasFailed={selected.hasFailed || isGone} total={rows.total} />
+      <Found {...selected} data={props.data} hasFailed={selected.hasFailed || isGone} rows={rows} />
       <ScenePictures {...props} shown={shown} />
       {pages > 1 && <Pages page={page} pages={pages} onPage={(next) => go({ page: next })} />}
       <OpenScene
@@ -80,14 +80,16 @@ export function ScenePictures({ shown, marking, isSmall = false, go }: ScenesPro
   );
 }
 
-type FoundProps = Selected & { data: GalleryData; total: number };
+type FoundProps = Selected & { data: GalleryData; rows: Rows };
 
 /** How many were found, said to screen readers too when it changes. */
-export function Found({ selection, data, done, hasFailed, total }: FoundProps): JSX.Element {
+export function Found({ selection, data, done, hasFailed, rows }: FoundProps): JSX.Element {
+  const { total } = rows;
   return (
     <div class="row above">
       <p class={selection?.count === total ? 'found every' : 'found'} role="status">
-        {hasFailed ? (
+        {hasFailed && rows.isLive && 'These scenes cannot be read just now; the page tries again.'}
+        {hasFailed && !rows.isLive ? (
           <>
             A newer report was written.{' '}
             <button type="button" onClick={() => location.reload()}>

@@ -1,59 +1,64 @@
-/** The rows of a report, loaded from their files when they are looked at. */
+/** The rows of a batch, loaded in files when they are looked at: from the report's folder, or from a server that knows what is new. */
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 
-/** Files whose rows are kept: some hundred thousand rows. */
-const maxKept = 400;
+/** Rows that are kept. */
+const maxKept = 200_000;
 
-type Arrived = (rows: GalleryRow[]) => void;
+/** `number`: of the file, from 1. */
+type Load = (folder: string, number: number) => Promise<GalleryRow[]>;
 
-const awaited = new Map<number, Arrived>();
-
-/** What the files of rows call. */
-Object.assign(globalThis, {
-  nightrenderRows: (number: number, rows: GalleryRow[]) => awaited.get(number)?.(rows),
-});
+type Kept = Map<number, Promise<GalleryRow[]>>;
 
 export class Rows {
   readonly total: number;
   /** How many files there are. */
   readonly chunks: number;
-  readonly #folder: string;
-  /** Where pictures are that are not beside the page. */
-  readonly #picturesAt: string | null;
+  /** Whether they change while they are looked at. */
+  readonly isLive: boolean;
+  readonly #of: GalleryData['chunks'];
+  readonly #load: Load;
   /** The number of the first row of each file. */
   readonly #starts: number[] = [];
-  readonly #kept = new Map<number, Promise<GalleryRow[]>>();
+  readonly #mostKept: number;
+  readonly #kept: Kept;
 
-  constructor({ chunks: { folder, rows }, picturesAt }: Pick<GalleryData, 'chunks' | 'picturesAt'>) {
-    this.#folder = folder;
-    this.#picturesAt = location.protocol === 'file:' ? picturesAt : null;
+  constructor(of: GalleryData['chunks'], load: Load, isLive: boolean, kept: Kept = new Map()) {
+    this.#of = of;
+    this.#load = load;
+    this.isLive = isLive;
+    this.#kept = kept;
     let total = 0;
-    for (const count of rows) {
+    for (const count of of.rows) {
       this.#starts.push(total);
       total += count;
     }
     this.total = total;
-    this.chunks = rows.length;
+    this.chunks = of.rows.length;
+    this.#mostKept = Math.ceil((maxKept * this.chunks) / Math.max(1, total));
   }
 
-  /** Rejects where the file is not there any more, because the report was written anew. */
+  /** Whether all of them stay where they were loaded once. */
+  get areKept(): boolean {
+    return this.chunks <= this.#mostKept;
+  }
+
+  /** The same without the files that are others now; without all where they are in another folder. */
+  renewed(of: GalleryData['chunks'] = this.#of, changed: number[] = []): Rows {
+    if (of.folder !== this.#of.folder) return new Rows(of, this.#load, this.isLive);
+    for (const index of changed) this.#kept.delete(index);
+    return new Rows(of, this.#load, this.isLive, this.#kept);
+  }
+
+  /** Rejects where the file is not there any more, because the report was written anew, or the server does not answer. */
   chunk(index: number): Promise<GalleryRow[]> {
-    const kept = this.#kept.get(index) ?? this.#load(index);
+    const kept = this.#kept.get(index) ?? this.#load(this.#of.folder, index + 1);
     // The one that was used last is the last to go.
     this.#kept.delete(index);
     this.#kept.set(index, kept);
-    kept.catch(() => this.#kept.delete(index));
+    kept.catch(() => this.#kept.get(index) === kept && this.#kept.delete(index));
     const [oldest] = this.#kept.keys();
-    if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest);
+    if (this.#kept.size > this.#mostKept && oldest !== undefined) this.#kept.delete(oldest);
     return kept;
-  }
-
-  async #load(index: number): Promise<GalleryRow[]> {
-    const rows = await load(`${this.#folder}/${index + 1}.js`, index + 1);
-    if (this.#picturesAt !== null)
-      for (const link of rows.flatMap(({ pictures = [], files = [] }) => [...pictures, ...files]))
-        link.file = link.file.replace('../images/', this.#picturesAt);
-    return rows;
   }
 
   startOf(chunk: number): number {
@@ -68,8 +73,31 @@ export class Rows {
   }
 }
 
-/** As a script: a page of the file system may read nothing else. */
-function load(address: string, number: number): Promise<GalleryRow[]> {
+/** Of a report. */
+export function reportRows({ chunks, picturesAt }: GalleryData): Rows {
+  // Where pictures are that are not beside the page.
+  const elsewhere = location.protocol === 'file:' ? picturesAt : null;
+  const loadHere = async (folder: string, number: number): Promise<GalleryRow[]> => {
+    const rows = await loadScript(`${folder}/${number}.js`, number);
+    if (elsewhere !== null)
+      for (const link of rows.flatMap(({ pictures = [], files = [] }) => [...pictures, ...files]))
+        link.file = link.file.replace('../images/', elsewhere);
+    return rows;
+  };
+  return new Rows(chunks, loadHere, false);
+}
+
+type Arrived = (rows: GalleryRow[]) => void;
+
+const awaited = new Map<number, Arrived>();
+
+/** What the files of rows call. */
+Object.assign(globalThis, {
+  nightrenderRows: (number: number, rows: GalleryRow[]) => awaited.get(number)?.(rows),
+});
+
+/** A page of the file system may read nothing else. */
+function loadScript(address: string, number: number): Promise<GalleryRow[]> {
   return new Promise((resolve, reject) => {
     const script = document.createElement('script');
     const leave = (): void => {
@@ -85,4 +113,14 @@ function load(address: string, number: number): Promise<GalleryRow[]> {
     script.src = address;
     document.head.append(script);
   });
+}
+
+/** Of a server: no script, which pages of other sites could run. */
+export function servedRows(chunks: GalleryData['chunks']): Rows {
+  const load = async (folder: string, number: number): Promise<GalleryRow[]> => {
+    const response = await fetch(`${folder}/${number}.json`);
+    if (!response.ok) throw new Error(`${response.status} came for ${response.url}`);
+    return (await response.json()) as GalleryRow[];
+  };
+  return new Rows(chunks, load, true);
 }

@@ -38,7 +38,7 @@ export function OpenScene(props: Props): JSX.Element | null {
 type DialogProps = Props & { order: Selection; open: { number: number; id: string } };
 
 function SceneDialog({ data, rows, marking, go, order, pageOf, open }: DialogProps): JSX.Element {
-  const found = useLoaded([open.number, open.id], () => find(rows, open.number - 1, open.id));
+  const found = useLoaded([rows, open.number, open.id], () => find(rows, open.number - 1, open.id));
   const [chosen, setChosen] = useState({ of: -1, picture: 0 });
   const index = found?.index ?? open.number - 1;
   const position = order.positionOf(index);
@@ -55,7 +55,7 @@ function SceneDialog({ data, rows, marking, go, order, pageOf, open }: DialogPro
       setChosen({ of: next, picture: by === 1 ? 0 : Math.max(0, (row.pictures?.length ?? 0) - 1) });
       go({ ...openedAt(next, row), ...(pageOf && { page: pageOf(next) }) });
     };
-    turn().catch(() => location.reload());
+    turn().catch(() => rows.isLive || location.reload());
   };
   const close = (): void => {
     go({ open: undefined });
@@ -198,15 +198,16 @@ function pictureFacts({ file, width, height, bytes, seed }: GalleryPicture): Fac
   ];
 }
 
-function fileFact({ label, file, bytes }: GalleryFile): Fact {
+function fileFact({ label, file, bytes, isNamedOnly }: GalleryFile): Fact {
+  const name = nameOf(file);
   return [
     label,
     <>
-      <a href={file}>{nameOf(file)}</a>, {byteWords(bytes)}
+      {isNamedOnly ? name : <a href={file}>{name}</a>}, {byteWords(bytes)}
     </>,
   ];
 }
 
 function nameOf(address: string): string {
-  return decodeURIComponent(address.replace(/\?.*$/, '')).replace(/^.*?\/images\//, '');
+  return decodeURIComponent(address.replace(/\?.*$/, '')).replace(/^(.*?\/)?images\//, '');
 }

@@ -7,19 +7,12 @@ import { PageHead } from '../shared/page-head.tsx';
 import type { Tone } from '../shared/tone.ts';
 
 export function Head({ data }: { data: GalleryData }): JSX.Element {
-  const { scenes, cost, attempts, times, runs } = data;
-  const listed = Object.values(scenes).reduce((sum, count) => sum + count, 0) - (scenes['withdrawn'] ?? 0);
-  const { firstSubmittedAt: from, lastSavedAt: to } = times;
-  const numbers = [
-    `${countWords(scenes['saved'] ?? 0)} of ${countWords(listed)}`,
-    costWords(cost, attempts.unanswered + attempts.expired),
-    from === null || to === null ? '' : durationWords(to - from),
-  ];
+  const { scenes, runs } = data;
   const { tone, word } = standing(scenes);
   const ending = endingWords(runs.at(-1), true);
   return (
     <PageHead name={data.title} tone={tone} state={word}>
-      <p class="soft numbers">{numbers.filter((each) => each !== '').join(' · ')}</p>
+      <BatchNumbers data={data} />
       {tone !== 'good' && ending !== '' && (
         <p class="soft why" title={ending}>
           {ending}
@@ -27,6 +20,22 @@ export function Head({ data }: { data: GalleryData }): JSX.Element {
       )}
     </PageHead>
   );
+}
+
+/** In a line. */
+export function BatchNumbers({
+  data: { scenes, cost, attempts, times },
+}: {
+  data: GalleryData;
+}): JSX.Element {
+  const listed = Object.values(scenes).reduce((sum, count) => sum + count, 0) - (scenes['withdrawn'] ?? 0);
+  const { firstSubmittedAt: from, lastSavedAt: to } = times;
+  const numbers = [
+    `${countWords(scenes['saved'] ?? 0)} of ${countWords(listed)}`,
+    costWords(cost, attempts.unanswered + attempts.expired),
+    from === null || to === null ? '' : durationWords(to - from),
+  ];
+  return <p class="soft numbers">{numbers.filter((each) => each !== '').join(' · ')}</p>;
 }
 
 /** `6.00 USD + 1 unknown`; `unknown`: submissions that may have been billed. */

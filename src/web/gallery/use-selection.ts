@@ -1,5 +1,5 @@
 /** The rows that a reader asked for, found in all files while the page goes on. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { GalleryRow } from '../../runner/core/gallery-data.ts';
 import { isEverything, matcher, sortKey, type Matching, type Order, type Query } from './query.ts';
 import type { Rows } from './rows.ts';
@@ -24,8 +24,8 @@ export interface Selected {
 
 export function useSelection(rows: Rows, query: Query, matching: Matching): Selected {
   const asked = JSON.stringify(query);
-  const every = useMemo(() => (isEverything(query) ? everyRow(rows.total) : undefined), [asked]);
-  const { found, isLatest, done, hasFailed } = useSearch(asked, async (watch) => {
+  const every = useMemo(() => (isEverything(query) ? everyRow(rows.total) : undefined), [asked, rows.total]);
+  const { found, isLatest, done, hasFailed } = useSearch(rows, asked, async (watch) => {
     if (every !== undefined) return every;
     const matches = matcher(query, matching);
     const chosen = await selectRows(rows, matches, query.order, watch);
@@ -42,20 +42,45 @@ interface Search<T> {
   hasFailed: boolean;
 }
 
-/** Searches all rows, and leaves off where something else is asked for. */
-export function useSearch<T>(asked: string, search: (watch: Watch) => Promise<T | undefined>): Search<T> {
+/** Looking again while rows change may take this share of the time. */
+const shareOfTime = 0.05;
+
+/** Searches all rows, and leaves off where something else is asked for; again where they have changed, if all of them are at hand. */
+export function useSearch<T>(
+  rows: Rows,
+  asked: string,
+  search: (watch: Watch) => Promise<T | undefined>,
+): Search<T> {
   const [state, setState] = useState({ asked, ...nothing, found: undefined as T | undefined });
+  const [turn, setTurn] = useState(0);
+  const latest = useRef({ asked: '', rows, isUnderWay: false, restsUntil: 0 });
   useEffect(() => {
     const stopped = new AbortController();
     const { signal } = stopped;
+    const isAgain = latest.current.asked === asked;
     const tell = (change: Partial<Search<T>>): void =>
       setState((before) => ({ ...before, ...nothing, asked, ...change }));
-    search({ signal, onPart: (done) => tell({ done }) }).then(
-      (found) => signal.aborted || tell({ found, isLatest: true }),
-      () => signal.aborted || tell({ hasFailed: true }),
+    const begun = performance.now();
+    latest.current = { asked, rows, isUnderWay: true, restsUntil: 0 };
+    const end = (change: Partial<Search<T>>): void => {
+      if (signal.aborted) return;
+      const now = performance.now();
+      latest.current.isUnderWay = false;
+      latest.current.restsUntil = now + (now - begun) / shareOfTime;
+      tell(change);
+    };
+    search({ signal, onPart: (done) => isAgain || tell({ done }) }).then(
+      (found) => end({ found, isLatest: true }),
+      () => end({ hasFailed: true }),
     );
     return () => stopped.abort();
-  }, [asked]);
+  }, [asked, turn]);
+  useEffect(() => {
+    const { isUnderWay, restsUntil, rows: searched } = latest.current;
+    if (isUnderWay || searched === rows || !rows.areKept) return;
+    const timer = setTimeout(() => setTurn((before) => before + 1), restsUntil - performance.now());
+    return () => clearTimeout(timer);
+  }, [rows, state]);
   return state.asked === asked ? state : { ...nothing, found: state.found };
 }
 

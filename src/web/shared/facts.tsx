@@ -24,10 +24,10 @@ export function Facts({ facts }: { facts: Fact[] }): JSX.Element {
 
 interface TileProps {
   name: string;
-  value: string;
+  value: ComponentChildren;
   /** Stands behind the value, smaller. */
   unit?: string;
-  more?: string | undefined;
+  more?: ComponentChildren;
   tone?: Tone | undefined;
 }
 

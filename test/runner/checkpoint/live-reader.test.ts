@@ -4,14 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LiveReader, pageOfPictures } from '../../../src/runner/checkpoint/live-reader.ts';
+import { LiveReader, mostArrived, type LiveList } from '../../../src/runner/checkpoint/live-reader.ts';
 import { openCheckpoint, openCheckpointForReading } from '../../../src/runner/checkpoint/open-checkpoint.ts';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { readRows } from '../../../src/runner/checkpoint/read-rows.ts';
 import { readEnded, readNumbers } from '../../../src/runner/checkpoint/read-summary.ts';
 import type { Attempt, SettledState } from '../../../src/runner/core/attempt.ts';
 import { throughputOf, type BatchOnRecord } from '../../../src/runner/core/time-left.ts';
+import type { ReportRow } from '../../../src/runner/core/report-row.ts';
 import type { Settlement } from '../../../src/runner/core/settlement.ts';
 import { UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
-import { fingerprintOf } from '../../../src/runner/core/scene.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
 
 const pricing = { perSecond: 0.5, currency: 'USD' };
@@ -74,12 +76,11 @@ async function settle({ checkpoint }: Opened, attempt: Attempt, state: SettledSt
 function allOf(dir: string) {
   const db = openCheckpointForReading(dir);
   if (db === undefined) throw new Error('there is no checkpoint');
-  const { scenes, pictures, attempts, cost, part, failures } = readNumbers(db);
+  const { scenes, attempts, cost, part, failures } = readNumbers(db);
   const ended = readEnded(db);
   db.close();
   return {
     scenes,
-    files: pictures.files,
     total: attempts.total,
     inFlight: attempts.submitted,
     cost,
@@ -95,7 +96,7 @@ function paceAt(record: BatchOnRecord) {
 async function told(reader: LiveReader) {
   const reading = await reader.read(Date.now());
   if (reading === undefined) throw new Error('there is no reading');
-  const { scenes, pictures: files, tally, cost, part, ended, lastTexts } = reading;
+  const { scenes, tally, cost, part, ended, lastTexts } = reading;
   const { total, inFlight } = tally;
   const failures = [...tally.kinds].map(([kind, { attempts }]) => ({
     kind,
@@ -103,7 +104,7 @@ async function told(reader: LiveReader) {
     lastText: lastTexts.get(kind),
   }));
   const pace = paceAt({ scenes, part, inFlight, ended });
-  return { scenes, files, total, inFlight, cost, pace, failures };
+  return { scenes, total, inFlight, cost, pace, failures };
 }
 
 it('tells the same as all rows do, whatever was settled in which order and read in between', async () => {
@@ -118,14 +119,19 @@ it('tells the same as all rows do, whatever was settled in which order and read 
       const dir = folder();
       const run = await begun(dir, 8);
       const reader = new LiveReader(dir);
+      const follower = new Follower();
+      const compare = async (): Promise<void> => {
+        expect(await told(reader)).toEqual(allOf(dir));
+        expect(follower.rows(reader, (await reader.read(Date.now()))?.list)).toEqual(rowsOf(dir));
+      };
       const open: Attempt[] = [];
       for (const { state, which, isReadAfter, claims } of steps) {
         open.push(...(await run.checkpoint.claim(claims, endpoint, 1_500)));
         const [attempt] = open.splice(which % Math.max(1, open.length), 1);
         if (attempt !== undefined) await settle(run, attempt, state);
-        if (isReadAfter) expect(await told(reader)).toEqual(allOf(dir));
+        if (isReadAfter) await compare();
       }
-      expect(await told(reader)).toEqual(allOf(dir));
+      await compare();
       run.close();
     }),
     { numRuns: 15 },
@@ -172,44 +178,110 @@ it('says of a damaged file what every command says', async () => {
   await expect(new LiveReader(dir).read(Date.now())).rejects.toThrow(UnusableDatabase);
 });
 
-describe('pictures', () => {
-  it('come a page at a time, the newest first, each once', async () => {
-    const dir = folder();
-    const run = await begun(dir, 60);
-    for (const attempt of await run.checkpoint.claim(60, endpoint, 1)) await settle(run, attempt, 'saved');
-    const reader = new LiveReader(dir);
-    const newest = (await reader.read(Date.now()))?.newest ?? [];
-    expect(newest).toHaveLength(pageOfPictures);
-    const older = reader.picturesBefore(newest.at(-1)?.id ?? 0);
-    expect([...newest, ...older].map(({ id }) => id)).toEqual(Array.from({ length: 60 }, (_, i) => 60 - i));
-    expect(reader.picturesBefore(1)).toEqual([]);
-    expect(newest[0]).toMatchObject({
-      sceneId: 's59',
-      prompt: 'scene 59',
-      digest: 'abababababababab',
-      thumbnail: `thumbnails/ab/${'ab'.repeat(16)}.jpg`,
+/** Who keeps the pieces of the list, and reads only those again that are told to be others. */
+class Follower {
+  readonly #kept = new Map<number, ReportRow[]>();
+  #list: LiveList | undefined;
+
+  rows(reader: LiveReader, list: LiveList | undefined): ReportRow[] {
+    if (list === undefined) throw new Error('there is no list');
+    if (list.layout !== this.#list?.layout) this.#kept.clear();
+    if (list !== this.#list) for (const piece of list.changed) this.#kept.delete(piece);
+    this.#list = list;
+    return list.layout.rows.flatMap((count, piece) => {
+      const rows = this.#kept.get(piece) ?? reader.piece(piece) ?? [];
+      this.#kept.set(piece, rows);
+      expect(rows).toHaveLength(count);
+      return rows;
     });
+  }
+}
+
+function rowsOf(dir: string): ReportRow[] {
+  const db = openCheckpointForReading(dir);
+  if (db === undefined) throw new Error('there is no checkpoint');
+  const rows = [...readRows(db)];
+  db.close();
+  return rows;
+}
+
+describe('the list', () => {
+  it('is whole for who reads only the pieces again that have changed, also where another list takes its place', async () => {
+    const dir = folder();
+    const run = await begun(dir, 450);
+    const reader = new LiveReader(dir);
+    const follower = new Follower();
+    const compare = async (): Promise<LiveList | undefined> => {
+      const list = (await reader.read(Date.now()))?.list;
+      expect(follower.rows(reader, list)).toEqual(rowsOf(dir));
+      return list;
+    };
+    expect((await compare())?.layout).toEqual({ rows: [199, 200, 51], listed: 3 });
+    const attempts = await run.checkpoint.claim(230, endpoint, 1_500);
+    expect((await compare())?.changed).toEqual([0, 1]);
+    for (const [i, attempt] of attempts.entries())
+      await settle(run, attempt, i % 3 === 0 ? 'failed' : 'saved');
+    expect((await compare())?.changed).toEqual([0, 1]);
+    const [last] = attempts.splice(-1);
+    expect((await compare())?.arrived[0]?.row.id).toBe(last?.sceneId);
+    const pairs = Array.from({ length: 300 }, (_, i): [string, string] => [`s${2 * i}`, `scene ${2 * i}`]);
+    await run.checkpoint.reconcile(manifestOf(pairs.toReversed()), unstopped);
+    expect((await compare())?.layout.rows).toEqual([199, 101, 200, 25]);
   });
 
-  it('tell their story, without the files that were sent along', async () => {
+  it('is told anew where scenes are put back, which is done without an attempt', async () => {
     const dir = folder();
-    const run = opened(dir, 1_000);
-    const [scene] = [...manifestOf([['s0', 'a fox']]).scenes()];
-    if (scene === undefined) throw new Error('there is no scene');
-    const sent = { scene: 'a fox', photo: 'A'.repeat(2_000_000) };
-    const listed = { ...scene, input: JSON.stringify(sent), fingerprint: fingerprintOf(sent) };
-    const list = { ...manifestOf([]), scenes: () => [listed] };
-    await run.checkpoint.reconcile(list, unstopped);
-    for (const attempt of await run.checkpoint.claim(1, endpoint, 1)) await settle(run, attempt, 'saved');
+    const run = await begun(dir, 3);
+    for (const attempt of await run.checkpoint.claim(3, endpoint, 1)) await settle(run, attempt, 'failed');
     const reader = new LiveReader(dir);
-    const [picture] = (await reader.read(Date.now()))?.newest ?? [];
-    // Of the row, since what was sent is too long to be looked through.
-    expect(picture?.prompt).toBe('a fox');
-    const story = reader.story(picture?.id ?? 0);
-    expect(story).toMatchObject({ seed: 's0', jobId: 'job-1', attempt: 1, source: 'list.csv:2' });
-    expect(story?.input).toContain('"scene": "a fox"');
-    expect(story?.input).toContain('… (2,000,000 characters)');
-    expect(story?.input.length).toBeLessThan(5_000);
-    expect(reader.story(99)).toBeUndefined();
+    const follower = new Follower();
+    follower.rows(reader, (await reader.read(Date.now()))?.list);
+    run.close();
+    const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
+    db.exec("UPDATE scenes SET state = 'waiting', failure_kind = NULL, failure_text = NULL");
+    db.close();
+    expect(follower.rows(reader, (await reader.read(Date.now()))?.list)).toEqual(rowsOf(dir));
   });
+
+  it('tells of new pictures where their rows are, the newest first, each once and at most a few', async () => {
+    const dir = folder();
+    const run = await begun(dir, 230);
+    const reader = new LiveReader(dir);
+    expect((await reader.read(Date.now()))?.list.arrived).toEqual([]);
+    const attempts = await run.checkpoint.claim(230, endpoint, 1);
+    for (const attempt of attempts.slice(0, 210)) await settle(run, attempt, 'saved');
+    const arrived = (await reader.read(Date.now()))?.list.arrived ?? [];
+    expect(arrived.map(({ index }) => index)).toEqual(Array.from({ length: mostArrived }, (_, i) => 209 - i));
+    expect(arrived[0]?.row).toEqual(rowsOf(dir)[209]);
+    for (const attempt of attempts.slice(210, 212)) await settle(run, attempt, 'saved');
+    const later = (await reader.read(Date.now()))?.list.arrived ?? [];
+    expect(later.map(({ row }) => row.id)).toEqual(['s211', 's210']);
+  });
+
+  it('has no pieces but its own', async () => {
+    const dir = folder();
+    await begun(dir, 3);
+    const reader = new LiveReader(dir);
+    expect(reader.piece(0)).toBeUndefined();
+    await reader.read(Date.now());
+    expect(reader.piece(0)).toHaveLength(3);
+    for (const odd of [-1, 1, 1e6, Number.NaN]) expect(reader.piece(odd)).toBeUndefined();
+  });
+});
+
+it('tells how long pictures take from the end of their jobs, by what the service says', async () => {
+  const dir = folder();
+  const run = await begun(dir, 3);
+  const reader = new LiveReader(dir);
+  expect((await reader.read(Date.now()))?.lagMs).toBeNull();
+  for (const attempt of await run.checkpoint.claim(3, endpoint, 1)) {
+    await run.checkpoint.recordSubmitted(attempt, {
+      jobId: `job-${attempt.key}`,
+      status: 'IN_QUEUE',
+      at: 2_000,
+    });
+    const settlement = settlementOf(attempt, 'saved', 3_000 + 100 * attempt.key);
+    await run.checkpoint.settle(attempt, { ...settlement, delayTimeMs: 500, executionTimeMs: 250 });
+  }
+  expect((await reader.read(Date.now()))?.lagMs).toBe(450);
 });

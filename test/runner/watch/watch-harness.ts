@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { builtPage } from '../../../src/lib/net/built-page.ts';
-import type { LiveBatch, LivePicture } from '../../../src/runner/core/live-batch.ts';
+import type { ArrivedScene } from '../../../src/runner/core/live-batch.ts';
+import type { BatchReading } from '../../../src/runner/watch/broadcast.ts';
 import { startWatchServer } from '../../../src/runner/watch/start-watch-server.ts';
 
 export const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1A\n', 'latin1'), Buffer.alloc(1_000_000, 7)]);
@@ -15,14 +16,15 @@ export interface Watch {
   url: string;
   imagesDir: string;
   thumbnailsDir: string;
-  batch: LiveBatch;
+  reading: BatchReading;
   /** How often the batch was read. */
   readings: number;
   /** What was told of trouble. */
   troubles: string[];
 }
 
-export async function startWatch(): Promise<Watch> {
+/** `bucket`: what is in the batch's, by key. */
+export async function startWatch(bucket?: Record<string, Buffer>): Promise<Watch> {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const imagesDir = join(dir, 'images');
@@ -37,12 +39,15 @@ export async function startWatch(): Promise<Watch> {
     url: '',
     imagesDir,
     thumbnailsDir,
-    batch: {
-      name: 'night/out',
-      command: 'nightrender run p.yaml',
-      run: { kind: 'none' },
-      numbers: null,
-      newest: [],
+    reading: {
+      state: {
+        name: 'night/out',
+        command: 'nightrender run p.yaml',
+        run: { kind: 'none' },
+        numbers: null,
+      },
+      list: null,
+      gallery: null,
     },
     readings: 0,
     troubles: [],
@@ -51,14 +56,17 @@ export async function startWatch(): Promise<Watch> {
     batch: {
       imagesDir,
       thumbnailsDir,
+      ...(bucket && { readBucket: async (key) => bucket[key] }),
       read: async () => {
         watch.readings += 1;
-        return watch.batch;
+        return watch.reading;
       },
-      picturesBefore: (id) => watch.batch.newest.filter((picture) => picture.id < id),
-      story: () => undefined,
+      rows: (piece) => {
+        const { row } = arrived(piece);
+        return watch.reading.list?.rows[piece] === undefined ? undefined : [row];
+      },
     },
-    page: builtPage('watch', ''),
+    page: builtPage('gallery', ''),
     port: 0,
     onProblem: (text) => watch.troubles.push(text),
   });
@@ -88,17 +96,8 @@ export function ask({ url }: Watch, path: string, options: RequestOptions = {}):
   });
 }
 
-export function pictureOf(id: number): LivePicture {
-  return {
-    id,
-    sceneId: `s${id}`,
-    prompt: `scene ${id}`,
-    file: `s${id}.png`,
-    width: 64,
-    height: 64,
-    bytes: 1_000,
-    digest: 'ab',
-    thumbnail: null,
-    savedAt: 1_000,
-  };
+export function arrived(index: number): ArrivedScene {
+  const picture = { file: `images/s${index}.png?v=ab`, width: 64, height: 64, bytes: 1_000 };
+  const row = { id: `s${index}`, state: 'saved', pictures: [picture], source: `scenes.csv:${index + 2}` };
+  return { index, row };
 }

@@ -5,7 +5,8 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startBroadcast } from '../../../src/runner/watch/broadcast.ts';
-import { ask, pictureOf, png, startWatch, webp } from './watch-harness.ts';
+import type { LiveNews } from '../../../src/runner/core/live-batch.ts';
+import { arrived, ask, png, startWatch, webp, type Watch } from './watch-harness.ts';
 
 const fox = '/images/day%20one/fox%20%26%20100%20%25.png';
 
@@ -29,7 +30,7 @@ describe('who may ask', () => {
     '10.0.0.1',
   ])('a page of another site may not, whatever its name leads to: %j', async (host) => {
     const watch = await startWatch();
-    for (const path of ['/', '/data.json', '/events', fox]) {
+    for (const path of ['/', '/data.json', '/rows/a/1.json', fox]) {
       const answer = await ask(watch, path, { headers: { host } });
       expect(answer.status).toBe(421);
       expect(answer.body.toString()).not.toContain('"dir"');
@@ -41,7 +42,7 @@ describe('who may ask', () => {
     'nobody may %s: nothing can be changed',
     async (method) => {
       const watch = await startWatch();
-      for (const path of ['/', '/data.json', '/events', fox]) {
+      for (const path of ['/', '/data.json', '/rows/a/1.json', fox]) {
         const answer = await ask(watch, path, { method });
         expect(answer.status).toBe(405);
         expect(answer.headers.allow).toBe('GET, HEAD');
@@ -100,6 +101,22 @@ describe('a picture', () => {
     expect((await ask(watch, '/thumbnails/ab/no.jpg?of=../checkpoint.sqlite')).status).toBe(404);
   });
 
+  it('comes from the bucket of the batch, whole or small, and nothing else does', async () => {
+    const watch = await startWatch({
+      'images/s0.png': png,
+      'report/thumbnails/ab/s0.jpg': webp,
+      'images/page.png': Buffer.from('<script>alert(1)</script>'),
+    });
+    const whole = await ask(watch, '/images/s0.png?v=ab');
+    expect([whole.headers['content-type'], whole.body.length]).toEqual(['image/png', png.length]);
+    const small = await ask(watch, '/thumbnails/ab/s0.jpg?of=s0.png');
+    expect([small.headers['content-type'], small.body.equals(webp)]).toEqual(['image/webp', true]);
+    // Where no thumbnails are made, the picture comes in their place.
+    expect((await ask(watch, '/thumbnails/ab/no.jpg?of=s0.png')).body.length).toBe(png.length);
+    for (const path of ['/images/page.png', '/images/none.png', '/report/thumbnails/ab/s0.jpg'])
+      expect((await ask(watch, path)).status).toBe(404);
+  });
+
   it('that is gone is not found', async () => {
     const watch = await startWatch();
     unlinkSync(join(watch.imagesDir, 'day one/fox & 100 %.png'));
@@ -132,6 +149,11 @@ describe('nothing else is sent:', () => {
     '/report/summary.json',
     '//evil.example/images',
     '/favicon.ico',
+    '/events',
+    '/rows/a/1.json',
+    '/rows/a/0.json',
+    '/rows/a/1.js',
+    '/rows/../checkpoint.sqlite',
   ])('%s', async (path) => {
     const watch = await startWatch();
     const { status, body } = await ask(watch, path);
@@ -169,51 +191,75 @@ describe('nothing else is sent:', () => {
 });
 
 describe('the data', () => {
-  it('is the batch, the pictures before one, or the story of one, and is never kept', async () => {
+  it('is all there is, or what is newer than the page has, and is never kept', async () => {
     const watch = await startWatch();
-    watch.batch = { ...watch.batch, newest: [pictureOf(3), pictureOf(2), pictureOf(1)] };
-    const all = await ask(watch, '/data.json');
-    expect(all.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
-    expect(JSON.parse(all.body.toString())).toMatchObject({
+    const rows = [1, 1, 1];
+    watch.reading.list = { rows, changed: [], arrived: [arrived(1), arrived(0)] };
+    const answer = await ask(watch, '/data.json');
+    expect(answer.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
+    const all = newsIn(answer.body);
+    expect(all).toMatchObject({
       name: 'night/out',
       run: { kind: 'none' },
       now: expect.any(Number),
+      chunks: { folder: expect.stringMatching(/^rows\/\w+$/), rows },
+      changed: [],
+      arrived: [{ index: 1 }, { index: 0 }],
     });
-    const before = JSON.parse((await ask(watch, '/data.json?before=2')).body.toString()) as object;
-    expect(before).toEqual({ pictures: [pictureOf(1)] });
-    expect((await ask(watch, '/data.json?picture=9')).status).toBe(404);
-    const odd = await ask(watch, "/data.json?before=1'--");
-    expect(JSON.parse(odd.body.toString())).toEqual({ pictures: [] });
+    const piece = await ask(watch, `/${all.chunks?.folder}/3.json`);
+    expect(piece.headers['cache-control']).toBe('no-store');
+    expect(JSON.parse(piece.body.toString())).toEqual([arrived(2).row]);
+
+    const later = since(watch, all);
+    watch.reading = { ...watch.reading, list: { rows, changed: [2], arrived: [arrived(2)] } };
+    const news = await later;
+    expect(news).toMatchObject({ changed: [2], arrived: [{ index: 2 }] });
+    expect(news.arrived).toHaveLength(1);
+    expect(news.chunks).toBeUndefined();
+
+    const moved = since(watch, news);
+    watch.reading = { ...watch.reading, list: { rows: [1, 1], changed: [], arrived: [] } };
+    expect((await moved).chunks).toMatchObject({ rows: [1, 1] });
+    expect((await moved).chunks?.folder).not.toBe(all.chunks?.folder);
+    for (const odd of ["1'--", '-1', '9'.repeat(15), ''])
+      expect(newsIn((await ask(watch, `/data.json?since=${odd}`)).body).chunks).toMatchObject({
+        rows: [1, 1],
+      });
   });
 
   it('is read once for all who ask at once', async () => {
-    const { batch } = await startWatch();
+    const { reading } = await startWatch();
     let readings = 0;
-    const broadcast = startBroadcast({ read: async () => ((readings += 1), batch) });
-    await Promise.all(Array.from({ length: 50 }, () => broadcast.latest()));
+    const broadcast = startBroadcast({ read: async () => ((readings += 1), reading) });
+    await Promise.all(Array.from({ length: 50 }, () => broadcast.newsSince(0, () => undefined)));
     expect(readings).toBe(1);
-    await broadcast.latest();
+    await broadcast.newsSince(0, () => undefined);
     expect(readings).toBe(1);
   });
-});
 
-describe('the events', () => {
-  it('begin with the batch, tell all tabs of a change with one reading', async () => {
+  it('tells all tabs of a change with one reading', async () => {
     const watch = await startWatch();
-    watch.batch = { ...watch.batch, newest: [pictureOf(1)] };
-    const tabs = await Promise.all([listen(watch.url), listen(watch.url), listen(watch.url)]);
-    for (const tab of tabs) expect(await tab.event('batch')).toMatchObject({ newest: [{ id: 1 }] });
-    const readings = watch.readings;
-    watch.batch = { ...watch.batch, run: { kind: 'starting' }, newest: [pictureOf(2), pictureOf(1)] };
-    for (const tab of tabs)
-      expect(await tab.event('change')).toMatchObject({ run: { kind: 'starting' }, newest: [{ id: 2 }] });
+    const first = newsIn((await ask(watch, '/data.json')).body);
+    const tabs = [since(watch, first), since(watch, first), since(watch, first)];
+    const { readings } = watch;
+    watch.reading = { ...watch.reading, state: { ...watch.reading.state, run: { kind: 'starting' } } };
+    for (const tab of tabs) expect(await tab).toMatchObject({ run: { kind: 'starting' } });
     expect(watch.readings - readings).toBeLessThanOrEqual(2);
-    // Only what is new comes with a change.
-    expect(tabs[0]?.text()).not.toMatch(/event: change\ndata: .*"id":1[,}]/);
-    for (const tab of tabs) await tab.leave();
   });
 
-  it('reach others while one does not read, or sends half a request', async () => {
+  it('is read for nobody who has gone', async () => {
+    const { reading } = await startWatch();
+    let readings = 0;
+    const broadcast = startBroadcast({ read: async () => ((readings += 1), reading) });
+    const { revision } = await broadcast.newsSince(0, () => undefined);
+    await broadcast.newsSince(revision, (gone) => gone());
+    const later = broadcast.newsSince(revision, () => undefined);
+    broadcast.close();
+    await later;
+    expect(readings).toBe(1);
+  });
+
+  it('reaches others while one does not read, or sends half a request', async () => {
     const watch = await startWatch();
     const { port } = new URL(watch.url);
     const lazy = Array.from({ length: 30 }, (_, i) => {
@@ -221,11 +267,13 @@ describe('the events', () => {
       socket.write(i % 2 === 0 ? `GET ${fox} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(20) : 'GET / HT');
       return socket.pause();
     });
-    const tab = await listen(watch.url);
-    expect(await tab.event('batch')).toMatchObject({ name: 'night/out' });
+    const first = newsIn((await ask(watch, '/data.json')).body);
+    expect(first).toMatchObject({ name: 'night/out' });
+    const later = since(watch, first);
+    watch.reading = { ...watch.reading, state: { ...watch.reading.state, name: 'other/out' } };
+    expect(await later).toMatchObject({ name: 'other/out' });
     expect((await ask(watch, fox)).body.length).toBe(png.length);
     for (const socket of lazy) socket.destroy();
-    await tab.leave();
   });
 });
 
@@ -240,33 +288,10 @@ it('lets go of a client that asks on and on without taking what it is sent', asy
   expect(bytes).toBeLessThan(2 * png.length);
 });
 
-interface Tab {
-  /** The data of the first such event that has not been told yet. */
-  event(name: string): Promise<unknown>;
-  text(): string;
-  leave(): Promise<void>;
+async function since(watch: Watch, { revision }: LiveNews): Promise<LiveNews> {
+  return newsIn((await ask(watch, `/data.json?since=${revision}`)).body);
 }
 
-async function listen(url: string): Promise<Tab> {
-  const response = await fetch(`${url}events`);
-  expect(response.headers.get('content-type')).toBe('text/event-stream');
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  let text = '';
-  let told = 0;
-  return {
-    text: () => text,
-    event: async (name) => {
-      for (;;) {
-        const found = new RegExp(`event: ${name}\ndata: (.*)\n\n`).exec(text.slice(told));
-        if (found !== null) {
-          told += found.index + found[0].length;
-          return JSON.parse(found[1] ?? '') as unknown;
-        }
-        const part = await reader?.read();
-        if (part === undefined || part.done) throw new Error(`the events ended without ${name}: ${text}`);
-        text += part.value;
-      }
-    },
-    leave: async () => reader?.cancel(),
-  };
+function newsIn(body: Buffer): LiveNews {
+  return JSON.parse(body.toString()) as LiveNews;
 }

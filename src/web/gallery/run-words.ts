@@ -1,9 +1,9 @@
 /** What is said of a run, in a few words and in a sentence. */
-import type { LiveBatch } from '../../runner/core/live-batch.ts';
+import type { LiveState } from '../../runner/core/live-batch.ts';
 import type { Tone } from '../shared/tone.ts';
 import { countWords, durationWords, instantWords } from '../shared/number-words.ts';
 
-type Run = LiveBatch['run'];
+type Run = LiveState['run'];
 
 export interface RunWords {
   /** Two or three words. */
@@ -17,7 +17,7 @@ export interface RunWords {
 }
 
 /** `now` is an instant of the clock of the machine that renders. */
-export function wordsOf({ run, numbers, command }: LiveBatch, now: number): RunWords {
+export function wordsOf({ run, numbers, command }: LiveState, now: number): RunWords {
   switch (run.kind) {
     case 'none':
       return {
@@ -64,7 +64,7 @@ function endedWords(run: Run & { kind: 'ended' }, command: string): RunWords {
 }
 
 /** Of the scenes that are wanted, in whole per cent; undefined where there are none. */
-export function percentOf({ numbers }: LiveBatch): number | undefined {
+export function percentOf({ numbers }: LiveState): number | undefined {
   if (numbers === null) return undefined;
   const { waiting, active, saved, failed, invalid } = numbers.scenes;
   const total = waiting + active + saved + failed + invalid;
@@ -72,7 +72,7 @@ export function percentOf({ numbers }: LiveBatch): number | undefined {
 }
 
 /** For the browser's tab. */
-export function titleOf(batch: LiveBatch | undefined): string {
+export function titleOf(batch: LiveState | undefined): string {
   if (batch === undefined) return 'nightrender';
   const percent = percentOf(batch);
   const { head } = wordsOf(batch, 0);

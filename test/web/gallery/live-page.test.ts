@@ -1,13 +1,14 @@
-/** Promise: the page of `watch` shows a batch as it is, live, ended or dead, on a phone and by keyboard, whatever prompts say. */
+/** Promise: `watch` shows the gallery of a batch as it is, live, ended or dead, on a phone and by keyboard, whatever prompts say. */
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { folderWith, nightrender, pipeline, Program, scenes, testKey } from '../../e2e/cli.ts';
 import { startHeldService } from '../../e2e/held-service.ts';
 import { startPatientService } from '../../e2e/patient-service.ts';
 import { noBrowser, openBrowser } from '../browser.ts';
+import { contrasts } from '../contrast.ts';
 import { look, startWatching } from '../watched.ts';
 
 const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
@@ -37,17 +38,50 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
     await stateOf(page, 'running').waitFor();
     await tile(page, 'in flight', '5').waitFor();
-    expect(await page.locator('.picture').count()).toBe(0);
+    // The whole list is there; what has no picture says how it stands.
+    await expect.poll(() => page.locator('main .picture .word').count()).toBe(5);
+    expect(await page.locator('.picture img').count()).toBe(0);
     service.release();
-    await page.locator('.picture').nth(4).waitFor();
+    await page.locator('main .picture img').nth(4).waitFor();
     await stateOf(page, 'ended').waitFor();
     expect((await run.finish()).code).toBe(0);
     expect(await page.locator('[data-run]').innerText()).toMatch(/Done\s+Every scene .* with exit code 0\./);
-    await tile(page, 'saved', '5').waitFor();
+    await expect.poll(() => page.locator('.numbers').innerText()).toMatch(/^5 of 5( · |$)/);
+    expect(await page.getByRole('region', { name: 'The run' }).count()).toBe(0);
     await expect.poll(() => page.title()).toMatch(/^100 % done · [^/]+\/out$/);
 
     await expect.poll(() => widthsOfPictures(page)).toEqual([96, 96, 96, 96, 96]);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
+    expect(troubles).toEqual([]);
+  });
+
+  it.each([
+    ['a phone by day', { ...phone, colors: 'light' as const }],
+    ['a phone by night', { ...phone, colors: 'dark' as const }],
+    ['a desktop by day', { width: 1280, height: 900, colors: 'light' as const }],
+    ['a desktop by night', { width: 1280, height: 900, colors: 'dark' as const }],
+  ])('on %s: each text can be read, each control has a name, and all fits', async (_where, size) => {
+    const service = await startHeldService();
+    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(4) });
+    const { url } = await startWatching(cwd);
+    const { page, troubles } = await look(browser, url, size);
+    const check = async (): Promise<void> => {
+      expect((await contrasts(page)).filter(({ ratio }) => ratio < 4.5)).toEqual([]);
+      expect(await page.evaluate(nameless)).toEqual([]);
+      expect(await overflow(page)).toBeLessThanOrEqual(0);
+    };
+    await stateOf(page, 'none').waitFor();
+    await check();
+    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    await run.event('scene-submitted', 4);
+    service.release(2);
+    await page.getByRole('region', { name: 'Latest pictures' }).locator('img').nth(1).waitFor();
+    await page.locator('main .picture img').nth(1).waitFor();
+    await check();
+    service.release();
+    await stateOf(page, 'ended').waitFor();
+    await check();
+    expect((await run.finish()).code).toBe(0);
     expect(troubles).toEqual([]);
   });
 
@@ -78,10 +112,11 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd });
     const { url } = await startWatching(cwd);
     const { page } = await look(browser, url);
+    await page.getByRole('button', { name: 'Failures 2' }).click();
     const failures = page.getByRole('region', { name: 'Failures' });
-    await failures.getByText('2 scenes failed').waitFor();
-    expect(await failures.innerText()).toMatch(/nightrender retry pipeline\.yaml --kind [a-z-]+/);
-    await tile(page, 'failed', '2').waitFor();
+    await failures.getByText('2 scenes').waitFor();
+    expect(await failures.innerText()).toMatch(/nightrender retry \S*pipeline\.yaml --kind [a-z-]+/);
+    expect(await failures.locator('pre.bad').innerText()).toMatch(/width/);
   });
 
   it('takes prompts and ids for text, whatever they are', async () => {
@@ -89,7 +124,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       '</script><script>document.title = "taken"</script>',
       '<img src=x onerror="document.title = 1">',
       'a \u202Efox\u202C \u001B[31mred\u001B[0m & "quoted" \u{1F98A}',
-      'wide'.repeat(200),
+      'wide'.repeat(75),
     ];
     const rows = hostile.map((text) => JSON.stringify({ id: text.slice(0, 120), scene: text }));
     const cwd = folderWith({
@@ -101,12 +136,11 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const { page, troubles } = await look(browser, url, phone);
     await expect.poll(() => widthsOfPictures(page)).toEqual([96, 96, 96, 96]);
     const alts = await page
-      .locator('.picture img')
+      .locator('main .picture img')
       .evaluateAll((all) => all.map((img) => img.getAttribute('alt')));
     expect(new Set(alts)).toEqual(new Set(hostile));
     await page.locator('.picture').first().click();
     for (let seen = 1; seen < hostile.length; seen++) {
-      await page.getByText('Input', { exact: true }).click();
       expect(await overflow(page)).toBeLessThanOrEqual(0);
       await page.keyboard.press('ArrowRight');
     }
@@ -117,12 +151,13 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
   it('is walked by keyboard: to a picture, into it, along the others, and back to where one was', async () => {
     const { page, troubles } = await look(browser, await doneBatch(3));
     await page.locator('.picture').nth(2).waitFor();
+    await page.getByRole('button', { name: 'Filter' }).focus();
     const walked: string[] = [];
-    for (let i = 0; i < 3; i++) {
+    while (walked.length < 12 && walked.at(-1) !== 's2') {
       await page.keyboard.press('Tab');
       walked.push(await focused(page));
     }
-    expect(new Set(walked)).toEqual(new Set(['s0', 's1', 's2']));
+    expect(walked).toEqual(['s0', 's1', 's2']);
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
@@ -138,60 +173,114 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     }
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    expect(await focused(page)).toBe(first);
+    expect(first).toBe('s2');
+    expect(await focused(page)).toBe('s1');
     expect(troubles).toEqual([]);
   });
 
   it('has landmarks, one first heading, a name for each picture and a bar that can be read', async () => {
-    const { page } = await look(browser, await doneBatch(2));
-    await page.locator('.picture').nth(1).waitFor();
+    const service = await startHeldService();
+    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(2) });
+    const { url } = await startWatching(cwd);
+    const { page } = await look(browser, url);
+    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    await run.event('scene-submitted', 2);
+    await page.locator('main .picture').nth(1).waitFor();
+    expect(await page.getByRole('progressbar').getAttribute('aria-valuetext')).toBe('0 of 2 scenes saved');
     expect(await page.getByRole('banner').count()).toBe(1);
     expect(await page.getByRole('main').count()).toBe(1);
     expect(await page.getByRole('heading', { level: 1 }).allInnerTexts()).toEqual([
       expect.stringMatching(/^[^/]+\/out$/),
     ]);
-    expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(['Saved', 'Pictures']);
-    expect(await page.getByRole('progressbar').getAttribute('aria-valuetext')).toBe('2 of 2 scenes saved');
-    expect(await page.getByRole('img', { name: /^Hills and \d trees$/ }).count()).toBe(2);
-    expect(await page.getByRole('img', { name: /2 scenes saved from .* to / }).count()).toBe(1);
+    service.release();
+    await expect.poll(() => page.getByRole('img', { name: /^Hills and \d trees$/ }).count()).toBe(2);
+    await page.getByRole('button', { name: 'The night' }).click();
+    await page.getByRole('img', { name: /^Throughput: 2 scenes saved in / }).waitFor();
+    expect((await run.finish()).code).toBe(0);
   });
 
-  it('fits its chart to the run', async () => {
-    const { page } = await look(browser, await doneBatch(2));
-    await expect
-      .poll(() => page.locator('.picture .words').first().innerText())
-      .toMatch(/^Hills and \d trees$/);
-    expect((await page.locator('.ticks small').allInnerTexts()).join()).toMatch(/^(\d\d:\d\d:\d\d,?)+$/);
-    expect(await page.locator('.unit').innerText()).toMatch(/^scenes a/);
+  it('shows the latest pictures on top, holds new ones back while somebody looks at those, and opens them', async () => {
+    const service = await startHeldService();
+    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(5) });
+    const { url } = await startWatching(cwd);
+    const { page, troubles } = await look(browser, url);
+    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    await run.event('scene-submitted', 5);
+    const latest = page.getByRole('region', { name: 'Latest pictures' });
+    service.release(2);
+    await latest.locator('.picture img').nth(1).waitFor();
+    await latest.locator('.picture').first().focus();
+    const before = await keysOf(latest);
+    service.release(2);
+    const button = latest.getByRole('button', { name: '2 new' });
+    await button.waitFor();
+    expect(await keysOf(latest)).toEqual(before);
+    await button.click();
+    await expect.poll(async () => (await keysOf(latest)).length).toBe(4);
+    expect((await keysOf(latest)).slice(2)).toEqual(before);
+    const [first] = await keysOf(latest);
+    await latest.locator('.picture').first().click();
+    await expect.poll(() => page.getByRole('dialog').locator('h2').innerText()).toBe(`s${Number(first) - 1}`);
+    service.release(1);
+    expect((await run.finish()).code).toBe(0);
+    expect(troubles).toEqual([]);
   });
 
-  it('holds new pictures back while somebody looks at those that are there, and shows them on demand', async () => {
+  it('brings pictures into the view that is shown: filtered, sorted, as a grid, with marks', async () => {
+    const service = await startHeldService();
+    const rows = [
+      'id,scene,season',
+      ...['fox', 'owl'].map((id, i) => `${id},an ${id},${['spring', 'autumn'][i]}`),
+    ];
+    const list = [...rows, 'elk,an elk,autumn', 'bee,a bee,spring'].map(
+      (row, i) => `${row},${i === 0 ? 'size' : i % 2}`,
+    );
+    const cwd = folderWith({
+      'pipeline.yaml': pipeline(service.url, small),
+      'scenes.csv': `${list.join('\n')}\n`,
+    });
+    const { url } = await startWatching(cwd);
+    const { page, troubles } = await look(browser, url);
+    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    await run.event('scene-submitted', 4);
+    await page.locator('main .picture').nth(3).waitFor();
+    await page.locator('main .picture', { hasText: 'an owl' }).hover();
+    await page.keyboard.press('s');
+    await page.getByRole('button', { name: '1 starred' }).waitFor();
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByLabel('State').selectOption('state:active');
+    await expect.poll(() => page.locator('.found').innerText()).toMatch(/^4 scenes$/);
+    await page.getByLabel('season').selectOption('autumn');
+    await expect.poll(() => captions(page)).toEqual(['owl', 'elk']);
+    await page.getByLabel('State').selectOption('state:');
+    service.release(4);
+    await expect.poll(() => page.locator('main .picture img').count()).toBe(2);
+    await page.getByLabel('State').selectOption('state:saved');
+    await expect.poll(() => captions(page)).toEqual(['owl', 'elk']);
+    await page.getByRole('button', { name: 'Grid', exact: true }).click();
+    await expect.poll(() => page.locator('.cells td img').count()).toBe(2);
+    await page.getByRole('button', { name: '1 starred' }).click();
+    await expect.poll(() => captions(page)).toEqual(['owl']);
+    expect((await run.finish()).code).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
+  it('moves no picture that somebody looks at, however the list grows', async () => {
     const cwd = await doneFolder(30);
     const { url } = await startWatching(cwd);
     const { page } = await look(browser, url, phone);
-    const topmost = page.locator('.picture').first();
     await page.locator('.picture').nth(29).scrollIntoViewIfNeeded();
-    const before = await topmost.getAttribute('data-key');
     const more = folderWith({ 'scenes.csv': scenes(33) });
     await nightrender(['run', 'pipeline.yaml', '--quiet', '--manifest', join(more, 'scenes.csv')], { cwd });
-    const button = page.getByRole('button', { name: '3 new' });
-    await button.waitFor();
-    expect(await topmost.getAttribute('data-key')).toBe(before);
-    await button.click();
-    await expect.poll(() => page.locator('.picture').count()).toBe(33);
-    expect(Number(await topmost.getAttribute('data-key'))).toBeGreaterThan(Number(before));
-    expect(await button.count()).toBe(0);
+    await expect.poll(() => page.locator('main .picture').count()).toBe(33);
+    expect((await captions(page)).slice(0, 30)).toEqual(Array.from({ length: 30 }, (_, i) => `s${i}`));
   });
 
   it('reaches all pictures of a long batch', async () => {
-    const { page } = await look(browser, await doneBatch(60));
-    await expect.poll(() => page.locator('.picture').count()).toBe(48);
-    await page.getByRole('button', { name: 'Show older ones' }).click();
+    const { page } = await look(browser, await doneBatch(70));
     await expect.poll(() => page.locator('.picture').count()).toBe(60);
-    const keys = await page
-      .locator('.picture')
-      .evaluateAll((all) => all.map((each) => each.getAttribute('data-key')));
-    expect(keys).toEqual(Array.from({ length: 60 }, (_, i) => String(60 - i)));
+    await page.getByRole('button', { name: 'Next' }).click();
+    await expect.poll(() => captions(page)).toEqual(Array.from({ length: 10 }, (_, i) => `s${60 + i}`));
   });
 
   it('says that the connection is lost, keeps what it knew, and finds it again', async () => {
@@ -202,7 +291,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     first.program.child.kill('SIGTERM');
     expect((await first.program.finish()).code).toBe(0);
     await page.getByText('Connection lost.', { exact: true }).waitFor();
-    await tile(page, 'saved', '2').waitFor();
+    expect(await page.locator('.numbers').innerText()).toMatch(/^2 of 2/);
     await startWatching(cwd, ['--port', new URL(first.url).port]);
     await page.getByText('Connection lost.', { exact: true }).waitFor({ state: 'detached' });
   });
@@ -214,7 +303,9 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       request({ host: behind.hostname, port: behind.port, path, headers: { host: '127.0.0.1' } }, (from) => {
         answer.writeHead(from.statusCode ?? 502, from.headers);
         from.pipe(answer);
-      }).end();
+      })
+        .on('error', () => answer.destroy())
+        .end();
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
@@ -229,6 +320,14 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
   });
 });
 
+function captions(page: Page): Promise<string[]> {
+  return page.locator('main .picture .caption').allInnerTexts();
+}
+
+function keysOf(within: Locator): Promise<(string | null)[]> {
+  return within.locator('.picture').evaluateAll((all) => all.map((each) => each.getAttribute('data-key')));
+}
+
 function stateOf(page: Page, kind: string) {
   return page.locator(`[data-run=${kind}]`);
 }
@@ -242,8 +341,13 @@ function tile(page: Page, name: string, value: string) {
 
 /** Of those that are loaded, as their files have them. */
 function widthsOfPictures(page: Page): Promise<number[]> {
-  return page.evaluate("[...document.querySelectorAll('.picture img')].map((img) => img.naturalWidth)");
+  return page.evaluate("[...document.querySelectorAll('main .picture img')].map((img) => img.naturalWidth)");
 }
+
+/** Controls that a screen reader has no word for. */
+const nameless = `[...document.querySelectorAll('button, a, input, select')]
+  .filter((each) => each.checkVisibility() && !(each.innerText || each.labels?.[0]?.innerText || each.ariaLabel || each.querySelector('img')?.alt || '').trim())
+  .map((each) => each.outerHTML.slice(0, 90))`;
 
 /** Pixels by which something is wider than the window. */
 function overflow(page: Page): Promise<number> {

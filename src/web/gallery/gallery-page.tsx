@@ -1,0 +1,105 @@
+/** The views of a batch below its head, and what is marked in it. */
+import type { JSX } from 'preact';
+import { useCallback, useMemo } from 'preact/hooks';
+import type { GalleryData } from '../../runner/core/gallery-data.ts';
+import { useHash } from '../shared/hooks.ts';
+import { FailuresView } from './failures-view.tsx';
+import { gridAxes, GridView } from './grid-view.tsx';
+import { MarkBar, useMarks } from './mark-buttons.tsx';
+import { NightView } from './night-view.tsx';
+import { PicturesView } from './pictures-view.tsx';
+import { readPlace, views, writePlace, type Place, type View } from './place.ts';
+import type { Query } from './query.ts';
+import type { Rows } from './rows.ts';
+import { Toolbar } from './toolbar.tsx';
+
+interface Props {
+  data: GalleryData;
+  rows: Rows;
+}
+
+export function Gallery({ data, rows }: Props): JSX.Element {
+  const hasGrid = gridAxes(data).length > 1;
+  const [place, go] = usePlace(data, hasGrid);
+  const ask = (query: Query): void => go({ query, page: 1, open: undefined });
+  const { kept, marking } = useMarks(`nightrender marks ${data.times.firstSubmittedAt ?? 0} ${data.title}`);
+  const isList = place.view === 'pictures' || place.view === 'grid';
+  const shared = { data, rows, place, go, marking };
+  return (
+    <>
+      <div class="row bar">
+        <ViewBar
+          data={data}
+          hasGrid={hasGrid}
+          place={place}
+          onView={(view) => go({ view, open: undefined })}
+        />
+        {isList && (
+          <Toolbar data={data} query={place.query} isOrdered={place.view === 'pictures'} onQuery={ask} />
+        )}
+      </div>
+      <main>
+        {place.view === 'pictures' && <PicturesView {...shared} />}
+        {place.view === 'grid' && <GridView {...shared} />}
+        {place.view === 'failures' && <FailuresView {...shared} />}
+        {place.view === 'night' && <NightView data={data} />}
+      </main>
+      <MarkBar
+        kept={kept}
+        retry={data.retry}
+        shown={place.query.mark}
+        onShow={(mark) => go({ view: 'pictures', query: { ...place.query, mark }, page: 1, open: undefined })}
+      />
+    </>
+  );
+}
+
+/** The place in the address, and how to change a part of it. */
+function usePlace({ columns }: GalleryData, hasGrid: boolean): [Place, (change: Partial<Place>) => void] {
+  const [hash, setHash] = useHash();
+  const names = columns.map(({ name }) => name);
+  const known = JSON.stringify([names, hasGrid]);
+  /** Without what a grid is made of, the pictures are shown. */
+  const placeOf = (text: string): Place => {
+    const place = readPlace(text, names);
+    return place.view === 'grid' && !hasGrid ? { ...place, view: 'pictures' } : place;
+  };
+  const place = useMemo(() => placeOf(hash), [hash, known]);
+  const go = useCallback(
+    (change: Partial<Place>) => {
+      const next = writePlace({ ...placeOf(location.hash), ...change }, names);
+      history.replaceState(null, '', next === '' ? location.pathname + location.search : next);
+      setHash(next);
+    },
+    [known],
+  );
+  return [place, go];
+}
+
+interface BarProps {
+  data: GalleryData;
+  hasGrid: boolean;
+  place: Place;
+  onView(view: View): void;
+}
+
+function ViewBar({ data, hasGrid, place, onView }: BarProps): JSX.Element {
+  const failed = data.failures.reduce((sum, { scenes }) => sum + scenes, 0);
+  return (
+    <nav aria-label="Views" class="tabs">
+      {(Object.keys(views) as View[]).map((view) =>
+        view === 'grid' && !hasGrid ? null : (
+          <button
+            key={view}
+            type="button"
+            aria-current={place.view === view ? 'page' : undefined}
+            onClick={() => onView(view)}
+          >
+            {views[view]}
+            {view === 'failures' && failed > 0 && <small class="bad"> {failed.toLocaleString('en')}</small>}
+          </button>
+        ),
+      )}
+    </nav>
+  );
+}

@@ -74,7 +74,8 @@ function readLists(): (reading: LiveReading) => ReadList {
   return ({ list, columns }) => {
     if (latest?.of === list) return latest.list;
     const { layout, changed } = list;
-    const arrived = list.arrived.map(({ index, row }) => ({
+    const arrived = list.arrived.map(({ picture, index, row }) => ({
+      picture,
       index,
       row: galleryRow(row, columns, fromServer),
     }));

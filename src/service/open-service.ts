@@ -73,7 +73,7 @@ export async function openService(options: CheckedOptions, around: Surroundings)
   let halfOpen: Endpoints | undefined;
   try {
     const ownWorkers = new OwnWorkerKeys();
-    const clusterWorkers = new OwnWorkerKeys(shared?.secret ?? lastingSecret(options, dataDir));
+    const clusterWorkers = new OwnWorkerKeys(shared?.secret ?? lastingSecret(dataDir));
     const keys = openKeys(options, dataDir, [ownWorkers, clusterWorkers]);
     opened.push(() => keys.close());
     const keysReplica = shared && new Replica(keys.file, keysFile, shared.write);
@@ -134,8 +134,7 @@ function uncleanText(error: unknown): string {
 }
 
 /** Workers of a cluster outlive the service: the next start knows their keys by this. */
-function lastingSecret({ endpoints }: CheckedOptions, dataDir: string): Buffer | undefined {
-  if (endpoints.every(({ on }) => on === null)) return undefined;
+function lastingSecret(dataDir: string): Buffer {
   const path = join(dataDir, 'cluster.key');
   const kept = existsSync(path) ? readFileSync(path) : undefined;
   // A crash may have left less than a secret.
@@ -175,16 +174,23 @@ function openEndpoints(
   { url, workersUrl }: Surroundings,
 ): Endpoints {
   const { workloadOf, silenceMs, onProblem, endpoints: given, publicUrl = url } = options;
+  // The file says so of its own; one of the console may be older than the file is now.
+  const tellUnreachable = (id: string): void =>
+    onProblem(
+      `endpoint ${id} runs on a cluster, and \`publicUrl\` is not set in service.yaml: its workers are given ${url}, which other machines may not reach`,
+    );
   return new Endpoints({
     store,
     results,
     silenceMs,
     onProblem,
     given,
-    workloadOf: (settings) =>
-      settings.on === null
-        ? workloadOf(settings, { url: workersUrl, workerKey: ownWorkers.keyOf(settings.id) })
-        : workloadOf(settings, { url: publicUrl, workerKey: clusterWorkers.keyOf(settings.id) }),
+    workloadOf: (settings) => {
+      if (settings.on === null)
+        return workloadOf(settings, { url: workersUrl, workerKey: ownWorkers.keyOf(settings.id) });
+      if (options.publicUrl === undefined) tellUnreachable(settings.id);
+      return workloadOf(settings, { url: publicUrl, workerKey: clusterWorkers.keyOf(settings.id) });
+    },
   });
 }
 

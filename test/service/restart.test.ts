@@ -1,7 +1,7 @@
 /** What was accepted stays accepted: over restarts, kills, full disks, and one service a folder. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageFile } from '../../src/lib/files/package-file.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -42,6 +42,17 @@ it('keeps the queue, its order and the results over a restart', async () => {
     run.complete('done');
   }
   expect(order).toEqual([...ids, late]);
+});
+
+it('knows the workers of a cluster after a restart, though no endpoint of the file has any', async () => {
+  const dataDir = await makeDataDir();
+  const secretAfterStart = async (): Promise<string> => {
+    await (await openService({ dataDir, workers: 1 })).close();
+    return readFile(join(dataDir, 'cluster.key'), 'hex');
+  };
+  const first = await secretAfterStart();
+  expect(first).toHaveLength(64);
+  expect(await secretAfterStart()).toBe(first);
 });
 
 describe('killed without a word', () => {

@@ -1,4 +1,5 @@
 /** A small pool of connections to one PostgreSQL database; the driver is loaded with the first of them. */
+import type { Socket } from 'node:net';
 import type { Client, ClientBase, ClientConfig, Pool, QueryResultRow } from 'pg';
 import type { PostgresAddress } from './address.ts';
 
@@ -212,17 +213,19 @@ export class Postgres implements PostgresSession {
   /** A cut line brings no error, and a server that was stopped answers nothing: who waits asks, and breaks the connections itself. */
   #watchLater(): void {
     if (this.#deadMs === undefined || this.#watch !== undefined) return;
-    const asked = [...this.#waiting];
+    const asked = [...this.#waiting].map((one) => ({ one, read: bytesReadOf(one.client) }));
     this.#watch = setTimeout(() => void this.#look(asked), this.#deadMs / 2).unref();
   }
 
   /** Old connections may be dead where new ones are not: behind a firewall that forgot them, or where the name leads to another server by now. */
-  async #look(asked: { client: ClientBase }[]): Promise<void> {
-    const isLate = asked.some((one) => this.#waiting.has(one));
+  async #look(asked: { one: { client: ClientBase }; read: number }[]): Promise<void> {
+    const isLate = asked.some(({ one }) => this.#waiting.has(one));
     const isAtWork = isLate ? await this.#askWhichWork() : () => true;
     if (isAtWork === undefined) this.cut();
-    for (const one of asked)
-      if (this.#waiting.has(one) && isAtWork?.(one.client) === false) streamOf(one.client)?.destroy();
+    // The server has nothing to do any more while a long answer is on its way.
+    for (const { one, read } of asked)
+      if (this.#waiting.has(one) && isAtWork?.(one.client) === false && bytesReadOf(one.client) === read)
+        streamOf(one.client)?.destroy();
     this.#watch = undefined;
     if (this.#waiting.size > 0) this.#watchLater();
   }
@@ -281,8 +284,12 @@ async function loadDriver(): Promise<Driver> {
   }
 }
 
-function streamOf(client: ClientBase): { destroy(): void } | undefined {
-  return (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream;
+function streamOf(client: ClientBase): { destroy(): void; bytesRead?: number } | undefined {
+  return (client as unknown as { connection?: { stream?: Socket } }).connection?.stream;
+}
+
+function bytesReadOf(client: ClientBase): number {
+  return streamOf(client)?.bytesRead ?? 0;
 }
 
 /** The server's, of the process that serves it. */

@@ -61,16 +61,16 @@ export interface SavedScene {
   row: ReportRow;
 }
 
-/** Scenes whose pictures came after `picture`, of the latest `most` pictures; the newest first. */
-export function readArrived(db: Database, layout: ListLayout, picture: number, most: number): SavedScene[] {
+/** Scenes of the latest `most` pictures, the newest first. */
+export function readArrived(db: Database, layout: ListLayout, most: number): SavedScene[] {
   const found = db
-    .prepare<[number, number], { picture: number; position: number }>(
+    .prepare<[number], { picture: number; position: number }>(
       `SELECT max(picture) AS picture, s.position AS position
-       FROM (SELECT picture, attempt FROM pictures p WHERE picture > ? AND ${labelColumn(db)} IS NULL ORDER BY picture DESC LIMIT ?)
+       FROM (SELECT picture, attempt FROM pictures p WHERE ${labelColumn(db)} IS NULL ORDER BY picture DESC LIMIT ?)
        JOIN attempts a USING (attempt) JOIN scenes s USING (scene) WHERE s.position IS NOT NULL GROUP BY s.scene
        ORDER BY picture DESC`,
     )
-    .all(picture, most);
+    .all(most);
   return found.flatMap(({ position, ...saved }) => {
     const part = { from: position, to: position + 1, withdrawn: { from: 0, count: 0 } };
     return [...readRows(db, {}, part)].map((row) => ({

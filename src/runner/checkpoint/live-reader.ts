@@ -51,7 +51,7 @@ export interface LiveList {
   layout: ListLayout;
   /** The pieces whose rows are others than in the reading before. */
   changed: number[];
-  /** Scenes that have new pictures since, the newest first: a few at most. */
+  /** Scenes with the latest pictures, the newest first: a few at most. */
   arrived: SavedScene[];
 }
 
@@ -152,7 +152,7 @@ export class LiveReader {
       columns: batch?.columns ?? [],
       lists: batch?.lists,
       lastRun,
-      lagMs: readLag(db),
+      lagMs: readLag(db, tally.inFlight),
       list: this.#readList(db, scenes, lastRun),
     };
   }
@@ -167,12 +167,16 @@ export class LiveReader {
     const isSame = sign === this.#listSign && !isPutBack;
     const layout = isSame && this.#list !== undefined ? this.#list.layout : readLayout(db);
     const changed = isSame ? piecesOf(db, this.#tally.touched) : [];
-    const arrived = readArrived(db, layout, isSame ? this.#lastPicture : 0, mostArrived);
-    this.#lastPicture = arrived[0]?.picture ?? this.#lastPicture;
+    const isNew =
+      db.prepare<[number]>('SELECT 1 FROM pictures WHERE picture > ?').get(this.#lastPicture) !== undefined;
     this.#listSign = sign;
     this.#tally.touched.clear();
-    if (this.#list === undefined || !isSame || changed.length + arrived.length > 0)
+    if (this.#list === undefined || !isSame || isNew || changed.length > 0) {
+      const arrived = readArrived(db, layout, mostArrived);
+      this.#lastPicture =
+        db.prepare<[], number | null>('SELECT max(picture) FROM pictures').pluck().get() ?? 0;
       this.#list = { layout, changed, arrived };
+    }
     return this.#list;
   }
 
@@ -192,7 +196,7 @@ function hasFewer(before: SceneCounts, now: SceneCounts): boolean {
 }
 
 /** By what the service says of its times. */
-function readLag(db: Database): number | null {
+function readLag(db: Database, inFlight: number): number | null {
   const lags = db
     .prepare<[number], number>(
       `SELECT max(0, settled_at - submitted_at - delay_time_ms - execution_time_ms) AS lag
@@ -200,7 +204,7 @@ function readLag(db: Database): number | null {
        WHERE state = 'saved' AND submitted_at + delay_time_ms + execution_time_ms IS NOT NULL ORDER BY lag`,
     )
     .pluck()
-    .all(latestLags);
+    .all(latestLags + inFlight);
   return lags[Math.floor((lags.length - 1) / 2)] ?? null;
 }
 

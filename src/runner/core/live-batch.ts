@@ -46,6 +46,8 @@ export interface LiveFailure {
 
 /** A scene that has a new picture. */
 export interface ArrivedScene {
+  /** Rises with every picture. */
+  picture: number;
   /** The number of its row from 0. */
   index: number;
   row: GalleryRow;

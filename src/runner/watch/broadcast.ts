@@ -30,7 +30,7 @@ export interface ReadList {
   rows: number[];
   /** The pieces that are others than before. */
   changed: number[];
-  /** What came since, the newest first: all that there is where `rows` is another object. */
+  /** The latest pictures, the newest first. */
   arrived: ArrivedScene[];
 }
 
@@ -106,9 +106,6 @@ export function startBroadcast(batch: Pick<WatchedBatch, 'read'>): Broadcast {
   };
 }
 
-/** Scenes with new pictures that a page is told of. */
-const mostArrived = 24;
-
 /** What was read last, and when each part of it changed: by revisions, which rise, also over a new start of the server. */
 class LatestNews {
   revision = 0;
@@ -135,16 +132,18 @@ class LatestNews {
 
   #takeList(list: ReadList | null, rowsBefore: number[] | undefined): void {
     const at = this.revision;
-    if (list?.rows !== rowsBefore) {
+    const isMoved = list?.rows !== rowsBefore;
+    if (isMoved) {
       this.#listAt = at;
       this.#changedAt.clear();
-      this.#arrived = [];
     }
     for (const piece of list?.changed ?? []) this.#changedAt.set(piece, at);
-    const arrived = list?.arrived ?? [];
-    const isAgain = (index: number): boolean => arrived.some((scene) => scene.index === index);
-    const earlier = this.#arrived.filter(({ scene }) => !isAgain(scene.index));
-    this.#arrived = [...arrived.map((scene) => ({ scene, at })), ...earlier].slice(0, mostArrived);
+    // Their numbers of rows are those of the list.
+    const knownAt = new Map(this.#arrived.map((one) => [one.scene.picture, one.at]));
+    this.#arrived = (list?.arrived ?? []).map((scene) => ({
+      scene,
+      at: isMoved ? at : (knownAt.get(scene.picture) ?? at),
+    }));
   }
 
   /** All of it where the page has it from another server whose clock was ahead. */

@@ -58,10 +58,7 @@ export async function hostContainer(options: ContainerHostOptions): Promise<stri
         await sleep(pauseMs, undefined, { signal: ending }).catch(() => undefined);
         pauseMs = Math.min(maxPauseMs, pauseMs * 2);
       }
-      reporting ??= reporter.send().then(
-        () => true,
-        () => false,
-      );
+      reporting ??= reporter.send().catch(() => false);
       const isHeard = await Promise.race([reporting, ending.aborted ? sleep(lookMs, undefined) : told]);
       reporter.throwIfRefused();
       if (isHeard !== undefined) reporting = undefined;

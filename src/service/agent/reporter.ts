@@ -84,9 +84,13 @@ export class Reporter {
     if (this.#refused !== undefined) throw this.#refused;
   }
 
-  send(): Promise<void> {
+  /** Resolves to whether the service took it. Throws `RefusedForGood`. */
+  send(): Promise<boolean> {
     const sent = this.#sending.then(() => this.#send(this.#state, this.#signal));
-    this.#sending = sent.catch(() => undefined);
+    this.#sending = sent.then(
+      () => undefined,
+      () => undefined,
+    );
     return sent;
   }
 
@@ -104,7 +108,7 @@ export class Reporter {
     return AbortSignal.any([this.#parts.leave, this.#end.signal]);
   }
 
-  async #send(state: WorkerReport['state'], signal: AbortSignal): Promise<void> {
+  async #send(state: WorkerReport['state'], signal: AbortSignal): Promise<boolean> {
     const { client, machine, workload } = this.#parts;
     const seen = state === 'leaving' ? null : await machine(signal);
     const { lines, omitted } = this.#takeLines();
@@ -116,9 +120,14 @@ export class Reporter {
       const name = workload.slice(0, maxNameLength);
       const answer = await client.report({ machine: seen, workload: name, state, log, died }, signal);
       this.#isKnown = true;
-      if ('refusal' in answer) return this.#noteRefusal(answer.refusal);
+      if ('refusal' in answer) {
+        this.#died ??= died;
+        this.#noteRefusal(answer.refusal);
+        return false;
+      }
       this.jobs = answer.jobs;
       if (answer.drain && state === 'working') this.#drain.abort();
+      return true;
     } catch (error) {
       const since = this.#takeLines();
       this.#omitted = omitted + since.omitted;

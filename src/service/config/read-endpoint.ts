@@ -174,7 +174,8 @@ function writtenWorkload(workload: WorkloadSettings): Partial<EndpointForm> {
     case 'image':
       return { image: workload.image, arguments: workload.arguments };
     case 'command':
-      return said({ command: workload.command, cwd: workload.cwd });
+      // Earlier versions kept none and ran it where the service was started.
+      return { command: workload.command, cwd: workload.cwd ?? process.cwd() };
     case 'module':
       return { module: workload.path };
     case 'remote':

@@ -37,6 +37,11 @@ export class Rows {
     this.#mostKept = Math.ceil((maxKept * this.chunks) / Math.max(1, total));
   }
 
+  /** With another one, they may be other rows. */
+  get folder(): string {
+    return this.#of.folder;
+  }
+
   /** Whether all of them stay where they were loaded once. */
   get areKept(): boolean {
     return this.chunks <= this.#mostKept;

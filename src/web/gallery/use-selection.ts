@@ -77,7 +77,8 @@ export function useSearch<T>(
   }, [asked, turn]);
   useEffect(() => {
     const { isUnderWay, restsUntil, rows: searched } = latest.current;
-    if (isUnderWay || searched === rows || !rows.areKept) return;
+    const isToBeFound = rows.areKept || state.hasFailed || rows.folder !== searched.folder;
+    if (isUnderWay || searched === rows || !isToBeFound) return;
     const timer = setTimeout(() => setTurn((before) => before + 1), restsUntil - performance.now());
     return () => clearTimeout(timer);
   }, [rows, state]);

@@ -99,5 +99,5 @@ export function ask({ url }: Watch, path: string, options: RequestOptions = {}):
 export function arrived(index: number): ArrivedScene {
   const picture = { file: `images/s${index}.png?v=ab`, width: 64, height: 64, bytes: 1_000 };
   const row = { id: `s${index}`, state: 'saved', pictures: [picture], source: `scenes.csv:${index + 2}` };
-  return { index, row };
+  return { picture: index, index, row };
 }

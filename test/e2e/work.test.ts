@@ -249,6 +249,8 @@ describe('ends at once, in order and without a job to give back', () => {
     expect(await service.done('farm', { scene: 'a hill', width: 64, height: 64 })).toMatchObject({
       status: 'COMPLETED',
     });
+    // Until then it has a result to bring, and waits for the service with it.
+    await heard(worker, 'is done');
     await service.kill();
     await heard(worker, 'the service does not answer');
     worker.child.kill('SIGTERM');

@@ -11,8 +11,8 @@ missing=()
 for package in "${packages[@]}"; do
   command -v "$package" >/dev/null || missing+=("$package")
 done
-# Blender's importer of glTF needs it.
-python3 -c 'import numpy' 2>/dev/null || missing+=(python3-numpy)
+# Blender's importer of glTF needs it, in the Python of the system, whichever comes first in PATH.
+/usr/bin/python3 -c 'import numpy' 2>/dev/null || missing+=(python3-numpy)
 # Its commands lie outside PATH.
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
 [ ${#missing[@]} -gt 0 ] || exit 0

@@ -16,7 +16,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
   });
   afterAll(() => server.stop());
 
-  it.each(nights(isWhole ? 10 : 1))(
+  it.each(nights(isWhole ? 6 : 1))(
     'unanswered: %s, round %i',
     { timeout: nightMs },
     async (unanswered, round) => {

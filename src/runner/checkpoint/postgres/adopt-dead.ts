@@ -3,19 +3,17 @@ import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
 
 /**
  * Gives `run` what dead runners had, in one transaction, so that it is another's or still its own; answers with the keys of
- * attempts and the version of the batch. `ofOwners`: only what those have whose are these attempts. What a runner had in hand is held against the scenes, unless it has ended in order.
+ * attempts and the version of the batch. What a runner had in hand is held against the scenes, unless it has ended in order.
  */
 export async function adoptDead(
   session: PostgresSession,
   s: string,
   run: number,
-  ofOwners?: number[],
 ): Promise<{ taken: number[]; version: number }> {
   const dead = await session.query<{ run: number; died: boolean }>(
     `SELECT run, lease_until > '-infinity' AS died FROM ${s}.runners
-     WHERE NOT is_dead AND lease_until < now() AND run <> $1
-       AND ($2::bigint[] IS NULL OR run IN (SELECT owner FROM ${s}.attempts WHERE attempt = ANY($2))) FOR UPDATE SKIP LOCKED`,
-    [run, ofOwners],
+     WHERE NOT is_dead AND lease_until < now() AND run <> $1 FOR UPDATE SKIP LOCKED`,
+    [run],
   );
   if (dead.length === 0) return { taken: [], version: 0 };
   const [next] = await session.query<{ version: number }>(`SELECT ${s}.next_version() AS version`);

@@ -35,7 +35,6 @@ export interface SharedBatch {
 /** Long enough for a busy machine, short enough that results of jobs are still there when another takes over. */
 const defaultLeaseMs = 20_000;
 const connectMs = 10_000;
-const maxDeadMs = 10_000;
 const minSilentMs = 5_000;
 /** For a copy that another process keeps. */
 const readersMs = 30_000;
@@ -84,7 +83,7 @@ export async function openDatabase(
   const db = await Postgres.open(parsed, {
     connectMs,
     silentMs: Math.max(minSilentMs, leaseMs),
-    deadMs: Math.min(leaseMs / 2, maxDeadMs),
+    deadMs: leaseMs / 2,
   });
   return { db, name: schemaNameOf(parsed.own.get('batch') ?? batchName(dir)), leaseMs };
 }
@@ -128,7 +127,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
     startedAt: clock.now(),
     ...processMark(),
   };
-  const { run, version } = await recordRun(shared, row, recall.token);
+  const run = await recordRun(shared, row, recall.token);
   const lease = new Lease(db, { schema, run, leaseMs, recall }, clock);
   // What it adopts now is what the run begins with.
   await lease.begin();
@@ -143,7 +142,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
       row,
       limits: joining.limits,
       pricing: joining.pricing,
-      again: [{ version, work: () => replica.pull().then(remember) }],
+      again: [() => replica.pull(), remember],
     },
     replica,
   );
@@ -207,7 +206,7 @@ async function recordRun(
   { db, schema, leaseMs }: SharedBatch,
   { pid, host, program, startedAt, boot, started }: RunRow,
   token: string,
-): Promise<{ run: number; version: number }> {
+): Promise<number> {
   return db.transaction(async (session) => {
     const [row] = await session.query<{ run: number }>(
       `INSERT INTO ${schema}.runs (pid, host, program, started_at, boot, process_started, idempotency_key)
@@ -215,11 +214,10 @@ async function recordRun(
       [pid, host, program, startedAt, boot, started, token],
     );
     const run = row?.run ?? 0;
-    const [runner] = await session.query<{ version: number }>(
-      `INSERT INTO ${schema}.runners (run, lease_until, version)
-       SELECT $1, now() + $2 * interval '1 ms', version FROM ${schema}.account RETURNING version`,
+    await session.query(
+      `INSERT INTO ${schema}.runners (run, lease_until) VALUES ($1, now() + $2 * interval '1 ms')`,
       [run, leaseMs],
     );
-    return { run, version: runner?.version ?? 0 };
+    return run;
   });
 }

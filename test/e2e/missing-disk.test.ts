@@ -157,24 +157,14 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(jobsOf(dataDir)).toBe(2 * count);
   });
 
-  it('knows a folder behind a link, which leads nowhere meanwhile', async () => {
-    const { cwd, dataDir } = await batch();
+  it.each([
+    ['leads nowhere meanwhile', 'out', 'night', ['disk/night', 'out']],
+    ['is on the disk itself', 'disk/current/out', 'october', ['october', 'disk/current']],
+  ] as const)('knows a folder behind a link that %s', async (_, dir, real, [target, link]) => {
+    const { cwd, dataDir } = await batch({ dir });
     const disk = new RemovableDisk(join(cwd, 'disk'), 64);
-    mkdirSync(join(cwd, 'disk/night'));
-    symlinkSync('disk/night', join(cwd, 'out'));
-    expect(await run(cwd)).toMatchObject({ code: 0 });
-    disk.unmount();
-    expect(await run(cwd)).toMatchObject({ code: 2 });
-    disk.mount();
-    expect(await run(cwd)).toMatchObject({ code: 0 });
-    expect(jobsOf(dataDir)).toBe(count);
-  });
-
-  it('knows a folder behind a link that is on the disk itself', async () => {
-    const { cwd, dataDir } = await batch({ dir: 'disk/current/out' });
-    const disk = new RemovableDisk(join(cwd, 'disk'), 64);
-    mkdirSync(join(cwd, 'disk/october'));
-    symlinkSync('october', join(cwd, 'disk/current'));
+    mkdirSync(join(cwd, 'disk', real));
+    symlinkSync(target, join(cwd, link));
     expect(await run(cwd)).toMatchObject({ code: 0 });
     disk.unmount();
     expect(await run(cwd)).toMatchObject({ code: 2 });

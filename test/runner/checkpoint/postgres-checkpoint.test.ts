@@ -130,6 +130,53 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
     expect(await second.joined.checkpoint.counts()).toMatchObject({ saved: 1, active: 1 });
   });
 
+  it('takes nothing over once it is dead to others itself, so that another one does', async () => {
+    const [first, second] = await two();
+    const third = await joinNow(newFolder(), nameOf(first));
+    const [a] = await first.joined.checkpoint.claim(1, endpoint, 10);
+    if (a === undefined) throw new Error('one was claimed');
+    await first.joined.checkpoint.recordSubmitted(a, job('1'));
+    const { db, schema } = second.shared;
+    const taking = second.joined.checkpoint.others.takeOver(unstopped);
+    const real = db.transaction.bind(db);
+    // Stopped for long between the renewal of its lease and what it does then.
+    vi.spyOn(db, 'transaction').mockImplementationOnce(async (work) => {
+      const renewed = await real(work);
+      await expire(first);
+      await third.shared.db.query(
+        `UPDATE ${schema}.runners SET is_dead = true, lease_until = now() WHERE run = (SELECT min(run) + 1 FROM ${schema}.runners)`,
+      );
+      return renewed;
+    });
+    await expect(second.joined.lease.renew()).rejects.toThrow('another one has taken over');
+    const others = third.joined.checkpoint.others.takeOver(unstopped);
+    await third.joined.lease.renew();
+    expect(await (await others)?.submitted()).toMatchObject([{ sceneId: 'a', jobId: '1' }]);
+    void taking;
+  });
+
+  it('takes over from somebody who is writing without standing in his way', async () => {
+    const [first, second] = await two();
+    const [a] = await first.joined.checkpoint.claim(1, endpoint, 10);
+    if (a === undefined) throw new Error('one was claimed');
+    await expire(first);
+    const { db, schema } = first.shared;
+    const taking = second.joined.checkpoint.others.takeOver(unstopped);
+    let renewing: Promise<void> | undefined;
+    await db.transaction(async (session) => {
+      await session.query(`SELECT ${schema}.next_version()`);
+      renewing = second.joined.lease.renew();
+      await expect
+        .poll(() => db.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
+        .toHaveLength(1);
+      await session.query(`UPDATE ${schema}.runners SET last_group = last_group + 1 WHERE run = $1`, [
+        await runOf(first.shared, 'min'),
+      ]);
+    });
+    await renewing;
+    expect((await taking)?.intended).toMatchObject([{ sceneId: 'a' }]);
+  });
+
   it('polls what it has taken over though the answer to that was lost on the way, and once', async () => {
     const [first, second] = await two();
     const [a] = await first.joined.checkpoint.claim(1, endpoint, 10);

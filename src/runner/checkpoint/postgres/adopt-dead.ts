@@ -1,24 +1,37 @@
 /** Gives what runners that died had in flight to another one. */
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
 
+/** Whose lease is over, and who is dead already and yet has something in flight. */
+const isDead = (s: string): string =>
+  `(NOT is_dead AND lease_until < now() OR is_dead AND EXISTS (
+     SELECT 1 FROM ${s}.attempts WHERE owner = runners.run AND (state IN ('intended', 'submitted') OR writing IS NOT NULL)))`;
+
 /**
  * Gives `run` what dead runners had, in one transaction, so that it is another's or still its own; answers with the keys of
  * attempts and the version of the batch. What a runner had in hand is held against the scenes, unless it has ended in order.
+ * Undefined where `run` is dead to others itself: whatever it took, nobody would take from it again.
  */
 export async function adoptDead(
   session: PostgresSession,
   s: string,
   run: number,
-): Promise<{ taken: number[]; version: number }> {
-  const dead = await session.query<{ run: number; died: boolean }>(
-    `SELECT run, lease_until > '-infinity' AS died FROM ${s}.runners
-     WHERE NOT is_dead AND lease_until < now() AND run <> $1 FOR UPDATE SKIP LOCKED`,
-    [run],
-  );
-  if (dead.length === 0) return { taken: [], version: 0 };
+): Promise<{ taken: number[]; version: number } | undefined> {
+  const found = await session.query(`SELECT 1 FROM ${s}.runners WHERE run <> $1 AND ${isDead(s)} LIMIT 1`, [
+    run,
+  ]);
+  if (found.length === 0) return { taken: [], version: 0 };
+  // Before any runner's row: who writes has the rows in this order.
   const [next] = await session.query<{ version: number }>(`SELECT ${s}.next_version() AS version`);
   const version = next?.version ?? 0;
-  await session.query(`UPDATE ${s}.runners SET version = $2 WHERE run = $1`, [run, version]);
+  const own = await session.query(
+    `UPDATE ${s}.runners SET version = $2 WHERE run = $1 AND NOT is_dead RETURNING run`,
+    [run, version],
+  );
+  if (own.length === 0) return undefined;
+  const dead = await session.query<{ run: number; died: boolean }>(
+    `SELECT run, lease_until > '-infinity' AS died FROM ${s}.runners WHERE run <> $1 AND ${isDead(s)} FOR UPDATE`,
+    [run],
+  );
   const runs = dead.map((row) => row.run);
   const died = dead.filter((row) => row.died).map((row) => row.run);
   await session.query(`UPDATE ${s}.runners SET is_dead = true WHERE run = ANY($1)`, [runs]);

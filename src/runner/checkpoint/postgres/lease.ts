@@ -237,7 +237,9 @@ export class Lease {
     const wasUnsure = this.#isUnsure;
     this.#isUnsure = true;
     const own = await this.#db.transaction(async (session) => {
-      const { taken, version } = await adoptDead(session, this.#schema, this.#run);
+      const adoption = await adoptDead(session, this.#schema, this.#run);
+      if (adoption === undefined) throw this.lose();
+      const { taken, version } = adoption;
       return { version, attempts: wasUnsure ? await readAdopted(session, this.#schema, this.#run) : taken };
     });
     this.#recall.seen.own = Math.max(this.#recall.seen.own, own.version);

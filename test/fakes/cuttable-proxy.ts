@@ -10,6 +10,8 @@ export class CuttableProxy {
   readonly #pairs = new Set<{ client: Socket; upstream: Socket }>();
   #cut: Cut | undefined;
   #answersLeft = Infinity;
+  /** Connections that were ever made. */
+  made = 0;
 
   static async to(port: number): Promise<CuttableProxy> {
     const server = createServer().listen(0, '127.0.0.1');
@@ -35,6 +37,14 @@ export class CuttableProxy {
     for (const pair of this.#pairs) this.#hold(pair);
   }
 
+  /** Those that are there lead nowhere from now on, new ones do, as where a firewall has forgotten them. */
+  forgetAll(): void {
+    for (const pair of this.#pairs) {
+      pair.client.pause();
+      pair.upstream.pause();
+    }
+  }
+
   mend(): void {
     this.#cut = undefined;
     for (const { client, upstream } of this.#pairs) for (const socket of [client, upstream]) socket.resume();
@@ -46,6 +56,7 @@ export class CuttableProxy {
   }
 
   #forward(client: Socket, upstream: Socket): void {
+    this.made += 1;
     const pair = { client, upstream };
     this.#pairs.add(pair);
     for (const [from, to] of [

@@ -1,4 +1,5 @@
 /** A small pool of connections to one PostgreSQL database; the driver is loaded with the first of them. */
+import type { Socket } from 'node:net';
 import type { Client, ClientBase, ClientConfig, Pool, QueryResultRow } from 'pg';
 import type { PostgresAddress } from './address.ts';
 
@@ -35,7 +36,7 @@ interface Limits {
   silentMs: number;
   /** Whatever is not answered by then has failed as `gone`. */
   answerMs?: number;
-  /** For statements that may wait for one another for long: all have failed as `gone` where the server answers none for so long, also not a new connection. */
+  /** For statements that may wait for one another for long: one has failed as `gone` where a new connection is told for so long that the server does not work on it, and all where that is not answered. */
   deadMs?: number;
 }
 
@@ -50,8 +51,8 @@ export class Postgres implements PostgresSession {
   onBroken: () => void = () => undefined;
   readonly #open = new Set<ClientBase>();
   #deadMs: number | undefined;
-  #waiting = 0;
-  #hasHeard = false;
+  /** Each statement that is not answered yet. */
+  readonly #waiting = new Set<{ client: ClientBase }>();
   #watch: NodeJS.Timeout | undefined;
 
   private constructor(shown: string, pool: Pool, connect: () => Client, { silentMs, deadMs }: Limits) {
@@ -122,7 +123,7 @@ export class Postgres implements PostgresSession {
     listener.once('end', forget);
     try {
       await listener.connect();
-      await listener.query(`LISTEN ${quoted(channel)}`);
+      await this.#rowsOf(listener, `LISTEN ${quoted(channel)}`, []);
     } catch {
       forget();
     }
@@ -163,6 +164,7 @@ export class Postgres implements PostgresSession {
     await this.#listener?.end().catch(() => undefined);
     await this.#pool.end().catch(() => undefined);
     clearTimeout(impatient);
+    clearTimeout(this.#watch);
   }
 
   async #with<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
@@ -196,42 +198,54 @@ export class Postgres implements PostgresSession {
     values: unknown[],
     name?: string,
   ): Promise<Row[]> {
-    this.#waiting += 1;
+    const asked = { client };
+    this.#waiting.add(asked);
     this.#watchLater();
     try {
       return (await client.query<Row>({ text, values, ...(name !== undefined && { name }) })).rows;
     } catch (error) {
       throw this.#failureOf(error);
     } finally {
-      this.#waiting -= 1;
-      this.#hasHeard = true;
+      this.#waiting.delete(asked);
     }
   }
 
   /** A cut line brings no error, and a server that was stopped answers nothing: who waits asks, and breaks the connections itself. */
   #watchLater(): void {
     if (this.#deadMs === undefined || this.#watch !== undefined) return;
-    this.#hasHeard = false;
-    this.#watch = setTimeout(() => void this.#look(), this.#deadMs / 2);
+    const asked = [...this.#waiting].map((one) => ({ one, read: bytesReadOf(one.client) }));
+    this.#watch = setTimeout(() => void this.#look(asked), this.#deadMs / 2).unref();
   }
 
-  async #look(): Promise<void> {
-    if (this.#waiting > 0 && !this.#hasHeard && !(await this.#answers())) this.cut();
+  /** Old connections may be dead where new ones are not: behind a firewall that forgot them, or where the name leads to another server by now. */
+  async #look(asked: { one: { client: ClientBase }; read: number }[]): Promise<void> {
+    const isLate = asked.some(({ one }) => this.#waiting.has(one));
+    const isAtWork = isLate ? await this.#askWhichWork() : () => true;
+    if (isAtWork === undefined) this.cut();
+    // The server has nothing to do any more while a long answer is on its way.
+    for (const { one, read } of asked)
+      if (this.#waiting.has(one) && isAtWork?.(one.client) === false && bytesReadOf(one.client) === read)
+        streamOf(one.client)?.destroy();
     this.#watch = undefined;
-    if (this.#waiting > 0) this.#watchLater();
+    if (this.#waiting.size > 0) this.#watchLater();
   }
 
-  async #answers(): Promise<boolean> {
+  /** Which connections have a statement that the server works on, or that waits there; undefined where it does not answer. */
+  async #askWhichWork(): Promise<((client: ClientBase) => boolean) | undefined> {
     const client = this.#connect();
     client.on('error', () => undefined);
     const impatient = setTimeout(() => streamOf(client)?.destroy(), (this.#deadMs ?? 0) / 2);
     try {
       await client.connect();
-      await client.query('SELECT 1');
-      return true;
+      const { rows } = await client.query<{ pid: number }>(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state NOT LIKE 'idle%'",
+      );
+      const working = new Set(rows.map(({ pid }) => pid));
+      // A pooler has numbers of its own, by which nothing is known here.
+      return working.has(numberOf(client)) ? (other) => working.has(numberOf(other)) : () => true;
     } catch (error) {
       // What says that it is full or starting is there.
-      return typeof (error as { severity?: unknown }).severity === 'string';
+      return typeof (error as { severity?: unknown }).severity === 'string' ? () => true : undefined;
     } finally {
       clearTimeout(impatient);
       streamOf(client)?.destroy();
@@ -270,8 +284,17 @@ async function loadDriver(): Promise<Driver> {
   }
 }
 
-function streamOf(client: ClientBase): { destroy(): void } | undefined {
-  return (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream;
+function streamOf(client: ClientBase): { destroy(): void; bytesRead?: number } | undefined {
+  return (client as unknown as { connection?: { stream?: Socket } }).connection?.stream;
+}
+
+function bytesReadOf(client: ClientBase): number {
+  return streamOf(client)?.bytesRead ?? 0;
+}
+
+/** The server's, of the process that serves it. */
+function numberOf(client: ClientBase): number {
+  return (client as unknown as { processID?: number | null }).processID ?? 0;
 }
 
 /** Lost, starting, ending, full, a standby by now; and what the server undid for the sake of another: to be tried again. */

@@ -15,6 +15,7 @@ import { Lease } from '../../../src/runner/checkpoint/postgres/lease.ts';
 import { Recall } from '../../../src/runner/checkpoint/postgres/recall.ts';
 import type { Write } from '../../../src/runner/checkpoint/postgres/group-context.ts';
 import { writeGroup } from '../../../src/runner/checkpoint/postgres/write-group.ts';
+import type { AdoptedScene } from '../../../src/runner/core/adoption.ts';
 import type { Attempt } from '../../../src/runner/core/attempt.ts';
 import type { SavedSettlement } from '../../../src/runner/core/settlement.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
@@ -43,11 +44,12 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
     };
   });
 
-  const abc = manifestOf([
+  const abcRows: [string, string][] = [
     ['a', 'sea'],
     ['b', 'hills'],
     ['c', 'moon'],
-  ]);
+  ];
+  const abc = manifestOf(abcRows);
   const two = async (more: Partial<Joining> = {}): Promise<[Runner, Runner]> => {
     const [folder, batch] = [newFolder(), `two ${(batches += 1)}`];
     const first = await joinNow(folder, batch, more);
@@ -246,7 +248,10 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
       hasPart: () => false,
     };
     const claim: Write = { do: 'claim', max: 2, endpoint, at: 10, dueBy: 10, isSuspect: false };
-    const [once, again] = [await writeGroup(context, [claim], 1), await writeGroup(context, [claim], 1)];
+    const once = await writeGroup(context, [claim], 1);
+    // Also where nothing new is given out since.
+    await db.query(`UPDATE ${schema}.account SET claims_from = now() + interval '1 hour'`);
+    const again = await writeGroup(context, [claim], 1);
     expect(once).toMatchObject([{ result: { attempts: [{ sceneId: 'a' }, { sceneId: 'b' }] } }]);
     expect(again).toEqual(once);
   });
@@ -290,6 +295,47 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
     expect(await joined.checkpoint.openAttempts()).toMatchObject([{ sceneId: 'a', jobId: '1' }]);
   });
 
+  it('leaves others that were cut off for longer than their lease the time of one to come back', async () => {
+    const time = { passed: 0 };
+    const clock = { now: () => Date.now(), elapsed: () => performance.now() + time.passed };
+    const [first, second] = await two({ clock });
+    const [a] = await first.joined.checkpoint.claim(1, endpoint, 10);
+    if (a === undefined) throw new Error('one was claimed');
+    await second.joined.lease.renew();
+    const over = new AbortController();
+    onTestFinished(() => over.abort());
+    const taking = second.joined.checkpoint.others.takeOver(over.signal);
+    await server.kill();
+    // Fails once, and is tried again.
+    const asked = second.joined.checkpoint.claim(0, endpoint, 10);
+    await server.start();
+    await asked;
+    await expire(first);
+    for (const tenths of [0, 4, 5]) {
+      time.passed += tenths * 60_000;
+      await second.joined.lease.renew();
+      expect(second.joined.checkpoint.others.isBusy).toBe(false);
+      expect(await second.joined.checkpoint.claim(1, endpoint, 10)).toEqual([]);
+    }
+    time.passed += 2 * 60_000;
+    await second.joined.lease.renew();
+    expect((await taking)?.intended).toMatchObject([{ sceneId: 'a', key: a.key }]);
+  });
+
+  it.each(['ALTER TABLE runners RENAME TO arriving', 'DELETE FROM account'])(
+    'waits where a part of the batch is missing, as while a backup is put back, and can be stopped: %s',
+    async (change) => {
+      const { joined, shared } = await alone();
+      await shared.db.transaction(async (session) => {
+        await session.query(`SET LOCAL search_path TO ${shared.schema}`);
+        await session.query(change);
+      });
+      const refused = expect(joined.checkpoint.claim(1, endpoint, 10)).rejects.toThrow('does not answer');
+      joined.lease.giveUp();
+      await refused;
+    },
+  );
+
   describe('where a failover has lost the latest commits', () => {
     const attemptsOf = ({ db, schema }: SharedBatch): Promise<Record<string, unknown>[]> =>
       db.query(
@@ -313,7 +359,7 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
       // All have noticed by then.
       for (const { joined } of runners) await joined.checkpoint.counts();
       for (const { joined } of runners) await joined.checkpoint.ownerOf('x.png');
-      time.passed += 301_000;
+      time.passed += 601_000;
     };
     const words: string[] = [];
     const listen = ({ joined }: Runner): void => {
@@ -373,7 +419,7 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
       await vi.waitFor(async () => expect(await attemptsOf(first.shared)).toHaveLength(1));
       expect(await first.joined.checkpoint.claim(3, endpoint, 50)).toEqual([]);
       await giveOut(first.shared);
-      time.passed += 301_000;
+      time.passed += 601_000;
       expect(await first.joined.checkpoint.claim(3, endpoint, 50)).toHaveLength(2);
       await first.joined.refresh();
       expect(first.joined.untold()).toBe(1);
@@ -409,27 +455,151 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
       expect(second.joined.untold()).toBe(1);
     });
 
-    it('says what is on no record where more was lost than a runner remembers, and that nobody took it over', async () => {
+    it('goes on to submit nothing where more was lost than a runner remembers, and says so', async () => {
       words.length = 0;
       const runner = await alone({ clock });
       listen(runner);
       await server.keep();
-      const a = await claimOne(runner);
-      time.passed += 301_000;
+      await claimOne(runner);
+      time.passed += 601_000;
       const b = await claimOne(runner);
       await server.failOver();
-      await runner.joined.checkpoint.recordSubmitted(b, job('2'));
-      await expect(runner.joined.checkpoint.recordSubmitted(a, job('1'))).rejects.toThrow(
-        'by more than the five minutes that this run remembers',
+      await expect(runner.joined.checkpoint.recordSubmitted(b, job('2'))).rejects.toThrow(
+        'by more than this run remembers',
       );
+      await expect(runner.joined.checkpoint.claim(3, endpoint, 50)).rejects.toThrow();
       expect(words.join()).not.toContain('another one');
       expect(words.at(-1)).toContain('Run the same command again');
-      expect(await attemptsOf(runner.shared)).toMatchObject([{ id: 'b', state: 'submitted', job: '2' }]);
+      expect(await attemptsOf(runner.shared)).toMatchObject([{ id: 'b', state: 'intended', key: b.key }]);
       await giveOut(runner.shared);
       const next = await joinNow(newFolder(), nameOf(runner));
       expect(await next.joined.checkpoint.claim(3, endpoint, 50)).toHaveLength(2);
       await next.joined.refresh();
       expect(next.joined.untold()).toBe(1);
+    });
+
+    it('takes back only whose jobs it had taken over before that was lost', async () => {
+      const [first, second] = await two({ clock });
+      const third = await joinNow(newFolder(), nameOf(first), { clock });
+      const [a, b] = [await claimOne(first), await claimOne(second)];
+      await expire(first);
+      await keep(third);
+      const taking = third.joined.checkpoint.others.takeOver(unstopped);
+      await third.joined.lease.renew();
+      await taking;
+      await server.failOver();
+      const { db, schema } = third.shared;
+      await db.query(`UPDATE ${schema}.runners SET lease_until = now() - interval '1 minute'`);
+      await third.joined.checkpoint.dropWriting(a);
+      expect(await third.joined.checkpoint.intendedAttempts()).toMatchObject([{ key: a.key }]);
+      expect(await second.joined.checkpoint.recordSubmitted(b, job('2'))).toBe('recorded');
+    });
+
+    it('keeps a list that another run has edited since, where only later commits are lost', async () => {
+      const [first, second] = await two({ clock });
+      const edited = manifestOf([...abcRows, ['d', 'lake']]);
+      await second.joined.checkpoint.reconcile(edited, unstopped);
+      await keep(first, second);
+      const a = await claimOne(first);
+      await server.failOver();
+      await first.joined.checkpoint.recordSubmitted(a, job('1'));
+      await first.joined.refresh();
+      expect(await first.joined.checkpoint.counts()).toMatchObject({ active: 1, waiting: 3, withdrawn: 0 });
+    });
+
+    it('ends with words where its list would be refused in the earlier state', async () => {
+      const runner = await alone({ clock });
+      await server.keep();
+      const shorter = { ...manifestOf(abcRows.slice(0, 1)), allowsFewer: true };
+      await runner.joined.checkpoint.reconcile(shorter, unstopped);
+      const a = await claimOne(runner);
+      shorter.allowsFewer = false;
+      await server.failOver();
+      await expect(runner.joined.checkpoint.recordSubmitted(a, job('1'))).rejects.toThrow(
+        'in which the list is longer',
+      );
+    });
+
+    it('takes pictures in again that were lost with their scenes', async () => {
+      const runner = await alone({ clock });
+      await keep(runner);
+      const { checkpoint } = runner.joined;
+      const scenes: AdoptedScene[] = [];
+      for await (const { sceneKey, id } of await checkpoint.listedScenes())
+        if (id !== 'c') scenes.push({ sceneKey, endpoint, jobId: id, pictures: saved(`${id}.png`).pictures });
+      await checkpoint.adopt(scenes, 10);
+      await server.failOver();
+      expect(await checkpoint.claim(3, endpoint, 50)).toEqual([]);
+      expect(await checkpoint.counts()).toMatchObject({ saved: 2, waiting: 1 });
+    });
+
+    it.each(['first', 'second'])(
+      'goes on with a scene that failed before and was submitted again, the %s back first',
+      async (which) => {
+        const [first, second] = await two({ clock });
+        const a = await claimOne(first);
+        await first.joined.checkpoint.recordSubmitted(a, job('1'));
+        await keep(first, second);
+        const failure = { kind: 'job-failed', text: 'out of memory' } as const;
+        const again = { state: 'waiting', dueAt: 1 } as const;
+        await first.joined.checkpoint.settle(a, { state: 'failed', at: 30, failure, scene: again });
+        const next = await claimOne(second);
+        expect(next).toMatchObject({ sceneId: 'a', number: 2 });
+        await server.failOver();
+        const back = [
+          () => second.joined.checkpoint.recordSubmitted(next, job('2')),
+          () => first.joined.checkpoint.ownerOf('a.png'),
+        ];
+        for (const come of which === 'first' ? back.toReversed() : back) await come();
+        expect(await attemptsOf(first.shared)).toMatchObject([
+          { id: 'a', number: 1, state: 'failed', key: a.key },
+          { id: 'a', number: 2, state: 'submitted', key: next.key },
+        ]);
+        await giveOut(first.shared);
+        expect(await second.joined.checkpoint.counts()).toMatchObject({ active: 1, waiting: 2 });
+        expect(await first.joined.checkpoint.spending()).toMatchObject({ jobs: 2, untold: 0 });
+      },
+    );
+
+    it('gives nothing out for as long as one is writing back, or comparing a list', async () => {
+      const { shared, joined } = await alone();
+      const { db, schema } = shared;
+      const until = async (): Promise<number> => {
+        const [row] = await db.query<{ at: number }>(
+          `SELECT extract(epoch FROM claims_from)::float8 AS at FROM ${schema}.account`,
+        );
+        return row?.at ?? 0;
+      };
+      await db.query(`UPDATE ${schema}.account SET claims_from = now() + interval '1 minute'`);
+      const before = await until();
+      await joined.checkpoint.reconcile(manifestOf([...abcRows, ['d', 'lake']]), unstopped);
+      const compared = await until();
+      expect(compared).toBeGreaterThan(before);
+      const run = await runOf(shared);
+      const [row] = await db.query<{ token: string }>(`SELECT idempotency_key AS token FROM ${schema}.runs`);
+      const recall = new Recall(row?.token ?? '', () => 0);
+      recall.seen.own = 1_000_000;
+      await new Lease(db, { ...shared, recall, run }, { now: () => 0, elapsed: () => 0 }).renew();
+      expect(await until()).toBeGreaterThan(compared + 300);
+    });
+
+    it('renders a scene again whose picture has lost its name to another one meanwhile', async () => {
+      const first = await alone({ clock });
+      const a = await claimOne(first);
+      await first.joined.checkpoint.recordSubmitted(a, job('1'));
+      const c = await claimOne(first);
+      await keep(first);
+      await first.joined.checkpoint.beginWriting(a, saved('same.png'));
+      await first.joined.checkpoint.settle(a, saved('same.png'));
+      await server.failOver();
+      const other = await joinNow(newFolder(), nameOf(first));
+      const next = await claimOne(other);
+      await other.joined.checkpoint.recordSubmitted(next, job('2'));
+      await other.joined.checkpoint.beginWriting(next, saved('same.png'));
+      await other.joined.checkpoint.settle(next, saved('same.png'));
+      await first.joined.checkpoint.recordSubmitted(c, job('3'));
+      expect(await first.joined.checkpoint.counts()).toMatchObject({ saved: 1, active: 1, waiting: 1 });
+      expect(await first.joined.checkpoint.ownerOf('same.png')).toMatchObject({ sceneId: next.sceneId });
     });
 
     it('plans again what was lost with the first plan, and keeps what was sent', async () => {

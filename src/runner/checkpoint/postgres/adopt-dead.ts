@@ -8,29 +8,33 @@ const isDead = (s: string): string =>
 
 /**
  * Gives `run` what dead runners had, in one transaction, so that it is another's or still its own; answers with the keys of
- * attempts and the version of the batch. What a runner had in hand is held against the scenes, unless it has ended in order.
- * Undefined where `run` is dead to others itself: whatever it took, nobody would take from it again.
+ * attempts and the version of the batch. `ofOwners`: only what those have whose are these attempts. What a runner had in hand
+ * is held against the scenes, unless it has ended in order. Undefined where `run` is dead to others itself: whatever it took,
+ * nobody would take from it again.
  */
 export async function adoptDead(
   session: PostgresSession,
   s: string,
   run: number,
+  ofOwners?: number[],
 ): Promise<{ taken: number[]; version: number } | undefined> {
-  const found = await session.query(`SELECT 1 FROM ${s}.runners WHERE run <> $1 AND ${isDead(s)} LIMIT 1`, [
-    run,
-  ]);
+  const isToTake = `run <> $1 AND ${isDead(s)}
+    AND ($2::bigint[] IS NULL OR run IN (SELECT owner FROM ${s}.attempts WHERE attempt = ANY($2)))`;
+  const found = await session.query(`SELECT 1 FROM ${s}.runners WHERE ${isToTake} LIMIT 1`, [run, ofOwners]);
   if (found.length === 0) return { taken: [], version: 0 };
   // Before any runner's row: who writes has the rows in this order.
   const [next] = await session.query<{ version: number }>(`SELECT ${s}.next_version() AS version`);
   const version = next?.version ?? 0;
-  const own = await session.query(
-    `UPDATE ${s}.runners SET version = $2 WHERE run = $1 AND NOT is_dead RETURNING run`,
+  const [own] = await session.query<{ dead: boolean }>(
+    `UPDATE ${s}.runners SET version = $2 WHERE run = $1 RETURNING is_dead AS dead`,
     [run, version],
   );
-  if (own.length === 0) return undefined;
+  // The database has gone back to before the run: its next write notices that.
+  if (own === undefined) return { taken: [], version: 0 };
+  if (own.dead) return undefined;
   const dead = await session.query<{ run: number; died: boolean }>(
-    `SELECT run, lease_until > '-infinity' AS died FROM ${s}.runners WHERE run <> $1 AND ${isDead(s)} FOR UPDATE`,
-    [run],
+    `SELECT run, lease_until > '-infinity' AS died FROM ${s}.runners WHERE ${isToTake} FOR UPDATE`,
+    [run, ofOwners],
   );
   const runs = dead.map((row) => row.run);
   const died = dead.filter((row) => row.died).map((row) => row.run);

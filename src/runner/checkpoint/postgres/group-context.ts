@@ -39,8 +39,14 @@ export interface GroupContext {
   recall: Recall;
   /** As the run was put on record. */
   row: RunRow;
-  /** What the run has changed otherwise than by groups, each to be done again where it is lost. */
-  again: (() => Promise<unknown>)[];
+  again: Lasting[];
+}
+
+/** What the run has changed otherwise than by groups, to be done again where it is lost, and only there: others may have changed it since. */
+export interface Lasting {
+  work: () => Promise<unknown>;
+  /** Of the batch and at least of the run's own row, when it was on record. */
+  version: number;
 }
 
 export interface RunRow {

@@ -1,12 +1,23 @@
 /** The function in the database that writes a group: one call and one commit, whatever is in it, and no plan made twice. */
 
+/** What becomes of a picture whose name another scene has got since the database lost that it was taken. */
+const nameLost = JSON.stringify({
+  state: 'expired',
+  failure_kind: 'expired',
+  failure_text:
+    'the database lost the record of its picture, and another one has got the name of that meanwhile',
+  scene_state: 'waiting',
+  due_at: 1,
+});
+
 /**
  * - `me`: the run; `nr`: of the group; `g`: its writes by kind, each a list; answers as `GroupAnswer`
  * - `next_version` comes first: one group after the other, so that the budget holds over all runners, and attempts get their
  *   keys in the order of commits.
  * - A group whose answer was lost on the way comes again: what became of it is only read.
  * - `seen`: what the runner remembers; where the database has less, it has gone back, and nothing is written (`writeBack`).
- *   `reclaim` is what it then writes back of its claims; what another attempt has taken meanwhile is unanswered.
+ *   `reclaim` is what it then writes back of its claims: with their numbers, since attempts before and after them may not be
+ *   back or settled yet. Where another has got the number meanwhile, the scene was submitted again, and this one is unanswered.
  * - Whose names are is only read: a group that asks for nothing else writes nothing.
  * - All is conditional on owner and state: the late write of a runner that others took for dead changes nothing.
  * - Without `enable_seqscan = off` a plan from when the tables were empty would be kept; `jit` would compile each anew.
@@ -18,7 +29,7 @@ SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off AS $$
 DECLARE
   _is_repeated boolean := false;
   _submitted bigint[]; _taken bigint[]; _settled bigint[]; _claimed json[] := '{}'; _keys bigint[]; _scenes bigint[];
-  _claim json; _among text; _owners json; _is_held boolean; _scene scenes; _is_free boolean; _conflicts bigint := 0;
+  _claim json; _among text; _owners json; _is_held boolean; _scene scenes; _number bigint; _is_free boolean; _is_latest boolean; _conflicts bigint := 0;
 BEGIN
   IF g->'seen' IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM account c, runners r JOIN runs u USING (run) WHERE r.run = me AND u.idempotency_key = g->'seen'->>'token'
@@ -51,12 +62,14 @@ BEGIN
         UPDATE account SET lost = lost + 1, untold = untold + 1, jobs = jobs + 1, claimed = claimed + 1;
         CONTINUE;
       END IF;
-      _is_free := _scene.state IN ('waiting', 'withdrawn') AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempt = (_claim->>'attempt')::bigint);
-      UPDATE scenes SET attempts = attempts + 1, state = CASE WHEN _is_free AND state = 'waiting' THEN 'active' ELSE state END,
-        due_at = CASE WHEN _is_free THEN 0 ELSE due_at END WHERE scene = _scene.scene;
+      _number := (_claim->>'number')::bigint;
+      _is_free := NOT EXISTS (SELECT 1 FROM attempts WHERE attempt = (_claim->>'attempt')::bigint OR scene = _scene.scene AND number = _number);
+      _is_latest := _is_free AND _number > _scene.attempts AND _scene.state <> 'withdrawn';
+      UPDATE scenes SET attempts = greatest(attempts, CASE WHEN _is_free THEN _number ELSE attempts + 1 END), state = CASE WHEN _is_latest THEN 'active' ELSE state END,
+        due_at = CASE WHEN _is_latest THEN 0 ELSE due_at END WHERE scene = _scene.scene;
       IF _is_free THEN
         INSERT INTO attempts (attempt, scene, number, run, owner, write_group, state, base_url, endpoint_id, version, intended_at)
-        VALUES ((_claim->>'attempt')::bigint, _scene.scene, _scene.attempts + 1, me, me, nr, 'intended', _claim->>'baseUrl', _claim->>'id',
+        VALUES ((_claim->>'attempt')::bigint, _scene.scene, _number, me, me, nr, 'intended', _claim->>'baseUrl', _claim->>'id',
           _claim->>'version', (_claim->>'at')::bigint);
       ELSE
         INSERT INTO attempts (scene, number, run, owner, write_group, state, base_url, endpoint_id, version, intended_at, settled_at, failure_kind, failure_text)
@@ -115,6 +128,12 @@ BEGIN
   END IF;
 
   IF g->'settle' IS NOT NULL AND NOT _is_repeated THEN
+    SELECT array_agg(p.attempt) INTO _keys FROM json_to_recordset(g->'pictures') AS p(attempt bigint, file_key text) JOIN pictures USING (file_key);
+    IF _keys IS NOT NULL THEN
+      g := g::jsonb || jsonb_build_object(
+        'settle', (SELECT jsonb_agg(CASE WHEN (e->>'attempt')::bigint = ANY(_keys) THEN e || '${nameLost}'::jsonb ELSE e END) FROM jsonb_array_elements(g::jsonb->'settle') AS e),
+        'pictures', (SELECT coalesce(jsonb_agg(e), '[]') FROM jsonb_array_elements(g::jsonb->'pictures') AS e WHERE (e->>'attempt')::bigint <> ALL(_keys)));
+    END IF;
     WITH x AS (
       SELECT * FROM json_to_recordset(g->'settle') AS x(attempt bigint, before text, state text, at bigint, completed_at bigint,
         status text, polls bigint, delay_time_ms bigint, execution_time_ms bigint, failure_kind text, failure_text text,
@@ -125,10 +144,11 @@ BEGIN
         execution_time_ms = x.execution_time_ms, failure_kind = x.failure_kind, failure_text = x.failure_text,
         failure_digest = x.failure_digest, writing = NULL, in_hand = false
       FROM x WHERE a.attempt = x.attempt AND a.owner = me AND a.state = x.before
-      RETURNING a.attempt, a.scene, a.state, coalesce(a.execution_time_ms, a.settled_at - a.executing_at) AS executed_ms
+      RETURNING a.attempt, a.scene, a.number, a.state, coalesce(a.execution_time_ms, a.settled_at - a.executing_at) AS executed_ms
     ), moved AS (
       UPDATE scenes c SET state = x.scene_state, due_at = x.due_at, failure_kind = x.scene_failure_kind, failure_text = x.scene_failure_text
       FROM settled JOIN x USING (attempt) WHERE c.scene = settled.scene AND c.state = 'active'
+        AND NOT EXISTS (SELECT 1 FROM attempts o WHERE o.scene = settled.scene AND o.number > settled.number AND o.state IN ('intended', 'submitted'))
     ), freed AS (
       DELETE FROM names n USING settled WHERE n.attempt = settled.attempt
     ), added AS (
@@ -154,10 +174,10 @@ BEGIN
     END IF;
   END IF;
   FOR _claim IN SELECT value FROM json_array_elements(g->'claim') LOOP
-    IF _is_held THEN
-      _keys := '{}';
-    ELSIF _is_repeated THEN
+    IF _is_repeated THEN
       SELECT array_agg(attempt ORDER BY attempt) INTO _keys FROM attempts WHERE owner = me AND write_group = nr AND state = 'intended';
+    ELSIF _is_held THEN
+      _keys := '{}';
     ELSE
       _among := CASE WHEN (_claim->>'isPart')::boolean THEN 'AND scene IN (SELECT scene FROM parts WHERE run = $3)' ELSE 'AND $3 > 0' END;
       IF (_claim->>'isSuspect')::boolean THEN

@@ -123,7 +123,11 @@ export class Lease {
 
   /** Whether others that were cut off like this one may still be on their way back: nothing of theirs is taken. */
   get isToGiveOthersTime(): boolean {
-    return this.#runners > 1 && this.#clock.elapsed() - this.#missedElapsed < this.#leaseMs / 2;
+    return this.#runners > 1 && this.#hasMissed;
+  }
+
+  get #hasMissed(): boolean {
+    return this.#clock.elapsed() - this.#missedElapsed < this.#leaseMs;
   }
 
   tellWrittenBack(text: string): void {
@@ -144,7 +148,9 @@ export class Lease {
     // Counted from before the request: the answer may have been long on its way.
     const asked = { now: this.#clock.now(), elapsed: this.#clock.elapsed() };
     const renewed = await this.#db.transaction((session) => this.#renewWithin(session));
-    const { isHeld, runners, slowedAt } = renewed;
+    const { isHeld, slowedAt } = renewed;
+    // Where nobody could renew a lease for as long as it lasts, all are over at once, and yet the others live.
+    const runners = this.#hasMissed ? Math.max(this.#runners, renewed.runners) : renewed.runners;
     if (renewed.isBehind) {
       this.#recall.isBehind = true;
       // Not waited for: it may take longer than the lease, which is to be renewed meanwhile.
@@ -163,11 +169,11 @@ export class Lease {
 
   /** Where that it had taken over what dead runners left was lost. */
   async adoptAgain(): Promise<void> {
-    if (this.#adopted.size > 0) await this.#adoptAndTell();
+    if (this.#adopted.size > 0) await this.#adoptAndTell([...this.#adopted]);
   }
 
-  async #adoptAndTell(): Promise<void> {
-    const adopted = await this.#adopt();
+  async #adoptAndTell(ofOwners?: number[]): Promise<void> {
+    const adopted = await this.#adopt(ofOwners);
     if (adopted.length > 0) this.#events.onAdopted?.(adopted);
   }
 
@@ -220,6 +226,13 @@ export class Lease {
       `UPDATE ${this.#schema}.runners SET lease_until = now() + $2 * interval '1 ms' WHERE run = $1 AND NOT is_dead RETURNING run`,
       [this.#run, this.#leaseMs],
     );
+    // What writes back takes as long as it takes. Who holds the account keeps others from claiming as well.
+    if (isBehind)
+      await session.query(
+        `UPDATE ${this.#schema}.account SET claims_from = now() + $1 * interval '1 ms'
+         WHERE birth = (SELECT birth FROM ${this.#schema}.account WHERE claims_from > now() FOR UPDATE SKIP LOCKED)`,
+        [this.#leaseMs],
+      );
     const [row] = await session.query<{ n: number; slowed: number | null }>(
       `SELECT count(*) FILTER (WHERE NOT is_dead AND lease_until > now()) AS n,
          max(${slowedMs}) FILTER (WHERE run <> $1 AND slowed_at > now() - $2 * interval '1 ms') AS slowed FROM ${this.#schema}.runners`,
@@ -233,11 +246,11 @@ export class Lease {
     };
   }
 
-  async #adopt(): Promise<number[]> {
+  async #adopt(ofOwners?: number[]): Promise<number[]> {
     const wasUnsure = this.#isUnsure;
     this.#isUnsure = true;
     const own = await this.#db.transaction(async (session) => {
-      const adoption = await adoptDead(session, this.#schema, this.#run);
+      const adoption = await adoptDead(session, this.#schema, this.#run, ofOwners);
       if (adoption === undefined) throw this.lose();
       const { taken, version } = adoption;
       return { version, attempts: wasUnsure ? await readAdopted(session, this.#schema, this.#run) : taken };

@@ -8,6 +8,7 @@ import type { Plan } from '../../core/plan.ts';
 import type { SavedSettlement, Settlement, UnfinishedWriting } from '../../core/settlement.ts';
 import type { BatchSpending } from '../../core/spending.ts';
 import type { AcceptedJob, Checkpoint, ManifestScenes, PictureMove } from '../../pipeline/ports.ts';
+import type { Database } from '../../../lib/sqlite/database.ts';
 import { GroupedWrites } from '../../../lib/postgres/grouped-writes.ts';
 import { PostgresFailure, type Postgres } from '../../../lib/postgres/postgres.ts';
 import { recordAdopted } from '../attempt-records.ts';
@@ -26,6 +27,7 @@ import { readMoves, readSharedSpending, recordMove } from './read-shared.ts';
 import type { Replica } from './replica.ts';
 import { isMissing } from './schema.ts';
 import type { Claimed, GroupContext, Write } from './group-context.ts';
+import { showOwn } from './write-back.ts';
 import { writeGroup } from './write-group.ts';
 
 /** Where others have jobs in flight, which may come back to wait: looked at again so often. */
@@ -74,7 +76,7 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
   async reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined> {
     try {
       const plan = await untilThere(() => this.#reconcile(manifest, signal, part), signal);
-      this.#context.again.push(() => this.#reconcile(manifest, never, part));
+      await this.#keep(() => this.#reconcile(manifest, never, part));
       return plan;
     } catch (error) {
       if (signal.aborted && error === signal.reason) return undefined;
@@ -173,12 +175,32 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
 
   async adopt(adopted: AdoptedScene[], at: number): Promise<void> {
     const mark = { run: this.#run, at };
-    await untilThere(() =>
+    const adoptThose = (areThose: (db: Database, scene: AdoptedScene) => boolean): Promise<void> =>
       changeBatch(this.#db, this.#schema, this.#replica, (db) => {
         const sql = prepareStatements(db);
-        for (const scene of adopted) recordAdopted(sql, scene, mark);
+        for (const scene of adopted) if (areThose(db, scene)) recordAdopted(sql, scene, mark);
+      });
+    const names = new Map<AdoptedScene, string | undefined>();
+    await untilThere(() =>
+      adoptThose((db, scene) => {
+        names.set(scene, waitingScene(db, scene));
+        return true;
       }),
     );
+    await this.#keep(() =>
+      adoptThose((db, scene) => {
+        const name = waitingScene(db, scene);
+        return name !== undefined && name === names.get(scene);
+      }),
+    );
+  }
+
+  /** It is done again where the database loses it. */
+  async #keep(work: () => Promise<unknown>): Promise<void> {
+    const { again, recall } = this.#context;
+    const seen = await this.#read(() => showOwn(this.#context, recall.seen.own));
+    recall.seen.own = Math.max(recall.seen.own, seen?.own ?? 0);
+    again.push({ work, version: seen?.own ?? Infinity });
   }
 
   /** Whose it is, or is about to be at another runner: what this one itself is writing is on no record yet. */
@@ -190,8 +212,11 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
     return this.#read(() => readMoves(this.#db, this.#schema));
   }
 
-  recordMoved(move: PictureMove): Promise<void> {
-    return this.#read(() => this.#db.transaction((session) => recordMove(session, this.#schema, move)));
+  async recordMoved(move: PictureMove): Promise<void> {
+    const record = (): Promise<void> =>
+      this.#db.transaction((session) => recordMove(session, this.#schema, move));
+    await this.#read(record);
+    await this.#keep(record);
   }
 
   spending(): Promise<BatchSpending> {
@@ -283,4 +308,10 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
       throw asFatalFailure(error);
     }
   }
+}
+
+/** Which it is; undefined where it does not wait. */
+function waitingScene(db: Database, { sceneKey }: AdoptedScene): string | undefined {
+  const text = "SELECT id || '/' || fingerprint FROM scenes WHERE scene = ? AND state = 'waiting'";
+  return db.prepare<[number], string>(text).pluck().get(sceneKey);
 }

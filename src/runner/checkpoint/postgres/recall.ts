@@ -10,7 +10,7 @@ export interface Seen {
   claimed: number;
 }
 
-/** Longer than any replica stays behind unnoticed; a few hundred bytes a write. */
+/** Longer than most replicas stay behind; a few hundred bytes a write. */
 const keptMs = 5 * 60_000;
 const keptWrites = 100_000;
 
@@ -29,6 +29,8 @@ export class Recall {
   /** From when it is noticed until all is written back. */
   isBehind = false;
   #groups: Group[] = [];
+  /** Number of the latest that is not remembered any more. */
+  #forgotten = 0;
   #writes = 0;
   readonly #elapsed: () => number;
 
@@ -51,8 +53,14 @@ export class Recall {
       [first] = this.#groups
     ) {
       this.#groups.shift();
+      this.#forgotten = first.number;
       this.#writes -= first.writes;
     }
+  }
+
+  /** Whether something that came after the group of this number is not remembered. */
+  hasForgotten(number: number): boolean {
+    return this.#forgotten > number;
   }
 
   /** What came after the group of this number, in order. */
@@ -61,6 +69,6 @@ export class Recall {
   }
 }
 
-function reclaimedRow({ key, sceneId, fingerprint, endpoint, idempotency }: Attempt): object {
-  return { attempt: key, sceneId, fingerprint, ...endpoint, at: idempotency?.intendedAt ?? 0 };
+function reclaimedRow({ key, sceneId, fingerprint, number, endpoint, idempotency }: Attempt): object {
+  return { attempt: key, sceneId, fingerprint, number, ...endpoint, at: idempotency?.intendedAt ?? 0 };
 }

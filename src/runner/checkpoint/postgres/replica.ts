@@ -62,23 +62,27 @@ export class Replica {
   }
 
   async #pull(): Promise<void> {
-    await this.#pullPages();
-    const apply = await this.#from.transaction(
-      (session) => this.#readRest(session),
-      'ISOLATION LEVEL REPEATABLE READ READ ONLY',
-    );
-    await apply();
+    for (;;) {
+      const birth = await this.#pullPages();
+      const apply = await this.#from.transaction(
+        // Of one that has gone back since, the rest is all of it.
+        async (session) =>
+          (await this.#read(session)).birth === birth ? this.#readRest(session) : undefined,
+        'ISOLATION LEVEL REPEATABLE READ READ ONLY',
+      );
+      if (apply !== undefined) return apply();
+    }
   }
 
-  /** Most of a long batch, in short reads, none of which keeps the database from tidying up. */
-  async #pullPages(): Promise<void> {
+  /** Most of a long batch, in short reads, none of which keeps the database from tidying up. Returns of which batch. */
+  async #pullPages(): Promise<string> {
     const mark = await this.#recogniseBatch(this.#from);
     const { version } = await this.#read(this.#from);
     const firsts = followedTables.map((table) =>
       this.#page(table, mark.version, Number.MAX_SAFE_INTEGER, version),
     );
     const isLong = (await Promise.all(firsts)).some((rows) => rows.length === pageRows);
-    if (!isLong) return;
+    if (!isLong) return mark.birth;
     for (const table of followedTables) {
       let last: Record<string, unknown> | undefined = {
         changed: mark.version,
@@ -91,6 +95,7 @@ export class Replica {
       }
     }
     await this.#apply(mark, () => this.#advance(version));
+    return mark.birth;
   }
 
   #page(table: Followed, changed: unknown, key: unknown, until: number): Promise<Rows> {

@@ -119,7 +119,7 @@ export class UnusableSchema extends Error {}
 /** Whether the database says that the batch is not there, as where it has gone back to before that began. */
 export function isMissing(error: unknown): boolean {
   if (!(error instanceof PostgresFailure)) return false;
-  const { code } = error.cause as { code?: unknown };
+  const code = (error.cause as { code?: unknown } | undefined)?.code;
   return code === '42P01' || code === '3F000';
 }
 

@@ -35,6 +35,7 @@ export interface SharedBatch {
 /** Long enough for a busy machine, short enough that results of jobs are still there when another takes over. */
 const defaultLeaseMs = 20_000;
 const connectMs = 10_000;
+const maxDeadMs = 10_000;
 const minSilentMs = 5_000;
 /** For a copy that another process keeps. */
 const readersMs = 30_000;
@@ -83,7 +84,7 @@ export async function openDatabase(
   const db = await Postgres.open(parsed, {
     connectMs,
     silentMs: Math.max(minSilentMs, leaseMs),
-    deadMs: leaseMs / 2,
+    deadMs: Math.min(leaseMs / 2, maxDeadMs),
   });
   return { db, name: schemaNameOf(parsed.own.get('batch') ?? batchName(dir)), leaseMs };
 }
@@ -127,7 +128,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
     startedAt: clock.now(),
     ...processMark(),
   };
-  const run = await recordRun(shared, row, recall.token);
+  const { run, version } = await recordRun(shared, row, recall.token);
   const lease = new Lease(db, { schema, run, leaseMs, recall }, clock);
   // What it adopts now is what the run begins with.
   await lease.begin();
@@ -142,7 +143,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
       row,
       limits: joining.limits,
       pricing: joining.pricing,
-      again: [() => replica.pull(), remember],
+      again: [{ version, work: () => replica.pull().then(remember) }],
     },
     replica,
   );
@@ -206,7 +207,7 @@ async function recordRun(
   { db, schema, leaseMs }: SharedBatch,
   { pid, host, program, startedAt, boot, started }: RunRow,
   token: string,
-): Promise<number> {
+): Promise<{ run: number; version: number }> {
   return db.transaction(async (session) => {
     const [row] = await session.query<{ run: number }>(
       `INSERT INTO ${schema}.runs (pid, host, program, started_at, boot, process_started, idempotency_key)
@@ -214,10 +215,11 @@ async function recordRun(
       [pid, host, program, startedAt, boot, started, token],
     );
     const run = row?.run ?? 0;
-    await session.query(
-      `INSERT INTO ${schema}.runners (run, lease_until) VALUES ($1, now() + $2 * interval '1 ms')`,
+    const [runner] = await session.query<{ version: number }>(
+      `INSERT INTO ${schema}.runners (run, lease_until, version)
+       SELECT $1, now() + $2 * interval '1 ms', version FROM ${schema}.account RETURNING version`,
       [run, leaseMs],
     );
-    return run;
+    return { run, version: runner?.version ?? 0 };
   });
 }

@@ -1,7 +1,9 @@
 /** After a failover that lost the latest commits: each living runner writes back what it remembers, before it goes on. */
-import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
+import { PostgresFailure, type PostgresSession } from '../../../lib/postgres/postgres.ts';
+import { ListCutOff } from '../../core/plan.ts';
 import type { GroupAnswer } from './group-function.ts';
 import type { GroupContext } from './group-context.ts';
+import type { Seen } from './recall.ts';
 
 /** No key is given again that somebody remembers: there never are so many in what is lost. */
 const skippedKeys = 100_000;
@@ -13,8 +15,12 @@ const skippedKeys = 100_000;
 export async function writeBack(context: GroupContext): Promise<void> {
   const { db, schema: s, run, recall, lease } = context;
   const { version } = recall.seen;
-  const { lastGroup, was, isDead } = await db.transaction((session) => takeUp(context, session));
-  for (const again of context.again) await again();
+  const { lastGroup, own, was, isDead } = await db.transaction((session) => takeUp(context, session));
+  const lost = context.again.filter((each) => each.version > own);
+  for (const { work } of lost)
+    await work().catch((error: unknown) => {
+      throw error instanceof ListCutOff ? lease.lose(`${cutOffText}: ${error.message}`) : error;
+    });
   await lease.adoptAgain();
   let conflicts = 0;
   let writes = 0;
@@ -27,25 +33,42 @@ export async function writeBack(context: GroupContext): Promise<void> {
     conflicts += row?.answer.conflicts ?? 0;
     writes += group.writes;
   }
-  const [now] = await db.query<{ own: number; version: number; claimed: number }>(
-    `SELECT r.version AS own, c.version, c.claimed FROM ${s}.runners r, ${s}.account c WHERE run = $1`,
-    [run],
-  );
-  recall.seen = now ?? { own: 0, version: 0, claimed: 0 };
+  recall.seen = (await showOwn(context, 0)) ?? { own: 0, version: 0, claimed: 0 };
+  for (const each of lost) each.version = recall.seen.own;
   recall.isBehind = false;
   if (isDead) throw lease.lose();
+  if (recall.hasForgotten(lastGroup)) throw lease.lose(forgottenText);
   if (conflicts > 0) throw lease.lose(conflictText(conflicts));
   lease.tellWrittenBack(wentBackText(version, was, writes));
 }
 
-/** The run is on record and alive, and the batch begins an epoch in which no copy of before is believed. */
+/** The run's own row says how far the batch has come; undefined where it has less than `atLeast`, since the batch has gone back. */
+export async function showOwn(
+  { db, schema: s, run }: Pick<GroupContext, 'db' | 'schema' | 'run'>,
+  atLeast: number,
+): Promise<Seen | undefined> {
+  const [seen] = await db.query<Seen & Record<string, unknown>>(
+    `UPDATE ${s}.runners r SET version = greatest(r.version, c.version) FROM ${s}.account c
+     WHERE run = $1 AND r.version >= $2 RETURNING r.version AS own, c.version, c.claimed`,
+    [run, atLeast],
+  );
+  return seen;
+}
+
+/** The run is on record and alive, and the batch begins an epoch in which no copy of before is believed, unless another run has just done so. */
 async function takeUp(
   { schema: s, run, recall, lease, row }: GroupContext,
   session: PostgresSession,
-): Promise<{ lastGroup: number; was: number; isDead: boolean }> {
+): Promise<{ lastGroup: number; own: number; was: number; isDead: boolean }> {
   const [account] = await session.query<{ version: number }>(`SELECT version FROM ${s}.account FOR UPDATE`);
-  const [known] = await session.query<{ token: string | null; dead: boolean | null; last: number | null }>(
-    `SELECT u.idempotency_key AS token, r.is_dead AS dead, r.last_group AS last
+  if (account === undefined) throw notWhole();
+  const [known] = await session.query<{
+    token: string | null;
+    dead: boolean | null;
+    last: number | null;
+    own: number | null;
+  }>(
+    `SELECT u.idempotency_key AS token, r.is_dead AS dead, r.last_group AS last, r.version AS own
      FROM ${s}.runs u LEFT JOIN ${s}.runners r USING (run) WHERE run = $1`,
     [run],
   );
@@ -61,7 +84,7 @@ async function takeUp(
     [run, lease.ms],
   );
   await session.query(
-    `UPDATE ${s}.account SET epoch = gen_random_uuid()::text, claimed_seen = greatest(claimed_seen, $1),
+    `UPDATE ${s}.account SET epoch = CASE WHEN claims_from > now() THEN epoch ELSE gen_random_uuid()::text END, claimed_seen = greatest(claimed_seen, $1),
        claims_from = now() + $2 * interval '1 ms'`,
     [recall.seen.claimed, lease.ms],
   );
@@ -75,11 +98,23 @@ async function takeUp(
        FROM (SELECT pg_get_serial_sequence('${s}.${table}', '${key}')::regclass AS q) AS of`,
       [table === 'runs' ? 1 : skippedKeys],
     );
-  return { lastGroup: known?.last ?? 0, was: account?.version ?? 0, isDead: known?.dead === true };
+  const { last, own, dead } = known ?? {};
+  return { lastGroup: last ?? 0, own: own ?? 0, was: account.version, isDead: dead === true };
+}
+
+/** As while a backup is put back: that may yet be done, and is waited for. */
+export function notWhole(): PostgresFailure {
+  return new PostgresFailure('gone', 'the shared checkpoint lacks a part of the batch', undefined);
 }
 
 const numberTakenText =
   'the shared checkpoint went back to an earlier state, and another run has got the number of this one there; what this run had in flight is not on record. Look at the jobs at the service, then run the same command again';
+
+const cutOffText =
+  'the shared checkpoint went back to an earlier state, in which the list is longer than the one of this run';
+
+export const forgottenText =
+  'the shared checkpoint went back to an earlier state, by more than this run remembers: jobs that it submitted before are on no record there; they count as unanswered, and their scenes are submitted again. If there is a newer copy of the database, put that back first. Run the same command again to go on, and with --adopt where it finds pictures of theirs';
 
 function conflictText(conflicts: number): string {
   return `the shared checkpoint went back to an earlier state, and others have submitted again what this run had in flight; its ${conflicts} submissions of these are on record as unanswered, all others go on. Run the same command again to join in`;

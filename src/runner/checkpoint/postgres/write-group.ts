@@ -10,13 +10,13 @@ import type { GroupAnswer, NameOwner } from './group-function.ts';
 import { listsOf, type Lists } from './group-lists.ts';
 import { readSharedSpending } from './read-shared.ts';
 import { isMissing, migrate } from './schema.ts';
-import { writeBack } from './write-back.ts';
+import { forgottenText, notWhole, writeBack } from './write-back.ts';
 import type { Claimed, GroupContext, Of, Write } from './group-context.ts';
 
 /** For `GroupedWrites`. Throws the `FatalFailure` of a lease that is lost, and what the database says. */
 export async function writeGroup(context: GroupContext, group: Write[], number: number): Promise<Outcome[]> {
   const { db, lease, recall } = context;
-  for (;;) {
+  for (let tries = 1; tries <= maxTries; tries++) {
     lease.assertHeld();
     try {
       if (recall.isBehind) await writeBack(context);
@@ -29,7 +29,11 @@ export async function writeGroup(context: GroupContext, group: Write[], number: 
     }
     recall.isBehind = true;
   }
+  throw notWhole();
 }
+
+/** The batch is made, is written back, and takes the group. */
+const maxTries = 3;
 
 /** Undefined where the database has gone back. */
 async function writeOnce(
@@ -171,9 +175,6 @@ async function whyForbidden(
     return { error };
   }
 }
-
-const forgottenText =
-  'the shared checkpoint went back to an earlier state, by more than the five minutes that this run remembers: jobs that it submitted before are on no record there; they count as unanswered, and their scenes are submitted again. If there is a newer copy of the database, put that back first. Run the same command again to go on';
 
 /** Another attempt has that job id. */
 async function shareId({ db, schema: s }: GroupContext, { attempt, job }: Of<'submitted'>): Promise<Outcome> {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { CuttableProxy, type Cut } from '../fakes/cuttable-proxy.ts';
 import { random } from '../fakes/sampled.ts';
-import { isWhole } from '../fakes/whole.ts';
+import { isSoak, isWhole } from '../fakes/whole.ts';
 import { Night, nightMs, nights, outMs } from './shared-night.ts';
 
 let server: PostgresServer;
@@ -16,7 +16,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
   });
   afterAll(() => server.stop());
 
-  it.each(nights(isWhole ? 6 : 1))(
+  it.each(nights(isSoak ? 10 : isWhole ? 4 : 1))(
     'unanswered: %s, round %i',
     { timeout: nightMs },
     async (unanswered, round) => {

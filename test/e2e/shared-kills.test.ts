@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { random } from '../fakes/sampled.ts';
-import { isWhole } from '../fakes/whole.ts';
+import { isSoak, isWhole } from '../fakes/whole.ts';
 import { Night, nightMs, nights, outMs } from './shared-night.ts';
 
 let server: PostgresServer;
@@ -14,7 +14,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
   });
   afterAll(() => server.stop());
 
-  it.each(nights(isWhole ? 6 : 1))(
+  it.each(nights(isSoak ? 10 : isWhole ? 4 : 1))(
     'unanswered: %s, round %i',
     { timeout: nightMs },
     async (unanswered, round) => {

@@ -1,6 +1,6 @@
-/** `npm test` goes through a seeded twentieth of what has thousands of cases; `npm run test:rest` goes through all of them. */
+/** `npm test` goes through a seeded twentieth of what has thousands of cases; `npm run test:rest` goes through all of them, or a share. */
 import { randomInt } from 'node:crypto';
-import { isWhole } from './whole.ts';
+import { isSoak, isWhole } from './whole.ts';
 
 export const seed = Number(process.env['NIGHTRENDER_TEST_SEED'] ?? randomInt(2 ** 31));
 process.stdout.write(`seed: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats it)\n`);
@@ -8,13 +8,17 @@ process.stdout.write(`seed: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats it)\n
 /** Whole numbers below `bound`, the same for the same seed. */
 export const random = generator(seed);
 
-/** One of each twenty in a row, so that no stretch of them is left out; all of them where the test is to be whole. */
-export function sampled<Case>(cases: readonly Case[]): readonly Case[] {
-  if (isWhole) return cases;
-  const twenties = Array.from({ length: Math.ceil(cases.length / 20) }, (_, i) =>
-    cases.slice(i * 20, i * 20 + 20),
+/**
+ * One of each twenty in a row, so that no stretch of them is left out; where the test is to be whole one of each `whole`, and all of
+ * them in `npm run test:soak`.
+ */
+export function sampled<Case>(cases: readonly Case[], whole = 1): readonly Case[] {
+  const size = isSoak ? 1 : isWhole ? whole : 20;
+  if (size === 1) return cases;
+  const groups = Array.from({ length: Math.ceil(cases.length / size) }, (_, i) =>
+    cases.slice(i * size, i * size + size),
   );
-  return twenties.flatMap((some) => some.slice(random(some.length)).slice(0, 1));
+  return groups.flatMap((some) => some.slice(random(some.length)).slice(0, 1));
 }
 
 function generator(first: number): (bound: number) => number {

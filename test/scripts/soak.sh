@@ -31,16 +31,15 @@ on_node() {
   return $status
 }
 
-# Every call of a disk that fails, and kills with one that comes and goes.
-faulty_disks() {
-  NIGHTRENDER_TEST_FAULTS=${SOAK_FAULTS:-5000} NIGHTRENDER_TEST_KILLS=${SOAK_KILLS:-300} \
-    npm run --silent test:rest -- test/e2e/disk-faults.test.ts test/e2e/mount-kills.test.ts
+# Deaths at every call, every call of a disk that fails, kills with one that comes and goes, and of runs that share a checkpoint.
+deaths() {
+  NIGHTRENDER_TEST_SOAK=1 npm run --silent test:rest -- edited-back disk-faults mount-kills shared-kills shared-cuts
 }
 
 step 'nights' npm run --silent simulate -- --nights "${SOAK_NIGHTS:-20000}" --seed "${SOAK_SEED:-100001}"
 step 'damages' npm run --silent simulate -- --sweep
 step 'kills' npm run --silent chaos -- --kills "${SOAK_KILLS:-300}"
-step 'failing disks' faulty_disks
+step 'deaths' deaths
 step 'benchmarks' npm run --silent bench
 step 'load' npm run --silent bench:serve
 for version in ${SOAK_NODES:-22 24}; do step "Node $version" on_node "$version"; done

@@ -170,7 +170,16 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
       server.goOn();
     }
     expect((await run(cwd)).code).toBe(0);
-    expect([...service.submissions().values()].every((n) => n === 1)).toBe(true);
+    const listing = await nightrender(['list', 'pipeline.yaml', '--json'], { cwd, ...options() });
+    const rows = linesOf<{ columns: { scene: string }; attempts: number; state: string }>(listing);
+    expect(rows.map(({ state }) => state)).toEqual(Array.from({ length: 40 }, () => 'saved'));
+    // Of what it had just submitted, and could not put on record, each is declared as unanswered, and no more is sent again.
+    for (const { columns, attempts } of rows)
+      expect(service.submissions().get(JSON.stringify(columns.scene)), columns.scene).toBeLessThanOrEqual(
+        attempts,
+      );
+    const again = [...service.submissions().values()].reduce((sum, n) => sum + n - 1, 0);
+    expect(again).toBeLessThanOrEqual(4);
   });
 
   it('puts scenes back, and keeps out who would change the batch of a live run', async () => {

@@ -57,6 +57,8 @@ export interface OpenService {
   answer: AnswerRequest;
   /** Resolves when all that it changed lasts. */
   settled(): Promise<void>;
+  /** Those that a shared store has copies of. */
+  databases: readonly Replica[];
   /** Running workloads are told to stop, and their jobs go back to the queue for the next start. */
   close(): Promise<void>;
 }
@@ -109,7 +111,12 @@ export async function openService(options: CheckedOptions, around: Surroundings)
       closeAll(opened, onProblem);
     };
     let closing: Promise<void> | undefined;
-    return { answer: (...asked) => router.answer(...asked), settled, close: () => (closing ??= close()) };
+    return {
+      answer: (...asked) => router.answer(...asked),
+      databases: [keysReplica, store.replica].filter((each) => each !== undefined),
+      settled,
+      close: () => (closing ??= close()),
+    };
   } catch (error) {
     await halfOpen?.stop();
     closeAll(opened, onProblem);

@@ -59,7 +59,8 @@ export class JobStore {
   readonly reserve: DiskReserve;
   readonly #db: Database;
   readonly #commit: GroupCommit;
-  readonly #replica: Replica | undefined;
+  /** Where what is written here goes as well. */
+  readonly replica: Replica | undefined;
   readonly #tidied: Promise<void>;
   readonly #transitions: JobTransitions;
   readonly #texts: LongTexts;
@@ -88,7 +89,7 @@ export class JobStore {
     this.#db = db;
     this.#transitions = transitions;
     this.#commit = commit;
-    this.#replica = replica;
+    this.replica = replica;
     this.#texts = texts;
     const parts = { transitions, commit, reserve, texts, signals: this.signals };
     this.streams = new JobStreams({ ...parts, maxUnreadBytes: options.maxUnreadBytes });
@@ -195,7 +196,7 @@ export class JobStore {
   /** Resolves when all that was committed so far lasts, and what a dead service wrote in vain is gone. */
   async settled(): Promise<void> {
     await this.#tidied;
-    await this.#replica?.settled();
+    await this.replica?.settled();
   }
 
   /** Puts what is in progress back into the queue and commits what was asked for; resolves when those who wait for it have been told. */
@@ -210,7 +211,7 @@ export class JobStore {
     try {
       this.#commit.close();
       // Where others lead by now, what is here is nobody's.
-      if (this.#replica === undefined) this.#tidyUp(undefined);
+      if (this.replica === undefined) this.#tidyUp(undefined);
     } finally {
       this.#db.close();
       // Whoever waits still learns that nothing comes.

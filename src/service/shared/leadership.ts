@@ -1,10 +1,15 @@
 /** One of the processes that share a store leads, and the next one leads when it is gone. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Announced, type Changes, type LeadingSession, type PageStore } from './page-store.ts';
+import type { Changes } from './page-changes.ts';
+import type { Announced, Copied, LeadingSession, PageStore } from './page-store.ts';
 
 /** The service of the one that leads. */
 export interface LedService {
+  /** Of which the store has copies. */
+  databases: readonly Copied[];
+  /** Resolves when all that was committed so far is in the store. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -77,6 +82,7 @@ export class Leadership<Service extends LedService> {
   /** Told since the store was there last: several things that ask it may each fail in their own words. */
   readonly #problems = new Map<string, unknown>();
   #running: Promise<void> | undefined;
+  #copying: Promise<void> | undefined;
 
   constructor(parts: LeadershipParts<Service>) {
     this.#parts = parts;
@@ -248,6 +254,7 @@ export class Leadership<Service extends LedService> {
           if (written !== undefined) {
             this.#written = Math.max(this.#written, written);
             if (this.#led?.tenure === tenure) this.#noteSure(asked);
+            if (session?.isLogLong === true) this.#copy(session);
             return;
           }
           if (session !== undefined) break;
@@ -265,6 +272,19 @@ export class Leadership<Service extends LedService> {
       this.#stuck -= stuck;
     }
     throw new Deposed('another process of the service leads, or the database is gone');
+  }
+
+  /** Beside all else. Where it fails, as with its session, it is done when the log is as long again. */
+  #copy(session: LeadingSession): void {
+    if (this.#led === undefined || this.#copying !== undefined) return;
+    const { service, tenure } = this.#led;
+    this.#copying = session
+      .copy(tenure.term, service.databases, () => service.settled())
+      .then(() => this.#parts.store.forgetOld())
+      .catch((error: unknown) => {
+        if (!tenure.isOver && !this.#isClosing) this.#tell(error);
+      })
+      .finally(() => (this.#copying = undefined));
   }
 
   #tell(error: unknown): void {

@@ -1,8 +1,17 @@
-/** The databases of a shared service in PostgreSQL, page by page; whoever holds its lock leads, and alone may write. */
+/** The databases of a shared service in PostgreSQL: copies of their files, and a log of what has changed since; whoever holds its lock leads, and alone may write. */
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRawSync } from 'node:zlib';
 import type { PostgresAddress } from '../../lib/postgres/address.ts';
-import { type KeptSession, Postgres, PostgresFailure, quoted } from '../../lib/postgres/postgres.ts';
+import {
+  type KeptSession,
+  Postgres,
+  PostgresFailure,
+  type PostgresSession,
+  quoted,
+} from '../../lib/postgres/postgres.ts';
+import { applyChanges, type Changes, pageBytes } from './page-changes.ts';
 
 /** Who leads. */
 export interface Leader {
@@ -17,14 +26,14 @@ export interface Announced extends Leader {
   writes: number;
 }
 
-/** Pages of a database that have changed, by their numbers, and how many it has now. */
-export interface Changes {
-  pages: ReadonlyMap<number, Buffer>;
-  count: number;
+/** A database that is copied while it is written to. */
+export interface Copied {
+  name: string;
+  /** All that was committed before is in what is read from now on. */
+  truncate(): void;
+  /** Pages from `first` on, fewer at the end. */
+  read(first: number, pages: number): Promise<Buffer>;
 }
-
-/** SQLite's own. */
-export const pageBytes = 4096;
 
 /** PostgreSQL ends a session that says nothing for so long, and its lock is free. */
 const silentMs = 10_000;
@@ -37,7 +46,14 @@ const answerMs = 60_000;
 const leaderMs = 2_000;
 /** The first that ends silent sessions. */
 const minVersion = 14;
-const pagesAtOnce = 2_000;
+/** Of a copy, packed as one. */
+const pagesAtOnce = 64;
+const rowsAtOnce = 64;
+/** Longer than this, the log is begun anew with a copy: the next one to lead makes its changes in about a second. */
+const maxLogBytes = 8 * 1024 * 1024;
+const pack = promisify(deflateRaw);
+/** It is small, and others wait for it. */
+const fast = { level: 1 };
 const defaultSchema = 'nightrender_service';
 /** The parameter of the address that names the schema. */
 export const schemaParameter = 'schema';
@@ -114,13 +130,29 @@ export class PageStore {
         'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS has',
         [`${this.#schema} leader`],
       );
-      if (row?.has === true) return new LeadingSession(session, quoted(this.#schema));
+      if (row?.has === true) return await LeadingSession.begin(session, this.#schema);
     } catch (error) {
       session.end();
       throw error;
     }
     session.end();
     return undefined;
+  }
+
+  /** What stood before the newest complete copy. A dump that is under way may keep it: then it goes the next time. */
+  async forgetOld(): Promise<void> {
+    const s = quoted(this.#schema);
+    const [row] = await this.#postgres.query<{ generation: number }>(`SELECT generation FROM ${s}.leader`);
+    const old = (await generations(this.#postgres, this.#schema)).filter(
+      (each) => each < (row?.generation ?? 0),
+    );
+    for (const each of old)
+      await this.#postgres
+        .transaction(async (session) => {
+          await session.query('SET LOCAL lock_timeout = 1000');
+          await session.query(`DROP TABLE IF EXISTS ${s}.copy_${each}, ${s}.log_${each}`);
+        })
+        .catch(() => undefined);
   }
 
   async putFile(name: string, bytes: Buffer): Promise<void> {
@@ -153,14 +185,28 @@ export class PageStore {
 /** What it does is done while it leads, or not at all. */
 export class LeadingSession {
   readonly #session: KeptSession;
+  readonly #schema: string;
   readonly #s: string;
+  /** Of the log that is written to. */
+  #generation = 0;
+  /** Since the newest copy was begun. */
+  #logBytes = 0;
 
-  constructor(session: KeptSession, schema: string) {
+  private constructor(session: KeptSession, schema: string) {
     this.#session = session;
-    this.#s = schema;
+    this.#schema = schema;
+    this.#s = quoted(schema);
   }
 
-  /** Before it opens anything: from now on nobody else's pages are taken, also where they still come. */
+  /** Of a session that has the lock. */
+  static async begin(session: KeptSession, schema: string): Promise<LeadingSession> {
+    const leading = new LeadingSession(session, schema);
+    await leading.#upgrade();
+    leading.#generation = Math.max(...(await generations(session, schema)));
+    return leading;
+  }
+
+  /** Before it opens anything: from now on nobody else's changes are taken, also where they still come. */
   async announce({ url, term }: Leader): Promise<void> {
     await this.#session.query(`UPDATE ${this.#s}.leader SET url = $1, term = $2`, [url, term]);
   }
@@ -180,39 +226,64 @@ export class LeadingSession {
     return this.#session.ended;
   }
 
-  /** All pages at once, or none; returns which write it was, undefined where the term is over. */
-  async write(term: string, database: string, { pages, count }: Changes): Promise<number | undefined> {
-    const values = [database, [...pages.keys()], Buffer.concat([...pages.values()]), count, term];
+  /** All changes or none; returns which write it was, undefined where the term is over. The same may be written twice, one after the other. */
+  async write(term: string, database: string, { packed, count }: Changes): Promise<number | undefined> {
+    const bytes = await pack(packed, fast);
+    const log = this.#generation;
     // Named: one that breaks off before all of it has arrived is idle still, and ends.
     const [row] = await this.#session.query<{ writes: number }>(
-      `WITH led AS (UPDATE ${this.#s}.leader SET writes = writes + 1 WHERE term = $5 RETURNING writes),
-       cut AS (DELETE FROM ${this.#s}.pages USING led WHERE database = $1 AND page > $4),
-       put AS (
-         INSERT INTO ${this.#s}.pages
-         SELECT $1, page, substring($3::bytea FROM ((place - 1) * ${pageBytes} + 1)::int FOR ${pageBytes})
-         FROM led, unnest($2::int[]) WITH ORDINALITY AS changed (page, place)
-         ON CONFLICT (database, page) DO UPDATE SET bytes = excluded.bytes)
-       SELECT writes FROM led`,
-      values,
-      'write',
+      `WITH led AS (UPDATE ${this.#s}.leader SET writes = writes + 1 WHERE term = $1 RETURNING writes)
+       INSERT INTO ${this.#s}.log_${log} SELECT writes, $2, $3, $4 FROM led RETURNING write AS writes`,
+      [term, database, count, bytes],
+      `write ${log}`,
     );
+    this.#logBytes += bytes.length;
     return row?.writes;
+  }
+
+  get isLogLong(): boolean {
+    return this.#logBytes > maxLogBytes;
+  }
+
+  /**
+   * Copies the databases while they are written to: what changes meanwhile is in a new log. `settle` resolves when all that a copy
+   * may have of that is there. Whoever leads before it is done reads what was before, with both logs.
+   */
+  async copy(term: string, databases: readonly Copied[], settle: () => Promise<void>): Promise<void> {
+    const next = this.#generation + 1;
+    await this.#session.query(newTables(this.#s, next));
+    this.#generation = next;
+    this.#logBytes = 0;
+    for (const database of databases) {
+      database.truncate();
+      for (let first = 1; ; first += pagesAtOnce) {
+        const pages = await database.read(first, pagesAtOnce);
+        if (pages.length === 0) break;
+        await this.#session.query(
+          `INSERT INTO ${this.#s}.copy_${next} VALUES ($1, $2, $3)`,
+          [database.name, first, await pack(pages, fast)],
+          `copy ${next}`,
+        );
+      }
+    }
+    await settle();
+    await this.#session.query(`UPDATE ${this.#s}.leader SET generation = $1 WHERE term = $2`, [next, term]);
   }
 
   /** Writes the database to `path`, where nothing is; false where there is none. */
   async restore(database: string, path: string): Promise<boolean> {
-    let last = 0;
+    const [leader] = await this.#session.query<{ generation: number }>(
+      `SELECT generation FROM ${this.#s}.leader`,
+    );
+    const from = leader?.generation ?? 0;
     const file = openSync(path, 'wx', 0o600);
     try {
-      for (;;) {
-        const rows = await this.#session.query<{ page: number; bytes: Buffer }>(
-          `SELECT page, bytes FROM ${this.#s}.pages WHERE database = $1 AND page > $2 ORDER BY page LIMIT ${pagesAtOnce}`,
-          [database, last],
-        );
-        for (const { page, bytes } of rows) writeSync(file, bytes, 0, bytes.length, (page - 1) * pageBytes);
-        last = rows.at(-1)?.page ?? last;
-        if (rows.length < pagesAtOnce) return last > 0;
-      }
+      const copied = await this.#restoreCopy(database, from, file);
+      let logged = 0;
+      for (const each of await generations(this.#session, this.#schema))
+        if (each >= from) logged += await this.#applyLog(database, each, file);
+      this.#logBytes += logged;
+      return copied + logged > 0;
     } finally {
       closeSync(file);
     }
@@ -222,22 +293,96 @@ export class LeadingSession {
   end(): void {
     this.#session.end();
   }
+
+  /** Returns how many bytes it is of. */
+  async #restoreCopy(database: string, generation: number, file: number): Promise<number> {
+    let copied = 0;
+    const rows = this.#rows(`SELECT page AS key, bytes FROM ${this.#s}.copy_${generation}`, database);
+    for await (const { key, bytes } of rows) {
+      // The first is page by page, as earlier versions have left it.
+      const pages = generation === 0 ? bytes : inflateRawSync(bytes);
+      copied += writeSync(file, pages, 0, pages.length, (key - 1) * pageBytes);
+    }
+    return copied;
+  }
+
+  /** As above. */
+  async #applyLog(database: string, generation: number, file: number): Promise<number> {
+    let logged = 0;
+    const rows = this.#rows(`SELECT write AS key, count, bytes FROM ${this.#s}.log_${generation}`, database);
+    for await (const { bytes, count } of rows) {
+      applyChanges(file, { packed: inflateRawSync(bytes), count: count ?? 0 });
+      logged += bytes.length;
+    }
+    return logged;
+  }
+
+  /** In the order of `key`, some at a time. */
+  async *#rows(
+    select: string,
+    database: string,
+  ): AsyncGenerator<{ key: number; bytes: Buffer; count?: number }> {
+    const ask = (after: number) =>
+      this.#session.query<{ key: number; bytes: Buffer; count?: number }>(
+        `SELECT * FROM (${select} WHERE database = $1) AS rows WHERE key > $2 ORDER BY key LIMIT ${rowsAtOnce}`,
+        [database, after],
+      );
+    for (let asked = ask(0); ;) {
+      const rows = await asked;
+      const last = rows.at(rowsAtOnce - 1);
+      // While these are written.
+      if (last !== undefined) asked = ask(last.key);
+      asked.catch(() => undefined);
+      yield* rows;
+      if (last === undefined) return;
+    }
+  }
+
+  /** What earlier versions have left is the first copy: who still runs one finds no pages, and leads no more. */
+  async #upgrade(): Promise<void> {
+    const [there] = await this.#session.query<{ is: boolean }>('SELECT to_regclass($1) IS NOT NULL AS is', [
+      `${this.#s}.pages`,
+    ]);
+    if (there?.is !== true) return;
+    await this.#session.query(
+      `BEGIN; ALTER TABLE ${this.#s}.leader ADD COLUMN generation int NOT NULL DEFAULT 0;
+       ${newTables(this.#s, 0)} DROP TABLE ${this.#s}.copy_0; ALTER TABLE ${this.#s}.pages RENAME TO copy_0; COMMIT`,
+    );
+  }
 }
 
-/**
- * Two pages fit into one of PostgreSQL's: the second place is for the next version of the first, so that a page that
- * changes all the time moves between two places and no index changes.
- */
+/** Of which there is a log, in order. */
+async function generations(session: PostgresSession, schema: string): Promise<number[]> {
+  const rows = await session.query<{ generation: number }>(
+    `SELECT substring(tablename FROM 5)::int AS generation FROM pg_tables WHERE schemaname = $1 AND tablename ~ '^log_[0-9]+$'`,
+    [schema],
+  );
+  return rows.map(({ generation }) => generation).toSorted((a, b) => a - b);
+}
+
 function tables(s: string): string {
   return `
     CREATE SCHEMA IF NOT EXISTS ${s};
     CREATE TABLE ${s}.leader (
-      one bool PRIMARY KEY DEFAULT true CHECK (one), url text, term text,
+      one bool PRIMARY KEY DEFAULT true CHECK (one), url text, term text, generation int NOT NULL DEFAULT 0,
       writes bigint NOT NULL DEFAULT 0, secret bytea NOT NULL);
-    CREATE TABLE ${s}.pages (
-      database text NOT NULL, page int NOT NULL, bytes bytea NOT NULL, PRIMARY KEY (database, page)
-    ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
-    ALTER TABLE ${s}.pages ALTER bytes SET STORAGE PLAIN;
+    ${newTables(s, 0)}
     CREATE TABLE ${s}.files (name text PRIMARY KEY, bytes bytea NOT NULL);
     ALTER TABLE ${s}.files ALTER bytes SET STORAGE EXTERNAL;`;
+}
+
+/**
+ * - `leader.generation`: of the newest complete copy, which stands with its own log and all newer ones
+ * - `copy_…`: pages from `page` on, deflated; `log_…`: each write, deflated `Changes`
+ *
+ * Tables that are dropped as a whole leave no old rows, also where a long transaction would need them.
+ */
+function newTables(s: string, generation: number): string {
+  const [copy, log] = [`${s}.copy_${generation}`, `${s}.log_${generation}`];
+  const stored = (table: string): string => `ALTER TABLE ${table} ALTER bytes SET STORAGE EXTERNAL;`;
+  return `
+    CREATE TABLE ${copy} (database text, page int, bytes bytea NOT NULL, PRIMARY KEY (database, page));
+    CREATE TABLE ${log} (write bigint PRIMARY KEY, database text NOT NULL, count int NOT NULL, bytes bytea NOT NULL)
+      WITH (toast_tuple_target = 8160);
+    ${stored(copy)} ${stored(log)}`;
 }

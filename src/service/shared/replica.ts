@@ -1,7 +1,8 @@
 /** Brings what SQLite has committed into the shared store, before anybody is told that it is done. */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs';
+import { promisify } from 'node:util';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { type Changes, pageBytes } from './page-store.ts';
+import { type Changes, packPage, pageBytes } from './page-changes.ts';
 
 /** Resolves once the changes are in the store; rejects where that will never be. */
 type Write = (database: string, changes: Changes) => Promise<void>;
@@ -15,19 +16,33 @@ const framesAtOnce = 256;
 /** The log is brought into the file, and begun anew, when it has grown to this: the event loop waits for it. */
 const maxLogBytes = 16 * 1024 * 1024;
 
+const readAsync = promisify(read);
+
+interface Frame {
+  page: number;
+  bytes: Buffer;
+  /** Where its bytes are in the log. */
+  at: number;
+  /** The database did not have it before. */
+  isNew?: true;
+}
+
 /** Of one database in WAL mode, which this process alone writes to. */
 export class Replica {
   readonly #db: Database;
-  readonly #name: string;
+  readonly name: string;
   readonly #write: Write;
+  readonly #file: number;
   readonly #log: number;
   #isClosed = false;
   /** Up to where the log was read. */
   #offset = 0;
   /** Of the log that it belongs to. */
   #salt = '';
+  /** Where the log has the newest of each page; the others are in the file as they were read last. */
+  readonly #placeOf = new Map<number, number>();
   /** Read and not written yet. */
-  #changed = new Map<number, Buffer>();
+  #changed: Buffer[] = [];
   #pageCount = 0;
   #writing: Promise<void> = Promise.resolve();
 
@@ -36,8 +51,9 @@ export class Replica {
       throw new Error(`${db.name} has pages of another size than ${pageBytes} bytes`);
     db.pragma('wal_autocheckpoint = 0');
     this.#db = db;
-    this.#name = name;
+    this.name = name;
     this.#write = write;
+    this.#file = openSync(db.name, 'r');
     this.#log = openSync(`${db.name}-wal`, 'r');
   }
 
@@ -49,15 +65,14 @@ export class Replica {
   /** As `sync`. */
   settled(): Promise<void> {
     this.#collect();
-    const { size } = this.#changed;
-    if (size === 0) return this.#writing;
+    if (this.#changed.length === 0) return this.#writing;
     // What is on its way is waited for; what comes meanwhile goes with the next.
     const next = this.#writing.then(() => this.#writeChanged());
     this.#writing = next;
     return next;
   }
 
-  /** Begins the log anew. */
+  /** Begins the log anew: the file has all of the database. */
   truncate(): void {
     this.#collect();
     this.#db.pragma('wal_checkpoint(TRUNCATE)');
@@ -67,6 +82,7 @@ export class Replica {
     if (this.#isClosed) return;
     this.#isClosed = true;
     closeSync(this.#log);
+    closeSync(this.#file);
   }
 
   async #syncThen(done: (error: Error | null) => void): Promise<void> {
@@ -80,10 +96,19 @@ export class Replica {
   }
 
   async #writeChanged(): Promise<void> {
-    const pages = this.#changed;
-    if (pages.size === 0) return;
-    this.#changed = new Map();
-    await this.#write(this.#name, { pages, count: this.#pageCount });
+    const packed = this.#changed;
+    if (packed.length === 0) return;
+    this.#changed = [];
+    await this.#write(this.name, { packed: Buffer.concat(packed), count: this.#pageCount });
+  }
+
+  /** Pages of the file from `first` on, fewer at its end: each as of some time since `truncate` was called last, or newer in places. */
+  async read(first: number, pages: number): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafe(pages * pageBytes);
+    const { bytesRead } = await readAsync(this.#file, bytes, 0, bytes.length, (first - 1) * pageBytes);
+    // It may have been of another file by then.
+    if (this.#isClosed) throw new Error(`${this.name} is closed`);
+    return bytes.subarray(0, bytesRead);
   }
 
   /** Reads the commits that the log has since the last time. */
@@ -96,14 +121,17 @@ export class Replica {
     if (salt !== this.#salt) {
       this.#salt = salt;
       this.#offset = headerBytes;
+      this.#placeOf.clear();
     }
-    this.#readFrames(size);
+    this.#pack(this.#readFrames(size));
     if (this.#offset < maxLogBytes || this.#db.inTransaction) return;
     this.#db.pragma('wal_checkpoint(TRUNCATE)');
   }
 
-  #readFrames(size: number): void {
-    const open = new Map<number, Buffer>();
+  /** The newest of each page, of commits alone. */
+  #readFrames(size: number): Map<number, Frame> {
+    const committed = new Map<number, Frame>();
+    const open: Frame[] = [];
     for (let at = this.#offset; at + frameBytes <= size;) {
       const count = Math.min(framesAtOnce, Math.floor((size - at) / frameBytes));
       const frames = Buffer.allocUnsafe(count * frameBytes);
@@ -111,20 +139,45 @@ export class Replica {
       for (let i = 0; i < count; i++) {
         const frame = frames.subarray(i * frameBytes, (i + 1) * frameBytes);
         // What is behind the newest commit is of a transaction that is not over, or was undone, or of an older log.
-        if (frame.toString('hex', 8, 16) !== this.#salt) return;
-        open.set(frame.readUInt32BE(0), frame.subarray(frameHeaderBytes));
+        if (frame.toString('hex', 8, 16) !== this.#salt) return committed;
+        open.push({
+          page: frame.readUInt32BE(0),
+          bytes: frame.subarray(frameHeaderBytes),
+          at: at + frameHeaderBytes,
+        });
         at += frameBytes;
         const pageCount = frame.readUInt32BE(4);
-        if (pageCount > 0) this.#commit(open, pageCount, at);
+        if (pageCount === 0) continue;
+        this.#commit(committed, open.splice(0), pageCount);
+        this.#offset = at;
       }
+    }
+    return committed;
+  }
+
+  #commit(committed: Map<number, Frame>, frames: Frame[], pageCount: number): void {
+    for (const frame of frames) {
+      const isNew = frame.page > this.#pageCount || committed.get(frame.page)?.isNew === true;
+      committed.set(frame.page, isNew ? { ...frame, isNew } : frame);
+    }
+    if (pageCount < this.#pageCount)
+      for (const pages of [committed, this.#placeOf])
+        for (const page of pages.keys()) if (page > pageCount) pages.delete(page);
+    this.#pageCount = pageCount;
+  }
+
+  #pack(frames: Map<number, Frame>): void {
+    for (const { page, bytes, at, isNew } of frames.values()) {
+      this.#changed.push(packPage(page, isNew === true ? undefined : this.#latest(page), bytes));
+      this.#placeOf.set(page, at);
     }
   }
 
-  #commit(pages: Map<number, Buffer>, pageCount: number, at: number): void {
-    for (const [page, bytes] of pages) this.#changed.set(page, bytes);
-    pages.clear();
-    for (const page of this.#changed.keys()) if (page > pageCount) this.#changed.delete(page);
-    this.#pageCount = pageCount;
-    this.#offset = at;
+  /** As it was read before; undefined where the file does not have it. */
+  #latest(page: number): Buffer | undefined {
+    const place = this.#placeOf.get(page);
+    const [from, at] = place === undefined ? [this.#file, (page - 1) * pageBytes] : [this.#log, place];
+    const bytes = Buffer.allocUnsafe(pageBytes);
+    return readSync(from, bytes, 0, pageBytes, at) === pageBytes ? bytes : undefined;
   }
 }

@@ -3,14 +3,15 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
 import { Postgres } from '../../../src/lib/postgres/postgres.ts';
 import { Leadership, type LedService, type Write } from '../../../src/service/shared/leadership.ts';
-import { pageBytes, PageStore, schemaParameter } from '../../../src/service/shared/page-store.ts';
+import { packPage, pageBytes } from '../../../src/service/shared/page-changes.ts';
+import { PageStore, schemaParameter } from '../../../src/service/shared/page-store.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
 
 let server: PostgresServer;
 let schemas = 0;
 let sql: Postgres;
 
-const page = { pages: new Map([[1, Buffer.alloc(pageBytes, 7)]]), count: 1 };
+const page = { packed: packPage(1, undefined, Buffer.alloc(pageBytes, 7)), count: 1 };
 
 describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostgres}` : ''}`, () => {
   beforeAll(async () => {
@@ -41,7 +42,8 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
       url: `http://${schema}`,
       open: async (_, write) => {
         await whenOpened(write);
-        const service = { isClosed: false, close: async () => void (service.isClosed = true) };
+        const close = async (): Promise<void> => void (service.isClosed = true);
+        const service = { isClosed: false, databases: [], settled: async () => undefined, close };
         opened.push(service);
         return service;
       },
@@ -106,7 +108,7 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
     const { leadership, opened } = await process(schema, (write) => write('a', page));
     await leadership.start();
     await vi.waitFor(async () => expect(await serviceOf(leadership)).toBeDefined());
-    await sql.query(`UPDATE ${schema}.leader SET writes = 0`);
+    await sql.query(`UPDATE ${schema}.leader SET writes = 0; DELETE FROM ${schema}.log_0`);
     await endSession();
     await vi.waitFor(() => expect(opened.length).toBe(2), { timeout: 10_000 });
     expect(opened[0]?.isClosed).toBe(true);

@@ -1,10 +1,11 @@
 /** Promise: what a replica has written is the database as of a commit, whole, whatever is done to it. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { openForWriting } from '../../../src/lib/sqlite/database.ts';
+import { applyChanges, type Changes } from '../../../src/service/shared/page-changes.ts';
 import { Replica } from '../../../src/service/shared/replica.ts';
 import { random, seed } from '../../fakes/sampled.ts';
 import { runs } from '../../fakes/whole.ts';
@@ -14,50 +15,55 @@ const small = {
   migrations: ['CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT); CREATE INDEX i ON t (text)'],
 };
 
-/** A database with its replica, of which the pages are kept here. */
+/** A database with its replica, which writes to a store that is kept here: a copy of the file, and all changes since that was begun. */
 function open(schema = small) {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-replica-'));
   const db = openForWriting(join(dir, 'a.sqlite'), schema);
-  const pages = new Map<number, Buffer>();
-  let count = 0;
-  const replica = new Replica(db, 'a.sqlite', async (_, changes) => {
-    for (const [page, bytes] of changes.pages) pages.set(page, Buffer.from(bytes));
-    ({ count } = changes);
-    for (const page of pages.keys()) if (page > count) pages.delete(page);
-  });
+  const store: { copy: Buffer; log: Changes[] } = { copy: Buffer.alloc(0), log: [] };
+  const replica = new Replica(db, 'a.sqlite', async (_, changes) => void store.log.push(changes));
   onTestFinished(() => {
     replica.close();
     db.close();
     rmSync(dir, { recursive: true });
   });
+  /** While `meanwhile` is done between any two of its pages. */
+  const copy = async (meanwhile: () => void | Promise<void>): Promise<void> => {
+    const from = store.log.length;
+    replica.truncate();
+    const pages: Buffer[] = [];
+    for (;;) {
+      const some = await replica.read(pages.length + 1, 1);
+      if (some.length === 0) break;
+      pages.push(some);
+      await meanwhile();
+    }
+    await replica.settled();
+    Object.assign(store, { copy: Buffer.concat(pages), log: store.log.slice(from) });
+  };
   const restored = (): unknown[] => {
-    expect([...pages.keys()].toSorted((a, b) => a - b)).toEqual(
-      Array.from({ length: count }, (_, i) => i + 1),
-    );
     const path = join(dir, 'restored.sqlite');
-    rmSync(path, { force: true });
-    writeFileSync(
-      path,
-      Buffer.concat(Array.from({ length: count }, (_, i) => pages.get(i + 1) ?? Buffer.alloc(0))),
-    );
-    const copy = new Sqlite(path);
+    writeFileSync(path, store.copy);
+    const file = openSync(path, 'r+');
+    for (const changes of store.log) applyChanges(file, changes);
+    closeSync(file);
+    const made = new Sqlite(path);
     try {
-      expect(copy.pragma('integrity_check', { simple: true }), `seed ${seed}`).toBe('ok');
-      return copy.prepare('SELECT * FROM t ORDER BY id').all();
+      expect(made.pragma('integrity_check', { simple: true }), `seed ${seed}`).toBe('ok');
+      return made.prepare('SELECT * FROM t ORDER BY id').all();
     } finally {
-      copy.close();
+      made.close();
       for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
     }
   };
   const rows = (): unknown[] => db.prepare('SELECT * FROM t ORDER BY id').all();
-  return { db, replica, restored, rows };
+  return { db, replica, copy, store, restored, rows };
 }
 
 const text = (): string => 'x'.repeat(random(3_000));
 
-it('whatever is inserted, deleted, undone, vacuumed and truncated', async () => {
+it('whatever is inserted, deleted, undone, vacuumed and truncated, also while it is copied', async () => {
   for (let round = 0; round < runs(12); round++) {
-    const { db, replica, restored, rows } = open();
+    const { db, replica, copy, restored, rows } = open();
     const insert = db.prepare('INSERT INTO t (text) VALUES (?)');
     const steps: (() => void | Promise<void>)[] = [
       () => void insert.run(text()),
@@ -72,12 +78,35 @@ it('whatever is inserted, deleted, undone, vacuumed and truncated', async () => 
       () => void db.exec('VACUUM'),
       () => replica.truncate(),
       () => replica.settled(),
+      () => {
+        let left = random(4);
+        return copy(() => (left-- > 0 ? steps[random(steps.length - 1)]?.() : undefined));
+      },
     ];
     for (let step = 0; step < 30; step++) await steps[random(steps.length)]?.();
     await replica.settled();
     expect(restored(), `seed ${seed}`).toEqual(rows());
   }
 });
+
+it.each(['written', 'not written'])(
+  'what shrinks and grows again is there, with its end %s in between',
+  async (between) => {
+    const { db, replica, restored, rows } = open();
+    const fill = (): void => {
+      const insert = db.prepare('INSERT INTO t (text) VALUES (?)');
+      for (let i = 0; i < 300; i++) insert.run('x'.repeat(1_000));
+    };
+    fill();
+    // The file has the pages, and keeps them until the log is begun anew.
+    replica.truncate();
+    db.exec('DELETE FROM t; VACUUM');
+    if (between === 'written') await replica.settled();
+    fill();
+    await replica.settled();
+    expect(restored()).toEqual(rows());
+  },
+);
 
 it('a transaction that is not over is none of it', async () => {
   const { db, replica, restored, rows } = open();
@@ -111,4 +140,18 @@ it('a log that has grown begins anew, and what is written after it is there', as
   insert.run('last');
   await replica.settled();
   expect(restored()).toEqual(rows());
+});
+
+it('of a page in which little has changed little is written, once the page is known', async () => {
+  const { db, replica, store } = open();
+  const insert = db.prepare('INSERT INTO t (text) VALUES (?)');
+  for (let i = 0; i < 100; i++) insert.run('x'.repeat(300));
+  await replica.settled();
+  const before = store.log.length;
+  for (let i = 0; i < 20; i++) {
+    insert.run(`changed ${i}`);
+    await replica.settled();
+  }
+  const bytes = store.log.slice(before).reduce((sum, { packed }) => sum + packed.length, 0);
+  expect(bytes / 20).toBeLessThan(1_000);
 });

@@ -13,6 +13,7 @@ function service(status: number, then: () => void = () => undefined): AnsweringS
       then();
       return { status, body: '{}' };
     },
+    databases: [],
     settled: async () => undefined,
     close: async () => undefined,
   };

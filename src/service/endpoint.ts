@@ -5,7 +5,6 @@ import type { JobOfWorker } from './jobs/job-transitions.ts';
 import type { JobResults } from './jobs/job-results.ts';
 import { ClusterPool } from './pool/cluster-pool.ts';
 import type { ClusterWorkload } from './pool/cluster-workload.ts';
-import { PullWorkerPool } from './pool/pull-worker-pool.ts';
 import { shownWorker, type WorkerView } from './pool/worker-view.ts';
 import { RemoteWorkers } from './pool/remote-workers.ts';
 import { WorkerPool } from './pool/worker-pool.ts';
@@ -27,7 +26,7 @@ export interface EndpointParts {
 export class Endpoint {
   readonly settings: EndpointSettings;
   readonly remote: RemoteWorkers;
-  readonly #pool: WorkerPool | PullWorkerPool | ClusterPool | undefined;
+  readonly #pool: WorkerPool | ClusterPool | undefined;
 
   constructor(parts: EndpointParts) {
     const { store, settings, workload, silenceMs, onProblem } = parts;
@@ -40,7 +39,8 @@ export class Endpoint {
     };
     const onStalled = (workerId: string): void => this.restart(workerId);
     const { id: endpointId, stallMs } = settings;
-    const elsewhere = { store, endpointId, stallMs, onTakenAway, onStalled, onProblem };
+    const logOf = (jobId: string): readonly string[] => this.logOf(jobId);
+    const elsewhere = { store, endpointId, stallMs, logOf, onTakenAway, onStalled, onProblem };
     this.remote = new RemoteWorkers(silenceMs === undefined ? elsewhere : { ...elsewhere, silenceMs });
     this.#pool = this.#openPool(parts, workload);
   }
@@ -73,13 +73,13 @@ export class Endpoint {
   /** Notes what a worker that pulls was given. */
   assign(workerId: string, jobIds: readonly string[]): void {
     this.remote.assign(workerId, jobIds);
-    if (this.#pool instanceof PullWorkerPool) this.#pool.begin(workerId);
+    if (this.#pool instanceof WorkerPool) this.#pool.begin(workerId);
   }
 
   /** Notes that a worker that pulls has handed in a job. */
   release(workerId: string, jobId: string): void {
     this.remote.release(workerId, jobId);
-    if (this.#pool instanceof PullWorkerPool) this.#pool.end(workerId);
+    if (this.#pool instanceof WorkerPool) this.#pool.end(workerId);
   }
 
   /** A worker that pulls has said that it ends: what it has is somebody else's. */
@@ -90,7 +90,7 @@ export class Endpoint {
 
   /** Replaces one of its own workers, at the worker's request. */
   restart(workerId: string): void {
-    if (this.#pool instanceof PullWorkerPool) this.#pool.restart(workerId);
+    if (this.#pool instanceof WorkerPool) this.#pool.restart(workerId);
   }
 
   async stop(): Promise<void> {
@@ -111,13 +111,11 @@ export class Endpoint {
   #openPool(
     { store, results, settings, onProblem }: EndpointParts,
     workload: RunnableWorkload,
-  ): WorkerPool | PullWorkerPool | ClusterPool | undefined {
+  ): WorkerPool | ClusterPool | undefined {
     if (workload === undefined) return undefined;
-    const common = { store, endpoint: settings, onProblem };
-    if ('startWorkers' in workload)
-      return new ClusterPool({ ...common, cluster: workload, remote: this.remote });
-    if ('startPullWorker' in workload)
-      return new PullWorkerPool({ ...common, workload, remote: this.remote });
-    return new WorkerPool({ ...common, workload, results });
+    const common = { store, remote: this.remote, endpoint: settings, onProblem };
+    return 'startWorkers' in workload
+      ? new ClusterPool({ ...common, cluster: workload })
+      : new WorkerPool({ ...common, results, workload });
   }
 }

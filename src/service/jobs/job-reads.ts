@@ -104,15 +104,16 @@ export class JobReads {
     return this.#sql.metadata.get(id)?.endedAt !== null;
   }
 
-  isInProgress({ id, workerId }: JobOfWorker): boolean {
-    const job = this.#sql.metadata.get(id);
-    return job?.state === 'IN_PROGRESS' && job.workerId === workerId;
+  isInProgress(job: JobOfWorker): boolean {
+    return this.standing(job) === 'in progress';
   }
 
-  /** Whether this worker's result ended it. */
-  wasSettledBy({ id, workerId }: JobOfWorker): boolean {
+  /** What a job is to a worker: `settled` by its result, or somebody else's, which nobody wants of it. */
+  standing({ id, workerId }: JobOfWorker): 'in progress' | 'settled' | 'unwanted' {
     const job = this.#sql.metadata.get(id);
-    return job?.workerId === workerId && (job.state === 'COMPLETED' || job.state === 'FAILED');
+    if (job?.workerId !== workerId) return 'unwanted';
+    if (job.state === 'IN_PROGRESS') return 'in progress';
+    return job.state === 'COMPLETED' || job.state === 'FAILED' ? 'settled' : 'unwanted';
   }
 
   /** The jobs that remote workers run, as stored. */

@@ -9,14 +9,10 @@ export class KeptLog {
   #ofJob: string[] | undefined;
   #length = 0;
 
-  /** When the last line was written, or its job gave another sign (monotonic ms). */
-  signAt = performance.now();
-
   /** Lines that were ever written. */
   count = 0;
 
   add(line: string): void {
-    this.touch();
     this.count += 1;
     const kept = line.length <= maxLineLength ? line : `${line.slice(0, maxLineLength)}…`;
     this.latest.push(kept);
@@ -28,34 +24,13 @@ export class KeptLog {
     while (this.#length > maxJobLogLength) this.#length -= (this.#ofJob.shift()?.length ?? 0) + 1;
   }
 
-  touch(): void {
-    this.signAt = performance.now();
-  }
-
-  /** Calls once when nothing has come for so long; what is returned ends that. */
-  onSilence(ms: number, call: () => void): () => void {
-    const timer = setInterval(() => {
-      if (performance.now() - this.signAt < ms) return;
-      clearInterval(timer);
-      call();
-    }, ms / 4).unref();
-    return () => clearInterval(timer);
-  }
-
   /** What comes from now on belongs to a job. */
   begin(): void {
-    this.touch();
     this.#ofJob = [];
     this.#length = 0;
   }
 
-  /** The lines since then, with line breaks; undefined where there are none. */
-  end(): string | undefined {
-    const lines = this.#ofJob;
-    this.#ofJob = undefined;
-    return lines === undefined || lines.length === 0 ? undefined : lines.join('\n');
-  }
-
+  /** The lines since then. */
   get ofJob(): readonly string[] {
     return this.#ofJob ?? [];
   }

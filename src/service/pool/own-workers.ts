@@ -1,6 +1,5 @@
-/** What both kinds of pools share: when an endpoint's own workers start, how long they idle, and what is reported. */
+/** When an endpoint's own workers start, how many are kept, when one is worn out, and what is reported. */
 import type { EndpointSettings } from '../endpoint-settings.ts';
-import type { PullWorker } from '../workloads/workload.ts';
 import type { Supervised } from './supervised.ts';
 
 export type OwnWorkersSettings = Pick<
@@ -14,10 +13,7 @@ export function keptWorkers({ quickStart, workers, minWorkers }: OwnWorkersSetti
 }
 
 /** How many are there beyond those; one that is being ended is there no more. */
-export function spareWorkers(
-  workers: readonly Supervised<PullWorker>[],
-  settings: OwnWorkersSettings,
-): number {
+export function spareWorkers(workers: readonly Supervised[], settings: OwnWorkersSettings): number {
   return (
     workers.filter(({ state }) => state !== 'stopped' && state !== 'retiring').length - keptWorkers(settings)
   );
@@ -37,7 +33,7 @@ export function isWornOut(
 
 /** Starts as many as there are jobs that wait for one, and those that are kept. */
 export function startWanted(
-  workers: readonly Supervised<PullWorker>[],
+  workers: readonly Supervised[],
   settings: OwnWorkersSettings,
   queueLength: () => number,
 ): void {

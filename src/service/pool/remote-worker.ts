@@ -10,6 +10,8 @@ export const forgetAfterMs = 180_000;
 export interface RemoteWorker {
   /** As `pullingWorker` makes it; every `workerId` here is one. */
   id: string;
+  /** It runs in this process, which knows of its end: it cannot be silent. */
+  isLocal: boolean;
   gpu: string | null;
   since: number;
   lastSeenAt: number;
@@ -47,10 +49,11 @@ interface AssignedJob {
   unsubscribe: () => void;
 }
 
-export function newRemoteWorker(id: string): RemoteWorker {
+export function newRemoteWorker(id: string, isLocal: boolean): RemoteWorker {
   const now = Date.now();
   return {
     id,
+    isLocal,
     gpu: null,
     since: now,
     lastSeenAt: now,
@@ -90,18 +93,22 @@ export function whyLost(
   const seconds = Math.round(silenceMs / 1_000);
   if (hasLeft(worker, silenceMs))
     return { why: `${called} closed its connection and opened none for ${seconds} s`, isStalled: false };
-  if (now - heardAt > silenceMs) return { why: `${called} was silent for ${seconds} s`, isStalled: false };
+  if (!worker.isLocal && now - heardAt > silenceMs)
+    return { why: `${called} was silent for ${seconds} s`, isStalled: false };
   if (now - signAt <= stallMs) return undefined;
-  return { why: `${called} showed nothing of the job for ${durationText(stallMs)}`, isStalled: true };
+  const why = worker.isLocal
+    ? `its worker wrote nothing of it for ${durationText(stallMs)}, and was ended`
+    : `${called} showed nothing of the job for ${durationText(stallMs)}`;
+  return { why, isStalled: true };
 }
 
 export function viewOf(worker: RemoteWorker, silenceMs: number): WorkerView {
-  const { id, gpu, since, lastSeenAt, jobs, log, report, jobsDone, busyMs } = worker;
+  const { id, isLocal, gpu, since, lastSeenAt, jobs, log, report, jobsDone, busyMs } = worker;
   return {
     id,
     gpu,
     since,
-    lastSeenAt,
+    lastSeenAt: isLocal ? since : lastSeenAt,
     kind: 'remote',
     jobIds: [...jobs.keys()],
     lastDeath: null,
@@ -118,8 +125,9 @@ export function viewOf(worker: RemoteWorker, silenceMs: number): WorkerView {
 
 /** Pings alone make no worker ready: what waits for jobs asks for one again at once. */
 function stateOf(worker: RemoteWorker, silenceMs: number): WorkerState {
-  const { jobs, lastSeenAt, isTaking, hasAsked, freeAt, report, isSilent } = worker;
+  const { jobs, isLocal, lastSeenAt, isTaking, hasAsked, freeAt, report, isSilent } = worker;
   if (jobs.size > 0) return 'running';
+  if (isLocal) return 'idle';
   if (isSilent || hasLeft(worker, silenceMs) || Date.now() - lastSeenAt > forgetAfterMs / 2)
     return 'unhealthy';
   const isInTime = performance.now() - freeAt <= silenceMs;

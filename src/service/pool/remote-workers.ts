@@ -28,6 +28,8 @@ export interface RemoteWorkersOptions {
   silenceMs?: number;
   /** How long it may show nothing of a job; null for as long as it likes. */
   stallMs: number | null;
+  /** What is known to be written of a job. */
+  logOf: (jobId: string) => readonly string[];
   /** A job was cancelled, or has timed out, while a worker was at it. */
   onTakenAway: (job: JobOfWorker) => void;
   /** A worker was at a job for too long without a sign of it, and was told to stop it. */
@@ -41,6 +43,7 @@ export class RemoteWorkers {
   readonly #endpointId: string;
   readonly #silenceMs: number;
   readonly #stallMs: number | null;
+  readonly #logOf: (jobId: string) => readonly string[];
   readonly #onTakenAway: (job: JobOfWorker) => void;
   readonly #onStalled: (workerId: string) => void;
   readonly #onProblem: (text: string) => void;
@@ -55,6 +58,7 @@ export class RemoteWorkers {
     this.#endpointId = endpointId;
     this.#silenceMs = silenceMs;
     this.#stallMs = options.stallMs;
+    this.#logOf = options.logOf;
     this.#onTakenAway = onTakenAway;
     this.#onStalled = onStalled;
     this.#onProblem = onProblem;
@@ -83,6 +87,11 @@ export class RemoteWorkers {
     return this.#isStopped;
   }
 
+  /** One in this process, until it is removed; its `id` is no pulling worker's. */
+  addLocal(id: string): void {
+    this.#workers.set(id, newRemoteWorker(id, true));
+  }
+
   /** Notes that it was given these. */
   assign(workerId: string, jobIds: readonly string[]): void {
     const worker = this.#worker(workerId);
@@ -94,7 +103,7 @@ export class RemoteWorkers {
       const now = performance.now();
       worker.jobs.set(id, { givenAt: now, heardAt: now, signAt: now, arriving: 0, unsubscribe });
       // It may have been cancelled since it was taken.
-      this.#onMoved(worker, id);
+      if (!worker.isLocal) this.#onMoved(worker, id);
     }
     worker.log.begin();
     worker.hasAsked = true;
@@ -149,6 +158,11 @@ export class RemoteWorkers {
       }
       if (isClosed && worker.held === 0) worker.leftAt = performance.now();
     };
+  }
+
+  /** Since it came. */
+  jobsDoneBy(workerId: string): number {
+    return this.#workers.get(workerId)?.jobsDone ?? 0;
   }
 
   /** The jobs that it is to stop, returned once. */
@@ -229,29 +243,31 @@ export class RemoteWorkers {
   #worker(id: string): RemoteWorker {
     let worker = this.#workers.get(id);
     if (worker === undefined) {
-      worker = newRemoteWorker(id);
+      worker = newRemoteWorker(id, false);
       this.#workers.set(id, worker);
     }
     return worker;
   }
 
   #onMoved(worker: RemoteWorker, id: string): void {
-    if (this.#store.reads.isInProgress({ id, workerId: worker.id })) return;
+    const job = { id, workerId: worker.id };
+    const standing = this.#store.reads.standing(job);
     const held = worker.jobs.get(id);
-    held?.unsubscribe();
-    const isUnwanted = held !== undefined && this.#isUnwanted(worker, id);
-    if (isUnwanted) this.#onTakenAway({ id, workerId: worker.id });
-    else if (held !== undefined) worker.jobsDone += 1;
-    if (held !== undefined) worker.busyMs += performance.now() - held.givenAt;
+    if (standing === 'in progress' || held === undefined) return;
+    held.unsubscribe();
+    // One in this process hears of it by itself.
+    const isToStop = standing === 'unwanted' && !worker.isLocal;
+    if (isToStop) this.#onTakenAway(job);
+    if (standing === 'settled') worker.jobsDone += 1;
     worker.jobs.delete(id);
     worker.freeAt = performance.now();
-    if (isUnwanted) this.#stopJob(worker, id);
+    worker.busyMs += worker.freeAt - held.givenAt;
+    if (isToStop) this.#stopJob(worker, id);
   }
 
   /** It knows of jobs that it ended itself. */
   #isUnwanted({ id: workerId }: RemoteWorker, id: string): boolean {
-    const job = { id, workerId };
-    return !this.#store.reads.isInProgress(job) && !this.#store.reads.wasSettledBy(job);
+    return this.#store.reads.standing({ id, workerId }) === 'unwanted';
   }
 
   #stopJob(worker: RemoteWorker, id: string): void {
@@ -266,12 +282,16 @@ export class RemoteWorkers {
         const lost = held.arriving > 0 ? undefined : whyLost(worker, held, limits);
         if (lost === undefined) continue;
         worker.isSilent = !lost.isStalled;
-        await this.#requeue({ id, workerId: worker.id }, lost.why, { isCounted: true });
+        const log = lost.isStalled ? this.#logOf(id).join('\n') : '';
+        await this.#requeue({ id, workerId: worker.id }, lost.why, {
+          isCounted: true,
+          ...(log !== '' && { log }),
+        });
         if (!lost.isStalled) continue;
         this.#stopJob(worker, id);
         this.#onStalled(worker.id);
       }
-      if (worker.jobs.size === 0 && Date.now() - worker.lastSeenAt > forgetAfterMs)
+      if (!worker.isLocal && worker.jobs.size === 0 && Date.now() - worker.lastSeenAt > forgetAfterMs)
         this.#workers.delete(worker.id);
     }
   }

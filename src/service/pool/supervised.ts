@@ -9,8 +9,8 @@ import type { WorkerDeath } from './worker-view.ts';
 /** `retiring`: it is being ended, so that another can be started. */
 export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'retiring' | 'unhealthy';
 
-export interface SupervisedParts<W extends PullWorker> {
-  start: (context: WorkerContext) => Promise<W>;
+export interface SupervisedParts {
+  start: (context: WorkerContext) => Promise<PullWorker>;
   /** Called whenever it is in another state. */
   onChange: () => void;
   /** It ended by itself. */
@@ -23,15 +23,15 @@ const maxPauseMs = 60_000;
 
 const provenAfterMs = 60_000;
 
-export class Supervised<W extends PullWorker> {
+export class Supervised {
   readonly log = new KeptLog();
   /** Whether its end would be none of its doing: of no trouble, and another may be started at once. */
   isExcused = false;
-  readonly #parts: SupervisedParts<W>;
+  readonly #parts: SupervisedParts;
   readonly #stop = new AbortController();
   #starting: Promise<void> = Promise.resolve();
   #retiring: Promise<void> = Promise.resolve();
-  #worker: W | undefined;
+  #worker: PullWorker | undefined;
   #workerId = '';
   #state: SupervisedState = 'stopped';
   #since = Date.now();
@@ -42,7 +42,7 @@ export class Supervised<W extends PullWorker> {
   #lastDeath: WorkerDeath | null = null;
   #startsAt: number | null = null;
 
-  constructor(parts: SupervisedParts<W>) {
+  constructor(parts: SupervisedParts) {
     this.#parts = parts;
   }
 
@@ -76,7 +76,7 @@ export class Supervised<W extends PullWorker> {
     return this.#lastDeath !== null && !isLongUp;
   }
 
-  get worker(): W | undefined {
+  get worker(): PullWorker | undefined {
     return this.#worker;
   }
 
@@ -96,7 +96,7 @@ export class Supervised<W extends PullWorker> {
     this.#become('initializing');
     const log = (line: string): void => this.log.add(line);
     const context = { workerId: this.#workerId, log, signal: this.#stop.signal };
-    let worker: W;
+    let worker: PullWorker;
     try {
       worker = await this.#parts.start(context);
     } catch (error) {
@@ -136,7 +136,7 @@ export class Supervised<W extends PullWorker> {
     await Promise.all([this.#starting, this.#retiring, this.#worker?.stop()]);
   }
 
-  #onEnded(worker: W, why: string): void {
+  #onEnded(worker: PullWorker, why: string): void {
     if (this.#worker !== worker || this.#stop.signal.aborted) return;
     this.#worker = undefined;
     const lastLine = this.log.count > this.#linesBefore ? this.log.latest.at(-1) : undefined;

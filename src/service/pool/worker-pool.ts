@@ -1,147 +1,208 @@
-/** The workers that the service itself runs for an endpoint, fed from the job store. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { JobStore } from '../jobs/job-store.ts';
+/** The workers of an endpoint that the service starts: each asks for its jobs, in this process, or over the network as containers do. */
 import type { JobResults } from '../jobs/job-results.ts';
-import type { Workload } from '../workloads/workload.ts';
+import type { JobStore } from '../jobs/job-store.ts';
+import { OwnWorkerKeys } from '../keys/key.ts';
+import type { PullWorker, PullWorkload, WorkerContext, Workload } from '../workloads/workload.ts';
+import { JobsAtHand } from './jobs-at-hand.ts';
+import { PullingWorker } from './pulling-worker.ts';
+import { ownView, pullingWorker, type WorkerView } from './worker-view.ts';
+import type { RemoteWorkers } from './remote-workers.ts';
 import {
   isWornOut,
-  keptWorkers,
   type OwnWorkersSettings,
   spareWorkers,
   startWanted,
   withoutRepeats,
 } from './own-workers.ts';
-import { WorkerSlot } from './worker-slot.ts';
-import { ownView, type WorkerView } from './worker-view.ts';
+import { Supervised } from './supervised.ts';
 
-export interface PoolParts {
+export interface WorkerPoolParts {
   store: JobStore;
   results: JobResults;
-  workload: Workload;
+  workload: Workload | PullWorkload;
+  remote: RemoteWorkers;
   endpoint: OwnWorkersSettings;
   onProblem: (text: string) => void;
 }
 
-/** How long to wait where the store could not be written, before that is tried again. */
-const retryWaitMs = 1_000;
-
 export class WorkerPool {
-  readonly #parts: PoolParts;
-  readonly #stop = new AbortController();
-  readonly #slots: WorkerSlot[];
+  readonly #parts: WorkerPoolParts;
+  readonly #workers: Supervised[];
+  /** Empty-handed where they ask over the network. */
+  readonly #jobs: JobsAtHand;
+  readonly #isRemote: boolean;
   readonly #unsubscribe: () => void;
+  readonly #timer: NodeJS.Timeout;
   readonly #report: (text: string) => void;
-  #isTaking = false;
-  #taking: Promise<void> = Promise.resolve();
-  #isWoken = false;
-  #retiring: NodeJS.Timeout | undefined;
   /** Why a worker last failed to start, or ended. */
   #problem: string | null = null;
 
-  constructor(parts: PoolParts) {
+  constructor(parts: WorkerPoolParts) {
     this.#parts = parts;
     this.#report = withoutRepeats(parts.onProblem);
-    const { store, results, workload, endpoint } = parts;
-    this.#slots = Array.from(
-      { length: endpoint.workers },
-      () =>
-        new WorkerSlot({
-          store,
-          results,
-          workload,
-          stallMs: endpoint.stallMs,
-          isWornOut: (use) => isWornOut(endpoint, use),
-          retryWrite: (write) => this.#retryWrite(write),
-          onChange: () => this.wake(),
-          onProblem: (text) => this.#reportProblem(text),
-        }),
-    );
-    this.#unsubscribe = store.signals.on(`queued ${endpoint.id}`, () => this.wake());
-    if (keptWorkers(endpoint) < endpoint.workers)
-      this.#retiring = setInterval(() => this.#retire(), endpoint.idleMs / 4).unref();
-    this.wake();
+    const { store, workload, endpoint } = parts;
+    this.#isRemote = 'startPullWorker' in workload;
+    this.#jobs = this.#openJobs();
+    this.#workers = Array.from({ length: endpoint.workers }, () => this.#supervise());
+    this.#unsubscribe = store.signals.on(`queued ${endpoint.id}`, () => this.#jobs.wake());
+    this.#timer = setInterval(() => this.#check(), Math.min(5_000, endpoint.idleMs / 4)).unref();
+    this.#jobs.wake();
   }
 
-  views(): WorkerView[] {
-    return this.#slots.flatMap<WorkerView>(({ state, jobIds, supervised, use }) => {
+  /** `pulling` is what is known of those that have asked for jobs; ids are as `pullingWorker` makes them. */
+  views(pulling: readonly WorkerView[]): WorkerView[] {
+    return this.#workers.flatMap<WorkerView>((worker) => {
+      const { state, since, log, lastDeath, startsAt, isFailing } = worker;
       if (state === 'stopped') return [];
-      const { workerId, since, log, lastDeath, startsAt, isFailing } = supervised;
-      const shown = state === 'initializing' && isFailing ? 'unhealthy' : state;
-      const own = { since, lastSeenAt: since, lastDeath, startsAt, log: log.latest };
-      return [{ ...ownView, id: workerId, state: shown, jobIds, ...own, ...use }];
+      const workerId = this.#idOf(worker);
+      const seen = pulling.find(({ id }) => id === workerId);
+      const own = { lastDeath, startsAt, log: log.latest };
+      if (state === 'up' && seen !== undefined) return [{ ...seen, kind: 'own', ...own }];
+      const shown = state === 'unhealthy' || isFailing ? 'unhealthy' : 'initializing';
+      return [{ ...ownView, id: workerId, state: shown, since, lastSeenAt: since, ...own }];
     });
   }
 
   /** Why a worker is unstable; null where none is. */
   get problem(): string | null {
-    return this.#slots.some(({ supervised }) => supervised.isUnstable) ? this.#problem : null;
+    return this.#workers.some(({ isUnstable }) => isUnstable) ? this.#problem : null;
   }
 
+  /** Notes that a worker, where it is one of these, was given jobs: what it writes from now on is of them. */
+  begin(workerId: string): void {
+    this.#workers.find((one) => this.#idOf(one) === workerId)?.log.begin();
+  }
+
+  /** What the one that is at a job has written since it was given jobs last. */
   logOf(jobId: string): readonly string[] {
-    return this.#slots.find(({ jobIds }) => jobIds.includes(jobId))?.supervised.log.ofJob ?? [];
+    const at = this.#parts.remote.views.find(({ jobIds }) => jobIds.includes(jobId));
+    return this.#workers.find((one) => this.#idOf(one) === at?.id)?.log.ofJob ?? [];
   }
 
-  /** Says that a job may be waiting, or a worker be free. */
-  wake(): void {
-    this.#isWoken = true;
-    if (!this.#isTaking) this.#taking = this.#takeJobs();
+  /** Notes that a worker, where it is one of these, has handed in a job: it takes no more where it is worn out. */
+  end(workerId: string): void {
+    const worker = this.#workers.find((one) => this.#idOf(one) === workerId);
+    if (worker !== undefined) this.#replaceWornOut(worker);
   }
 
-  /** Takes no more jobs and stops running workloads; late results are dropped. */
+  /** Has another take the place of one. */
+  restart(workerId: string): void {
+    const worker = this.#workers.find((one) => this.#idOf(one) === workerId);
+    if (worker !== undefined) void this.#retire(worker);
+  }
+
   async stop(): Promise<void> {
-    this.#stop.abort();
     this.#unsubscribe();
-    clearInterval(this.#retiring);
-    // What is taken meanwhile is not begun, and is in the store when this resolves.
-    await this.#taking;
-    await Promise.all(this.#slots.map((slot) => slot.stop()));
+    clearInterval(this.#timer);
+    await this.#jobs.stop();
+    await Promise.all(
+      this.#workers.map((worker) =>
+        // What those in this process are at is known to be nobody's when the service starts again.
+        this.#isRemote
+          ? this.#end(this.#idOf(worker), 'the service stopped it', worker.stop())
+          : worker.stop(),
+      ),
+    );
   }
 
-  async #takeJobs(): Promise<void> {
-    this.#isTaking = true;
-    while (this.#isWoken && !this.#stop.signal.aborted) {
-      this.#isWoken = false;
-      const { store, endpoint } = this.#parts;
-      const idle = this.#slots.filter(({ state }) => state === 'idle');
-      const takers = idle.map(({ supervised }) => ({ workerId: supervised.workerId, isPulled: false }));
-      const jobs =
-        takers.length === 0
-          ? []
-          : ((await this.#retryWrite(() => store.work.take(endpoint.id, takers))) ?? []);
-      if (this.#stop.signal.aborted) break;
-      if (jobs.length > 0) this.#problem = null;
-      for (const job of jobs)
-        void idle.find(({ supervised }) => supervised.workerId === job.workerId)?.work(job);
-      const supervised = this.#slots.map((slot) => slot.supervised);
-      startWanted(supervised, endpoint, () => store.reads.takeable(endpoint.id));
-    }
-    this.#isTaking = false;
+  /** One that asks over the network may be at more jobs. */
+  #replaceWornOut(worker: Supervised): void {
+    const { remote, endpoint } = this.#parts;
+    const jobs = remote.jobsDoneBy(this.#idOf(worker));
+    const memoryBytes = (): number => worker.worker?.memoryBytes?.() ?? 0;
+    if (!isWornOut(endpoint, { jobs, since: worker.since, memoryBytes })) return;
+    if (this.#isRemote) remote.drain(worker.workerId);
+    else void this.#retire(worker);
   }
 
-  #retire(): void {
-    const { endpoint } = this.#parts;
-    const supervised = this.#slots.map((slot) => slot.supervised);
-    const idle = this.#slots.filter((slot) => slot.idleMs > endpoint.idleMs);
-    for (const slot of idle.slice(0, Math.max(0, spareWorkers(supervised, endpoint))))
-      void slot.supervised.retire();
+  async #retire(worker: Supervised): Promise<void> {
+    this.#parts.remote.drain(worker.workerId);
+    await this.#end(this.#idOf(worker), 'the service replaced it', worker.retire());
+    this.#jobs.wake();
   }
 
-  #reportProblem(text: string): void {
-    if (text !== this.#problem) this.#report(`endpoint ${this.#parts.endpoint.id}: ${text}`);
-    this.#problem = text;
+  /** What it still was given is somebody else's when it has ended, and that is not the job's fault. */
+  async #end(workerId: string, why: string, ended: Promise<void>): Promise<void> {
+    await ended;
+    await this.#parts.remote.remove(workerId, why, { isCounted: false });
   }
 
-  /** Tries until it is written, as a full disk may be emptied; undefined once stopped. */
-  async #retryWrite<T>(write: () => Promise<T>): Promise<T | undefined> {
-    while (!this.#stop.signal.aborted) {
-      try {
-        return await write();
-      } catch (error) {
-        const { endpoint, onProblem } = this.#parts;
-        onProblem(`endpoint ${endpoint.id} cannot write to the job store: ${String(error)}`);
-        await sleep(retryWaitMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
+  #supervise(): Supervised {
+    const { remote, endpoint } = this.#parts;
+    const worker: Supervised = new Supervised({
+      start: (context) => {
+        const log = (line: string): void => {
+          context.log(line);
+          remote.noteSign(this.#idOf(worker));
+        };
+        return this.#startOne(worker, { ...context, log });
+      },
+      onChange: () => setImmediate(() => this.#jobs.wake()),
+      onEnded: (workerId, why) =>
+        void remote.remove(this.#idOf({ workerId }), why, {
+          isCounted: true,
+          log: worker.log.ofJob.join('\n'),
+        }),
+      onProblem: (text) => {
+        if (text !== this.#problem) this.#report(`endpoint ${endpoint.id}: ${text}`);
+        this.#problem = text;
+      },
+    });
+    return worker;
+  }
+
+  async #startOne(supervised: Supervised, context: WorkerContext): Promise<PullWorker> {
+    const { workload } = this.#parts;
+    if ('startPullWorker' in workload) return await workload.startPullWorker(context);
+    const worker = await workload.startWorker(context);
+    return new PullingWorker(worker, this.#jobs.sourceFor(supervised));
+  }
+
+  #openJobs(): JobsAtHand {
+    const { store, results, remote, endpoint, onProblem } = this.#parts;
+    return new JobsAtHand({
+      store,
+      results,
+      remote,
+      endpointId: endpoint.id,
+      onGiven: (jobs) => {
+        if (jobs > 0) this.#problem = null;
+        this.#startMore();
+      },
+      onDone: (worker) => this.#replaceWornOut(worker),
+      onProblem,
+    });
+  }
+
+  #startMore(): void {
+    const { store, endpoint } = this.#parts;
+    startWanted(this.#workers, endpoint, () => store.reads.takeable(endpoint.id));
+  }
+
+  #check(): void {
+    const { store, endpoint, remote } = this.#parts;
+    const seen = new Map(remote.views.map((view) => [view.id, view]));
+    let spare = spareWorkers(this.#workers, endpoint);
+    for (const worker of this.#workers) {
+      const view = seen.get(this.#idOf(worker));
+      if (view === undefined || worker.state === 'retiring') continue;
+      if (this.#isRemote) {
+        worker.markHealthy();
+        this.#problem = null;
+      }
+      if (view.jobIds.length > 0) continue;
+      const isIdle = Date.now() - Math.max(view.since, worker.since) > endpoint.idleMs;
+      if (remote.isDraining(view.id)) void this.#retire(worker);
+      else if (isIdle && spare > 0 && store.reads.takeable(endpoint.id) === 0) {
+        spare -= 1;
+        void this.#retire(worker);
       }
     }
-    return undefined;
+    this.#jobs.wake();
+  }
+
+  /** Who it is when it asks for jobs. */
+  #idOf({ workerId }: Pick<Supervised, 'workerId'>): string {
+    return this.#isRemote ? pullingWorker(workerId, OwnWorkerKeys.holderName) : workerId;
   }
 }

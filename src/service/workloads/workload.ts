@@ -80,7 +80,7 @@ export interface PullWorkload {
   startPullWorker(context: WorkerContext): Promise<PullWorker>;
 }
 
-export type PullWorker = Pick<Worker, 'ended' | 'stop'>;
+export type PullWorker = Pick<Worker, 'memoryBytes' | 'ended' | 'stop'>;
 
 /** What `run` still does for a job that is not wanted any more is not waited for. */
 export function inProcessWorkload(

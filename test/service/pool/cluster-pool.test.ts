@@ -17,6 +17,7 @@ async function open(take: (cluster: ClusterTask[], mark: string) => void, intent
     store,
     endpointId,
     stallMs: null,
+    logOf: () => [],
     onTakenAway: () => undefined,
     onStalled: () => undefined,
     onProblem: () => undefined,

@@ -2,8 +2,8 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
+import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { OwnWorkerKeys } from '../../../src/service/keys/key.ts';
-import { PullWorkerPool } from '../../../src/service/pool/pull-worker-pool.ts';
 import { RemoteWorkers } from '../../../src/service/pool/remote-workers.ts';
 import { WorkerPool } from '../../../src/service/pool/worker-pool.ts';
 import { pullingWorker } from '../../../src/service/pool/worker-view.ts';
@@ -36,31 +36,39 @@ async function open() {
 
 const onProblem = (): void => undefined;
 
+function remoteOf(store: JobStore): RemoteWorkers {
+  const none = { logOf: () => [], onTakenAway: onProblem, onStalled: onProblem, onProblem };
+  return new RemoteWorkers({ store, endpointId, stallMs: null, silenceMs: 100 * idleMs, ...none });
+}
+
 it('of those that are handed jobs', async () => {
   const { store, jobs, stopped, start, letGo, untilStarted } = await open();
   const workload = {
     name: 'slow to end',
     startWorker: async ({ workerId }: { workerId: string }) => ({ ...start(workerId), run: async () => 1 }),
   };
-  const pool = new WorkerPool({ store, results: new JobResults({ store }), endpoint, workload, onProblem });
+  const results = new JobResults({ store });
+  const remote = remoteOf(store);
+  const pool = new WorkerPool({ store, results, remote, endpoint, workload, onProblem });
   await untilStarted();
   for (const id of jobs) await expect.poll(() => store.reads.find(endpointId, id)?.state).toBe('COMPLETED');
-  await expect.poll(() => pool.views().map(({ state }) => state)).toEqual(['idle', 'idle']);
+  await expect.poll(() => pool.views(remote.views).map(({ state }) => state)).toEqual(['idle', 'idle']);
   vi.advanceTimersByTime(10 * idleMs);
   expect(stopped).toHaveLength(1);
   letGo();
   await pool.stop();
+  remote.stop();
 });
 
 it('of those that ask for jobs, and one that is on its way out is given none', async () => {
   const { store, started, stopped, start, letGo, untilStarted } = await open();
-  const none = { onTakenAway: onProblem, onStalled: onProblem, onProblem };
-  const remote = new RemoteWorkers({ store, endpointId, stallMs: null, silenceMs: 100 * idleMs, ...none });
+  const results = new JobResults({ store });
+  const remote = remoteOf(store);
   const workload = {
     name: 'slow to end',
     startPullWorker: async ({ workerId }: { workerId: string }) => start(workerId),
   };
-  const pool = new PullWorkerPool({ store, workload, remote, endpoint, onProblem });
+  const pool = new WorkerPool({ store, results, workload, remote, endpoint, onProblem });
   await untilStarted();
   const ids = started.map((workerId) => pullingWorker(workerId, OwnWorkerKeys.holderName));
   await store.bulk.cancelAll(endpointId);

@@ -1,7 +1,8 @@
 /** Workers: how many at once, in which order, and what a workload cannot do to the service. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
+import { RemoteWorkers } from '../../../src/service/pool/remote-workers.ts';
 import { WorkerPool } from '../../../src/service/pool/worker-pool.ts';
 import {
   inProcessWorkload,
@@ -64,7 +65,10 @@ it('has another worker in its place at once, without a word, however many in a r
   const workload = { name: 'single-minded', startWorker: () => Promise.resolve(singleMinded(begun)) };
   const troubles: string[] = [];
   const onProblem = (text: string) => void troubles.push(text);
-  const pool = new WorkerPool({ store, results, endpoint, workload, onProblem });
+  const none = { logOf: () => [], onTakenAway: () => undefined, onStalled: () => undefined };
+  const remote = new RemoteWorkers({ store, endpointId: 'one', stallMs: null, ...none, onProblem });
+  onTestFinished(() => remote.stop());
+  const pool = new WorkerPool({ store, results, remote, endpoint, workload, onProblem });
   for (let count = 1; count <= 8; count++) {
     const id = await accepted(store, 'one', '{"scene":"x"}');
     while (begun.length < count) await new Promise((next) => setImmediate(next));

@@ -1,0 +1,180 @@
+/** The jobs of an endpoint for workers in this process: handed out from the job store, which gets what comes of them. */
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import type { JobResults } from '../jobs/job-results.ts';
+import type { TakenJob } from '../jobs/job-statements.ts';
+import type { JobStore } from '../jobs/job-store.ts';
+import type { JobOfWorker } from '../jobs/job-transitions.ts';
+import { outputText } from '../workloads/workload.ts';
+import type { BegunJob, JobSource, OfferedJob } from './pulling-worker.ts';
+import type { RemoteWorkers } from './remote-workers.ts';
+import type { Supervised } from './supervised.ts';
+
+export interface JobsAtHandParts {
+  store: JobStore;
+  results: JobResults;
+  remote: RemoteWorkers;
+  endpointId: string;
+  /** Those who wait have been given what there is: so many jobs. */
+  onGiven: (jobs: number) => void;
+  /** A worker has handed in a job, and not yet asked for another. */
+  onDone: (worker: Supervised) => void;
+  onProblem: (text: string) => void;
+}
+
+/** How long to wait where the store could not be written, before that is tried again. */
+const retryWaitMs = 1_000;
+
+export class JobsAtHand {
+  readonly #parts: JobsAtHandParts;
+  readonly #stop = new AbortController();
+  /** By the ids of the workers that wait. */
+  readonly #waiting = new Map<string, (job: OfferedJob | undefined) => void>();
+  #giving: Promise<void> = Promise.resolve();
+  #isGiving = false;
+  #isWoken = false;
+
+  constructor(parts: JobsAtHandParts) {
+    this.#parts = parts;
+  }
+
+  /** Says that a job may be waiting, or a worker be free. */
+  wake(): void {
+    this.#isWoken = true;
+    if (!this.#isGiving) this.#giving = this.#give();
+  }
+
+  /** For the worker that is up now. */
+  sourceFor(supervised: Supervised): JobSource {
+    const { workerId } = supervised;
+    this.#parts.remote.addLocal(workerId);
+    return {
+      take: (signal) => this.#next(workerId, signal),
+      begin: ({ id }, unwanted) => this.#begin({ id, workerId }, supervised, unwanted),
+    };
+  }
+
+  /** What is taken meanwhile is not begun, and is in the store when this resolves; late results are dropped. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#giving;
+  }
+
+  #next(workerId: string, signal: AbortSignal): Promise<OfferedJob | undefined> {
+    return new Promise((resolve) => {
+      const answer = (job: OfferedJob | undefined): void => {
+        this.#waiting.delete(workerId);
+        signal.removeEventListener('abort', giveUp);
+        resolve(job);
+      };
+      const giveUp = (): void => answer(undefined);
+      signal.addEventListener('abort', giveUp);
+      this.#waiting.set(workerId, answer);
+      this.wake();
+    });
+  }
+
+  /** For all who wait at once: one write. */
+  async #give(): Promise<void> {
+    const { store, remote, endpointId, onGiven } = this.#parts;
+    this.#isGiving = true;
+    while (this.#isWoken && !this.#stop.signal.aborted) {
+      // All whose results have come to the disk together ask together.
+      if (this.#waiting.size > 0) await setImmediate();
+      this.#isWoken = false;
+      const free = [...this.#waiting.keys()].filter((workerId) => !remote.isDraining(workerId));
+      const takers = free.map((workerId) => ({ workerId, isPulled: false }));
+      const take = (): Promise<TakenJob[]> => store.work.take(endpointId, takers);
+      const jobs = takers.length === 0 ? [] : ((await this.#retryWrite(take)) ?? []);
+      if (this.#stop.signal.aborted) break;
+      for (const job of jobs) this.#hand(job);
+      onGiven(jobs.length);
+    }
+    this.#isGiving = false;
+  }
+
+  #hand(job: TakenJob): void {
+    const { store } = this.#parts;
+    const { id, workerId, input: inputText, s3Config } = job;
+    const answer = this.#waiting.get(workerId);
+    if (answer === undefined) {
+      const how = { isCounted: false };
+      void this.#retryWrite(() => store.work.requeue(job, 'its worker had ended before', how));
+    } else if (store.reads.isInProgress(job)) answer({ id, inputText, s3Config });
+    // It was cancelled since it was taken.
+    else this.#isWoken = true;
+  }
+
+  #begin(job: JobOfWorker, supervised: Supervised, unwanted: AbortController): BegunJob {
+    const { store, remote, onDone } = this.#parts;
+    const { log } = supervised;
+    log.begin();
+    supervised.isExcused = false;
+    remote.assign(job.workerId, [job.id]);
+    const unsubscribe = store.signals.on(`changed ${job.id}`, () => {
+      if (store.reads.isInProgress(job)) return;
+      // Programs and modules let go of a job by their end only.
+      supervised.isExcused = true;
+      unwanted.abort();
+    });
+    const keep = async (write: () => Promise<unknown>): Promise<void> => {
+      remote.noteSign(job.workerId);
+      try {
+        await write();
+      } catch {
+        // What cannot be written is not worth the job: the result counts.
+      }
+    };
+    return {
+      progress: (message) => keep(() => store.work.setProgress(job, outputText(message))),
+      stream: (part) => keep(() => store.streams.add(job, outputText(part))),
+      end: async (outcome) => {
+        unsubscribe();
+        const lines = log.ofJob.join('\n') || undefined;
+        if (outcome === undefined) return await this.#keepLog(job, lines);
+        if ('died' in outcome) return await this.#giveBack(job, outcome.died, lines);
+        if (await this.#settle(job, outcome, lines)) supervised.markHealthy();
+        onDone(supervised);
+      },
+    };
+  }
+
+  /** Of a job that was cancelled or timed out. */
+  async #keepLog(job: JobOfWorker, lines: string | undefined): Promise<void> {
+    if (lines !== undefined) await this.#retryWrite(() => this.#parts.store.work.keepLog(job, lines));
+  }
+
+  /** A worker that has ended gives back what it had, and knows more of why. */
+  async #giveBack(job: JobOfWorker, why: string, log: string | undefined): Promise<void> {
+    await setImmediate();
+    await this.#retryWrite(() => this.#parts.store.work.requeue(job, why, { isCounted: true, log }));
+  }
+
+  /** Whether the worker has done it. */
+  async #settle(
+    job: JobOfWorker,
+    outcome: { output: string } | { error: string },
+    lines: string | undefined,
+  ): Promise<boolean> {
+    const { results } = this.#parts;
+    const isDone = 'output' in outcome && outcome.output !== 'null';
+    const text = 'error' in outcome ? outcome.error : 'the worker ended without an output';
+    await this.#retryWrite(() =>
+      isDone ? results.complete(job, outcome.output, lines) : results.fail(job, { text }, lines),
+    );
+    return isDone;
+  }
+
+  /** Tries until it is written, as a full disk may be emptied; undefined once stopped. */
+  async #retryWrite<T>(write: () => Promise<T>): Promise<T | undefined> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        return await write();
+      } catch (error) {
+        const { endpointId, onProblem } = this.#parts;
+        onProblem(`endpoint ${endpointId} cannot write to the job store: ${String(error)}`);
+        await sleep(retryWaitMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
+      }
+    }
+    return undefined;
+  }
+}

@@ -5,7 +5,7 @@ import type { TakenJob } from '../jobs/job-statements.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import { outputText } from '../workloads/workload.ts';
-import type { BegunJob, JobSource, OfferedJob } from './pulling-worker.ts';
+import type { BegunJob, JobSource, OfferedJob, Outcome } from './pulling-worker.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
 import type { Supervised } from './supervised.ts';
 
@@ -13,7 +13,7 @@ export interface JobsAtHandParts {
   store: JobStore;
   results: JobResults;
   remote: RemoteWorkers;
-  endpointId: string;
+  endpoint: { id: string };
   /** Those who wait have been given what there is: so many jobs. */
   onGiven: (jobs: number) => void;
   /** A worker has handed in a job, and not yet asked for another. */
@@ -75,7 +75,7 @@ export class JobsAtHand {
 
   /** For all who wait at once: one write. */
   async #give(): Promise<void> {
-    const { store, remote, endpointId, onGiven } = this.#parts;
+    const { store, remote, endpoint, onGiven } = this.#parts;
     this.#isGiving = true;
     while (this.#isWoken && !this.#stop.signal.aborted) {
       // All whose results have come to the disk together ask together.
@@ -83,7 +83,7 @@ export class JobsAtHand {
       this.#isWoken = false;
       const free = [...this.#waiting.keys()].filter((workerId) => !remote.isDraining(workerId));
       const takers = free.map((workerId) => ({ workerId, isPulled: false }));
-      const take = (): Promise<TakenJob[]> => store.work.take(endpointId, takers);
+      const take = (): Promise<TakenJob[]> => store.work.take(endpoint.id, takers);
       const jobs = takers.length === 0 ? [] : ((await this.#retryWrite(take)) ?? []);
       if (this.#stop.signal.aborted) break;
       for (const job of jobs) this.#hand(job);
@@ -130,38 +130,24 @@ export class JobsAtHand {
       end: async (outcome) => {
         unsubscribe();
         const lines = log.ofJob.join('\n') || undefined;
-        if (outcome === undefined) return await this.#keepLog(job, lines);
-        if ('died' in outcome) return await this.#giveBack(job, outcome.died, lines);
-        if (await this.#settle(job, outcome, lines)) supervised.markHealthy();
+        // A worker that has ended gives its job back as well, and says more of why.
+        if (outcome !== undefined && 'died' in outcome) await setImmediate();
+        await this.#retryWrite(() => this.#write(job, outcome, lines));
+        if (outcome === undefined || 'died' in outcome) return;
+        if ('output' in outcome) supervised.markHealthy();
         onDone(supervised);
       },
     };
   }
 
-  /** Of a job that was cancelled or timed out. */
-  async #keepLog(job: JobOfWorker, lines: string | undefined): Promise<void> {
-    if (lines !== undefined) await this.#retryWrite(() => this.#parts.store.work.keepLog(job, lines));
-  }
-
-  /** A worker that has ended gives back what it had, and knows more of why. */
-  async #giveBack(job: JobOfWorker, why: string, log: string | undefined): Promise<void> {
-    await setImmediate();
-    await this.#retryWrite(() => this.#parts.store.work.requeue(job, why, { isCounted: true, log }));
-  }
-
-  /** Whether the worker has done it. */
-  async #settle(
-    job: JobOfWorker,
-    outcome: { output: string } | { error: string },
-    lines: string | undefined,
-  ): Promise<boolean> {
-    const { results } = this.#parts;
-    const isDone = 'output' in outcome && outcome.output !== 'null';
-    const text = 'error' in outcome ? outcome.error : 'the worker ended without an output';
-    await this.#retryWrite(() =>
-      isDone ? results.complete(job, outcome.output, lines) : results.fail(job, { text }, lines),
-    );
-    return isDone;
+  async #write(job: JobOfWorker, outcome: Outcome | undefined, log: string | undefined): Promise<unknown> {
+    const { store, results } = this.#parts;
+    // It was cancelled or timed out.
+    if (outcome === undefined) return log !== undefined && (await store.work.keepLog(job, log));
+    if ('died' in outcome) return await store.work.requeue(job, outcome.died, { isCounted: true, log });
+    return 'error' in outcome
+      ? await results.fail(job, { text: outcome.error }, log)
+      : await results.complete(job, outcome.output, log);
   }
 
   /** Tries until it is written, as a full disk may be emptied; undefined once stopped. */
@@ -170,8 +156,8 @@ export class JobsAtHand {
       try {
         return await write();
       } catch (error) {
-        const { endpointId, onProblem } = this.#parts;
-        onProblem(`endpoint ${endpointId} cannot write to the job store: ${String(error)}`);
+        const { endpoint, onProblem } = this.#parts;
+        onProblem(`endpoint ${endpoint.id} cannot write to the job store: ${String(error)}`);
         await sleep(retryWaitMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
       }
     }

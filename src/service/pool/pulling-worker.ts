@@ -78,7 +78,8 @@ export class PullingWorker implements PullWorker {
   async #outcomeOf(job: OfferedJob, report: RunReport): Promise<Outcome> {
     try {
       const input = JSON.parse(job.inputText) as Record<string, unknown>;
-      return { output: outputText(await this.#worker.run({ ...job, input }, report)) };
+      const output = outputText(await this.#worker.run({ ...job, input }, report));
+      return output === 'null' ? { error: 'the worker ended without an output' } : { output };
     } catch (error) {
       const text = textOf(error);
       return error instanceof WorkerDied ? { died: text } : { error: text };

@@ -42,7 +42,14 @@ export class WorkerPool {
     this.#report = withoutRepeats(parts.onProblem);
     const { store, workload, endpoint } = parts;
     this.#isRemote = 'startPullWorker' in workload;
-    this.#jobs = this.#openJobs();
+    this.#jobs = new JobsAtHand({
+      ...parts,
+      onGiven: (jobs) => {
+        if (jobs > 0) this.#problem = null;
+        startWanted(this.#workers, endpoint, () => store.reads.takeable(endpoint.id));
+      },
+      onDone: (worker) => this.#replaceWornOut(worker),
+    });
     this.#workers = Array.from({ length: endpoint.workers }, () => this.#supervise());
     this.#unsubscribe = store.signals.on(`queued ${endpoint.id}`, () => this.#jobs.wake());
     this.#timer = setInterval(() => this.#check(), Math.min(5_000, endpoint.idleMs / 4)).unref();
@@ -156,27 +163,6 @@ export class WorkerPool {
     if ('startPullWorker' in workload) return await workload.startPullWorker(context);
     const worker = await workload.startWorker(context);
     return new PullingWorker(worker, this.#jobs.sourceFor(supervised));
-  }
-
-  #openJobs(): JobsAtHand {
-    const { store, results, remote, endpoint, onProblem } = this.#parts;
-    return new JobsAtHand({
-      store,
-      results,
-      remote,
-      endpointId: endpoint.id,
-      onGiven: (jobs) => {
-        if (jobs > 0) this.#problem = null;
-        this.#startMore();
-      },
-      onDone: (worker) => this.#replaceWornOut(worker),
-      onProblem,
-    });
-  }
-
-  #startMore(): void {
-    const { store, endpoint } = this.#parts;
-    startWanted(this.#workers, endpoint, () => store.reads.takeable(endpoint.id));
   }
 
   #check(): void {

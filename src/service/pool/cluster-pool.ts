@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import type { JobStore } from '../jobs/job-store.ts';
 import { clusterChange } from './cluster-demand.ts';
 import { taskOfWorker, type ClusterTask, type ClusterWorkload } from './cluster-workload.ts';
-import type { OwnWorkersSettings } from './own-workers.ts';
 import { forgetAfterMs } from './remote-worker.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
 import { textOf } from './supervised.ts';
+import type { OwnWorkersSettings } from './worker-pool.ts';
 import { ownView, shownWorker, type WorkerView } from './worker-view.ts';
 
 export interface ClusterPoolParts {

@@ -1,4 +1,4 @@
-/** A worker that pulls over the network, as its endpoint knows it. */
+/** A worker that takes jobs, as its endpoint knows it. */
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import { KeptLog } from './kept-log.ts';
 import type { WorkerReport } from './worker-report.ts';
@@ -8,7 +8,7 @@ import { shownWorker, type WorkerState, type WorkerView } from './worker-view.ts
 export const forgetAfterMs = 180_000;
 
 export interface RemoteWorker {
-  /** As `pullingWorker` makes it; every `workerId` here is one. */
+  /** As `pullingWorker` makes it where it asks over the network; every `workerId` here is one. */
   id: string;
   /** It runs in this process, which knows of its end: it cannot be silent. */
   isLocal: boolean;

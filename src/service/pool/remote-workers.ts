@@ -1,4 +1,4 @@
-/** The workers that pull an endpoint's jobs over the network: their jobs, and which have fallen silent. */
+/** The workers that take an endpoint's jobs, over the network or in this process: what they are at, and which show nothing of it. */
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import type { JobSignals } from '../jobs/job-signals.ts';
@@ -73,7 +73,7 @@ export class RemoteWorkers {
 
   /** Records contact with a worker; false where there are too many. `isWork`: by more than a ping, which may come from what outlived it. */
   noteContact(id: string, gpu: string | null, isWork: boolean): boolean {
-    if (!this.#workers.has(id) && this.#workers.size >= maxWorkers) return false;
+    if (!this.#workers.has(id) && this.#isFull) return false;
     const worker = this.#worker(id);
     worker.lastSeenAt = Date.now();
     worker.isSilent = false;
@@ -238,6 +238,10 @@ export class RemoteWorkers {
       this.#signals.stopping(id);
       for (const { unsubscribe } of jobs.values()) unsubscribe();
     }
+  }
+
+  get #isFull(): boolean {
+    return [...this.#workers.values()].filter(({ isLocal }) => !isLocal).length >= maxWorkers;
   }
 
   #worker(id: string): RemoteWorker {

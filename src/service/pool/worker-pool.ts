@@ -1,4 +1,5 @@
 /** The workers of an endpoint that the service starts: each asks for its jobs, in this process, or over the network as containers do. */
+import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { JobResults } from '../jobs/job-results.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import { OwnWorkerKeys } from '../keys/key.ts';
@@ -7,14 +8,12 @@ import { JobsAtHand } from './jobs-at-hand.ts';
 import { PullingWorker } from './pulling-worker.ts';
 import { ownView, pullingWorker, type WorkerView } from './worker-view.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
-import {
-  isWornOut,
-  type OwnWorkersSettings,
-  spareWorkers,
-  startWanted,
-  withoutRepeats,
-} from './own-workers.ts';
 import { Supervised } from './supervised.ts';
+
+export type OwnWorkersSettings = Pick<
+  EndpointSettings,
+  'id' | 'workers' | 'minWorkers' | 'quickStart' | 'idleMs' | 'recycle' | 'stallMs'
+>;
 
 export interface WorkerPoolParts {
   store: JobStore;
@@ -46,7 +45,7 @@ export class WorkerPool {
       ...parts,
       onGiven: (jobs) => {
         if (jobs > 0) this.#problem = null;
-        startWanted(this.#workers, endpoint, () => store.reads.takeable(endpoint.id));
+        this.#startWanted();
       },
       onDone: (worker) => this.#replaceWornOut(worker),
     });
@@ -115,9 +114,12 @@ export class WorkerPool {
   /** One that asks over the network may be at more jobs. */
   #replaceWornOut(worker: Supervised): void {
     const { remote, endpoint } = this.#parts;
-    const jobs = remote.jobsDoneBy(this.#idOf(worker));
-    const memoryBytes = (): number => worker.worker?.memoryBytes?.() ?? 0;
-    if (!isWornOut(endpoint, { jobs, since: worker.since, memoryBytes })) return;
+    const { jobs, ms, memoryBytes } = endpoint.recycle;
+    const isWornOut =
+      remote.jobsDoneBy(this.#idOf(worker)) >= (jobs ?? Infinity) ||
+      Date.now() - worker.since >= (ms ?? Infinity) ||
+      (memoryBytes !== null && (worker.worker?.memoryBytes?.() ?? 0) > memoryBytes);
+    if (!isWornOut) return;
     if (this.#isRemote) remote.drain(worker.workerId);
     else void this.#retire(worker);
   }
@@ -165,10 +167,31 @@ export class WorkerPool {
     return new PullingWorker(worker, this.#jobs.sourceFor(supervised));
   }
 
+  /** How many are kept without a job. */
+  get #kept(): number {
+    const { quickStart, workers, minWorkers } = this.#parts.endpoint;
+    return quickStart ? workers : minWorkers;
+  }
+
+  /** Starts as many as there are jobs that wait for one, and those that are kept. */
+  #startWanted(): void {
+    const { store, endpoint } = this.#parts;
+    const coming = this.#workers.filter(({ state }) => state === 'initializing').length;
+    const startable = this.#workers.filter(({ state }) => state === 'stopped');
+    const missing = this.#kept - (this.#workers.length - startable.length);
+    const wanted =
+      missing >= startable.length
+        ? missing
+        : Math.max(missing, store.reads.takeable(endpoint.id) - coming, 0);
+    for (const worker of startable.slice(0, wanted)) void worker.start();
+  }
+
   #check(): void {
     const { store, endpoint, remote } = this.#parts;
     const seen = new Map(remote.views.map((view) => [view.id, view]));
-    let spare = spareWorkers(this.#workers, endpoint);
+    // One that is being ended is there no more.
+    const present = this.#workers.filter(({ state }) => state !== 'stopped' && state !== 'retiring');
+    let spare = present.length - this.#kept;
     for (const worker of this.#workers) {
       const view = seen.get(this.#idOf(worker));
       if (view === undefined || worker.state === 'retiring') continue;
@@ -191,4 +214,17 @@ export class WorkerPool {
   #idOf({ workerId }: Pick<Supervised, 'workerId'>): string {
     return this.#isRemote ? pullingWorker(workerId, OwnWorkerKeys.holderName) : workerId;
   }
+}
+
+const againAfterMs = 60_000;
+
+function withoutRepeats(emit: (text: string) => void): (text: string) => void {
+  let last = '';
+  let reportedAt = -Infinity;
+  return (text) => {
+    const now = performance.now();
+    if (text === last && now - reportedAt < againAfterMs) return;
+    [last, reportedAt] = [text, now];
+    emit(text);
+  };
 }

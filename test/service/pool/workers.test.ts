@@ -15,6 +15,7 @@ import {
   openStore,
   accepted,
   askStatus,
+  endpointId,
   instantWorkload,
   openService,
   statusOnce,
@@ -78,6 +79,31 @@ it('has another worker in its place at once, without a word, however many in a r
   expect([troubles, pool.problem]).toEqual([[], null]);
   await pool.stop();
 });
+
+it('keeps the long result of a worker that ends as it hands it in, and counts that as no death of the job', async () => {
+  const output = 'x'.repeat(3_000_000);
+  const { url } = await openService({
+    endpoints: [endpointSettings({ id: endpointId, retries: 0 })],
+    workload: { name: 'once', startWorker: () => Promise.resolve(endsWith(output)) },
+  });
+  for (let count = 0; count < 3; count++) {
+    const job = await statusOnce(url, await submit(url, { count }), 'COMPLETED');
+    expect(job.output === output).toBe(true);
+    expect(job).not.toHaveProperty('retries');
+  }
+});
+
+function endsWith(output: string): Worker {
+  let end: (why: string) => void = () => undefined;
+  const ended = new Promise<string>((resolve) => {
+    end = resolve;
+  });
+  const run = (): Promise<unknown> => {
+    setImmediate(() => end('it has done its job'));
+    return Promise.resolve(output);
+  };
+  return { ended, run, stop: () => Promise.resolve() };
+}
 
 /** It can let go of a job only by its own end. */
 function singleMinded(begun: string[]): Worker {

@@ -83,6 +83,8 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((file) => /\.tsx?$/.test(file))
   .map((file) => file.replaceAll('\\', '/'));
 
+const imports = new Map<string, string[]>();
+
 describe.each(Object.entries(table))('%s', (folder, { ours, packages }) => {
   it('imports only what it may', () => {
     const own = files.filter((file) => file.startsWith(`${folder}/`));
@@ -153,6 +155,21 @@ it('lets only the terminal print', () => {
   expect(printers.filter((file) => !file.startsWith('terminal/') && !allowed.has(file))).toEqual([]);
 });
 
+it('leaves the words of one command to the file of that command', () => {
+  const commands = new Set(files.filter((file) => /: LoadedCommand = \{/.test(textOf(file))));
+  const ofOneCommand = files.filter((file) => {
+    if (!file.startsWith('terminal/')) return false;
+    const [user = '', ...others] = files.filter((each) => importsOf(each).includes(file));
+    return others.length === 0 && commands.has(user);
+  });
+  // Every line of JSON, how Markdown is laid out, and the pager.
+  expect(ofOneCommand.toSorted()).toEqual([
+    'terminal/event-lines.ts',
+    'terminal/format-markdown.ts',
+    'terminal/write-paged.ts',
+  ]);
+});
+
 it('keeps clock and chance out of the rules', () => {
   const impure = files.filter(
     (file) =>
@@ -176,14 +193,15 @@ function isAllowed(target: string, folder: string, ours: string[], packages: str
 
 /** Paths within `src` for ours, names for packages; type imports and dynamic imports count. */
 function importsOf(file: string): string[] {
-  const targets = [...textOf(file).matchAll(/(?:from|import\()\s*'([^'\n,]+)'/g)].map(
-    (match) => match[1] ?? '',
-  );
-  return targets.map((target) =>
+  const known = imports.get(file);
+  if (known !== undefined) return known;
+  const targets = [...textOf(file).matchAll(/(?:from|import\()\s*'([^'\n,]+)'/g)].map(([, target = '']) =>
     target.startsWith('.')
       ? relative(src, resolve(src, dirname(file), target)).replaceAll('\\', '/')
       : target,
   );
+  imports.set(file, targets);
+  return targets;
 }
 
 function textOf(file: string): string {

@@ -19,7 +19,7 @@ import type { JsonObject, JsonValue } from '../lib/text/json.ts';
 import { fingerprintOf, sceneIdOf } from '../runner/core/scene.ts';
 import type { ManifestEntry } from '../runner/manifest/read-manifest.ts';
 import type { RowInputs } from './row-inputs.ts';
-import { typedRow } from './typed-row.ts';
+import { typedRow } from './scene-columns.ts';
 
 /** What the rows of one manifest are made into scenes with. */
 export interface RowAdder {

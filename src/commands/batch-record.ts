@@ -2,7 +2,7 @@
 import type { Database } from '../lib/sqlite/database.ts';
 import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import type { Config } from '../runner/config/config.ts';
-import { assertPlace } from './batch-place.ts';
+import { assertPlace } from './known-batch.ts';
 import { maintainBatch } from './existing-batch.ts';
 
 export interface BatchRecord {

@@ -2,8 +2,7 @@
 import yargs from 'yargs';
 import { endings } from '../runner/core/ending.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
-import { exitCodes } from './exit-codes.ts';
-import { declareCommand, definitionOf, topicList, type LoadedCommand } from './command.ts';
+import { exitCodes, declareCommand, definitionOf, topicList, type LoadedCommand } from './command.ts';
 import { commandList, commandNamed } from './command-table.ts';
 import { program, purpose } from './version.ts';
 import { closest, didYouMean } from '../lib/text/closest.ts';

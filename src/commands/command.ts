@@ -1,7 +1,7 @@
 /** What a command is: for the parser, completion, the man page and hints. */
 import type { Argv, Options, PositionalOptions } from 'yargs';
-import { exitCodes } from './exit-codes.ts';
 import { pipelineArgument, precedence, sharedOptions, type OptionName } from './run-options.ts';
+import { endings, type EndingKind } from '../runner/core/ending.ts';
 
 export interface Command {
   /** Its arguments, as the parser writes them: `<pipeline>`. */
@@ -55,3 +55,27 @@ export function declareCommand(parser: Argv, usage: string, command: LoadedComma
   for (const [name, rule] of Object.entries(positionals)) parser.positional(name, rule);
   for (const [line, why] of command.examples) parser.example(line, why);
 }
+
+/** All of them as they are; or those of a command that only looks or serves, in its own words. */
+export function exitCodes(own?: Partial<Record<EndingKind, string>>): string {
+  const kinds = Object.keys(endings) as EndingKind[];
+  const lines = kinds.flatMap((kind) => {
+    const { exitCode, means, isResumable } = endings[kind];
+    if (own === undefined) return codeLine(exitCode, `${means}${isResumable ? ' (resumable)' : ''}`);
+    return own[kind] === undefined ? [] : codeLine(exitCode, own[kind]);
+  });
+  const head =
+    own === undefined ? 'Exit codes; after a resumable one the same command resumes:' : 'Exit codes:';
+  return [head, ...lines].join('\n');
+}
+
+function codeLine(exitCode: number, means: string): string {
+  return `${String(exitCode).padStart(5)}  ${means}`;
+}
+
+/** Means what it says with every command that works on a batch. */
+export const common = {
+  bug: endings.bug.means,
+  'wrong-use': 'wrong use or configuration, no batch yet, or its file is damaged',
+  'output-unwritable': endings['output-unwritable'].means,
+};

@@ -3,11 +3,14 @@ import { readFileSync } from 'node:fs';
 import { packageFile } from '../lib/files/package-file.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
-import { printManualPage, printTopics } from '../terminal/print-manual.ts';
 import { commandList } from './command-table.ts';
 import { topicList, type LoadedCommand } from './command.ts';
 import { refuse } from './refusal.ts';
 import { textIn } from './option-values.ts';
+import { outColumns, writeOut, createPaint } from '../terminal/console.ts';
+import { formatMarkdown } from '../terminal/format-markdown.ts';
+import { writePaged } from '../terminal/write-paged.ts';
+import { hanging } from '../terminal/fit-text.ts';
 
 /** By group: what a page answers, by its name. No topic is called as a command is: `help run` is about the command. */
 const groups = {
@@ -84,7 +87,7 @@ export const helpCommand: LoadedCommand = {
 /** Returns the exit code. The name of a command never comes here: it is taken for its `--help`. */
 function help(topic: string): number {
   if (topic === topicList) {
-    printTopics(helpGroups);
+    printTopics();
     return 0;
   }
   const page = manualPage(topic);
@@ -104,4 +107,27 @@ function noTopic(topic: string): ConfigError {
     didYouMean(topic, [...helpTopics, ...commandList().map(([name]) => name)]) ??
     'nightrender help lists the topics';
   return new ConfigError([{ where: '', text: `there is no topic ${JSON.stringify(topic)}; ${hint}` }]);
+}
+
+/** Wider tables are hard to follow. */
+const maxColumns = 120;
+
+function printManualPage(markdown: string): void {
+  if (!process.stdout.isTTY) return writeOut(markdown.replaceAll(/<!--[^]*?-->\n+/g, '').trimEnd());
+  const columns = Math.min(outColumns(), maxColumns);
+  writePaged(formatMarkdown(markdown, columns, createPaint(process.stdout)));
+}
+
+function printTopics(): void {
+  const paint = createPaint(process.stdout);
+  const width = Math.max(...helpTopics.map((name) => name.length)) + 2;
+  const lines = helpGroups.flatMap(([title, topics]) => [
+    paint(title, 'bold'),
+    ...topics
+      .flatMap(([name, summary]) => hanging(name, summary, outColumns() - 2, width))
+      .map((line) => `  ${line}`),
+    '',
+  ]);
+  const more = 'nightrender help <topic> prints a page, nightrender <command> --help one command.';
+  writePaged([...lines, ...hanging('', more, outColumns(), 0)].join('\n'));
 }

@@ -5,14 +5,13 @@ import { pipelineSchemaText, sections } from '../runner/config/schema.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { serviceExample } from '../service/config/service-example.ts';
 import { serviceSchemaText } from '../service/config/service-schema.ts';
-import { printInit, printServiceInit } from '../terminal/print-init.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { similarFile } from '../lib/files/similar-file.ts';
 import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
-import type { LoadedCommand } from './command.ts';
-import { common } from './exit-codes.ts';
+import { type LoadedCommand, common } from './command.ts';
 import { oneText, textIn, textOption } from './option-values.ts';
+import { writeOut } from '../terminal/console.ts';
 
 export const initCommand: LoadedCommand = {
   purpose: `Creates a commented pipeline.yaml and scenes.csv, for the local service or a real endpoint, and pipeline.schema.json for editors; with --service a commented service.yaml and its schema. Existing files are never changed.`,
@@ -232,3 +231,46 @@ city-lights,A city skyline by the river at night under a full moon
 storm,A sailing ship on a stormy sea with lightning
 still-life,"A still life: a blue vase with flowers, two apples and a candle on a wooden table"
 `;
+
+interface ShownInit {
+  pipeline: string;
+  /** Undefined where the list was there before. */
+  manifest?: string;
+  schema: string;
+  /** Whether the endpoint is a real one. */
+  needsKey: boolean;
+}
+
+function printInit({ pipeline, manifest, schema, needsKey }: ShownInit): void {
+  const file = shellWord(pipeline);
+  const run: [string, string] = [`nightrender run ${file}`, 'the pictures'];
+  const steps: [string, string][] = needsKey
+    ? [
+        ['export NIGHTRENDER_API_KEY=…', 'the key of your service'],
+        [`nightrender plan ${file} --check`, 'what a run would do; nothing is sent'],
+        [`nightrender run ${file} --limit 3`, 'a preview; its pictures count'],
+        run,
+      ]
+    : [[`nightrender plan ${file}`, 'what a run would do; nothing is sent'], run];
+  const width = Math.max(...steps.map(([command]) => command.length));
+  const lines = steps.map(([command, what]) => `  ${command.padEnd(width)}   # ${what}`);
+  writeOut(
+    [
+      `Created ${[pipeline, ...(manifest === undefined ? [] : [manifest])].join(', ')} and ${schema} (a schema for editors).`,
+      manifest === undefined ? 'Then:' : 'Put your scenes into the list, then:',
+      '',
+      ...lines,
+    ].join('\n'),
+  );
+}
+
+function printServiceInit({ service, schema }: { service: string; schema: string }): void {
+  writeOut(
+    [
+      `Created ${service} and ${schema} (a schema for editors).`,
+      'It has two endpoints; comments show the other keys. Then:',
+      '',
+      `  nightrender serve ${shellWord(service)}`,
+    ].join('\n'),
+  );
+}

@@ -8,14 +8,15 @@ import { rowKinds, rowStates, type ReportRow } from '../runner/core/report-row.t
 import { csvTable } from '../runner/report/csv-table.ts';
 import { resultLine } from '../runner/report/result-json.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import { writeError, writeOutPart } from '../terminal/console.ts';
-import { listLines } from '../terminal/list-lines.ts';
+import { writeError, writeOutPart, outColumns } from '../terminal/console.ts';
 import { lookAtBatch } from './existing-batch.ts';
 import { bucketOf, shownImages } from './pictures-place.ts';
-import type { LoadedCommand } from './command.ts';
+import { type LoadedCommand, common } from './command.ts';
 import { onBatch } from './on-batch.ts';
-import { common } from './exit-codes.ts';
 import { fileIn, textOption } from './option-values.ts';
+import { oneLine } from '../lib/text/format.ts';
+import { promptOf } from '../runner/core/prompt.ts';
+import { cutTo, fitted, harmless, padTo, widthOf } from '../terminal/fit-text.ts';
 
 export const listCommand: LoadedCommand = {
   purpose: `Lists the scenes of the batch, one a line: id, state, attempts, prompt, and the file or the failure. Different options must all match; of an option given several times, any value. Read-only, also during a run.`,
@@ -138,4 +139,50 @@ function formOf(argv: Record<string, unknown>): Form {
     throw new ConfigError([{ where: '--csv', text: '--json is given as well; expected one of the two' }]);
   if (argv['csv'] === true) return 'csv';
   return argv['json'] === true ? 'json' : 'lines';
+}
+
+/** Lines for the rows that come, aligned as the first of them need it. */
+function listLines(images: string): (rows: ReportRow[]) => string {
+  const columns = outColumns();
+  let idCells: number | undefined;
+  return (rows) => {
+    const lines = rows.map((row) => ({ row, id: harmless(row.id ?? '(no id)') }));
+    idCells ??= Math.min(maxIdCells, Math.max(...lines.map(({ id }) => widthOf(id))));
+    const cells = idCells;
+    return lines.map(({ row, id }) => `${lineOf(row, padTo(id, cells), images, columns)}\n`).join('');
+  };
+}
+
+/** A longer id moves the rest of its line. */
+const maxIdCells = 32;
+
+/** Of a prompt; where there is less room than twice the least, it is left out. */
+const maxPromptCells = 48;
+const minPromptCells = 20;
+
+function lineOf(row: ReportRow, id: string, images: string, columns: number): string {
+  const attempts = row.attempts === 0 ? '' : `${row.attempts}×`;
+  const start = `${id}  ${row.state.padEnd(9)}  ${attempts.padStart(2)}  `;
+  const room = columns - widthOf(start);
+  const cells = Math.min(maxPromptCells, Math.floor(room / 2) - 2);
+  const prompt = oneLine(promptOf(row.input ?? {}, row.columns) ?? '') ?? '';
+  const shown = cells < minPromptCells ? '' : `${padTo(fitted(prompt, cells), cells)}  `;
+  const what = fitted(...whatOf(row, images, room - widthOf(shown)));
+  return cutTo((start + shown + what).trimEnd(), columns);
+}
+
+/** Its file, whose end counts most, or what went wrong with it last. */
+function whatOf(
+  { state, pictures, files, failureKind, failureText, jobId, source }: ReportRow,
+  images: string,
+  cells: number,
+): [text: string, cells: number, keep: 'start' | 'end'] {
+  const [first, ...more] = [...pictures, ...files];
+  if (first !== undefined) {
+    const path = `${images}/${first.file}${more.length === 0 ? '' : ` and ${more.length} more`}`;
+    return [path, cells, 'end'];
+  }
+  if (state === 'invalid') return [`${source}: ${failureText ?? ''}`, cells, 'start'];
+  if (failureKind !== null) return [`${failureKind}: ${failureText ?? ''}`, cells, 'start'];
+  return [state === 'active' && jobId !== null ? `job ${jobId}` : '', cells, 'start'];
 }

@@ -1,8 +1,7 @@
 /** `nightrender man`: the manual page, made from what the commands say of themselves. */
 import { writeOut } from '../terminal/console.ts';
-import { definitionOf, type LoadedCommand } from './command.ts';
+import { definitionOf, type LoadedCommand, exitCodes } from './command.ts';
 import { loadAll } from './command-table.ts';
-import { exitCodes } from './exit-codes.ts';
 import { program, purpose } from './version.ts';
 
 export const manCommand: LoadedCommand = {

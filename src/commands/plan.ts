@@ -1,26 +1,33 @@
 /** `nightrender plan`: what a run would do, cost and take; it sends nothing, writes nothing into the batch and takes no lock. */
-import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import { endings, type EndingKind } from '../runner/core/ending.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
-import { printPlan } from '../terminal/print-plan.ts';
 import { beginChoicesOf, partOf, partOptions, beginOptions } from './begin-options.ts';
 import { openRecord, sharedAddressOf } from './batch-record.ts';
+import { checkEndpoint } from './check-endpoint.ts';
 import { configuredArguments, configuredRun } from './command-arguments.ts';
 import { notWritable } from './explain-blocked-path.ts';
 import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
 import { shownLists, shownPath } from './shown-path.ts';
 import { withSignals, StoppedEarly } from './signals.ts';
 import { program } from './version.ts';
-import { HttpRenderService } from '../runner/client/http-render-service.ts';
-import type { Failure } from '../runner/core/failure.ts';
-import type { EndpointCheck } from '../runner/core/plan.ts';
-import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
-import type { LoadedCommand } from './command.ts';
+import { type LoadedCommand, common } from './command.ts';
 import { onConfig } from './on-config.ts';
-import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
+import type { Endpoint } from '../runner/core/attempt.ts';
+import type { NamedFile } from '../runner/core/named-file.ts';
+import { formatPart, type Part } from '../runner/core/part.ts';
+import type { BatchPlan, EndpointCheck, FirstRequest } from '../runner/core/plan.ts';
+import type { SceneCounts } from '../runner/core/scene.ts';
+import { outColumns, writeOut } from '../terminal/console.ts';
+import { hanging, harmless } from '../terminal/fit-text.ts';
+import { writeJsonLine } from '../terminal/json-lines.ts';
+import { formatBytes, formatCounts, formatShortTime, plural, titled } from '../terminal/words.ts';
+import { formatDuration } from '../lib/text/format.ts';
+import type { Cut, Forecast } from '../runner/core/forecast.ts';
+import { formatCost } from '../runner/core/spending.ts';
+import { withFilesNamed } from '../runner/core/file-text.ts';
 
 export const planCommand: LoadedCommand = {
   purpose: `Checks what a run would check and shows what it would do: new, edited, done and failed scenes, the first requests in full, file names, and cost and time from earlier runs of this batch. Sends nothing, writes nothing, takes no lock; works during a run. Needs room for a copy of the checkpoint in the folder for temporary files.`,
@@ -146,80 +153,235 @@ function requestsOf(argv: Record<string, unknown>, problems: Problem[]): number 
   return 0;
 }
 
-/** No service gives out such an id. */
-const impossibleJob = 'nightrender-asks-whether-this-endpoint-is-there';
+interface ShownPlan extends BatchPlan {
+  program: string;
+  /** The pipeline.yaml, as it was given. */
+  file: string;
+  /** What follows `nightrender retry` for this batch. */
+  commandArguments: string;
+  /** What follows `nightrender run`. */
+  runArguments: string;
+  manifest: string[];
+  endpoint: Endpoint;
+  dir: string;
+  shownDir: string;
+  /** The part that was asked for; null for all of the batch. */
+  asked: Part | null;
+  /** What each scene gets besides its pictures. */
+  files: NamedFile[];
+  warnings: string[];
+  /** Null where the endpoint was not to be asked. */
+  check: EndpointCheck | null;
+  /** Why a run could not write, in a sentence; null where it could. */
+  obstacle: string | null;
+  exitCode: number;
+}
 
-/** `signal` cuts it. */
-async function checkEndpoint(config: Config, signal: AbortSignal): Promise<EndpointCheck> {
-  const { endpoint, apiKey = '' } = config;
-  if (endpoint.baseUrl === 'local')
-    return { ending: 'complete', text: 'the local service starts with the run' };
-  const service = new HttpRenderService({
-    memory: new ByteSemaphore(config.limits.memoryBytes),
-    connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
-    requestTimeoutMs: config.timeouts.requestMs,
-    maxBodyBytes: config.limits.bodyBytes,
-    imagePath: undefined,
+function printPlan(shown: ShownPlan, json: boolean): void {
+  if (json) {
+    const { shownDir: _, commandArguments: __, runArguments: ___, ...facts } = shown;
+    return writeJsonLine('plan', facts);
+  }
+  const columns = outColumns();
+  const rows = rowsOf(shown).filter(([, text]) => text !== '');
+  const lines = [
+    ...hanging('', headOf(shown), columns, 0),
+    '',
+    ...rows.flatMap(([name, text]) => hanging(`  ${name}`, text, columns)),
+    ...shown.requests.flatMap((request, i) => ['', ...describeRequest(request, i + 1, columns)]),
+    '',
+    ...hanging('', lastWords(shown), columns, 0),
+  ];
+  writeOut(lines.join('\n'));
+}
+
+function headOf({ counts, part, asked, shownDir, file }: ShownPlan): string {
+  const { waiting, active } = part ?? counts;
+  if (waiting + active === 0) {
+    const rest = counts.waiting;
+    if (rest === 0) return `Nothing is left to render in ${shownDir} (${file}).`;
+    return `Nothing of this preview is left to render in ${shownDir} (${file}); ${plural(rest, 'scene')} wait${rest === 1 ? 's' : ''} for a run of all.`;
+  }
+  const what = plural(waiting, 'scene');
+  const preview =
+    asked === null ? '' : `, a preview (${formatPart(asked)}) of ${plural(counts.waiting, 'waiting scene')}`;
+  return `A run of ${file} would submit ${what}${preview}.`;
+}
+
+function rowsOf(shown: ShownPlan): [string, string][] {
+  const { manifest, endpoint, shownDir, changes, counts, part, setAside, forecast, check } = shown;
+  const where = endpoint.baseUrl === 'local' ? 'the local service' : endpoint.baseUrl;
+  return [
+    ['manifest', manifest.join(', ')],
+    ['endpoint', `${where}, ${endpoint.id}`],
+    ['', check === null ? '' : describeCheck(check)],
+    ['output', shownDir],
+    ['files', shown.files.map(({ label, kind }) => `${label} (${kind})`).join(', ')],
+    ['scenes', statesOf(counts)],
+    ['', changesOf(changes)],
+    ['preview', part === null ? '' : statesOf(part)],
+    ['run', shown.isRunning ? 'a run is active; these are the numbers at this moment' : ''],
+    ['in flight', inFlightOf(shown)],
+    [
+      'failed',
+      setAside.failed.map(({ kind, scenes }) => `${scenes.toLocaleString('en')} × ${kind}`).join(', '),
+    ],
+    [
+      '',
+      setAside.failed.length === 0
+        ? ''
+        : `\`nightrender retry ${shown.commandArguments}\` gives them new attempts`,
+    ],
+    ...badRowsOf(shown),
+    ['cost', costOf(forecast)],
+    ['time', timeOf(forecast)],
+    ...titled('limits', forecast.cuts.map(describeCut)),
+    ...[...shown.warnings, shown.warning ?? '', shown.lacking ?? ''].map((text): [string, string] => [
+      'warning',
+      text,
+    ]),
+    ['problem', shown.obstacle ?? ''],
+  ];
+}
+
+function statesOf({ waiting, active, saved, failed, invalid, withdrawn }: SceneCounts): string {
+  return formatCounts([
+    [waiting, 'to render'],
+    [active, 'in flight'],
+    [saved, 'done'],
+    [failed, 'failed'],
+    [withdrawn, 'withdrawn'],
+    [invalid, invalid === 1 ? 'bad row skipped' : 'bad rows skipped'],
+  ]);
+}
+
+function changesOf({ added, changed, withdrawn }: BatchPlan['changes']): string {
+  const named: [number, string][] = [
+    [added, 'new'],
+    [changed, 'edited since: the old picture is kept'],
+    [withdrawn, 'no longer listed: their pictures stay'],
+  ];
+  return formatCounts(named, '; ');
+}
+
+function inFlightOf({ setAside: { inFlight, intended }, isRunning }: ShownPlan): string {
+  const jobs = isRunning
+    ? `${plural(inFlight, 'job')} of that run`
+    : `${plural(inFlight, 'job')} of an earlier run, collected first`;
+  const doubt = isRunning
+    ? `${plural(intended, 'submission')} on the way`
+    : `${plural(intended, 'submission')} of an earlier run, possibly sent and billed`;
+  return [inFlight > 0 ? jobs : [], intended > 0 ? doubt : []].flat().join('; ');
+}
+
+function badRowsOf({ setAside: { badRows }, counts }: ShownPlan): [string, string][] {
+  const shown = badRows.map(({ source, problem }) => `${source}: ${problem}`);
+  const more = counts.invalid - badRows.length;
+  const all = more > 0 ? [...shown, `and ${more.toLocaleString('en')} more`] : shown;
+  return titled('bad rows', all);
+}
+
+/** Empty where nothing is to be rendered. */
+function costOf({ cost, scenes, isPriced, ground }: Forecast): string {
+  if (scenes === 0) return '';
+  if (cost === null) {
+    if (!isPriced) return 'unknown: `pricing` is not set';
+    if (ground.saved > 0) return 'unknown: the service reports no execution times';
+    return `unknown: no scene of this batch has been rendered yet${previewHint}`;
+  }
+  const { amount, perScene, currency } = cost;
+  const each = formatCost({ spent: perScene, currency });
+  return `about ${formatCost({ spent: amount, currency })}: ${each} a scene, from ${plural(ground.saved, 'saved scene')} of this batch, failed attempts included`;
+}
+
+function timeOf({ time, scenes, ground }: Forecast): string {
+  if (scenes === 0) return '';
+  if (time === null) return `unknown: no scene of this batch has been rendered yet${previewHint}`;
+  const [from, to] = [formatTime(time.fromMs), formatTime(time.toMs)];
+  const range = from === to ? `about ${from}` : `${from} to ${to}`;
+  return `${range}: ${[inFlightGround(ground), paceGround(ground)].filter((text) => text !== '').join('; ')}`;
+}
+
+const previewHint = ' (render a preview: `nightrender run … --limit 20`)';
+
+function inFlightGround({ inFlightMs, executionMs, sample }: Forecast['ground']): string {
+  if (inFlightMs === null) return '';
+  const worked = executionMs === null ? '' : `, ${formatShortTime(executionMs)} of it executing`;
+  return `a job was in flight for ${formatShortTime(inFlightMs)}${worked} (median of ${sample.toLocaleString('en')})`;
+}
+
+function paceGround({ lastRun }: Forecast['ground']): string {
+  if (lastRun === null) return '';
+  const { jobs, tookMs, concurrency } = lastRun;
+  return `the last run did ${plural(jobs, 'job')} in ${formatTime(tookMs)} with ${concurrency.toLocaleString('en')} at once`;
+}
+
+function describeCut(cut: Cut): string {
+  switch (cut.limit) {
+    case 'cost': {
+      const { of, spent, currency, scenes } = cut;
+      return `\`limits.cost\` ends the run after about ${plural(scenes, 'scene')}: ${formatCost({ spent, currency, limit: of })} spent`;
+    }
+    case 'jobs':
+      return `\`limits.jobs\` ends the run after ${plural(cut.scenes, 'submission')}: ${cut.submitted.toLocaleString('en')} of ${cut.of.toLocaleString('en')} used`;
+    case 'time':
+      return `\`limits.for\` or \`limits.until\` may end the run after about ${plural(cut.scenes, 'scene')}, in ${formatDuration(cut.leftMs)}`;
+  }
+}
+
+function formatTime(ms: number): string {
+  return ms < 60_000 ? formatShortTime(ms) : formatDuration(ms);
+}
+
+function describeCheck({ text, workers = {} }: EndpointCheck): string {
+  const shown = formatCounts(Object.entries(workers).map(([state, count]) => [count, state]));
+  return shown === '' ? `asked: ${text}` : `asked: ${text}; workers: ${shown}`;
+}
+
+function lastWords({ runArguments, asked, counts, part, check, obstacle }: ShownPlan): string {
+  const nothing =
+    check === null ? 'Nothing was sent and nothing written' : 'No scene was sent and nothing written';
+  if (obstacle !== null) return `${nothing}; fix the problem before a run.`;
+  if (check?.ending === 'not-allowed') return `${nothing}; a run would end at once until that is fixed.`;
+  if (check?.ending === 'halted') return `${nothing}; a run would wait until the service answers.`;
+  const { waiting, active } = part ?? counts;
+  if (waiting + active === 0) return `${nothing}.`;
+  const options = asked === null ? '' : ` ${formatPart(asked)}`;
+  return `${nothing}. Start it with \`nightrender run ${runArguments}${options}\`.`;
+}
+
+/** One of the first requests, as it would be sent. */
+const indent = 5;
+
+/** `columns`: the width that no line exceeds, unless a word does. */
+function describeRequest(request: FirstRequest, number: number, columns: number): string[] {
+  const { scene, attempt, url, body, file, taken } = request;
+  const again = attempt === 1 ? '' : `, submission ${attempt}`;
+  const why = taken === null ? '' : `: ${taken} belongs to another scene`;
+  return [
+    ...hanging(`  ${number}.`, `${scene}${again} → images/${file}${why}`, columns, indent),
+    ...hanging('', `POST ${url.replace(/^local/, 'the local service')}`, columns, indent),
+    ...bodyLines(body, columns),
+  ];
+}
+
+/** On one line where it fits. */
+function bodyLines(body: FirstRequest['body'], columns: number): string[] {
+  const shown = JSON.parse(JSON.stringify({ input: withFilesNamed(body.input) }, shorten)) as unknown;
+  const short = harmless(JSON.stringify(shown));
+  const text = indent + short.length <= Math.min(columns, 100) ? short : JSON.stringify(shown, undefined, 2);
+  return text.split('\n').flatMap((line) => {
+    const [, deeper = '', rest = ''] = /^( *)(.*)$/.exec(line) ?? [];
+    return hanging('', rest, columns, indent + deeper.length);
   });
-  try {
-    const health = await service.health(endpoint, signal);
-    return await judge(health, service, config, signal);
-  } finally {
-    await service.close();
-  }
 }
 
-async function judge(
-  health: HealthReply,
-  service: RenderService,
-  { endpoint }: Config,
-  signal: AbortSignal,
-): Promise<EndpointCheck> {
-  switch (health.kind) {
-    case 'answers': {
-      const { workers } = health.health ?? {};
-      return { ending: 'complete', text: 'key and endpoint are accepted', ...(workers && { workers }) };
-    }
-    case 'failure':
-      return refused(health.failure);
-    case 'unknown': {
-      const reply = await service.status(endpoint, impossibleJob, signal);
-      // Some refuse such an id as none rather than as that of no job; keys and accounts have kinds of their own.
-      const isRefusedId = reply.kind === 'failure' && / was answered 4\d\d: /.test(reply.failure.text);
-      if (reply.kind === 'failure' && !isRefusedId) return refused(reply.failure);
-      // Where an endpoint is not there, services mostly say that; of a missing job, they never mention the endpoint.
-      const said = `${health.text} ${reply.kind === 'missing' ? reply.text : ''}`;
-      return noSuchEndpoint.test(said)
-        ? {
-            ending: 'not-allowed',
-            text: `the service does not know the endpoint ${endpoint.id} (404)${knownIn(said)}; see \`endpoint.id\``,
-          }
-        : {
-            ending: 'complete',
-            text: 'it answers and accepts the key; a wrong `endpoint.id` would show only with the first submission',
-          };
-    }
-  }
-}
+/** Pictures within a body would fill the screen. */
+const maxCharacters = 2_000;
 
-const noSuchEndpoint =
-  /endpoint not found|no such endpoint|unknown endpoint|endpoint \S* ?(does not exist|not found)/i;
-
-/** Some services name the endpoints that they have. */
-function knownIn(said: string): string {
-  const [known] = /there (?:is|are) [\w, -]+/.exec(said) ?? [];
-  return known === undefined ? '' : `: ${known.trim()}`;
-}
-
-function refused({ kind, text }: Failure): EndpointCheck {
-  if (kind === 'key-refused' || kind === 'account-unusable') return { ending: 'not-allowed', text };
-  if (kind === 'overloaded')
-    return {
-      ending: 'complete',
-      text: `${text}: it is reachable, but the key could not be checked`,
-    };
-  return {
-    ending: 'halted',
-    text: `no usable answer: ${text}; a run would keep trying for \`halt.unreachable\``,
-  };
+function shorten(_: string, value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= maxCharacters) return value;
+  const left = value.length - maxCharacters / 2;
+  const more = left < 10_000 ? plural(left, 'character') : formatBytes(left);
+  return `${value.slice(0, maxCharacters / 2)}… and ${more} more, which --json shows`;
 }

@@ -24,7 +24,7 @@ import {
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { maxValues } from '../lib/text/range.ts';
 import { createHash } from 'node:crypto';
-import { shown, typedValue } from './typed-row.ts';
+import { shown, typedValue } from './scene-columns.ts';
 
 export interface ReadExpansion {
   /** Undefined where there is none, or problems. */

@@ -28,8 +28,8 @@ import {
   thereIs,
   usesRow,
   withRow,
+  undeclared,
 } from './scene-columns.ts';
-import { undeclared } from './typed-row.ts';
 
 export interface ReadScenes {
   stage: ManifestScenes & { close(): void };

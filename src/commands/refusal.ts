@@ -15,8 +15,10 @@ import { formatInstant } from '../terminal/words.ts';
 import { damagedLock, explainBlockedPath } from './explain-blocked-path.ts';
 import { shownPath } from './shown-path.ts';
 import { StoppedEarly } from './signals.ts';
-import { printRefusal } from '../terminal/print-refusal.ts';
 import { withFileNamed } from './command-arguments.ts';
+import { writeError } from '../terminal/console.ts';
+import { harmlessLines } from '../terminal/fit-text.ts';
+import { writeJsonLine } from '../terminal/json-lines.ts';
 
 export interface Refusal {
   ending: EndingKind;
@@ -138,4 +140,11 @@ export function refuse(
 
 function stackOf(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+}
+
+export function printRefusal(refusal: Refusal & { exitCode: number }, json: boolean): void {
+  if (json) writeJsonLine('refused', refusal);
+  for (const { where, text } of refusal.problems)
+    writeError(harmlessLines(where === '' ? text : `${where}: ${text}`));
+  writeError(harmlessLines(refusal.text));
 }

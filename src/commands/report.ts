@@ -1,7 +1,6 @@
 /** `nightrender report`: writes the result files anew from the checkpoint. */
 import { join } from 'node:path';
 import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
-import { createFilesView, type FilesView } from '../terminal/files-view.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { noBatch, lookAtBatch } from './existing-batch.ts';
 import { shownPath } from './shown-path.ts';
@@ -27,10 +26,12 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { assertOwnBucket, linksTo, withBucketOf } from './pictures-place.ts';
 import { copyMakers } from './output-files.ts';
 import type { RecordedPicture } from '../runner/core/verification.ts';
-import type { LoadedCommand } from './command.ts';
+import { type LoadedCommand, common } from './command.ts';
 import { onBatch, type BatchCall } from './on-batch.ts';
-import { common } from './exit-codes.ts';
 import { fileIn, textOption } from './option-values.ts';
+import { clearStatus, writeError, writeOut, writeStatus } from '../terminal/console.ts';
+import { writeJsonLine } from '../terminal/json-lines.ts';
+import { plural } from '../terminal/words.ts';
 
 export const reportCommand: LoadedCommand = {
   purpose: `Writes the gallery (index.html), results.csv, results.jsonl and summary.json from the checkpoint, and creates missing thumbnails and copies (output.formats). Sends nothing; works during a run.`,
@@ -204,4 +205,59 @@ async function thumbnailSource(dir: string, bucket: Bucket | undefined): Promise
 
 function* picturesOf(jobs: Iterable<RecordedPicture[]>): Generator<RecordedPicture> {
   for (const job of jobs) yield* job.filter(({ label }) => label === null);
+}
+
+interface FilesView {
+  onProgress: (what: keyof MadeFiles, made: number) => void;
+  warn: (text: string) => void;
+  end: (files: string[], made: MadeFiles) => void;
+}
+
+interface FilesViewOptions {
+  json: boolean;
+  /** What follows `nightrender verify` for this batch. */
+  file: string;
+  /** Monotonic ms. */
+  elapsed: () => number;
+}
+
+const progressEveryMs = 500;
+
+function createFilesView({ json, file, elapsed }: FilesViewOptions): FilesView {
+  let shownElapsed = elapsed();
+  return {
+    onProgress: (what, made) => {
+      if (json || elapsed() - shownElapsed < progressEveryMs) return;
+      shownElapsed = elapsed();
+      writeStatus(`${what} created for ${plural(made, 'picture')}`);
+    },
+    // Beside the paths, which scripts read.
+    warn: (text) => {
+      if (json) return writeJsonLine('warning', { text });
+      clearStatus();
+      writeError(text);
+    },
+    end: (files, made) => {
+      if (json) return writeJsonLine('files-written', { files, ...made });
+      clearStatus();
+      for (const each of files) writeOut(each);
+      for (const line of describe('thumbnail', made.thumbnails, file)) writeError(line);
+      for (const line of describe('copies', made.copies, file)) writeError(line);
+    },
+  };
+}
+
+function describe(what: 'thumbnail' | 'copies', made: Made | undefined, file: string): string[] {
+  const { made: count, lacking } = made ?? { made: 0, lacking: 0 };
+  const thing = what === 'thumbnail' ? 'no thumbnail' : 'not all copies';
+  return [
+    ...(count > 0
+      ? [`Missing ${what === 'thumbnail' ? 'thumbnails' : what} created for ${plural(count, 'picture')}.`]
+      : []),
+    ...(lacking > 0
+      ? [
+          `${plural(lacking, 'picture has', 'pictures have')} ${thing}: the picture is missing or damaged (\`nightrender verify ${file}\`), or the file cannot be created.`,
+        ]
+      : []),
+  ];
 }

@@ -12,16 +12,18 @@ import type { NamedFile } from '../runner/core/named-file.ts';
 import { shellWord } from '../lib/text/format.ts';
 import type { PutBackChoice, WrongId } from '../runner/core/put-back.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import { printPutBack } from '../terminal/print-put-back.ts';
 import { keptText } from './shown-path.ts';
 import { recordedRun } from './existing-batch.ts';
 import { overridesOf } from './run-options.ts';
 import { bucketOf, finishMoves, withImages } from './pictures-place.ts';
 import { maintenanceOptions } from './verify.ts';
-import type { LoadedCommand } from './command.ts';
+import { type LoadedCommand, common } from './command.ts';
 import { onBatch } from './on-batch.ts';
-import { common } from './exit-codes.ts';
 import { fileIn, textOption } from './option-values.ts';
+import { writeOut } from '../terminal/console.ts';
+import { harmless } from '../terminal/fit-text.ts';
+import { writeJsonLine } from '../terminal/json-lines.ts';
+import { plural, screenful } from '../terminal/words.ts';
 
 export const retryCommand: LoadedCommand = {
   purpose: `Puts failed scenes back with new attempts: the next run renders them, each billed as a new job. Options add up; the default is --failed. Sends nothing.`,
@@ -222,3 +224,39 @@ const whyNot: Record<WrongId['state'], string> = {
   saved: 'is saved',
   withdrawn: 'is no longer in the manifest',
 };
+
+interface ShownPutBack {
+  scenes: number;
+  /** Jobs in flight that were given up. */
+  givenUp: number;
+  chosen: Iterable<{ id: string; was: string }>;
+  /** What follows `nightrender run` for this batch. */
+  file: string;
+  /** Pictures that are kept as `.former`, and a sentence about them without its full stop, where there are any. */
+  kept?: number;
+  keptText?: string | undefined;
+}
+
+export function printPutBack(
+  { scenes, givenUp, chosen, file, kept = 0, keptText: former }: ShownPutBack,
+  json: boolean,
+): void {
+  if (json) {
+    for (const { id, was } of chosen) writeJsonLine('scene-put-back', { scene: id, was });
+    return writeJsonLine('put-back', { scenes, givenUp, kept });
+  }
+  if (scenes + givenUp === 0) return writeOut('Nothing to put back.');
+  if (givenUp > 0) writeOut(`${plural(givenUp, 'job')} in flight given up; they may be billed.`);
+  if (scenes === 0) return;
+  writeOut(`${plural(scenes, 'scene waits', 'scenes wait')} to be rendered again:`);
+  let shown = 0;
+  for (const { id, was } of chosen) {
+    if (shown === screenful) break;
+    writeOut(harmless(`  ${id} (${was})`));
+    shown += 1;
+  }
+  if (scenes > shown)
+    writeOut(`  and ${(scenes - shown).toLocaleString('en')} more; --json names all of them`);
+  if (former !== undefined) writeOut(`${former}.`);
+  writeOut(`At least ${plural(scenes, 'new job')} will be billed: \`nightrender run ${file}\`.`);
+}

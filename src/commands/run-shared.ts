@@ -10,7 +10,7 @@ import {
 import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { readJobsInFlight, type OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
-import { assertPlace } from './batch-place.ts';
+import { assertPlace } from './known-batch.ts';
 import { batchSettings } from './batch-settings.ts';
 import { assertPicturesKnown, identityOf, keepIfAnew, type BegunRun } from './begin-batch.ts';
 import { assertCollectable } from './connections.ts';

@@ -7,7 +7,7 @@ import { beginChoicesOf, partOf, partOptions, beginOptions } from './begin-optio
 import type { ReadScenes } from './read-scenes.ts';
 import type { RunChoices } from './run-locked.ts';
 import { withSignals } from './signals.ts';
-import { assertPlace } from './batch-place.ts';
+import { assertPlace } from './known-batch.ts';
 import type { LoadedCommand } from './command.ts';
 import { openBucket } from './pictures-place.ts';
 import { onConfig } from './on-config.ts';

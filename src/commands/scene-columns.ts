@@ -1,13 +1,14 @@
-/** What the templates speak of against what manifests and lists have: problems at the place in pipeline.yaml. */
+/** The columns of scenes: read as they are declared, and what templates speak of against what manifests and lists have. */
 import type { Config, NamedAxis } from '../runner/config/config.ts';
 import { compileInput, defaultInput, type InputTemplate } from '../runner/config/input-template.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import { nameValues } from '../runner/config/read-config.ts';
-import { listed, type Template } from '../runner/config/template.ts';
-import { closest } from '../lib/text/closest.ts';
+import { listed, type Template, TemplateError } from '../runner/config/template.ts';
+import { closest, didYouMean } from '../lib/text/closest.ts';
 import type { ManifestEntry } from '../runner/manifest/read-manifest.ts';
 import { axisNames } from '../runner/core/expansion.ts';
-import type { JsonObject } from '../lib/text/json.ts';
+import type { JsonObject, JsonValue } from '../lib/text/json.ts';
+import { typedColumn, type ColumnType } from '../runner/core/typed-column.ts';
 
 /** What templates may speak of besides the columns of a manifest: the number of the row, 1 for the first of all manifests. */
 export const rowNumber = 'row';
@@ -163,4 +164,40 @@ function placeOfAxis({ scenes, placeOf }: Config, name: string): string {
   const isIn = (axes: NamedAxis[] = []): boolean => axes.some((axis) => axis.name === name);
   if (isIn(scenes?.matrix)) return placeOf(['scenes', 'matrix', name], true);
   return placeOf(isIn(scenes?.zip) ? ['scenes', 'zip', name] : ['scenes', 'seeds'], true);
+}
+
+/** Throws `TemplateError`, its message for the row's author, where a value is none of the declared type. */
+export function typedRow(columns: JsonObject, types: Config['columns']): JsonObject {
+  if (types.size === 0) return columns;
+  const typed = { ...columns };
+  for (const [name, type] of types) {
+    const value = Object.hasOwn(columns, name) ? columns[name] : undefined;
+    if (value !== undefined) typed[name] = typedValue(value, type, `the column ${JSON.stringify(name)}`);
+  }
+  return typed;
+}
+
+/** Throws as above; `name` begins the message. */
+export function typedValue(value: JsonValue, type: ColumnType, name: string): JsonValue {
+  const read = typedColumn(value, type);
+  if ('value' in read) return read.value;
+  throw new TemplateError(`${name} is ${shown(value)}; expected ${read.expected}`);
+}
+
+/** Problems at the declarations of columns that no manifest has. */
+export function undeclared({ columns, placeOf }: Config, there: ReadonlySet<string>): Problem[] {
+  return [...columns.keys()]
+    .filter((name) => !there.has(name))
+    .map((name) => {
+      const hint = didYouMean(name, there) ?? `there is ${listed([...there])}`;
+      const text = `the manifest has no column ${JSON.stringify(name)}; ${hint}`;
+      return { where: placeOf(['columns', name], true), text };
+    });
+}
+
+const maxLength = 80;
+
+export function shown(value: JsonValue): string {
+  const text = JSON.stringify(value);
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }

@@ -1,7 +1,6 @@
 /** `nightrender serve`: the service as a program of its own. */
 import { availableParallelism } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
-import sharp from 'sharp';
 import { checkEndpoint, endpointFormSchema } from '../service/config/check-endpoint.ts';
 import { publicUrlExpected } from '../service/config/endpoint-rules.ts';
 import { writtenEndpoint } from '../service/config/read-endpoint.ts';
@@ -12,22 +11,34 @@ import { makeFolder } from '../runner/files/folders.ts';
 import { endpointSettings } from '../service/endpoint-settings.ts';
 import { readTls } from '../service/http/tls-files.ts';
 import { fitsHeader } from '../service/keys/key.ts';
-import { type WorkloadContext, isLoopback } from '../service/service-options.ts';
+import { type WorkloadContext, isLoopback, type SharedOptions } from '../service/service-options.ts';
 import { readCatalogue } from '../service/console/read-catalogue.ts';
 import { startService } from '../service/start-service.ts';
-import { printServing, printServiceFailure } from '../terminal/print-serving.ts';
+import { outColumns, writeOut } from '../terminal/console.ts';
+import { hanging } from '../terminal/fit-text.ts';
+import { writeJsonLine } from '../terminal/json-lines.ts';
 import { builtPage } from '../lib/net/built-page.ts';
 import { manualPage } from './help.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
 import { oneText, wholeNumber, textIn, textOption } from './option-values.ts';
-import { sharedOptions } from './shared-store.ts';
 import { shownPath } from './shown-path.ts';
 import { slurmWorkload } from './slurm-workload.ts';
 import { untilSignal } from './signals.ts';
 import { program } from './version.ts';
-import { containerSign, gpuSigns, removeContainersLeftIn, workloadNeeds, workloadOf } from './workload-of.ts';
-import type { LoadedCommand } from './command.ts';
-import { common } from './exit-codes.ts';
+import {
+  containerSign,
+  gpuSigns,
+  printServiceFailure,
+  removeContainersLeftIn,
+  workloadNeeds,
+  workloadOf,
+} from './workload-of.ts';
+import { type LoadedCommand, common } from './command.ts';
+import { parsePostgresAddress } from '../lib/postgres/address.ts';
+import type { SharedSettings } from '../service/config/shared-settings.ts';
+import { schemaParameter } from '../service/shared/page-store.ts';
+import { openBucket } from './pictures-place.ts';
+import sharp from 'sharp';
 
 /** What a worker answers may claim to be of any size. */
 const maxThumbnailPixels = 64_000_000;
@@ -245,4 +256,89 @@ function makeFirstKey(dataDir: string, host: string): string | undefined {
 function hasKey(dataDir: string): boolean {
   if (!hasKeyStore(dataDir)) return false;
   return withKeyStore(dataDir, (keys) => keys.list().some(({ revokedAt }) => revokedAt === null));
+}
+
+/** Throws `ConfigError` where variables or packages are missing. */
+async function sharedOptions(
+  { store, files, peerUrl }: SharedSettings,
+  hasGivenKey: boolean,
+  onChange: (text: string) => void,
+): Promise<SharedOptions> {
+  if (!hasGivenKey) {
+    const text = 'is not set; the processes that share a store need the same key to begin with';
+    throw new ConfigError([{ where: 'NIGHTRENDER_API_KEY', text }]);
+  }
+  const address = parsePostgresAddress(store, [schemaParameter]);
+  const bucket = files === undefined ? undefined : await openBucket(files);
+  return { address, bucket, reachedAt: peerUrl, onChange };
+}
+
+interface Serving {
+  url: string;
+  /** That its certificate holds for; undefined where it has none. */
+  name: string | undefined;
+  /** Those of the file; there may be more, of the console. */
+  endpoints: { id: string; name: string }[];
+  dataDir: string;
+  shownDataDir: string;
+  /** The first key of this data folder, made by this start. */
+  newKey: string | undefined;
+  /** Whether the environment brought a key. */
+  hasGivenKey: boolean;
+}
+
+function printServing(serving: Serving, json: boolean): void {
+  const { url, endpoints, dataDir, newKey } = serving;
+  const apiKey = newKey === undefined ? {} : { apiKey: newKey };
+  if (json) {
+    const endpointIds = endpoints.map(({ id }) => id);
+    return writeJsonLine('serving', { url, endpointIds, dataDir, ...apiKey });
+  }
+  writeOut([...whereItIs(serving), ...keyLines(serving), '', ...howToUse(serving)].join('\n'));
+}
+
+function whereItIs({ url, name: certified, endpoints, shownDataDir }: Serving): string[] {
+  const names = endpoints.map(({ id, name }) => (id === name ? id : `${name} (${id})`)).join(', ');
+  const here = onThisMachine(url, certified);
+  const others = `this machine's name or address, port ${new URL(url).port}`;
+  const lines: [string, string][] = [
+    ['  console', `${here}/console/`],
+    ...(here === url ? [] : ([['  others', others]] as [string, string][])),
+    ['  endpoints', names || 'none yet: create one in the console'],
+    ['  kept in', shownDataDir],
+  ];
+  return [
+    `Listening on ${here}; stop with Ctrl-C.`,
+    ...lines.flatMap(([name, text]) => hanging(name, text, outColumns(), 13)),
+  ];
+}
+
+/** An address that means all of a machine's can be listened at, but not asked for; a certificate holds for its name alone. */
+function onThisMachine(url: string, name: string | undefined): string {
+  if (name !== undefined) return `https://${name}:${new URL(url).port}`;
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
+function keyLines({ newKey, hasGivenKey }: Serving): string[] {
+  if (hasGivenKey) return ['  key        the one in NIGHTRENDER_API_KEY'];
+  if (newKey === undefined) return ['  key        one of `nightrender keys list`'];
+  return [
+    '',
+    'The first key, shown only once (`nightrender keys add` creates more):',
+    '',
+    `  NIGHTRENDER_API_KEY=${newKey}`,
+  ];
+}
+
+function howToUse({ url, name, endpoints }: Serving): string[] {
+  const [first] = endpoints;
+  if (first === undefined) return ['Sign in to the console with the key.'];
+  return [
+    'In pipeline.yaml:',
+    '',
+    '  endpoint:',
+    `    baseUrl: ${onThisMachine(url, name)}`,
+    `    id: ${first.id}`,
+    '    apiKey: ${NIGHTRENDER_API_KEY}',
+  ];
 }

@@ -4,18 +4,28 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readLacking } from '../runner/checkpoint/lacking-files.ts';
 import { readEnded, readLatest, readNumbers } from '../runner/checkpoint/read-summary.ts';
 import { lackingText } from '../runner/core/named-file.ts';
-import { throughputOf } from '../runner/core/time-left.ts';
+import { throughputOf, type Throughput } from '../runner/core/time-left.ts';
 import { conditionOf } from '../runner/core/run-condition.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import { printStatus, type BatchStatus } from '../terminal/print-status.ts';
 import type { BatchRecord } from './batch-record.ts';
 import { lookAtBatch } from './existing-batch.ts';
 import { bucketOf, shownImages } from './pictures-place.ts';
 import { shownPath } from './shown-path.ts';
-import type { LoadedCommand } from './command.ts';
+import { type LoadedCommand, common } from './command.ts';
 import { onBatch } from './on-batch.ts';
-import { common } from './exit-codes.ts';
 import { fileIn } from './option-values.ts';
+import { sceneWords } from '../terminal/describe-event.ts';
+import type { BatchNumbers, RunRecord } from '../runner/core/report-row.ts';
+import { formatCost, type BatchCost } from '../runner/core/spending.ts';
+import { formatDuration } from '../lib/text/format.ts';
+import { outColumns, writeOut, canRedraw, writeOutPart } from '../terminal/console.ts';
+import { describeStats } from '../terminal/describe-stats.ts';
+import { formatPart } from '../runner/core/part.ts';
+import { hanging } from '../terminal/fit-text.ts';
+import { jsonInstant, writeJsonLine, jsonLine } from '../terminal/json-lines.ts';
+import { plural, formatBytes, formatCounts, formatInstant, formatRate, titled } from '../terminal/words.ts';
+import { createBlock } from '../terminal/block.ts';
+import { logPauseMs } from '../terminal/repeat-limit.ts';
 
 export const statusCommand: LoadedCommand = {
   purpose: `Shows how many scenes are saved, in flight and failed, what failed most, whether a run is at work, and what held the last one back; of a live run also its pace, the time left and the latest picture. Read-only, also during a run.`,
@@ -43,7 +53,6 @@ const restShare = 10;
 
 /** Until the run is over, a signal comes or the reader has gone; each is a good end. */
 async function watch(dir: string, record: BatchRecord, db: Database, json: boolean): Promise<void> {
-  const { watchStatus } = await import('../terminal/watch-status.ts');
   const { withSignals } = await import('./signals.ts');
   const elapsed = () => performance.now();
   const view = watchStatus(json, elapsed, Date.now);
@@ -82,4 +91,243 @@ function readStatus(dir: string, record: BatchRecord, db: Database): BatchStatus
       lastTrouble: trouble,
     };
   })();
+}
+
+export interface BatchStatus {
+  dir: string;
+  shownDir: string;
+  /** Where pictures are, as people should read it. */
+  shownImages: string;
+  /** Whether a run holds the batch at this moment. */
+  isRunning: boolean;
+  /** Since when a run at work has finished nothing, where something should have; undefined where all is well. */
+  quietSince: number | undefined;
+  summary: BatchNumbers;
+  /** Undefined where no run is at work, or too little has finished of late to tell. */
+  pace: Throughput | undefined;
+  /** The newest picture, relative to the images folder. */
+  latestPicture: string | undefined;
+  /** Which files saved scenes lack, in words; undefined where none does. */
+  lacking: string | undefined;
+  lastTrouble: { sceneId: string; prompt?: string; kind: string; text: string; at: number } | undefined;
+}
+
+function printStatus(status: BatchStatus, json: boolean): void {
+  if (json) writeJsonLine('status', statusFacts(status));
+  else writeOut(statusLines(status, outColumns()).join('\n'));
+}
+
+/** `columns`: the width that no line exceeds. */
+export function statusLines(status: BatchStatus, columns: number): string[] {
+  const { scenes, pictures, files, attempts, cost, part, lastRun } = status.summary;
+  const doubtful = attempts.unanswered + attempts.expired;
+  const rows: [string, string][] = [
+    ['batch', status.shownDir],
+    ['run', describeRun(status)],
+    ['scenes', savedOf(scenes)],
+    ['', otherStates(scenes)],
+    [
+      'preview',
+      part === null
+        ? ''
+        : `${plural(part.scenes, 'scene')} (${formatPart(part)}); a run without it renders the rest`,
+    ],
+    ['pace', describePace(status.pace)],
+    ['pictures', `${plural(pictures.files, 'file')}, ${formatBytes(pictures.bytes)}`],
+    ['files', files === undefined ? '' : `${plural(files.files, 'file')}, ${formatBytes(files.bytes)}`],
+    ['', status.lacking ?? ''],
+    ['latest', describeLatest(status)],
+    [
+      'attempts',
+      `${plural(attempts.total, 'submission')}, ${attempts.submitted.toLocaleString('en')} in flight`,
+    ],
+    [
+      '',
+      doubtful > 0
+        ? `${attempts.unanswered} unanswered, ${attempts.expired} expired: these may have been billed for nothing`
+        : '',
+    ],
+    ['cost', cost === null ? '' : describeCost(cost)],
+    ...describeFailures(status.summary),
+    ['trouble', describeTrouble(status)],
+  ];
+  const stats = lastRun?.stats ?? undefined;
+  return [
+    ...rows.flatMap(([name, text]) => (text === '' ? [] : hanging(name, text, columns, 10))),
+    ...(stats === undefined || status.isRunning ? [] : describeStats(stats, columns)),
+  ];
+}
+
+/** `12 of 40 saved (30 %)`. */
+export function savedOf(scenes: BatchNumbers['scenes']): string {
+  const total = scenes.waiting + scenes.active + scenes.saved + scenes.failed + scenes.invalid;
+  const { saved } = scenes;
+  return `${saved.toLocaleString('en')} of ${total.toLocaleString('en')} saved${percent(saved, total)}`;
+}
+
+/** Empty where unknown. */
+export function describePace(pace: Throughput | undefined): string {
+  if (pace === undefined) return '';
+  const left = pace.leftMs === null ? '' : `, about ${formatDuration(pace.leftMs)} left`;
+  return `${formatRate(pace.perSecond)} of late${left}`;
+}
+
+function describeFailures({ failures }: BatchNumbers): [string, string][] {
+  const first = failures.slice(0, 8);
+  return titled(
+    'failures',
+    first.map(({ kind, attempts, lastText }) => `${attempts.toLocaleString('en')} × ${kind}: ${lastText}`),
+  );
+}
+
+/** While a run is at work, both are news. */
+function describeLatest({ isRunning, shownImages: images, latestPicture }: BatchStatus): string {
+  return isRunning && latestPicture !== undefined ? `${images}/${latestPicture}` : '';
+}
+
+function describeTrouble({ isRunning, lastTrouble }: BatchStatus): string {
+  if (!isRunning || lastTrouble === undefined) return '';
+  const { at, sceneId: scene, kind, text, prompt } = lastTrouble;
+  return `${formatInstant(at)} ${sceneWords({ scene, ...(prompt !== undefined && { prompt }) })}: ${kind}: ${text}`;
+}
+
+function describeCost(cost: BatchCost): string {
+  const { inFlight, untold, currency } = cost;
+  const parts = [
+    `${formatCost(cost)} so far`,
+    inFlight > 0 ? `up to ${formatCost({ spent: inFlight, currency })} more in flight` : '',
+    untold > 0 ? `including an estimate for ${plural(untold, 'submission')} with unknown outcome` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+/** For a line of JSON. */
+export function statusFacts({
+  dir,
+  isRunning,
+  summary,
+  pace,
+  latestPicture,
+  lacking,
+  lastTrouble,
+}: BatchStatus): object {
+  const { lastRun: run } = summary;
+  const lastRun = run && { ...run, startedAt: jsonInstant(run.startedAt), endedAt: jsonInstant(run.endedAt) };
+  return {
+    dir,
+    isRunning,
+    summary: { ...summary, lastRun },
+    pace: pace ?? null,
+    ...(lacking !== undefined && { lacking }),
+    latestPicture: latestPicture === undefined ? null : `images/${latestPicture}`,
+    lastTrouble: lastTrouble === undefined ? null : { ...lastTrouble, at: jsonInstant(lastTrouble.at) },
+  };
+}
+
+function describeRun({ isRunning, quietSince, summary }: BatchStatus): string {
+  const run = summary.lastRun;
+  if (run === null) return 'none yet';
+  const quiet = quietSince === undefined ? '' : `; nothing has finished since ${formatInstant(quietSince)}`;
+  if (isRunning)
+    return `running since ${formatInstant(run.startedAt)} (process ${run.pid} on ${run.host})${quiet}`;
+  if (run.endedAt === null)
+    return `exited without a final status; it began ${formatInstant(run.startedAt)}. The same command resumes`;
+  return `${endingOf(run)}; ended ${formatInstant(run.endedAt)} with exit code ${run.exitCode}`;
+}
+
+function endingOf(run: RunRecord): string {
+  return run.ending ?? 'ended';
+}
+
+export function otherStates({ waiting, active, failed, invalid, withdrawn }: BatchNumbers['scenes']): string {
+  return formatCounts([
+    [active, 'in flight'],
+    [waiting, 'waiting'],
+    [failed, 'failed'],
+    [invalid, 'invalid'],
+    [withdrawn, 'withdrawn'],
+  ]);
+}
+
+function percent(part: number, whole: number): string {
+  return whole === 0 ? '' : ` (${Math.floor((part / whole) * 100)} %)`;
+}
+
+interface StatusWatch {
+  /** Shows a status of the batch, or waits for a change; false where the reader has gone. */
+  show(status: BatchStatus): Promise<boolean>;
+  /** Shows the last one in full. */
+  end(status: BatchStatus): Promise<void>;
+}
+
+/** `elapsed`: monotonic ms; `now`: epoch ms. */
+function watchStatus(json: boolean, elapsed: () => number, now: () => number): StatusWatch {
+  if (json) return jsonWatch(now);
+  return canRedraw(process.stdout) ? blockWatch() : plainWatch(elapsed, now);
+}
+
+function blockWatch(): StatusWatch {
+  const block = createBlock(process.stdout);
+  return {
+    show: async (status) => {
+      block.draw(watchedLines(status, outColumns() - 1));
+      return true;
+    },
+    end: async (status) => {
+      block.clear();
+      writeOut(statusLines(status, outColumns()).join('\n'));
+    },
+  };
+}
+
+const maxCells = 40;
+
+/** The bar stands above the numbers, as wide as there is room. */
+function watchedLines(status: BatchStatus, columns: number): string[] {
+  const { saved, failed, waiting, active } = status.summary.scenes;
+  const total = saved + failed + waiting + active;
+  const cells = Math.max(0, Math.min(maxCells, columns - 10));
+  const full = total === 0 ? 0 : Math.floor((cells * (saved + failed)) / total);
+  return [`${' '.repeat(10)}${'█'.repeat(full)}${'░'.repeat(cells - full)}`, ...statusLines(status, columns)];
+}
+
+function jsonWatch(now: () => number): StatusWatch {
+  const show = onlyNews((status) =>
+    writeOutPart(`${JSON.stringify(jsonLine('status', statusFacts(status), now()))}\n`),
+  );
+  return { show, end: async (status) => void (await show(status)) };
+}
+
+/** Lines as often as a run's own log has them. */
+function plainWatch(elapsed: () => number, now: () => number): StatusWatch {
+  const startedElapsed = elapsed();
+  let nextElapsed = startedElapsed;
+  const emit = onlyNews((status) => writeOutPart(`${formatInstant(now())}  ${plainLine(status)}\n`));
+  return {
+    show: async (status) => {
+      if (elapsed() < nextElapsed) return true;
+      nextElapsed = elapsed() + logPauseMs(elapsed() - startedElapsed);
+      return emit(status);
+    },
+    end: async (status) => void (await writeOutPart(`${statusLines(status, outColumns()).join('\n')}\n`)),
+  };
+}
+
+function plainLine({ summary, pace }: BatchStatus): string {
+  return [savedOf(summary.scenes), otherStates(summary.scenes), describePace(pace)]
+    .filter((part) => part !== '')
+    .join(', ');
+}
+
+/** What was shown already is not shown again; a pace changes by itself. */
+function onlyNews(
+  show: (status: BatchStatus) => Promise<boolean>,
+): (status: BatchStatus) => Promise<boolean> {
+  let last: string | undefined;
+  return async (status) => {
+    const news = JSON.stringify(statusFacts({ ...status, pace: undefined }));
+    if (news === last) return true;
+    last = news;
+    return show(status);
+  };
 }

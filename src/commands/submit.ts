@@ -1,7 +1,7 @@
 /** `nightrender submit`: hands a batch to Slurm or Kubernetes, which keep its runners going. */
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join, resolve, basename, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { kubernetesJobs, slurmTasks, submitScript, type ClusterTask } from '../clusters/ask-engine.ts';
 import { slurmScript } from '../clusters/slurm-script.ts';
@@ -13,14 +13,12 @@ import { readSubmission, type SubmissionSettings } from '../runner/config/read-s
 import { batchName } from '../runner/core/batch-name.ts';
 import { endings } from '../runner/core/ending.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
-import type { LoadedCommand } from './command.ts';
-import { common } from './exit-codes.ts';
+import { type LoadedCommand, common } from './command.ts';
 import { fileIn, oneText, textOption, wholeNumber } from './option-values.ts';
 import { refuse } from './refusal.ts';
 import { overridesOf, pipelineArgument } from './run-options.ts';
-import { kubernetesProblems, printManifest } from './submit-to-kubernetes.ts';
-import { endMsOf, problem, restOf, runnerBytesOf, type Submission } from './submission.ts';
 import { commandArguments } from './command-arguments.ts';
+import { kubernetesManifest, maxConfigMapBytes } from '../clusters/kubernetes-manifest.ts';
 
 export const submitCommand: LoadedCommand = {
   purpose: `Writes what has a cluster keep runners of the batch going: for Slurm a job array, which it shows and submits; for Kubernetes a manifest for kubectl apply. What follows -- is for sbatch. More than one runner needs a checkpoint that they share.`,
@@ -189,4 +187,125 @@ function meaningOf({ exitCode }: ClusterTask): string[] {
   return exitCode === undefined || exitCode === 0
     ? []
     : [`exit code ${exitCode}${ending ? `: ${ending.means}` : ''}`];
+}
+
+export interface Submission {
+  /** The pipeline.yaml, as it was given. */
+  file: string;
+  /** Of the batch in the cluster. */
+  name: string;
+  settings: SubmissionSettings;
+  runners: number;
+  argv: Record<string, unknown>;
+}
+
+/** What a runner may take to end: its grace, its report, its last messages. */
+export function endMsOf({ graceMs }: SubmissionSettings): number {
+  return graceMs + 20_000;
+}
+
+/** Of a runner: its own, and its large responses. */
+export function runnerBytesOf({ memoryBytes }: SubmissionSettings): number {
+  return 2 ** 30 + memoryBytes;
+}
+
+/** What follows `--`. */
+export function restOf(argv: Record<string, unknown>): string[] {
+  const rest = argv['--'];
+  return Array.isArray(rest) ? rest.map(String) : [];
+}
+
+export function problem(where: string, text: string): ConfigError {
+  return new ConfigError([{ where, text }]);
+}
+
+/** Everything that keeps it from running there. */
+function kubernetesProblems(settings: SubmissionSettings, argv: Record<string, unknown>): Problem[] {
+  const { folder, dir, lists, writtenSecrets, hasSharedCheckpoint, hasBucket, sendsFiles } = settings;
+  const hasVolume = oneText(argv, 'volume') !== undefined;
+  const problems: Problem[] = writtenSecrets.map((where) => ({
+    where,
+    text: 'a secret is written in the file, which everybody can read in the cluster; expected ${NAME}, with its value in the Secret',
+  }));
+  const add = (where: string, text: string): void => void problems.push({ where, text });
+  if (oneText(argv, 'image') === undefined)
+    add('--image', 'is missing; expected an image that has nightrender');
+  if (argv['drain'] !== undefined) add('--drain', 'is for Slurm; Kubernetes has no wall time');
+  if (restOf(argv).length > 0)
+    add('--', `${restOf(argv).join(' ')} is for Slurm; kubectl takes options of its own`);
+  for (const path of [dir, ...lists.filter((list) => list !== '-')])
+    if (relative(folder, path).startsWith('..'))
+      add(path, 'is outside of the folder of pipeline.yaml, which is what a container has; move it there');
+  if (hasVolume) return problems;
+  if (!hasSharedCheckpoint || !hasBucket)
+    add(
+      '--volume',
+      `is missing: without one, ${lostWithPod(settings)} would be lost with the pod; expected a PersistentVolumeClaim`,
+    );
+  if (sendsFiles)
+    add('--volume', 'is missing: the files that jobs are sent have to be in it, beside pipeline.yaml');
+  return problems;
+}
+
+function lostWithPod({ hasSharedCheckpoint, hasBucket }: SubmissionSettings): string {
+  if (hasSharedCheckpoint) return 'pictures (output.pictures)';
+  return hasBucket ? 'the checkpoint (checkpoint)' : 'checkpoint and pictures (checkpoint, output.pictures)';
+}
+
+/** The usual variables of a bucket; a cluster may give them in another way. */
+const bucketVariables = [
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
+  'AWS_REGION',
+  'AWS_DEFAULT_REGION',
+  'AWS_ENDPOINT_URL',
+  'AWS_ENDPOINT_URL_S3',
+];
+
+function printManifest({ file, name, settings, runners, argv }: Submission): void {
+  const { folder, variables, hasBucket } = settings;
+  const claim = oneText(argv, 'volume');
+  const optional = hasBucket ? bucketVariables.filter((each) => !variables.includes(each)) : [];
+  const manifest = kubernetesManifest({
+    batch: name,
+    suffix: new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-'),
+    runners,
+    image: oneText(argv, 'image') ?? '',
+    // A batch is known by the last two folders of its output: they are called as they are here.
+    folder: `/batch/${basename(folder)}`,
+    files: filesOf(resolve(file), settings, claim !== undefined),
+    claim,
+    secret: oneText(argv, 'secret') ?? 'nightrender',
+    variables: [
+      ...variables.map((each) => ({ name: each, isOptional: false })),
+      ...optional.map((each) => ({ name: each, isOptional: true })),
+    ],
+    memoryBytes: runnerBytesOf(settings),
+    endMs: endMsOf(settings),
+  });
+  writeOut(manifest.trimEnd());
+}
+
+/** pipeline.yaml, and lists where they fit; a volume holds those that do not. Throws `ConfigError`. */
+function filesOf(file: string, { folder, lists }: SubmissionSettings, hasVolume: boolean) {
+  const read = (path: string) => ({
+    path: relative(folder, path).split(sep).join('/'),
+    bytes: readFileSync(path),
+  });
+  const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
+  const all = [...new Set([file, ...lists])];
+  const bytes = all.filter(isFile).reduce((sum, path) => sum + statSync(path).size, 0);
+  const fits = all.every(isFile) && bytes <= maxConfigMapBytes;
+  if (fits) return all.map(read);
+  if (hasVolume) return [read(file)];
+  const missing = all.find((path) => !existsSync(path));
+  if (missing !== undefined) throw problem(missing, 'no such file');
+  const what = all.every(isFile)
+    ? `pipeline.yaml and lists have ${bytes} bytes, a ConfigMap holds ${maxConfigMapBytes}`
+    : 'a folder does not fit into a ConfigMap';
+  throw problem(
+    '--volume',
+    `is missing: ${what}; expected a PersistentVolumeClaim with the lists beside pipeline.yaml`,
+  );
 }

@@ -16,8 +16,7 @@ import { createImageStore, type PreparedImageStore } from '../runner/images/imag
 import { uploadReport } from '../runner/images/upload-report.ts';
 import type { PicturesLinks } from '../runner/report/result-json.ts';
 import { linksTo, openBucket } from './pictures-place.ts';
-import type { Listener, RenderService, Report } from '../runner/pipeline/ports.ts';
-import type { Ports } from '../runner/pipeline/ports.ts';
+import type { Listener, RenderService, Report, Ports } from '../runner/pipeline/ports.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { connect } from './connections.ts';

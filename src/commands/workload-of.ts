@@ -21,7 +21,8 @@ import { describeRenderer } from '../renderers/scene/describe-renderer.ts';
 import { installedFolder } from '../renderers/scene/renderer-folders.ts';
 import type { RendererLack } from '../protocol/console-data.ts';
 import { textOf } from '../service/pool/supervised.ts';
-import { printServiceFailure } from '../terminal/print-serving.ts';
+import { writeError } from '../terminal/console.ts';
+import { harmless } from '../terminal/fit-text.ts';
 
 export interface WorkloadNeeds {
   dataDir: string;
@@ -236,4 +237,9 @@ function nvidiaGpus(): Promise<string[]> {
 
 function rendererDirIn(dataDir: string): string {
   return process.env['NIGHTRENDER_RENDERER_DIR'] ?? join(dataDir, 'renderer');
+}
+
+/** Workers have their say in it. */
+export function printServiceFailure(text: string): void {
+  writeError(harmless(`service: ${text}`));
 }

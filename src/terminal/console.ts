@@ -1,4 +1,5 @@
-/** The only way to the terminal: lines to stdout and stderr, also where the reader has gone. */
+/** The only way to the terminal: lines to stdout and stderr, also where the reader has gone, and their colours. */
+import { styleText } from 'node:util';
 import { fitted } from './fit-text.ts';
 
 /** A reader that went away (`| head`) ends the lines, not the run. */
@@ -39,4 +40,13 @@ export function writeStatus(text: string): void {
 
 export function clearStatus(): void {
   if (canRedraw(process.stderr)) process.stderr.write('\r\u001B[K');
+}
+
+export type Colour = 'green' | 'red' | 'yellow' | 'dim' | 'bold';
+export type Paint = (text: string, colour: Colour) => string;
+
+/** Colours where the terminal has them, unless `NO_COLOR` is set. */
+export function createPaint(stream: { hasColors?: () => boolean }): Paint {
+  if (stream.hasColors?.() !== true) return (text) => text;
+  return (text, colour) => (text === '' ? '' : styleText(colour, text, { validateStream: false }));
 }

@@ -1,6 +1,6 @@
 /** Markdown as the manual uses it, laid out for a terminal: headings, paragraphs, lists, tables and code. */
 import { widthOf } from './fit-text.ts';
-import type { Paint } from './frame.ts';
+import type { Paint } from './console.ts';
 
 /** Longer lines of prose are hard to read, however wide the terminal is. */
 const maxProseColumns = 100;

@@ -2,6 +2,7 @@
 import type { ServiceHealth } from '../runner/core/service-health.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import { stallText, workersText } from './describe-health.ts';
+import type { Colour, Paint } from './console.ts';
 import { fitted } from './fit-text.ts';
 import type { Progress } from './progress.ts';
 import { formatClock, formatRate, formatRoughly } from './words.ts';
@@ -18,9 +19,6 @@ export interface Frame {
   /** Epoch ms. */
   now: number;
 }
-
-export type Colour = 'green' | 'red' | 'yellow' | 'dim' | 'bold';
-export type Paint = (text: string, colour: Colour) => string;
 
 export function frameLines(frame: Frame, columns: number, paint: Paint): string[] {
   const { progress, health, latest, trouble, stopping, now } = frame;

@@ -2,13 +2,12 @@
 import { formatDuration } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { createBlock, type Block } from './block.ts';
-import { outColumns, writeOut } from './console.ts';
+import { outColumns, writeOut, createPaint } from './console.ts';
 import { describeEnding } from './describe-ending.ts';
 import { describeEvent, sceneWords } from './describe-event.ts';
 import { describeStats } from './describe-stats.ts';
 import { frameLines, type Frame } from './frame.ts';
-import { createPaint } from './paint.ts';
-import { hanging } from './hanging.ts';
+import { hanging } from './fit-text.ts';
 import { ProgressCount } from './progress.ts';
 import { RepeatLimit } from './repeat-limit.ts';
 import { formatClock } from './words.ts';

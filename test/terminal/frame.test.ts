@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
-import { frameLines, type Frame, type Paint } from '../../src/terminal/frame.ts';
+import type { Paint } from '../../src/terminal/console.ts';
+import { frameLines, type Frame } from '../../src/terminal/frame.ts';
 import type { Progress } from '../../src/terminal/progress.ts';
 
 const plain: Paint = (text) => text;

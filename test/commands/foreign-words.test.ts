@@ -1,12 +1,12 @@
 /** Promise: no id, file name or answer of a service does anything to the terminal, whichever command shows it. */
 import { afterEach, expect, it, vi } from 'vitest';
 import type { RecordedPicture } from '../../src/runner/core/verification.ts';
-import { createCancelView } from '../../src/terminal/cancel-view.ts';
+import { createCancelView } from '../../src/commands/cancel.ts';
 import { writeStatus } from '../../src/terminal/console.ts';
-import { printInspected } from '../../src/terminal/print-inspected.ts';
-import { printPutBack } from '../../src/terminal/print-put-back.ts';
-import { printRefusal } from '../../src/terminal/print-refusal.ts';
-import { createVerifyView } from '../../src/terminal/verify-view.ts';
+import { printInspected } from '../../src/commands/inspect.ts';
+import { printPutBack } from '../../src/commands/retry.ts';
+import { printRefusal } from '../../src/commands/refusal.ts';
+import { createVerifyView } from '../../src/commands/verify.ts';
 
 const evil = 'night\u001b[2J\u0007\u202e';
 const shown = String.raw`night\x1b[2J\x07\u202e`;

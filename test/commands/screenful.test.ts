@@ -1,8 +1,8 @@
 /** Promise: long lists do not flood the terminal: a screenful is shown and the rest is counted; JSON names all. */
 import { afterEach, expect, it, vi } from 'vitest';
 import type { BadPicture } from '../../src/runner/core/verification.ts';
-import { printPutBack } from '../../src/terminal/print-put-back.ts';
-import { createVerifyView } from '../../src/terminal/verify-view.ts';
+import { printPutBack } from '../../src/commands/retry.ts';
+import { createVerifyView } from '../../src/commands/verify.ts';
 
 const many = 1_050;
 

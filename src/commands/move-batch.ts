@@ -1,4 +1,4 @@
-/** `nightrender verify --move`: has the checkpoint of a batch where pipeline.yaml puts it now, in a database or in its folder. */
+/** `nightrender verify --move`: has checkpoint and pictures of a batch where pipeline.yaml puts them now. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPostgresAddress } from '../lib/postgres/address.ts';
@@ -21,11 +21,21 @@ import {
 import { lookUpSchema } from '../runner/checkpoint/postgres/schema.ts';
 import { findSharedBatch, openDatabase } from '../runner/checkpoint/postgres/shared-batch.ts';
 import { prepareStatements } from '../runner/checkpoint/statements.ts';
-import { assertDisk, isElsewhere } from './batch-place.ts';
+import { assertDisk, isElsewhere } from './known-batch.ts';
 import type { SharedAddress } from './batch-record.ts';
 import { maintainBatch, stopFirst } from './existing-batch.ts';
-import { markMoved } from './pictures-place.ts';
+import { markMoved, finishMoves, openBucket, withImages } from './pictures-place.ts';
 import { shownPath } from './shown-path.ts';
+import { randomUUID } from 'node:crypto';
+import type { Bucket } from '../lib/s3/bucket.ts';
+import { readBatch, recordPicturesPlace } from '../runner/checkpoint/batch-identity.ts';
+import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
+import type { Verified } from '../runner/core/verification.ts';
+import { withBucketFailure } from '../runner/images/bucket-failure.ts';
+import { picturesFolder } from '../runner/images/bucket-store.ts';
+import { ownerWithoutRun } from '../runner/images/bucket-owner.ts';
+import { copyPicture, picturesInBucket, picturesInFolder } from '../runner/images/picture-files.ts';
+import type { VerifyPorts } from '../runner/pipeline/verify-batch.ts';
 
 export interface MovedCheckpoint {
   from: string;
@@ -119,4 +129,50 @@ async function moveBack(place: Place, dir: string): Promise<Counts> {
   } finally {
     lock.release();
   }
+}
+
+/**
+ * `target` is as `output.pictures` has it, `endings` those of copies; `check` goes through all pictures by what it is
+ * given, which copies each. Where one is not good, the batch stays where it is; a second call goes on.
+ */
+export async function movePictures(
+  dir: string,
+  db: Database,
+  { target, endings }: { target: string | undefined; endings: string[] },
+  check: (copy: VerifyPorts['inspect']) => Promise<Verified>,
+): Promise<Verified> {
+  assertMovable(db);
+  const bucket = target === undefined ? undefined : await openBucket(target);
+  const batch = readBatch(db)?.picturesToken ?? randomUUID();
+  const owner = bucket && ownerWithoutRun(bucket, batch);
+  try {
+    await withBucketFailure(async () => {
+      await bucket?.probe();
+      await owner?.assertOurs(picturesFolder);
+    });
+    const verified = await withImages(dir, db, {}, async (images, source) => {
+      await finishMoves(images, pictureRepair(db));
+      const [from, to] = [filesIn(dir, source), filesIn(dir, bucket)];
+      return check((picture) => copyPicture(from, to, picture, endings));
+    });
+    if (verified.good < verified.checked) return verified;
+    recordPicturesPlace(db, target === undefined ? undefined : { url: target, batch });
+    await withBucketFailure(async () => owner?.claim());
+    return verified;
+  } finally {
+    await bucket?.close();
+  }
+}
+
+/** Throws `ConfigError`. */
+function assertMovable(db: Database): void {
+  const unfinished = db.prepare('SELECT 1 FROM attempts WHERE writing IS NOT NULL LIMIT 1').get();
+  if (unfinished === undefined) return;
+  const text =
+    'the last run died while it saved pictures; put output.pictures back, start the run once, then move';
+  throw new ConfigError([{ where: '--move', text }]);
+}
+
+function filesIn(dir: string, bucket: Bucket | undefined) {
+  return bucket === undefined ? picturesInFolder(join(dir, 'images')) : picturesInBucket(bucket);
 }

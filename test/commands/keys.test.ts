@@ -1,7 +1,7 @@
 /** Keys are a table where there is room for one; where there is not, nothing of them is lost. */
 import { expect, it } from 'vitest';
 import { widthOf } from '../../src/terminal/fit-text.ts';
-import { keyLines } from '../../src/terminal/print-keys.ts';
+import { keyLines } from '../../src/commands/keys.ts';
 
 const at = new Date(2026, 10, 21, 22, 5, 59).getTime();
 const noTerms = { quotaMs: null, price: null, hasOwnJobsOnly: false };

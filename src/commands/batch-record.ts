@@ -1,9 +1,12 @@
 /** Where a batch is on record: a file in its folder that one run holds, or a database that any number of runs share. */
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import type { Database } from '../lib/sqlite/database.ts';
-import { isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { BatchHeld, isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { copiesFolder } from '../runner/checkpoint/copies-folder.ts';
 import type { Config } from '../runner/config/config.ts';
 import { assertPlace } from './known-batch.ts';
-import { maintainBatch } from './existing-batch.ts';
+import { maintainBatch, noBatch, stopFirst } from './existing-batch.ts';
 
 export interface BatchRecord {
   /** Where it can be read as `checkpoint.sqlite`, as of the latest `refresh`. */
@@ -41,7 +44,39 @@ export function sharedAddressOf({ checkpoint, placeOf }: Config): SharedAddress 
 export async function openRecord(dir: string, shared: SharedAddress, isFresh = false): Promise<BatchRecord> {
   assertPlace(dir, shared?.where, isFresh);
   if (shared === undefined) return ownRecord(dir);
-  // What speaks to databases is loaded where there is one.
-  const { openSharedRecord } = await import('./shared-record.ts');
   return openSharedRecord(dir, shared.address);
+}
+
+/** `dir` is the output folder. Of a batch that has not begun there is nothing to read. Throws what the database says. */
+async function openSharedRecord(dir: string, address: string): Promise<BatchRecord> {
+  // What speaks to databases is loaded where there is one.
+  const { findSharedBatch, hasRunners } = await import('../runner/checkpoint/postgres/shared-batch.ts');
+  const { changeBatch } = await import('../runner/checkpoint/postgres/change-batch.ts');
+  const found = await findSharedBatch(address, dir, false);
+  if (found === undefined) return nothing(dir);
+  const { db, schema, replica } = found;
+  let isHeld = await hasRunners(found);
+  return {
+    dir: replica.dir,
+    isHeld: () => isHeld,
+    refresh: async () => {
+      await replica.pull();
+      isHeld = await hasRunners(found);
+    },
+    maintain: async (work) => {
+      if (await hasRunners(found)) throw new BatchHeld(undefined, stopFirst);
+      return changeBatch(db, schema, replica, work);
+    },
+    close: () => found.close(),
+  };
+}
+
+function nothing(dir: string): BatchRecord {
+  return {
+    dir: join(copiesFolder(dir), hostname()),
+    isHeld: () => false,
+    refresh: () => Promise.resolve(),
+    maintain: () => Promise.reject(noBatch(dir)),
+    close: () => Promise.resolve(),
+  };
 }

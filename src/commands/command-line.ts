@@ -22,7 +22,7 @@ export async function parseCommandLine(given: string[]): Promise<number> {
     return endings['wrong-use'].exitCode;
   }
   // Outside of the parser: what goes wrong in a command is never taken for wrong use of the command line.
-  return (await chosen?.command.work(chosen.argv)) ?? 0;
+  return (await chosen?.command.work(chosen.argv, commandList())) ?? 0;
 }
 
 /** `nightrender help run` is `nightrender run --help`; the parser would take `help` alone for `--help`. */

@@ -1,5 +1,5 @@
 /** Every command: what it takes and what it is for; the rest of it is loaded when it is called. */
-import type { Command, LoadedCommand } from './command.ts';
+import type { Command, Commands } from './command.ts';
 
 /** In the order in which the help names them. */
 export const commands = {
@@ -105,18 +105,10 @@ export const commands = {
   },
 } as const satisfies Record<string, Command>;
 
-/** Names and commands. */
-export function commandList(): [string, Command][] {
+export function commandList(): Commands {
   return Object.entries(commands);
 }
 
 export function commandNamed(name: string): Command | undefined {
   return commandList().find(([each]) => each === name)?.[1];
-}
-
-/** For those who describe all of them. */
-export function loadAll(): Promise<(Command & LoadedCommand & { name: string })[]> {
-  return Promise.all(
-    commandList().map(async ([name, command]) => ({ name, ...command, ...(await command.load()) })),
-  );
 }

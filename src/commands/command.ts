@@ -10,6 +10,9 @@ export interface Command {
   load: () => Promise<LoadedCommand>;
 }
 
+/** Names and commands, in the order in which the help names them. */
+export type Commands = readonly (readonly [name: string, command: Command])[];
+
 export interface LoadedCommand {
   /** What it is for, in a paragraph. */
   purpose: string;
@@ -25,8 +28,15 @@ export interface LoadedCommand {
   exits?: Parameters<typeof exitCodes>[0];
   /** Words that its first argument may be, for completion. */
   words?: readonly string[];
-  /** Up to the exit code. */
-  work: (argv: Record<string, unknown>) => Promise<number> | number;
+  /** Up to the exit code. `commands`: all there are. */
+  work: (argv: Record<string, unknown>, commands: Commands) => Promise<number> | number;
+}
+
+/** For those who describe all of them. */
+export function loadAll(commands: Commands): Promise<(Command & LoadedCommand & { name: string })[]> {
+  return Promise.all(
+    commands.map(async ([name, command]) => ({ name, ...command, ...(await command.load()) })),
+  );
 }
 
 /** What `help` is called with where no topic is given: the parser would take `help` alone for `--help`. */

@@ -5,12 +5,11 @@ import { packageFile } from '../lib/files/package-file.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { writeOut } from '../terminal/console.ts';
-import { definitionOf, type LoadedCommand } from './command.ts';
+import { definitionOf, loadAll, type Commands, type LoadedCommand } from './command.ts';
 import { refuse } from './refusal.ts';
 import { failureRules } from '../runner/core/failure.ts';
 import { rowKinds, rowStates } from '../runner/core/report-row.ts';
 import { keyKinds } from '../service/keys/key.ts';
-import { loadAll } from './command-table.ts';
 
 /** That a script is printed for. */
 const shells = ['bash', 'zsh', 'fish'] as const;
@@ -24,7 +23,7 @@ export const completionCommand: LoadedCommand = {
     ['$0 completion fish | source', 'in ~/.config/fish/config.fish'],
   ],
   exits: { 'wrong-use': 'there is no script for this shell', complete: 'printed' },
-  work: (argv) => completion(argv['shell']),
+  work: (argv, commands) => completion(argv['shell'], commands),
   words: shells,
 };
 
@@ -35,13 +34,15 @@ const scripts: Record<(typeof shells)[number], typeof bashScript> = {
 };
 
 /** Resolves to the exit code. */
-async function completion(shell: unknown): Promise<number> {
+async function completion(shell: unknown, commands: Commands): Promise<number> {
   const name = typeof shell === 'string' ? shell : basename(process.env['SHELL'] ?? '');
   const script = Object.entries(scripts).find(([each]) => each === name)?.[1];
   if (script === undefined) return refuse(noScript(name), undefined, false);
   // A shell reads it at each of its starts: the build has printed it, so that no command need be loaded.
   const printed = packageFile(`dist/completion/${name}`);
-  writeOut(existsSync(printed) ? readFileSync(printed, 'utf8').trimEnd() : script(await completions()));
+  writeOut(
+    existsSync(printed) ? readFileSync(printed, 'utf8').trimEnd() : script(await completions(commands)),
+  );
   return 0;
 }
 
@@ -106,8 +107,8 @@ interface CompletedOption {
   takes: 'nothing' | 'file' | 'text' | { words: readonly string[] };
 }
 
-async function completions(): Promise<CompletedCommand[]> {
-  return (await loadAll()).map(({ name, ...command }) => ({
+async function completions(commands: Commands): Promise<CompletedCommand[]> {
+  return (await loadAll(commands)).map(({ name, ...command }) => ({
     name,
     summary: command.summary,
     words: command.words ?? [],

@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { packageFile } from '../lib/files/package-file.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
-import { commandList } from './command-table.ts';
-import { topicList, type LoadedCommand } from './command.ts';
+import { topicList, type Commands, type LoadedCommand } from './command.ts';
 import { refuse } from './refusal.ts';
 import { textIn } from './option-values.ts';
 import { outColumns, writeOut, createPaint } from '../terminal/console.ts';
@@ -80,18 +79,18 @@ export const helpCommand: LoadedCommand = {
     ['$0 help run', 'the options of run'],
   ],
   exits: { complete: 'printed', 'wrong-use': 'there is no such topic' },
-  work: (argv) => help(textIn(argv, 'topic')),
+  work: (argv, commands) => help(textIn(argv, 'topic'), commands),
   words: helpTopics,
 };
 
 /** Returns the exit code. The name of a command never comes here: it is taken for its `--help`. */
-function help(topic: string): number {
+function help(topic: string, commands: Commands): number {
   if (topic === topicList) {
     printTopics();
     return 0;
   }
   const page = manualPage(topic);
-  if (page === undefined) return refuse(noTopic(topic), undefined, false);
+  if (page === undefined) return refuse(noTopic(topic, commands), undefined, false);
   printManualPage(page);
   return 0;
 }
@@ -102,9 +101,9 @@ export function manualPage(topic: string): string | undefined {
   return readFileSync(packageFile(`src/help/${topic}.md`), 'utf8');
 }
 
-function noTopic(topic: string): ConfigError {
+function noTopic(topic: string, commands: Commands): ConfigError {
   const hint =
-    didYouMean(topic, [...helpTopics, ...commandList().map(([name]) => name)]) ??
+    didYouMean(topic, [...helpTopics, ...commands.map(([name]) => name)]) ??
     'nightrender help lists the topics';
   return new ConfigError([{ where: '', text: `there is no topic ${JSON.stringify(topic)}; ${hint}` }]);
 }

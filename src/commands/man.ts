@@ -1,19 +1,18 @@
 /** `nightrender man`: the manual page, made from what the commands say of themselves. */
 import { writeOut } from '../terminal/console.ts';
-import { definitionOf, type LoadedCommand, exitCodes } from './command.ts';
-import { loadAll } from './command-table.ts';
+import { definitionOf, exitCodes, loadAll, type Commands, type LoadedCommand } from './command.ts';
 import { program, purpose } from './version.ts';
 
 export const manCommand: LoadedCommand = {
   purpose: `Prints the man page: every command and its options. A global installation includes it. For the manual, see nightrender help.`,
   examples: [['$0 man | man -l -', 'read it']],
   exits: { complete: 'printed' },
-  work: () => man(),
+  work: (_, commands) => man(commands),
 };
 
 /** Resolves to the exit code. */
-async function man(): Promise<number> {
-  writeOut(manPage(await loadAll()));
+async function man(commands: Commands): Promise<number> {
+  writeOut(manPage(await loadAll(commands)));
   return 0;
 }
 

@@ -1,5 +1,5 @@
 /** From the configuration's manifests to checked scenes, set aside on disk; nothing of the batch is touched. */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
 import { readSeedBits } from '../runner/checkpoint/open-checkpoint.ts';
@@ -12,7 +12,6 @@ import type { SeedBits } from '../runner/core/expansion.ts';
 import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
 import type { ManifestScenes } from '../runner/pipeline/ports.ts';
 import { addRow, type RowAdder } from './add-row.ts';
-import { listDigest } from './same-scenes.ts';
 import { readExpansion, type ReadExpansion } from './read-expansion.ts';
 import { RowInputs } from './row-inputs.ts';
 import {
@@ -30,6 +29,7 @@ import {
   withRow,
   undeclared,
 } from './scene-columns.ts';
+import { program } from './version.ts';
 
 export interface ReadScenes {
   stage: ManifestScenes & { close(): void };
@@ -239,4 +239,29 @@ function* badRowProblems(stage: ManifestStage): Generator<Problem> {
   const more = stage.count().badRows - shownBadRows;
   const text = more === 1 ? '1 more row is bad' : `${more.toLocaleString('en')} more rows are bad`;
   if (more > 0) yield { where: '', text, count: more };
+}
+
+/** Absolute paths, in the order in which they are read. */
+export function valueFiles({ scenes }: Config): string[] {
+  const axes = scenes === undefined ? [] : [...scenes.matrix, ...scenes.zip];
+  return axes.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []));
+}
+
+/**
+ * `contents`: the sha256 of the bytes of each manifest, then of each of `valueFiles`. Another version of the program or of
+ * Node may read them otherwise.
+ */
+export function listDigest(
+  { manifest, columns, scenes, input, output, skipBadRows }: Config,
+  contents: readonly string[],
+): string {
+  // The ending decides the format, and the path as shown stands in every scene.
+  const files = [manifest.map(shownFile), contents];
+  const readers = [program, process.version];
+  const lists = scenes && { ...scenes, exclude: scenes.exclude.map((rule) => [...rule]) };
+  const templates = [input?.text ?? null, output.name?.text ?? null];
+  return hash(
+    'sha256',
+    JSON.stringify({ readers, files, types: [...columns], lists, templates, skipBadRows }),
+  );
 }

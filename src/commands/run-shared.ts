@@ -17,7 +17,7 @@ import { assertCollectable } from './connections.ts';
 import { noBatch, stopFirst } from './existing-batch.ts';
 import { notifyIfRefused } from './notify-run.ts';
 import type { ReadScenes } from './read-scenes.ts';
-import { readUnlessStopped } from './read-unless-stopped.ts';
+import { readUnlessStopped } from './same-scenes.ts';
 import { runLocked, type RunChoices } from './run-locked.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';

@@ -66,7 +66,7 @@ async function runConfig(file: string, config: Config, choices: RunChoices, stop
   let scenes: ReadScenes | undefined;
   try {
     const known = lock && { dir, isShared: false };
-    const { readUnlessStopped } = await import('./read-unless-stopped.ts');
+    const { readUnlessStopped } = await import('./same-scenes.ts');
     scenes = await notifyIfRefused(file, config, () => readUnlessStopped(config, stop, known));
     lock ??= await notifyIfRefused(file, config, () => lockBatch(dir, Date.now()));
     // The list may have been read for a while.

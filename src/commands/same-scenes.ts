@@ -1,11 +1,11 @@
-/** The scenes of a batch whose manifests and templates are what they were at the last comparison: nothing is read. */
-import { readComparedDigest, readSeedBits } from '../runner/checkpoint/open-checkpoint.ts';
+/** The scenes of a batch as a run needs them: nothing is read where manifests and templates are what they were, and a stop cuts it short. */
+import { readComparedDigest, readJobsInFlight, readSeedBits } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
+import type { Stop } from '../runner/pipeline/stop.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { hashManifest } from '../runner/manifest/open-bytes.ts';
-import type { ReadScenes } from './read-scenes.ts';
-import { hash } from 'node:crypto';
-import { program } from './version.ts';
+import { listDigest, readScenes, valueFiles, type ReadScenes } from './read-scenes.ts';
+import { StoppedEarly } from './signals.ts';
 
 /**
  * For those who hold the batch's lock, or have a copy of its checkpoint in `checkpointDir`, as of a batch that `isShared`. Undefined where the manifests
@@ -50,27 +50,28 @@ function unread(): never {
   throw new Error('the manifest was not read, since the batch has been compared with it before');
 }
 
-/** Absolute paths, in the order in which they are read. */
-function valueFiles({ scenes }: Config): string[] {
-  const axes = scenes === undefined ? [] : [...scenes.matrix, ...scenes.zip];
-  return axes.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []));
+/**
+ * Undefined where a stop cut the reading short and there is something in flight to be collected nevertheless. `known`:
+ * where the checkpoint of a batch that is there already can be read.
+ */
+export async function readUnlessStopped(
+  config: Config,
+  stop: Stop,
+  known: { dir: string; isShared: boolean } | undefined,
+): Promise<ReadScenes | undefined> {
+  try {
+    const same = known && (await sameScenes(config, stop.draining, known.dir, known.isShared));
+    return same ?? (await readScenes(config, process.stdin, stop.draining, known?.dir));
+  } catch (error) {
+    if (stop.ending === undefined || !isAbort(error)) throw error;
+    if (!stop.leaving.aborted && readJobsInFlight(known?.dir ?? config.output.dir).length > 0)
+      return undefined;
+    throw new StoppedEarly(stop.ending, untouched);
+  }
 }
 
-/**
- * `contents`: the sha256 of the bytes of each manifest, then of each of `valueFiles`. Another version of the program or of
- * Node may read them otherwise.
- */
-export function listDigest(
-  { manifest, columns, scenes, input, output, skipBadRows }: Config,
-  contents: readonly string[],
-): string {
-  // The ending decides the format, and the path as shown stands in every scene.
-  const files = [manifest.map(shownFile), contents];
-  const readers = [program, process.version];
-  const lists = scenes && { ...scenes, exclude: scenes.exclude.map((rule) => [...rule]) };
-  const templates = [input?.text ?? null, output.name?.text ?? null];
-  return hash(
-    'sha256',
-    JSON.stringify({ readers, files, types: [...columns], lists, templates, skipBadRows }),
-  );
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
 }
+
+const untouched = 'The manifest was still being read: nothing was sent or changed.';

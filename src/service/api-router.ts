@@ -14,7 +14,7 @@ import type { Admission } from './keys/admission.ts';
 import { type KeyHolder, permits } from './keys/key.ts';
 import type { Quotas } from './keys/quotas.ts';
 import { findRoute, operations, type Route } from './routes.ts';
-import { isLoopback } from './service-options.ts';
+import { isLoopback, type Rate } from './service-options.ts';
 import { type Metrics, metricsPath } from './metrics.ts';
 import type { WorkerOperations } from './worker-operations.ts';
 
@@ -191,11 +191,6 @@ function wrongKind(key: KeyHolder, { operation, endpointId }: Route): HttpRespon
   if (permits(key, right, endpointId)) return undefined;
   const kind = key.kind === 'admin' ? 'an admin key' : `a ${key.kind} key`;
   return refusal(403, `the key ${key.name} is ${kind}, which does not permit ${operation}`);
-}
-
-export interface Rate {
-  requests: number;
-  withinMs: number;
 }
 
 interface Bucket {

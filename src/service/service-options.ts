@@ -9,7 +9,6 @@ import type { RunnableWorkload } from './endpoint.ts';
 import type { TlsFiles } from './http/tls-files.ts';
 import { type ClientLimits, defaultClientLimits } from './http/send-response.ts';
 import { fitsHeader } from './keys/key.ts';
-import type { Rate } from './api-router.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
 
 export interface ServiceOptions {
@@ -141,6 +140,11 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
   assertKeys(checked.keys);
   assertEndpoints(checked.endpoints);
   return checked;
+}
+
+export interface Rate {
+  requests: number;
+  withinMs: number;
 }
 
 export function isLoopback(host: string): boolean {

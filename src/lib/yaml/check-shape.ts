@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { didYouMean } from '../text/closest.ts';
 import type { Problem } from './problem.ts';
 import { shownKey, shownValue } from './shown.ts';
-import type { Path, YamlFile } from './yaml-file.ts';
+import type { Path, YamlFile } from './read-yaml.ts';
 
 /** Which keys a file has, for messages that name them. */
 export interface Layout {

@@ -1,6 +1,5 @@
 /** A problem of a configuration, worded for the reader: where, what was found, what was expected. */
 import { redact } from './shown.ts';
-import type { YamlFile } from './yaml-file.ts';
 
 export interface Problem {
   /** `pipeline.yaml:7:14`, or the flag or environment variable. */
@@ -21,14 +20,18 @@ export class ConfigError extends Error {
 }
 
 /** Those of the file itself and those that were found in its values, in the order of the file. */
-export function gatherProblems(yaml: YamlFile, found: Problem[], secrets: string[]): Problem[] {
-  const all = inFileOrder([...yaml.problems, ...withoutFollowers(found, yaml)]);
+export function gatherProblems(
+  yaml: { problems: Problem[] },
+  found: Problem[],
+  secrets: string[],
+): Problem[] {
+  const all = inFileOrder([...yaml.problems, ...withoutFollowers(found, yaml.problems)]);
   return all.map(({ where, text }) => ({ where, text: redact(text, secrets) }));
 }
 
 /** What is wrong with a value whose variable is not set follows from that. */
-function withoutFollowers(problems: Problem[], yaml: YamlFile): Problem[] {
-  const causes = new Set(yaml.problems.map(({ where }) => where));
+function withoutFollowers(problems: Problem[], causing: Problem[]): Problem[] {
+  const causes = new Set(causing.map(({ where }) => where));
   return problems.filter(({ where }) => !causes.has(where));
 }
 

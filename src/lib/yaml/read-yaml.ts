@@ -12,8 +12,26 @@ import {
   isNode,
   isSeq,
 } from 'yaml';
-import type { Path, YamlFile } from './yaml-file.ts';
+import type { Problem } from './problem.ts';
 import { structureProblems, syntaxProblems, type OffsetProblem } from './yaml-problems.ts';
+
+export type Path = readonly (string | number)[];
+
+export interface YamlFile {
+  /** Partial or wrong where the file `isBroken`. */
+  value: unknown;
+  /** The file is not valid YAML, or holds what no configuration allows. */
+  isBroken: boolean;
+  problems: Problem[];
+  /** `file:line:column` of a value, of its key with `ofKey`, or of the enclosing key where the value is missing. */
+  placeOf(path: Path, ofKey?: boolean): string;
+  /** How much of a value comes from the environment; `whole` is one unquoted variable, whose type is open. */
+  fromEnvironment(path: Path): 'none' | 'part' | 'whole';
+  /** A text as written in the file, with `${NAME}` in it; undefined where it uses no variable. */
+  writtenAs(path: Path): string | undefined;
+  /** A number, `true` or `false` as written in the file: `1.10`, `0x1F`. */
+  sourceOf(path: Path): string | undefined;
+}
 
 /** Parses YAML 1.2 and puts environment variables in for `${NAME}`; `$${NAME}` is left as `${NAME}`. */
 export function readYaml(file: string, text: string, env: NodeJS.ProcessEnv): YamlFile {

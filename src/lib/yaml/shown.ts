@@ -1,10 +1,16 @@
 /** Values and keys of the file as messages show them: never one that may be an API key. */
-import type { Path, YamlFile } from './yaml-file.ts';
+
+type Path = readonly (string | number)[];
 
 const maxLength = 80;
 
 /** What was found, in words that follow "is": the text as it stands in the file, without the values of variables. */
-export function shownValue(value: unknown, path: Path, yaml: YamlFile, secrets: string[]): string {
+export function shownValue(
+  value: unknown,
+  path: Path,
+  yaml: { writtenAs(path: Path): string | undefined },
+  secrets: string[],
+): string {
   if (value === null) return 'empty';
   // Who knows the address of a monitor or a chat may post there; in an endpoint's environment there are keys.
   // So may who knows that of a database.

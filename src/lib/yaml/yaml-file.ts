@@ -5,26 +5,8 @@ import { relative, resolve } from 'node:path';
 import { similarFile } from '../files/similar-file.ts';
 import { shellWord } from '../text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../text/json.ts';
-import { type Problem, ConfigError } from './problem.ts';
-import { readYaml } from './read-yaml.ts';
-
-export type Path = readonly (string | number)[];
-
-export interface YamlFile {
-  /** Partial or wrong where the file `isBroken`. */
-  value: unknown;
-  /** The file is not valid YAML, or holds what no configuration allows. */
-  isBroken: boolean;
-  problems: Problem[];
-  /** `file:line:column` of a value, of its key with `ofKey`, or of the enclosing key where the value is missing. */
-  placeOf(path: Path, ofKey?: boolean): string;
-  /** How much of a value comes from the environment; `whole` is one unquoted variable, whose type is open. */
-  fromEnvironment(path: Path): 'none' | 'part' | 'whole';
-  /** A text as written in the file, with `${NAME}` in it; undefined where it uses no variable. */
-  writtenAs(path: Path): string | undefined;
-  /** A number, `true` or `false` as written in the file: `1.10`, `0x1F`. */
-  sourceOf(path: Path): string | undefined;
-}
+import { ConfigError } from './problem.ts';
+import { readYaml, type Path, type YamlFile } from './read-yaml.ts';
 
 export interface Override {
   path: string[];

@@ -7,9 +7,8 @@ import { linear, type Light } from '../scene/picture/daylight.ts';
 import { skyLight } from '../scene/picture/sky.ts';
 import { planPicture, type PicturePlan } from '../scene/plan-picture.ts';
 import { sizeOf } from '../scene/things/bounds.ts';
-import type { Paint, Part, Shape } from '../scene/things/parts.ts';
 import { lengthOf, minus, times, toward, type Vector } from '../scene/vector.ts';
-import { sheetOf, surroundingsOf } from './surroundings.ts';
+import { sheetOf, surroundingsOf, type AnyPart } from './surroundings.ts';
 
 /** Y is up. */
 export interface SceneDescription {
@@ -30,14 +29,6 @@ interface Placed {
   scale: number;
   /** What the picture is not of. */
   isAround: boolean;
-}
-
-export type AnyShape = Shape | { kind: 'sheet'; rows: Vector[][] };
-
-/** Of paints that things do not have as well, such as `ground snow`. */
-export interface AnyPart extends Omit<Part, 'shape' | 'paint'> {
-  shape: AnyShape;
-  paint: { colour: Paint['colour']; material: string };
 }
 
 interface DescribedPart extends Omit<AnyPart, 'paint'> {

@@ -7,7 +7,7 @@ import { behind, shoreAway, soils } from '../scene/gpu/surroundings.ts';
 import type { Backdrop } from '../scene/layout/setting-of.ts';
 import { cloudNoise } from '../scene/picture/noise.ts';
 import type { PicturePlan } from '../scene/plan-picture.ts';
-import { box, paintOf, post, straight, type Part, type Shape } from '../scene/things/parts.ts';
+import { box, paintOf, post, straight, type Paint, type Part, type Shape } from '../scene/things/parts.ts';
 import {
   across,
   cross,
@@ -20,7 +20,14 @@ import {
   unit,
   type Vector,
 } from '../scene/vector.ts';
-import type { AnyPart } from './describe-scene.ts';
+
+type AnyShape = Shape | { kind: 'sheet'; rows: Vector[][] };
+
+/** Of paints that things do not have as well, such as `ground snow`. */
+export interface AnyPart extends Omit<Part, 'shape' | 'paint'> {
+  shape: AnyShape;
+  paint: { colour: Paint['colour']; material: string };
+}
 
 interface Piece {
   name: string;

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/js
 import { typedText } from '../../lib/yaml/check-shape.ts';
 import { sendsFiles, type InputFiles, compileInput, type InputTemplate } from './input-template.ts';
 import { compileTemplate, TemplateError, type Template } from './template.ts';
-import type { Path, YamlFile } from '../../lib/yaml/yaml-file.ts';
+import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
 
 /** Skips values of a wrong shape, which are reported elsewhere. */
 export function compileTemplates(

@@ -13,7 +13,7 @@ import type { ColumnType } from '../core/typed-column.ts';
 import type { InputTemplate } from './input-template.ts';
 import type { AxisSource } from './scene-schema.ts';
 import type { Template } from './template.ts';
-import type { Path } from '../../lib/yaml/yaml-file.ts';
+import type { Path } from '../../lib/yaml/read-yaml.ts';
 
 /** How `scenes` expands the manifest; its lists in the order of the file. */
 export interface SceneSettings {

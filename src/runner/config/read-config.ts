@@ -16,7 +16,8 @@ import {
 } from './schema.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
-import { readYamlFile, type Override, type Path, type YamlFile } from '../../lib/yaml/yaml-file.ts';
+import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
+import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 
 /** Names that `output.name` may speak of besides columns. */
 export const nameValues = ['id', 'seed', 'index'];

@@ -10,7 +10,8 @@ import { sharedProblems, type SharedSettings } from './shared-settings.ts';
 import { readTls, TlsProblem, type TlsFiles } from '../http/tls-files.ts';
 import type { EndpointSettings } from '../endpoint-settings.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
-import { readYamlFile, type Override, type YamlFile } from '../../lib/yaml/yaml-file.ts';
+import type { YamlFile } from '../../lib/yaml/read-yaml.ts';
+import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 
 /** Without a file everything is as by default, and there are no endpoints. Later overrides win. Throws `ConfigError`. */
 export function readService(

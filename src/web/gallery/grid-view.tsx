@@ -2,9 +2,9 @@
 import type { JSX } from 'preact';
 import type { GalleryColumn, GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { countWords } from '../shared/number-words.ts';
-import { Found, matchingOf, ScenePictures, type Scene, type ViewProps } from './pictures-view.tsx';
+import { Found, matchingOf, ScenePictures, type Scene } from './pictures-view.tsx';
 import { matcher, textOf, type Query } from './query.ts';
-import { OpenScene } from './scene-dialog.tsx';
+import { OpenScene, type ViewProps } from './scene-dialog.tsx';
 import { Choice } from './toolbar.tsx';
 import { scanRows, those, useSearch, type Selected, type Watch } from './use-selection.ts';
 

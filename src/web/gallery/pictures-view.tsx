@@ -2,25 +2,15 @@
 import type { JSX } from 'preact';
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { useLoaded } from '../shared/hooks.ts';
-import { KeyHint, MarkButtons, type Marking } from './mark-buttons.tsx';
+import { KeyHint, MarkButtons } from './mark-buttons.tsx';
 import { marks } from './marks.ts';
 import type { Matching } from './query.ts';
 import { countWords, counted, durationWords, moneyWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
-import type { Place } from './place.ts';
 import type { Rows } from './rows.ts';
-import { openedAt, OpenScene } from './scene-dialog.tsx';
+import { openedAt, OpenScene, type ViewProps } from './scene-dialog.tsx';
 import { scenePicture } from './scene-picture.ts';
 import { useSelection, type Selected, type Selection } from './use-selection.ts';
-
-/** What a view is given. */
-export interface ViewProps {
-  data: GalleryData;
-  rows: Rows;
-  place: Place;
-  marking: Marking;
-  go(change: Partial<Place>): void;
-}
 
 export function matchingOf({ data, marking }: Pick<ViewProps, 'data' | 'marking'>): Matching {
   return { isChoice: (column) => data.columns[column]?.choices !== null, markOf: (id) => marking.of(id) };

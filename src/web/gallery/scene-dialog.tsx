@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type {
   GalleryColumn,
+  GalleryData,
   GalleryFile,
   GalleryPicture,
   GalleryRow,
@@ -13,13 +14,21 @@ import { useLoaded } from '../shared/hooks.ts';
 import { byteWords, counted, countWords, durationWords, exactInstantWords } from '../shared/number-words.ts';
 import { Image } from '../shared/picture-grid.tsx';
 import { toneOf } from '../shared/tone.ts';
-import { MarkButtons } from './mark-buttons.tsx';
-import type { ViewProps } from './pictures-view.tsx';
+import { MarkButtons, type Marking } from './mark-buttons.tsx';
 import type { Place } from './place.ts';
 import { promptOf, textOf } from './query.ts';
 import type { Rows } from './rows.ts';
 import { scenePicture } from './scene-picture.ts';
 import type { Selection } from './use-selection.ts';
+
+/** What a view is given. */
+export interface ViewProps {
+  data: GalleryData;
+  rows: Rows;
+  place: Place;
+  marking: Marking;
+  go(change: Partial<Place>): void;
+}
 
 type Props = ViewProps & {
   /** What comes before and after; undefined until it is known. */

@@ -1,9 +1,9 @@
 /** What a thing is to the painter, how it looks: its colours, seen in the picture's light; and the fills that things share. */
 import { colourOf, hex, namedColours, rgb, rgbs, shade, type Colour } from '../../colour.ts';
 import type { Season } from '../../language/other-words.ts';
+import type { Mention } from '../../language/phrase.ts';
 import type { Random } from '../../random.ts';
 import { circle, ellipse, type Circle, type Drawing } from '../drawing.ts';
-import type { Mention } from '../mentions.ts';
 
 export interface Look {
   drawing: Drawing;
@@ -129,7 +129,10 @@ export function petalsAround(x: number, y: number, count: number, out: number, r
 }
 
 /** Where several things share one mention, they take its colours in turn. */
-export function coloursOf(mention: Mention, index: number): Pick<Look, 'main' | 'trim'> {
+export function coloursOf(
+  mention: Pick<Mention, 'count' | 'colours' | 'trim'>,
+  index: number,
+): Pick<Look, 'main' | 'trim'> {
   const { colours, count, trim: parts } = mention;
   const areShared = count > 1 && colours.length > 1;
   const first = colours[areShared ? index % colours.length : 0];

@@ -14,10 +14,11 @@ import type { FolderWatch } from './jobs/data-folder.ts';
 import type { Accepted, JobStore } from './jobs/job-store.ts';
 import { untilFound } from './jobs/job-signals.ts';
 import type { JobRecord } from './jobs/job-statements.ts';
-import type { JobTerms } from './jobs/job.ts';
+import type { JobTerms, Idempotency } from './jobs/job.ts';
 import type { Operation } from './routes.ts';
-import { idempotencyKeyOf, idempotencyOf, sentKey, wrongIdempotencyKey } from './idempotency-key.ts';
 import { readRunRequest } from './run-request.ts';
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 
 export interface JobOperationsParts {
   store: JobStore;
@@ -232,4 +233,37 @@ function noRoom(): HttpResponse {
 
 function jobNotFound(): HttpResponse {
   return refusal(404, 'job not found');
+}
+
+type Request = Pick<IncomingMessage, 'headers'>;
+type KeyedSubmission = Pick<RequestContext, 'request' | 'endpoint' | 'keyId'>;
+
+/** Undefined for none. */
+function sentKey({ headers }: Request): string | undefined {
+  // Where it came twice, Node joins both, and the space between them makes it a wrong one.
+  return headers[idempotencyKeyHeader.toLowerCase()]?.toString();
+}
+
+/** Why it is not accepted; undefined where it is, or there is none. */
+function wrongIdempotencyKey(request: Request): HttpResponse | undefined {
+  const key = sentKey(request);
+  if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return undefined;
+  const text = `the header ${idempotencyKeyHeader} is not accepted; expected 1 to 255 ASCII characters without spaces`;
+  return refusal(400, text);
+}
+
+/** What the submission is known by; null where it has no key. */
+function idempotencyOf(submission: KeyedSubmission, body: Buffer): Idempotency | null {
+  const key = idempotencyKeyOf(submission);
+  return key && { key, body: digestOf(body) };
+}
+
+/** With the client's own key in it, so that nobody comes upon the job of another. */
+function idempotencyKeyOf({ request, endpoint, keyId }: KeyedSubmission): Buffer | null {
+  const sent = sentKey(request);
+  return sent === undefined ? null : digestOf(JSON.stringify([endpoint.id, keyId, sent]));
+}
+
+function digestOf(data: string | Buffer): Buffer {
+  return hash('sha256', data, 'buffer');
 }

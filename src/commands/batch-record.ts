@@ -23,7 +23,7 @@ export interface BatchRecord {
 }
 
 /** In a file: nothing has to be brought up to date. */
-export function ownRecord(dir: string): BatchRecord {
+function ownRecord(dir: string): BatchRecord {
   return {
     dir,
     isHeld: () => isBatchHeld(dir),

@@ -156,6 +156,7 @@ interface Ends {
   failed: number;
 }
 
+/** Troubles as they come, and what became of the jobs at the end. */
 export function createCancelView(options: CancelViewOptions): CancelView {
   const ends: Ends = { saved: 0, cancelled: 0, expired: 0, failed: 0 };
   const say = options.json ? jsonLines(options.now) : plainLines(options);

@@ -5,10 +5,10 @@ import { closest } from '../lib/text/closest.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { makeFolder } from '../runner/files/folders.ts';
 import { checkKey, type KeyForm } from '../service/keys/check-key.ts';
-import { unlimited } from '../service/keys/key.ts';
+import { unlimited, type KeyRecord } from '../service/keys/key.ts';
 import { KeyRefused } from '../service/keys/key-store.ts';
 import type { FieldProblem } from '../service/endpoint-settings.ts';
-import { readUsage } from '../service/keys/read-usage.ts';
+import { readUsage, type KeyUsage } from '../service/keys/read-usage.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
 import { oneText, textIn, textOption } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
@@ -190,28 +190,13 @@ function unknownKey(name: string, names: string[], argv: Record<string, unknown>
   return new ConfigError([{ where: '', text: `${JSON.stringify(name)} is not a key; ${hint}` }]);
 }
 
-/** Instants are epoch ms. */
-interface ShownKey {
-  id: string;
-  name: string;
-  kind: string;
-  /** Null for all. */
-  endpoints: string[] | null;
+interface ShownKey extends Omit<KeyRecord, 'createdAt'> {
   /** Null for one that the service was given as it was started, out of the environment. */
   createdAt: number | null;
-  lastUsedAt: number | null;
-  revokedAt: number | null;
-  /** Execution time a day; null without limit. */
-  quotaMs: number | null;
-  /** Of a second of execution, in USD. */
-  price: number | null;
-  /** Whether it sees and ends the jobs that it submitted, and no others. */
-  hasOwnJobsOnly: boolean;
 }
 
 interface ShownUsedKey extends ShownKey {
-  /** By endpoint; `gpuMs` is what its jobs took in workers. */
-  usage: { endpointId: string; jobs: number; gpuMs: number }[];
+  usage: KeyUsage[];
 }
 
 interface ShownNewKey {

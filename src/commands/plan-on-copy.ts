@@ -23,7 +23,7 @@ import { openForWriting, UnusableDatabase } from '../lib/sqlite/database.ts';
 import { batchSettings } from './batch-settings.ts';
 import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
 import { assertBucketUsable } from './pictures-place.ts';
-import { ownRecord, type BatchRecord } from './batch-record.ts';
+import type { BatchRecord } from './batch-record.ts';
 import { beginBatch, type BegunBatch } from './begin-batch.ts';
 import { readScenes, type ReadScenes } from './read-scenes.ts';
 import { sameScenes } from './same-scenes.ts';
@@ -50,7 +50,7 @@ export async function planOnCopy(
   config: Config,
   options: PlanOptions,
   signal: AbortSignal,
-  record: BatchRecord = ownRecord(config.output.dir),
+  record: BatchRecord,
 ): Promise<BatchPlan | undefined> {
   const copy = temporaryFolder();
   let scenes: ReadScenes | undefined;

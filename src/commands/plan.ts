@@ -350,10 +350,9 @@ function lastWords({ runArguments, asked, counts, part, check, obstacle }: Shown
   return `${nothing}. Start it with \`nightrender run ${runArguments}${options}\`.`;
 }
 
-/** One of the first requests, as it would be sent. */
 const indent = 5;
 
-/** `columns`: the width that no line exceeds, unless a word does. */
+/** One of the first requests, as it would be sent. `columns`: the width that no line exceeds, unless a word does. */
 function describeRequest(request: FirstRequest, number: number, columns: number): string[] {
   const { scene, attempt, url, body, file, taken } = request;
   const again = attempt === 1 ? '' : `, submission ${attempt}`;

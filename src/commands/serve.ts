@@ -258,7 +258,7 @@ function hasKey(dataDir: string): boolean {
   return withKeyStore(dataDir, (keys) => keys.list().some(({ revokedAt }) => revokedAt === null));
 }
 
-/** Throws `ConfigError` where variables or packages are missing. */
+/** What several processes of a service share. Throws `ConfigError` where variables or packages are missing. */
 async function sharedOptions(
   { store, files, peerUrl }: SharedSettings,
   hasGivenKey: boolean,

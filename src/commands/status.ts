@@ -260,7 +260,7 @@ interface StatusWatch {
   end(status: BatchStatus): Promise<void>;
 }
 
-/** `elapsed`: monotonic ms; `now`: epoch ms. */
+/** One calm block on a terminal, lines now and then elsewhere, JSON where asked for. `elapsed`: monotonic ms; `now`: epoch ms. */
 function watchStatus(json: boolean, elapsed: () => number, now: () => number): StatusWatch {
   if (json) return jsonWatch(now);
   return canRedraw(process.stdout) ? blockWatch() : plainWatch(elapsed, now);

@@ -9,7 +9,7 @@ import {
   readSavedJobs,
   recordedReader,
 } from '../runner/checkpoint/recorded-pictures.ts';
-import { repairCheckpoint } from '../runner/checkpoint/repair-checkpoint.ts';
+import { repairCheckpoint, type RepairedCheckpoint } from '../runner/checkpoint/repair-checkpoint.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
 import { endings } from '../runner/core/ending.ts';
@@ -210,7 +210,7 @@ function imagesOf(dir: string): string {
 }
 
 interface VerifyView {
-  onRepaired(repaired: Repaired): void;
+  onRepaired(repaired: RepairedCheckpoint): void;
   hasRepaired(): boolean;
   /** All pictures are in `to` from then on, and still in `from`. */
   onMoved(from: string, to: string): void;
@@ -232,18 +232,7 @@ interface VerifyViewOptions {
   elapsed: () => number;
 }
 
-/** Of the checkpoint. */
-interface Repaired {
-  /** Submissions whose record is lost. */
-  lost: number;
-  /** Where what was damaged is; null where nothing was. */
-  keptAs: string | null;
-}
-
-type PictureView = Omit<
-  VerifyView,
-  'onRepaired' | 'hasRepaired' | 'onMoved' | 'onInPlace' | 'onCheckpointMoved'
->;
+type PictureView = Pick<VerifyView, 'onBad' | 'onProgress' | 'end'>;
 
 export function createVerifyView(options: VerifyViewOptions): VerifyView {
   let hasRepaired = false;
@@ -277,7 +266,7 @@ function writeWrapped(text: string): void {
   for (const line of hanging('', text, outColumns(), 2)) writeOut(line);
 }
 
-function describeRepaired({ lost, keptAs }: Repaired): string {
+function describeRepaired({ lost, keptAs }: RepairedCheckpoint): string {
   const what =
     keptAs === null
       ? `The checkpoint ${lost === 0 ? 'differs from what the last run left, but is sound' : 'is older than what the last run left'}: accepted as it is.`

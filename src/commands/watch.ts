@@ -26,7 +26,7 @@ import { fromServer, galleryRow } from '../runner/report/gallery-row.ts';
 import type { BatchReading, ReadList, WatchedBatch } from '../runner/watch/broadcast.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
 import { maxRuns, reportHeader } from './batch-report.ts';
-import { ownRecord, type BatchRecord } from './batch-record.ts';
+import type { BatchRecord } from './batch-record.ts';
 import { runArguments } from './command-arguments.ts';
 import { bucketOf, openBucket } from './pictures-place.ts';
 import { refusalOf } from './refusal.ts';
@@ -51,10 +51,11 @@ export const watchCommand: LoadedCommand = {
 const withoutScript = 'This page needs JavaScript. In a terminal, use <code>nightrender status</code>.';
 
 /** Serves until SIGINT or SIGTERM. */
-async function watch({ dir, record, json, others }: BatchCall, argv: Record<string, unknown>): Promise<void> {
+async function watch(call: BatchCall, argv: Record<string, unknown>): Promise<void> {
+  const { dir, json } = call;
   const port = wholeNumber(argv, 'port', 0, 65_535);
   const stop = new AbortController();
-  const batch = watchedBatch({ dir, others, record, signal: stop.signal });
+  const batch = watchedBatch(call, stop.signal);
   const { state } = await batch.read();
   const server = await startWatchServer({
     batch,
@@ -88,18 +89,8 @@ function printWatchFailure(text: string): void {
   writeError(`watch: ${harmless(text)}`);
 }
 
-interface Watched {
-  /** The batch's folder, absolute. */
-  dir: string;
-  /** What follows `nightrender retry` for this batch. */
-  others: string;
-  /** Where the batch is on record; in its folder where left out. */
-  record?: BatchRecord;
-  /** What is under way is left off. */
-  signal: AbortSignal;
-}
-
-function watchedBatch({ dir, others, record = ownRecord(dir), signal }: Watched): WatchedBatch {
+/** As its page sees it: from the checkpoint alone, so that it needs no report. What is under way as `signal` aborts is left off. */
+function watchedBatch({ dir, others, record }: BatchCall, signal: AbortSignal): WatchedBatch {
   const about = (reading?: LiveReading) => ({
     name: batchName(dir),
     command: `nightrender run ${runArguments(others, reading?.lists)}`,

@@ -7,11 +7,11 @@ const at = new Date(2026, 10, 21, 22, 5, 59).getTime();
 const noTerms = { quotaMs: null, price: null, hasOwnJobsOnly: false };
 const unused = { usage: [], createdAt: at, lastUsedAt: null, revokedAt: null, ...noTerms };
 const keys = [
-  { id: 'key-1', name: 'laptop', kind: 'client', endpoints: null, ...unused },
+  { id: 'key-1', name: 'laptop', kind: 'client' as const, endpoints: null, ...unused },
   {
     id: 'key-2',
     name: 'attic',
-    kind: 'worker',
+    kind: 'worker' as const,
     endpoints: ['scene-renderer', 'b'],
     ...unused,
     lastUsedAt: at + 60_000,
@@ -34,7 +34,14 @@ it('shows a line for each', () => {
 it('tells what was done for one that was given from outside, of which nothing else is kept', () => {
   const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null, ...noTerms };
   const usage = [{ endpointId: 'b', jobs: 2, gpuMs: 1_500 }];
-  const given = { id: 'given-1', name: 'given-1', kind: 'admin', endpoints: null, ...unknown, usage };
+  const given = {
+    id: 'given-1',
+    name: 'given-1',
+    kind: 'admin' as const,
+    endpoints: null,
+    ...unknown,
+    usage,
+  };
   expect(keyLines([given], 120)).toEqual([
     'NAME     KIND   ENDPOINTS      CREATED              LAST USED  JOBS  GPU SECONDS  REVOKED',
     'given-1  admin  all endpoints  NIGHTRENDER_API_KEY  not kept   2     1.5',
@@ -49,7 +56,15 @@ it('tells what was done for one that was given from outside, of which nothing el
 it('shows what a key costs and may use where one has a price or a quota', () => {
   const usage = [{ endpointId: 'b', jobs: 2, gpuMs: 1_500 }];
   const terms = { quotaMs: 36_000_000, price: 0.5, hasOwnJobsOnly: false };
-  const night = { ...unused, id: 'key-3', name: 'night', kind: 'client', endpoints: null, usage, ...terms };
+  const night = {
+    ...unused,
+    id: 'key-3',
+    name: 'night',
+    kind: 'client' as const,
+    endpoints: null,
+    usage,
+    ...terms,
+  };
   expect(keyLines([night], 120)[1]).toMatch(/ 2 +1\.5 +0\.75 USD +10h a day$/);
   expect(keyLines([night], 60).join(' ')).toContain('0.75 USD; 10h a day');
   expect(keyLines(keys, 120)[0]).not.toContain('QUOTA');

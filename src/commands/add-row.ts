@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { InputTemplate } from '../runner/config/input-template.ts';
-import { ConfigError } from '../lib/yaml/problem.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { TemplateError } from '../runner/config/template.ts';
 import {
   combinations,
@@ -15,11 +15,10 @@ import {
   type Expansion,
 } from '../runner/core/expansion.ts';
 import { withoutPaths } from '../runner/core/file-text.ts';
-import type { JsonObject, JsonValue } from '../lib/text/json.ts';
+import { type JsonObject, type JsonValue, canonicalJson, isJsonObject } from '../lib/text/json.ts';
 import { fingerprintOf, sceneIdOf } from '../runner/core/scene.ts';
 import type { ManifestEntry } from '../runner/manifest/read-manifest.ts';
-import type { RowInputs } from './row-inputs.ts';
-import { typedRow } from './scene-columns.ts';
+import { typedRow, placeholder } from './scene-columns.ts';
 
 /** What the rows of one manifest are made into scenes with. */
 export interface RowAdder {
@@ -169,4 +168,72 @@ function problemIn(error: unknown): string {
 function tooMany({ placeOf }: Config): ConfigError {
   const text = `the manifest and these lists make more than ${maxExpanded} scenes; expected fewer rows, or shorter lists`;
   return new ConfigError([{ where: placeOf(['scenes'], true), text }]);
+}
+
+/** What the first scene of each row is sent: a slip such as `{ prompt }`, which sends all the same, would be paid once for each. */
+export class RowInputs {
+  #rows = 0;
+  #first = { fingerprint: '', named: '' };
+  #isSame = true;
+  #isNamedSame = true;
+
+  /** `columns`: the row's own. */
+  add(fingerprint: string, columns: JsonObject, { columns: spoken }: InputTemplate): void {
+    this.#rows += 1;
+    if (!this.#isSame) return;
+    const own = spoken.filter(({ name }) => Object.hasOwn(columns, name));
+    const named = canonicalJson(Object.fromEntries(own.map(({ name }) => [name, columns[name] ?? null])));
+    if (this.#rows === 1) this.#first = { fingerprint, named };
+    this.#isSame = fingerprint === this.#first.fingerprint;
+    this.#isNamedSame &&= named === this.#first.named;
+  }
+
+  /** Rows whose columns, as far as `input` speaks of any, are equal are meant so. */
+  problems({ input, placeOf }: Config, columns: readonly string[]): Problem[] {
+    const isMeant = this.#isNamedSame && this.#first.named !== '{}';
+    if (this.#rows < 2 || !this.#isSame || isMeant || input === undefined) return [];
+    const same = `all ${this.#rows.toLocaleString('en')} rows send the same input`;
+    const slip = findSlip(JSON.parse(input.text) as JsonValue, ['input'], columns);
+    if (slip !== undefined) {
+      const text = `${slip.written} is not a placeholder, and ${same}; did you mean ${placeholder(slip.column)}?`;
+      return [{ where: placeOf(slip.path), text }];
+    }
+    const column = columns.find((name) => !['id', 'seed'].includes(name.toLowerCase())) ?? 'id';
+    const text = `${same}, whatever their columns hold; use a column, such as ${placeholder(column)}. For several pictures of one input, keep one row and add scenes: {seeds: ${Math.min(this.#rows, 1_000)}} and seed: '{{ seed }}'`;
+    return [{ where: placeOf(['input'], true), text }];
+  }
+}
+
+interface Slip {
+  path: (string | number)[];
+  /** As it stands there; never more than brackets around a column. */
+  written: string;
+  column: string;
+}
+
+/** A column as other programs have it in their templates. */
+function findSlip(value: JsonValue, path: (string | number)[], columns: readonly string[]): Slip | undefined {
+  if (typeof value === 'object' && value !== null) {
+    const inner = Array.isArray(value)
+      ? [...value.entries()]
+      : Object.entries(isJsonObject(value) ? value : {});
+    for (const [key, item] of inner) {
+      const found = findSlip(item, [...path, key], columns);
+      if (found !== undefined) return found;
+    }
+  }
+  if (typeof value !== 'string') return undefined;
+  for (const column of columns) {
+    const name = column.replaceAll(/[^\w ]/g, String.raw`\$&`);
+    const forms = [
+      `(?<!\\{)\\{ *${name} *\\}(?!\\})`,
+      `\\$${name}\\b`,
+      `%\\(${name}\\)s?`,
+      `%${name}%`,
+      `<${name}>`,
+    ];
+    const found = new RegExp(`${forms.join('|')}|\\[${name}\\]|^${name}$`, 'i').exec(value);
+    if (found !== null) return { path, written: found[0], column };
+  }
+  return undefined;
 }

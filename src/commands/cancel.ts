@@ -13,7 +13,7 @@ import { FatalFailure } from '../runner/core/failure.ts';
 import { cancelBatch, type CancelResult } from '../runner/pipeline/cancel-batch.ts';
 import { batchSettings } from './batch-settings.ts';
 import { assertPlace } from './known-batch.ts';
-import { configuredArguments } from './command-arguments.ts';
+import { configuredArguments } from './shown-path.ts';
 import { assertCollectable } from './connections.ts';
 import { whileLocked, noBatch, recordedRun } from './existing-batch.ts';
 import { recordEnd, recordThrown, withPorts } from './with-ports.ts';

@@ -8,7 +8,7 @@ import type { Config } from '../runner/config/config.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
 import { plural, formatInstant } from '../terminal/words.ts';
-import { configuredArguments } from './command-arguments.ts';
+import { configuredArguments } from './shown-path.ts';
 import { endpointSettings } from '../service/endpoint-settings.ts';
 import { startService } from '../service/start-service.ts';
 import { painterWorkload } from './workload-of.ts';

@@ -8,9 +8,8 @@ import {
 } from '../runner/checkpoint/open-checkpoint.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import { shownPath } from './shown-path.ts';
+import { shownPath, runArguments } from './shown-path.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import { runArguments } from './command-arguments.ts';
 
 /** `prepare` comes before the checkpoint is opened, `after` when it is closed, with the lock still held. Throws `BatchHeld` where a run is at work, and `ConfigError` where there is no batch. */
 export async function maintainBatch<Result>(

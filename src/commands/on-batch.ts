@@ -2,7 +2,7 @@
 import { readCheckpointAddress, readOutputDir } from '../runner/config/read-output-dir.ts';
 import type { Override } from '../lib/yaml/yaml-file.ts';
 import { openRecord, type BatchRecord, type SharedAddress } from './batch-record.ts';
-import { commandArguments } from './command-arguments.ts';
+import { commandArguments } from './shown-path.ts';
 import { refuse } from './refusal.ts';
 import { overridesOf } from './run-options.ts';
 

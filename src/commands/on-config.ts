@@ -2,7 +2,7 @@
 import type { Config } from '../runner/config/config.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { readConfig } from '../runner/config/read-config.ts';
-import { commandArguments } from './command-arguments.ts';
+import { commandArguments } from './shown-path.ts';
 import { refuse } from './refusal.ts';
 import { overridesOf } from './run-options.ts';
 

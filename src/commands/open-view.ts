@@ -6,9 +6,8 @@ import { jsonLines } from '../terminal/json-lines.ts';
 import { LiveView } from '../terminal/live-view.ts';
 import { PlainView } from '../terminal/plain-view.ts';
 import type { RunView } from '../terminal/view.ts';
-import { configuredArguments, configuredRun } from './command-arguments.ts';
+import { configuredArguments, configuredRun, shownPath } from './shown-path.ts';
 import { shownImages } from './pictures-place.ts';
-import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 
 /** `file` is the pipeline.yaml, as it was given. */

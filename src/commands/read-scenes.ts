@@ -11,9 +11,8 @@ import { equalRows } from '../runner/core/equal-rows.ts';
 import type { SeedBits } from '../runner/core/expansion.ts';
 import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
 import type { ManifestScenes } from '../runner/pipeline/ports.ts';
-import { addRow, type RowAdder } from './add-row.ts';
+import { addRow, type RowAdder, RowInputs } from './add-row.ts';
 import { readExpansion, type ReadExpansion } from './read-expansion.ts';
-import { RowInputs } from './row-inputs.ts';
 import {
   axesOf,
   headerProblems,

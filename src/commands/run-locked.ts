@@ -10,14 +10,13 @@ import type { Stop } from '../runner/pipeline/stop.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import { batchSettings } from './batch-settings.ts';
 import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
-import { configuredArguments, withFileNamed } from './command-arguments.ts';
+import { configuredArguments, withFileNamed, shownLists } from './shown-path.ts';
 import { beginRun, type BegunRun } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { noteBatch } from './known-batch.ts';
 import { notifierOf, notifyIfRefused, notifyOfError } from './notify-run.ts';
 import { openView } from './open-view.ts';
 import { recordEnd, recordThrown, withPorts } from './with-ports.ts';
-import { shownLists } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
 

@@ -17,7 +17,7 @@ import { type LoadedCommand, common } from './command.ts';
 import { fileIn, oneText, textOption, wholeNumber } from './option-values.ts';
 import { refuse } from './refusal.ts';
 import { overridesOf, pipelineArgument } from './run-options.ts';
-import { commandArguments } from './command-arguments.ts';
+import { commandArguments } from './shown-path.ts';
 import { kubernetesManifest, maxConfigMapBytes } from '../clusters/kubernetes-manifest.ts';
 
 export const submitCommand: LoadedCommand = {

@@ -4,7 +4,7 @@ import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { startWatchServer } from '../runner/watch/start-watch-server.ts';
 import { builtPage } from '../lib/net/built-page.ts';
-import { shownPath } from './shown-path.ts';
+import { shownPath, runArguments } from './shown-path.ts';
 import { untilSignal } from './signals.ts';
 import { wholeNumber, fileIn } from './option-values.ts';
 import { type LoadedCommand, common } from './command.ts';
@@ -27,7 +27,6 @@ import type { BatchReading, ReadList, WatchedBatch } from '../runner/watch/broad
 import type { Bucket } from '../lib/s3/bucket.ts';
 import { maxRuns, reportHeader } from './batch-report.ts';
 import type { BatchRecord } from './batch-record.ts';
-import { runArguments } from './command-arguments.ts';
 import { bucketOf, openBucket } from './pictures-place.ts';
 import { refusalOf } from './refusal.ts';
 

@@ -45,8 +45,8 @@ export function noteBatch(dir: string, recordDir: string, isFresh: boolean, now:
     const hadNote = existsSync(file);
     const known = unlessRefused(() => readNote(place.path));
     isNoted = known !== undefined && isSameFileSystem(known, place);
-    for (const path of namesOf(dir, place))
-      writeNote({ ...place, path, firstStartAt: known?.firstStartAt ?? now });
+    const firstStartAt = known?.firstStartAt ?? now;
+    for (const path of namesOf(dir, place)) writeNote({ ...place, ...runsIn(recordDir), path, firstStartAt });
     const what = `the note ${file}, by which a disk that is not mounted is told from an empty folder,`;
     if (hadNote && known === undefined) return `${what} was damaged; it is written again`;
     if (!hadNote && wasRunHere(recordDir))
@@ -59,15 +59,17 @@ export function noteBatch(dir: string, recordDir: string, isFresh: boolean, now:
   }
 }
 
-/** A batch that has sent something is where it is: it may have been moved. */
+/** A batch that has sent something is where it is: it may have been moved. Unless it is an older copy, as below a larger disk. */
 function whyNotMounted(dir: string, recordDir: string): string | undefined {
   const place = unlessRefused(() => placeOf(dir));
   if (place === undefined) return undefined;
   const notes = namesOf(dir, place).map((path) => unlessRefused(() => readNote(path)));
   const known = notes.find((note) => note !== undefined && !isSameFileSystem(note, place));
   if (known === undefined) return undefined;
-  if (hasRow(recordDir, 'SELECT 1 FROM attempts')) return undefined;
-  const began = `a batch began here on ${formatInstant(known.firstStartAt)}, on ${described(known)}, and this folder is now on ${described(place)}`;
+  const { begunAt, run = 0 } = runsIn(recordDir);
+  const isOlder = begunAt !== undefined && begunAt === known.begunAt && run < (known.run ?? 0);
+  if (!isOlder && hasRow(recordDir, 'SELECT 1 FROM attempts')) return undefined;
+  const began = `a batch began here on ${formatInstant(known.firstStartAt)}, on ${described(known)}, and this folder is now on ${described(place)}${isOlder ? ', with an older copy of it' : ''}`;
   const orAfresh =
     'or, if that batch is gone for good, begin afresh with `nightrender run <pipeline> --fresh`';
   // Both lead to the folder.
@@ -99,7 +101,13 @@ interface Place {
   uuid: string | undefined;
 }
 
-interface KnownBatch extends Place {
+/** How far a batch has come: by the start of its first run, which no other batch has, and the number of its latest one. */
+interface Runs {
+  begunAt?: number | undefined;
+  run?: number | undefined;
+}
+
+interface KnownBatch extends Place, Runs {
   firstStartAt: number;
 }
 
@@ -164,9 +172,11 @@ function readNote(path: string): KnownBatch | undefined {
   if (stats?.isFile() !== true || stats.size > maxNoteBytes) return undefined;
   const note = parsed(readFileSync(file, 'utf8'));
   if (!isJsonObject(note) || note['path'] !== path) return undefined;
-  const { mountPoint, uuid, firstStartAt } = note;
+  const { mountPoint, uuid, firstStartAt, begunAt, run } = note;
   if (typeof mountPoint !== 'string' || typeof firstStartAt !== 'number') return undefined;
-  return { path, mountPoint, uuid: typeof uuid === 'string' ? uuid : undefined, firstStartAt };
+  // Earlier versions did not note how far it has come.
+  const runs = typeof begunAt === 'number' && typeof run === 'number' ? { begunAt, run } : {};
+  return { path, mountPoint, uuid: typeof uuid === 'string' ? uuid : undefined, firstStartAt, ...runs };
 }
 
 function parsed(text: string): unknown {
@@ -203,6 +213,16 @@ function forgetOldest(folder: string): void {
 function wasRunHere(recordDir: string): boolean {
   const ended = 'SELECT 1 FROM runs WHERE host = ? AND program = ? AND ended_at IS NOT NULL';
   return hasRow(recordDir, ended, [hostname(), program]);
+}
+
+function runsIn(recordDir: string): Runs {
+  const db = openCheckpointForReading(recordDir);
+  try {
+    const text = 'SELECT min(started_at) AS begunAt, max(run) AS run FROM runs HAVING count(*) > 0';
+    return db?.prepare<[], Required<Runs>>(text).get() ?? {};
+  } finally {
+    db?.close();
+  }
 }
 
 function hasRow(recordDir: string, query: string, values: unknown[] = []): boolean {

@@ -1,5 +1,6 @@
 /** Promise: an output folder whose disk is not mounted is not taken for an empty one, and nothing is paid again. */
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -131,6 +132,24 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     disk.unmount();
     expect(await run(cwd)).toMatchObject({ code: 0 });
     expect(jobsOf(dataDir)).toBe(count);
+  });
+
+  it('refuses an older copy beneath the disk to which the batch was moved', async () => {
+    const { cwd, dataDir } = await batch({});
+    const out = join(cwd, 'out');
+    expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+    cpSync(out, join(cwd, 'copy'), { recursive: true });
+    const disk = new RemovableDisk(out, 64);
+    cpSync(join(cwd, 'copy'), out, { recursive: true });
+    writeFileSync(join(cwd, 'scenes.csv'), scenes(count + 2));
+    expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+    disk.unmount();
+    const { code, stderr } = await run(cwd);
+    expect(code).toBe(2);
+    expect(stderr).toContain('with an older copy of it. Its disk is probably not mounted');
+    disk.mount();
+    expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
+    expect(jobsOf(dataDir)).toBe(count + 2);
   });
 
   it('tells those who are notified of runs', async () => {

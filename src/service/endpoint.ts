@@ -37,7 +37,7 @@ export class Endpoint {
         onProblem(`the log of job ${job.id} is lost: ${String(error)}`);
       if (lines.length > 0) store.work.keepLog(job, lines.join('\n')).catch(failed);
     };
-    const onStalled = (workerId: string): void => this.restart(workerId);
+    const onStalled = (workerId: string, why: string): void => this.restart(workerId, why);
     const { id: endpointId, stallMs } = settings;
     const logOf = (jobId: string): readonly string[] => this.logOf(jobId);
     const elsewhere = { store, endpointId, stallMs, logOf, onTakenAway, onStalled, onProblem };
@@ -88,9 +88,9 @@ export class Endpoint {
     await this.remote.remove(workerId, 'its worker gave it back', { isCounted: false });
   }
 
-  /** Replaces one of its own workers, at the worker's request. */
-  restart(workerId: string): void {
-    if (this.#pool instanceof WorkerPool) this.#pool.restart(workerId);
+  /** Replaces one of its own workers, at the worker's request or since it has `stalled`. */
+  restart(workerId: string, stalled?: string): void {
+    if (this.#pool instanceof WorkerPool) this.#pool.restart(workerId, stalled);
   }
 
   async stop(): Promise<void> {

@@ -98,7 +98,7 @@ describe.skipIf(noPostgres !== undefined)(
       const [first, second] = [await processes.start(), await processes.start()];
       const sql = await openDatabase();
       const session = await sql.keptSession();
-      await session.query(`BEGIN; LOCK TABLE ${processes.schema}.log_0 IN SHARE MODE`);
+      await session.query(`BEGIN; LOCK TABLE ${processes.schema}.page_log_0 IN SHARE MODE`);
       // Nothing waits for it yet.
       expect((await second.ask(`${farm}/health`)).status).toBe(200);
       // Its own connection ends, as nobody knows what comes of it; whoever asked another is told so in words.

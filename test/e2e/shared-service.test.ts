@@ -170,7 +170,7 @@ describe.skipIf(noPostgres !== undefined)(`several processes${noPostgres ? `: ${
     const first = await processes.start();
     const sql = await openDatabase();
     const session = await sql.keptSession();
-    await session.query(`BEGIN; LOCK TABLE ${processes.schema}.log_0 IN SHARE MODE`);
+    await session.query(`BEGIN; LOCK TABLE ${processes.schema}.page_log_0 IN SHARE MODE`);
     const lost = first.submit('scene-renderer', input).catch(() => undefined);
     while ((await sql.query('SELECT FROM pg_locks WHERE NOT granted')).length === 0);
     onTestFinished(() => server.start());

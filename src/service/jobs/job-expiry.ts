@@ -32,10 +32,14 @@ const partsAtOnce = 500;
 /** A store up to this size is small enough to be rewritten in an instant. */
 const maxRebuildBytes = 64 * 1024 * 1024;
 
+/** All that a rewrite moves is sent to where the store is shared. */
+const sharedRebuildMs = 60 * 60_000;
+
 export class JobExpiry {
   readonly #parts: JobExpiryParts;
   readonly #idempotentSince: number;
   #mayHoldDeletedData = true;
+  #rebuiltAt = performance.now();
 
   constructor(parts: JobExpiryParts) {
     this.#parts = parts;
@@ -85,8 +89,10 @@ export class JobExpiry {
   scrub(isIdle = this.#parts.sql.open.get() === undefined): void {
     const { db, replica } = this.#parts;
     const bytes = this.#pragma('page_count') * this.#pragma('page_size');
-    if (this.#mayHoldDeletedData && isIdle && bytes <= maxRebuildBytes) {
+    const isTime = replica === undefined || performance.now() - this.#rebuiltAt > sharedRebuildMs;
+    if (this.#mayHoldDeletedData && isIdle && isTime && bytes <= maxRebuildBytes) {
       db.exec('VACUUM');
+      this.#rebuiltAt = performance.now();
       this.#mayHoldDeletedData = false;
     }
     if (replica !== undefined) replica.truncate();

@@ -81,7 +81,8 @@ export class JobsAtHand {
       // All whose results have come to the disk together ask together.
       if (this.#waiting.size > 0) await setImmediate();
       this.#isWoken = false;
-      const free = [...this.#waiting.keys()].filter((workerId) => !remote.isDraining(workerId));
+      // Who was free last is first, so that the others stay idle and end where fewer are enough.
+      const free = [...this.#waiting.keys()].toReversed().filter((workerId) => !remote.isDraining(workerId));
       const takers = free.map((workerId) => ({ workerId, isPulled: false }));
       const take = (): Promise<TakenJob[]> => store.work.take(endpoint.id, takers);
       const jobs = takers.length === 0 ? [] : ((await this.#retryWrite(take)) ?? []);
@@ -132,7 +133,9 @@ export class JobsAtHand {
         const lines = log.ofJob.join('\n') || undefined;
         // A worker that has ended gives its job back as well, and says more of why.
         if (outcome !== undefined && 'died' in outcome) await setImmediate();
-        await this.#retryWrite(() => this.#write(job, outcome, lines));
+        const write = (): Promise<unknown> => this.#retryWrite(() => this.#write(job, outcome, lines));
+        // However long the store takes, that is no stall.
+        await remote.whileArriving(job.workerId, job.id, write);
         if (outcome === undefined || 'died' in outcome) return;
         if ('output' in outcome) supervised.markHealthy();
         onDone(supervised);

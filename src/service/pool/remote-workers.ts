@@ -32,8 +32,8 @@ export interface RemoteWorkersOptions {
   logOf: (jobId: string) => readonly string[];
   /** A job was cancelled, or has timed out, while a worker was at it. */
   onTakenAway: (job: JobOfWorker) => void;
-  /** A worker was at a job for too long without a sign of it, and was told to stop it. */
-  onStalled: (workerId: string) => void;
+  /** A worker was at a job for too long without a sign of it; one of this process has it still, until it has ended. */
+  onStalled: (workerId: string, why: string) => void;
   onProblem: (text: string) => void;
 }
 
@@ -45,7 +45,7 @@ export class RemoteWorkers {
   readonly #stallMs: number | null;
   readonly #logOf: (jobId: string) => readonly string[];
   readonly #onTakenAway: (job: JobOfWorker) => void;
-  readonly #onStalled: (workerId: string) => void;
+  readonly #onStalled: RemoteWorkersOptions['onStalled'];
   readonly #onProblem: (text: string) => void;
   readonly #workers = new Map<string, RemoteWorker>();
   readonly #timer: NodeJS.Timeout;
@@ -129,9 +129,9 @@ export class RemoteWorkers {
 
   /** Does `work`, for as long as something of a job comes from it: over a slow line that is neither silence nor a stall. */
   async whileArriving<T>(workerId: string, jobId: string, work: () => Promise<T>): Promise<T> {
-    const worker = this.#worker(workerId);
-    const held = worker.jobs.get(jobId);
-    if (held === undefined) return await work();
+    const worker = this.#workers.get(workerId);
+    const held = worker?.jobs.get(jobId);
+    if (worker === undefined || held === undefined) return await work();
     held.arriving += 1;
     try {
       return await work();
@@ -264,6 +264,7 @@ export class RemoteWorkers {
     if (isToStop) this.#onTakenAway(job);
     if (standing === 'settled') worker.jobsDone += 1;
     worker.jobs.delete(id);
+    worker.since = Date.now();
     worker.freeAt = performance.now();
     worker.busyMs += worker.freeAt - held.givenAt;
     if (isToStop) this.#stopJob(worker, id);
@@ -285,6 +286,10 @@ export class RemoteWorkers {
       for (const [id, held] of worker.jobs) {
         const lost = held.arriving > 0 ? undefined : whyLost(worker, held, limits);
         if (lost === undefined) continue;
+        if (worker.isLocal) {
+          this.#onStalled(worker.id, lost.why);
+          continue;
+        }
         worker.isSilent = !lost.isStalled;
         const log = lost.isStalled ? this.#logOf(id).join('\n') : '';
         await this.#requeue({ id, workerId: worker.id }, lost.why, {
@@ -293,7 +298,7 @@ export class RemoteWorkers {
         });
         if (!lost.isStalled) continue;
         this.#stopJob(worker, id);
-        this.#onStalled(worker.id);
+        this.#onStalled(worker.id, lost.why);
       }
       if (!worker.isLocal && worker.jobs.size === 0 && Date.now() - worker.lastSeenAt > forgetAfterMs)
         this.#workers.delete(worker.id);

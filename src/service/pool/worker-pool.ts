@@ -91,24 +91,20 @@ export class WorkerPool {
     if (worker !== undefined) this.#replaceWornOut(worker);
   }
 
-  /** Has another take the place of one. */
-  restart(workerId: string): void {
+  /** Has another take the place of one. `stalled`: why what it is at costs that job an attempt, once it has ended. */
+  restart(workerId: string, stalled?: string): void {
     const worker = this.#workers.find((one) => this.#idOf(one) === workerId);
-    if (worker !== undefined) void this.#retire(worker);
+    if (worker !== undefined && worker.state !== 'retiring') void this.#retire(worker, stalled);
   }
 
   async stop(): Promise<void> {
     this.#unsubscribe();
     clearInterval(this.#timer);
-    await this.#jobs.stop();
-    await Promise.all(
-      this.#workers.map((worker) =>
-        // What those in this process are at is known to be nobody's when the service starts again.
-        this.#isRemote
-          ? this.#end(this.#idOf(worker), 'the service stopped it', worker.stop())
-          : worker.stop(),
-      ),
+    // What those in this process are at is known to be nobody's when the service starts again.
+    const ends = this.#workers.map((worker) =>
+      this.#isRemote ? this.#end(this.#idOf(worker), 'the service stopped it', worker.stop()) : worker.stop(),
     );
+    await Promise.all([this.#jobs.stop(), ...ends]);
   }
 
   /** One that asks over the network may be at more jobs. */
@@ -124,16 +120,20 @@ export class WorkerPool {
     else void this.#retire(worker);
   }
 
-  async #retire(worker: Supervised): Promise<void> {
+  async #retire(worker: Supervised, stalled?: string): Promise<void> {
     this.#parts.remote.drain(worker.workerId);
-    await this.#end(this.#idOf(worker), 'the service replaced it', worker.retire());
+    const id = this.#idOf(worker);
+    const last = stalled === undefined ? undefined : worker;
+    await this.#end(id, stalled ?? 'the service replaced it', worker.retire(), last);
     this.#jobs.wake();
   }
 
-  /** What it still was given is somebody else's when it has ended, and that is not the job's fault. */
-  async #end(workerId: string, why: string, ended: Promise<void>): Promise<void> {
+  /** What it still was given is somebody else's when it has ended, and that is not the job's fault, unless it has `stalled` with it. */
+  async #end(workerId: string, why: string, ended: Promise<void>, stalled?: Supervised): Promise<void> {
     await ended;
-    await this.#parts.remote.remove(workerId, why, { isCounted: false });
+    const log = stalled?.log.ofJob.join('\n') ?? '';
+    const how = { isCounted: stalled !== undefined, ...(log !== '' && { log }) };
+    await this.#parts.remote.remove(workerId, why, how);
   }
 
   #supervise(): Supervised {

@@ -166,6 +166,7 @@ export class Leadership<Service extends LedService> {
     const over = AbortSignal.any([signal, session.ended]);
     while (!over.aborted) {
       await session.beat();
+      if (session.isCopyDue) this.#copy(session);
       this.#say('leads');
       await delay(beatMs, undefined, { signal: over }).catch(() => undefined);
       // One that was told is over: the same may come again.
@@ -254,7 +255,7 @@ export class Leadership<Service extends LedService> {
           if (written !== undefined) {
             this.#written = Math.max(this.#written, written);
             if (this.#led?.tenure === tenure) this.#noteSure(asked);
-            if (session?.isLogLong === true) this.#copy(session);
+            if (session?.isCopyDue === true) this.#copy(session);
             return;
           }
           if (session !== undefined) break;
@@ -274,16 +275,20 @@ export class Leadership<Service extends LedService> {
     throw new Deposed('another process of the service leads, or the database is gone');
   }
 
-  /** Beside all else. Where it fails, as with its session, it is done when the log is as long again. */
+  /** Beside all else. */
   #copy(session: LeadingSession): void {
-    if (this.#led === undefined || this.#copying !== undefined) return;
+    if (this.#led === undefined || this.#copying !== undefined || this.#isClosing) return;
     const { service, tenure } = this.#led;
-    this.#copying = session
-      .copy(tenure.term, service.databases, () => service.settled())
-      .then(() => this.#parts.store.forgetOld())
+    const { store } = this.#parts;
+    this.#copying = store
+      .forgetOld()
+      .then(() => session.copy(tenure.term, service.databases, () => service.settled()))
       .catch((error: unknown) => {
-        if (!tenure.isOver && !this.#isClosing) this.#tell(error);
+        if (!tenure.isOver && !this.#isClosing && !session.ended.aborted) this.#tell(error);
       })
+      .then(() => store.forgetOld())
+      // Where the store is gone, it is done with the next copy.
+      .catch(() => undefined)
       .finally(() => (this.#copying = undefined));
   }
 

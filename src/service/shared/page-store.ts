@@ -29,8 +29,8 @@ export interface Announced extends Leader {
 /** A database that is copied while it is written to. */
 export interface Copied {
   name: string;
-  /** All that was committed before is in what is read from now on. */
-  truncate(): void;
+  /** All that was committed before is in what is read from now on; false where that cannot be now. */
+  truncate(): boolean;
   /** Pages from `first` on, fewer at the end. */
   read(first: number, pages: number): Promise<Buffer>;
 }
@@ -49,8 +49,11 @@ const minVersion = 14;
 /** Of a copy, packed as one. */
 const pagesAtOnce = 64;
 const rowsAtOnce = 64;
-/** Longer than this, the log is begun anew with a copy: the next one to lead makes its changes in about a second. */
-const maxLogBytes = 8 * 1024 * 1024;
+/** The log is begun anew with a copy where it is half as long as that, within these bounds: the next one to lead makes its changes in a few seconds at most. */
+const minLogBytes = 8 * 1024 * 1024;
+const maxLogBytes = 24 * 1024 * 1024;
+/** And so often in any case: what was deleted is in it still. */
+const maxLogAgeMs = 60 * 60_000;
 const pack = promisify(deflateRaw);
 /** It is small, and others wait for it. */
 const fast = { level: 1 };
@@ -139,20 +142,24 @@ export class PageStore {
     return undefined;
   }
 
-  /** What stood before the newest complete copy. A dump that is under way may keep it: then it goes the next time. */
+  /**
+   * What stood before the newest complete copy, and copies that were begun after it and are not complete, while none is made. A dump that
+   * is under way may keep a table: then it goes the next time.
+   */
   async forgetOld(): Promise<void> {
     const s = quoted(this.#schema);
     const [row] = await this.#postgres.query<{ generation: number }>(`SELECT generation FROM ${s}.leader`);
-    const old = (await generations(this.#postgres, this.#schema)).filter(
-      (each) => each < (row?.generation ?? 0),
-    );
-    for (const each of old)
+    const newest = row?.generation ?? 0;
+    for (const each of await generations(this.#postgres, this.#schema)) {
+      if (each === newest) continue;
+      const tables = [`${s}.page_copy_${each}`, ...(each < newest ? [`${s}.page_log_${each}`] : [])];
       await this.#postgres
         .transaction(async (session) => {
           await session.query('SET LOCAL lock_timeout = 1000');
-          await session.query(`DROP TABLE IF EXISTS ${s}.copy_${each}, ${s}.log_${each}`);
+          await session.query(`DROP TABLE IF EXISTS ${tables.join(', ')}`);
         })
         .catch(() => undefined);
+    }
   }
 
   async putFile(name: string, bytes: Buffer): Promise<void> {
@@ -189,8 +196,10 @@ export class LeadingSession {
   readonly #s: string;
   /** Of the log that is written to. */
   #generation = 0;
-  /** Since the newest copy was begun. */
+  /** Since the newest copy was begun, and how large that is. */
   #logBytes = 0;
+  #copyBytes = 0;
+  #copiedAt = performance.now();
 
   private constructor(session: KeptSession, schema: string) {
     this.#session = session;
@@ -202,7 +211,7 @@ export class LeadingSession {
   static async begin(session: KeptSession, schema: string): Promise<LeadingSession> {
     const leading = new LeadingSession(session, schema);
     await leading.#upgrade();
-    leading.#generation = Math.max(...(await generations(session, schema)));
+    await leading.#measure();
     return leading;
   }
 
@@ -233,7 +242,7 @@ export class LeadingSession {
     // Named: one that breaks off before all of it has arrived is idle still, and ends.
     const [row] = await this.#session.query<{ writes: number }>(
       `WITH led AS (UPDATE ${this.#s}.leader SET writes = writes + 1 WHERE term = $1 RETURNING writes)
-       INSERT INTO ${this.#s}.log_${log} SELECT writes, $2, $3, $4 FROM led RETURNING write AS writes`,
+       INSERT INTO ${this.#s}.page_log_${log} SELECT writes, $2, $3, $4 FROM led RETURNING write AS writes`,
       [term, database, count, bytes],
       `write ${log}`,
     );
@@ -241,8 +250,10 @@ export class LeadingSession {
     return row?.writes;
   }
 
-  get isLogLong(): boolean {
-    return this.#logBytes > maxLogBytes;
+  get isCopyDue(): boolean {
+    const limit = Math.min(maxLogBytes, Math.max(minLogBytes, this.#copyBytes / 2));
+    const isOld = performance.now() - this.#copiedAt > maxLogAgeMs;
+    return this.#logBytes > limit || (isOld && this.#logBytes > 0);
   }
 
   /**
@@ -250,24 +261,31 @@ export class LeadingSession {
    * may have of that is there. Whoever leads before it is done reads what was before, with both logs.
    */
   async copy(term: string, databases: readonly Copied[], settle: () => Promise<void>): Promise<void> {
+    // Where it fails, it is tried again when the log is as long once more.
+    this.#logBytes = 0;
+    this.#copiedAt = performance.now();
     const next = this.#generation + 1;
     await this.#session.query(newTables(this.#s, next));
     this.#generation = next;
-    this.#logBytes = 0;
+    let copied = 0;
     for (const database of databases) {
-      database.truncate();
+      if (!database.truncate())
+        throw new Error(`another program reads ${database.name}: it cannot be copied`);
       for (let first = 1; ; first += pagesAtOnce) {
         const pages = await database.read(first, pagesAtOnce);
         if (pages.length === 0) break;
+        const bytes = await pack(pages, fast);
+        copied += bytes.length;
         await this.#session.query(
-          `INSERT INTO ${this.#s}.copy_${next} VALUES ($1, $2, $3)`,
-          [database.name, first, await pack(pages, fast)],
+          `INSERT INTO ${this.#s}.page_copy_${next} VALUES ($1, $2, $3)`,
+          [database.name, first, bytes],
           `copy ${next}`,
         );
       }
     }
     await settle();
     await this.#session.query(`UPDATE ${this.#s}.leader SET generation = $1 WHERE term = $2`, [next, term]);
+    this.#copyBytes = copied;
   }
 
   /** Writes the database to `path`, where nothing is; false where there is none. */
@@ -282,7 +300,6 @@ export class LeadingSession {
       let logged = 0;
       for (const each of await generations(this.#session, this.#schema))
         if (each >= from) logged += await this.#applyLog(database, each, file);
-      this.#logBytes += logged;
       return copied + logged > 0;
     } finally {
       closeSync(file);
@@ -297,7 +314,7 @@ export class LeadingSession {
   /** Returns how many bytes it is of. */
   async #restoreCopy(database: string, generation: number, file: number): Promise<number> {
     let copied = 0;
-    const rows = this.#rows(`SELECT page AS key, bytes FROM ${this.#s}.copy_${generation}`, database);
+    const rows = this.#rows(`SELECT page AS key, bytes FROM ${this.#s}.page_copy_${generation}`, database);
     for await (const { key, bytes } of rows) {
       // The first is page by page, as earlier versions have left it.
       const pages = generation === 0 ? bytes : inflateRawSync(bytes);
@@ -309,7 +326,10 @@ export class LeadingSession {
   /** As above. */
   async #applyLog(database: string, generation: number, file: number): Promise<number> {
     let logged = 0;
-    const rows = this.#rows(`SELECT write AS key, count, bytes FROM ${this.#s}.log_${generation}`, database);
+    const rows = this.#rows(
+      `SELECT write AS key, count, bytes FROM ${this.#s}.page_log_${generation}`,
+      database,
+    );
     for await (const { bytes, count } of rows) {
       applyChanges(file, { packed: inflateRawSync(bytes), count: count ?? 0 });
       logged += bytes.length;
@@ -338,6 +358,26 @@ export class LeadingSession {
     }
   }
 
+  async #measure(): Promise<void> {
+    const all = await generations(this.#session, this.#schema);
+    this.#generation = Math.max(...all);
+    const [row] = await this.#session.query<{ generation: number }>(
+      `SELECT generation FROM ${this.#s}.leader`,
+    );
+    const from = row?.generation ?? 0;
+    const sizeOf = async (tables: string[]): Promise<number> => {
+      const text =
+        'SELECT sum(pg_table_size(name::regclass))::float8 AS bytes FROM unnest($1::text[]) AS name';
+      const [size] = await this.#session.query<{ bytes: number }>(text, [tables]);
+      return size?.bytes ?? 0;
+    };
+    this.#logBytes = await sizeOf(
+      all.filter((each) => each >= from).map((each) => `${this.#s}.page_log_${each}`),
+    );
+    // The first is of earlier versions, page by page.
+    this.#copyBytes = from === 0 ? 0 : await sizeOf([`${this.#s}.page_copy_${from}`]);
+  }
+
   /** What earlier versions have left is the first copy: who still runs one finds no pages, and leads no more. */
   async #upgrade(): Promise<void> {
     const [there] = await this.#session.query<{ is: boolean }>('SELECT to_regclass($1) IS NOT NULL AS is', [
@@ -345,8 +385,8 @@ export class LeadingSession {
     ]);
     if (there?.is !== true) return;
     await this.#session.query(
-      `BEGIN; ALTER TABLE ${this.#s}.leader ADD COLUMN generation int NOT NULL DEFAULT 0;
-       ${newTables(this.#s, 0)} DROP TABLE ${this.#s}.copy_0; ALTER TABLE ${this.#s}.pages RENAME TO copy_0; COMMIT`,
+      `BEGIN; SET LOCAL lock_timeout = 1000; ALTER TABLE ${this.#s}.leader ADD COLUMN generation int NOT NULL DEFAULT 0;
+       ${newTables(this.#s, 0)} DROP TABLE ${this.#s}.page_copy_0; ALTER TABLE ${this.#s}.pages RENAME TO page_copy_0; COMMIT`,
     );
   }
 }
@@ -354,7 +394,7 @@ export class LeadingSession {
 /** Of which there is a log, in order. */
 async function generations(session: PostgresSession, schema: string): Promise<number[]> {
   const rows = await session.query<{ generation: number }>(
-    `SELECT substring(tablename FROM 5)::int AS generation FROM pg_tables WHERE schemaname = $1 AND tablename ~ '^log_[0-9]+$'`,
+    `SELECT substring(tablename FROM 10)::int AS generation FROM pg_tables WHERE schemaname = $1 AND tablename ~ '^page_log_[0-9]{1,9}$'`,
     [schema],
   );
   return rows.map(({ generation }) => generation).toSorted((a, b) => a - b);
@@ -373,12 +413,12 @@ function tables(s: string): string {
 
 /**
  * - `leader.generation`: of the newest complete copy, which stands with its own log and all newer ones
- * - `copy_…`: pages from `page` on, deflated; `log_…`: each write, deflated `Changes`
+ * - `page_copy_…`: pages from `page` on, deflated; `page_log_…`: each write, deflated `Changes`
  *
  * Tables that are dropped as a whole leave no old rows, also where a long transaction would need them.
  */
 function newTables(s: string, generation: number): string {
-  const [copy, log] = [`${s}.copy_${generation}`, `${s}.log_${generation}`];
+  const [copy, log] = [`${s}.page_copy_${generation}`, `${s}.page_log_${generation}`];
   const stored = (table: string): string => `ALTER TABLE ${table} ALTER bytes SET STORAGE EXTERNAL;`;
   return `
     CREATE TABLE ${copy} (database text, page int, bytes bytea NOT NULL, PRIMARY KEY (database, page));

@@ -72,10 +72,10 @@ export class Replica {
     return next;
   }
 
-  /** Begins the log anew: the file has all of the database. */
-  truncate(): void {
+  /** Begins the log anew: the file has all of the database. False where another program that reads it is in the way. */
+  truncate(): boolean {
     this.#collect();
-    this.#db.pragma('wal_checkpoint(TRUNCATE)');
+    return this.#db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0;
   }
 
   close(): void {

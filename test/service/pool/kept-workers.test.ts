@@ -60,6 +60,50 @@ it('of those that are handed jobs', async () => {
   remote.stop();
 });
 
+it('of those that are handed jobs, whose idle time begins with the end of a job, and who was free last has the next', async () => {
+  const { store, jobs, started, stopped, start, letGo, untilStarted } = await open();
+  const running: ((output: number) => void)[] = [];
+  const given: string[] = [];
+  const run = (workerId: string) => (): Promise<number> => {
+    given.push(workerId);
+    return new Promise((resolve) => void running.push(resolve));
+  };
+  const workload = {
+    name: 'slow',
+    startWorker: async ({ workerId }: { workerId: string }) => ({ ...start(workerId), run: run(workerId) }),
+  };
+  const results = new JobResults({ store });
+  const remote = remoteOf(store);
+  const pool = new WorkerPool({ store, results, remote, endpoint, workload, onProblem });
+  await untilStarted();
+  await expect.poll(() => running.length).toBe(2);
+  const stateOf = (id: string) => store.reads.find(endpointId, id)?.state;
+  vi.advanceTimersByTime(5 * idleMs);
+  for (const [i, id] of jobs.entries()) {
+    running[i]?.(1);
+    await expect.poll(() => stateOf(id)).toBe('COMPLETED');
+    await expect
+      .poll(() => pool.views(remote.views).filter(({ state }) => state === 'idle').length)
+      .toBe(i + 1);
+  }
+  vi.advanceTimersByTime(idleMs / 2);
+  expect(stopped).toEqual([]);
+  const last = given.at(-1);
+  for (let count = 0; count < 4; count++) {
+    const id = await accepted(store, endpointId, `{"b":${count}}`);
+    await expect.poll(() => running.length).toBe(3 + count);
+    expect(given.at(-1)).toBe(last);
+    running.at(-1)?.(1);
+    await expect.poll(() => stateOf(id)).toBe('COMPLETED');
+    await expect.poll(() => pool.views(remote.views).find(({ id }) => id === last)?.state).toBe('idle');
+    vi.advanceTimersByTime(idleMs / 4);
+  }
+  expect(stopped).toEqual(started.filter((id) => id !== last));
+  letGo();
+  await pool.stop();
+  remote.stop();
+});
+
 it('of those that ask for jobs, and one that is on its way out is given none', async () => {
   const { store, started, stopped, start, letGo, untilStarted } = await open();
   const results = new JobResults({ store });

@@ -108,7 +108,7 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
     const { leadership, opened } = await process(schema, (write) => write('a', page));
     await leadership.start();
     await vi.waitFor(async () => expect(await serviceOf(leadership)).toBeDefined());
-    await sql.query(`UPDATE ${schema}.leader SET writes = 0; DELETE FROM ${schema}.log_0`);
+    await sql.query(`UPDATE ${schema}.leader SET writes = 0; DELETE FROM ${schema}.page_log_0`);
     await endSession();
     await vi.waitFor(() => expect(opened.length).toBe(2), { timeout: 10_000 });
     expect(opened[0]?.isClosed).toBe(true);

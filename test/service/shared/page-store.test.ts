@@ -57,7 +57,7 @@ describe.skipIf(noPostgres !== undefined)(`a shared store${noPostgres ? `: ${noP
   /** A database that is copied: three pages of 1. */
   const ones = (read = async (): Promise<void> => undefined) => ({
     name: 'a',
-    truncate: () => undefined,
+    truncate: () => true,
     read: async (first: number) => {
       await read();
       return first === 1 ? filled(1, 1, 1) : Buffer.alloc(0);
@@ -69,7 +69,7 @@ describe.skipIf(noPostgres !== undefined)(`a shared store${noPostgres ? `: ${noP
   const tablesOf = async (schema: string): Promise<string[]> =>
     (
       await sql.query<{ tablename: string }>(
-        "SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename ~ '^(copy|log|pages)' ORDER BY 1",
+        "SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename ~ '^page' ORDER BY 1",
         [schema],
       )
     ).map((row) => row.tablename);
@@ -121,15 +121,15 @@ describe.skipIf(noPostgres !== undefined)(`a shared store${noPostgres ? `: ${noP
     await session.write('first', 'a', { packed: whole(1, 5), count: 1 });
     const dump = await sql.keptSession();
     onTestFinished(() => dump.end());
-    await dump.query(`BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM ${schema}.log_0`);
+    await dump.query(`BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM ${schema}.page_log_0`);
     for (let copy = 0; copy < 3; copy++) {
       await session.copy('first', [ones()], settled);
       await store.forgetOld();
     }
-    expect(await tablesOf(schema)).toEqual(['copy_0', 'copy_3', 'log_0', 'log_3']);
+    expect(await tablesOf(schema)).toEqual(['page_copy_0', 'page_copy_3', 'page_log_0', 'page_log_3']);
     await dump.query('COMMIT');
     await store.forgetOld();
-    expect(await tablesOf(schema)).toEqual(['copy_3', 'log_3']);
+    expect(await tablesOf(schema)).toEqual(['page_copy_3', 'page_log_3']);
   });
 
   it('of an earlier version is taken over, and that version leads no more', async () => {

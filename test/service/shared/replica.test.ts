@@ -29,7 +29,7 @@ function open(schema = small) {
   /** While `meanwhile` is done between any two of its pages. */
   const copy = async (meanwhile: () => void | Promise<void>): Promise<void> => {
     const from = store.log.length;
-    replica.truncate();
+    expect(replica.truncate()).toBe(true);
     const pages: Buffer[] = [];
     for (;;) {
       const some = await replica.read(pages.length + 1, 1);
@@ -140,6 +140,19 @@ it('a log that has grown begins anew, and what is written after it is there', as
   insert.run('last');
   await replica.settled();
   expect(restored()).toEqual(rows());
+});
+
+it('says where another program that reads the file is in the way of a copy', () => {
+  const { db, replica } = open();
+  db.pragma('busy_timeout = 0');
+  db.prepare("INSERT INTO t (text) VALUES ('x')").run();
+  const reader = new Sqlite(db.name);
+  reader.exec('BEGIN');
+  reader.prepare('SELECT * FROM t').all();
+  db.prepare("INSERT INTO t (text) VALUES ('y')").run();
+  expect(replica.truncate()).toBe(false);
+  reader.close();
+  expect(replica.truncate()).toBe(true);
 });
 
 it('of a page in which little has changed little is written, once the page is known', async () => {

@@ -152,11 +152,11 @@ export class PageStore {
     const newest = row?.generation ?? 0;
     for (const each of await generations(this.#postgres, this.#schema)) {
       if (each === newest) continue;
-      const tables = [`${s}.page_copy_${each}`, ...(each < newest ? [`${s}.page_log_${each}`] : [])];
+      const old = [`${s}.page_copy_${each}`, ...(each < newest ? [`${s}.page_log_${each}`] : [])];
       await this.#postgres
         .transaction(async (session) => {
           await session.query('SET LOCAL lock_timeout = 1000');
-          await session.query(`DROP TABLE IF EXISTS ${tables.join(', ')}`);
+          await session.query(`DROP TABLE IF EXISTS ${old.join(', ')}`);
         })
         .catch(() => undefined);
     }
@@ -365,10 +365,10 @@ export class LeadingSession {
       `SELECT generation FROM ${this.#s}.leader`,
     );
     const from = row?.generation ?? 0;
-    const sizeOf = async (tables: string[]): Promise<number> => {
+    const sizeOf = async (names: string[]): Promise<number> => {
       const text =
         'SELECT sum(pg_table_size(name::regclass))::float8 AS bytes FROM unnest($1::text[]) AS name';
-      const [size] = await this.#session.query<{ bytes: number }>(text, [tables]);
+      const [size] = await this.#session.query<{ bytes: number }>(text, [names]);
       return size?.bytes ?? 0;
     };
     this.#logBytes = await sizeOf(

@@ -41,6 +41,8 @@ export class Relay {
   /** What waits for an answer, and who is to give it. */
   readonly #handedOn = new Map<AbortController, string>();
   #isWatching = false;
+  /** To whom a connection has broken last, until it is heard of again. */
+  #lately: string | undefined;
 
   /** `secret`: all processes of the service have the same. */
   constructor(secret: Buffer, proxies: TrustedProxies) {
@@ -92,6 +94,7 @@ export class Relay {
         try {
           const kept = isKept && length > 0 ? await (body ??= bytesOf(request)) : null;
           if (waiting.signal.aborted) return 'again';
+          if (!isSafe && this.#lately === url && !(await this.#isThere(url))) return 'again';
           const answer = await this.#agent.request({
             origin: url,
             path,
@@ -106,6 +109,7 @@ export class Relay {
         } catch (error) {
           if (isSafe) return 'again';
           if (isNotConnected(error)) return isKept ? 'again' : 'not done';
+          this.#lately = url;
           // Nobody has had all of it.
           return request.complete ? 'unknown' : 'not done';
         } finally {
@@ -127,12 +131,27 @@ export class Relay {
     this.#isWatching = false;
   }
 
-  async #ask(origin: string): Promise<void> {
+  /** One that has been killed loses its connections one after the other: none is tried with what may be done once only. */
+  async #isThere(origin: string): Promise<boolean> {
+    try {
+      await this.#greet(origin);
+      this.#lately = undefined;
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #greet(origin: string): Promise<void> {
     const headers = { [relayHeader]: this.#proof };
     const asked = { origin, path: alivePath, method: 'GET', headers, headersTimeout: aliveMs } as const;
+    const { body } = await this.#agent.request(asked);
+    await body.dump();
+  }
+
+  async #ask(origin: string): Promise<void> {
     try {
-      const { body } = await this.#agent.request(asked);
-      await body.dump();
+      await this.#greet(origin);
     } catch (error) {
       // It may have too many connections; where its process has ended, those that it had end by themselves.
       if (!isTurnedAway(error)) this.giveUp(origin);

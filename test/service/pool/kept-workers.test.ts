@@ -90,11 +90,11 @@ it('of those that are handed jobs, whose idle time begins with the end of a job,
   expect(stopped).toEqual([]);
   const last = given.at(-1);
   for (let count = 0; count < 4; count++) {
-    const id = await accepted(store, endpointId, `{"b":${count}}`);
+    const next = await accepted(store, endpointId, `{"b":${count}}`);
     await expect.poll(() => running.length).toBe(3 + count);
     expect(given.at(-1)).toBe(last);
     running.at(-1)?.(1);
-    await expect.poll(() => stateOf(id)).toBe('COMPLETED');
+    await expect.poll(() => stateOf(next)).toBe('COMPLETED');
     await expect.poll(() => pool.views(remote.views).find(({ id }) => id === last)?.state).toBe('idle');
     vi.advanceTimersByTime(idleMs / 4);
   }

@@ -1,10 +1,11 @@
 /** Promise: only who leads writes, and what it writes stands on what the store has, whatever happens to its session. */
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
 import { Postgres } from '../../../src/lib/postgres/postgres.ts';
 import { Leadership, type LedService, type Write } from '../../../src/service/shared/leadership.ts';
 import { packPage, pageBytes } from '../../../src/service/shared/page-changes.ts';
-import { PageStore, schemaParameter } from '../../../src/service/shared/page-store.ts';
+import { type Copied, PageStore, schemaParameter } from '../../../src/service/shared/page-store.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
 
 let server: PostgresServer;
@@ -33,7 +34,11 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
   };
 
   /** Of one process: what it has opened, the newest last. */
-  const process = async (schema: string, whenOpened: (write: Write) => Promise<void>) => {
+  const process = async (
+    schema: string,
+    whenOpened: (write: Write) => Promise<void>,
+    databases: Copied[] = [],
+  ) => {
     const problems: string[] = [];
     const opened: { isClosed: boolean; close: () => Promise<void> }[] = [];
     const store = await open(schema);
@@ -43,7 +48,7 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
       open: async (_, write) => {
         await whenOpened(write);
         const close = async (): Promise<void> => void (service.isClosed = true);
-        const service = { isClosed: false, databases: [], settled: async () => undefined, close };
+        const service = { isClosed: false, databases, settled: async () => undefined, close };
         opened.push(service);
         return service;
       },
@@ -113,6 +118,42 @@ describe.skipIf(noPostgres !== undefined)(`leadership${noPostgres ? `: ${noPostg
     await vi.waitFor(() => expect(opened.length).toBe(2), { timeout: 10_000 });
     expect(opened[0]?.isClosed).toBe(true);
   });
+
+  it('a log that has grown is begun anew with a copy, beside all else', async () => {
+    const schema = newSchema();
+    const bytes = randomBytes(9 * 1024 * 1024);
+    const count = bytes.length / pageBytes;
+    const pages = Array.from({ length: count }, (_, i) =>
+      packPage(i + 1, undefined, bytes.subarray(i * pageBytes, (i + 1) * pageBytes)),
+    );
+    const database = {
+      name: 'a',
+      truncate: () => true,
+      read: async (first: number, some: number) =>
+        bytes.subarray((first - 1) * pageBytes, (first - 1 + some) * pageBytes),
+    };
+    const { leadership, problems } = await process(
+      schema,
+      (write) => write('a', { packed: Buffer.concat(pages), count }),
+      [database],
+    );
+    await leadership.start();
+    const tables = async (): Promise<unknown[]> =>
+      (
+        await sql.query("SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename ~ '^page'", [
+          schema,
+        ])
+      ).map((row) => row['tablename']);
+    await vi.waitFor(
+      async () => expect(new Set(await tables())).toEqual(new Set(['page_copy_1', 'page_log_1'])),
+      {
+        timeout: 20_000,
+      },
+    );
+    const [copied] = await sql.query(`SELECT count(*) AS parts FROM ${schema}.page_copy_1`);
+    expect(copied).toEqual({ parts: Math.ceil(count / 64) });
+    expect(problems).toEqual([]);
+  }, 60_000);
 
   it('an outage is told once, however many ask meanwhile', async () => {
     const { leadership, store, problems } = await process(newSchema(), async () => undefined);

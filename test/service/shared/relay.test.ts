@@ -49,3 +49,18 @@ it.each<[method: string, path: string, headers: Record<string, string>, told: st
   const url = await relayTo((socket) => socket.destroy());
   expect(await (await fetch(`${url}/v2/e/${path}`, { method, headers })).text()).toBe(told);
 });
+
+it('has what may be done once only wait for one whose connection broke until that is heard of again', async () => {
+  let isThere = false;
+  let sent = 0;
+  const url = await relayTo((socket, request) => {
+    if (request.path === '/alive' && isThere) return answerJson({})(socket, request);
+    if (request.path !== '/alive') sent += 1;
+    socket.destroy();
+  });
+  const told = async () => (await fetch(`${url}/v2/e/run`, { method: 'POST' })).text();
+  expect(await told()).toBe('unknown');
+  expect([await told(), sent]).toEqual(['again', 1]);
+  isThere = true;
+  expect([await told(), sent]).toEqual(['unknown', 2]);
+});

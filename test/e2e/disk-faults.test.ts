@@ -37,7 +37,7 @@ const maxNth = 60;
 const ways = diskErrors.flatMap((error) => [false, true].map((isLasting) => ({ error, isLasting })));
 
 /** How many cases are tried: `NIGHTRENDER_TEST_FAULTS` says otherwise. */
-const cases = Number(process.env['NIGHTRENDER_TEST_FAULTS'] ?? (isSoak ? 5000 : isWhole ? 120 : 5));
+const cases = Number(process.env['NIGHTRENDER_TEST_FAULTS'] ?? (isSoak ? 5000 : isWhole ? 60 : 5));
 
 it.skipIf(!canFail)(
   'whichever call fails (skipped where there is no Linux or no C compiler)',

@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Changes } from './page-changes.ts';
-import type { Announced, Copied, LeadingSession, PageStore } from './page-store.ts';
+import type { Copied, LeadingSession } from './leading-session.ts';
+import type { Announced, PageStore } from './page-store.ts';
 
 /** The service of the one that leads. */
 export interface LedService {

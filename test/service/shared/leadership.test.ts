@@ -5,7 +5,8 @@ import { parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
 import { Postgres } from '../../../src/lib/postgres/postgres.ts';
 import { Leadership, type LedService, type Write } from '../../../src/service/shared/leadership.ts';
 import { packPage, pageBytes } from '../../../src/service/shared/page-changes.ts';
-import { type Copied, PageStore, schemaParameter } from '../../../src/service/shared/page-store.ts';
+import type { Copied } from '../../../src/service/shared/leading-session.ts';
+import { PageStore, schemaParameter } from '../../../src/service/shared/page-store.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
 
 let server: PostgresServer;

@@ -2,11 +2,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
 import { Postgres } from '../../../src/lib/postgres/postgres.ts';
 import { packPage, pageBytes } from '../../../src/service/shared/page-changes.ts';
-import { type LeadingSession, PageStore, schemaParameter } from '../../../src/service/shared/page-store.ts';
+import type { LeadingSession } from '../../../src/service/shared/leading-session.ts';
+import { PageStore, schemaParameter } from '../../../src/service/shared/page-store.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
 
 let server: PostgresServer;
@@ -130,6 +131,19 @@ describe.skipIf(noPostgres !== undefined)(`a shared store${noPostgres ? `: ${noP
     await dump.query('COMMIT');
     await store.forgetOld();
     expect(await tablesOf(schema)).toEqual(['page_copy_3', 'page_log_3']);
+  });
+
+  it('is copied within an hour of a change, since what was deleted is in its log still, and not without one', async () => {
+    const session = await lead(await open(newSchema()), 'first');
+    await session.copy('first', [ones()], settled);
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    vi.advanceTimersByTime(2 * 60 * 60_000);
+    expect(session.isCopyDue).toBe(false);
+    await session.write('first', 'a', { packed: whole(1, 5), count: 3 });
+    expect(session.isCopyDue).toBe(true);
+    await session.copy('first', [ones()], settled);
+    expect(session.isCopyDue).toBe(false);
   });
 
   it('of an earlier version is taken over, and that version leads no more', async () => {

@@ -147,7 +147,8 @@ export class JobWork {
       why = String(error);
     }
     const error = `the service cannot read the input of this job: ${why}`;
-    await this.settle({ id, workerId }, { state: 'FAILED', error });
+    // Where that cannot be written, its time runs out; those that were taken with it are not to be lost with it.
+    await this.settle({ id, workerId }, { state: 'FAILED', error }).catch(() => undefined);
     return undefined;
   }
 

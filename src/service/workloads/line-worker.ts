@@ -111,6 +111,8 @@ export class LineWorker implements Worker {
     if (run === undefined || (id ?? run.jobId) !== run.jobId) {
       this.#handleStray(message);
     } else if (isEnd(message)) {
+      // Its process is being ended, and is not to be given another job before it has.
+      if (run.report.signal.aborted) return;
       this.#run = undefined;
       if (error === undefined || error === null) run.resolve(written(message, 'output'));
       else run.reject(new Error(textOf(error)));
@@ -135,9 +137,10 @@ export class LineWorker implements Worker {
 
   #endAfterLongLine(): void {
     const reason = `the worker wrote a line of more than ${this.#maxAnswerBytes} bytes`;
-    this.#run?.reject(new Error(`${reason}, which is more than an output may have`));
+    const run = this.#run;
     this.#run = undefined;
-    void this.#process.end(`${reason} and was ended`);
+    const fail = (): void => run?.reject(new Error(`${reason}, which is more than an output may have`));
+    void this.#process.end(`${reason} and was ended`).then(fail);
   }
 
   #endSoon(reason: string): void {

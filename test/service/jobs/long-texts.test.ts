@@ -2,7 +2,7 @@
 import { readdirSync, rmSync, statSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type OpenText, type Text, wholeOf } from '../../../src/service/jobs/filed-text.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
@@ -110,6 +110,17 @@ describe('a long input', () => {
       state: 'FAILED',
       error: 'the service cannot read the input of this job: its file is missing from the data folder',
     });
+  });
+
+  it('keeps no worker from what was taken with it, where that cannot be written either', async () => {
+    const store = await openJobStore();
+    await accepted(store, 'a', inputOf('MARK', 400_000));
+    const next = '{"scene":"next"}';
+    await accepted(store, 'a', next);
+    for (const name of filesIn('inputs')) rmSync(join(dir, 'inputs', name));
+    vi.spyOn(store.work, 'settle').mockRejectedValueOnce(new Error('disk I/O error'));
+    const taken = await store.work.take('a', [taker, { ...taker, workerId: 'other' }]);
+    expect(taken.map(({ input }) => input)).toEqual([next]);
   });
 });
 

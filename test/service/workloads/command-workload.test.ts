@@ -257,6 +257,18 @@ describe('a program that does not end', () => {
     await expect.poll(() => worker.log.map(Number).filter(isRunning)).toEqual([]);
   });
 
+  it('gives no answer any more once its job is called off, so that it gets no other job before it has ended', async () => {
+    const worker = await startScript(
+      `process.once('SIGTERM', () => { say({ output: 1 }); process.stdout.write('', () => process.exit()) });` +
+        answering(`console.error('at it'); setInterval(() => undefined, 1000)`),
+    );
+    const job = worker.job({});
+    await expect.poll(() => worker.log).toEqual(['at it']);
+    job.callOff();
+    await expect(job.output).rejects.toBeInstanceOf(WorkerDied);
+    expect(await worker.ended).toContain('cancelled');
+  });
+
   it('is ended by force where it does not heed SIGTERM', async () => {
     const worker = await startScript(
       `process.on('SIGTERM', () => console.error('no')); console.error(process.pid); ${endless}`,
@@ -321,8 +333,12 @@ describe('a program that takes too much', () => {
     const worker = await startScript(
       answering(`write('{"output":"' + 'x'.repeat(100 * 1024 * 1024) + '"}\\n')`),
     );
+    let hasEnded = false;
+    void worker.ended.then(() => (hasEnded = true));
     const { output } = worker.job({});
     await expect(output).rejects.toThrow('a line of more than 104857600 bytes');
+    // Before that it would be given another job.
+    expect(hasEnded).toBe(true);
     await expect(output).rejects.not.toBeInstanceOf(WorkerDied);
     expect(await worker.ended).toContain('a line of more than 104857600 bytes');
   });

@@ -106,7 +106,7 @@ function assertSendable(db: Database): void {
 function countDeaths(dir: string, db: Database): void {
   const markers = new CrashMarkerFile(join(dir, '.in-hand'));
   const { intendedIn, countDeath } = prepareStatements(db);
-  for (const mark of [...markers.left(), ...intendedIn.all()]) countDeath.run(mark);
+  for (const mark of [...markers.left(), ...intendedIn.all({ by: 0 })]) countDeath.run(mark);
   markers.close();
 }
 

@@ -159,7 +159,7 @@ async function compare(
 async function lookAt(config: Config, { opened }: BegunBatch, copy: string, options: PlanOptions) {
   const { checkpoint } = opened;
   const settings = batchSettings(config, Date.now(), opened.names);
-  const [counts, part] = [await checkpoint.counts(), await checkpoint.partCounts()];
+  const { part, ...counts } = await checkpoint.counts();
   const db = openCheckpointForReading(copy);
   if (db === undefined) throw new Error('the copy that was just written is not there');
   try {

@@ -74,7 +74,7 @@ export async function withPorts<Result>(
       throw stop.ending === undefined ? error : new StoppedEarly(stop.ending, 'Nothing was sent.');
     });
     const report = reportOf(config.output.dir, opened, bucket);
-    const { checkpoint, lease } = opened;
+    const { checkpoint, file, others, lease } = opened;
     followLease(lease, emit, stop, config.shutdownGraceMs);
     const ports = {
       // Of memory of its own: a job that is being sent must not wait for pictures, nor they for it.
@@ -84,6 +84,8 @@ export async function withPorts<Result>(
       ),
       downloads,
       checkpoint,
+      file,
+      others,
       images,
       report,
       clock: systemClock,

@@ -25,7 +25,7 @@ export class CrashMarkersInMemory implements CrashMarkers {
   }
 
   forgetLeft(): void {
-    this.#marks.length = 0;
+    if (this.#left.splice(0).length > 0) this.#marks.length = 0;
   }
 
   close(): void {}

@@ -10,7 +10,7 @@ import {
   type SharedBatch,
 } from '../../src/runner/checkpoint/postgres/shared-batch.ts';
 import type { CancelResult } from '../../src/runner/pipeline/cancel-batch.ts';
-import type { Checkpoint } from '../../src/runner/pipeline/ports.ts';
+import type { Checkpoint, Ports } from '../../src/runner/pipeline/ports.ts';
 import type { BatchSettings } from '../../src/runner/pipeline/settings.ts';
 import type { BatchResult } from '../../src/runner/pipeline/report-batch.ts';
 import type { Behaviour } from './fake-service.ts';
@@ -26,7 +26,7 @@ export class SharedWorld extends World {
   readonly #address: string;
   /** Looks at the batch, and changes it for those who are no runs. */
   #observer: SharedBatch;
-  #checkpoint: Checkpoint | undefined;
+  #joined: JoinedBatch | undefined;
 
   /** `url` is that of a database. */
   static async make(url: string, behaviour?: Behaviour): Promise<SharedWorld> {
@@ -71,8 +71,8 @@ export class SharedWorld extends World {
   }
 
   /** One that only looks at pictures needs none. */
-  protected override openCheckpoint(): Checkpoint {
-    return this.#checkpoint ?? ({} as Checkpoint);
+  protected override openCheckpoint(): Pick<Ports, 'checkpoint' | 'others'> {
+    return this.#joined ?? { checkpoint: {} as Checkpoint };
   }
 
   async #asRunner<T>(
@@ -90,7 +90,7 @@ export class SharedWorld extends World {
       pricing,
       clock: { now: () => Date.now(), elapsed: () => performance.now() },
     });
-    this.#checkpoint = joined.checkpoint;
+    this.#joined = joined;
     try {
       const result = await work();
       // What is dead tells nobody.
@@ -102,7 +102,7 @@ export class SharedWorld extends World {
   }
 
   async #leave(joined: JoinedBatch): Promise<void> {
-    this.#checkpoint = undefined;
+    this.#joined = undefined;
     await joined.close();
     await this.#look();
   }

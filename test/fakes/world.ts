@@ -16,7 +16,7 @@ import { fingerprintOf, type BadRow, type ListedScene, type Scene } from '../../
 import type { Verified } from '../../src/runner/core/verification.ts';
 import type { Event } from '../../src/runner/pipeline/event.ts';
 import { cancelBatch, type CancelResult } from '../../src/runner/pipeline/cancel-batch.ts';
-import type { Checkpoint, ManifestScenes, Report } from '../../src/runner/pipeline/ports.ts';
+import type { ManifestScenes, Report } from '../../src/runner/pipeline/ports.ts';
 import type { BatchResult } from '../../src/runner/pipeline/report-batch.ts';
 import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
 import type { Ports } from '../../src/runner/pipeline/ports.ts';
@@ -147,9 +147,12 @@ export class World {
     this.clock = new VirtualClock(this.clock.now() + afterMs);
     const killer = new Killer(killAt, hang);
     const { clock } = this;
+    const { checkpoint, file, others } = this.openCheckpoint();
     const ports = {
       service: killer.guard('service', this.service),
-      checkpoint: killer.guard('checkpoint', this.openCheckpoint()),
+      checkpoint: killer.guard('checkpoint', checkpoint),
+      file: file && killer.guard('checkpoint', file),
+      others,
       downloads: killer.guard('downloads', this.downloads),
       images: killer.guard('images', this.images),
       // Time goes on while the one of a run that goes on is written.
@@ -171,14 +174,16 @@ export class World {
   }
 
   /** For a start of the program. */
-  protected openCheckpoint(): Checkpoint {
+  protected openCheckpoint(): Pick<Ports, 'checkpoint' | 'file' | 'others'> {
     const run = this.db
       .prepare(
         `INSERT INTO runs (pid, host, program, started_at, idempotency_key)
          SELECT 1, 'here', 'test', 0, 'run-' || (count(*) + 1) FROM runs`,
       )
       .run();
-    return new SqliteCheckpoint(this.db, Number(run.lastInsertRowid), new CrashMarkersInMemory(this.marks));
+    const markers = new CrashMarkersInMemory(this.marks);
+    const checkpoint = new SqliteCheckpoint(this.db, Number(run.lastInsertRowid), markers);
+    return { checkpoint, file: checkpoint };
   }
 
   /** As after the checkpoint was deleted. */

@@ -13,7 +13,7 @@ export interface CrashMarkers {
   drop(mark: CrashMarker): void;
   /** What dead runs have left. */
   left(): CrashMarker[];
-  /** To be called when they are on record, and before the first `take`. */
+  /** To be called when they are on record. At the first time, nothing may have been taken yet. */
   forgetLeft(): void;
   close(): void;
 }
@@ -57,7 +57,8 @@ export class CrashMarkerFile implements CrashMarkers {
   }
 
   forgetLeft(): void {
-    ftruncateSync(this.#file);
+    // What this run has taken since is none of them.
+    if (this.#left.splice(0).length > 0) ftruncateSync(this.#file);
   }
 
   close(): void {

@@ -8,7 +8,7 @@ import type { FatalFailure } from '../core/failure.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { DefaultNames } from '../core/default-name.ts';
 import type { SeedBits } from '../core/expansion.ts';
-import type { Checkpoint } from '../pipeline/ports.ts';
+import type { Checkpoint, CheckpointFile, OtherRunners } from '../pipeline/ports.ts';
 import { disorderlyExitCodes } from '../core/ending.ts';
 import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { openForReading, type Database } from '../../lib/sqlite/database.ts';
@@ -33,6 +33,8 @@ import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
 
 export interface OpenCheckpoint {
   checkpoint: Checkpoint;
+  file?: CheckpointFile;
+  others?: OtherRunners;
   run: RunMark;
   /** Where pictures go, unless into the output folder. */
   pictures: PicturesInBucket | undefined;
@@ -120,6 +122,7 @@ export function openCheckpoint(
   let isOrderly = false;
   return {
     checkpoint,
+    file: checkpoint,
     run: { ...markOf(db, run), lastAttempt },
     pictures: readBatch(db)?.pictures,
     dir,

@@ -3,18 +3,22 @@ import type { Attempt, Endpoint, SubmittedAttempt } from '../core/attempt.ts';
 import { nameKey } from '../core/naming.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import type { Part } from '../core/part.ts';
-import type { LackingFile } from '../core/named-file.ts';
-import type { MadeAt, Plan } from '../core/plan.ts';
-import type { SceneCounts } from '../core/scene.ts';
+import type { Plan } from '../core/plan.ts';
 import type { BatchSpending } from '../core/spending.ts';
-import type { RecordedPicture } from '../core/verification.ts';
-import type { AdoptedScene, FoundScene } from '../core/adoption.ts';
+import type { AdoptedScene } from '../core/adoption.ts';
 import type { SavedSettlement, Settlement, UnfinishedWriting } from '../core/settlement.ts';
-import type { AcceptedJob, Checkpoint, ManifestScenes, PictureMove, Removal } from '../pipeline/ports.ts';
+import type {
+  AcceptedJob,
+  Checkpoint,
+  CheckpointFile,
+  ManifestScenes,
+  PictureMove,
+  Removal,
+} from '../pipeline/ports.ts';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
-import { choosePart, readPartCounts, dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
+import { choosePart, dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
 import { asDamage } from './damage.ts';
 import { asFatalFailure, Journal } from './journal.ts';
 import {
@@ -27,15 +31,12 @@ import {
   settle,
 } from './attempt-records.ts';
 import type { CrashMarkers } from './crash-markers.ts';
-import { readCounts, readSpending } from './read-totals.ts';
-import { readMadeAt } from './read-for-plan.ts';
-import { readListedScenes, readNextScenes } from './list-scenes.ts';
+import { readSpending } from './read-totals.ts';
+import { RecordedBatch } from './recorded-batch.ts';
 import { reconcile } from './reconcile.ts';
-import { readLacking } from './lacking-files.ts';
-import { readPicturesOfSaved } from './recorded-pictures.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
-export class SqliteCheckpoint implements Checkpoint {
+export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, CheckpointFile {
   readonly #db: Database;
   readonly #journal: Journal;
   readonly #sql: Statements;
@@ -55,6 +56,7 @@ export class SqliteCheckpoint implements Checkpoint {
     freeRoom: () => boolean = () => false,
     marker?: CommitMarker,
   ) {
+    super();
     this.#crashMarkers = crashMarkers;
     this.#db = db;
     this.#journal = new Journal(db, freeRoom, marker);
@@ -73,6 +75,7 @@ export class SqliteCheckpoint implements Checkpoint {
     try {
       const plan = await this.#journal.writeAlone(work);
       this.#part = part && dueOfPart(this.#db);
+      this.hasPart = part !== undefined;
       return plan;
     } catch (error) {
       if (signal.aborted && error === signal.reason) return undefined;
@@ -82,7 +85,7 @@ export class SqliteCheckpoint implements Checkpoint {
 
   async recover(): Promise<Attempt[]> {
     const intended = await this.#journal.write(() => {
-      for (const mark of [...this.#crashMarkers.left(), ...this.#sql.intendedIn.all()])
+      for (const mark of [...this.#crashMarkers.left(), ...this.#sql.intendedIn.all({ by: this.#run })])
         this.#sql.countDeath.run(mark);
       return this.#journal.sound(this.#sql.intended.all(), (row) => readAttempt(this.#sql, row));
     });
@@ -90,27 +93,16 @@ export class SqliteCheckpoint implements Checkpoint {
     return intended;
   }
 
-  markInProgress({ key }: Attempt): Promise<void> {
+  setInProgress({ key }: Attempt, isInProgress: boolean): Promise<void> {
+    const mark = { run: this.#run, attempt: key };
     return withDiskFailure(this.#db.name, async () =>
-      this.#crashMarkers.take({ run: this.#run, attempt: key }),
-    );
-  }
-
-  clearInProgress({ key }: Attempt): Promise<void> {
-    return withDiskFailure(this.#db.name, async () =>
-      this.#crashMarkers.drop({ run: this.#run, attempt: key }),
+      isInProgress ? this.#crashMarkers.take(mark) : this.#crashMarkers.drop(mark),
     );
   }
 
   openAttempts(): Promise<SubmittedAttempt[]> {
     return this.#journal.read(() =>
       this.#journal.sound(this.#sql.submitted.all(), (row) => readSubmittedAttempt(this.#sql, row)),
-    );
-  }
-
-  intendedAttempts(): Promise<Attempt[]> {
-    return this.#journal.read(() =>
-      this.#journal.sound(this.#sql.intended.all(), (row) => readAttempt(this.#sql, row)),
     );
   }
 
@@ -174,14 +166,6 @@ export class SqliteCheckpoint implements Checkpoint {
     return this.#journal.writeResult(() => settle(this.#sql, attempt, settlement));
   }
 
-  nextScenes(max: number): Promise<Pick<FoundScene, 'id' | 'columns'>[]> {
-    return this.#journal.read(() => readNextScenes(this.#db, max));
-  }
-
-  async listedScenes(): Promise<AsyncIterable<FoundScene>> {
-    return readListedScenes(this.#db);
-  }
-
   adopt(adopted: AdoptedScene[], at: number): Promise<void> {
     return this.#journal.write(() => {
       const found = adopted.filter((scene) => recordAdopted(this.#sql, scene, { run: this.#run, at }));
@@ -208,37 +192,21 @@ export class SqliteCheckpoint implements Checkpoint {
     });
   }
 
-  async savedPictures(): Promise<Iterable<RecordedPicture>> {
-    return readPicturesOfSaved(this.#db);
-  }
-
   spending(): Promise<BatchSpending> {
     return this.#journal.read(() => readSpending(this.#db));
-  }
-
-  madeAt(): Promise<MadeAt[]> {
-    return this.#journal.read(() => readMadeAt(this.#db));
-  }
-
-  lackingFiles(): Promise<LackingFile[]> {
-    return this.#journal.read(() => readLacking(this.#db));
-  }
-
-  counts(): Promise<SceneCounts> {
-    return this.#journal.read(() => readCounts(this.#db));
   }
 
   removed(): Promise<Removal | undefined> {
     return this.#journal.read(() => this.#journal.removed());
   }
 
-  partCounts(): Promise<SceneCounts | undefined> {
-    return this.#journal.read(() => this.#part && readPartCounts(this.#db));
-  }
-
   /** To be called before the database is closed. */
   close(): void {
     this.#journal.close();
+  }
+
+  protected recorded<T>(read: (db: Database) => T): Promise<T> {
+    return this.#journal.read(() => read(this.#db));
   }
 
   get #next(): DueScenes {

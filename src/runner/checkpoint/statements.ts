@@ -122,8 +122,8 @@ export function prepareReads(db: Database) {
       SELECT state, failure_kind, failure_digest FROM attempts a WHERE scene = @sceneKey AND number < @number
         AND number > (SELECT counted_from FROM scenes s WHERE s.scene = a.scene) ORDER BY number`),
     // What a run has left in order to be sent again is no death.
-    intendedIn: db.prepare<[], { attempt: number; run: number }>(`
-      SELECT attempt, run FROM attempts JOIN runs USING (run) WHERE state = 'intended'
+    intendedIn: db.prepare<[object], { attempt: number; run: number }>(`
+      SELECT attempt, run FROM attempts JOIN runs USING (run) WHERE state = 'intended' AND run <> @by
         AND (exit_code IS NULL OR exit_code IN (${disorderlyExitCodes.join()}))`),
     jobOf: db.prepare<[object]>(
       'SELECT 1 FROM attempts WHERE job_id = @jobId AND base_url = @baseUrl AND endpoint_id = @id',

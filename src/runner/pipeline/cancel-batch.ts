@@ -51,7 +51,7 @@ export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: S
     const inFlight = await ports.checkpoint.openAttempts();
     outcome.found = inFlight.length;
     await cancelAll(run, inFlight, whys);
-    await ports.checkpoint.assertSound();
+    await ports.file?.assertSound();
   } catch (thrown) {
     run.stop.forThrown(thrown);
   }
@@ -68,7 +68,7 @@ export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: S
 
 /** Sends what dead runs may have sent again, to be told its job; returns of how many that is unknown for good. */
 async function findIntended(run: Run): Promise<number> {
-  const { length } = await run.ports.checkpoint.intendedAttempts();
+  const { length } = await run.ports.checkpoint.recover();
   let found = 0;
   for (const { attempt, lost } of await takeUpIntended(run)) {
     const sent = await submitAgain(run, attempt, lost, maxTries);

@@ -1,6 +1,6 @@
 /** The step from a job at the service to its end: poll, wait, poll again. */
 import { sceneNameOf } from '../core/prompt.ts';
-import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
+import { failureRules, type Failure } from '../core/failure.ts';
 import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
 import {
   ageMs,
@@ -19,14 +19,14 @@ import type { PollScheduler } from './poll-scheduler.ts';
 import type { CancelReply, Checkpoint, RenderService, StatusReply } from './ports.ts';
 import type { RequestThrottle } from './request-throttle.ts';
 import { save, type SaveContext } from './save.ts';
-import { settleWithoutPicture } from './settle.ts';
+import { settleWithoutPicture, whileInProgress } from './settle.ts';
 import type { SharedIds } from './shared-ids.ts';
 
 export type FollowContext = SaveContext &
   MissingContext & {
     ports: {
       service: Pick<RenderService, 'status' | 'cancel'>;
-      checkpoint: Pick<Checkpoint, 'recordStatus' | 'markInProgress' | 'clearInProgress'>;
+      checkpoint: Pick<Checkpoint, 'recordStatus' | 'setInProgress'>;
     };
     throttles: Record<'status' | 'cancel', RequestThrottle>;
     pollScheduler: PollScheduler;
@@ -151,15 +151,10 @@ async function collectHeld(run: FollowContext, job: Job, reply: Completed): Prom
   if (run.sharedIds.has(job.attempt)) return distrust(run, job);
   const age = ageMs(job, run.ports.clock);
   run.stats.collected(job, reply);
-  const { checkpoint } = run.ports;
-  await checkpoint.markInProgress(job.attempt);
-  const saving = save(run, job.attempt, reply.pictures, factsOfEnd(job, reply, run.ports.clock), reply.hold);
-  const result = await saving.catch(async (thrown: unknown) => {
-    // A full disk ends the run in order: that is no death to hold against the scene.
-    if (thrown instanceof FatalFailure) await checkpoint.clearInProgress(job.attempt);
-    throw thrown;
-  });
-  await checkpoint.clearInProgress(job.attempt);
+  const { checkpoint, clock } = run.ports;
+  const result = await whileInProgress(checkpoint, job.attempt, () =>
+    save(run, job.attempt, reply.pictures, factsOfEnd(job, reply, clock), reply.hold),
+  );
   if (result === 'saved') run.halts.countSaved();
   // How long a resumed job waited for this run is unknown.
   if (result === 'saved' && !job.isResumed) run.deadline.observe(age);

@@ -11,7 +11,7 @@ import { submit, submitAgain, type SubmitContext } from './submit.ts';
 
 type SlotContext = FollowContext &
   SubmitContext & {
-    ports: { checkpoint: Pick<Checkpoint, 'claim' | 'claimSuspect' | 'others' | 'spending'> };
+    ports: { checkpoint: Pick<Checkpoint, 'claim' | 'claimSuspect' | 'spending'> };
     settings: Pick<BatchSettings, 'endpoint' | 'concurrency'>;
   };
 
@@ -122,8 +122,7 @@ export class JobSlots {
     const attempts = room === 0 ? [] : await this.#claim(room, next);
     this.#run.budget.countSubmissions(attempts.length);
     // What others have spent meanwhile is not known here.
-    if (this.#run.ports.checkpoint.others !== undefined)
-      await this.#run.budget.load(this.#run.ports.checkpoint);
+    if (this.#run.ports.others !== undefined) await this.#run.budget.load(this.#run.ports.checkpoint);
     for (const attempt of attempts) this.#keep(attempt, this.#render(attempt));
     return attempts.length > 0;
   }
@@ -219,7 +218,7 @@ export class JobSlots {
     const wakeMs = [reachability.pauseMs(), throttles.submit.pauseMs(), untilDueMs, deadline.leftMs()].filter(
       (ms) => ms > 0,
     );
-    return Math.min(ports.checkpoint.others === undefined ? maxIdleMs : maxSharedIdleMs, ...wakeMs);
+    return Math.min(ports.others === undefined ? maxIdleMs : maxSharedIdleMs, ...wakeMs);
   }
 
   #wake(): void {

@@ -8,7 +8,7 @@ import { settleWithoutPicture } from './settle.ts';
 
 /** Until the run is draining: what is left then is for others. */
 export async function workWithOthers(run: Run, slots: Pick<JobSlots, 'takeUp' | 'sendAgain'>): Promise<void> {
-  const { others } = run.ports.checkpoint;
+  const { others } = run.ports;
   if (others === undefined) return;
   const { submit, status } = run.throttles;
   others.listen({

@@ -20,6 +20,10 @@ import type { Event } from './event.ts';
 export interface Ports {
   service: RenderService;
   checkpoint: Checkpoint;
+  /** Where its checkpoint is a file of its own. */
+  file?: CheckpointFile | undefined;
+  /** Where several runners may work on it. */
+  others?: OtherRunners | undefined;
   downloads: Downloads;
   images: ImageStore;
   report: Report;
@@ -137,16 +141,13 @@ export interface Checkpoint {
    * all of the manifest is compared and only scenes of that part wait to be claimed from then on.
    */
   reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined>;
-  /** Counts the violent deaths of scenes that dead runs had in progress; returns what those have left intended, perhaps sent. */
+  /**
+   * What dead runs have left intended, perhaps sent, as the manifest has it now; the violent deaths of scenes that they had in
+   * progress are counted, each once.
+   */
   recover(): Promise<Attempt[]>;
   /** Attempts whose jobs are in flight, oldest submission first. */
   openAttempts(): Promise<SubmittedAttempt[]>;
-  /** What `recover` returned and was not settled since, as the manifest has it now. */
-  intendedAttempts(): Promise<Attempt[]>;
-  /** Of a batch that several runners may work on. */
-  others?: OtherRunners;
-  /** Throws `FatalFailure` where attempts were left out so far, since what is on record of them is damaged. */
-  assertSound(): Promise<void>;
   /**
    * Takes up to `max` scenes that are due, oldest due retry first, then manifest order, and records an attempt of each as
    * intended. `dueBy`: retries due by then are taken; `at` where left out.
@@ -161,9 +162,8 @@ export interface Checkpoint {
    * was saved by that id since this attempt began.
    */
   recordSubmitted(attempt: Attempt, job: AcceptedJob): Promise<'recorded' | { doubtful: string | undefined }>;
-  /** From here to `clearInProgress` a death of the program is held against the scene too. */
-  markInProgress(attempt: Attempt): Promise<void>;
-  clearInProgress(attempt: Attempt): Promise<void>;
+  /** While it is, a death of the program is held against the scene too. */
+  setInProgress(attempt: Attempt, isInProgress: boolean): Promise<void>;
   recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void>;
   /**
    * Puts down how the attempt is to be settled once its pictures are written. It outlives the program, not a power cut:
@@ -189,17 +189,22 @@ export interface Checkpoint {
   recordMoved(move: PictureMove): Promise<void>;
   /** Those of saved scenes; read as they are asked for. */
   savedPictures(): Promise<Iterable<RecordedPicture>>;
-  counts(): Promise<SceneCounts>;
-  /** Where the checkpoint was removed during the run, or its disk is gone. */
-  removed(): Promise<Removal | undefined>;
-  /** Of the scenes of the part that was chosen; undefined where none was. */
-  partCounts(): Promise<SceneCounts | undefined>;
+  /** `part`: of the scenes of the part that was chosen, where one was. */
+  counts(): Promise<SceneCounts & { part?: SceneCounts }>;
   /** Where the pictures of the listed scenes were made. */
   madeAt(): Promise<MadeAt[]>;
   /** Files of `output.files` that saved scenes were saved without. */
   lackingFiles(): Promise<LackingFile[]>;
   /** What the batch's submissions took so far. */
   spending(): Promise<BatchSpending>;
+}
+
+/** What may happen to a file that one run alone has. */
+export interface CheckpointFile {
+  /** Throws `FatalFailure` where attempts were left out so far, since what is on record of them is damaged. */
+  assertSound(): Promise<void>;
+  /** Where it was removed during the run, or its disk is gone. */
+  removed(): Promise<Removal | undefined>;
 }
 
 /** The other runners of the batch. */

@@ -94,9 +94,9 @@ export async function mayRepeat(
 
 /** Those that were left, as the manifest has them now; of a scene that is gone none is sent. */
 export async function takeUpIntended(
-  run: SettleContext & { ports: { checkpoint: Pick<Checkpoint, 'intendedAttempts'> } },
+  run: SettleContext & { ports: { checkpoint: Pick<Checkpoint, 'recover'> } },
 ): Promise<{ attempt: Attempt; lost: Lost }[]> {
-  const intended = await run.ports.checkpoint.intendedAttempts();
+  const intended = await run.ports.checkpoint.recover();
   await Promise.all(
     intended.filter(({ isWithdrawn }) => isWithdrawn).map((attempt) => recordDeath(run, attempt)),
   );

@@ -41,10 +41,9 @@ export interface Progress {
 /** Throws a bug or the refusal, unless the checkpoint was removed. */
 export async function reportBatch(run: Run, progress: Progress): Promise<BatchResult> {
   const { stop, budget } = run;
-  const { checkpoint } = run.ports;
+  const { checkpoint, file } = run.ports;
   const stats = run.stats.result();
-  const counts = await checkpoint.counts();
-  const part = await checkpoint.partCounts();
+  const { part, ...counts } = await checkpoint.counts();
   const { isPlanned, resumed, refusal, missing } = progress;
   const hasNews = isPlanned || (resumed > 0 && !stop.leaving.aborted);
   const reported = endingOf(stop, progress, counts, part);
@@ -52,7 +51,7 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
   const kept = isIdle ? await run.ports.report.keep(reported) : undefined;
   const report = kept ?? (hasNews ? await writeReport(run, reported, stats) : undefined);
   run.end();
-  const removed = await checkpoint.removed();
+  const removed = await file?.removed();
   if (removed === undefined && stop.bug !== undefined) throw stop.bug;
   if (removed === undefined && refusal !== undefined) throw refusal;
   // Where a report is due and lacking, what cut it is the ending, though every scene is saved.

@@ -55,7 +55,7 @@ export async function runBatch(
     await slots.resume(inFlight);
     // What they may have submitted: submit → poll → save
     await slots.sendAgain(intended);
-    await ports.checkpoint.assertSound();
+    await ports.file?.assertSound();
     // What waits: submit → poll → save
     if (progress.refusal === undefined) await slots.renderWaiting();
   } catch (thrown) {
@@ -98,8 +98,7 @@ async function compare(run: Run, manifest: ManifestScenes | undefined, progress:
   if (planned === undefined) return;
   if (settings.unknownPictures === 'adopt') await adopt(ports, settings, stop);
   if (settings.unknownPictures === 'ask') await assertNoUnknownPictures(checkpoint, images, settings);
-  const part = await checkpoint.partCounts();
-  const counts = await checkpoint.counts();
+  const { part, ...counts } = await checkpoint.counts();
   emit({ type: 'plan-made', ...planned, counts, ...(part && { part }) });
   const { added, changed, withdrawn } = planned;
   const { waiting } = part ?? counts;

@@ -1,7 +1,7 @@
 /** Records how an attempt ended, and emits it. */
 import { sceneNameOf } from '../core/prompt.ts';
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
-import { failureRules, type Failure } from '../core/failure.ts';
+import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { sceneAfter, type AfterFailure } from '../core/retry.ts';
 import type { Budget } from './budget.ts';
@@ -132,4 +132,20 @@ function timesOf({ executionTimeMs, executedMs }: JobFacts): {
   seenMs: number | undefined;
 } {
   return { reportedMs: executionTimeMs, seenMs: executedMs };
+}
+
+/** A death of the program meanwhile is held against the scene of the attempt. */
+export async function whileInProgress<T>(
+  checkpoint: Pick<Checkpoint, 'setInProgress'>,
+  attempt: Attempt,
+  work: () => Promise<T>,
+): Promise<T> {
+  await checkpoint.setInProgress(attempt, true);
+  const result = await work().catch(async (thrown: unknown) => {
+    // A full disk ends the run in order: that is no death.
+    if (thrown instanceof FatalFailure) await checkpoint.setInProgress(attempt, false);
+    throw thrown;
+  });
+  await checkpoint.setInProgress(attempt, false);
+  return result;
 }

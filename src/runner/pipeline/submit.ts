@@ -1,21 +1,21 @@
 /** The step from an intended attempt to a job at the service. */
 import { sceneNameOf } from '../core/prompt.ts';
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
-import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
+import { failureRules, type Failure } from '../core/failure.ts';
 import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
 import type { EndpointLiveness } from './endpoint-liveness.ts';
 import type { Lost } from '../core/lost-submission.ts';
 import type { JobsInFlight } from './jobs-in-flight.ts';
-import type { Checkpoint, RenderService, SubmitReply } from './ports.ts';
+import type { Checkpoint, Ports, RenderService, SubmitReply } from './ports.ts';
 import type { Repeats } from './repeats.ts';
 import type { RequestThrottle } from './request-throttle.ts';
-import { settleWithoutPicture, type SettleContext } from './settle.ts';
+import { settleWithoutPicture, whileInProgress, type SettleContext } from './settle.ts';
 import type { SharedIds } from './shared-ids.ts';
 
 export type SubmitContext = SettleContext & {
-  ports: {
+  ports: Pick<Ports, 'others'> & {
     service: Pick<RenderService, 'submit'>;
-    checkpoint: Pick<Checkpoint, 'recordSubmitted' | 'markInProgress' | 'clearInProgress' | 'others'>;
+    checkpoint: Pick<Checkpoint, 'recordSubmitted' | 'setInProgress'>;
   };
   throttles: { submit: RequestThrottle };
   jobs: JobsInFlight;
@@ -70,15 +70,7 @@ export async function submitAgain(
   lost: Lost,
   maxTries?: number,
 ): ReturnType<typeof submit> {
-  const { checkpoint } = run.ports;
-  await checkpoint.markInProgress(attempt);
-  const sent = await submit(run, attempt, lost, maxTries).catch(async (thrown: unknown) => {
-    // A full disk ends the run in order.
-    if (thrown instanceof FatalFailure) await checkpoint.clearInProgress(attempt);
-    throw thrown;
-  });
-  await checkpoint.clearInProgress(attempt);
-  return sent;
+  return whileInProgress(run.ports.checkpoint, attempt, () => submit(run, attempt, lost, maxTries));
 }
 
 /** What may be a job is asked for as long as jobs are polled, unless the service answers nobody, or may not know it. */
@@ -167,7 +159,7 @@ function unansweredFailure(sceneId: string | undefined): string {
 function learnReachability(run: SubmitContext, { kind, text }: Failure): void {
   // No request was sent.
   if (kind === 'file-changed' || kind === 'checkpoint-gone') return;
-  if (kind === 'overloaded') run.ports.checkpoint.others?.reportSlowed();
+  if (kind === 'overloaded') run.ports.others?.reportSlowed();
   if (kind === 'unanswered' || kind === 'not-reached') run.halts.countSilence('submit', text);
   else run.reachability.answered('submit');
 }

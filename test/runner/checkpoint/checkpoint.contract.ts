@@ -84,9 +84,9 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     const later = await reopen();
     const expected = [b, c].map(({ idempotency }) => ({ ...idempotency, shownMs: 60_000 }));
     expect((await later.recover()).map(({ idempotency }) => idempotency)).toEqual(expected);
-    expect((await later.intendedAttempts()).map(({ idempotency }) => idempotency)).toEqual(expected);
+    expect((await later.recover()).map(({ idempotency }) => idempotency)).toEqual(expected);
     await later.reconcile(manifestOf([['b', 'hills']]), unstopped);
-    const gone = (await later.intendedAttempts()).map(({ sceneId, isWithdrawn }) => [sceneId, isWithdrawn]);
+    const gone = (await later.recover()).map(({ sceneId, isWithdrawn }) => [sceneId, isWithdrawn]);
     expect(gone).toEqual([
       ['b', undefined],
       ['c', true],
@@ -96,13 +96,15 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
   it('holds one death against a scene for each run that dies with it, also where it is not settled in between', async () => {
     const { checkpoint, reopen } = await begin();
     await checkpoint.claim(1, endpoint, 10);
+    expect((await checkpoint.recover())[0]?.deaths, 'it lives').toBe(0);
     const second = await reopen();
     const [a] = await second.recover();
     if (a === undefined) throw new Error('one was intended');
     expect(a.deaths).toBe(1);
     const third = await reopen();
     expect((await third.recover())[0]?.deaths, 'the second had not taken it up').toBe(1);
-    await third.markInProgress(a);
+    await third.setInProgress(a, true);
+    expect((await third.recover())[0]?.deaths, 'it lives').toBe(1);
     const fourth = await reopen();
     expect((await fourth.recover())[0]?.deaths).toBe(2);
   });

@@ -491,7 +491,7 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
       const { db, schema } = third.shared;
       await db.query(`UPDATE ${schema}.runners SET lease_until = now() - interval '1 minute'`);
       await third.joined.checkpoint.dropWriting(a);
-      expect(await third.joined.checkpoint.intendedAttempts()).toMatchObject([{ key: a.key }]);
+      expect(await third.joined.checkpoint.recover()).toMatchObject([{ key: a.key }]);
       expect(await second.joined.checkpoint.recordSubmitted(b, job('2'))).toBe('recorded');
     });
 

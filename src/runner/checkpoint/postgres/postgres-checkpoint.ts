@@ -14,12 +14,12 @@ import { PostgresFailure, type Postgres } from '../../../lib/postgres/postgres.t
 import { recordAdopted } from '../attempt-records.ts';
 import { readComparedList } from '../batch-identity.ts';
 import { choosePart } from '../due-scenes.ts';
+import { RecordedBatch } from '../recorded-batch.ts';
 import { reconcile } from '../reconcile.ts';
 import { prepareStatements } from '../statements.ts';
 import { readIntended, readSubmitted, readWritings } from './attempt-rows.ts';
 import { changeBatch } from './change-batch.ts';
 import type { NameOwner } from './group-function.ts';
-import { CopiedBatch } from './copied-batch.ts';
 import { readNextDue } from './read-next-due.ts';
 import { Orphans } from './orphans.ts';
 import { asFatalFailure, untilThere } from './patience.ts';
@@ -35,7 +35,7 @@ const lookAgainMs = 2_000;
 
 const never = new AbortController().signal;
 
-export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
+export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   readonly #context: GroupContext;
   readonly #db: Postgres;
   readonly #schema: string;
@@ -54,7 +54,7 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
   readonly #givenUp = new AbortController();
 
   constructor(context: Omit<GroupContext, 'hasPart'>, replica: Replica) {
-    super(replica.db);
+    super();
     this.#context = { ...context, hasPart: () => this.hasPart };
     this.#db = context.db;
     this.#schema = context.schema;
@@ -88,10 +88,6 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
     return this.#read(() => readIntended(this.#db, this.#schema, 'a.owner = $1', [this.#run]));
   }
 
-  intendedAttempts(): Promise<Attempt[]> {
-    return this.recover();
-  }
-
   async openAttempts(): Promise<SubmittedAttempt[]> {
     return this.#read(() => readSubmitted(this.#db, this.#schema, 'a.owner = $1', [this.#run]));
   }
@@ -99,8 +95,6 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
   async unfinishedWriting(): Promise<UnfinishedWriting[]> {
     return this.#read(() => readWritings(this.#db, this.#schema, 'a.owner = $1', [this.#run]));
   }
-
-  async assertSound(): Promise<void> {}
 
   async claim(max: number, endpoint: Endpoint, at: number, dueBy = at): Promise<Attempt[]> {
     const write: Write = { do: 'claim', max, endpoint, at, dueBy, isSuspect: false };
@@ -138,18 +132,14 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
     return this.#write({ do: 'submitted', attempt, job });
   }
 
-  /** Not waited for at the first time: of a scene whose job was taken over, every death counts. */
-  async markInProgress({ key }: Attempt): Promise<void> {
-    this.#marked.add(key);
-    const marked = this.#write({ do: 'hand', attempt: key, isInHand: true });
-    if (this.#own.has(key)) marked.catch(() => undefined);
-    else await marked;
-  }
-
-  async clearInProgress({ key }: Attempt): Promise<void> {
+  async setInProgress({ key }: Attempt, isInProgress: boolean): Promise<void> {
+    if (isInProgress) this.#marked.add(key);
     // That it was settled has cleared it.
-    if (!this.#marked.delete(key)) return;
-    await this.#write({ do: 'hand', attempt: key, isInHand: false });
+    else if (!this.#marked.delete(key)) return;
+    const written = this.#write<undefined>({ do: 'hand', attempt: key, isInHand: isInProgress });
+    // Of a scene whose job was taken over, every death counts.
+    if (isInProgress && this.#own.has(key)) written.catch(() => undefined);
+    else await written;
   }
 
   async recordStatus(
@@ -223,10 +213,6 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
     return this.#read(() => readSharedSpending(this.#db, this.#schema));
   }
 
-  async removed(): Promise<undefined> {
-    return undefined;
-  }
-
   /** Nothing waits any longer for a database that is gone. */
   giveUp(): void {
     const text =
@@ -278,6 +264,11 @@ export class PostgresCheckpoint extends CopiedBatch implements Checkpoint {
   /** Brings the copy up to what is on record. */
   refresh(): Promise<void> {
     return this.#read(() => this.#replica.pull());
+  }
+
+  protected async recorded<T>(read: (db: Database) => T): Promise<T> {
+    await this.refresh();
+    return read(this.#replica.db);
   }
 
   /** Waits for a database that is gone. */

@@ -150,6 +150,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
   await replica.pull();
   return {
     checkpoint,
+    others: checkpoint.others,
     // Any number of runs put pictures there at the same time.
     run: { token: `${schema}-${run}`, isKnown: () => true, lastAttempt: undefined },
     pictures: readBatch(replica.db)?.pictures,

@@ -1,0 +1,45 @@
+/** What both journals read of a batch: in its own file, or in the local copy of one that is shared. */
+import type { FoundScene } from '../core/adoption.ts';
+import type { LackingFile } from '../core/named-file.ts';
+import type { MadeAt } from '../core/plan.ts';
+import type { SceneCounts } from '../core/scene.ts';
+import type { RecordedPicture } from '../core/verification.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+import { readPartCounts } from './due-scenes.ts';
+import { readLacking } from './lacking-files.ts';
+import { readListedScenes, readNextScenes } from './list-scenes.ts';
+import { readMadeAt } from './read-for-plan.ts';
+import { readCounts } from './read-totals.ts';
+import { readPicturesOfSaved } from './recorded-pictures.ts';
+
+export abstract class RecordedBatch {
+  /** Whether only a part of the batch is rendered; `temp.part` has its scenes. */
+  protected hasPart = false;
+
+  /** Of what is on record at this moment. */
+  protected abstract recorded<T>(read: (db: Database) => T): Promise<T>;
+
+  nextScenes(max: number): Promise<Pick<FoundScene, 'id' | 'columns'>[]> {
+    return this.recorded((db) => readNextScenes(db, max));
+  }
+
+  listedScenes(): Promise<AsyncIterable<FoundScene>> {
+    return this.recorded(readListedScenes);
+  }
+
+  savedPictures(): Promise<Iterable<RecordedPicture>> {
+    return this.recorded(readPicturesOfSaved);
+  }
+
+  counts(): Promise<SceneCounts & { part?: SceneCounts }> {
+    return this.recorded((db) => ({ ...readCounts(db), ...(this.hasPart && { part: readPartCounts(db) }) }));
+  }
+
+  lackingFiles(): Promise<LackingFile[]> {
+    return this.recorded(readLacking);
+  }
+
+  madeAt(): Promise<MadeAt[]> {
+    return this.recorded(readMadeAt);
+  }
+}

@@ -172,9 +172,9 @@ function sceneOf({ sceneId }: AttemptRow): string {
   return `scene ${sceneId}`;
 }
 
-export function readWriting(sql: Statements, row: AttemptRow & { writing: string }): UnfinishedWriting {
-  const settlement = storedJson(row.writing, sceneOf(row)) as SavedSettlement;
-  return { attempt: readSubmittedAttempt(sql, row), isInFlight: row.state === 'submitted', settlement };
+export function writingOf(attempt: SubmittedAttempt, row: AttemptRow): UnfinishedWriting {
+  const settlement = storedJson(row.writing ?? '', sceneOf(row)) as SavedSettlement;
+  return { attempt, isInFlight: row.state === 'submitted', settlement };
 }
 
 function readHistory(sql: Reads, { sceneKey, number }: AttemptRow): HistoryRow[] {

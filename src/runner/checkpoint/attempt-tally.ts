@@ -2,7 +2,7 @@
 import type { AttemptState } from '../core/attempt.ts';
 import type { Database, Statement } from '../../lib/sqlite/database.ts';
 import { readLostSubmissions } from './commit-mark.ts';
-import { isAdopted } from './read-totals.ts';
+import { isAdopted, spentColumns } from './read-totals.ts';
 
 /** Rows between two turns of the event loop. */
 const pageRows = 10_000;
@@ -95,7 +95,7 @@ export class AttemptTally {
 }
 
 const columns = `attempt, scene, state, settled_at, failure_kind,
-  coalesce(execution_time_ms, settled_at - executing_at) AS executed_ms, ${isAdopted} AS is_adopted`;
+  ${spentColumns.executedMs} AS executed_ms, ${isAdopted} AS is_adopted`;
 
 function pageOf(db: Database): Statement<[number]> {
   return db.prepare<[number]>(

@@ -50,20 +50,26 @@ export interface PicturesInBucket {
  */
 export function rememberBatch(db: Database, batch: BatchIdentity): boolean {
   const known = readBatch(db);
+  const value = recordOf(batch, known);
+  if (value === JSON.stringify(known)) return false;
+  const { columns } = JSON.parse(value) as BatchIdentity;
+  if (JSON.stringify(columns) !== JSON.stringify(known?.columns ?? [])) forgetComparedList(db);
+  db.prepare("INSERT OR REPLACE INTO batch VALUES ('batch', ?)").run(value);
+  return true;
+}
+
+/** Whether `rememberBatch` would change anything. */
+export function isOther(db: Database, batch: BatchIdentity): boolean {
+  const known = readBatch(db);
+  return recordOf(batch, known) !== JSON.stringify(known);
+}
+
+function recordOf(batch: BatchIdentity, known: BatchIdentity | undefined): string {
   const names = known === undefined ? batch.names : (known.names ?? 'id');
-  const earlier = known?.columns ?? [];
-  const columns = [...new Set([...batch.columns, ...earlier])];
-  if (JSON.stringify(columns) !== JSON.stringify(earlier)) forgetComparedList(db);
+  const columns = [...new Set([...batch.columns, ...(known?.columns ?? [])])];
   const picturesToken = batch.pictures?.batch ?? known?.picturesToken;
   const files = batch.files?.map((file) => recordedFile(file, known));
-  const value = JSON.stringify({ ...batch, columns, names, picturesToken, files });
-  return (
-    db
-      .prepare(
-        "INSERT INTO batch VALUES ('batch', ?) ON CONFLICT DO UPDATE SET value = excluded.value WHERE value <> excluded.value",
-      )
-      .run(value).changes > 0
-  );
+  return JSON.stringify({ ...batch, columns, names, picturesToken, files });
 }
 
 function recordedFile({ label, kind }: NamedFile, known: BatchIdentity | undefined): RecordedFile {

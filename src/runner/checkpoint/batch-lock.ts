@@ -132,9 +132,19 @@ interface RecordedOwner {
   since: number;
 }
 
-/** Distinguishes a process from a later one with the same pid; null on systems without `/proc`. */
-export function processMark(): { boot: string | null; started: string | null } {
-  return { boot: bootId() ?? null, started: startOf(process.pid) ?? null };
+export function ownRun(program: string, startedAt: number): RunRow {
+  const mark = { boot: bootId() ?? null, started: startOf(process.pid) ?? null };
+  return { pid: process.pid, host: hostname(), program, startedAt, ...mark };
+}
+
+/** A run as it is put on record; `boot` and `started` distinguish its process from a later one with the same pid, and are null on systems without `/proc`. */
+export interface RunRow {
+  pid: number;
+  host: string;
+  program: string;
+  startedAt: number;
+  boot: string | null;
+  started: string | null;
 }
 
 /**

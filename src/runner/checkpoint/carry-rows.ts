@@ -3,16 +3,13 @@ import type { Database } from '../../lib/sqlite/database.ts';
 import { type Reached, readCommits } from './commit-mark.ts';
 import { asDamage } from './damage.ts';
 import { damagedRows } from './damaged-rows.ts';
-
-/** Of what refers to others, the others first. */
-const tables = ['batch', 'bad_rows', 'runs', 'scenes', 'attempts', 'pictures'] as const;
-type Table = (typeof tables)[number];
+import { tableNames, type Table } from './schema.ts';
 
 /** Returns how many submissions of those that `mark` knows, or that are seen, are lost; undefined where no scene is left. */
 export function carryRows(from: Database, to: Database, mark: Reached): number | undefined {
   return to.transaction(() => {
     const before = readableCommits(from);
-    const highest = Math.max(...tables.map((table) => carryTable(from, to, table)));
+    const highest = Math.max(...tableNames.map((table) => carryTable(from, to, table)));
     // Both count those that were lost before, too.
     const submissions = Math.max(mark.attempts, highest - before.unused_keys + before.lost_submissions);
     const drop = {

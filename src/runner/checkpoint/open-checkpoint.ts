@@ -1,7 +1,6 @@
 /** Opens the checkpoint of a batch: for a run, or to read it during a run. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Endpoint } from '../core/attempt.ts';
 import type { FatalFailure } from '../core/failure.ts';
@@ -27,7 +26,7 @@ import { openForChanges, type WritableCheckpoint } from './open-for-changes.ts';
 import { isOfDisk } from '../files/disk-failure.ts';
 import { readRuns } from './read-summary.ts';
 import { readAttemptStates } from './read-totals.ts';
-import { processMark } from './batch-lock.ts';
+import { ownRun } from './batch-lock.ts';
 import { checkpointSchema } from './schema.ts';
 import { SqliteCheckpoint } from './sqlite-checkpoint.ts';
 
@@ -219,14 +218,11 @@ export function readJobsInFlight(dir: string): JobsInFlight[] {
 }
 
 function startRun(db: Database, program: string, now: number): number {
-  const { boot, started } = processMark();
-  const { lastInsertRowid } = db
-    .prepare(
-      `INSERT INTO runs (pid, host, program, started_at, boot, process_started, idempotency_key)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    )
-    .run(process.pid, hostname(), program, now, boot, started, randomUUID());
-  return Number(lastInsertRowid);
+  const start = db.prepare<[object]>(
+    `INSERT INTO runs (pid, host, program, started_at, boot, process_started, idempotency_key)
+     VALUES (@pid, @host, @program, @startedAt, @boot, @started, @token)`,
+  );
+  return Number(start.run({ ...ownRun(program, now), token: randomUUID() }).lastInsertRowid);
 }
 
 /** Undefined where the last run has ended in order. */

@@ -40,18 +40,24 @@ function countStates<State extends string>(
   return Object.fromEntries(entries) as Record<State, number>;
 }
 
-const latestTimes = 512;
+/** Jobs. */
+export const latestTimes = 512;
 
 /** Its submission is on no record: it was paid for, at an unknown price. */
 export const isAdopted = "state = 'saved' AND submitted_at IS NULL";
 
+/** Of attempts, also in PostgreSQL: what each adds to `BatchSpending`. */
+export const spentColumns = {
+  jobs: "CAST(state <> 'refused' AS integer)",
+  executedMs: 'coalesce(execution_time_ms, settled_at - executing_at)',
+  untold: `CAST(state IN ('unanswered', 'expired') OR ${isAdopted} AS integer)`,
+};
+
 export function readSpending(db: Database): BatchSpending {
   const row = db
     .prepare<[], { jobs: number; executedMs: number; untold: number }>(
-      `SELECT coalesce(sum(state <> 'refused'), 0) AS jobs,
-         coalesce(sum(coalesce(execution_time_ms, settled_at - executing_at)), 0) AS executedMs,
-         coalesce(sum(state IN ('unanswered', 'expired') OR ${isAdopted}), 0) AS untold
-       FROM attempts`,
+      `SELECT coalesce(sum(${spentColumns.jobs}), 0) AS jobs, coalesce(sum(${spentColumns.executedMs}), 0) AS executedMs,
+         coalesce(sum(${spentColumns.untold}), 0) AS untold FROM attempts`,
     )
     .get() ?? { jobs: 0, executedMs: 0, untold: 0 };
   const lost = readLostSubmissions(db);

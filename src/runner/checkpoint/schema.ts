@@ -152,6 +152,20 @@ ALTER TABLE pictures ADD COLUMN label TEXT;
 CREATE INDEX pictures_labelled ON pictures (label, number) WHERE label IS NOT NULL;
 `;
 
+/** With their keys; of what refers to others, the others first. */
+export const tables = {
+  batch: 'name',
+  bad_rows: 'position',
+  runs: 'run',
+  scenes: 'scene',
+  attempts: 'attempt',
+  pictures: 'picture',
+} as const;
+
+export type Table = keyof typeof tables;
+
+export const tableNames = Object.keys(tables) as Table[];
+
 /** `application_id` spells "nRcp". */
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,

@@ -24,7 +24,7 @@ import { asFatalFailure, Journal } from './journal.ts';
 import {
   readAttempt,
   readSubmittedAttempt,
-  readWriting,
+  writingOf,
   intend,
   recordAdopted,
   recordSubmitted,
@@ -154,7 +154,9 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
 
   unfinishedWriting(): Promise<UnfinishedWriting[]> {
     return this.#journal.read(() =>
-      this.#journal.sound(this.#sql.unfinishedWriting.all(), (row) => readWriting(this.#sql, row)),
+      this.#journal.sound(this.#sql.unfinishedWriting.all(), (row) =>
+        writingOf(readSubmittedAttempt(this.#sql, row), row),
+      ),
     );
   }
 

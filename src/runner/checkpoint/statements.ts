@@ -38,12 +38,15 @@ export interface HistoryRow {
 /** Instead of the checksum of an attempt whose job id another submission was answered with, too. */
 export const sharedId = 'shared';
 
-const attemptRows = (db: Database): string => `
-  SELECT a.attempt AS key, a.state, a.writing, a.scene AS sceneKey, s.id AS sceneId, s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
-         s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS is_replaced,
-         s.state = 'withdrawn' AS is_withdrawn, a.intended_at, ${['key', 'ms'].map((end) => idempotencyColumn(db, end)).join()},
-         a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum
-  FROM attempts a JOIN scenes s USING (scene) JOIN runs r USING (run)`;
+/** `AttemptRow`s, up to a condition on `attempts a`, also of PostgreSQL; `schema`: goes before the name of a table. */
+export function selectAttempts(schema = '', idempotency = 'r.idempotency_key, r.idempotency_ms'): string {
+  return `
+    SELECT a.attempt AS key, a.state, a.writing, a.scene AS "sceneKey", s.id AS "sceneId", s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
+      CAST(s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM ${schema}scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS integer) AS is_replaced,
+      CAST(s.state = 'withdrawn' AS integer) AS is_withdrawn, a.intended_at, ${idempotency},
+      a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum
+    FROM ${schema}attempts a JOIN ${schema}scenes s USING (scene) JOIN ${schema}runs r USING (run)`;
+}
 
 function idempotencyColumn(db: Database, end: string): string {
   const name = `idempotency_${end}`;
@@ -108,14 +111,15 @@ export function prepareStatements(db: Database) {
 
 /** Of a checkpoint that may be of an earlier version. */
 export function prepareReads(db: Database) {
-  const attemptRow = attemptRows(db);
+  const idempotency = ['key', 'ms'].map((end) => idempotencyColumn(db, end)).join();
+  const attemptRow = selectAttempts('', idempotency);
   return {
     attemptRow: db.prepare<[object], AttemptRow>(`${attemptRow} WHERE a.attempt = @attempt`),
     intended: db.prepare<[], AttemptRow>(`${attemptRow} WHERE a.state = 'intended'`),
     submitted: db.prepare<[], AttemptRow>(
       `${attemptRow} WHERE a.state = 'submitted' ORDER BY a.submitted_at`,
     ),
-    unfinishedWriting: db.prepare<[], AttemptRow & { writing: string }>(
+    unfinishedWriting: db.prepare<[], AttemptRow>(
       `${attemptRow} WHERE a.writing IS NOT NULL ORDER BY a.attempt`,
     ),
     history: db.prepare<[object], HistoryRow>(`

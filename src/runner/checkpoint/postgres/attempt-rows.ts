@@ -1,10 +1,9 @@
 /** Attempts of a shared batch, read with what the road carries along of them. */
 import type { Attempt, SubmittedAttempt } from '../../core/attempt.ts';
-import type { SavedSettlement, UnfinishedWriting } from '../../core/settlement.ts';
+import type { UnfinishedWriting } from '../../core/settlement.ts';
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { attemptOf, withJob } from '../attempt-records.ts';
-import { storedJson } from '../damage.ts';
-import type { AttemptRow, HistoryRow } from '../statements.ts';
+import { attemptOf, withJob, writingOf } from '../attempt-records.ts';
+import { selectAttempts, type AttemptRow, type HistoryRow } from '../statements.ts';
 
 /** `where` is a condition on `attempts a`; in the order of `order`. */
 async function readAttemptRows(
@@ -14,12 +13,7 @@ async function readAttemptRows(
   values: unknown[],
 ): Promise<{ row: AttemptRow; attempt: Attempt }[]> {
   const rows = await session.query<AttemptRow>(
-    `SELECT a.attempt AS key, a.state, a.writing, a.scene AS "sceneKey", s.id AS "sceneId", s.fingerprint, a.number,
-       s.input, s.seed, s.columns, s.deaths, (s.state = 'withdrawn')::int AS is_withdrawn,
-       a.intended_at, r.idempotency_key, r.idempotency_ms, a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum,
-       (s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM ${schema}.scenes l WHERE l.id = s.id AND l.state <> 'withdrawn'))::int AS is_replaced
-     FROM ${schema}.attempts a JOIN ${schema}.scenes s USING (scene) JOIN ${schema}.runs r USING (run)
-     WHERE ${where} ORDER BY ${order}`,
+    `${selectAttempts(`${schema}.`)} WHERE ${where} ORDER BY ${order}`,
     values,
   );
   const later = rows.filter(({ number }) => number > 1).map(({ key }) => key);
@@ -71,9 +65,5 @@ export async function readWritings(
 ): Promise<UnfinishedWriting[]> {
   const which = { where: `a.writing IS NOT NULL AND ${where}` };
   const read = await readAttemptRows(session, schema, which, values);
-  return read.map(({ row, attempt }) => ({
-    attempt: withJob(attempt, row),
-    isInFlight: row.state === 'submitted',
-    settlement: storedJson(row.writing ?? '', `scene ${row.sceneId}`) as SavedSettlement,
-  }));
+  return read.map(({ row, attempt }) => writingOf(withJob(attempt, row), row));
 }

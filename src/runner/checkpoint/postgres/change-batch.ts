@@ -1,12 +1,13 @@
 /** Changes a shared batch by the rules of one machine: they work on the local copy, and what they changed is sent. */
 import type { Database } from '../../../lib/sqlite/database.ts';
 import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
+import { spentColumns } from '../read-totals.ts';
 import { columnsOf, type Replica } from './replica.ts';
-import { followed, followedTables } from './schema.ts';
+import { tableNames, tables, type Table } from '../schema.ts';
+import { followed } from './schema.ts';
 
-const keys = { ...followed, bad_rows: 'position', batch: 'name' } as const;
-type Changed = keyof typeof keys;
-const changedTables = Object.keys(keys) as Changed[];
+type Changed = Exclude<Table, 'runs'>;
+const changedTables = tableNames.filter((table) => table !== 'runs');
 
 /** Rows a statement. */
 export const pageRows = 5_000;
@@ -29,9 +30,9 @@ export async function changeBatch<T>(
   const { db } = replica;
   try {
     return await from.transaction(async (session) => {
-      const tables = ['scenes', 'attempts', 'pictures', 'bad_rows', 'batch', 'account'];
+      const locked = ['scenes', 'attempts', 'pictures', 'bad_rows', 'batch', 'account'];
       await session.query(
-        `LOCK TABLE ${tables.map((table) => `${schema}.${table}`).join()} IN SHARE ROW EXCLUSIVE MODE`,
+        `LOCK TABLE ${locked.map((table) => `${schema}.${table}`).join()} IN SHARE ROW EXCLUSIVE MODE`,
       );
       await replica.pullWithin(session);
       await session.query(`SELECT ${schema}.next_version()`);
@@ -65,12 +66,12 @@ function watchChanges(db: Database): void {
       ['DELETE', 'OLD'],
     ])
       db.exec(`CREATE TEMP TRIGGER ${table}_${change} AFTER ${change} ON main.${table}
-        BEGIN INSERT OR IGNORE INTO touched VALUES ('${table}', ${row}.${keys[table]}); END`);
+        BEGIN INSERT OR IGNORE INTO touched VALUES ('${table}', ${row}.${tables[table]}); END`);
 }
 
 async function sendChanges(db: Database, session: PostgresSession, schema: string): Promise<void> {
   for (const table of changedTables) {
-    const key = keys[table];
+    const key = tables[table];
     const columns = columnsOf(db, table);
     const page = db.prepare<[unknown], { key: string | number; row: string | null }>(
       `SELECT t.key, CASE WHEN r.${key} IS NOT NULL THEN ${asJson(columns)} END AS row
@@ -105,9 +106,13 @@ export function putStatement(schema: string, table: string, columns: string[]): 
 
 /** Where attempts and pictures have got their keys elsewhere: what is counted of them, and the next keys. */
 export async function agreeWithRows(session: PostgresSession, schema: string): Promise<void> {
-  await session.query(`UPDATE ${schema}.account SET ${spentColumns(schema)}`);
+  const sum = (what: string): string => `(SELECT coalesce(sum(${what}), 0) FROM ${schema}.attempts)`;
+  const { jobs, executedMs, untold } = spentColumns;
+  await session.query(
+    `UPDATE ${schema}.account SET jobs = lost + ${sum(jobs)}, executed_ms = ${sum(executedMs)}, untold = lost + ${sum(untold)}`,
+  );
   for (const table of ['attempts', 'pictures'] as const)
-    await goOnFrom(session, schema, table, followed[table]);
+    await goOnFrom(session, schema, table, tables[table]);
 }
 
 export async function goOnFrom(
@@ -128,19 +133,11 @@ async function remove(
   gone: (string | number)[],
 ): Promise<void> {
   const type = table === 'batch' ? 'text' : 'bigint';
-  await session.query(`DELETE FROM ${schema}.${table} WHERE ${keys[table]} = ANY($1::${type}[])`, [gone]);
-  if (!(followedTables as string[]).includes(table)) return;
+  await session.query(`DELETE FROM ${schema}.${table} WHERE ${tables[table]} = ANY($1::${type}[])`, [gone]);
+  if (!(followed as readonly string[]).includes(table)) return;
   await session.query(
     `INSERT INTO ${schema}.removed (place, key) SELECT $1, unnest($2::bigint[])
      ON CONFLICT (place, key) DO UPDATE SET changed = excluded.changed`,
     [table, gone],
   );
-}
-
-/** As `readSpending` counts. */
-function spentColumns(schema: string): string {
-  const sum = (what: string): string => `(SELECT coalesce(sum(${what}), 0) FROM ${schema}.attempts)`;
-  return `jobs = lost + ${sum("(state <> 'refused')::int")},
-    executed_ms = ${sum('coalesce(execution_time_ms, settled_at - executing_at)')},
-    untold = lost + ${sum("(state IN ('unanswered', 'expired') OR state = 'saved' AND submitted_at IS NULL)::int")}`;
 }

@@ -3,6 +3,7 @@ import type { Attempt, Endpoint } from '../../core/attempt.ts';
 import type { SavedSettlement, Settlement } from '../../core/settlement.ts';
 import type { Pricing, SpendingLimits } from '../../core/spending.ts';
 import type { Postgres } from '../../../lib/postgres/postgres.ts';
+import type { RunRow } from '../batch-lock.ts';
 import type { Lease } from './lease.ts';
 import type { Recall } from './recall.ts';
 
@@ -47,13 +48,4 @@ export interface Lasting {
   work: () => Promise<unknown>;
   /** Of the batch and at least of the run's own row, when it was on record. */
   version: number;
-}
-
-export interface RunRow {
-  pid: number;
-  host: string;
-  program: string;
-  startedAt: number;
-  boot: string | null;
-  started: string | null;
 }

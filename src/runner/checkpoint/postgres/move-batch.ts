@@ -12,7 +12,7 @@ import { BatchHeld } from '../batch-lock.ts';
 import { markFile, readLostSubmissions } from '../commit-mark.ts';
 import { copiesFolder, movedFile } from '../copies-folder.ts';
 import { checkpointFile, hasLog } from '../find-loss.ts';
-import { checkpointSchema } from '../schema.ts';
+import { checkpointSchema, tableNames, tables, type Table } from '../schema.ts';
 import { agreeWithRows, asJson, goOnFrom, pageRows, putStatement } from './change-batch.ts';
 import { adoptDead } from './adopt-dead.ts';
 import { columnsOf, Replica } from './replica.ts';
@@ -34,19 +34,8 @@ export interface Place {
   name: string;
 }
 
-/** With their keys; of what refers to others, the others first. */
-const tables = {
-  batch: 'name',
-  bad_rows: 'position',
-  runs: 'run',
-  scenes: 'scene',
-  attempts: 'attempt',
-  pictures: 'picture',
-} as const;
-const tableNames = Object.keys(tables) as (keyof typeof tables)[];
-
 /** Rows by table. */
-export type Counts = Record<keyof typeof tables, number>;
+export type Counts = Record<Table, number>;
 
 /**
  * Puts a copy of `source` there, which nobody can work on until `openArrived`. One that an interrupted move has left is
@@ -86,7 +75,7 @@ async function sendTable(
   source: Database,
   session: PostgresSession,
   schema: string,
-  table: keyof typeof tables,
+  table: Table,
 ): Promise<void> {
   const key = tables[table];
   const columns = columnsOf(source, table);

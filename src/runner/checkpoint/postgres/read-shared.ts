@@ -3,8 +3,7 @@ import { nameKey } from '../../core/naming.ts';
 import type { BatchSpending } from '../../core/spending.ts';
 import type { PictureMove } from '../../pipeline/ports.ts';
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
-
-const latestTimes = 512;
+import { latestTimes } from '../read-totals.ts';
 
 /** Of all runners; `inFlight`: what they have sent or are about to. */
 export async function readSharedSpending(

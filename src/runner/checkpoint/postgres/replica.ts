@@ -5,8 +5,8 @@ import { Sqlite } from '../../../lib/sqlite/better-sqlite3.ts';
 import { openForWriting, UnusableDatabase, type Database } from '../../../lib/sqlite/database.ts';
 import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
 import { checkpointFile } from '../find-loss.ts';
-import { checkpointSchema } from '../schema.ts';
-import { followed, followedTables, type Followed } from './schema.ts';
+import { checkpointSchema, tables } from '../schema.ts';
+import { followed, type Followed } from './schema.ts';
 
 type Rows = Record<string, unknown>[];
 
@@ -78,18 +78,16 @@ export class Replica {
   async #pullPages(): Promise<string> {
     const mark = await this.#recogniseBatch(this.#from);
     const { version } = await this.#read(this.#from);
-    const firsts = followedTables.map((table) =>
-      this.#page(table, mark.version, Number.MAX_SAFE_INTEGER, version),
-    );
+    const firsts = followed.map((table) => this.#page(table, mark.version, Number.MAX_SAFE_INTEGER, version));
     const isLong = (await Promise.all(firsts)).some((rows) => rows.length === pageRows);
     if (!isLong) return mark.birth;
-    for (const table of followedTables) {
+    for (const table of followed) {
       let last: Record<string, unknown> | undefined = {
         changed: mark.version,
-        [followed[table]]: Number.MAX_SAFE_INTEGER,
+        [tables[table]]: Number.MAX_SAFE_INTEGER,
       };
       while (last !== undefined) {
-        const rows: Rows = await this.#page(table, last['changed'], last[followed[table]], version);
+        const rows: Rows = await this.#page(table, last['changed'], last[tables[table]], version);
         await this.#apply(mark, () => this.#put(table, rows));
         last = rows.length < pageRows ? undefined : rows.at(-1);
       }
@@ -101,8 +99,8 @@ export class Replica {
   #page(table: Followed, changed: unknown, key: unknown, until: number): Promise<Rows> {
     return this.#from.query(
       `SELECT ${this.#selected(table)} FROM ${this.#schema}.${table}
-       WHERE (changed, ${followed[table]}) > ($1, $2) AND changed <= $3
-       ORDER BY changed, ${followed[table]} LIMIT ${pageRows}`,
+       WHERE (changed, ${tables[table]}) > ($1, $2) AND changed <= $3
+       ORDER BY changed, ${tables[table]} LIMIT ${pageRows}`,
       [changed, key, until],
     );
   }
@@ -123,7 +121,7 @@ export class Replica {
         await session.query(`SELECT ${columnsOf(this.db, table).join()} FROM ${this.#schema}.${table}`),
       ]);
     const changed: [Followed, Rows][] = [];
-    for (const table of followedTables)
+    for (const table of followed)
       changed.push([
         table,
         await session.query(`SELECT ${this.#selected(table)} FROM ${this.#schema}.${table} ${since}`, values),
@@ -132,7 +130,7 @@ export class Replica {
     const put = (now: Mark): void => {
       this.db.prepare('UPDATE commits SET lost_submissions = ?').run(account?.lost ?? 0);
       for (const { place, key, changed: at } of removed)
-        this.db.prepare(`DELETE FROM ${place} WHERE ${followed[place]} = ? AND changed <= ?`).run(key, at);
+        this.db.prepare(`DELETE FROM ${place} WHERE ${tables[place]} = ? AND changed <= ?`).run(key, at);
       // Another process of this machine may have read them later.
       if (version >= now.version) for (const [table, rows] of whole) this.#replace(table, rows);
       for (const [table, rows] of changed) this.#put(table, rows);
@@ -151,7 +149,7 @@ export class Replica {
     const recognise = this.db.transaction(() => {
       const known = this.#mark();
       if (isOf(known) && (known.version <= version || known.version !== before?.version)) return known;
-      for (const table of [...followedTables, ...wholeTables]) this.db.exec(`DELETE FROM ${table}`);
+      for (const table of [...followed, ...wholeTables]) this.db.exec(`DELETE FROM ${table}`);
       const mark = { birth, version: 0 };
       this.db.exec('DELETE FROM copied');
       this.db.prepare('INSERT INTO copied VALUES (@birth, @version)').run(mark);
@@ -193,7 +191,7 @@ export class Replica {
     const columns = [...columnsOf(this.db, table), 'changed'];
     const put = this.db.prepare(
       `INSERT OR REPLACE INTO ${table} (${columns.join()}) SELECT ${columns.map((column) => `@${column}`).join()}
-       WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE ${followed[table]} = @${followed[table]} AND changed > @changed)`,
+       WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE ${tables[table]} = @${tables[table]} AND changed > @changed)`,
     );
     for (const row of rows) put.run(row);
   }
@@ -253,7 +251,7 @@ function prepare(db: Database): Database {
   const prepareOnce = db.transaction(() => {
     if (isPrepared()) return;
     db.exec('CREATE TABLE copied (birth TEXT NOT NULL, version INTEGER NOT NULL) STRICT');
-    for (const table of followedTables)
+    for (const table of followed)
       db.exec(`ALTER TABLE ${table} ADD COLUMN changed INTEGER NOT NULL DEFAULT 0`);
   });
   db.pragma(`busy_timeout = ${preparingMs}`);

@@ -8,12 +8,10 @@ import {
 } from '../../../lib/postgres/postgres.ts';
 import { writeGroupFunction } from './group-function.ts';
 
-/** Tables that a local copy follows row by row, with their keys; of what refers to others, the others first. */
-export const followed = { scenes: 'scene', attempts: 'attempt', pictures: 'picture' } as const;
+/** Tables that a local copy follows row by row; of what refers to others, the others first. */
+export const followed = ['scenes', 'attempts', 'pictures'] as const;
 
-export type Followed = keyof typeof followed;
-
-export const followedTables = Object.keys(followed) as Followed[];
+export type Followed = (typeof followed)[number];
 
 /**
  * - `changed`: the version of the batch that wrote the row last, by which a copy finds what is new
@@ -86,7 +84,7 @@ CREATE FUNCTION next_version() RETURNS bigint LANGUAGE sql SET search_path FROM 
   UPDATE account SET version = version + 1;
   SELECT set_config('nightrender.version', version::text, true)::bigint FROM account;
 $$;
-${followedTables
+${followed
   .map(
     (table) =>
       `CREATE TRIGGER mark_changed BEFORE UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION mark_changed();`,

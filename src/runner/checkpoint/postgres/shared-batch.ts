@@ -8,15 +8,14 @@ import type { Pricing, SpendingLimits } from '../../core/spending.ts';
 import type { Database } from '../../../lib/sqlite/database.ts';
 import { parsePostgresAddress } from '../../../lib/postgres/address.ts';
 import { Postgres, quoted, type PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { readBatch, rememberBatch, type BatchIdentity } from '../batch-identity.ts';
-import { processMark } from '../batch-lock.ts';
+import { isOther, readBatch, rememberBatch, type BatchIdentity } from '../batch-identity.ts';
+import { ownRun, type RunRow } from '../batch-lock.ts';
 import { copiesFolder } from '../copies-folder.ts';
 import type { BatchLease, OpenCheckpoint } from '../open-checkpoint.ts';
 import { readAttemptStates } from '../read-totals.ts';
 import { changeBatch } from './change-batch.ts';
 import { Lease, type LeaseClock } from './lease.ts';
 import { Recall } from './recall.ts';
-import type { RunRow } from './group-context.ts';
 import { PostgresCheckpoint } from './postgres-checkpoint.ts';
 import { Replica } from './replica.ts';
 import { migrate, schemaNameOf, versionOf } from './schema.ts';
@@ -116,18 +115,12 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
   const { db, schema, schemaName, replica, leaseMs } = shared;
   const { batch, clock } = joining;
   const remember = async (): Promise<void> => {
-    if (batch !== undefined && (await replica.whenFree(() => wouldChange(shared, batch))))
+    if (batch !== undefined && isOther(replica.db, asBegun(replica.db, batch)))
       await changeBatch(db, schema, replica, (copy) => rememberBatch(copy, asBegun(copy, batch)));
   };
   await remember();
   const recall = new Recall(randomUUID(), () => clock.elapsed());
-  const row = {
-    pid: process.pid,
-    host: hostname(),
-    program: joining.program,
-    startedAt: clock.now(),
-    ...processMark(),
-  };
+  const row = ownRun(joining.program, clock.now());
   const { run, version } = await recordRun(shared, row, recall.token);
   const lease = new Lease(db, { schema, run, leaseMs, recall }, clock);
   // What it adopts now is what the run begins with.
@@ -193,15 +186,6 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
 function asBegun(db: Database, batch: BatchIdentity): BatchIdentity {
   const known = readBatch(db)?.pictures;
   return known !== undefined && known.url === batch.pictures?.url ? { ...batch, pictures: known } : batch;
-}
-
-function wouldChange({ replica: { db } }: SharedBatch, batch: BatchIdentity): boolean {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    return rememberBatch(db, asBegun(db, batch));
-  } finally {
-    db.exec('ROLLBACK');
-  }
 }
 
 async function recordRun(

@@ -282,6 +282,28 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
     }
   });
 
+  it.each([false, true])(
+    'keeps a run in the copy that began while another process read, having compared its list: %s',
+    async (hasCompared) => {
+      const [folder, batch] = [newFolder(), `copies ${(batches += 1)}`];
+      const { db, schema, replica } = (await joinNow(folder, batch)).shared;
+      const transaction = db.transaction.bind(db);
+      vi.spyOn(db, 'transaction').mockImplementationOnce((work, mode) =>
+        transaction(async (session) => {
+          await session.query(`SELECT version FROM ${schema}.account`);
+          const { joined } = await joinNow(folder, batch);
+          if (hasCompared) await joined.checkpoint.reconcile(abc, unstopped);
+          return work(session);
+        }, mode),
+      );
+      await replica.pull();
+      expect(replica.db.prepare('SELECT run FROM runs').pluck().all()).toEqual([1, 2]);
+      await replica.pull();
+      const scenes = replica.db.prepare('SELECT count(*) FROM scenes').pluck().get();
+      expect(scenes).toBe(hasCompared ? 3 : 0);
+    },
+  );
+
   it('waits for a database that is gone, and loses nothing', async () => {
     const { joined } = await alone();
     const [a] = await joined.checkpoint.claim(1, endpoint, 10);

@@ -64,10 +64,11 @@ export class Replica {
   async #pull(): Promise<void> {
     for (;;) {
       const birth = await this.#pullPages();
+      const before = this.#mark();
       const apply = await this.#from.transaction(
         // Of one that has gone back since, the rest is all of it.
         async (session) =>
-          (await this.#read(session)).birth === birth ? this.#readRest(session) : undefined,
+          (await this.#read(session)).birth === birth ? this.#readRest(session, before) : undefined,
         'ISOLATION LEVEL REPEATABLE READ READ ONLY',
       );
       if (apply !== undefined) return apply();
@@ -106,8 +107,8 @@ export class Replica {
   }
 
   /** The rest as of one moment, so that tables agree with one another. Returns what puts it into the copy. */
-  async #readRest(session: PostgresSession): Promise<() => Promise<void>> {
-    const mark = await this.#recogniseBatch(session);
+  async #readRest(session: PostgresSession, before = this.#mark()): Promise<() => Promise<void>> {
+    const mark = await this.#recogniseBatch(session, before);
     const { version } = await this.#read(session);
     const [since, values] = ['WHERE changed > $1', [mark.version]];
     const removed = await session.query<{ place: Followed; key: number; changed: number }>(
@@ -139,10 +140,11 @@ export class Replica {
     return () => this.#apply(mark, put);
   }
 
-  /** A copy of another batch, one that had the same name, is emptied, and one of what the database has lost since. */
-  async #recogniseBatch(session: PostgresSession): Promise<Mark> {
-    // Before the database is asked: what another process of this machine puts in meanwhile is no sign of a loss.
-    const before = this.#mark();
+  /**
+   * A copy of another batch, one that had the same name, is emptied, and one of what the database has lost since. `before`: of before
+   * the database was asked. What another process of this machine puts in meanwhile is no sign of a loss.
+   */
+  async #recogniseBatch(session: PostgresSession, before = this.#mark()): Promise<Mark> {
     const { birth, version } = await this.#read(session);
     const isOf = (known: Mark | undefined): known is Mark => known?.birth === birth;
     if (isOf(before) && before.version <= version) return before;
@@ -179,9 +181,10 @@ export class Replica {
 
   #replace(table: string, rows: Rows): void {
     const columns = columnsOf(this.db, table);
-    this.db.exec(`DELETE FROM ${table}`);
+    // Of runs none goes, and one that began meanwhile may have been put in already.
+    if (table !== 'runs') this.db.exec(`DELETE FROM ${table}`);
     const put = this.db.prepare(
-      `INSERT INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
+      `INSERT OR REPLACE INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
     );
     for (const row of rows) put.run(...columns.map((column) => row[column]));
   }

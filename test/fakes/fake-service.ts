@@ -1,4 +1,4 @@
-/** A job service in memory, in virtual time, that keeps the account: what was submitted, what was collected. */
+/** The stand-in of the service within a test, in virtual time: what it is asked for and answers are those of the port. */
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { Failure } from '../../src/runner/core/failure.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
@@ -13,37 +13,26 @@ import type {
   StatusReply,
   SubmitReply,
 } from '../../src/runner/pipeline/ports.ts';
+import { Jobs, sceneOf, type Course, type Job } from './service-jobs.ts';
 
-export interface FakeJob {
-  id: string;
-  /** The scene's text: the account is kept by it. */
-  scene: string;
-  endpoint: Endpoint;
-  submittedAt: number;
-  completesAt: number;
-  executionMs: number;
-  polls: number;
-}
-
-export type Behaviour = (scene: string, nth: number) => Partial<JobPlan>;
-
-export interface JobPlan {
-  queueMs: number;
-  executionMs: number;
+export interface JobPlan extends Partial<Course> {
   /** How the job ends instead of with pictures. */
-  failure: Failure;
-  pictures: FoundPicture[];
+  failure?: Failure;
+  pictures?: FoundPicture[];
   /** What the submission is answered, instead of being accepted. */
-  reply: Failure;
+  reply?: Failure;
   /** It is accepted, and the answer gets lost on the way. */
-  isAnswerLost: boolean;
+  isAnswerLost?: boolean;
 }
+
+/** `nth`: of the submissions of this scene, whether they were accepted or refused. */
+export type Behaviour = (scene: string, nth: number) => JobPlan;
+
+export type FakeJob = Job<JobPlan & Course>;
 
 const cancelled: Failure = { kind: 'job-cancelled', text: 'CANCELLED: the service gave no reason' };
 
 const unanswered: Failure = { kind: 'unanswered', text: 'a proxy says 502' };
-
-export const retentionMs = 30 * 60_000;
 
 /** Answers that take the place of the fake's own wherever they give one; times are the fake's. */
 export interface Instead {
@@ -55,21 +44,24 @@ export interface Instead {
 
 export class FakeService implements RenderService {
   instead: Instead = {};
-  /** How long it knows a submission by its key; undefined where it takes no notice of keys. */
-  knowsKeysMs: number | undefined;
-  readonly #keyed = new Map<string, FakeJob>();
   /** How jobs go that are submitted from now on. */
   behaviour: Behaviour;
-  readonly jobs: FakeJob[] = [];
   /** Requests of either kind, in order. */
   readonly log: string[] = [];
-  readonly #clock: () => Clock;
-  readonly #plans = new Map<string, Partial<JobPlan>>();
-  readonly #cancelled = new Set<string>();
+  readonly #jobs: Jobs<JobPlan & Course>;
 
   constructor(clock: () => Clock, behaviour: Behaviour = () => ({})) {
-    this.#clock = clock;
+    this.#jobs = new Jobs({ now: () => clock().now() });
     this.behaviour = behaviour;
+  }
+
+  get jobs(): FakeJob[] {
+    return this.#jobs.all;
+  }
+
+  /** How long it knows a submission by its key; undefined where it takes no notice of keys. */
+  set knowsKeysMs(ms: number | undefined) {
+    this.#jobs.knowsKeysMs = ms;
   }
 
   async submit(
@@ -79,26 +71,20 @@ export class FakeService implements RenderService {
     idempotencyKey?: string,
   ): Promise<SubmitReply> {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'not-reached', text: 'cut short' } };
-    const scene = typeof input['scene'] === 'string' ? input['scene'] : '';
+    const scene = sceneOf(input);
     this.log.push(`submit ${scene}`);
     const instead = this.instead.submit?.(scene);
     if (instead !== undefined) return instead;
     const shown = idempotencyKey === undefined ? {} : this.#shown();
-    const known = this.#known(idempotencyKey);
+    const known = this.#jobs.known(idempotencyKey);
     if (known !== undefined) return { kind: 'accepted', jobId: known.id, status: 'IN_QUEUE', ...shown };
     const plan = this.behaviour(scene, this.submissionsOf(scene) + this.#refused(scene) + 1);
     if (plan.reply !== undefined) {
       this.log.push(`refused ${scene}`);
       return { kind: 'failure', failure: plan.reply };
     }
-    const at = this.#clock().now();
-    const id = `job-${this.jobs.length + 1}`;
-    const executionMs = plan.executionMs ?? 4_000;
-    const completesAt = at + (plan.queueMs ?? 1_000) + executionMs;
-    const job = { id, scene, endpoint, submittedAt: at, completesAt, executionMs, polls: 0 };
-    this.jobs.push(job);
-    if (idempotencyKey !== undefined) this.#keyed.set(idempotencyKey, job);
-    this.#plans.set(id, plan);
+    const whole = { queueMs: 1_000, executionMs: 4_000, ...plan };
+    const { id } = this.#jobs.accept(endpoint, input, whole, idempotencyKey);
     if (plan.isAnswerLost === true) return { kind: 'failure', failure: unanswered };
     return { kind: 'accepted', jobId: id, status: 'IN_QUEUE', ...shown };
   }
@@ -108,29 +94,24 @@ export class FakeService implements RenderService {
     this.log.push(`status ${jobId}`);
     const instead = this.instead.status?.(jobId);
     if (instead !== undefined) return instead;
-    const job = this.jobs.find(({ id }) => id === jobId);
-    const plan = this.#plans.get(jobId);
-    const now = this.#clock().now();
-    if (job === undefined || plan === undefined || now >= job.completesAt + retentionMs) {
-      return { kind: 'missing', text: 'job not found' };
-    }
+    const job = this.#jobs.find(jobId);
+    if (job === undefined) return { kind: 'missing', text: 'job not found' };
     job.polls += 1;
-    if (this.#cancelled.has(jobId)) return { kind: 'ended', status: 'CANCELLED', failure: cancelled };
-    const executionTimeMs = plan.executionMs ?? 4_000;
-    if (now < job.completesAt - executionTimeMs)
-      return { kind: 'running', status: 'IN_QUEUE', isExecuting: false };
-    const delayTimeMs = plan.queueMs ?? 1_000;
-    if (now < job.completesAt)
-      return { kind: 'running', status: 'IN_PROGRESS', isExecuting: true, delayTimeMs };
-    const times = { delayTimeMs, executionTimeMs };
-    if (plan.failure !== undefined)
-      return { kind: 'ended', status: 'FAILED', failure: plan.failure, ...times };
-    return {
-      kind: 'completed',
-      status: 'COMPLETED',
-      pictures: plan.pictures ?? [pictureOf(job.id)],
-      ...times,
-    };
+    const { queueMs: delayTimeMs, executionMs: executionTimeMs, failure, pictures } = job.plan;
+    const status = this.#jobs.stateOf(job);
+    switch (status) {
+      case 'CANCELLED':
+        return { kind: 'ended', status, failure: cancelled };
+      case 'IN_QUEUE':
+        return { kind: 'running', status, isExecuting: false };
+      case 'IN_PROGRESS':
+        return { kind: 'running', status, isExecuting: true, delayTimeMs };
+      case 'ended': {
+        const times = { delayTimeMs, executionTimeMs };
+        if (failure !== undefined) return { kind: 'ended', status: 'FAILED', failure, ...times };
+        return { kind: 'completed', status: 'COMPLETED', pictures: pictures ?? [pictureOf(jobId)], ...times };
+      }
+    }
   }
 
   async cancel(_endpoint: Endpoint, jobId: string, signal?: AbortSignal): Promise<CancelReply> {
@@ -138,11 +119,9 @@ export class FakeService implements RenderService {
     this.log.push(`cancel ${jobId}`);
     const instead = this.instead.cancel?.(jobId);
     if (instead !== undefined) return instead;
-    const job = this.jobs.find(({ id }) => id === jobId);
-    const now = this.#clock().now();
-    if (job === undefined || now >= job.completesAt + retentionMs)
-      return { kind: 'unsupported', text: 'job not found' };
-    if (now < job.completesAt) this.#cancelled.add(jobId);
+    const job = this.#jobs.find(jobId);
+    if (job === undefined) return { kind: 'unsupported', text: 'job not found' };
+    this.#jobs.cancel(job);
     return { kind: 'cancelled' };
   }
 
@@ -153,22 +132,8 @@ export class FakeService implements RenderService {
   }
 
   #shown(): ShownIdempotency {
-    return this.knowsKeysMs === undefined ? {} : { idempotencyMs: this.knowsKeysMs };
-  }
-
-  /** The job of a submission that came before, while it is kept. */
-  #known(key = ''): FakeJob | undefined {
-    const { knowsKeysMs = 0 } = this;
-    const job = this.#keyed.get(key);
-    return job && this.#clock().now() < job.submittedAt + knowsKeysMs ? job : undefined;
-  }
-
-  planOf({ id }: FakeJob): Partial<JobPlan> {
-    return this.#plans.get(id) ?? {};
-  }
-
-  wasCancelled({ id }: FakeJob): boolean {
-    return this.#cancelled.has(id);
+    const { knowsKeysMs } = this.#jobs;
+    return knowsKeysMs === undefined ? {} : { idempotencyMs: knowsKeysMs };
   }
 
   submissionsOf(scene: string): number {

@@ -15,7 +15,7 @@ const uneven: Behaviour = (scene) => ({
 
 /** What the service will bill. */
 function bill(world: World): number {
-  return world.service.jobs.reduce((sum, job) => sum + job.executionMs / 1000, 0) * pricing.perSecond;
+  return world.service.jobs.reduce((sum, job) => sum + job.plan.executionMs / 1000, 0) * pricing.perSecond;
 }
 
 describe('limits.cost', () => {

@@ -1,5 +1,6 @@
 /** Holds what the checkpoint and the folder say against the service's own account; every difference is a sentence. */
-import { retentionMs, type FakeJob } from '../../../fakes/fake-service.ts';
+import type { FakeJob } from '../../../fakes/fake-service.ts';
+import { retentionMs } from '../../../fakes/service-jobs.ts';
 import type { World } from '../../../fakes/world.ts';
 import type { Scenario } from './scenario.ts';
 import type { Seen } from './walk.ts';
@@ -108,16 +109,15 @@ function wrongJobs(seen: Seen): string[] {
 /** What was paid for is collected, unless the service had deleted it or somebody had it cancelled. */
 function wrongFate(world: World, job: FakeJob, { state, kind, settled_at }: AttemptRow): string[] {
   const is = kind === null ? state : `${state} ${kind}`;
-  const should = fates(world, job, settled_at ?? Infinity);
+  const should = fates(job, settled_at ?? Infinity);
   if (is === 'expired given-up' && job.endpoint.baseUrl !== latestAddress(world)) return [];
   return should.includes(is) ? [] : [`${job.id} of "${job.scene}" is ${is}, not ${should.join(' or ')}`];
 }
 
-function fates(world: World, job: FakeJob, settledAt: number): string[] {
-  const { failure, pictures = [] } = world.service.planOf(job);
+function fates(job: FakeJob, settledAt: number): string[] {
+  const { failure, pictures = [] } = job.plan;
   if (settledAt >= job.completesAt + retentionMs) return ['expired expired'];
-  if (world.service.wasCancelled(job))
-    return ['failed job-cancelled', 'failed cancelled', 'failed job-overdue'];
+  if (job.isCancelled) return ['failed job-cancelled', 'failed cancelled', 'failed job-overdue'];
   if (settledAt < job.completesAt) return ['failed job-overdue'];
   if (failure !== undefined) return [`failed ${failure.kind}`];
   const bad = pictures.find((one) => 'base64' in one && Buffer.from(one.base64, 'base64').includes('bad'));
@@ -172,12 +172,12 @@ function wrongPictures(seen: Seen, undisturbed: Seen): string[] {
 
 function filesOf({ service }: World, jobId: string): number {
   const job = service.jobs.find(({ id }) => id === jobId);
-  return (job && service.planOf(job).pictures?.length) ?? 1;
+  return job?.plan.pictures?.length ?? 1;
 }
 
 function madeBy({ service }: World, jobId: string, number: number): string {
   const job = service.jobs.find(({ id }) => id === jobId);
-  const picture = job && service.planOf(job).pictures?.[number - 1];
+  const picture = job?.plan.pictures?.[number - 1];
   if (picture === undefined) return `picture of ${jobId}`;
   if ('url' in picture) return `picture at ${picture.url}`;
   return 'base64' in picture ? Buffer.from(picture.base64, 'base64').toString() : '';
@@ -186,7 +186,7 @@ function madeBy({ service }: World, jobId: string, number: number): string {
 /** Unanswered are those that were being sent at a death and those whose answer got lost: no fewer, no more. */
 function wrongUnanswered({ world, intendedAtDeaths }: Seen): string[] {
   const unanswered = attemptsOf(world).filter(({ state }) => state === 'unanswered').length;
-  const lost = world.service.jobs.filter((job) => world.service.planOf(job).isAnswerLost).length;
+  const lost = world.service.jobs.filter((job) => job.plan.isAnswerLost).length;
   const intended = intendedAtDeaths.size;
   if (unanswered >= intended && unanswered <= intended + lost) return [];
   return [`${unanswered} are unanswered; ${intended} were intended at deaths, ${lost} answers lost`];

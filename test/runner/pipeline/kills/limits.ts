@@ -9,7 +9,7 @@ const list = (count: number) =>
 const pricing = { perSecond: 0.01, currency: 'USD' };
 
 function bill({ service }: World): number {
-  return service.jobs.reduce((sum, job) => sum + job.executionMs / 1_000, 0) * pricing.perSecond;
+  return service.jobs.reduce((sum, job) => sum + job.plan.executionMs / 1_000, 0) * pricing.perSecond;
 }
 
 function setAside(world: World): string[] {

@@ -6,6 +6,8 @@ import { ByteSemaphore } from '../../src/lib/limits/byte-semaphore.ts';
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { StatusReply } from '../../src/runner/pipeline/ports.ts';
 import { FakeService } from '../fakes/fake-service.ts';
+import { startStandIn } from '../e2e/stand-ins.ts';
+import { retentionMs } from '../fakes/service-jobs.ts';
 import { endpointId, key, openService, type TestService } from '../service/service-harness.ts';
 import { complaint, renderServiceContract, type World } from './render-service.contract.ts';
 
@@ -14,15 +16,14 @@ const picture = {
   seed: '7',
 };
 
-renderServiceContract('the fake in memory', async (ending): Promise<World> => {
+renderServiceContract('the stand-in in memory', async (ending): Promise<World> => {
   let now = 0;
-  const clock = { now: () => now, elapsed: () => now, sleep: () => Promise.resolve() };
   const failure = { kind: 'job-failed', text: complaint } as const;
   const service = new FakeService(
-    () => clock,
+    () => now,
     () => ({ queueMs: 10, executionMs: 10, pictures: [picture], ...(ending === 'failure' && { failure }) }),
   );
-  service.knowsKeysMs = 30 * 60_000;
+  service.knowsKeysMs = retentionMs;
   const passTime = async (): Promise<void> => void (now += 10);
   return {
     service,
@@ -33,6 +34,27 @@ renderServiceContract('the fake in memory', async (ending): Promise<World> => {
     complete: passTime,
     fail: passTime,
     scenesTaken: async () => service.jobs.map(({ scene }) => scene),
+  };
+});
+
+renderServiceContract('HTTP and the stand-in', async (ending): Promise<World> => {
+  let now = 0;
+  const output = [{ rendered_image: picture.base64, seed: Number(picture.seed) }];
+  const failed = { status: 'FAILED', error: complaint };
+  const end = () => (ending === 'failure' ? failed : { status: 'COMPLETED', output });
+  const plan = () => ({ queueMs: 10, executionMs: 10, end });
+  const { url, jobs } = await startStandIn({ now: () => now, plan });
+  jobs.knowsKeysMs = retentionMs;
+  const passTime = async (): Promise<void> => void (now += 10);
+  return {
+    service: clientOf(url, key),
+    endpoint: { baseUrl: url, id: endpointId, version: 'v2' },
+    picture,
+    knowsKeys: true,
+    begin: passTime,
+    complete: passTime,
+    fail: passTime,
+    scenesTaken: async () => jobs.all.map(({ scene }) => scene),
   };
 });
 

@@ -16,7 +16,7 @@ import {
   withKey,
   type Finished,
 } from './cli.ts';
-import { blackPicture, startInstantService } from './instant-service.ts';
+import { blackPicture, startInstantService } from './stand-ins.ts';
 
 const count = 12;
 

@@ -2,9 +2,10 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { send } from '../faults/answers.ts';
 import { folderWith, inProcess, newBatch, pipeline, scenes, serve, testKey } from './cli.ts';
-import { startEchoingService } from './echoing-service.ts';
 import { Served } from './served.ts';
+import { startStandIn } from './stand-ins.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 
@@ -27,7 +28,7 @@ it('keeps the key out of everything a good run leaves and says', async () => {
 
 it('keeps the key out of what a service says back that repeats it everywhere', async () => {
   for (const status of [200, 400, 401, 404, 429, 500]) {
-    const url = await startEchoingService(status);
+    const { url } = await startEchoingService(status);
     const cwd = newBatch(
       url,
       2,
@@ -56,6 +57,22 @@ it('keeps a key that stands in the file itself out of the warning about it, and 
   expect(bad.code).toBe(2);
   expect(bad.stdout + bad.stderr).not.toContain(testKey);
 });
+
+/** Its answers repeat the key that they were sent, in every place that an answer has. */
+function startEchoingService(status: number) {
+  return startStandIn({
+    meet: ({ key, response }) => {
+      const body = {
+        error: `refused ${key}`,
+        message: [key],
+        status: `SAYS ${key}`,
+        output: [{ error: key }],
+      };
+      const headers = { 'content-type': 'application/json', 'retry-after': '0', location: `/?${key}` };
+      send(response, status, JSON.stringify(body), headers);
+    },
+  });
+}
 
 function filesHolding(text: string, dir: string): string[] {
   const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).map((name) => join(dir, name));

@@ -4,7 +4,7 @@ import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it } from 'vitest';
 import { inProcess, killedRun, linesOf, newBatch, Program, statusOf, withKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
-import { startPatientService } from './patient-service.ts';
+import { startPatientService } from './stand-ins.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 
@@ -71,7 +71,7 @@ it('leaves in flight what the service does not cancel, says so, and the next run
   expect(stdout).toContain('2 jobs run on and may be billed');
   const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(await next.event('recovered')).toMatchObject({ inFlight: 2 });
-  expect(service.submissions).toBe(2);
+  expect(service.inputs).toHaveLength(2);
   next.child.kill('SIGKILL');
   await next.finish();
   // As it is pasted from there.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startDevelopmentServer } from '../fakes/development-server.ts';
 import { folderWith, inProcess, linesOf, pipeline, scenes, testKey } from './cli.ts';
-import { blackPicture } from './instant-service.ts';
+import { blackPicture } from './stand-ins.ts';
 
 it('is sent neither id nor key, asked by POST, and renders again what was lost with an answer', async () => {
   const { url, requests } = await startDevelopmentServer({ image: await blackPicture() }, [2]);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { answer, scriptedServer } from '../fakes/scripted-server.ts';
 import { selfSigned } from '../fakes/self-signed.ts';
-import { startInstantService } from './instant-service.ts';
+import { startInstantService } from './stand-ins.ts';
 import { folderWith, inProcess, pipeline, scenes, testKey } from './cli.ts';
 
 it('stops with the first address where no host is allowed, and collects the job where one is, however it ends', async () => {

@@ -13,7 +13,7 @@ import {
   statusOf,
   withKey,
 } from './cli.ts';
-import { startPatientService } from './patient-service.ts';
+import { startPatientService } from './stand-ins.ts';
 
 it('0: every scene saved', async () => {
   const cwd = newBatch('local', 3, 'input: {scene: "{{ scene }}", width: 64, height: 64}');
@@ -136,7 +136,7 @@ it.each([
     });
     const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
     expect(await next.event('recovered')).toMatchObject({ inFlight: 5, unanswered: 0 });
-    expect(service.submissions).toBe(5);
+    expect(service.inputs).toHaveLength(5);
   },
 );
 

@@ -3,16 +3,16 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { folderWith, inProcess, pipeline, withKey } from './cli.ts';
-import { startInstantService } from './instant-service.ts';
+import { startInstantService } from './stand-ins.ts';
 
 const png =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 it('sends it whole, and again when it was edited', async () => {
-  const { url, inputs } = await startInstantService([{ rendered_image: png, seed: 1 }]);
+  const service = await startInstantService([{ rendered_image: png, seed: 1 }]);
   const more = 'input: {scene: "{{ scene }}", image: "data:image/png;base64,{{ photo | file_base64 }}"}\n';
   const cwd = folderWith({
-    'pipeline.yaml': pipeline(url, more),
+    'pipeline.yaml': pipeline(service.url, more),
     'scenes.csv': 'id,scene,photo\na,hills,a.png\nb,sea,b.png\n',
   });
   const photo = (fill: string): Buffer => Buffer.alloc(300_000, fill);
@@ -22,7 +22,7 @@ it('sends it whole, and again when it was edited', async () => {
   const options = { cwd, ...withKey };
 
   expect((await inProcess(['run', 'pipeline.yaml', '--json'], options)).code).toBe(0);
-  expect(new Set(inputs)).toEqual(
+  expect(new Set(service.inputs)).toEqual(
     new Set([
       { scene: 'hills', image: sent('a') },
       { scene: 'sea', image: sent('b') },
@@ -34,7 +34,7 @@ it('sends it whole, and again when it was edited', async () => {
   const again = await inProcess(['run', 'pipeline.yaml', '--json'], options);
   expect(again.code).toBe(0);
   expect(again.stdout).toContain('"changed":1,"unchanged":1');
-  expect(inputs.slice(2)).toEqual([{ scene: 'sea', image: sent('c') }]);
+  expect(service.inputs.slice(2)).toEqual([{ scene: 'sea', image: sent('c') }]);
 });
 
 it('is refused with the row where it is not there', async () => {

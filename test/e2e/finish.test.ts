@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { folderWith, inProcess, newBatch, Program, serve, withKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
-import { startPatientService } from './patient-service.ts';
+import { startPatientService } from './stand-ins.ts';
 
 it('ends with 3 where scenes are left, with nothing in flight, however often it is sent', async () => {
   const { url } = await serve(folderWith({}));

@@ -11,7 +11,11 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
+import type { JsonObject } from '../../src/lib/text/json.ts';
+import { HttpService } from '../fakes/http-service.ts';
+import { endpoint } from '../fakes/world.ts';
 import { folderWith, inProcess, root, testKey } from './cli.ts';
+import { completed } from './stand-ins.ts';
 
 /** Where the jobs in flight are; a loopback address of Linux that nothing else uses. */
 const address = { host: '127.77.14.1', port: 41477 };
@@ -22,18 +26,19 @@ it.skipIf(!canListen).each(['csv', 'jsonl', 'matrix', 'files', 'unicode'])(
   async (name) => {
     const cwd = folderWith({});
     execFileSync('tar', ['-xzf', join(root, `test/fixtures/half-done/${name}.tgz`), '-C', cwd]);
-    const before = JSON.parse(readFileSync(join(cwd, 'submitted.json'), 'utf8')) as unknown[];
+    const before = JSON.parse(readFileSync(join(cwd, 'submitted.json'), 'utf8')) as JsonObject[];
     const images = join(cwd, 'out/images');
     const saved = picturesIn(images);
     expect([before.length, saved.size]).toEqual([5, 3]);
-    const service = await startService();
+    const service = await startService(before);
 
     const env = { NIGHTRENDER_API_KEY: testKey };
     const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
     expect(code, stderr).toBe(0);
-    const all = [...before, ...service.submitted].map((input) => JSON.stringify(input));
+    const all = service.inputs.map((input) => JSON.stringify(input));
     expect([all.length, new Set(all).size]).toEqual([8, 8]);
-    expect(service.asked).toEqual(expect.arrayContaining(['first-4', 'first-5']));
+    const polled = service.jobs.all.filter(({ polls }) => polls > 0).map(({ id }) => id);
+    expect(polled).toEqual(expect.arrayContaining(['first-4', 'first-5']));
     const pictures = picturesIn(images);
     expect(pictures.size).toBe(8);
     // Rows without ids keep the names that the batch began with.
@@ -43,40 +48,32 @@ it.skipIf(!canListen).each(['csv', 'jsonl', 'matrix', 'files', 'unicode'])(
     for (const [file, bytes] of saved) expect(pictures.get(file)?.equals(bytes), file).toBe(true);
 
     expect((await inProcess(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(0);
-    expect(service.submitted).toHaveLength(3);
+    expect(service.inputs).toHaveLength(8);
   },
 );
 
-interface Service {
-  /** The inputs of all submissions. */
-  submitted: unknown[];
-  /** The ids of all jobs that were polled. */
-  asked: string[];
-}
-
-/** Every job, those of before too, has completed with a picture of its own when it is polled. */
-async function startService(): Promise<Service> {
-  const service: Service = { submitted: [], asked: [] };
-  const server = createServer((request, response) => {
-    void (async () => {
-      const [, , , operation, id = ''] = (request.url ?? '').split('/');
-      let body = '';
-      for await (const chunk of request) body += String(chunk);
-      if (operation === 'run') {
-        const count = service.submitted.push((JSON.parse(body) as { input: unknown }).input);
-        return response.end(JSON.stringify({ id: `second-${count}`, status: 'IN_QUEUE' }));
-      }
-      service.asked.push(id);
-      const output = [{ rendered_image: await pictureOf(id), seed: 1 }];
-      return response.end(JSON.stringify({ id, status: 'COMPLETED', output }));
-    })();
-  }).listen(address);
-  await once(server, 'listening');
+/** Has the jobs of before, too; every job has completed with a picture of its own when it is polled. */
+async function startService(before: JsonObject[]): Promise<HttpService> {
+  const pictures = await Promise.all(Array.from({ length: 8 }, (_, i) => pictureOf(idOf(i + 1))));
+  let jobs = 0;
+  const plan = () => {
+    const output = [{ rendered_image: pictures[jobs++], seed: 1 }];
+    return { queueMs: 0, executionMs: 0, end: () => completed(output) };
+  };
+  const service = new HttpService({ plan, idOf });
+  for (const input of before) service.jobs.accept(endpoint, input, plan());
+  service.server.listen(address);
+  await once(service.server, 'listening');
   onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
+    service.server.closeAllConnections();
+    service.server.close();
   });
   return service;
+}
+
+/** As 0.2.0 was told, and those after it. */
+function idOf(number: number): string {
+  return number <= 5 ? `first-${number}` : `second-${number - 5}`;
 }
 
 async function pictureOf(id: string): Promise<string> {

@@ -1,7 +1,8 @@
 /** Promise: Ctrl-C and SIGTERM get you out, whatever is awaited, and what is in flight stays on record. */
 import { expect, it } from 'vitest';
+import { answerHonestly, type HttpService } from '../fakes/http-service.ts';
 import { newBatch, Program, withKey } from './cli.ts';
-import { startPatientService, type PatientService } from './patient-service.ts';
+import { startPatientService } from './stand-ins.ts';
 
 const count = 3;
 
@@ -23,22 +24,22 @@ it('ends at once at the second signal, though the grace is long', async () => {
 });
 
 /** A run that waits for answers to its status requests, longer than any test lasts. */
-async function waiting(grace: string): Promise<{ service: PatientService; cwd: string; run: Program }> {
+async function waiting(grace: string): Promise<{ service: HttpService; cwd: string; run: Program }> {
   const service = await startPatientService();
-  service.isStatusSilent = true;
+  service.meet = (asked) => (asked.operation === 'status' ? undefined : answerHonestly(asked));
   const more = `shutdown: {grace: ${grace}}\ntimeouts: {request: 1h}\n`;
   const cwd = newBatch(service.url, count, more);
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', count);
   await expect
-    .poll(() => service.requests.filter((line) => line.includes('/status/')).length)
+    .poll(() => service.requests.filter(({ path }) => path.includes('/status/')).length)
     .toBeGreaterThan(0);
   return { service, cwd, run };
 }
 
-async function expectResumable(service: PatientService, cwd: string): Promise<void> {
-  service.isStatusSilent = false;
+async function expectResumable(service: HttpService, cwd: string): Promise<void> {
+  service.meet = answerHonestly;
   const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   expect(await next.event('recovered')).toMatchObject({ inFlight: count, unanswered: 0 });
-  expect(service.submissions).toBe(count);
+  expect(service.inputs).toHaveLength(count);
 }

@@ -3,8 +3,7 @@ import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { inProcess, newBatch, Program, testKey } from './cli.ts';
-import { startPatientService } from './patient-service.ts';
-import { startSlowService } from './slow-service.ts';
+import { startPatientService, startSlowService } from './stand-ins.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 
@@ -31,7 +30,7 @@ it('is noticed after a real kill, and goes on only on a word', async () => {
     expect(refused.stderr).toMatch(/out\/checkpoint\.sqlite is lost: .*3 submissions .*--accept-loss/);
     expect(refused.code, refused.stderr).toBe(2);
   }
-  expect(service.submissions).toBe(3);
+  expect(service.inputs).toHaveLength(3);
   expect((await inProcess(['plan', 'pipeline.yaml', '--accept-loss'], { cwd, env })).code).toBe(0);
   const accepted = new Program(['run', 'pipeline.yaml', '--json', '--accept-loss'], { cwd, env });
   await accepted.event('scene-submitted', 3);
@@ -53,7 +52,7 @@ it('keeps nobody from cancelling what is known to be in flight', async () => {
   const cancelled = await inProcess(['cancel', 'pipeline.yaml', '--accept-loss'], { cwd, env });
   // It cancels none.
   expect(cancelled.code, cancelled.stderr).toBe(3);
-  expect(service.requests.filter((request) => request.includes('/cancel/'))).toHaveLength(3);
+  expect(service.requests.filter(({ path }) => path.includes('/cancel/'))).toHaveLength(3);
   const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd, env });
   expect(JSON.parse(status.stdout)).toMatchObject({
     summary: { attempts: { total: 5, submitted: 3, unanswered: 2 } },
@@ -61,7 +60,7 @@ it('keeps nobody from cancelling what is known to be in flight', async () => {
 });
 
 it('that is emptied during a run ends it in true words', async () => {
-  const service = await startSlowService({ takesMs: 30 });
+  const service = await startSlowService(30);
   const cwd = newBatch(service.url, 150, 'concurrency: 3\n');
   const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
   await program.event('scene-saved', 8);
@@ -70,9 +69,9 @@ it('that is emptied during a run ends it in true words', async () => {
   expect(code, stderr).toBe(14);
   expect(stdout + stderr).toMatch(/-wal was emptied during the run|the checkpoint is damaged, or its disk/);
   expect(stdout + stderr).not.toMatch(/A bug|nothing was sent|^ +at /m);
-  const paid = service.jobs();
+  const paid = service.inputs.length;
   expect(paid).toBeLessThan(150);
   const refused = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
   expect(refused.code, refused.stderr).toBe(2);
-  expect(service.jobs()).toBe(paid);
+  expect(service.inputs).toHaveLength(paid);
 });

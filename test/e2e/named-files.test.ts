@@ -3,9 +3,10 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import type { HttpService } from '../fakes/http-service.ts';
 import { camera, exr, mask } from '../runner/images/whole-files.ts';
 import { folderWith, inProcess, linesOf, pipeline, scenes, withKey, type Finished } from './cli.ts';
-import { blackPicture, startInstantService, type InstantService } from './instant-service.ts';
+import { blackPicture, startInstantService } from './stand-ins.ts';
 
 const asked = `  files:
     depth: { at: files.depth, kind: exr }
@@ -14,7 +15,7 @@ const asked = `  files:
 `;
 
 interface Batch {
-  service: InstantService;
+  service: HttpService;
   cwd: string;
   images: string;
   start(...args: string[]): Promise<Finished>;

@@ -3,10 +3,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { startBlackService } from './instant-service.ts';
+import { startStandIn, startPatientService } from './stand-ins.ts';
 import { inProcess, linesOf, newBatch, Program, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
-import { startPatientService } from './patient-service.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey, HC_UUID: 'secret-uuid' };
 
@@ -28,7 +27,7 @@ it('a whole run: start, then success; no address and no key anywhere', async () 
 
 it('a run that a halt rule stops: failure', async () => {
   const { url, heard } = await startMonitor();
-  const service = await startBlackService();
+  const { url: service } = await startStandIn();
   const more = `check: {blank: true}\nhalt: {consecutive: 2}\nretry: {firstWait: 10ms}\nnotify: [{ping: "${url}/x"}]\n`;
   const { code } = await inProcess(['run', 'pipeline.yaml'], { cwd: night(service, more), env });
   expect(code).toBe(10);
@@ -115,7 +114,7 @@ function filesWith(cwd: string, text: string): string[] {
 }
 
 it('nothing that a notice quotes does anything to the terminal in which it is read', async () => {
-  const service = await startBlackService();
+  const { url: service } = await startStandIn();
   const more = 'check: {blank: true}\nretry: {attempts: 1}\nnotify: [{command: cat > told.json}]\n';
   const cwd = night(service, more);
   writeFileSync(join(cwd, 'scenes.csv'), 'id,scene\n\u001B]0;x\u0007,Sea\n');

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { expect, it } from 'vitest';
-import { blackPicture, startBlackService, startInstantService } from './instant-service.ts';
+import { blackPicture, startStandIn, startInstantService } from './stand-ins.ts';
 import { inProcess, newBatch, testKey } from './cli.ts';
 
 it.each([
@@ -13,7 +13,7 @@ it.each([
   ['check: {minSide: 48}', 0, 'saved', 1],
 ])('%s: exit code %d, the report says %s', async (check, exitCode, word, pictures) => {
   const more = `${check}\nretry: {attempts: 2, firstWait: 1ms, longestWait: 1ms}`;
-  const cwd = newBatch(await startBlackService(), 1, more);
+  const cwd = newBatch((await startStandIn()).url, 1, more);
   const env = { NIGHTRENDER_API_KEY: testKey };
   const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
   expect(code, stderr).toBe(exitCode);

@@ -1,9 +1,8 @@
 /** Promise: `plan` tells what a run then does, beside a live run, of a killed one, without a folder and in one that nobody may write. */
-import { createServer } from 'node:http';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { json } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
+import { sendJson } from '../faults/answers.ts';
 import {
   folderWith,
   inProcess,
@@ -15,8 +14,7 @@ import {
   statusOf,
   withKey,
 } from './cli.ts';
-import { listenOnLoopback } from './listen-on-loopback.ts';
-import { startPatientService } from './patient-service.ts';
+import { startPatientService, startStandIn } from './stand-ins.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
 
 interface Told {
@@ -124,7 +122,7 @@ it('works beside a live run, which goes on, and tells of a killed one', async ()
   });
   expect(dead.requests.map(({ scene }) => scene)).toEqual(['s4', 's5', 's6']);
   expect(readdirSync(join(cwd, 'out')).toSorted()).toEqual(before);
-  expect(service.submissions).toBe(4);
+  expect(service.inputs).toHaveLength(4);
 });
 
 it('tells what a preview does, which a run then does', async () => {
@@ -249,18 +247,15 @@ it('ends with the quote that is never closed, and compares no ids after it', asy
 it.each([404, 400])(
   'asks for a job that cannot be where the service tells no health, and is answered %i',
   async (status) => {
-    const asked: string[] = [];
-    const server = createServer((request, response) => {
-      asked.push(`${request.method} ${request.url}`);
-      void json(request).catch(() => undefined);
-      response.writeHead(request.url?.endsWith('/health') === true ? 404 : status);
-      response.end('{"error":"job not found"}');
+    const { url, requests } = await startStandIn({
+      meet: ({ operation, response }) =>
+        sendJson(response, { error: 'job not found' }, operation === 'health' ? 404 : status),
     });
-    const cwd = newBatch(await listenOnLoopback(server), 1);
+    const cwd = newBatch(url, 1);
     const { stdout, code } = await inProcess(['plan', 'pipeline.yaml', '--check'], { cwd, ...withKey });
     expect(code).toBe(0);
     expect(stdout).toContain('asked: it answers and accepts the key');
-    expect(asked).toEqual([
+    expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /v2/scene-renderer/health',
       'GET /v2/scene-renderer/status/nightrender-asks-whether-this-endpoint-is-there',
     ]);

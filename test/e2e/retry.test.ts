@@ -17,7 +17,7 @@ import {
   statusOf,
   withKey,
 } from './cli.ts';
-import { startPatientService } from './patient-service.ts';
+import { startPatientService } from './stand-ins.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 

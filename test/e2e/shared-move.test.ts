@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
+import type { HttpService } from '../fakes/http-service.ts';
 import {
   folderWith,
   inProcess,
@@ -14,7 +15,7 @@ import {
   withKey,
   type Finished,
 } from './cli.ts';
-import { startSlowService, type SlowService } from './slow-service.ts';
+import { startSlowService } from './stand-ins.ts';
 
 let server: PostgresServer;
 let batches = 0;
@@ -74,7 +75,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
   });
 
   it('takes along what a killed run has left in flight, and collects it there', async () => {
-    const service = await startSlowService({ takesMs: 1_500 });
+    const service = await startSlowService(1_500);
     const batch = new Batch(service);
     await killedRun(batch.cwd, 5);
     batch.setShared(true);
@@ -174,12 +175,12 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
 });
 
 class Batch {
-  readonly service: SlowService;
+  readonly service: HttpService;
   readonly cwd: string;
   readonly schema = `nightrender_moved_${process.pid}_${(batches += 1)}`;
   readonly address: string;
 
-  constructor(service: SlowService) {
+  constructor(service: HttpService) {
     this.service = service;
     this.address = `${server.url}?batch=${this.schema.slice('nightrender_'.length)}`;
     this.cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(listed) });
@@ -217,7 +218,7 @@ class Batch {
 
   async expectAllOnce(): Promise<void> {
     await this.expectEachOnRecord();
-    expect(this.service.jobs()).toBe(listed);
+    expect(this.service.inputs.length).toBe(listed);
   }
 
   async expectEachOnRecord(): Promise<void> {
@@ -225,14 +226,12 @@ class Batch {
     expect(results.match(/,saved,/g)).toHaveLength(listed);
     const rows = (await this.list()) as { columns: { scene: string }; attempts: number }[];
     for (const { columns, attempts } of rows)
-      expect(this.service.submissions().get(JSON.stringify(columns.scene)) ?? 0).toBeLessThanOrEqual(
-        attempts,
-      );
+      expect(this.service.submissions().get(columns.scene) ?? 0).toBeLessThanOrEqual(attempts);
   }
 }
 
 async function halfDone(): Promise<Batch> {
-  const batch = new Batch(await startSlowService({ takesMs: 10 }));
+  const batch = new Batch(await startSlowService(10));
   const run = await batch.do('run', '--limit', '4');
   expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
   return batch;

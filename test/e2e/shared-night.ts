@@ -1,7 +1,9 @@
 /** A night of several runs on one shared batch, at which blows are struck; its books are compared with those of the service. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFailed } from 'vitest';
+import type { HttpService } from '../fakes/http-service.ts';
 import { random } from '../fakes/sampled.ts';
+import { sendJson } from '../faults/answers.ts';
 import {
   folderWith,
   linesOf,
@@ -12,7 +14,7 @@ import {
   withKey,
   type Finished,
 } from './cli.ts';
-import { startSlowService, type SlowService } from './slow-service.ts';
+import { startSlowService } from './stand-ins.ts';
 
 const listed = 240;
 const runners = 4;
@@ -47,20 +49,25 @@ export interface Struck {
 
 export class Night {
   readonly #cwd: string;
-  readonly #service: SlowService;
+  readonly #service: HttpService;
   readonly #url: string;
   readonly #programs: Program[] = [];
   #rows: Row[] = [];
 
   /** `url`: of the database; `batch`: its name there. */
   static async begin(url: string, batch: string, unanswered: Unanswered): Promise<Night> {
-    const service = await startSlowService({ takesMs: 400, answersAfterMs: () => random(200) });
+    const service = await startSlowService(400);
+    service.meet = async ({ operation, response, take }) => {
+      const { status, fields } = take();
+      if (operation === 'run') await delay(random(200));
+      sendJson(response, fields, status);
+    };
     const more = `checkpoint: \${DATABASE_URL}?lease=${leaseSeconds}&batch=${batch}\nretry: {unanswered: ${unanswered}, firstWait: 100ms}\n`;
     const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, more), 'scenes.csv': scenes(listed) });
     return new Night(cwd, service, url);
   }
 
-  private constructor(cwd: string, service: SlowService, url: string) {
+  private constructor(cwd: string, service: HttpService, url: string) {
     this.#cwd = cwd;
     this.#service = service;
     this.#url = url;
@@ -85,7 +92,7 @@ export class Night {
   async strike(startRun: StartRun): Promise<number> {
     const begin = async (): Promise<Struck> => startRun((url) => this.start(url));
     const living = await Promise.all(Array.from({ length: runners }, begin));
-    await expect.poll(() => this.#service.jobs()).toBeGreaterThan(10);
+    await expect.poll(() => this.#service.inputs.length).toBeGreaterThan(10);
     const ends: Promise<Finished>[] = [];
     let fallen = 0;
     for (let blow = 0; blow < blows; blow++) {
@@ -116,7 +123,7 @@ export class Night {
     expect(this.#rows).toHaveLength(listed);
     const submissions = this.#service.submissions();
     for (const row of this.#rows) {
-      const sent = submissions.get(JSON.stringify(row.columns.scene)) ?? 0;
+      const sent = submissions.get(row.columns.scene) ?? 0;
       expect(sent, `${row.id}: sent ${sent} times, ${row.attempts} on record`).toBeLessThanOrEqual(
         row.attempts,
       );

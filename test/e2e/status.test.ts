@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { inProcess, newBatch, Program, statusOf, withKey } from './cli.ts';
-import { startPatientService } from './patient-service.ts';
+import { startPatientService } from './stand-ins.ts';
 
 it('tells a live run, without the key and though the manifest is gone; then its violent death', async () => {
   const service = await startPatientService();

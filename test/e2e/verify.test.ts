@@ -14,7 +14,7 @@ import {
   scenes,
   withKey,
 } from './cli.ts';
-import { startPatientService } from './patient-service.ts';
+import { startPatientService } from './stand-ins.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { LiveNews } from '../../src/runner/core/live-batch.ts';
 import type { GalleryRow } from '../../src/runner/core/gallery-data.ts';
 import { inProcess, newBatch, Program, testKey, withKey } from './cli.ts';
-import { startPatientService } from './patient-service.ts';
+import { startPatientService } from './stand-ins.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 64, height: 48}\n';
 

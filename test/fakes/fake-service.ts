@@ -6,7 +6,6 @@ import type { FileKind } from '../../src/runner/core/named-file.ts';
 import type { FoundPicture } from '../../src/runner/core/picture.ts';
 import type {
   CancelReply,
-  Clock,
   HealthReply,
   RenderService,
   ShownIdempotency,
@@ -23,10 +22,16 @@ export interface JobPlan extends Partial<Course> {
   reply?: Failure;
   /** It is accepted, and the answer gets lost on the way. */
   isAnswerLost?: boolean;
+  /** It is accepted, and the answer names this job in the place of its own. */
+  answeredAs?: string;
 }
 
 /** `nth`: of the submissions of this scene, whether they were accepted or refused. */
-export type Behaviour = (scene: string, nth: number) => JobPlan;
+export type Behaviour<Plan extends JobPlan = JobPlan> = (
+  scene: string,
+  nth: number,
+  input: JsonObject,
+) => Plan;
 
 export type FakeJob = Job<JobPlan & Course>;
 
@@ -36,26 +41,28 @@ const unanswered: Failure = { kind: 'unanswered', text: 'a proxy says 502' };
 
 /** Answers that take the place of the fake's own wherever they give one; times are the fake's. */
 export interface Instead {
-  submit?: (scene: string) => SubmitReply | undefined;
+  submit?: (scene: string, input: JsonObject) => SubmitReply | undefined;
   status?: (jobId: string) => StatusReply | undefined;
   cancel?: (jobId: string) => CancelReply | undefined;
   health?: () => HealthReply | undefined;
 }
 
-export class FakeService implements RenderService {
+export class FakeService<Plan extends JobPlan = JobPlan> implements RenderService {
+  /** Epoch ms. */
+  now: () => number;
   instead: Instead = {};
   /** How jobs go that are submitted from now on. */
-  behaviour: Behaviour;
+  behaviour: Behaviour<Plan>;
   /** Requests of either kind, in order. */
   readonly log: string[] = [];
-  readonly #jobs: Jobs<JobPlan & Course>;
+  readonly #jobs = new Jobs<Plan & Course>({ now: () => this.now() });
 
-  constructor(clock: () => Clock, behaviour: Behaviour = () => ({})) {
-    this.#jobs = new Jobs({ now: () => clock().now() });
+  constructor(now: () => number, behaviour: Behaviour<Plan>) {
+    this.now = now;
     this.behaviour = behaviour;
   }
 
-  get jobs(): FakeJob[] {
+  get jobs(): Job<Plan & Course>[] {
     return this.#jobs.all;
   }
 
@@ -73,31 +80,30 @@ export class FakeService implements RenderService {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'not-reached', text: 'cut short' } };
     const scene = sceneOf(input);
     this.log.push(`submit ${scene}`);
-    const instead = this.instead.submit?.(scene);
+    const instead = this.instead.submit?.(scene, input);
     if (instead !== undefined) return instead;
     const shown = idempotencyKey === undefined ? {} : this.#shown();
     const known = this.#jobs.known(idempotencyKey);
     if (known !== undefined) return { kind: 'accepted', jobId: known.id, status: 'IN_QUEUE', ...shown };
-    const plan = this.behaviour(scene, this.submissionsOf(scene) + this.#refused(scene) + 1);
+    const plan = this.behaviour(scene, this.submissionsOf(scene) + this.#refused(scene) + 1, input);
     if (plan.reply !== undefined) {
       this.log.push(`refused ${scene}`);
       return { kind: 'failure', failure: plan.reply };
     }
     const whole = { queueMs: 1_000, executionMs: 4_000, ...plan };
-    const { id } = this.#jobs.accept(endpoint, input, whole, idempotencyKey);
+    const job = this.#jobs.accept(endpoint, input, whole, idempotencyKey);
     if (plan.isAnswerLost === true) return { kind: 'failure', failure: unanswered };
-    return { kind: 'accepted', jobId: id, status: 'IN_QUEUE', ...shown };
+    return { kind: 'accepted', jobId: plan.answeredAs ?? job.id, status: 'IN_QUEUE', ...shown };
   }
 
   async status(_endpoint: Endpoint, jobId: string, signal?: AbortSignal): Promise<StatusReply> {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
     this.log.push(`status ${jobId}`);
+    const job = this.#jobs.polled(jobId);
     const instead = this.instead.status?.(jobId);
     if (instead !== undefined) return instead;
-    const job = this.#jobs.find(jobId);
     if (job === undefined) return { kind: 'missing', text: 'job not found' };
-    job.polls += 1;
-    const { queueMs: delayTimeMs, executionMs: executionTimeMs, failure, pictures } = job.plan;
+    const { queueMs: delayTimeMs, executionMs: executionTimeMs, failure } = job.plan;
     const status = this.#jobs.stateOf(job);
     switch (status) {
       case 'CANCELLED':
@@ -109,9 +115,14 @@ export class FakeService implements RenderService {
       case 'ended': {
         const times = { delayTimeMs, executionTimeMs };
         if (failure !== undefined) return { kind: 'ended', status: 'FAILED', failure, ...times };
-        return { kind: 'completed', status: 'COMPLETED', pictures: pictures ?? [pictureOf(jobId)], ...times };
+        return { kind: 'completed', status: 'COMPLETED', pictures: this.picturesOf(job), ...times };
       }
     }
+  }
+
+  /** Of a job that ended well. */
+  protected picturesOf({ id, plan }: Job<Plan & Course>): FoundPicture[] {
+    return plan.pictures ?? [pictureOf(id)];
   }
 
   async cancel(_endpoint: Endpoint, jobId: string, signal?: AbortSignal): Promise<CancelReply> {

@@ -8,6 +8,8 @@ export interface Course {
   queueMs: number;
   /** Infinity for one that never ends. */
   executionMs: number;
+  /** When it is forgotten, where that is before its end. */
+  lostAfterMs?: number;
 }
 
 export interface Job<Plan extends Course = Course> {
@@ -21,10 +23,10 @@ export interface Job<Plan extends Course = Course> {
   submittedAt: number;
   startsAt: number;
   completesAt: number;
-  /** When it is forgotten, where it is not kept as long as the others. */
+  /** Where it is not kept as long as the others. */
   forgottenAt?: number;
   isCancelled: boolean;
-  /** Requests that were told how it stands. */
+  /** Requests for its status. */
   polls: number;
 }
 
@@ -53,7 +55,7 @@ export class Jobs<Plan extends Course> {
   accept(endpoint: Endpoint, input: JsonObject, plan: Plan, key?: string): Job<Plan> {
     const submittedAt = this.#options.now();
     const startsAt = submittedAt + plan.queueMs;
-    const job = {
+    const job: Job<Plan> = {
       id: this.#options.idOf(this.all.length + 1),
       endpoint,
       input,
@@ -62,6 +64,7 @@ export class Jobs<Plan extends Course> {
       submittedAt,
       startsAt,
       completesAt: startsAt + plan.executionMs,
+      ...(plan.lostAfterMs !== undefined && { forgottenAt: submittedAt + plan.lostAfterMs }),
       isCancelled: false,
       polls: 0,
     };
@@ -81,6 +84,13 @@ export class Jobs<Plan extends Course> {
     const job = this.all.find(({ id }) => id === jobId);
     const forgottenAt = job && (job.forgottenAt ?? job.completesAt + this.#options.retentionMs);
     return forgottenAt === undefined || this.#options.now() >= forgottenAt ? undefined : job;
+  }
+
+  /** What is found of a job whose status is asked for. */
+  polled(jobId: string): Job<Plan> | undefined {
+    const job = this.all.find(({ id }) => id === jobId);
+    if (job !== undefined) job.polls += 1;
+    return this.find(jobId);
   }
 
   stateOf({ isCancelled, startsAt, completesAt }: Job): JobState {

@@ -71,10 +71,10 @@ export class World {
   readonly started = Date.UTC(2026, 0, 1);
   clock = new VirtualClock(this.started);
 
-  constructor(behaviour?: Behaviour, db: Database = new Sqlite(emptyCheckpoint)) {
+  constructor(behaviour: Behaviour = () => ({}), db: Database = new Sqlite(emptyCheckpoint)) {
     this.db = db;
     this.db.pragma('foreign_keys = ON');
-    this.service = new FakeService(() => this.clock, behaviour);
+    this.service = new FakeService(() => this.clock.now(), behaviour);
   }
 
   /** One run; undefined where it was killed. */

@@ -1,7 +1,7 @@
 /** Promise: the development server of the public Python SDK renders a batch. */
 import { expect, it } from 'vitest';
 import { folderWith, inProcess, pipeline, scenes } from '../e2e/cli.ts';
-import { blackPicture } from '../e2e/instant-service.ts';
+import { blackPicture } from '../e2e/stand-ins.ts';
 import { unusedPort } from '../e2e/listen-on-loopback.ts';
 import { lack, startWorker } from './sdk.ts';
 

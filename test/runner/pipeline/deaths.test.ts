@@ -39,8 +39,8 @@ it('handles what it died with twice after everything else that is in flight', as
   const world = deadly();
   const { behaviour } = world.service;
   // Of what the program has in hand when it dies, nobody knows which it was: the others come later.
-  world.service.behaviour = (scene, nth) => ({
-    ...behaviour(scene, nth),
+  world.service.behaviour = (scene, nth, input) => ({
+    ...behaviour(scene, nth, input),
     executionMs: scene === 'a killer' ? 4_000 : 300_000,
   });
   for (const afterMs of [0, 1_000, 600_000])

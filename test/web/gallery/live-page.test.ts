@@ -6,7 +6,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { folderWith, nightrender, pipeline, Program, scenes, testKey } from '../../e2e/cli.ts';
 import { startHeldService } from '../../e2e/held-service.ts';
-import { startPatientService } from '../../e2e/patient-service.ts';
+import { startPatientService } from '../../e2e/stand-ins.ts';
 import { noBrowser, openBrowser } from '../browser.ts';
 import { contrasts } from '../contrast.ts';
 import { look, startWatching } from '../watched.ts';

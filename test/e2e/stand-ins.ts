@@ -1,0 +1,57 @@
+/** Services of the tests' own, which end with them: each is the one stand-in with jobs that go in one way. */
+import sharp from 'sharp';
+import type { JsonObject } from '../../src/lib/text/json.ts';
+import { sendJson, type Fields } from '../faults/answers.ts';
+import { answerHonestly, HttpService, type HttpPlan, type Meet } from '../fakes/http-service.ts';
+import type { JobsOptions } from '../fakes/service-jobs.ts';
+import { listenOnLoopback } from './listen-on-loopback.ts';
+
+interface StandInOptions extends Partial<JobsOptions> {
+  /** Jobs are COMPLETED at once with a black picture, where it says nothing else. */
+  plan?: (input: JsonObject) => Partial<HttpPlan>;
+  meet?: Meet;
+}
+
+export async function startStandIn({ plan, ...options }: StandInOptions = {}): Promise<HttpService> {
+  const black = [{ rendered_image: await blackPicture(), seed: 1 }];
+  const instant: HttpPlan = { queueMs: 0, executionMs: 0, end: () => completed(black) };
+  const service = new HttpService({
+    plan: (input) => ({ ...instant, ...plan?.(input) }),
+    // What lasts as long as a machine needs does not depend on how long that is.
+    retentionMs: Infinity,
+    ...options,
+  });
+  service.url = await listenOnLoopback(service.server);
+  return service;
+}
+
+/** Every job is done at once, each with the same output. */
+export function startInstantService(output: unknown): Promise<HttpService> {
+  return startStandIn({ plan: () => ({ end: () => completed(output) }) });
+}
+
+/** Every job brings a black picture of 64×48 pixels, so long after it was submitted. */
+export function startSlowService(takesMs: number): Promise<HttpService> {
+  return startStandIn({ plan: () => ({ executionMs: takesMs }) });
+}
+
+/** Accepts every job, finishes none until it is told to and cancels none. */
+export function startPatientService(): Promise<HttpService> {
+  return startStandIn({
+    plan: () => ({ queueMs: Infinity }),
+    meet: (asked) =>
+      asked.operation === 'cancel'
+        ? sendJson(asked.response, { id: asked.jobId, status: 'IN_QUEUE' }, 405)
+        : answerHonestly(asked),
+  });
+}
+
+export function completed(output: unknown): Fields {
+  return { status: 'COMPLETED', output };
+}
+
+/** PNG of 64×48 pixels as base64. */
+export async function blackPicture(): Promise<string> {
+  const black = sharp({ create: { width: 64, height: 48, channels: 3, background: '#000' } });
+  return (await black.png().toBuffer()).toString('base64');
+}

@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import type { Damaged } from './damages.ts';
 import { pixelsOf, type AttemptRow, type Folder, type FolderState } from './folder-state.ts';
-import { pictureOf, retentionMs, type NightJob } from './night-service.ts';
+import { retentionMs } from '../fakes/service-jobs.ts';
+import { isAnswered, pictureOf, type NightJob } from './night-service.ts';
 import { outOf, type Machine, type Outcome, type Start } from './start.ts';
 
 /** What a start was told, as far as it bears on what it may do. */
@@ -147,11 +148,11 @@ export class Account {
     const wrong: string[] = [];
     const orphans = jobs.filter((job) => {
       const attempt = known.get(job.id);
-      if (attempt !== undefined && attempt.fingerprint !== job.fingerprint)
+      if (attempt !== undefined && attempt.fingerprint !== job.plan.fingerprint)
         wrong.push(`${job.id} is on record for another scene`);
       return attempt === undefined;
     });
-    const needed = countBy([...orphans.map(({ fingerprint }) => fingerprint), ...unansweredWithoutJob]);
+    const needed = countBy([...orphans.map(({ plan }) => plan.fingerprint), ...unansweredWithoutJob]);
     const told = countBy(attempts.filter(({ state }) => declared.has(state)).map((row) => row.fingerprint));
     let undeclared = 0;
     for (const [fingerprint, count] of needed)
@@ -161,8 +162,8 @@ export class Account {
     if (undeclared > lost + adopted)
       wrong.push(`${undeclared} submissions are on no record, and ${lost} are declared as lost`);
     if (!this.#isLossAccepted)
-      for (const { id, isAnswered, polls } of orphans)
-        if (isAnswered && polls > 0) wrong.push(`${id} was asked for before it was on record`);
+      for (const job of orphans)
+        if (isAnswered(job) && job.polls > 0) wrong.push(`${job.id} was asked for before it was on record`);
     const made = new Set(jobs.map(({ id }) => id));
     for (const { job_id } of attempts)
       if (job_id !== null && !made.has(job_id)) wrong.push(`${job_id} is no job of the service`);
@@ -208,7 +209,7 @@ export class Account {
       fates.push('expired expired');
     if (job.isCancelled) fates.push('failed job-cancelled', 'failed cancelled');
     // Whose picture it would bring, nobody can tell.
-    if (job.isShared === true) fates.push('expired unanswered');
+    if (job.plan.isShared === true) fates.push('expired unanswered');
     // The service agrees to cancel what has ended already.
     if (what === 'cancel' && now >= job.completesAt) fates.push('failed cancelled');
     // What cannot be read has the time of queue and execution, over all runs.
@@ -216,7 +217,7 @@ export class Account {
     if (isOld || now - Math.max(this.#beganAt, job.submittedAt) >= overdueMs)
       fates.push('failed job-overdue');
     if (now >= job.completesAt && !job.isCancelled)
-      fates.push(job.end === 'picture' ? 'saved' : `failed ${job.end}`);
+      fates.push(job.plan.end === 'picture' ? 'saved' : `failed ${job.plan.end}`);
     return fates;
   }
 
@@ -294,7 +295,7 @@ export class Account {
   ): string[] {
     const saved = scenes.filter(({ state }) => state === 'saved');
     // What is stored of a scene that is saved may be damaged: nothing is sent on its word.
-    const inputs = new Map(this.#machine.service.jobs.map((job) => [job.fingerprint, job.input]));
+    const inputs = new Map(this.#machine.service.jobs.map((job) => [job.plan.fingerprint, job.input]));
     const sent = saved.map((row) => sceneOf(inputs.get(row.fingerprint) ?? JSON.parse(row.input))).toSorted();
     const wanted = terms.scenes.toSorted();
     const wrong = attempts.filter(isOpen).map(({ attempt }) => `complete, and attempt ${attempt} is open`);

@@ -1,17 +1,11 @@
-/** A job service in virtual time that does everything wrong by chance, and keeps the account of what it was asked for. */
+/** The stand-in of the service as a night has it: it does everything wrong by chance, and keeps the account of that. */
 import { createHash } from 'node:crypto';
-import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { Failure } from '../../src/runner/core/failure.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { FoundPicture } from '../../src/runner/core/picture.ts';
 import { fingerprintOf } from '../../src/runner/core/scene.ts';
-import type {
-  CancelReply,
-  HealthReply,
-  RenderService,
-  StatusReply,
-  SubmitReply,
-} from '../../src/runner/pipeline/ports.ts';
+import type { StatusReply } from '../../src/runner/pipeline/ports.ts';
+import { FakeService, type JobPlan } from '../fakes/fake-service.ts';
 import type { Chance } from '../faults/chance.ts';
 import { png } from '../faults/picture-damages.ts';
 
@@ -59,142 +53,108 @@ export const calm: Weather = {
   cancelBroken: 0,
 };
 
-export interface NightJob {
-  id: string;
+interface NightPlan extends JobPlan {
   fingerprint: string;
-  input: JsonObject;
-  submittedAt: number;
-  completesAt: number;
-  executionMs: number;
   end: 'picture' | 'job-failed' | 'bad-picture' | 'no-output';
-  isCancelled: boolean;
-  /** Whether its submission was answered with its id. */
-  isAnswered: boolean;
   /** Its id was told of another submission, too. */
   isShared?: true;
-  polls: number;
   /** Whether it had its 404 by accident. */
-  wasMissed: boolean;
+  wasMissed?: true;
 }
 
-export const retentionMs = 30 * 60_000;
+export type NightJob = FakeService<NightPlan>['jobs'][number];
 
-export class NightService implements RenderService {
-  readonly jobs: NightJob[] = [];
+export class NightService extends FakeService<NightPlan> {
   weather: Weather = calm;
   /** Submissions that got no answer though no job came of them, by fingerprint. */
   readonly unansweredWithoutJob: string[] = [];
-  /** True time, which no clock of the machine changes, epoch ms. */
-  now: () => number = () => 0;
-  #chance: Chance;
+  readonly #chance: Chance;
 
+  /** Its `now` is the true time, which no clock of the machine changes. */
   constructor(chance: Chance) {
+    super(
+      () => 0,
+      (_scene, _nth, input) => this.#planOf(input),
+    );
     this.#chance = chance;
+    this.instead = {
+      submit: (_, input) => this.#refusal(input),
+      status: (jobId) => this.#wrongStatus(jobId),
+      cancel: () => {
+        if (chance.hits(this.weather.cancelBroken)) return failed('poll-failed');
+        return this.weather.isGone ? { kind: 'unsupported', text: 'job not found' } : undefined;
+      },
+      health: () => (this.weather.isGone ? { kind: 'unknown', text: 'no such endpoint' } : undefined),
+    };
   }
 
   /** The same account, for another end of the story. */
   copy(chance: Chance): NightService {
     const other = new NightService(chance);
-    other.jobs.push(...this.jobs.map((job) => ({ ...job })));
+    other.jobs.push(...this.jobs.map((job) => ({ ...job, plan: { ...job.plan } })));
     other.unansweredWithoutJob.push(...this.unansweredWithoutJob);
     return other;
   }
 
-  async submit(_: Endpoint, input: JsonObject, signal: AbortSignal): Promise<SubmitReply> {
-    const { hits, pick } = this.#chance;
-    const { weather } = this;
-    if (signal.aborted || weather.isGone || hits(weather.notReached)) return refused('not-reached');
-    if (hits(weather.overloaded)) return refused('overloaded');
-    const fingerprint = fingerprintOf(input);
-    if (hits(weather.submitBroken)) {
-      this.unansweredWithoutJob.push(fingerprint);
-      return refused('unanswered');
-    }
-    const others = this.jobs.filter((job) => job.polls > 0);
-    const job = this.#accept(input, fingerprint);
-    if (hits(weather.answerLost)) return refused('unanswered');
-    if (others.length > 0 && hits(weather.foreignAnswer)) {
-      const other = pick(others);
-      other.isShared = true;
-      return accepted(other.id);
-    }
-    job.isAnswered = true;
-    return accepted(job.id);
+  protected override picturesOf({ id, plan }: NightJob): FoundPicture[] {
+    const picture = pictureOf(id);
+    const brought = plan.end === 'bad-picture' ? picture.subarray(0, -20) : picture;
+    return [{ base64: brought.toString('base64') }];
   }
 
-  async status(_: Endpoint, jobId: string, signal: AbortSignal): Promise<StatusReply> {
+  #refusal(input: JsonObject): ReturnType<typeof failed> | undefined {
     const { hits } = this.#chance;
     const { weather } = this;
-    const now = this.now();
-    if (signal.aborted || hits(weather.statusBroken)) return troubled('poll-failed');
-    if (hits(weather.overloaded)) return troubled('overloaded');
-    const job = this.jobs.find(({ id }) => id === jobId);
-    if (job !== undefined) {
-      job.polls += 1;
-      if (!job.wasMissed && hits(weather.missed)) {
-        job.wasMissed = true;
-        return { kind: 'missing', text: 'no route' };
-      }
-    }
-    if (job !== undefined && !weather.isGone && hits(weather.stale)) return running('IN_QUEUE');
-    const isUnknown = job === undefined || now >= job.completesAt + retentionMs;
-    if (isUnknown || weather.isGone || now < job.submittedAt + weather.freshMs)
-      return { kind: 'missing', text: 'job not found' };
-    if (job.isCancelled)
-      return {
-        kind: 'ended',
-        status: 'CANCELLED',
-        failure: { kind: 'job-cancelled', text: 'CANCELLED' },
-      };
-    if (now < job.completesAt - job.executionMs) return running('IN_QUEUE');
-    if (now < job.completesAt) return running('IN_PROGRESS');
-    return endOf(job);
+    if (weather.isGone || hits(weather.notReached)) return failed('not-reached');
+    if (hits(weather.overloaded)) return failed('overloaded');
+    if (!hits(weather.submitBroken)) return undefined;
+    this.unansweredWithoutJob.push(fingerprintOf(input));
+    return failed('unanswered');
   }
 
-  async cancel(_: Endpoint, jobId: string, signal: AbortSignal): Promise<CancelReply> {
-    if (signal.aborted || this.#chance.hits(this.weather.cancelBroken)) return troubled('poll-failed');
-    const job = this.jobs.find(({ id }) => id === jobId);
-    if (job === undefined || this.weather.isGone) return { kind: 'unsupported', text: 'job not found' };
-    if (this.now() < job.completesAt) {
-      job.isCancelled = true;
-      job.completesAt = this.now();
-    }
-    return { kind: 'cancelled' };
-  }
-
-  async health(): Promise<HealthReply> {
-    return this.weather.isGone ? { kind: 'unknown', text: 'no such endpoint' } : { kind: 'answers' };
-  }
-
-  #accept(input: JsonObject, fingerprint: string): NightJob {
-    const { hits, between } = this.#chance;
+  #planOf(input: JsonObject): NightPlan {
+    const { hits, between, pick } = this.#chance;
     const { weather } = this;
     const executionMs = between(1_000, 20_000);
     const queueMs = hits(weather.slow) ? between(300_000, 3_000_000) : between(0, 30_000);
-    const end = hits(weather.failed)
-      ? 'job-failed'
-      : hits(weather.badPicture)
-        ? 'bad-picture'
-        : hits(weather.noOutput)
-          ? 'no-output'
-          : 'picture';
-    const submittedAt = this.now();
-    const job: NightJob = {
-      id: `job-${this.jobs.length + 1}`,
-      fingerprint,
-      input,
-      submittedAt,
-      completesAt: submittedAt + queueMs + executionMs,
-      executionMs,
-      end,
-      isCancelled: false,
-      isAnswered: false,
-      polls: 0,
-      wasMissed: false,
-    };
-    this.jobs.push(job);
-    return job;
+    const end = this.#drawEnd();
+    const plan: NightPlan = { queueMs, executionMs, end, fingerprint: fingerprintOf(input) };
+    if (end === 'job-failed' || end === 'no-output') plan.failure = { kind: end, text: end };
+    if (hits(weather.answerLost)) return { ...plan, isAnswerLost: true };
+    const others = this.jobs.filter((job) => job.polls > 0);
+    if (others.length === 0 || !hits(weather.foreignAnswer)) return plan;
+    const other = pick(others);
+    other.plan.isShared = true;
+    return { ...plan, answeredAs: other.id };
   }
+
+  #drawEnd(): NightPlan['end'] {
+    const { hits } = this.#chance;
+    if (hits(this.weather.failed)) return 'job-failed';
+    if (hits(this.weather.badPicture)) return 'bad-picture';
+    return hits(this.weather.noOutput) ? 'no-output' : 'picture';
+  }
+
+  #wrongStatus(jobId: string): StatusReply | undefined {
+    const { hits } = this.#chance;
+    const { weather } = this;
+    if (hits(weather.statusBroken)) return failed('poll-failed');
+    if (hits(weather.overloaded)) return failed('overloaded');
+    const job = this.jobs.find(({ id }) => id === jobId);
+    if (job !== undefined && job.plan.wasMissed !== true && hits(weather.missed)) {
+      job.plan.wasMissed = true;
+      return { kind: 'missing', text: 'no route' };
+    }
+    if (job !== undefined && !weather.isGone && hits(weather.stale))
+      return { kind: 'running', status: 'IN_QUEUE', isExecuting: false };
+    const isFresh = job !== undefined && this.now() < job.submittedAt + weather.freshMs;
+    return weather.isGone || isFresh ? { kind: 'missing', text: 'job not found' } : undefined;
+  }
+}
+
+/** Whether its submission was answered with its id. */
+export function isAnswered({ plan }: NightJob): boolean {
+  return plan.isAnswerLost !== true && plan.answeredAs === undefined;
 }
 
 /** A whole picture that no other job makes. */
@@ -204,38 +164,6 @@ export function pictureOf(jobId: string): Buffer {
   return png(8, 2, Buffer.concat([row, row]));
 }
 
-function endOf(job: NightJob): StatusReply {
-  const { executionMs: executionTimeMs, completesAt, submittedAt } = job;
-  const times = { delayTimeMs: completesAt - submittedAt - executionTimeMs, executionTimeMs };
-  switch (job.end) {
-    case 'job-failed':
-    case 'no-output':
-      return { kind: 'ended', status: 'FAILED', failure: { kind: job.end, text: job.end }, ...times };
-    case 'bad-picture': {
-      const cut = pictureOf(job.id).subarray(0, -20);
-      return { kind: 'completed', status: 'COMPLETED', pictures: [found(cut)], ...times };
-    }
-    case 'picture':
-      return { kind: 'completed', status: 'COMPLETED', pictures: [found(pictureOf(job.id))], ...times };
-  }
-}
-
-function found(picture: Buffer): FoundPicture {
-  return { base64: picture.toString('base64') };
-}
-
-function accepted(jobId: string): SubmitReply {
-  return { kind: 'accepted', jobId, status: 'IN_QUEUE' };
-}
-
-function running(status: string): StatusReply {
-  return { kind: 'running', status, isExecuting: status === 'IN_PROGRESS' };
-}
-
-function refused(kind: Failure['kind']): SubmitReply {
-  return { kind: 'failure', failure: { kind, text: kind } };
-}
-
-function troubled(kind: Failure['kind']): { kind: 'failure'; failure: Failure } {
+function failed(kind: Failure['kind']): { kind: 'failure'; failure: Failure } {
   return { kind: 'failure', failure: { kind, text: kind } };
 }

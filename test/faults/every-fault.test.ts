@@ -4,7 +4,6 @@ import { createImageStore } from '../../src/runner/images/image-store.ts';
 import type { StatusReply, SubmitReply } from '../../src/runner/pipeline/ports.ts';
 import { clientOf, type TestClient } from '../runner/client/client.ts';
 import { temporaryFolder } from '../runner/images/store.ts';
-import { key } from '../service/service-harness.ts';
 import { badEnds } from './bad-ends.ts';
 import { faultyService } from './faulty-service.ts';
 import { pictureDamages } from './picture-damages.ts';
@@ -84,10 +83,10 @@ const faults: Record<string, RequestFault> = { ...closedDoors, ...submitFaults, 
 
 describe('a submission', () => {
   it.each(Object.entries(submissions))('%s: %s', async (name, [kind, taken]) => {
-    const service = await faultyService({ submit: faults[name] });
+    const service = await faultyService({ run: faults[name] });
     const client = impatientClient(service);
     expect(nameOf(await client.submit())).toBe(kind);
-    expect(await service.accepted()).toBe(taken === 'taken' ? 1 : 0);
+    expect(service.inputs).toHaveLength(taken === 'taken' ? 1 : 0);
     expect(await client.submit(), 'sent again').toMatchObject({ kind: 'accepted' });
   });
 });
@@ -97,7 +96,6 @@ describe('a look at a job', () => {
     const service = await faultyService({ status: faults[name] });
     const client = impatientClient(service);
     const jobId = idIn(await client.submit());
-    await service.idle();
     expect(await lookAt(client, jobId)).toBe(kind);
     expect(await lookAt(client, jobId), 'asked again').toBe('saved');
   });
@@ -119,7 +117,6 @@ describe('a job', () => {
     const service = await faultyService({ end });
     const client = impatientClient(service);
     const [bad, good] = [idIn(await client.submit()), idIn(await client.submit())];
-    await service.idle();
     expect(await lookAt(client, bad)).toBe(kind);
     expect(await lookAt(client, good), 'the next job').toBe('saved');
   });
@@ -134,7 +131,7 @@ it('is told here of every fault that there is', () => {
 
 /** The runner's, which waits shortly for what never comes. */
 function impatientClient({ url }: { url: string }): TestClient {
-  return clientOf(url, { apiKey: key, requestTimeoutMs: 1_500 });
+  return clientOf(url, { requestTimeoutMs: 1_500 });
 }
 
 function nameOf(reply: SubmitReply): string {

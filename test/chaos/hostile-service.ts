@@ -1,8 +1,9 @@
 /** The hostile service, in a process of its own: `node hostile-service.js SETTINGS`; ends with its standard input. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ServiceSettings, TurnedAway } from './account.ts';
-import { type Fields, hang, reset, sendHtml, sendJson } from '../faults/answers.ts';
+import { answerHonestly, HttpService, type Asked } from '../fakes/http-service.ts';
+import { hang, reset, sendHtml, sendJson } from '../faults/answers.ts';
 import { chance, type Chance } from '../faults/chance.ts';
 import {
   type Answering,
@@ -15,18 +16,34 @@ import {
 import { closedDoors } from './closed-doors.ts';
 import { startControl } from './control.ts';
 import { refusals } from './curses.ts';
-import { HostileJobs, longestExecutionMs, type Job, type Standing } from './hostile-jobs.ts';
+import {
+  HostileAccount,
+  hostileIdOf,
+  longestExecutionMs,
+  planOf,
+  type HostileJob,
+  type HostilePlan,
+} from './hostile-jobs.ts';
+
+type HostileAsked = Asked<HostilePlan>;
 
 const settings = JSON.parse(process.argv[2] ?? '') as ServiceSettings;
-const jobs = new HostileJobs(settings);
+const account = new HostileAccount(settings);
+const service: HttpService<HostilePlan> = new HttpService({
+  plan: (input) => planOf(settings, service.jobs.all.length + 1, input),
+  meet: answer,
+  retentionMs: settings.retentionMs,
+  idOf: (number) => hostileIdOf(settings.seed, number),
+});
+const { jobs, server } = service;
 const requests = { submit: 0, status: 0, other: 0 };
 /** The name of the door that is closed at present. */
 let closed: string | undefined;
 let turnedAway: TurnedAway = { submissions: 0, others: 0 };
 
 const control = await startControl({
-  account: () => jobs.account(),
-  age: () => jobs.age(),
+  account: () => account.of(jobs.all),
+  age: deleteResults,
   close: (door) => {
     closed = door;
     turnedAway = { submissions: 0, others: 0 };
@@ -38,15 +55,20 @@ const control = await startControl({
   refuse: refuseConnections,
 });
 
-const server = createServer((request, response) => {
-  // Whoever is killed breaks off in the midst of a request.
-  answer(request, response).catch(() => response.destroy());
-});
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
   process.stdout.write(`http://127.0.0.1:${port} ${control.url}\n`);
 });
 process.stdin.resume().on('end', () => process.exit());
+
+/** Every one that is there, as if long enough had passed for it. */
+function deleteResults(): void {
+  for (const job of jobs.all) {
+    if (jobs.stateOf(job) !== 'ended' || jobs.find(job.id) === undefined) continue;
+    job.forgottenAt = Date.now();
+    job.plan.isAged = true;
+  }
+}
 
 /** Who comes meanwhile finds nobody there. */
 function refuseConnections(ms: number): void {
@@ -57,9 +79,8 @@ function refuseConnections(ms: number): void {
   server.closeAllConnections();
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const [, operation, id = ''] =
-    /^\/v[12]\/[\w-]+\/(run|status|cancel|health)(?:\/([\w-]+))?$/.exec(request.url ?? '') ?? [];
+function answer(asked: HostileAsked): void {
+  const { operation, response } = asked;
   const isSubmission = operation === 'run';
   const door = closedDoors[closed ?? ''];
   if (door !== undefined && (isSubmission || !door.isForSubmissions)) {
@@ -67,11 +88,11 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     const random = chance(settings.seed, 'door', turnedAway.submissions + turnedAway.others);
     return door.answer(answeringOf(response, random));
   }
-  if (isSubmission) submit(await readInput(request), answeringOf(response, chanceOf('submit')));
-  else if (operation === 'status') tellStatus(id, answeringOf(response, chanceOf('status')));
-  else if (operation === 'cancel') cancel(jobs.find(id), answeringOf(response, chanceOf('other')));
-  else if (operation === 'health') tellHealth(answeringOf(response, chanceOf('other')));
-  else sendJson(response, { error: 'no such operation' }, 404);
+  if (isSubmission) submit(asked, answeringOf(response, chanceOf('submit')));
+  else if (operation === 'status') tellStatus(asked, answeringOf(response, chanceOf('status')));
+  else if (operation === 'cancel') meetSome(asked, cancelFaults, 0.5);
+  else if (operation === 'health') meetSome(asked, healthFaults, settings.faultShare);
+  else answerHonestly(asked);
 }
 
 function answeringOf(response: ServerResponse, random: Chance): Answering {
@@ -91,49 +112,58 @@ function isInBurst(operation: keyof typeof requests): boolean {
   return isBurst && number % 100 < 20;
 }
 
-function submit(input: { scene: string }, answering: Answering): void {
+function submit({ input, take }: HostileAsked, answering: Answering): void {
   const { response, random } = answering;
   if (isInBurst('submit')) {
-    jobs.countAnswer('submit: 429 in a burst');
+    account.countAnswer('submit: 429 in a burst');
     return refuseForLoad(answering);
   }
-  const curse = jobs.curseOf(input);
+  const curse = account.curseOf(input);
   const refusal = curse && refusals[curse];
   if (refusal !== undefined) {
-    jobs.countAnswer(`submit: ${curse}`);
+    account.countAnswer(`submit: ${curse}`);
     return sendJson(response, { error: refusal }, 400);
   }
   if (random.hits(settings.faultShare)) {
     const [name, fault] = random.pick(Object.entries(submitFaults));
-    jobs.countAnswer(`submit: ${name}`);
-    return meet(fault, answering, () => acceptedAnswer(jobs.accept(input)));
+    account.countAnswer(`submit: ${name}`);
+    return meet(fault, answering, () => take().fields);
   }
-  jobs.countAnswer();
-  const job = jobs.accept(input);
-  response.once('finish', () => (job.isNamed = true));
-  sendJson(response, acceptedAnswer(job));
+  account.countAnswer();
+  const { fields, job } = take();
+  response.once('finish', () => {
+    if (job !== undefined) job.plan.isNamed = true;
+  });
+  sendJson(response, fields);
 }
 
-function tellStatus(id: string, answering: Answering): void {
+function tellStatus(asked: HostileAsked, answering: Answering): void {
   const { response, random } = answering;
   if (isInBurst('status')) {
-    jobs.countAnswer('status: 429 in a burst');
+    account.countAnswer('status: 429 in a burst');
     return refuseForLoad(answering);
   }
-  const job = jobs.find(id);
+  const job = find(asked.jobId);
   if (job === undefined) {
-    jobs.countAnswer();
-    return sendJson(response, { error: 'job not found' }, 404);
+    account.countAnswer();
+    return answerHonestly(asked);
   }
-  const standing = jobs.standingOf(job);
-  if (!random.hits(settings.faultShare)) return tellHonestly(response, job, standing);
+  if (!random.hits(settings.faultShare)) return tellHonestly(asked, job);
   // Few looks are at a moment at which a job can be unknown; there it is tried first.
   const denial = random.hits(0.25) ? falseDenial(job) : undefined;
   const [name, fault] = random.pick(Object.entries(statusFaults));
-  jobs.countAnswer(`status: ${denial ?? name}`);
-  if (denial === undefined) return meet(fault, answering, () => standing.fields);
-  job.wasDenied = true;
+  account.countAnswer(`status: ${denial ?? name}`);
+  if (denial === undefined) return meet(fault, answering, () => asked.take().fields);
+  job.plan.wasDenied = true;
   sendJson(response, { error: 'job not found' }, 404);
+}
+
+/** What is deleted is said to be unknown, which is noted. */
+function find(jobId: string): HostileJob | undefined {
+  const job = jobs.find(jobId);
+  const deleted = job === undefined ? jobs.all.find(({ id }) => id === jobId) : undefined;
+  if (deleted !== undefined) deleted.plan.denied += 1;
+  return job;
 }
 
 /** Younger than this, a job may be unknown; older than that, it may be forgotten for once. */
@@ -141,23 +171,21 @@ const freshMs = 500;
 const oldMs = 1_500;
 
 /** The false 404 that this job may be met with now. */
-function falseDenial({ acceptedAt, wasDenied }: Job): string | undefined {
-  const ageMs = Date.now() - acceptedAt;
+function falseDenial({ submittedAt, plan: { wasDenied } }: HostileJob): string | undefined {
+  const ageMs = Date.now() - submittedAt;
   if (!wasDenied && ageMs > oldMs) return '404 of an old job, once';
   return ageMs < freshMs ? '404 of a fresh job' : undefined;
 }
 
-function tellHonestly(response: ServerResponse, job: Job, standing: Standing): void {
-  const hasStalled = !job.wasSeenStalled && Date.now() - job.acceptedAt > longestExecutionMs;
-  const isBad = job.fate !== 'good' && (standing.isEnded || hasStalled);
-  job.wasSeenStalled ||= hasStalled;
-  jobs.countAnswer(isBad ? `end: ${job.fate}` : undefined);
-  if (standing.isEnded) response.once('finish', () => (job.deliveredAt ??= Date.now()));
-  sendJson(response, standing.fields);
-}
-
-function acceptedAnswer({ id }: Job): Fields {
-  return { id, status: 'IN_QUEUE' };
+function tellHonestly(asked: HostileAsked, job: HostileJob): void {
+  const { plan } = job;
+  const isEnded = !jobs.stateOf(job).startsWith('IN_');
+  const hasStalled = !plan.wasSeenStalled && Date.now() - job.submittedAt > longestExecutionMs;
+  const isBad = plan.fate !== 'good' && (isEnded || hasStalled);
+  plan.wasSeenStalled ||= hasStalled;
+  account.countAnswer(isBad ? `end: ${plan.fate}` : undefined);
+  if (isEnded) asked.response.once('finish', () => (plan.deliveredAt ??= Date.now()));
+  answerHonestly(asked);
 }
 
 /** One of the answers of a service that has too much to do. */
@@ -165,18 +193,19 @@ function refuseForLoad(answering: Answering): void {
   answering.random.pick(Object.values(overloads)).instead(answering);
 }
 
-function cancel(job: Job | undefined, answering: Answering): void {
-  const { response, random } = answering;
-  // An overdue job is rare and cancelled once: half of the cancellations go wrong, so that all ways are met.
-  const fault = random.hits(0.5) ? random.pick(Object.keys(cancelFaults)) : undefined;
-  jobs.countAnswer(fault);
-  if (fault !== undefined) return cancelFaults[fault]?.(answering);
-  if (job === undefined) return sendJson(response, { error: 'job not found' }, 404);
-  if (!jobs.standingOf(job).isEnded) {
-    job.isCancelled = true;
-    job.endedAt = null;
-  }
-  sendJson(response, { id: job.id, status: 'CANCELLED' });
+/** An overdue job is rare and cancelled once: of the cancellations many go wrong, so that all ways are met. */
+function meetSome(
+  asked: HostileAsked,
+  faults: Record<string, (answering: Answering) => void>,
+  share: number,
+): void {
+  const answering = answeringOf(asked.response, chanceOf('other'));
+  if (asked.operation === 'cancel') find(asked.jobId);
+  const { random } = answering;
+  const fault = random.hits(share) ? random.pick(Object.keys(faults)) : undefined;
+  account.countAnswer(fault);
+  if (fault === undefined) answerHonestly(asked);
+  else faults[fault]?.(answering);
 }
 
 const cancelFaults: Record<string, (answering: Answering) => void> = {
@@ -189,14 +218,6 @@ const cancelFaults: Record<string, (answering: Answering) => void> = {
   'cancel: agrees and goes on': ({ response }) => sendJson(response, { status: 'CANCELLED' }),
 };
 
-function tellHealth(answering: Answering): void {
-  const { response, random } = answering;
-  const fault = random.hits(settings.faultShare) ? random.pick(Object.keys(healthFaults)) : undefined;
-  jobs.countAnswer(fault);
-  if (fault !== undefined) return healthFaults[fault]?.(answering);
-  sendJson(response, { jobs: { completed: 1, failed: 0, inProgress: 1, inQueue: 0 }, workers: { ready: 1 } });
-}
-
 const healthFaults: Record<string, (answering: Answering) => void> = {
   'health: 5xx and HTML': sendProxyTrouble,
   'health: 200 and HTML': ({ response }) => sendHtml(response, 200),
@@ -204,9 +225,3 @@ const healthFaults: Record<string, (answering: Answering) => void> = {
   'health: 429': refuseForLoad,
   'health: no answer': ({ response }) => hang(response),
 };
-
-async function readInput(request: IncomingMessage): Promise<{ scene: string }> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return (JSON.parse(Buffer.concat(chunks).toString()) as { input: { scene: string } }).input;
-}

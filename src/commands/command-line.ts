@@ -1,4 +1,5 @@
 /** The command line: from arguments to a command's work. Commands are loaded when they are called. */
+import { existsSync } from 'node:fs';
 import yargs from 'yargs';
 import { endings } from '../runner/core/ending.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
@@ -56,7 +57,8 @@ async function choose(args: string[], loaded: Loaded): Promise<Chosen | undefine
       summary,
       (own) => command && declareCommand(own, usage, command),
       (argv) => {
-        if (command !== undefined) throw new Chosen(command, argv);
+        if (command === undefined) return;
+        throw new Chosen(command, takes === '[pipeline]' ? withPipeline(argv) : argv);
       },
     );
   }
@@ -81,6 +83,13 @@ class Chosen {
     this.command = command;
     this.argv = argv;
   }
+}
+
+/** The only pipeline.yaml that is there is meant where none is given. */
+function withPipeline(argv: Record<string, unknown>): Record<string, unknown> {
+  if (argv['pipeline'] !== undefined) return argv;
+  if (!existsSync(pipelineFile)) throw new WrongUse(`${noPipeline} There is none in this folder.`);
+  return { ...argv, pipeline: pipelineFile };
 }
 
 function baseParser(args: string[], loaded: Loaded) {
@@ -126,6 +135,9 @@ function commandIn([first = '']: string[]): string[] {
   return commandNamed(first) === undefined ? [] : [first];
 }
 
+const pipelineFile = 'pipeline.yaml';
+const noPipeline = `Specify a ${pipelineFile}.`;
+
 /** Wrong use of the command line, in words, with what was probably meant. */
 class WrongUse extends Error {}
 
@@ -143,7 +155,7 @@ function missingIn([name = '']: string[], loaded: Loaded): string {
   const words = loaded.get(name)?.words;
   if (words !== undefined) return `Specify a command: ${words.join(', ')}.`;
   const picture = commandNamed(name)?.takes.startsWith('<picture>') === true;
-  return picture ? 'Specify a picture.' : 'Specify a pipeline.yaml.';
+  return picture ? 'Specify a picture.' : noPipeline;
 }
 
 /** The parser takes every text but `true` for false. */

@@ -9,17 +9,17 @@ export const commands = {
     load: async () => (await import('./init.ts')).initCommand,
   },
   plan: {
-    takes: '<pipeline>',
+    takes: '[pipeline]',
     summary: 'show what a run would do and cost; sends nothing',
     load: async () => (await import('./plan.ts')).planCommand,
   },
   run: {
-    takes: '<pipeline>',
+    takes: '[pipeline]',
     summary: 'start or resume a batch',
     load: async () => (await import('./run.ts')).runCommand,
   },
   status: {
-    takes: '<pipeline>',
+    takes: '[pipeline]',
     summary: 'show the state of a batch, from any terminal',
     load: async () => (await import('./status.ts')).statusCommand,
   },

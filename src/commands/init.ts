@@ -9,7 +9,9 @@ import { shellWord } from '../lib/text/format.ts';
 import { similarFile } from '../lib/files/similar-file.ts';
 import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
+import { ManifestError } from '../runner/manifest/manifest.ts';
 import { type LoadedCommand, common } from './command.ts';
+import { inputLine, promptColumn } from './scene-columns.ts';
 import { oneText, textIn, textOption } from './option-values.ts';
 import { writeOut } from '../terminal/console.ts';
 
@@ -50,11 +52,11 @@ export const initCommand: LoadedCommand = {
 };
 
 /** Resolves to the exit code. A file that is there is never touched. */
-function init(dir: string, argv: Record<string, unknown>): number {
+async function init(dir: string, argv: Record<string, unknown>): Promise<number> {
   const folder = resolve(dir);
   try {
     if (argv['service'] === true) beginService(folder, argv);
-    else beginBatch(folder, argv);
+    else await beginBatch(folder, argv);
     return 0;
   } catch (thrown) {
     return refuse(thrown, folder, false);
@@ -74,13 +76,13 @@ function listOf(folder: string, argv: Record<string, unknown>): string | undefin
   return list && resolve(list);
 }
 
-function beginBatch(given: string, argv: Record<string, unknown>): void {
+async function beginBatch(given: string, argv: Record<string, unknown>): Promise<void> {
   const where = endpointOf(argv);
   const list = listOf(given, argv);
   const folder = list === given ? dirname(given) : given;
   if (list !== undefined) {
     const files = {
-      'pipeline.yaml': pipelineText(where, relative(folder, list)),
+      'pipeline.yaml': pipelineText(where, { path: relative(folder, list), columns: await columnsOf(list) }),
       [schemaFile]: pipelineSchemaText(),
     };
     const [pipeline = '', schema = ''] = make(folder, files);
@@ -93,6 +95,25 @@ function beginBatch(given: string, argv: Record<string, unknown>): void {
     [schemaFile]: pipelineSchemaText(),
   });
   printInit({ pipeline, manifest, schema, needsKey: where !== 'local' });
+}
+
+/** None of a list that cannot be read: `plan` says why. */
+async function columnsOf(list: string): Promise<string[]> {
+  try {
+    const { openManifest, leaveUnread } = await import('../runner/manifest/read-manifest.ts');
+    const manifest = await openManifest(list);
+    if (manifest.columns !== undefined) {
+      await leaveUnread(manifest);
+      return manifest.columns;
+    }
+    for await (const entries of manifest.batches) {
+      const row = entries.find((entry) => entry.kind === 'row');
+      if (row !== undefined) return Object.keys(row.columns);
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof ManifestError)) throw thrown;
+  }
+  return [];
 }
 
 function beginService(folder: string, argv: Record<string, unknown>): void {
@@ -172,17 +193,23 @@ const listFile = 'scenes.csv';
 const schemaFile = 'pipeline.schema.json';
 const serviceSchemaFile = 'service.schema.json';
 
-/** `where` is `local`, or the address and id of a real endpoint; `list` is what is there already. */
-function pipelineText(where: 'local' | { url: string; id: string }, list?: string): string {
+/** A list that is there already. */
+interface ExistingList {
+  path: string;
+  columns: string[];
+}
+
+/** `where` is `local`, or the address and id of a real endpoint. */
+function pipelineText(where: 'local' | { url: string; id: string }, list?: ExistingList): string {
   return `# yaml-language-server: $schema=${schemaFile}
 # What is rendered, where, and how. What is left out has a default: nightrender help pipeline-file.
 # \`nightrender plan pipeline.yaml\` says what this would do, \`nightrender run pipeline.yaml\` does it.
 
 # One row a scene. A row with an id keeps its picture however the list is edited or sorted.
-manifest: ${list === undefined ? listFile : JSON.stringify(list)}
+manifest: ${list === undefined ? listFile : JSON.stringify(list.path)}
 
 ${where === 'local' ? localEndpoint : realEndpoint(where.url, where.id)}
-${list === undefined ? exampleInput : listInput}
+${list === undefined ? exampleInput : listInput(list.columns)}
 # Jobs in flight at once.
 concurrency: ${where === 'local' ? 4 : 16}
 
@@ -200,7 +227,14 @@ output:
 
 const inputIs = `# What each job is sent: {{ column }} is replaced by the row's value, other keys are sent as they are.`;
 const exampleInput = `${inputIs}\ninput:\n  scene: '{{ scene }}'\n`;
-const listInput = `${inputIs} Without it, the column\n# scene or prompt is sent.\n# input:\n#   prompt: '{{ prompt }}'\n`;
+
+function listInput(columns: string[]): string {
+  const isKnown = columns.some((name) => /^(scene|prompt)$/i.test(name));
+  const column = isKnown ? undefined : promptColumn(columns);
+  return column === undefined
+    ? `${inputIs} Without it, the column\n# scene or prompt is sent.\n# input:\n#   prompt: '{{ prompt }}'\n`
+    : `${inputIs}\ninput:\n  ${inputLine('prompt', column)}\n`;
+}
 
 const localEndpoint = `# The local service paints on this machine and needs no account. For a real one:
 #   baseUrl: https://api.your-service.example

@@ -14,6 +14,7 @@ import { bucketOf, shownImages } from './pictures-place.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { onBatch } from './on-batch.ts';
 import { fileIn, textOption } from './option-values.ts';
+import { readIds } from './read-ids.ts';
 import { oneLine } from '../lib/text/format.ts';
 import { promptOf } from '../runner/core/prompt.ts';
 import { cutTo, fitted, harmless, padTo, widthOf } from '../terminal/fit-text.ts';
@@ -31,6 +32,10 @@ export const listCommand: LoadedCommand = {
       ...textOption,
       describe: 'scenes with this text in id, prompt, columns or failure',
     },
+    ids: {
+      ...textOption,
+      describe: 'scenes of a file of ids, one a line, such as starred.txt of the gallery',
+    },
     limit: { requiresArg: true, describe: 'at most this many' },
     csv: {
       type: 'boolean',
@@ -42,6 +47,7 @@ export const listCommand: LoadedCommand = {
     ['$0 list pipeline.yaml --kind job-failed --search harbour', 'both must hold'],
     ['$0 list pipeline.yaml --state saved --json', 'for a script: a line each, as in results.jsonl'],
     ['$0 list pipeline.yaml --state failed --csv > failed.csv', 'for a spreadsheet'],
+    ['$0 list pipeline.yaml --ids starred.txt --csv > best.csv', 'a list of what you starred'],
   ],
   exits: { ...common, complete: 'the scenes were listed, even if there are none' },
   work: (argv) => onBatch(fileIn(argv), argv, ({ dir, record }) => list(dir, record.dir, argv)),
@@ -53,10 +59,39 @@ async function list(dir: string, recordDir: string, argv: Record<string, unknown
   const choice = choiceOf(argv);
   const limit = limitOf(argv['limit']);
   const form = formOf(argv);
-  const count = await lookAtBatch(recordDir, (db) =>
-    show(readRows(db, choice), formatter(form, db, dir), limit),
-  );
+  const ids = argv['ids'] === undefined ? undefined : readIds(argv);
+  const found = new Set<string>();
+  const count = await lookAtBatch(recordDir, (db) => {
+    const rows = readRows(db, choice);
+    return show(ids === undefined ? rows : rowsOf(rows, ids, found), formatter(form, db, dir), limit);
+  });
   if (count === 0 && form === 'lines') writeError('No scene matches.');
+  if (ids !== undefined && count < limit) writeStrangers(ids, found);
+}
+
+/** Those of the ids, which are then in `found`. */
+function* rowsOf(
+  rows: Iterable<ReportRow>,
+  ids: ReadonlyMap<string, string>,
+  found: Set<string>,
+): Generator<ReportRow> {
+  for (const row of rows) {
+    if (row.id === null || !ids.has(row.id)) continue;
+    found.add(row.id);
+    yield row;
+  }
+}
+
+/** More are counted: a list of another batch has none that is known here. */
+const maxStrangers = 10;
+
+/** `ids`: each with its place. What other options leave out is no stranger, but cannot be told from one. */
+function writeStrangers(ids: ReadonlyMap<string, string>, found: ReadonlySet<string>): void {
+  const strangers = [...ids].filter(([id]) => !found.has(id));
+  for (const [id, place] of strangers.slice(0, maxStrangers))
+    writeError(`${place}: no scene that matches has the id ${JSON.stringify(id)}`);
+  const more = strangers.length - maxStrangers;
+  if (more > 0) writeError(`${more.toLocaleString('en')} more ids are of no scene that matches`);
 }
 
 /** Written at a time: enough to be fast, few enough that the first ones are seen at once. */

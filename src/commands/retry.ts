@@ -1,6 +1,5 @@
 /** `nightrender retry`: puts scenes that were set aside, or that a person wants otherwise, back to be rendered again. */
 import { randomInt } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { readIdsLacking } from '../runner/checkpoint/lacking-files.ts';
 import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import { putBackSession } from '../runner/checkpoint/put-back.ts';
@@ -19,6 +18,7 @@ import { bucketOf, finishMoves, withImages } from './pictures-place.ts';
 import { maintenanceOptions } from './verify.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { onBatch } from './on-batch.ts';
+import { readIds, textsOf } from './read-ids.ts';
 import { fileIn, textOption } from './option-values.ts';
 import { writeOut } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
@@ -123,29 +123,6 @@ function filesOf(file: string): NamedFile[] {
   throw new ConfigError([{ where: '--lacking-files', text: `${file} has no output.files` }]);
 }
 
-/** Where each id was given: by `--id`, or in a line of a file of `--ids`. */
-function readIds(argv: Record<string, unknown>): Map<string, string> {
-  const places = new Map(textsOf(argv, 'id').map((id) => [id, '--id']));
-  for (const path of textsOf(argv, 'ids')) {
-    const ids = readLines(path).map((line) => line.trim());
-    // Without any, every failed scene would be meant.
-    if (ids.every((id) => id === '')) throw new ConfigError([{ where: '--ids', text: `${path} has no ids` }]);
-    for (const [index, id] of ids.entries())
-      if (id !== '' && !places.has(id)) places.set(id, `${path}:${index + 1}`);
-  }
-  return places;
-}
-
-function readLines(path: string): string[] {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).split('\n');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read as text (${code})`;
-    throw new ConfigError([{ where: '--ids', text: `${path}: ${why}` }]);
-  }
-}
-
 /** Options add up; none means every failed scene. */
 function choiceOf(file: string, argv: Record<string, unknown>, ids: string[]): PutBackChoice {
   const kinds: FailureKind[] = [
@@ -173,10 +150,6 @@ function choiceOf(file: string, argv: Record<string, unknown>, ids: string[]): P
     // Many renderers read a seed as a signed integer of 32 bits.
     newSeed: argv['newSeed'] === true ? () => randomInt(2 ** 31) : undefined,
   };
-}
-
-function textsOf(argv: Record<string, unknown>, name: string): string[] {
-  return [argv[name] ?? []].flat().map(String);
 }
 
 function kindOf(text: string): FailureKind {

@@ -86,7 +86,6 @@ function valueOf(text: string, { type }: OptionRule): JsonValue {
 
 export const pipelineArgument = {
   type: 'string',
-  demandOption: true,
   describe: 'the configuration file, such as pipeline.yaml',
 } as const;
 

@@ -72,7 +72,7 @@ export function headerProblems(config: Config, path: string, columns: string[]):
 }
 
 function noPrompt(columns: string[], axes: string[]): string {
-  return `there is no column scene or prompt, only ${listed(columns)}; set input in pipeline.yaml${inputHint([...columns, ...axes])}`;
+  return `has no column called scene or prompt, only ${listed(columns)}. Say in pipeline.yaml what a job is sent${inputHint([...columns, ...axes])}`;
 }
 
 /** A prompt rather than the name of a column. */
@@ -106,27 +106,35 @@ export function unspoken(config: Config, input: InputTemplate): Problem[] {
   const spoken = new Set(input.columns.map(({ name }) => name));
   const names = axesOf(config).filter((name) => !spoken.has(name));
   const whole = [
-    ...input.columns.map(({ name, path }) => line(String(path[1]), name)),
-    ...names.map((name) => line(name, name)),
+    ...input.columns.map(({ name, path }) => inputLine(String(path[1]), name)),
+    ...names.map((name) => inputLine(name, name)),
   ];
   return names.map((name) => {
     const expected =
-      config.input === undefined ? `such as input: {${whole.join(', ')}}` : `such as ${line(name, name)}`;
+      config.input === undefined
+        ? `such as input: {${whole.join(', ')}}`
+        : `such as ${inputLine(name, name)}`;
     const text = `input does not use ${placeholder(name)}, so all its pictures would be the same; use it under input, ${expected}`;
     return { where: placeOfAxis(config, name), text };
   });
 }
 
 /** A key of `input` that is sent a column. */
-function line(key: string, column: string): string {
+export function inputLine(key: string, column: string): string {
   return `${/^\w+$/.test(key) ? key : JSON.stringify(key)}: '${quoted(placeholder(column))}'`;
 }
 
 /** An id is no text to render. */
 function inputHint(columns: string[]): string {
-  const column = columns.find((name) => !['id', 'seed'].includes(name.toLowerCase()));
-  if (column === undefined) return ', under input';
-  return `, such as input: {scene: '${quoted(`{{ [${JSON.stringify(column)}] }}`)}'}`;
+  const column = promptColumn(columns);
+  return column === undefined ? ', under input' : `, such as input: { ${inputLine('prompt', column)} }`;
+}
+
+/** The column that most likely has the prompts, where none is called scene or prompt. */
+export function promptColumn(columns: string[]): string | undefined {
+  const known = ['caption', 'text', 'description', 'title'];
+  const named = known.flatMap((word) => columns.filter((name) => name.toLowerCase() === word));
+  return named[0] ?? columns.find((name) => !['id', 'seed'].includes(name.toLowerCase()));
 }
 
 /** Within single quotes of YAML. */

@@ -283,13 +283,16 @@ it.each([
 
 it('without an input and such a column it says what to write', async () => {
   expect(await problemsOf({ 'a.csv': 'My text,b\nx,y\n' })).toEqual([
-    `a.csv: there is no column scene or prompt, only My text, b; set input in pipeline.yaml, such as input: {scene: '{{ ["My text"] }}'}`,
+    `a.csv: has no column called scene or prompt, only My text, b. Say in pipeline.yaml what a job is sent, such as input: { prompt: '{{ ["My text"] }}' }`,
   ]);
   expect(await problemsOf({ 'a.csv': "ID,it's\n1,y\n" })).toEqual([
-    `a.csv: there is no column scene or prompt, only ID, it's; set input in pipeline.yaml, such as input: {scene: '{{ ["it''s"] }}'}`,
+    `a.csv: has no column called scene or prompt, only ID, it's. Say in pipeline.yaml what a job is sent, such as input: { prompt: '{{ ["it''s"] }}' }`,
+  ]);
+  expect(await problemsOf({ 'a.csv': 'file,caption\n1,x\n' })).toEqual([
+    `a.csv: has no column called scene or prompt, only file, caption. Say in pipeline.yaml what a job is sent, such as input: { prompt: '{{ caption }}' }`,
   ]);
   expect(await problemsOf({ 'a.csv': 'id\n1\n' })).toEqual([
-    'a.csv: there is no column scene or prompt, only id; set input in pipeline.yaml, under input',
+    'a.csv: has no column called scene or prompt, only id. Say in pipeline.yaml what a job is sent, under input',
   ]);
   expect(await problemsOf({ 'a.jsonl': '{"text":"x"}\n' })).toEqual([
     'a.jsonl:1: it has no column scene or prompt',
@@ -429,7 +432,7 @@ it.skipIf(!existsSync('/proc/self/fd'))(
     const pipeline = join(folder, 'pipeline.yaml');
     writeFileSync(pipeline, `manifest: list.parquet\n${endpoint}\n${scenes}\n`);
     await expect(readScenes(readConfig(pipeline, [], {}), process.stdin, unstopped)).rejects.toThrow(
-      /no column "name"[^]*there is no column scene or prompt/,
+      /no column "name"[^]*has no column called scene or prompt/,
     );
     const open = readdirSync('/proc/self/fd').flatMap((fd) => {
       const link = join('/proc/self/fd', fd);

@@ -54,6 +54,77 @@ it('writes the file of a service, which works as it is', async () => {
 });
 
 it.each([
+  ['list.csv', 'file,caption\na.jpg,A red cup\n', '{{ caption }}'],
+  ['list.jsonl', '{"key":1,"Text":"A red cup"}\n', '{{ Text }}'],
+  ['list.csv', 'id,my words\n1,A red cup\n', '{{ ["my words"] }}'],
+])('sends the column that has the prompts where none is called so: %s, %j', async (list, text, sent) => {
+  const cwd = folderWith({ [list]: text });
+  const made = await inProcess(['init', '--manifest', list], { cwd });
+  expect(made.code, made.stderr).toBe(0);
+  const written = parse(readFileSync(join(cwd, 'pipeline.yaml'), 'utf8')) as { input: unknown };
+  expect(written.input).toEqual({ prompt: sent });
+  const run = await inProcess(['run'], { cwd });
+  expect(run.code, run.stderr).toBe(0);
+  const shown = await inProcess(['list', 'pipeline.yaml'], { cwd });
+  expect(shown.stdout).toContain('A red cup');
+});
+
+it.each(['run', 'plan', 'status'])('%s takes the pipeline.yaml that is there', async (command) => {
+  const cwd = folderWith({});
+  const without = await inProcess([command], { cwd });
+  expect([without.code, without.stderr]).toEqual([
+    2,
+    expect.stringContaining('Specify a pipeline.yaml. There is none in this folder.'),
+  ]);
+  await inProcess(['init'], { cwd });
+  const known = await inProcess([command], { cwd });
+  const named = await inProcess([command, 'pipeline.yaml'], { cwd });
+  expect(known.stderr).not.toContain('Specify');
+  expect([known.code, command === 'run' ? 0 : known.stderr]).toEqual([
+    named.code,
+    command === 'run' ? 0 : named.stderr,
+  ]);
+});
+
+it('lists what was starred, as a list that renders it larger with the same seeds', async () => {
+  const cwd = folderWith({ 'scenes.csv': 'id,prompt\ncup,A red cup\ndog,A dog\n' });
+  await inProcess(['init', '--manifest', 'scenes.csv'], { cwd });
+  const file = join(cwd, 'pipeline.yaml');
+  writeFileSync(
+    file,
+    `${readFileSync(file, 'utf8')}\nscenes: {seeds: 2}\ninput: {prompt: '{{ prompt }}', seed: '{{ seed }}', width: 64, height: 64}\n`,
+  );
+  expect((await inProcess(['run', '--quiet'], { cwd })).code).toBe(0);
+  writeFileSync(join(cwd, 'starred.txt'), 'cup-s2\r\ndog-s1\nghost\n');
+  const listed = await inProcess(['list', 'pipeline.yaml', '--ids', 'starred.txt', '--csv'], { cwd });
+  expect(listed.code).toBe(0);
+  expect(listed.stderr).toBe('starred.txt:3: no scene that matches has the id "ghost"\n');
+  writeFileSync(join(cwd, 'best.csv'), listed.stdout);
+  const recipe = /```yaml\n([^]*?)```/.exec(readFileSync('src/help/morning.md', 'utf8'))?.[1] ?? '';
+  writeFileSync(join(cwd, 'large.yaml'), recipe);
+  const run = await inProcess(['run', 'large.yaml', '--quiet'], { cwd });
+  expect(run.code, run.stderr).toBe(0);
+  const rows = async (pipeline: string): Promise<Row[]> =>
+    (await inProcess(['list', pipeline, '--json'], { cwd })).stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Row);
+  const small = new Map((await rows('pipeline.yaml')).map((row) => [row.id, row]));
+  const large = await rows('large.yaml');
+  expect(large.map(({ id }) => id)).toEqual(['cup-s2', 'dog-s1']);
+  for (const { id, seed, pictures } of large) {
+    expect(seed).toBe(small.get(id)?.seed);
+    expect(pictures[0]).toMatchObject({ width: 1536, height: 1024 });
+  }
+});
+
+interface Row {
+  id: string;
+  seed: unknown;
+  pictures: { width: number; height: number }[];
+}
+
+it.each([
   ['prompts.txt', ['prompts.txt'], '.'],
   ['prompts.txt', ['night', '--manifest', 'prompts.txt'], 'night'],
   ['texts/fox.txt', ['night', '--manifest', 'texts'], 'night'],

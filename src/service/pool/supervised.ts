@@ -91,6 +91,7 @@ export class Supervised {
   }
 
   async #start(): Promise<void> {
+    this.isExcused = false;
     this.#workerId = randomBytes(6).toString('hex');
     this.#linesBefore = this.log.count;
     this.#become('initializing');

@@ -53,7 +53,7 @@ export class Replica {
 
   /** As above, for `session`, whose transaction keeps all others from writing. */
   async pullWithin(session: PostgresSession): Promise<void> {
-    const apply = await this.#readRest(session);
+    const apply = await this.#readRest(session, this.#mark());
     await apply();
   }
 
@@ -107,7 +107,7 @@ export class Replica {
   }
 
   /** The rest as of one moment, so that tables agree with one another. Returns what puts it into the copy. */
-  async #readRest(session: PostgresSession, before = this.#mark()): Promise<() => Promise<void>> {
+  async #readRest(session: PostgresSession, before: Mark | undefined): Promise<() => Promise<void>> {
     const mark = await this.#recogniseBatch(session, before);
     const { version } = await this.#read(session);
     const [since, values] = ['WHERE changed > $1', [mark.version]];
@@ -144,7 +144,7 @@ export class Replica {
    * A copy of another batch, one that had the same name, is emptied, and one of what the database has lost since. `before`: of before
    * the database was asked. What another process of this machine puts in meanwhile is no sign of a loss.
    */
-  async #recogniseBatch(session: PostgresSession, before = this.#mark()): Promise<Mark> {
+  async #recogniseBatch(session: PostgresSession, before: Mark | undefined): Promise<Mark> {
     const { birth, version } = await this.#read(session);
     const isOf = (known: Mark | undefined): known is Mark => known?.birth === birth;
     if (isOf(before) && before.version <= version) return before;

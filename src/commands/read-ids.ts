@@ -1,0 +1,30 @@
+/** Ids of scenes that are given on the command line, or in a file. */
+import { readFileSync } from 'node:fs';
+import { ConfigError } from '../lib/yaml/problem.ts';
+
+/** Where each id was given: by `--id`, or in a line of a file of `--ids`. */
+export function readIds(argv: Record<string, unknown>): Map<string, string> {
+  const places = new Map(textsOf(argv, 'id').map((id) => [id, '--id']));
+  for (const path of textsOf(argv, 'ids')) {
+    const ids = readLines(path).map((line) => line.trim());
+    // Without any, all of them would be meant.
+    if (ids.every((id) => id === '')) throw new ConfigError([{ where: '--ids', text: `${path} has no ids` }]);
+    for (const [index, id] of ids.entries())
+      if (id !== '' && !places.has(id)) places.set(id, `${path}:${index + 1}`);
+  }
+  return places;
+}
+
+function readLines(path: string): string[] {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).split('\n');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read as text (${code})`;
+    throw new ConfigError([{ where: '--ids', text: `${path}: ${why}` }]);
+  }
+}
+
+export function textsOf(argv: Record<string, unknown>, name: string): string[] {
+  return [argv[name] ?? []].flat().map(String);
+}

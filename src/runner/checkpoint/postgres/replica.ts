@@ -77,7 +77,7 @@ export class Replica {
 
   /** Most of a long batch, in short reads, none of which keeps the database from tidying up. Returns of which batch. */
   async #pullPages(): Promise<string> {
-    const mark = await this.#recogniseBatch(this.#from);
+    const mark = await this.#recogniseBatch(this.#from, this.#mark());
     const { version } = await this.#read(this.#from);
     const firsts = followed.map((table) => this.#page(table, mark.version, Number.MAX_SAFE_INTEGER, version));
     const isLong = (await Promise.all(firsts)).some((rows) => rows.length === pageRows);

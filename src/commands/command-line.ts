@@ -58,7 +58,7 @@ async function choose(args: string[], loaded: Loaded): Promise<Chosen | undefine
       (own) => command && declareCommand(own, usage, command),
       (argv) => {
         if (command === undefined) return;
-        throw new Chosen(command, takes === '[pipeline]' ? withPipeline(argv) : argv);
+        throw new Chosen(command, takes === '[pipeline]' ? withPipeline(name, argv) : argv);
       },
     );
   }
@@ -85,11 +85,20 @@ class Chosen {
   }
 }
 
-/** The only pipeline.yaml that is there is meant where none is given. */
-function withPipeline(argv: Record<string, unknown>): Record<string, unknown> {
-  if (argv['pipeline'] !== undefined) return argv;
-  if (!existsSync(pipelineFile)) throw new WrongUse(`${noPipeline} There is none in this folder.`);
-  return { ...argv, pipeline: pipelineFile };
+/** The pipeline.yaml that is there is meant where none is given. What follows `--` is given as well. */
+function withPipeline(name: string, argv: Record<string, unknown>): Record<string, unknown> {
+  const words = [argv['_'] ?? []].flat().map(String).slice(1);
+  const [given = argv['pipeline'], ...more] =
+    argv['pipeline'] === undefined ? words : [argv['pipeline'], ...words];
+  if (more.length > 0) throw new WrongUse(`${name} does not take ${JSON.stringify(more[0])}.`);
+  if (given === undefined && !existsSync(pipelineFile))
+    throw new WrongUse(`${noPipeline} There is none in this folder.`);
+  // Where its value was forgotten, the file that was meant follows.
+  if (/\.ya?ml$/i.test(String(argv['log'])))
+    throw new WrongUse(
+      `--log is ${JSON.stringify(argv['log'])}, a YAML file; expected a name such as night.log.`,
+    );
+  return { ...argv, pipeline: given ?? pipelineFile };
 }
 
 function baseParser(args: string[], loaded: Loaded) {

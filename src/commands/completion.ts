@@ -128,7 +128,7 @@ const kinds: Record<string, readonly string[] | undefined> = {
   keys: keyKinds,
 };
 
-const files = new Set(['manifest', 'output', 'data', 'log']);
+const files = new Set(['manifest', 'output', 'data', 'log', 'ids']);
 
 function taken(command: string, option: string): CompletedOption['takes'] {
   if (option === 'state') return { words: rowStates };

@@ -11,7 +11,7 @@ import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
 import { ManifestError } from '../runner/manifest/manifest.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { inputLine, promptColumn } from './scene-columns.ts';
+import { captionColumn, inputLine, likelyColumn } from './scene-columns.ts';
 import { oneText, textIn, textOption } from './option-values.ts';
 import { writeOut } from '../terminal/console.ts';
 
@@ -81,12 +81,13 @@ async function beginBatch(given: string, argv: Record<string, unknown>): Promise
   const list = listOf(given, argv);
   const folder = list === given ? dirname(given) : given;
   if (list !== undefined) {
+    const columns = await columnsOf(list);
     const files = {
-      'pipeline.yaml': pipelineText(where, { path: relative(folder, list), columns: await columnsOf(list) }),
+      'pipeline.yaml': pipelineText(where, { path: relative(folder, list), columns }),
       [schemaFile]: pipelineSchemaText(),
     };
     const [pipeline = '', schema = ''] = make(folder, files);
-    printInit({ pipeline, schema, needsKey: where !== 'local' });
+    printInit({ pipeline, schema, needsKey: where !== 'local', sent: sentColumn(columns) });
     return;
   }
   const [pipeline = '', manifest = '', schema = ''] = make(folder, {
@@ -97,19 +98,20 @@ async function beginBatch(given: string, argv: Record<string, unknown>): Promise
   printInit({ pipeline, manifest, schema, needsKey: where !== 'local' });
 }
 
-/** None of a list that cannot be read: `plan` says why. */
+/** Those of the header, or of the first rows; none of a list that cannot be read: `plan` says why. */
 async function columnsOf(list: string): Promise<string[]> {
+  const place = statSync(list);
+  // A pipe is read once only, and that is for the run.
+  if (!place.isFile() && !place.isDirectory()) return [];
   try {
     const { openManifest, leaveUnread } = await import('../runner/manifest/read-manifest.ts');
     const manifest = await openManifest(list);
     if (manifest.columns !== undefined) {
-      await leaveUnread(manifest);
+      if (place.isFile()) await leaveUnread(manifest);
       return manifest.columns;
     }
-    for await (const entries of manifest.batches) {
-      const row = entries.find((entry) => entry.kind === 'row');
-      if (row !== undefined) return Object.keys(row.columns);
-    }
+    for await (const entries of manifest.batches)
+      return [...new Set(entries.flatMap((row) => (row.kind === 'row' ? Object.keys(row.columns) : [])))];
   } catch (thrown) {
     if (!(thrown instanceof ManifestError)) throw thrown;
   }
@@ -229,11 +231,19 @@ const inputIs = `# What each job is sent: {{ column }} is replaced by the row's 
 const exampleInput = `${inputIs}\ninput:\n  scene: '{{ scene }}'\n`;
 
 function listInput(columns: string[]): string {
-  const isKnown = columns.some((name) => /^(scene|prompt)$/i.test(name));
-  const column = isKnown ? undefined : promptColumn(columns);
-  return column === undefined
-    ? `${inputIs} Without it, the column\n# scene or prompt is sent.\n# input:\n#   prompt: '{{ prompt }}'\n`
-    : `${inputIs}\ninput:\n  ${inputLine('prompt', column)}\n`;
+  const sent = sentColumn(columns);
+  if (sent !== undefined) return `${inputIs}\ninput:\n  ${inputLine('prompt', sent)}\n`;
+  const example = hasPrompt(columns) ? 'prompt' : (likelyColumn(columns) ?? 'prompt');
+  return `${inputIs} Without it, the column\n# scene or prompt is sent.\n# input:\n#   ${inputLine('prompt', example)}\n`;
+}
+
+/** Undefined where the column scene or prompt is sent, or where a person has to say which. */
+function sentColumn(columns: string[]): string | undefined {
+  return hasPrompt(columns) ? undefined : captionColumn(columns);
+}
+
+function hasPrompt(columns: string[]): boolean {
+  return columns.some((name) => /^(scene|prompt)$/i.test(name));
 }
 
 const localEndpoint = `# The local service paints on this machine and needs no account. For a real one:
@@ -273,9 +283,11 @@ interface ShownInit {
   schema: string;
   /** Whether the endpoint is a real one. */
   needsKey: boolean;
+  /** The column that is sent, where that is not known by its name alone. */
+  sent?: string | undefined;
 }
 
-function printInit({ pipeline, manifest, schema, needsKey }: ShownInit): void {
+function printInit({ pipeline, manifest, schema, needsKey, sent }: ShownInit): void {
   const file = shellWord(pipeline);
   const run: [string, string] = [`nightrender run ${file}`, 'the pictures'];
   const steps: [string, string][] = needsKey
@@ -291,6 +303,9 @@ function printInit({ pipeline, manifest, schema, needsKey }: ShownInit): void {
   writeOut(
     [
       `Created ${[pipeline, ...(manifest === undefined ? [] : [manifest])].join(', ')} and ${schema} (a schema for editors).`,
+      ...(sent === undefined
+        ? []
+        : [`Each job is sent the column ${sent} as its prompt; input in ${pipeline} says so.`]),
       manifest === undefined ? 'Then:' : 'Put your scenes into the list, then:',
       '',
       ...lines,

@@ -60,36 +60,31 @@ async function list(dir: string, recordDir: string, argv: Record<string, unknown
   const limit = limitOf(argv['limit']);
   const form = formOf(argv);
   const ids = argv['ids'] === undefined ? undefined : readIds(argv);
-  const found = new Set<string>();
   const count = await lookAtBatch(recordDir, (db) => {
     const rows = readRows(db, choice);
-    return show(ids === undefined ? rows : rowsOf(rows, ids, found), formatter(form, db, dir), limit);
+    return show(ids === undefined ? rows : rowsOf(rows, ids), formatter(form, db, dir), limit);
   });
   if (count === 0 && form === 'lines') writeError('No scene matches.');
-  if (ids !== undefined && count < limit) writeStrangers(ids, found);
 }
 
-/** Those of the ids, which are then in `found`. */
-function* rowsOf(
-  rows: Iterable<ReportRow>,
-  ids: ReadonlyMap<string, string>,
-  found: Set<string>,
-): Generator<ReportRow> {
+/** Those of the ids; at the end of the rows, it says which are of none. */
+function* rowsOf(rows: Iterable<ReportRow>, ids: ReadonlyMap<string, string>): Generator<ReportRow> {
+  const found = new Set<string>();
   for (const row of rows) {
     if (row.id === null || !ids.has(row.id)) continue;
     found.add(row.id);
     yield row;
   }
+  writeStrangers([...ids].filter(([id]) => !found.has(id)));
 }
 
 /** More are counted: a list of another batch has none that is known here. */
 const maxStrangers = 10;
 
-/** `ids`: each with its place. What other options leave out is no stranger, but cannot be told from one. */
-function writeStrangers(ids: ReadonlyMap<string, string>, found: ReadonlySet<string>): void {
-  const strangers = [...ids].filter(([id]) => !found.has(id));
+/** Ids with their places. What other options leave out cannot be told from them. */
+function writeStrangers(strangers: [id: string, place: string][]): void {
   for (const [id, place] of strangers.slice(0, maxStrangers))
-    writeError(`${place}: no scene that matches has the id ${JSON.stringify(id)}`);
+    writeError(harmless(`${place}: no scene that matches has the id ${JSON.stringify(id)}`));
   const more = strangers.length - maxStrangers;
   if (more > 0) writeError(`${more.toLocaleString('en')} more ids are of no scene that matches`);
 }

@@ -7,7 +7,7 @@ export function readIds(argv: Record<string, unknown>): Map<string, string> {
   const places = new Map(textsOf(argv, 'id').map((id) => [id, '--id']));
   for (const path of textsOf(argv, 'ids')) {
     const ids = readLines(path).map((line) => line.trim());
-    // Without any, all of them would be meant.
+    // For some commands that would mean every scene.
     if (ids.every((id) => id === '')) throw new ConfigError([{ where: '--ids', text: `${path} has no ids` }]);
     for (const [index, id] of ids.entries())
       if (id !== '' && !places.has(id)) places.set(id, `${path}:${index + 1}`);

@@ -124,17 +124,22 @@ export function inputLine(key: string, column: string): string {
   return `${/^\w+$/.test(key) ? key : JSON.stringify(key)}: '${quoted(placeholder(column))}'`;
 }
 
-/** An id is no text to render. */
 function inputHint(columns: string[]): string {
-  const column = promptColumn(columns);
+  const column = likelyColumn(columns);
   return column === undefined ? ', under input' : `, such as input: { ${inputLine('prompt', column)} }`;
 }
 
-/** The column that most likely has the prompts, where none is called scene or prompt. */
-export function promptColumn(columns: string[]): string | undefined {
-  const known = ['caption', 'text', 'description', 'title'];
-  const named = known.flatMap((word) => columns.filter((name) => name.toLowerCase() === word));
-  return named[0] ?? columns.find((name) => !['id', 'seed'].includes(name.toLowerCase()));
+/** The column that has the prompts by its name, where none is called scene or prompt. */
+export function captionColumn(columns: string[]): string | undefined {
+  if (columns.some(isSentence)) return undefined;
+  return ['caption', 'text', 'description'].flatMap((word) =>
+    columns.filter((name) => name.toLowerCase() === word),
+  )[0];
+}
+
+/** The one that most likely has them; an id is no text to render. */
+export function likelyColumn(columns: string[]): string | undefined {
+  return captionColumn(columns) ?? columns.find((name) => !['id', 'seed'].includes(name.toLowerCase()));
 }
 
 /** Within single quotes of YAML. */

@@ -179,13 +179,14 @@ function falseDenial({ submittedAt, plan: { wasDenied } }: HostileJob): string |
 
 function tellHonestly(asked: HostileAsked, job: HostileJob): void {
   const { plan } = job;
-  const isEnded = !jobs.stateOf(job).startsWith('IN_');
+  const { status, fields } = asked.take();
+  const isEnded = !String(fields['status']).startsWith('IN_');
   const hasStalled = !plan.wasSeenStalled && Date.now() - job.submittedAt > longestExecutionMs;
   const isBad = plan.fate !== 'good' && (isEnded || hasStalled);
   plan.wasSeenStalled ||= hasStalled;
   account.countAnswer(isBad ? `end: ${plan.fate}` : undefined);
   if (isEnded) asked.response.once('finish', () => (plan.deliveredAt ??= Date.now()));
-  answerHonestly(asked);
+  sendJson(asked.response, fields, status);
 }
 
 /** One of the answers of a service that has too much to do. */

@@ -239,7 +239,7 @@ it('a list that nothing speaks of is refused with the line to write', async () =
     "pipeline.yaml:4:19: input does not use {{ style }}, so all its pictures would be the same; use it under input, such as input: {scene: '{{ scene }}', seed: '{{ seed }}', style: '{{ style }}'}",
   ]);
   expect(await problemsOf('scenes: {matrix: {animal: [cat]}, seeds: 2}')).toEqual([
-    `pipeline.yaml:3:1: there is no manifest, and no list is called scene or prompt; set input, such as input: {scene: '{{ ["animal"] }}'}`,
+    `pipeline.yaml:3:1: there is no manifest, and no list is called scene or prompt; set input, such as input: { prompt: '{{ animal }}' }`,
   ]);
 });
 

@@ -71,8 +71,8 @@ it.skipIf(!has('groff'))(
     const args = ['-man', '-ww', '-Tutf8', '-P-cbou', '-rLL=72n', join(root, 'dist/nightrender.1')];
     const { stdout, stderr } = spawnSync('groff', args, { encoding: 'utf8' });
     expect(stderr).toBe('');
-    for (const command of ['run', 'list', 'status'])
-      expect(stdout).toContain(`nightrender ${command} <pipeline>`);
+    for (const usage of ['run [pipeline]', 'list <pipeline>', 'status [pipeline]'])
+      expect(stdout).toContain(`nightrender ${usage}`);
   },
 );
 

@@ -56,17 +56,47 @@ it('writes the file of a service, which works as it is', async () => {
 it.each([
   ['list.csv', 'file,caption\na.jpg,A red cup\n', '{{ caption }}'],
   ['list.jsonl', '{"key":1,"Text":"A red cup"}\n', '{{ Text }}'],
-  ['list.csv', 'id,my words\n1,A red cup\n', '{{ ["my words"] }}'],
+  ['list.jsonl', '{"Description":"A red cup"}\n', '{{ Description }}'],
 ])('sends the column that has the prompts where none is called so: %s, %j', async (list, text, sent) => {
   const cwd = folderWith({ [list]: text });
   const made = await inProcess(['init', '--manifest', list], { cwd });
   expect(made.code, made.stderr).toBe(0);
   const written = parse(readFileSync(join(cwd, 'pipeline.yaml'), 'utf8')) as { input: unknown };
   expect(written.input).toEqual({ prompt: sent });
+  expect(made.stdout).toContain('Each job is sent the column ');
   const run = await inProcess(['run'], { cwd });
   expect(run.code, run.stderr).toBe(0);
   const shown = await inProcess(['list', 'pipeline.yaml'], { cwd });
   expect(shown.stdout).toContain('A red cup');
+});
+
+it.each([
+  [
+    'a list without a header',
+    'A red cup on a table\nA dog in the rain\n',
+    'the first row seems to be a scene',
+  ],
+  ['columns of which none says that it has prompts', 'file,words\na.jpg,A red cup\n', "'{{ file }}'"],
+  ['a number for a header', '1,red cup\n2,blue cup\n', 'only 1, red cup'],
+])('sends no column that may be the wrong one: %s', async (_, text, said) => {
+  const cwd = folderWith({ 'list.csv': text });
+  expect((await inProcess(['init', '--manifest', 'list.csv'], { cwd })).code).toBe(0);
+  const run = await inProcess(['run'], { cwd });
+  expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(said)]);
+});
+
+it.each([
+  [['run', '--', 'other.yaml'], 'other.yaml'],
+  [['plan', 'a.yaml', '--', 'b.yaml'], 'plan does not take "b.yaml".'],
+  [['run', '--log', 'pipeline.yaml'], '--log is "pipeline.yaml", a YAML file'],
+])('takes no other file than the one that is given: %j', async (args, said) => {
+  const cwd = folderWith({});
+  await inProcess(['init'], { cwd });
+  const before = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
+  const { code, stderr } = await inProcess(args, { cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+  expect(existsSync(join(cwd, 'renders'))).toBe(false);
+  expect(readFileSync(join(cwd, 'pipeline.yaml'), 'utf8')).toBe(before);
 });
 
 it.each(['run', 'plan', 'status'])('%s takes the pipeline.yaml that is there', async (command) => {

@@ -55,8 +55,12 @@ export class HttpService<Plan extends HttpPlan = HttpPlan> {
     this.meet = meet;
     this.jobs = new Jobs({ now: Date.now, ...options });
     this.server = createServer((request, response) => {
-      // Whoever is killed breaks off in the midst of a request.
-      this.#answer(request, response).catch(() => response.destroy());
+      this.#answer(request, response).catch((error: unknown) => {
+        // Whoever is killed breaks off in the midst of a request; all else is a fault of the test.
+        const isBroken = !request.complete || response.destroyed || response.socket?.destroyed !== false;
+        response.destroy();
+        if (!isBroken) throw error;
+      });
     });
   }
 

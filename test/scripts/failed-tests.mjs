@@ -12,5 +12,6 @@ for (const { name, message, status, assertionResults } of testResults) {
 }
 
 function print(name, text) {
-  console.log(`FAILED ${name}\n${text.split('\n').slice(0, 12).join('\n')}\n`);
+  const lines = text.split('\n').slice(0, 12);
+  console.log(`\nFAILED ${name}\n${lines.map((line) => line.slice(0, 300)).join('\n')}`);
 }

@@ -1,6 +1,7 @@
 /** Promise: a 404 of a job is believed once the endpoint is known to be there; an endpoint that knows nothing is a halt, not a flood. */
 import { expect, it } from 'vitest';
 import type { HealthReply, StatusReply } from '../../../src/runner/pipeline/ports.ts';
+import { moveJob } from '../../fakes/service-jobs.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
 const minutes = 60_000;
@@ -119,7 +120,7 @@ it('takes no job for expired when the clock was set forward by a day, nor when i
     const world = await inFlight(3);
     const completes = Math.max(...world.service.jobs.map((job) => job.completesAt));
     // The service has its own clock: for it, a minute has passed.
-    for (const job of world.service.jobs) job.completesAt = job.completesAt + afterMs + minutes;
+    for (const job of world.service.jobs) moveJob(job, afterMs + minutes);
     expect(completes).toBeGreaterThan(0);
     const result = await world.run({ manifest: list(3), afterMs });
     expect(result?.ending.kind).toBe('complete');

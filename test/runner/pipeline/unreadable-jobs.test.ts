@@ -1,6 +1,7 @@
 /** Promise: a job whose status can never be read is given up by its deadline, and an outage of the service gives up nothing. */
 import { describe, expect, it } from 'vitest';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
+import { moveJob } from '../../fakes/service-jobs.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
 const minutes = 60_000;
@@ -63,7 +64,7 @@ describe('a job whose status is never readable', () => {
   it('is kept while nothing but the clock says that it is overdue', async () => {
     const world = await inFlight(2, 0);
     const isDown = (): boolean => world.clock.elapsed() < 20 * minutes;
-    for (const job of world.service.jobs) job.completesAt += 48 * 60 * minutes;
+    for (const job of world.service.jobs) moveJob(job, 48 * 60 * minutes);
     world.service.instead.status = () => (isDown() ? garbled : undefined);
     world.service.instead.health = () =>
       isDown() ? { kind: 'failure', failure: { kind: 'poll-failed', text: '502' } } : undefined;

@@ -71,8 +71,9 @@ export class SharedWorld extends World {
   }
 
   /** One that only looks at pictures needs none. */
-  protected override openCheckpoint(): Pick<Ports, 'checkpoint' | 'others'> {
-    return this.#joined ?? { checkpoint: {} as Checkpoint };
+  protected override openCheckpoint(): Pick<Ports, 'checkpoint' | 'file' | 'others'> {
+    const { checkpoint, others } = this.#joined ?? { checkpoint: {} as Checkpoint, others: undefined };
+    return { checkpoint, file: undefined, others };
   }
 
   async #asRunner<T>(

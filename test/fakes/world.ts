@@ -183,7 +183,7 @@ export class World {
       .run();
     const markers = new CrashMarkersInMemory(this.marks);
     const checkpoint = new SqliteCheckpoint(this.db, Number(run.lastInsertRowid), markers);
-    return { checkpoint, file: checkpoint };
+    return { checkpoint, file: checkpoint, others: undefined };
   }
 
   /** As after the checkpoint was deleted. */

@@ -212,6 +212,8 @@ class Process {
       service: this.#calls.guard('service', this.#machine.service),
       downloads: new FakeDownloads(),
       checkpoint: this.#calls.guard('checkpoint', opened.checkpoint),
+      file: opened.file && this.#calls.guard('checkpoint', opened.file),
+      others: undefined,
       images: this.#calls.guard('images', images),
       report: this.#calls.guard('report', {
         write: async (ending, signal) => {

@@ -21,9 +21,9 @@ export interface Ports {
   service: RenderService;
   checkpoint: Checkpoint;
   /** Where its checkpoint is a file of its own. */
-  file?: CheckpointFile | undefined;
+  file: CheckpointFile | undefined;
   /** Where several runners may work on it. */
-  others?: OtherRunners | undefined;
+  others: OtherRunners | undefined;
   downloads: Downloads;
   images: ImageStore;
   report: Report;

@@ -87,17 +87,11 @@ class Chosen {
 
 /** The pipeline.yaml that is there is meant where none is given. What follows `--` is given as well. */
 function withPipeline(name: string, argv: Record<string, unknown>): Record<string, unknown> {
-  const words = [argv['_'] ?? []].flat().map(String).slice(1);
-  const [given = argv['pipeline'], ...more] =
-    argv['pipeline'] === undefined ? words : [argv['pipeline'], ...words];
-  if (more.length > 0) throw new WrongUse(`${name} does not take ${JSON.stringify(more[0])}.`);
+  const words = [argv['_'] ?? []].flat().slice(1);
+  const [given, other] = [argv['pipeline'] ?? [], words].flat();
+  if (other !== undefined) throw new WrongUse(`${name} does not take ${JSON.stringify(other)}.`);
   if (given === undefined && !existsSync(pipelineFile))
     throw new WrongUse(`${noPipeline} There is none in this folder.`);
-  // Where its value was forgotten, the file that was meant follows.
-  if (/\.ya?ml$/i.test(String(argv['log'])))
-    throw new WrongUse(
-      `--log is ${JSON.stringify(argv['log'])}, a YAML file; expected a name such as night.log.`,
-    );
   return { ...argv, pipeline: given ?? pipelineFile };
 }
 

@@ -9,6 +9,7 @@ import { shellWord } from '../lib/text/format.ts';
 import { similarFile } from '../lib/files/similar-file.ts';
 import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
+import { defaultInput } from '../runner/config/input-template.ts';
 import { ManifestError } from '../runner/manifest/manifest.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { captionColumn, inputLine, likelyColumn } from './scene-columns.ts';
@@ -87,7 +88,7 @@ async function beginBatch(given: string, argv: Record<string, unknown>): Promise
       [schemaFile]: pipelineSchemaText(),
     };
     const [pipeline = '', schema = ''] = make(folder, files);
-    printInit({ pipeline, schema, needsKey: where !== 'local', sent: sentColumn(columns) });
+    printInit({ pipeline, schema, needsKey: where !== 'local', sent: captionColumn(columns) });
     return;
   }
   const [pipeline = '', manifest = '', schema = ''] = make(folder, {
@@ -230,20 +231,14 @@ output:
 const inputIs = `# What each job is sent: {{ column }} is replaced by the row's value, other keys are sent as they are.`;
 const exampleInput = `${inputIs}\ninput:\n  scene: '{{ scene }}'\n`;
 
+/** Of columns of which none says that it has the prompts, a person has to say which one is sent. */
 function listInput(columns: string[]): string {
-  const sent = sentColumn(columns);
-  if (sent !== undefined) return `${inputIs}\ninput:\n  ${inputLine('prompt', sent)}\n`;
-  const example = hasPrompt(columns) ? 'prompt' : (likelyColumn(columns) ?? 'prompt');
-  return `${inputIs} Without it, the column\n# scene or prompt is sent.\n# input:\n#   ${inputLine('prompt', example)}\n`;
-}
-
-/** Undefined where the column scene or prompt is sent, or where a person has to say which. */
-function sentColumn(columns: string[]): string | undefined {
-  return hasPrompt(columns) ? undefined : captionColumn(columns);
-}
-
-function hasPrompt(columns: string[]): boolean {
-  return columns.some((name) => /^(scene|prompt)$/i.test(name));
+  if (columns.length === 0 || defaultInput(columns) !== undefined)
+    return `${inputIs} Without it, the column\n# scene or prompt is sent.\n# input:\n#   prompt: '{{ prompt }}'\n`;
+  const caption = captionColumn(columns);
+  if (caption !== undefined) return `${inputIs}\ninput:\n  ${inputLine('prompt', caption)}\n`;
+  const example = inputLine('prompt', likelyColumn(columns) ?? 'column');
+  return `${inputIs} No column\n# is called scene or prompt: say which one is sent, such as\n# input:\n#   ${example}\n`;
 }
 
 const localEndpoint = `# The local service paints on this machine and needs no account. For a real one:

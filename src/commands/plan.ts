@@ -46,6 +46,7 @@ export const planCommand: LoadedCommand = {
   },
   examples: [
     ['$0 plan pipeline.yaml', 'before the night'],
+    ['$0 plan', 'the same, for the pipeline.yaml of this folder'],
     ['$0 plan pipeline.yaml --check', 'the key and the endpoint, too'],
     ['$0 plan pipeline.yaml --limit 20', 'what a preview of 20 scenes would do'],
     ['$0 plan pipeline.yaml --json', 'for a script: one JSON object'],

@@ -86,8 +86,7 @@ function valueOf(text: string, { type }: OptionRule): JsonValue {
 
 export const pipelineArgument = {
   type: 'string',
-  describe:
-    'the configuration file, or its folder; run, plan and status take the pipeline.yaml of this folder without one',
+  describe: 'the configuration file, such as pipeline.yaml, or its folder',
 } as const;
 
 /** A number has no type here: the parser would make NaN of anything else, and the problem could not show what was given. */

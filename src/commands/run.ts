@@ -29,6 +29,7 @@ export const runCommand: LoadedCommand = {
   options: { ...partOptions, ...beginOptions },
   examples: [
     ['$0 run pipeline.yaml', 'start, or resume after a stop or a crash'],
+    ['$0 run', 'the same, for the pipeline.yaml of this folder'],
     ['$0 run pipeline.yaml --concurrency 4', 'four jobs in flight at most'],
     ['$0 run pipeline.yaml --limit 20', 'a preview: 20 scenes from all over the list'],
     ['$0 run pipeline.yaml --stats', 'print at the end what held the run back'],

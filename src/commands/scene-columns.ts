@@ -129,9 +129,9 @@ function inputHint(columns: string[]): string {
   return column === undefined ? ', under input' : `, such as input: { ${inputLine('prompt', column)} }`;
 }
 
-/** The column that has the prompts by its name, where none is called scene or prompt. */
+/** The column that has the prompts by its name, where none is called scene or prompt; none where the names are a row. */
 export function captionColumn(columns: string[]): string | undefined {
-  if (columns.some(isSentence)) return undefined;
+  if (columns.some(isSentence) || defaultInput(columns) !== undefined) return undefined;
   return ['caption', 'text', 'description'].flatMap((word) =>
     columns.filter((name) => name.toLowerCase() === word),
   )[0];

@@ -33,6 +33,7 @@ export const statusCommand: LoadedCommand = {
   options: { watch: { type: 'boolean', describe: 'update every second until the run ends, or Ctrl-C' } },
   examples: [
     ['$0 status pipeline.yaml', 'while it runs, or in the morning'],
+    ['$0 status', 'the same, for the pipeline.yaml of this folder'],
     ['$0 status pipeline.yaml --watch', 'from another terminal'],
     ['$0 status pipeline.yaml --json', 'for a script: one JSON object'],
   ],

@@ -1,5 +1,5 @@
 /** Every event as a JSON line in a file that outlives the terminal and may be rotated meanwhile. */
-import { closeSync, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import type { EndingKind } from '../runner/core/ending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { describeEvent } from './describe-event.ts';
@@ -89,14 +89,22 @@ class Appender {
 }
 
 function open(path: string): number {
-  assertNoPipe(path);
+  assertLog(path);
   return openSync(path, 'a', 0o600);
 }
 
-/** Whoever opens one waits for its reader, and nothing else goes on meanwhile, signals neither. */
-function assertNoPipe(file: string): void {
-  if (statSync(file, { throwIfNoEntry: false })?.isFIFO() === true)
-    throw new Error('it is a pipe, and the run would wait for a reader');
+const start = '{"level":';
+
+/** Whoever opens a pipe waits for its reader, and nothing else goes on meanwhile. Another file than a log is left as it is. */
+function assertLog(path: string): void {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there?.isFIFO() === true) throw new Error('it is a pipe, and the run would wait for a reader');
+  if (there?.isFile() !== true || there.size === 0) return;
+  const bytes = Buffer.alloc(start.length);
+  const file = openSync(path, 'r');
+  readSync(file, bytes);
+  closeSync(file);
+  if (bytes.toString() !== start) throw new Error('it is no log, and is left as it is');
 }
 
 function brokenText(file: string, error: unknown): string {

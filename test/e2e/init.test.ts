@@ -88,7 +88,6 @@ it.each([
 it.each([
   [['run', '--', 'other.yaml'], 'other.yaml'],
   [['plan', 'a.yaml', '--', 'b.yaml'], 'plan does not take "b.yaml".'],
-  [['run', '--log', 'pipeline.yaml'], '--log is "pipeline.yaml", a YAML file'],
 ])('takes no other file than the one that is given: %j', async (args, said) => {
   const cwd = folderWith({});
   await inProcess(['init'], { cwd });

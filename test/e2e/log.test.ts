@@ -85,12 +85,17 @@ it.skipIf(!hasLogrotate)('is rotated by logrotate with copytruncate', async () =
 it.each([
   ['full', '/dev/full', /no space left/],
   ['not to be opened', 'nowhere/night.log', /no such file or directory/],
+  ['the configuration', 'pipeline.yaml', /it is no log, and is left as it is/],
+  ['a list', 'scenes.csv', /it is no log, and is left as it is/],
 ])('is a warning where it is %s, and the night goes on', async (_, file, why) => {
   const dir = batch(2);
+  const people = ['pipeline.yaml', 'scenes.csv'].map((name) => join(dir, name));
+  const before = people.map((path) => readFileSync(path, 'utf8'));
   const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--log', file], { cwd: dir });
   expect(code).toBe(0);
   expect(stderr.match(/warning: the log .* cannot be written/g)).toHaveLength(1);
   expect(stderr).toMatch(why);
+  expect(people.map((path) => readFileSync(path, 'utf8'))).toEqual(before);
 });
 
 it.skipIf(process.platform === 'win32')('that is a pipe nobody reads keeps no run waiting', async () => {

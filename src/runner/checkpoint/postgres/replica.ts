@@ -181,7 +181,7 @@ export class Replica {
 
   #replace(table: string, rows: Rows): void {
     const columns = columnsOf(this.db, table);
-    // Of runs none goes, and one that began meanwhile may have been put in already.
+    // Of runs none goes but with the rest of a batch that has gone back; one that began meanwhile may be there already.
     if (table !== 'runs') this.db.exec(`DELETE FROM ${table}`);
     const put = this.db.prepare(
       `INSERT OR REPLACE INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,

@@ -3,8 +3,7 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { makeFolder } from '../runner/files/folders.ts';
 import { describeMachine } from '../service/agent/machine.ts';
-import { hostContainer } from '../service/agent/container-host.ts';
-import { workAtJobs } from '../service/agent/job-worker.ts';
+import { runAgent } from '../service/agent/agent.ts';
 import { RefusedForGood, ServiceClient } from '../service/agent/service-client.ts';
 import { endpointSettings, type WorkloadSettings } from '../service/endpoint-settings.ts';
 import { lockDataFolder } from '../service/jobs/data-folder.ts';
@@ -126,11 +125,8 @@ async function workUntilTold(
     const lanes = Array.from({ length: jobs }, async (_, lane) => {
       const workerId = jobs === 1 ? name : `${name}.${lane + 1}`;
       const client = clientOf(workerId);
-      const shared = { ...wanted, client, workerId, machine, drain, leave, onEvent: say };
       try {
-        return await ('startPullWorker' in workload
-          ? hostContainer({ ...shared, workload })
-          : workAtJobs({ ...shared, workload }));
+        return await runAgent({ ...wanted, client, workerId, workload, machine, drain, leave, onEvent: say });
       } catch (error) {
         // The others bring what they are at.
         endAll();

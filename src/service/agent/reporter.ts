@@ -1,52 +1,52 @@
-/** What a worker of ours says of itself every ten seconds: its machine, its state and its log. */
+/** What a worker of ours says of itself: its machine, its state and its log. */
+import { once } from 'node:events';
 import type { MachineView } from '../../protocol/console-data.ts';
-import type { WorkerReport } from '../pool/worker-report.ts';
 import { RefusedForGood, type ServiceClient } from './service-client.ts';
 
 export interface ReporterParts {
   client: ServiceClient;
   machine: (signal: AbortSignal) => Promise<MachineView>;
   workload: string;
+  /** It takes no more jobs. */
+  ending: AbortSignal;
   /** What is being sent is broken off. */
   leave: AbortSignal;
   onProblem: (text: string) => void;
+  /** The service wants the worker to end. */
+  onDrain: () => void;
+  onRefused: (error: RefusedForGood) => void;
 }
 
-const pauseMs = 10_000;
 /** The service takes a report of a megabyte. */
 const maxLines = 1_000;
 const maxLogBytes = 512 * 1024;
 const maxDeathLength = 10_000;
 const maxNameLength = 200;
+/** What needs its log there waits so long: a proxy may let results through and no reports. */
+const maxWaitMs = 10_000;
 /** The service may be away. */
 const farewellMs = 3_000;
 
 export class Reporter {
   readonly #parts: ReporterParts;
-  readonly #drain = new AbortController();
   readonly #end = new AbortController();
   #lines: string[] = [];
   #logBytes = 0;
   #omitted = 0;
+  /** What a worker died of, until the service has heard of it, or is not to any more. */
   #died: string | null = null;
-  #state: 'working' | 'draining' = 'working';
-  #refused: RefusedForGood | undefined;
   /** What the service has it at, as of the last report. */
   jobs: string[] = [];
+  /** Whether the service knows that it takes no more. */
+  isDrained = false;
+  isSending = false;
   #isKnown = false;
-  #timer: NodeJS.Timeout | undefined;
-  #isSending = false;
   #isRefusalSaid = false;
   /** One after the other, so that lines arrive in order. */
   #sending: Promise<void> = Promise.resolve();
 
   constructor(parts: ReporterParts) {
     this.#parts = parts;
-  }
-
-  /** Aborts when the service wants the worker to end. */
-  get drain(): AbortSignal {
-    return this.#drain.signal;
   }
 
   log(line: string): void {
@@ -58,88 +58,67 @@ export class Reporter {
     }
   }
 
-  /** Has the service put the jobs of the worker back, and count that as a death. */
-  noteDeath(why: string): void {
-    this.#died = why.slice(0, maxDeathLength);
+  /** Says that it is there; resolves once the service has heard or refused it, or it is to end. */
+  start(): Promise<void> {
+    return this.send(AbortSignal.any([this.#parts.ending, this.#signal]));
   }
 
-  /** Says that it is there, as soon as the service hears it or `ending` aborts, and goes on saying so. Throws `RefusedForGood`. */
-  async start(ending: AbortSignal): Promise<void> {
-    await this.#send('working', AbortSignal.any([ending, this.#signal])).catch((error: unknown) => {
-      if (!ending.aborted) throw error;
-    });
-    this.#timer = setInterval(() => {
-      // While the service is away one is enough.
-      if (!this.#isSending) void this.send().catch(() => undefined);
-    }, pauseMs);
+  /** Resolves, also where that does not arrive, once it is not under way any more. */
+  send(signal = this.#signal, died: string | null = null): Promise<void> {
+    this.#sending = this.#sending.then(() => this.#send(signal, died)).catch(() => undefined);
+    return this.#sending;
   }
 
-  /** Says that it takes no more jobs. */
-  beginDrain(): undefined {
-    this.#state = 'draining';
-    void this.send().catch(() => undefined);
-  }
-
-  throwIfRefused(): void {
-    if (this.#refused !== undefined) throw this.#refused;
-  }
-
-  /** Resolves to whether the service took it. Throws `RefusedForGood`. */
-  send(): Promise<boolean> {
-    const sent = this.#sending.then(() => this.#send(this.#state, this.#signal));
-    this.#sending = sent.then(
-      () => undefined,
-      () => undefined,
-    );
-    return sent;
+  /**
+   * What it has said until now is there when this resolves, if it gets through in time. `died`: why its worker has, which
+   * has the service put its jobs back; later that would cost it the next one.
+   */
+  async flush(died: string | null = null): Promise<void> {
+    const limit = AbortSignal.timeout(maxWaitMs);
+    const signal = this.#signal;
+    this.#died = died?.slice(0, maxDeathLength) ?? null;
+    const sent = died === null ? this.send() : this.send(AbortSignal.any([limit, signal]), this.#died);
+    await Promise.race([sent, once(limit, 'abort')]);
+    // Where that was broken off, the last word has it.
+    if (!signal.aborted) this.#died = null;
   }
 
   /** The last word, where the service knows it; one that is away is told only of a job that is given back. */
   async leave(): Promise<void> {
-    clearInterval(this.#timer);
     this.#end.abort();
     await this.#sending;
     const { client, leave } = this.#parts;
     if (!this.#isKnown || (client.isAway && !leave.aborted)) return;
-    await this.#send('leaving', AbortSignal.timeout(farewellMs)).catch(() => undefined);
+    await this.#send(AbortSignal.timeout(farewellMs), this.#died, 'leaving').catch(() => undefined);
   }
 
   get #signal(): AbortSignal {
     return AbortSignal.any([this.#parts.leave, this.#end.signal]);
   }
 
-  async #send(state: WorkerReport['state'], signal: AbortSignal): Promise<boolean> {
-    const { client, machine, workload } = this.#parts;
-    const seen = state === 'leaving' ? null : await machine(signal);
+  async #send(signal: AbortSignal, died: string | null, last?: 'leaving'): Promise<void> {
+    const { client, machine, workload, ending, onDrain, onRefused } = this.#parts;
     const { lines, omitted } = this.#takeLines();
-    const died = this.#died;
     const log = omitted === 0 ? lines : [`(${omitted} lines omitted: too many at once)`, ...lines];
-    this.#died = null;
-    this.#isSending = true;
+    this.isSending = true;
     try {
+      const seen = last === undefined ? await machine(signal) : null;
+      const state = last ?? (ending.aborted ? 'draining' : 'working');
       const name = workload.slice(0, maxNameLength);
       const answer = await client.report({ machine: seen, workload: name, state, log, died }, signal);
       this.#isKnown = true;
-      if ('refusal' in answer) {
-        this.#died ??= died;
-        this.#noteRefusal(answer.refusal);
-        return false;
-      }
+      if ('refusal' in answer) return this.#noteRefusal(answer.refusal);
       this.jobs = answer.jobs;
-      if (answer.drain && state === 'working') this.#drain.abort();
-      return true;
+      this.isDrained = state === 'draining';
+      if (answer.drain && state === 'working') onDrain();
     } catch (error) {
       const since = this.#takeLines();
       this.#omitted = omitted + since.omitted;
       for (const line of [...lines, ...since.lines]) this.log(line);
-      this.#died ??= died;
-      if (error instanceof RefusedForGood) {
-        this.#refused = error;
-        this.#drain.abort();
-      }
+      if (error instanceof RefusedForGood) onRefused(error);
       throw error;
     } finally {
-      this.#isSending = false;
+      this.isSending = false;
     }
   }
 

@@ -5,7 +5,7 @@ import { Agent, request } from 'undici';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { memberText } from '../../protocol/member-text.ts';
 import type { WorkerReport } from '../pool/worker-report.ts';
-import type { WorkloadJob } from '../workloads/workload.ts';
+import type { OfferedJob } from '../pool/pulling-worker.ts';
 import { type Answer, complaintOf, noAnswer, readAnswer } from './service-answer.ts';
 
 export interface ServiceAddress {
@@ -68,7 +68,7 @@ export class ServiceClient {
   }
 
   /** Waits for a job, for a minute at most. Rejects when `signal` aborts. */
-  async take(signal: AbortSignal): Promise<WorkloadJob | undefined> {
+  async take(signal: AbortSignal): Promise<OfferedJob | undefined> {
     const taken = await this.#askUntilAnswered({ operation: 'job-take' }, readJob, signal);
     return taken === 'none' ? undefined : taken;
   }
@@ -207,14 +207,14 @@ function throwIfForGood({ status, refusal }: Answer): void {
     throw new RefusedForGood(`${status}: ${refusal}`);
 }
 
-function readJob({ status, text, json }: Answer): WorkloadJob | 'none' | undefined {
+function readJob({ status, text, json }: Answer): OfferedJob | 'none' | undefined {
   if (status === 204) return 'none';
   const { id, input } = json ?? {};
   // The dots would lead elsewhere in a path.
   if (status !== 200 || typeof id !== 'string' || /^\.{0,2}$/.test(id)) return undefined;
   if (input === undefined || !isJsonObject(input)) return undefined;
   const s3Config = memberText(text, 's3Config') ?? null;
-  return { id, input, inputText: memberText(text, 'input') ?? '{}', s3Config };
+  return { id, inputText: memberText(text, 'input') ?? '{}', s3Config };
 }
 
 function readReportAnswer({ status, json, refusal }: Answer): ReportAnswer | { refusal: string } | undefined {

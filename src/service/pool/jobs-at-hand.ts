@@ -128,7 +128,8 @@ export class JobsAtHand {
     return {
       progress: (message) => keep(() => store.work.setProgress(job, outputText(message))),
       stream: (part) => keep(() => store.streams.add(job, outputText(part))),
-      end: async (outcome) => {
+      end: async (told) => {
+        const outcome = isEmpty(told) ? { error: 'the worker ended without an output' } : told;
         unsubscribe();
         const lines = log.ofJob.join('\n') || undefined;
         // A worker that has ended gives its job back as well, and says more of why.
@@ -166,4 +167,8 @@ export class JobsAtHand {
     }
     return undefined;
   }
+}
+
+function isEmpty(outcome: Outcome | undefined): boolean {
+  return outcome !== undefined && 'output' in outcome && outcome.output === 'null';
 }

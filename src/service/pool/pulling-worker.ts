@@ -11,7 +11,7 @@ import { textOf } from './supervised.ts';
 
 /** Where the jobs of one worker are, and where what comes of them goes. */
 export interface JobSource {
-  /** Waits for a job; undefined once `signal` aborts. */
+  /** Waits for a job; undefined where none has come for a while, or `signal` aborts. */
   take(signal: AbortSignal): Promise<OfferedJob | undefined>;
   /** `unwanted` is aborted once nobody wants the job any more. */
   begin(job: OfferedJob, unwanted: AbortController): BegunJob;
@@ -78,8 +78,7 @@ export class PullingWorker implements PullWorker {
   async #outcomeOf(job: OfferedJob, report: RunReport): Promise<Outcome> {
     try {
       const input = JSON.parse(job.inputText) as Record<string, unknown>;
-      const output = outputText(await this.#worker.run({ ...job, input }, report));
-      return output === 'null' ? { error: 'the worker ended without an output' } : { output };
+      return { output: outputText(await this.#worker.run({ ...job, input }, report)) };
     } catch (error) {
       const text = textOf(error);
       return error instanceof WorkerDied ? { died: text } : { error: text };

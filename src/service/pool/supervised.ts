@@ -1,4 +1,4 @@
-/** Keeps one worker of the service's own up: starts it when asked to, and another at growing intervals when it ends. */
+/** Keeps one worker up, here or on another machine: starts it when asked to, and another at growing intervals where it ends again and again. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
@@ -15,7 +15,8 @@ export interface SupervisedParts {
   onChange: () => void;
   /** It ended by itself. */
   onEnded?: (workerId: string, why: string) => void;
-  onProblem: (text: string) => void;
+  /** It ended, or cannot be started; another can be after the pause. */
+  onProblem: (text: string, pauseMs: number) => void;
 }
 
 /** A worker that ends again and again is started at growing intervals, up to this. */
@@ -158,7 +159,7 @@ export class Supervised {
     this.#lastDeath = { why, at: Date.now() };
     this.#startsAt = Date.now() + pauseMs;
     this.#become('unhealthy');
-    this.#parts.onProblem(`${what}: ${why}`);
+    this.#parts.onProblem(`${what}: ${why}`, pauseMs);
     await sleep(pauseMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
     this.#startsAt = null;
     if (!this.#stop.signal.aborted) this.#become('stopped');

@@ -1,33 +1,23 @@
 /** Promise: whatever answers in the place of the service, a worker elsewhere goes on, says once what came, and loses no result. */
-import { expect, it, onTestFinished } from 'vitest';
-import { workAtJobs } from '../../../src/service/agent/job-worker.ts';
-import { inProcessWorkload } from '../../../src/service/workloads/workload.ts';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import {
+  inProcessWorkload,
+  type Worker,
+  WorkerDied,
+  type Workload,
+} from '../../../src/service/workloads/workload.ts';
 import { answer, answerJson, headOf, type Script } from '../../fakes/scripted-server.ts';
 import { held, reported, scriptedService, type ScriptedService } from './scripted-service.ts';
+import { startAgent } from './started-agent.ts';
 
-const machine = () => Promise.resolve({ host: 'attic', cores: 1, memoryBytes: 1, gpus: [] });
 const page = '<!doctype html>\n<title>Please sign in</title>';
 
-/** A worker that gives back its input; it ends with the test, or when it is told to. */
+/** A worker that gives back its input. */
 function start(service: ScriptedService, run = (input: unknown): unknown => input) {
-  const said: string[] = [];
-  const drain = new AbortController();
-  const leave = new AbortController();
-  const onEvent = (text: string): void => void said.push(text);
-  const ended = workAtJobs({
-    client: service.client(onEvent),
-    workerId: 'w',
-    workload: inProcessWorkload('echo', ({ input }) => Promise.resolve(run(input))),
-    machine,
-    idleMs: undefined,
-    recycleJobs: undefined,
-    drain: drain.signal,
-    leave: leave.signal,
-    onEvent,
-  });
-  ended.catch(() => undefined);
-  onTestFinished(() => leave.abort());
-  return { said, drain, leave, ended };
+  return startAgent(
+    service,
+    inProcessWorkload('echo', ({ input }) => Promise.resolve(run(input))),
+  );
 }
 
 const strange: [what: string, came: Script, reason: string][] = [
@@ -155,6 +145,26 @@ it('brings a result though something else answers its reports for ever', async (
   expect(service.of('job-done').map(({ body }) => body)).toEqual(['{"output":{}}']);
 });
 
+it('finishes its job and brings it where the service refuses a report, and ends with that then', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const refused = answerJson({ error: 'the API key is missing or unknown' }, 401);
+  const service = await scriptedService({
+    report: [reported, refused],
+    'job-done': [answer(503), answerJson({ accepted: true })],
+  });
+  let done: (output: unknown) => void = () => undefined;
+  const { said, ended } = start(service, () => new Promise((resolve) => (done = resolve)));
+  await expect.poll(() => said).toEqual(['job j1 begins']);
+  vi.advanceTimersByTime(10_000);
+  // It says that it takes no more jobs, or that it has gone.
+  await expect.poll(() => service.of('report').length).toBe(3);
+  done('a picture');
+  await expect(ended).rejects.toThrow('401: the API key is missing or unknown');
+  expect(said.at(-1)).toContain('job j1 is done (');
+  expect(service.of('job-done').map(({ body }) => body)).toEqual(Array(2).fill('{"output":"a picture"}'));
+});
+
 it.each(strange.filter(([what]) => /408|502|line/.test(what)))(
   'gives a result up where %s keeps it from getting through, once it is wanted no more',
   async (_, came) => {
@@ -205,3 +215,72 @@ it('reads no answer to its end that does not end', async () => {
   await expect.poll(() => said.at(-1), { timeout: 10_000 }).toContain('job j1 is done (');
   expect(sent).toBeLessThan(64 * 1024 * 1024);
 });
+
+it('does not have the next job pay for the end of a worker that the service did not come to hear of', async () => {
+  let isBlocked = false;
+  const service = await scriptedService({
+    report: [(socket, request) => (isBlocked ? answer(403, page) : reported)(socket, request)],
+    'job-take': [answerJson({ id: 'j1', input: {} }), answerJson({ id: 'j2', input: {} }), held],
+  });
+  const { said } = startAgent(
+    service,
+    endingWorkload(() => (isBlocked = true)),
+  );
+  await expect.poll(() => said, { timeout: 20_000 }).toContain('job j2 begins');
+  isBlocked = false;
+  const before = service.of('report').length;
+  await expect.poll(() => said.at(-1), { timeout: 20_000 }).toContain('job j2 is done (');
+  const deaths = service.of('report').map(({ body }) => (JSON.parse(body) as { died: unknown }).died);
+  expect(deaths.slice(0, before)).toContain('it fell over');
+  expect(deaths.slice(before)).toEqual(deaths.slice(before).map(() => null));
+  expect(deaths.length).toBeGreaterThan(before);
+});
+
+it('ends without work after its idle time, which does not run out while what it runs is not up', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const service = await scriptedService({}, null);
+  const starts: ((worker: Worker) => void)[] = [];
+  const startWorker = (): Promise<Worker> => new Promise((resolve) => void starts.push(resolve));
+  const { said, ended } = startAgent(service, { name: 'slow to start', startWorker }, { idleMs: 60_000 });
+  const up = {
+    run: () => Promise.resolve(1),
+    ended: new Promise<string>(() => undefined),
+    stop: () => Promise.resolve(),
+  };
+  await expect.poll(() => starts.length).toBe(1);
+  let end: (why: string) => void = () => undefined;
+  starts[0]?.({ ...up, ended: new Promise((resolve) => (end = resolve)) });
+  await expect.poll(() => service.of('job-take').length).toBe(1);
+  end('it fell over');
+  await expect.poll(() => starts.length).toBe(2);
+  vi.advanceTimersByTime(120_000);
+  starts[1]?.(up);
+  await new Promise((resolve) => setImmediate(resolve));
+  vi.advanceTimersByTime(59_999);
+  expect(service.of('report').map(({ body }) => (JSON.parse(body) as { state: string }).state)).not.toContain(
+    'draining',
+  );
+  vi.advanceTimersByTime(1);
+  expect(await ended).toBe('there was nothing to do');
+  expect(said).toEqual(['a worker ended: it fell over']);
+});
+
+/** Its workers do nothing but end at their first job, the second one does what it is given. */
+function endingWorkload(onEnd: () => void): Workload {
+  let started = 0;
+  const startWorker = (): Promise<Worker> => {
+    const isFirst = (started += 1) === 1;
+    let end: (why: string) => void = () => undefined;
+    const ended = new Promise<string>((resolve) => (end = resolve));
+    const run = async ({ id }: { id: string }): Promise<unknown> => {
+      if (!isFirst) return id;
+      onEnd();
+      end('it fell over');
+      await ended;
+      throw new WorkerDied('it fell over');
+    };
+    return Promise.resolve({ run, ended, stop: () => Promise.resolve() });
+  };
+  return { name: 'falling over', startWorker };
+}

@@ -1,6 +1,12 @@
 /** Promise: a worker that ends again and again is started at growing intervals, and those who run the service are told. */
 import { expect, it, onTestFinished } from 'vitest';
+import { JobResults } from '../../../src/service/jobs/job-results.ts';
+import { JobsAtHand } from '../../../src/service/pool/jobs-at-hand.ts';
+import { PullingWorker } from '../../../src/service/pool/pulling-worker.ts';
+import { RemoteWorkers } from '../../../src/service/pool/remote-workers.ts';
 import { Supervised } from '../../../src/service/pool/supervised.ts';
+import type { Worker } from '../../../src/service/workloads/workload.ts';
+import { accepted, openStore } from '../service-harness.ts';
 
 it('is excused for an end that was asked for, and not for the one after that', async () => {
   const ends: ((why: string) => void)[] = [];
@@ -24,3 +30,48 @@ it('is excused for an end that was asked for, and not for the one after that', a
   ends.at(-1)?.('exited: no memory on the GPU');
   await expect.poll(() => problems).toEqual(['a worker ended: exited: no memory on the GPU']);
 });
+
+it('takes a job that ends without an output for no good of its worker', async () => {
+  const store = await openStore();
+  const onProblem = (): void => undefined;
+  const none = { logOf: () => [], onTakenAway: () => undefined, onStalled: () => undefined };
+  const remote = new RemoteWorkers({ store, endpointId: 'one', stallMs: null, ...none, onProblem });
+  const jobs = new JobsAtHand({
+    store,
+    results: new JobResults({ store }),
+    remote,
+    endpoint: { id: 'one' },
+    onGiven: () => undefined,
+    onDone: () => undefined,
+    onProblem,
+  });
+  const pauses: number[] = [];
+  const supervised: Supervised = new Supervised({
+    start: async () => new PullingWorker(fruitless(), jobs.sourceFor(supervised)),
+    onChange: () => void setImmediate(() => void supervised.start()),
+    onProblem: (_, pauseMs) => void pauses.push(pauseMs),
+  });
+  onTestFinished(async () => {
+    await Promise.all([supervised.stop(), jobs.stop()]);
+    remote.stop();
+  });
+  const ids = [await accepted(store, 'one', '{}'), await accepted(store, 'one', '{}')];
+  await supervised.start();
+  await expect.poll(() => pauses).toEqual([0, 2_000]);
+  for (const id of ids)
+    expect(store.reads.find('one', id)).toMatchObject({
+      state: 'FAILED',
+      error: 'the worker ended without an output',
+    });
+});
+
+/** It ends with its first job. */
+function fruitless(): Worker {
+  let end: (why: string) => void = () => undefined;
+  const ended = new Promise<string>((resolve) => (end = resolve));
+  const run = (): Promise<unknown> => {
+    setImmediate(() => end('exited'));
+    return Promise.resolve(null);
+  };
+  return { ended, run, stop: () => Promise.resolve() };
+}

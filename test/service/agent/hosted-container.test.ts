@@ -1,44 +1,25 @@
 /** Promise: a worker that hosts a container ends when it is told to, also while the service is away or refuses it, and keeps one that is at a job. */
-import { expect, it, onTestFinished } from 'vitest';
-import { hostContainer } from '../../../src/service/agent/container-host.ts';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import type { AgentOptions } from '../../../src/service/agent/agent.ts';
+import type { MachineView } from '../../../src/protocol/console-data.ts';
+import type { PullWorker } from '../../../src/service/workloads/workload.ts';
 import { answer, answerJson, type Script } from '../../fakes/scripted-server.ts';
 import { reported, scriptedService } from './scripted-service.ts';
-
-const machine = () => Promise.resolve({ host: 'attic', cores: 1, memoryBytes: 1, gpus: [] });
+import { machine, startAgent } from './started-agent.ts';
 
 async function start(...reports: Script[]) {
+  return await startWith({}, ...reports);
+}
+
+async function startWith(options: Partial<Pick<AgentOptions, 'machine'>>, ...reports: Script[]) {
   const service = await scriptedService({ report: reports }, null);
-  const said: string[] = [];
   const log: string[] = [];
-  const never = new Promise<string>(() => undefined);
-  let looks = 0;
-  const [drain, leave] = [new AbortController(), new AbortController()];
-  const ended = hostContainer({
-    client: service.client((text) => said.push(text)),
-    workerId: 'w',
-    workload: {
-      name: 'me/worker:2',
-      startPullWorker: () => {
-        log.push('started');
-        const stop = () => Promise.resolve(void log.push('stopped'));
-        return Promise.resolve({
-          get ended() {
-            looks += 1;
-            return never;
-          },
-          stop,
-        });
-      },
-    },
-    machine,
-    idleMs: undefined,
-    drain: drain.signal,
-    leave: leave.signal,
-    onEvent: (text) => said.push(text),
-  });
-  ended.catch(() => undefined);
-  onTestFinished(() => leave.abort());
-  return { service, said, log, looks: () => looks, drain, ended };
+  const ended = new Promise<string>(() => undefined);
+  const startPullWorker = (): Promise<PullWorker> => {
+    log.push('started');
+    return Promise.resolve({ ended, stop: () => Promise.resolve(void log.push('stopped')) });
+  };
+  return { service, log, ...startAgent(service, { name: 'me/worker:2', startPullWorker }, options) };
 }
 
 it('ends at a signal while the service is away, where it was at no job', async () => {
@@ -84,22 +65,53 @@ it('ends where the service refuses it once it has begun', async () => {
 });
 
 it('keeps one that was given a job while it was told to end', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
   const answers: (() => void)[] = [];
   const hold: Script = (socket, request) => {
     answers.push(() => (answers.length === 1 ? reported : atJob)(socket, request));
   };
   const atJob = answerJson({ drain: false, jobs: ['j1'], runs: null });
-  const { service, log, looks, drain, ended } = await start(reported, hold, hold, reported);
-  await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(1);
+  const { service, log, drain, ended } = await start(reported, hold, hold, reported);
+  await expect.poll(() => log).toEqual(['started']);
+  vi.advanceTimersByTime(10_000);
+  await expect.poll(() => answers.length).toBe(1);
   drain.abort();
   answers[0]?.();
   // What it says after the signal is on its way.
   await expect.poll(() => answers.length).toBe(2);
-  const before = looks();
-  await expect.poll(looks, { timeout: 10_000 }).toBeGreaterThan(before + 1);
+  vi.advanceTimersByTime(10_000);
+  await new Promise((resolve) => setImmediate(resolve));
   expect(log).toEqual(['started']);
   answers[1]?.();
+  await expect
+    .poll(() => {
+      vi.advanceTimersByTime(10_000);
+      return log;
+    })
+    .toEqual(['started', 'stopped']);
   expect(await ended).toBe('it was told to end');
   const told = service.of('report').map(({ body }) => (JSON.parse(body) as { state: string }).state);
   expect(told).toEqual(['working', 'working', 'draining', 'draining', 'leaving']);
+});
+
+it('sends one report at a time, however long its machine takes to answer', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const looks: (() => void)[] = [];
+  const look = (): Promise<MachineView> =>
+    new Promise((resolve) => {
+      if (looks.push(() => resolve(machine)) !== 2) resolve(machine);
+    });
+  const { service, log, drain, ended } = await startWith({ machine: look }, reported);
+  await expect.poll(() => log).toEqual(['started']);
+  vi.advanceTimersByTime(2_000);
+  await expect.poll(() => looks.length).toBe(2);
+  vi.advanceTimersByTime(20_000);
+  looks[1]?.();
+  await expect.poll(() => service.of('report').length).toBeGreaterThan(1);
+  drain.abort();
+  expect(await ended).toBe('it was told to end');
+  // One for each of its reports but the last word.
+  expect(looks).toHaveLength(3);
 });

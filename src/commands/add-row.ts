@@ -10,13 +10,15 @@ import {
   expandRow,
   maxExpanded,
   scenesPerRow,
+  seedNumberColumn,
   valueText,
   type Combination,
   type Expansion,
 } from '../runner/core/expansion.ts';
 import { withoutPaths } from '../runner/core/file-text.ts';
 import { type JsonObject, type JsonValue, canonicalJson, isJsonObject } from '../lib/text/json.ts';
-import { fingerprintOf, sceneIdOf } from '../runner/core/scene.ts';
+import { equalRows } from '../runner/core/equal-rows.ts';
+import { fingerprintOf, type Scene, sceneIdOf } from '../runner/core/scene.ts';
 import type { ManifestEntry } from '../runner/manifest/read-manifest.ts';
 import { typedRow, placeholder } from './scene-columns.ts';
 
@@ -33,6 +35,7 @@ export interface RowAdder {
   countEqual: (fingerprint: string) => number;
   /** Of the rows of all manifests. */
   inputs: RowInputs;
+  repeats: RepeatedRows;
   /** Of the latest scene; 1 for the first of all manifests. */
   position: number;
 }
@@ -58,7 +61,10 @@ export function addRow(
     if (input === undefined) throw new TemplateError('it has no column scene or prompt');
     if (adder.expansion !== undefined)
       return addExpanded(adder, adder.expansion, { id, columns, source }, input);
-    adder.inputs.add(addScene(adder, { id, columns, source }, input), columns, input);
+    const scene = renderScene(adder, columns, input);
+    adder.inputs.add(scene.fingerprint, columns, input);
+    if (adder.repeats.isLeftOut(scene.fingerprint)) adder.position += 1;
+    else stageScene(adder, { id, columns, source }, scene);
   } catch (error) {
     addBad(adder, source, problemIn(error), id);
   }
@@ -90,15 +96,19 @@ async function addExpanded(
   row: Row,
   input: InputTemplate,
 ): Promise<void> {
-  const rowId = row.id ?? idOfRow(adder, row.columns, input);
+  const own = ownFingerprint(row.columns, input);
+  const rowId = row.id ?? idOfRow(adder, row.columns, own);
+  if (adder.repeats.isLeftOut(own)) return;
   const reported = new Set<string>();
   let count = 0;
-  for (const { id, columns } of expandRow(rowId, chosen(expansion), expansion)) {
+  for (const { id, columns, seedNumber } of expandRow(rowId, chosen(expansion), expansion)) {
     const source = `${row.source} (${shownAxes(columns)})`;
     try {
-      const scene = { id, columns: { ...row.columns, ...columns }, source };
-      const fingerprint = addScene(adder, scene, input);
-      if (count === 0) adder.inputs.add(fingerprint, row.columns, input);
+      const number = seedNumber === undefined ? {} : { [seedNumberColumn]: seedNumber };
+      const scene = { id, columns: { ...number, ...row.columns, ...columns }, source };
+      const made = renderScene(adder, scene.columns, input);
+      stageScene(adder, scene, made);
+      if (count === 0) adder.inputs.add(made.fingerprint, row.columns, input);
     } catch (error) {
       const problem = problemIn(error);
       // What is wrong with the row itself is wrong with every scene of it.
@@ -112,13 +122,15 @@ async function addExpanded(
   }
 }
 
-/** Empty where there is no row; else of what it adds to the input, so that neither its place nor a column that is not sent makes another scene of it. */
-function idOfRow({ countEqual }: RowAdder, columns: JsonObject, input: InputTemplate): string {
-  if (Object.keys(columns).length === 0) return '';
+/** Of what a row adds to the input: neither its place nor a column that is not sent makes another row of it. */
+function ownFingerprint(columns: JsonObject, input: InputTemplate): string {
   const sent = new Set(input.columns.map(({ name }) => name));
-  const own = Object.fromEntries(Object.entries(columns).filter(([name]) => sent.has(name)));
-  const fingerprint = fingerprintOf(own);
-  return sceneIdOf(fingerprint, countEqual(fingerprint));
+  return fingerprintOf(Object.fromEntries(Object.entries(columns).filter(([name]) => sent.has(name))));
+}
+
+/** Empty where there is no row. */
+function idOfRow({ countEqual }: RowAdder, columns: JsonObject, fingerprint: string): string {
+  return Object.keys(columns).length === 0 ? '' : sceneIdOf(fingerprint, countEqual(fingerprint));
 }
 
 const fewEnoughToKeep = 10_000;
@@ -143,16 +155,22 @@ function shownAxes(columns: JsonObject): string {
     .join(', ');
 }
 
-/** Returns its fingerprint. Throws `TemplateError`. */
-function addScene(adder: RowAdder, { id, columns, source }: Row, input: InputTemplate): string {
+type RenderedScene = Pick<Scene, 'input' | 'fingerprint'>;
+
+/** Throws `TemplateError`. */
+function renderScene(adder: RowAdder, columns: JsonObject, input: InputTemplate): RenderedScene {
   const rendered = input.render(columns);
   adder.checkName(columns);
+  return {
+    input: rendered,
+    fingerprint: fingerprintOf(input.sendsFiles ? withoutPaths(rendered) : rendered),
+  };
+}
+
+function stageScene(adder: RowAdder, row: Row, scene: RenderedScene): void {
   adder.position += 1;
   if (adder.expansion !== undefined && adder.position > maxExpanded) throw tooMany(adder.config);
-  const { position } = adder;
-  const fingerprint = fingerprintOf(input.sendsFiles ? withoutPaths(rendered) : rendered);
-  adder.stage.add({ id, fingerprint, input: rendered, columns, position, source });
-  return fingerprint;
+  adder.stage.add({ ...row, ...scene, position: adder.position });
 }
 
 function addBad(adder: RowAdder, source: string, problem: string, id: string | undefined): void {
@@ -168,6 +186,23 @@ function problemIn(error: unknown): string {
 function tooMany({ placeOf }: Config): ConfigError {
   const text = `the manifest and these lists make more than ${maxExpanded} scenes; expected fewer rows, or shorter lists`;
   return new ConfigError([{ where: placeOf(['scenes'], true), text }]);
+}
+
+/** Rows that add to the input what another one does: a prompt that stands in the list twice. */
+export class RepeatedRows {
+  rows = 0;
+  readonly isSkipping: boolean;
+  readonly #seen = equalRows();
+
+  constructor(isSkipping: boolean) {
+    this.isSkipping = isSkipping;
+  }
+
+  isLeftOut(fingerprint: string): boolean {
+    if (this.#seen(fingerprint) === 1) return false;
+    this.rows += 1;
+    return this.isSkipping;
+  }
 }
 
 /** What the first scene of each row is sent: a slip such as `{ prompt }`, which sends all the same, would be paid once for each. */

@@ -13,7 +13,7 @@ import type { Config } from '../runner/config/config.ts';
 import { noChoices, type BeginChoices } from './begin-options.ts';
 import { assertCollectable } from './connections.ts';
 import type { ReadScenes } from './read-scenes.ts';
-import { axesOf } from './scene-columns.ts';
+import { addedColumns } from './scene-columns.ts';
 import { shownLists, shownPath, configuredArguments, configuredRun } from './shown-path.ts';
 import { program } from './version.ts';
 import { type BatchIdentity, readBatch, type PicturesInBucket } from '../runner/checkpoint/batch-identity.ts';
@@ -24,6 +24,7 @@ import { createImageStore } from '../runner/images/image-store.ts';
 import { listPictures } from '../runner/images/saved-files.ts';
 import { shownImages } from './pictures-place.ts';
 import type { FileKind } from '../runner/core/named-file.ts';
+import { newestRules } from '../runner/core/scene-rules.ts';
 import { namesOf } from '../runner/core/default-name.ts';
 import { outputFiles } from './output-files.ts';
 
@@ -86,13 +87,13 @@ export function identityOf(
   choices: BeginChoices,
   checkpointDir: string,
 ): BatchIdentity {
-  const axes = axesOf(config);
+  const axes = addedColumns(config).filter((name) => name !== 'seed');
   return {
     manifest: shownLists(config, file),
     ...(config.isManifestOverridden && { lists: config.manifest }),
     endpoint: config.endpoint,
     columns: scenes.columns,
-    seedBits: scenes.seedBits,
+    rules: scenes.rules,
     ...(axes.length > 0 && { axes }),
     // Pictures that are adopted keep the names that they have.
     names:
@@ -153,7 +154,7 @@ export function assertPicturesKnown(
 }
 
 /** Undefined where a checkpoint knows of jobs, or something else is wrong with it, which others report. */
-function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
+export function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
   const stats = lstatSync(checkpointFile(dir), { throwIfNoEntry: false });
   if (stats === undefined) return 'this file is missing';
   if (stats.isFile() && stats.size === 0) return 'this file is empty';
@@ -176,7 +177,7 @@ async function keepPicturesAside({ output }: Config): Promise<number> {
   const dir = join(output.dir, 'images');
   const images = createImageStore(
     dir,
-    outputFiles(output, () => undefined),
+    outputFiles(output, newestRules, () => undefined),
   );
   const setAside = (kinds: FileKind[]) =>
     Promise.all(listPictures(dir, kinds).map((file) => images.setAside(file, 'former')));

@@ -1,4 +1,5 @@
 /** What is made of each picture besides its file, out of the configuration. */
+import type { RulesVersion } from '../runner/core/scene-rules.ts';
 import type { Config } from '../runner/config/config.ts';
 import { type SidecarMaker, copyMaker } from '../runner/images/sidecars.ts';
 import type { ImageStoreOptions } from '../runner/images/image-store.ts';
@@ -10,12 +11,14 @@ type Output = Pick<Config['output'], 'formats' | 'metadata'>;
 /** `warn` is called once for each kind of copy that cannot be made of some picture. */
 export function outputFiles(
   output: Output,
+  rules: RulesVersion,
   warn: (text: string) => void,
 ): Pick<ImageStoreOptions, 'embedsAs' | 'beside'> {
   const { metadata } = output;
+  const writer = { program, rules };
   return {
-    embedsAs: metadata === 'embed' ? program : undefined,
-    beside: [...(metadata === 'sidecar' ? [sidecarMaker(program)] : []), ...copyMakers(output, warn)],
+    embedsAs: metadata === 'embed' ? writer : undefined,
+    beside: [...(metadata === 'sidecar' ? [sidecarMaker(writer)] : []), ...copyMakers(output, warn)],
   };
 }
 

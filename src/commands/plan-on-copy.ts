@@ -24,6 +24,7 @@ import { batchSettings } from './batch-settings.ts';
 import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
 import { assertBucketUsable } from './pictures-place.ts';
 import type { BatchRecord } from './batch-record.ts';
+import { adoptedRules } from './adopted-rules.ts';
 import { beginBatch, type BegunBatch } from './begin-batch.ts';
 import { readScenes, type ReadScenes } from './read-scenes.ts';
 import { sameScenes } from './same-scenes.ts';
@@ -60,7 +61,8 @@ export async function planOnCopy(
     const isRunning = record.isHeld();
     await copyCheckpoint(record.dir, copy);
     const same = isBatch(record.dir) ? await sameScenes(config, signal, copy) : undefined;
-    scenes = same ?? (await readScenes(config, process.stdin, signal, copy));
+    const rules = options.isAdopting ? await adoptedRules(config, copy, signal) : undefined;
+    scenes = same ?? (await readScenes(config, process.stdin, signal, copy, rules));
     begun = beginBatch(file, config, scenes, copy, options, record.dir);
     await assertLocalService(config, copy);
     if (options.isChecked) await assertBucketUsable(begun.opened, unknownPicturesOf(options) !== 'ask');

@@ -22,6 +22,7 @@ import type { SceneCounts } from '../runner/core/scene.ts';
 import { outColumns, writeOut } from '../terminal/console.ts';
 import { hanging, harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
+import { describeRepeated } from '../terminal/describe-event.ts';
 import { formatBytes, formatCounts, formatShortTime, plural, titled } from '../terminal/words.ts';
 import { formatDuration } from '../lib/text/format.ts';
 import type { Cut, Forecast } from '../runner/core/forecast.ts';
@@ -219,6 +220,7 @@ function rowsOf(shown: ShownPlan): [string, string][] {
     ['files', shown.files.map(({ label, kind }) => `${label} (${kind})`).join(', ')],
     ['scenes', statesOf(counts)],
     ['', changesOf(changes)],
+    ['', changes.repeated === undefined ? '' : describeRepeated(changes.repeated)],
     ['preview', part === null ? '' : statesOf(part)],
     ['run', shown.isRunning ? 'a run is active; these are the numbers at this moment' : ''],
     ['in flight', inFlightOf(shown)],

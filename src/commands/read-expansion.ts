@@ -11,8 +11,8 @@ import {
   valueText,
   type Axis,
   type Expansion,
-  type SeedBits,
 } from '../runner/core/expansion.ts';
+import type { SceneRules } from '../runner/core/scene-rules.ts';
 import type { JsonValue } from '../lib/text/json.ts';
 import {
   leaveUnread,
@@ -37,7 +37,7 @@ export interface ReadExpansion {
 /** Throws the `AbortError` of `signal`. */
 export async function readExpansion(
   config: Config,
-  seedBits: SeedBits,
+  rules: SceneRules,
   signal: AbortSignal,
 ): Promise<ReadExpansion> {
   const { scenes } = config;
@@ -46,7 +46,7 @@ export async function readExpansion(
   const matrix = await readAxes(reading, 'matrix', scenes.matrix);
   const zip = await readAxes(reading, 'zip', scenes.zip);
   const { exclude, seeds } = scenes;
-  const expansion = { matrix, zip, exclude, seeds, seedBits };
+  const expansion = { matrix, zip, exclude, seeds, rules };
   const { problems } = reading;
   // What follows speaks of values that may be missing.
   if (problems.length === 0)

@@ -2,19 +2,19 @@
 import { createHash, hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
-import { readSeedBits } from '../runner/checkpoint/open-checkpoint.ts';
+import { readRules } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { InputTemplate } from '../runner/config/input-template.ts';
 import { type Problem, ConfigError } from '../lib/yaml/problem.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { equalRows } from '../runner/core/equal-rows.ts';
-import type { SeedBits } from '../runner/core/expansion.ts';
+import { type RulesVersion, type SceneRules, sceneRules } from '../runner/core/scene-rules.ts';
 import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
 import type { ManifestScenes } from '../runner/pipeline/ports.ts';
-import { addRow, type RowAdder, RowInputs } from './add-row.ts';
+import { addRow, RepeatedRows, type RowAdder, RowInputs } from './add-row.ts';
 import { readExpansion, type ReadExpansion } from './read-expansion.ts';
 import {
-  axesOf,
+  addedColumns,
   headerProblems,
   inputOf,
   listlessProblems,
@@ -34,8 +34,8 @@ export interface ReadScenes {
   stage: ManifestScenes & { close(): void };
   /** Every column of every manifest, in the order first seen, then those that `scenes` adds. */
   columns: string[];
-  /** Of the seeds that the batch has, or would have. */
-  seedBits: SeedBits;
+  /** By which they were read. */
+  rules: RulesVersion;
 }
 
 /**
@@ -47,20 +47,22 @@ export async function readScenes(
   stdin: NodeJS.ReadableStream,
   signal: AbortSignal,
   checkpointDir = config.output.dir,
+  rules = readRules(checkpointDir),
 ): Promise<ReadScenes & { stage: ManifestStage }> {
   const stage = new ManifestStage();
   stage.allowsFewer = config.allowsFewer;
   try {
-    const seedBits = readSeedBits(checkpointDir);
-    const expanded = await readExpansion(config, seedBits, signal);
+    const expanded = await readExpansion(config, sceneRules[rules], signal);
     const { problems } = expanded;
     const reading: Reading = {
       config,
       stage,
       expanded,
+      rules: sceneRules[rules],
       columns: new Set(),
       countEqual: equalRows(),
       inputs: new RowInputs(),
+      repeats: new RepeatedRows(config.skipRepeatedRows),
       contents: [],
       problems,
       rows: 0,
@@ -74,9 +76,11 @@ export async function readScenes(
     signal.throwIfAborted();
     problems.push(...reading.inputs.problems(config, [...reading.columns]));
     assertGood(reading);
+    const { rows, isSkipping } = reading.repeats;
+    if (rows > 0) stage.repeated = { rows, isSkipped: isSkipping };
     const isKnown = reading.contents.length === config.manifest.length && config.input?.sendsFiles !== true;
     if (isKnown) stage.digest = listDigest(config, [...reading.contents, ...expanded.contents]);
-    return { stage, columns: [...reading.columns, ...axesOf(config)], seedBits };
+    return { stage, columns: [...new Set([...reading.columns, ...addedColumns(config)])], rules };
   } catch (error) {
     stage.close();
     throw error;
@@ -87,9 +91,11 @@ interface Reading {
   config: Config;
   stage: ManifestStage;
   expanded: ReadExpansion;
+  rules: SceneRules;
   columns: Set<string>;
   countEqual: RowAdder['countEqual'];
   inputs: RowInputs;
+  repeats: RepeatedRows;
   /** The sha256 of each file that was read. */
   contents: string[];
   stdin: NodeJS.ReadableStream;
@@ -104,13 +110,14 @@ interface Reading {
 
 /** What is wrong with one manifest does not keep the others from being read: all problems are reported at once. */
 async function readManifest(reading: Reading, index: number): Promise<void> {
-  const { config, problems, stdin, signal } = reading;
+  const { config, problems, stdin, signal, rules } = reading;
+  const { trimsLines } = rules;
   const path = config.manifest[index] ?? '-';
   try {
     const bytes = createHash('sha256');
     const manifest = await (path === '-'
-      ? openManifest('-', { source: stdin as NodeJS.ReadStream, signal })
-      : openManifest(shownFile(path), { signal, onBytes: (chunk) => void bytes.update(chunk) }));
+      ? openManifest('-', { source: stdin as NodeJS.ReadStream, signal, trimsLines })
+      : openManifest(shownFile(path), { signal, trimsLines, onBytes: (chunk) => void bytes.update(chunk) }));
     const { columns } = manifest;
     const wrong = columns === undefined ? [] : headerProblems(config, manifest.path, columns);
     addProblems(reading, wrong);
@@ -174,12 +181,12 @@ async function readListless(reading: Reading): Promise<void> {
 
 /** Undefined where it is unknown what a row would be multiplied by, or where it would be for nothing. */
 function adderOf(reading: Reading, columns: string[] | undefined): RowAdder | undefined {
-  const { config, stage, signal, expanded, countEqual, inputs } = reading;
+  const { config, stage, signal, expanded, countEqual, inputs, repeats } = reading;
   const { expansion } = expanded;
   if (config.scenes !== undefined && expansion === undefined) return undefined;
   const checkName = nameCheck(config, columns);
   const position = stage.lastPosition();
-  return { config, stage, signal, expansion, checkName, countEqual, inputs, position };
+  return { config, stage, signal, expansion, checkName, countEqual, inputs, repeats, position };
 }
 
 /** Undefined where the columns do not determine it. */
@@ -219,7 +226,7 @@ function assertGood({ config, stage, columns, problems }: WhatWasRead): void {
 
 /** JSON Lines show what columns they have when all is read; without any, there is no good row to speak of. */
 function unknownColumns(config: Config, columns: ReadonlySet<string>): Problem[] {
-  const axes = axesOf(config);
+  const axes = addedColumns(config);
   if (columns.size === 0 && config.manifest.length > 0) return [];
   const all = new Set([...columns, ...axes]);
   const found = thereIs('the manifest', [...columns], axes);
@@ -251,7 +258,7 @@ export function valueFiles({ scenes }: Config): string[] {
  * Node may read them otherwise.
  */
 export function listDigest(
-  { manifest, columns, scenes, input, output, skipBadRows }: Config,
+  { manifest, columns, scenes, input, output, skipBadRows, skipRepeatedRows }: Config,
   contents: readonly string[],
 ): string {
   // The ending decides the format, and the path as shown stands in every scene.
@@ -261,6 +268,6 @@ export function listDigest(
   const templates = [input?.text ?? null, output.name?.text ?? null];
   return hash(
     'sha256',
-    JSON.stringify({ readers, files, types: [...columns], lists, templates, skipBadRows }),
+    JSON.stringify({ readers, files, types: [...columns], lists, templates, skipBadRows, skipRepeatedRows }),
   );
 }

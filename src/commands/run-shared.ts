@@ -38,7 +38,9 @@ export async function runShared(
   let scenes: ReadScenes | undefined;
   try {
     const copy = { dir: shared.replica.dir, isShared: true };
-    scenes = await notifyIfRefused(file, config, () => readUnlessStopped(config, stop, copy));
+    scenes = await notifyIfRefused(file, config, () =>
+      readUnlessStopped(config, stop, copy, choices.isAdopting),
+    );
     const begin = (): Promise<BegunRun> => beginShared(file, config, scenes, choices, shared);
     return await runLocked(file, config, scenes, choices, stop, begin);
   } finally {

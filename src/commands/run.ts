@@ -68,7 +68,9 @@ async function runConfig(file: string, config: Config, choices: RunChoices, stop
   try {
     const known = lock && { dir, isShared: false };
     const { readUnlessStopped } = await import('./same-scenes.ts');
-    scenes = await notifyIfRefused(file, config, () => readUnlessStopped(config, stop, known));
+    scenes = await notifyIfRefused(file, config, () =>
+      readUnlessStopped(config, stop, known, choices.isAdopting),
+    );
     lock ??= await notifyIfRefused(file, config, () => lockBatch(dir, Date.now()));
     // The list may have been read for a while.
     assertNotOwned(dir);

@@ -1,9 +1,10 @@
 /** The scenes of a batch as a run needs them: nothing is read where manifests and templates are what they were, and a stop cuts it short. */
-import { readComparedDigest, readJobsInFlight, readSeedBits } from '../runner/checkpoint/open-checkpoint.ts';
+import { readComparedDigest, readJobsInFlight, readRules } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { hashManifest } from '../runner/manifest/open-bytes.ts';
+import { adoptedRules } from './adopted-rules.ts';
 import { listDigest, readScenes, valueFiles, type ReadScenes } from './read-scenes.ts';
 import { StoppedEarly } from './signals.ts';
 
@@ -33,7 +34,7 @@ export async function sameScenes(
     stage: { digest: compared, scenes: unread, badRows: unread, close: () => undefined },
     // The checkpoint knows them.
     columns: [],
-    seedBits: readSeedBits(checkpointDir),
+    rules: readRules(checkpointDir),
   };
 }
 
@@ -58,14 +59,17 @@ export async function readUnlessStopped(
   config: Config,
   stop: Stop,
   known: { dir: string; isShared: boolean } | undefined,
+  isAdopting: boolean,
 ): Promise<ReadScenes | undefined> {
+  const dir = known?.dir ?? config.output.dir;
   try {
-    const same = known && (await sameScenes(config, stop.draining, known.dir, known.isShared));
-    return same ?? (await readScenes(config, process.stdin, stop.draining, known?.dir));
+    const same = known && (await sameScenes(config, stop.draining, dir, known.isShared));
+    if (same !== undefined) return same;
+    const rules = isAdopting ? await adoptedRules(config, dir, stop.draining) : undefined;
+    return await readScenes(config, process.stdin, stop.draining, dir, rules);
   } catch (error) {
     if (stop.ending === undefined || !isAbort(error)) throw error;
-    if (!stop.leaving.aborted && readJobsInFlight(known?.dir ?? config.output.dir).length > 0)
-      return undefined;
+    if (!stop.leaving.aborted && readJobsInFlight(dir).length > 0) return undefined;
     throw new StoppedEarly(stop.ending, untouched);
   }
 }

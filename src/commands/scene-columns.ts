@@ -6,7 +6,7 @@ import { nameValues } from '../runner/config/read-config.ts';
 import { listed, type Template, TemplateError } from '../runner/config/template.ts';
 import { closest, didYouMean } from '../lib/text/closest.ts';
 import type { ManifestEntry } from '../runner/manifest/read-manifest.ts';
-import { axisNames } from '../runner/core/expansion.ts';
+import { axisNames, seedNumberColumn } from '../runner/core/expansion.ts';
 import type { JsonObject, JsonValue } from '../lib/text/json.ts';
 import { typedColumn, type ColumnType } from '../runner/core/typed-column.ts';
 
@@ -27,6 +27,11 @@ export function withRow(entry: ManifestEntry, row: number): ManifestEntry {
 /** Columns that `scenes` adds. */
 export function axesOf({ scenes }: Config): string[] {
   return scenes === undefined ? [] : axisNames(scenes);
+}
+
+/** Those that a scene has besides its row's: the axes, and the number of its seed. */
+export function addedColumns(config: Config): string[] {
+  return [...axesOf(config), ...(config.scenes?.seeds ? [seedNumberColumn] : [])];
 }
 
 /** What is sent for rows of these columns; undefined where `input` is not set and no column is called scene or prompt. */
@@ -61,7 +66,7 @@ function columnsOfName(template: Template | undefined): string[] {
 
 /** Of a manifest with a header: what the templates speak of and neither it nor `scenes` has, and what both have. */
 export function headerProblems(config: Config, path: string, columns: string[]): Problem[] {
-  const axes = axesOf(config);
+  const axes = addedColumns(config);
   const taken = takenNames(config, path, new Set(columns));
   const missing =
     inputOf(config, columns) === undefined
@@ -85,7 +90,7 @@ const noHeader =
 
 /** Without a manifest, `scenes` has to say everything. */
 export function listlessProblems(config: Config): Problem[] {
-  const axes = axesOf(config);
+  const axes = addedColumns(config);
   if (inputOf(config, []) !== undefined) return lacking(config, new Set(axes), thereIs('scenes', axes, []));
   const text = `there is no manifest, and no list is called scene or prompt; set input${inputHint(axes)}`;
   return [{ where: config.placeOf(['scenes'], true), text }];

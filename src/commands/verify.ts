@@ -33,6 +33,7 @@ import { type LoadedCommand, common } from './command.ts';
 import { onBatch, type BatchCall } from './on-batch.ts';
 import { fileIn } from './option-values.ts';
 import { clearStatus, outColumns, writeOut, writeStatus } from '../terminal/console.ts';
+import { newestRules } from '../runner/core/scene-rules.ts';
 import { hanging } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { screenful, plural } from '../terminal/words.ts';
@@ -177,7 +178,7 @@ async function assertMarked(bucket: Bucket): Promise<void> {
 
 /** Nothing is made here: what is beside a picture goes along. */
 export function maintenanceOptions(output: ReportSettings['output']): CheckOptions {
-  return outputFiles(output, () => undefined);
+  return outputFiles(output, newestRules, () => undefined);
 }
 
 type Inspect = VerifyPorts['inspect'];

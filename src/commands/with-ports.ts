@@ -106,7 +106,7 @@ export async function withPorts<Result>(
 
 function imagesOf(
   config: Config,
-  { run, pictures, lease }: OpenCheckpoint,
+  { run, pictures, lease, rules }: OpenCheckpoint,
   bucket: Bucket | undefined,
   isAnyAccepted: boolean,
   warn: (text: string) => void,
@@ -115,7 +115,7 @@ function imagesOf(
   const options = {
     maxPixels: config.limits.pixels,
     ...config.check,
-    ...outputFiles(config.output, warn),
+    ...outputFiles(config.output, rules, warn),
     isShared,
     reportDir: config.report.hasThumbnails ? join(config.output.dir, 'report') : undefined,
   };

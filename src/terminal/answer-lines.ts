@@ -18,6 +18,11 @@ export const counts = z.looseObject({
 });
 const endpoint = z.looseObject({ baseUrl: text, id: text, version: text });
 
+export const repeated = z
+  .looseObject({ rows: count, isSkipped: z.boolean() })
+  .optional()
+  .describe('rows that send what another row sends, and whether they are left out (`skipRepeatedRows`)');
+
 export const planShape = {
   program: text,
   file: text.describe('the pipeline.yaml, as it was given'),
@@ -27,7 +32,7 @@ export const planShape = {
   isRunning: z.boolean().describe('whether a run holds the batch at this moment'),
   asked: anything.nullable().describe('the requested preview: `share`, `limit`'),
   files: z.array(z.looseObject({ label: text, kind: text })).describe('`output.files`'),
-  changes: z.looseObject({ added: count, changed: count, unchanged: count, withdrawn: count }),
+  changes: z.looseObject({ added: count, changed: count, unchanged: count, withdrawn: count, repeated }),
   counts,
   part: counts.nullable().describe('of the scenes of the preview'),
   setAside: z.looseObject({

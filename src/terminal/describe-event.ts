@@ -1,4 +1,5 @@
 /** An event as a line for people. */
+import type { RepeatedRows } from '../runner/core/plan.ts';
 import type { SceneName } from '../runner/core/prompt.ts';
 import { formatDuration, oneLine } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
@@ -48,7 +49,15 @@ function describePlan(event: Event & { type: 'plan-made' }): string {
     event.withdrawn > 0 ? `${event.withdrawn.toLocaleString('en')} no longer listed` : '',
     invalid > 0 ? `${plural(invalid, 'bad row')} skipped` : '',
   ];
-  return parts.filter((text) => text !== '').join(', ');
+  const all = parts.filter((text) => text !== '').join(', ');
+  return event.repeated === undefined ? all : `${all}; ${describeRepeated(event.repeated)}`;
+}
+
+/** Of rows that send what another one sends. */
+export function describeRepeated({ rows, isSkipped }: RepeatedRows): string {
+  const repeat = `${plural(rows, 'row')} repeat${rows === 1 ? 's' : ''} a prompt of another row`;
+  if (isSkipped) return `${repeat} and ${rows === 1 ? 'is' : 'are'} left out`;
+  return `${repeat}; each is rendered (\`skipRepeatedRows: true\` renders each prompt once)`;
 }
 
 function describeAdopted(event: Event & { type: 'adopted' }): string {

@@ -6,6 +6,7 @@ import {
   keyShape,
   pictureShape,
   planShape,
+  repeated,
   statusShape,
   storyShape,
   statsShape,
@@ -55,6 +56,7 @@ const runLines = {
     changed: count,
     unchanged: count,
     withdrawn: count,
+    repeated,
   }),
   adopted: line('pictures that were on no record were adopted (`--adopt`)', {
     scenes: count,

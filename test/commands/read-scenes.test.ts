@@ -66,6 +66,16 @@ async function read(
   }
 }
 
+it('lines of a text lose white space at their ends, and a line that repeats another one is a scene all the same', async () => {
+  const { stage } = await read({ 'a.txt': '  a hill \t\na boat\u00a0\na hill\n' }, { more: 'columns: {}' });
+  const prompts = readList(stage).map(({ input, id }) => [input['prompt'], id.slice(12)]);
+  expect(prompts).toEqual([
+    ['a hill', ''],
+    ['a boat', ''],
+    ['a hill', '-2'],
+  ]);
+});
+
 it('a stop cuts a packed list short, though all of its bytes have come long before', async () => {
   const folder = tempFolder();
   const pipeline = join(folder, 'pipeline.yaml');

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openCheckpoint, readSeedBits } from '../../src/runner/checkpoint/open-checkpoint.ts';
+import { openCheckpoint, readRules } from '../../src/runner/checkpoint/open-checkpoint.ts';
 import { beginBatch } from '../../src/commands/begin-batch.ts';
 import { readScenes } from '../../src/commands/read-scenes.ts';
 import { sameScenes } from '../../src/commands/same-scenes.ts';
@@ -68,14 +68,15 @@ it('the seeds of a new batch are below 2^31', async () => {
   expect(plan).toMatchObject({ added: 80 });
   expect(new Set(seeds).size).toBe(80);
   expect(Math.max(...seeds)).toBeLessThan(2 ** 31);
-  expect(readSeedBits(config.output.dir)).toBe(31);
+  expect(readRules(config.output.dir)).toBe(3);
 });
 
 it('a batch with seeds of 32 bits keeps every scene, and more seeds of it are of the same range', async () => {
   const config = batchWith(2);
   const old = await leaveOldBatch(config);
   expect(old.some(({ columns }) => (JSON.parse(columns) as { seed: number }).seed >= 2 ** 31)).toBe(true);
-  const kept = { added: 0, changed: 0, unchanged: 8, withdrawn: 0 };
+  const repeated = { rows: 3, isSkipped: false };
+  const kept = { added: 0, changed: 0, unchanged: 8, withdrawn: 0, repeated };
   expect((await planned(config)).plan).toEqual(kept);
   expect((await planned(config)).plan).toEqual(kept);
   const more = { ...config, scenes: { matrix: [], zip: [], exclude: [], seeds: 3 } };

@@ -1,5 +1,5 @@
 /** Promise: a list that is extended has only what is new rendered; pictures that are there keep their names. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
@@ -69,6 +69,60 @@ it('the same lists are not read again; another value in a file, or another list,
   const { code, stderr } = await start(cwd);
   expect(code).toBe(2);
   expect(stderr).toContain('scenes.csv:2: the column "scene" is');
+});
+
+it('has the number of each seed as a column, which one of the list takes the place of', async () => {
+  const text = batch('[oil, ink]').replace('output:', `output:\n  name: '{{ style }}/{{ seed_number }}.png'`);
+  const cwd = folderWith({ 'pipeline.yaml': text, 'scenes.csv': 'scene\nhills\n' });
+  const { code, stderr } = await start(cwd);
+  expect(code, stderr).toBe(0);
+  const numbered = results(cwd).map((row) => [row['style'], row['seed_number'], row['file']]);
+  expect(numbered).toEqual([
+    ['oil', '1', 'images/oil/1.png'],
+    ['oil', '2', 'images/oil/2.png'],
+    ['ink', '1', 'images/ink/1.png'],
+    ['ink', '2', 'images/ink/2.png'],
+  ]);
+  const seeds = results(cwd).map((row) => row['seed']);
+  expect(seeds.slice(2)).toEqual(seeds.slice(0, 2));
+  // Neither its name nor its number is sent.
+  const sent = readFileSync(join(cwd, 'out/report/results.jsonl'), 'utf8').trim().split('\n');
+  for (const line of sent) expect(JSON.parse(line)).not.toHaveProperty('input.seed_number');
+
+  writeFileSync(join(cwd, 'pipeline.yaml'), batch('[oil, ink]'));
+  writeFileSync(join(cwd, 'scenes.csv'), 'scene,seed_number\nhills,mine\n');
+  const again = await start(cwd);
+  expect(again.code, again.stderr).toBe(0);
+  expect(submitted(again)).toEqual([]);
+  expect(results(cwd).map((row) => row['seed_number'])).toEqual(Array(4).fill('mine'));
+});
+
+it('says how many rows repeat a prompt, and renders each prompt once where that is asked for', async () => {
+  const once = 'skipRepeatedRows: true\n';
+  const list = 'hills\nsea\nhills  \n\nsea\nhills\nboat\nmoon\n';
+  const text = (more: string): string =>
+    pipeline('local', more).replace('scenes.csv', 'list.txt') + 'scenes: {seeds: 2}\n';
+  const cwd = folderWith({ 'pipeline.yaml': text(''), 'list.txt': list });
+  const said =
+    '3 rows repeat a prompt of another row; each is rendered (`skipRepeatedRows: true` renders each prompt once)';
+  const oneLine = (words: string): string => words.replaceAll(/\s+/g, ' ');
+  const plan = async (): Promise<string> =>
+    oneLine((await inProcess(['plan', 'pipeline.yaml'], { cwd })).stdout);
+  expect(await plan()).toContain(said);
+  const first = await inProcess(['run', 'pipeline.yaml'], { cwd });
+  expect(first.code, first.stderr).toBe(0);
+  expect(first.stderr).toContain(`14 scenes to render; ${said}`);
+  // Also of a list that is not read again.
+  expect(await plan()).toContain(said);
+  const pictures = readdirSync(join(cwd, 'out/images'));
+  expect(pictures).toHaveLength(14);
+
+  writeFileSync(join(cwd, 'pipeline.yaml'), text(once));
+  expect(await plan()).toContain('3 rows repeat a prompt of another row and are left out');
+  const second = await inProcess(['run', 'pipeline.yaml'], { cwd });
+  expect([second.code, submitted(second)]).toEqual([0, []]);
+  expect(readdirSync(join(cwd, 'out/images'))).toEqual(pictures);
+  expect(second.stderr).toContain('8 saved already');
 });
 
 it('the batch knows its lists, also where there is no manifest', async () => {

@@ -1,7 +1,7 @@
 /**
  * Promise: batches that 0.2.0 was killed in go on with every later version, and nothing is submitted twice.
  *
- * Each of `test/fixtures/half-done` was made by 0.2.0 as of 2026-11-23, killed with 3 of 8 scenes saved and 2 jobs in flight;
+ * Each of `test/fixtures/half-done` was made by 0.2.0 as of 2026-11-23 (`sweep`, `lines`: 2026-11-26), killed with 3 of 8 scenes saved and 2 jobs in flight;
  * `submitted.json` holds the inputs that it had sent by then.
  */
 import { execFileSync } from 'node:child_process';
@@ -21,7 +21,7 @@ import { completed } from './stand-ins.ts';
 const address = { host: '127.77.14.1', port: 41477 };
 const canListen = await listens();
 
-it.skipIf(!canListen).each(['csv', 'jsonl', 'matrix', 'files', 'unicode'])(
+it.skipIf(!canListen).each(['csv', 'jsonl', 'matrix', 'files', 'unicode', 'sweep', 'lines'])(
   'goes on with a batch of %s, where 127.77.14.1 is loopback',
   async (name) => {
     const cwd = folderWith({});

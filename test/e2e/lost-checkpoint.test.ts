@@ -1,9 +1,12 @@
 /** Promise: pictures whose checkpoint is gone are taken over or kept aside, as a person says, and never paid again unsaid. */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
-import { finishedBatch, inProcess, jobsOf, pipeline, scenes } from './cli.ts';
+import type { RulesVersion } from '../../src/runner/core/scene-rules.ts';
+import { openCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
+import { finishedBatch, folderWith, inProcess, jobsOf, pipeline, scenes } from './cli.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 
@@ -63,6 +66,55 @@ it.each([
     expect(readdirSync(join(cwd, 'out/images')).toSorted()).toEqual(before);
   },
 );
+
+const sweep = `input: {scene: '{{ prompt }}', guidance: '{{ guidance }}', seed: '{{ seed }}', width: 32, height: 32}\n`;
+
+/** As 0.2.0 of November 2026 left a batch: seeds of each scene's own, and lines with white space at their ends. */
+const formerRules: RulesVersion = 2;
+
+it.each([
+  ['newer', undefined],
+  ['older', formerRules],
+])(
+  'takes over a sweep and lines of %s rules by these, and values that come later keep them',
+  async (_, rules) => {
+    const text = (guidance: string): string =>
+      pipeline('local', `${sweep}scenes: {matrix: {guidance: ${guidance}}, seeds: 2}\n`)
+        .replace('scenes.csv', 'list.txt')
+        .replace('  dir: out\n', '  dir: out\n  metadata: embed\n');
+    const cwd = folderWith({ 'pipeline.yaml': text('[3, 7]'), 'list.txt': ' a bench \na boat\n' });
+    if (rules !== undefined) beginWith(rules, cwd);
+    const first = await inProcess(['run', 'pipeline.yaml'], { cwd });
+    expect(first.code, first.stderr).toBe(0);
+    const jobs = (): number => jobsOf(join(cwd, 'out/local-service'));
+    const seeds = (): number => new Set(resultsIn(cwd).map((row) => row['seed'])).size;
+    expect([jobs(), seeds()]).toEqual([8, rules === undefined ? 4 : 8]);
+    for (const name of ['', '-wal', '-shm'])
+      rmSync(join(cwd, `out/checkpoint.sqlite${name}`), { force: true });
+
+    const adopted = await inProcess(['run', 'pipeline.yaml', '--adopt'], { cwd });
+    expect([adopted.code, jobs()], adopted.stderr).toEqual([0, 8]);
+    writeFileSync(join(cwd, 'pipeline.yaml'), text('[3, 7, 9]'));
+    const more = await inProcess(['run', 'pipeline.yaml'], { cwd });
+    expect([more.code, jobs(), seeds()], more.stderr).toEqual([0, 12, rules === undefined ? 4 : 12]);
+  },
+);
+
+/** A checkpoint whose batch has begun and has no scenes yet. */
+function beginWith(rules: RulesVersion, cwd: string): void {
+  mkdirSync(join(cwd, 'out'));
+  const endpoint = { baseUrl: 'local', id: 'scene-renderer', version: 'v2' } as const;
+  openCheckpoint(
+    join(cwd, 'out'),
+    'nightrender 0.2.0',
+    { manifest: ['list.txt'], endpoint, columns: [], rules },
+    0,
+  ).close();
+}
+
+function resultsIn(cwd: string): Record<string, string>[] {
+  return parse(readFileSync(join(cwd, 'out/report/results.csv')), { columns: true });
+}
 
 it('--fresh keeps every picture as .former, and forgets nothing that is on record', async () => {
   const { cwd, images, jobs } = await lost('sidecar');

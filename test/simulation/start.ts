@@ -200,7 +200,7 @@ class Process {
     const images = createImageStore(join(dir, 'images'), {
       maxPixels: config.limits.pixels,
       ...config.check,
-      ...outputFiles(config.output, () => undefined),
+      ...outputFiles(config.output, opened.rules, () => undefined),
     });
     await this.#calls.call('prepare', () => images.prepare());
     // Of a report, no more is of interest here than that it can be written.

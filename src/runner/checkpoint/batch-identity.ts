@@ -2,7 +2,8 @@
 import type { Endpoint } from '../core/attempt.ts';
 import type { DefaultNames } from '../core/default-name.ts';
 import type { NamedFile } from '../core/named-file.ts';
-import type { SeedBits } from '../core/expansion.ts';
+import type { RepeatedRows } from '../core/plan.ts';
+import { newestRules, type RulesVersion, rulesVersion } from '../core/scene-rules.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { storedJson } from './damage.ts';
@@ -15,10 +16,10 @@ export interface BatchIdentity {
   endpoint: Endpoint;
   /** The manifest's own columns, in order. */
   columns: string[];
-  /** Those among them that `scenes` adds, in order, `seed` last; absent where there are none. */
+  /** Those among them that `scenes` adds, in order, `seed_number` last; absent where there are none. */
   axes?: string[];
-  /** Of the seeds that `scenes` makes; earlier versions did not keep it. */
-  seedBits?: SeedBits;
+  /** By which its lists are read; earlier versions kept `seedBits` or nothing. */
+  rules?: RulesVersion;
   pricing?: Pricing;
   /** The pipeline.yaml, as an absolute path; earlier versions did not keep it. */
   pipeline?: string;
@@ -91,19 +92,23 @@ export function readBatch(db: Database): BatchIdentity | undefined {
   return row === undefined ? undefined : (storedJson(row.value, 'the batch') as BatchIdentity);
 }
 
-/** Another range would make other scenes of all that have a seed, and have them paid again. */
-export function seedBitsOf(db: Database): SeedBits {
-  const known = readBatch(db)?.seedBits;
-  if (known !== undefined) return known;
+/** Others would make other scenes of its rows, and have them paid again. */
+export function rulesOf(db: Database): RulesVersion {
+  const known: (BatchIdentity & { seedBits?: 31 | 32 }) | undefined = readBatch(db);
+  const hasScenes = db.prepare('SELECT 1 FROM scenes LIMIT 1').get() !== undefined;
+  if (known === undefined && !hasScenes) return newestRules;
+  if (known?.rules !== undefined) return rulesVersion(known.rules, newestRules);
   // A seed of 31 bits is the same in both ranges.
   const isLarge = "SELECT 1 FROM scenes WHERE CAST(columns ->> '$.seed' AS INTEGER) >= 2147483648 LIMIT 1";
-  return db.prepare(isLarge).get() === undefined ? 31 : 32;
+  const seedBits = known?.seedBits ?? (db.prepare(isLarge).get() === undefined ? 31 : 32);
+  return seedBits === 31 ? 2 : 1;
 }
 
 export interface ComparedList {
   digest: string;
   /** How many of its rows are scenes. */
   scenes: number;
+  repeated?: RepeatedRows;
 }
 
 /** Undefined where it is unknown, and where scenes of that list are missing. */
@@ -121,10 +126,14 @@ export function listedScenes(db: Database): number {
 }
 
 /** In the transaction of the comparison. */
-export function rememberComparedList(db: Database, digest: string | undefined, scenes: number): void {
+export function rememberComparedList(
+  db: Database,
+  digest: string | undefined,
+  list: Omit<ComparedList, 'digest'>,
+): void {
   forgetComparedList(db);
   if (digest === undefined) return;
-  const compared: ComparedList = { digest, scenes };
+  const compared: ComparedList = { digest, ...list };
   db.prepare("INSERT INTO batch VALUES ('compared', ?)").run(JSON.stringify(compared));
 }
 

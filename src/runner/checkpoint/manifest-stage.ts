@@ -1,6 +1,7 @@
 /** A checked manifest, set aside on disk outside the batch until it is known to be good. */
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
+import type { RepeatedRows } from '../core/plan.ts';
 import { sceneIdOf, type BadRow, type ListedScene, type Scene } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import { insertGrouped, type GroupedInsert } from './grouped-insert.ts';
@@ -16,6 +17,7 @@ export class ManifestStage implements ManifestScenes {
   /** Set when all is read and found good. */
   digest: string | undefined;
   allowsFewer = false;
+  repeated: RepeatedRows | undefined;
   readonly #db = openTemporary();
   readonly #scenes: GroupedInsert = insertGrouped(this.#db, 'scenes', '(?, ?, ?, ?, ?, ?, ?)');
   readonly #insertBad = this.#db.prepare<[object]>(

@@ -6,7 +6,7 @@ import type { Endpoint } from '../core/attempt.ts';
 import type { FatalFailure } from '../core/failure.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { DefaultNames } from '../core/default-name.ts';
-import type { SeedBits } from '../core/expansion.ts';
+import { newestRules, type RulesVersion } from '../core/scene-rules.ts';
 import type { Checkpoint, CheckpointFile, OtherRunners } from '../pipeline/ports.ts';
 import { disorderlyExitCodes } from '../core/ending.ts';
 import { assertPlainFile } from '../../lib/files/plain-file.ts';
@@ -16,7 +16,7 @@ import {
   readBatch,
   readComparedList,
   rememberBatch,
-  seedBitsOf,
+  rulesOf,
   type BatchIdentity,
   type PicturesInBucket,
 } from './batch-identity.ts';
@@ -44,6 +44,7 @@ export interface OpenCheckpoint {
   /** Where others may take over the batch's jobs. */
   lease?: BatchLease;
   names: DefaultNames;
+  rules: RulesVersion;
   /** Submissions that may have been billed and whose outcome is unknown. */
   untold(): number;
   /** Puts on record how the run ended and what it needed; the last word counts. */
@@ -127,6 +128,7 @@ export function openCheckpoint(
     dir,
     refresh: () => Promise.resolve(),
     names: readBatch(db)?.names ?? 'id',
+    rules: rulesOf(db),
     untold: () => {
       const { unanswered, expired } = readAttemptStates(db);
       return unanswered + expired;
@@ -182,11 +184,11 @@ export function readComparedDigest(dir: string, isCopy = false): string | undefi
   }
 }
 
-/** Of the seeds that the batch has, or would have. Throws as above. */
-export function readSeedBits(dir: string): SeedBits {
+/** By which the batch reads its lists, or would. Throws as above. */
+export function readRules(dir: string): RulesVersion {
   const db = openCheckpointForReading(dir);
   try {
-    return db === undefined ? 31 : seedBitsOf(db);
+    return db === undefined ? newestRules : rulesOf(db);
   } finally {
     db?.close();
   }

@@ -34,7 +34,7 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const compared = readComparedList(db);
   const isSame = compared !== undefined && manifest.digest === compared.digest;
-  const plan = isSame ? samePlan(db, compared) : await compare(db, manifest, signal);
+  const plan = isSame ? samePlan(db, compared) : await compare(db, manifest, compared, signal);
   // In a bucket, no two pictures ever have one name.
   if (readBatch(db)?.pictures !== undefined) return plan;
   await overTable(db, 'temp.withdrawn', signal, renameReplaced(db));
@@ -43,12 +43,22 @@ export async function reconcile(
 }
 
 /** Every listed scene is there, and no other is. */
-function samePlan(db: Database, { scenes }: ComparedList): Reconciled {
+function samePlan(db: Database, compared: ComparedList): Reconciled {
   listWithdrawn(db);
-  return { added: 0, changed: 0, unchanged: scenes, withdrawn: 0, isEdited: false };
+  return { ...planOfSame(compared), isEdited: false };
 }
 
-async function compare(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Reconciled> {
+/** Of a list that is the one that was compared last. */
+export function planOfSame({ scenes, repeated }: ComparedList): Plan {
+  return { added: 0, changed: 0, unchanged: scenes, withdrawn: 0, ...(repeated && { repeated }) };
+}
+
+async function compare(
+  db: Database,
+  manifest: ManifestScenes,
+  compared: ComparedList | undefined,
+  signal: AbortSignal,
+): Promise<Reconciled> {
   // Its rows come in order, so that a page or two of it are enough.
   db.pragma('temp.cache_size = -500');
   db.exec('CREATE TEMP TABLE IF NOT EXISTS listed (scene INTEGER PRIMARY KEY); DELETE FROM temp.listed');
@@ -66,13 +76,17 @@ async function compare(db: Database, manifest: ManifestScenes, signal: AbortSign
   };
   await overTable(db, 'scenes', signal, withdrawSlice, known);
   const isTorn = plan.added + plan.changed === 1 && isBeginning(db, known);
-  if (manifest.allowsFewer !== true && isCutOff(plan, before, isTorn))
+  const { digest, repeated } = manifest;
+  // The same rows as before, without those that a person has left out.
+  const isLeftOut = repeated?.isSkipped === true && repeated.rows === compared?.repeated?.rows;
+  if (manifest.allowsFewer !== true && !isLeftOut && isCutOff(plan, before, isTorn))
     throw new ListCutOff(plan, before, first);
   listWithdrawn(db);
   await overTable(db, 'temp.withdrawn', signal, restorer(db));
   const hasBadRows = await replaceBadRows(db, manifest, signal);
-  rememberComparedList(db, manifest.digest, plan.added + plan.changed + plan.unchanged);
-  return { ...plan, isEdited: list.isEdited() || hasBadRows };
+  const scenes = plan.added + plan.changed + plan.unchanged;
+  rememberComparedList(db, digest, { scenes, ...(repeated && { repeated }) });
+  return { ...plan, ...(repeated && { repeated }), isEdited: list.isEdited() || hasBadRows };
 }
 
 async function inSlices<T>(items: Iterable<T>, signal: AbortSignal, work: (item: T) => void): Promise<void> {

@@ -152,6 +152,9 @@ ALTER TABLE pictures ADD COLUMN label TEXT;
 CREATE INDEX pictures_labelled ON pictures (label, number) WHERE label IS NOT NULL;
 `;
 
+/** - `batch` has `rules` (`SceneRules`): a version that does not know of them would make other scenes of the list */
+const ninth = '';
+
 /** With their keys; of what refers to others, the others first. */
 export const tables = {
   batch: 'name',
@@ -169,6 +172,6 @@ export const tableNames = Object.keys(tables) as Table[];
 /** `application_id` spells "nRcp". */
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
-  migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth],
+  migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth],
   advice: 'Put a copy of it back, or repair it with `nightrender verify <pipeline> --repair`',
 };

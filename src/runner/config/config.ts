@@ -104,6 +104,7 @@ export interface Config {
     log: string | undefined;
   };
   skipBadRows: boolean;
+  skipRepeatedRows: boolean;
   /** Whether the list may have lost most of its scenes. */
   allowsFewer: boolean;
   /** What works and should be changed, in words. */

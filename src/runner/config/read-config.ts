@@ -203,6 +203,7 @@ function plainSettings(raw: RawConfig) {
     shutdownGraceMs: raw.shutdown.grace,
     notify: raw.notify.map(noticeTarget),
     skipBadRows: raw.skipBadRows,
+    skipRepeatedRows: raw.skipRepeatedRows,
     allowsFewer: raw.allowFewer,
   };
 }

@@ -108,6 +108,7 @@ const configShape = z.strictObject({
     .default([])
     .describe('who is notified of a run: monitors, chats, commands'),
   skipBadRows: flag.describe('true renders the good rows and reports the bad ones as invalid'),
+  skipRepeatedRows: flag.describe('true renders a prompt that stands in the list more than once only once'),
   allowFewer: flag.describe('true accepts a list that lost more than a third of its scenes and gained none'),
 });
 

@@ -1,6 +1,7 @@
 /** From a row to many scenes: its product with lists of values, each scene under an id that no edit of a list changes. */
 import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import type { SceneRules } from './scene-rules.ts';
 
 /** A column that the expansion adds, and the values that it takes. */
 export interface Axis {
@@ -18,7 +19,7 @@ export interface Expansion {
   exclude: readonly ReadonlyMap<string, JsonValue>[];
   /** Seeds of each scene, in the column `seed`; 0 for none. */
   seeds: number;
-  seedBits: SeedBits;
+  rules: Pick<SceneRules, 'seedBits' | 'seedsOf'>;
 }
 
 /** One value of every axis. */
@@ -33,10 +34,15 @@ export interface ExpandedScene {
   id: string;
   /** What the axes add to the columns of the row. */
   columns: JsonObject;
+  /** 1 for the first seed of its row and combination; undefined where there are none. */
+  seedNumber?: number;
 }
 
 /** The most scenes that a batch is expanded to. */
 export const maxExpanded = 10_000_000;
+
+/** The number of the seed within its row and combination: a column, unless the list has one of that name. */
+export const seedNumberColumn = 'seed_number';
 
 /** The columns that an expansion adds, in order. */
 export function axisNames({ matrix, zip, seeds }: Named): string[] {
@@ -69,13 +75,17 @@ export function combinations(expansion: Expansion): Generator<Combination> {
 export function* expandRow(
   rowId: string,
   chosen: Iterable<Combination>,
-  { seeds, seedBits }: Pick<Expansion, 'seeds' | 'seedBits'>,
+  { seeds, rules }: Pick<Expansion, 'seeds' | 'rules'>,
 ): Generator<ExpandedScene> {
   for (const { id: combinationId, columns } of chosen) {
     const id = rowId === '' || combinationId === '' ? rowId + combinationId : `${rowId}-${combinationId}`;
     if (seeds === 0) yield { id, columns };
-    for (const [index, seed] of seedsOf(id, seeds, seedBits).entries())
-      yield { id: `${id}-s${index + 1}`, columns: { ...columns, seed } };
+    for (const [index, seed] of seedsOf(
+      rules.seedsOf === 'row' ? rowId : id,
+      seeds,
+      rules.seedBits,
+    ).entries())
+      yield { id: `${id}-s${index + 1}`, columns: { ...columns, seed }, seedNumber: index + 1 };
   }
 }
 
@@ -187,15 +197,12 @@ function hashed(text: string, value: JsonValue): string {
   return `${head}~${hash('sha256', canonicalJson(value)).slice(0, 10)}`;
 }
 
-/** Many renderers read a seed as a signed integer of 32 bits. Batches that were begun before that was kept have 32. */
-export type SeedBits = 31 | 32;
-
 /** Whole numbers from 0 to 2^bits - 1, all different; the first of them stay when more are asked for. */
-export function seedsOf(sceneId: string, count: number, bits: SeedBits): number[] {
+export function seedsOf(of: string, count: number, bits: SceneRules['seedBits']): number[] {
   const seeds = new Set<number>();
   // A number that is there already would make the same picture twice.
   for (let index = 1; seeds.size < count; index++) {
-    seeds.add(Number.parseInt(hash('sha256', `${sceneId}\n${index}`).slice(0, 8), 16) % 2 ** bits);
+    seeds.add(Number.parseInt(hash('sha256', `${of}\n${index}`).slice(0, 8), 16) % 2 ** bits);
   }
   return [...seeds];
 }

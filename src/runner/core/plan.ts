@@ -15,6 +15,15 @@ export interface Plan {
   unchanged: number;
   /** Scenes that are no longer in the manifest, since this run. */
   withdrawn: number;
+  /** Absent where there are none. */
+  repeated?: RepeatedRows;
+}
+
+/** Rows that send what another row of the list sends. */
+export interface RepeatedRows {
+  rows: number;
+  /** Whether they are left out (`skipRepeatedRows`). */
+  isSkipped: boolean;
 }
 
 /**

@@ -2,6 +2,7 @@
 import { type Endpoint, endpointVersions, type SubmittedAttempt } from './attempt.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { promptOf } from './prompt.ts';
+import { type RulesVersion, rulesVersion } from './scene-rules.ts';
 
 export interface Provenance {
   scene: string;
@@ -51,8 +52,14 @@ function cutText(text: string): string {
 /** Raised when a reader would no longer understand it. */
 const formatVersion = 1;
 
-/** As it is written into a picture, or into its sidecar. `program` is `nightrender x.y.z`. */
-export function provenanceJson(provenance: Provenance, program: string): JsonObject {
+/** What writes a provenance: `nightrender x.y.z`, and the rules that the batch's lists are read by. */
+export interface ProvenanceWriter {
+  program: string;
+  rules: RulesVersion;
+}
+
+/** As it is written into a picture, or into its sidecar. */
+export function provenanceJson(provenance: Provenance, { program, rules }: ProvenanceWriter): JsonObject {
   const { scene, prompt = null, input, seed, number, jobId, endpoint } = provenance;
   const { baseUrl, id, version } = endpoint;
   return {
@@ -65,11 +72,13 @@ export function provenanceJson(provenance: Provenance, program: string): JsonObj
     number,
     jobId,
     endpoint: { baseUrl, id, version },
+    rules,
   };
 }
 
 /** Which scene and job a picture comes from, as its file records it. */
-export type Origin = Pick<Provenance, 'scene' | 'input' | 'seed' | 'number' | 'jobId' | 'endpoint'>;
+export type Origin = Pick<Provenance, 'scene' | 'input' | 'seed' | 'number' | 'jobId' | 'endpoint'> &
+  Pick<ProvenanceWriter, 'rules'>;
 
 /** Out of `provenanceJson`; undefined where it is anything else. */
 export function readOrigin(json: unknown): Origin | undefined {
@@ -82,7 +91,8 @@ export function readOrigin(json: unknown): Origin | undefined {
   if (typeof baseUrl !== 'string' || typeof id !== 'string' || !isJsonObject(input)) return undefined;
   if (version === undefined) return undefined;
   const seedText = typeof seed === 'string' ? seed : null;
-  return { scene, input, seed: seedText, number, jobId, endpoint: { baseUrl, id, version } };
+  const rules = rulesVersion(json['rules'], 2);
+  return { scene, input, seed: seedText, number, jobId, endpoint: { baseUrl, id, version }, rules };
 }
 
 /** Whether the picture is of exactly what the scene sends. */

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Failure } from '../core/failure.ts';
 import type { CheckedPicture, HeldPicture } from '../core/picture.ts';
-import type { Provenance } from '../core/provenance.ts';
+import type { Provenance, ProvenanceWriter } from '../core/provenance.ts';
 import { checkFile } from './check-file.ts';
 import { checkPicture, type Demands } from './check-picture.ts';
 import { withProvenance } from './provenance-texts.ts';
@@ -19,7 +19,7 @@ export interface CheckOptions {
   /** The report's folder, where thumbnails are to be put into it. */
   reportDir?: string | undefined;
   /** The program's name and version, where pictures are to say themselves where they come from. */
-  embedsAs?: string | undefined;
+  embedsAs?: ProvenanceWriter | undefined;
   /** Makers of the sidecar files of each picture. */
   beside?: SidecarMaker[];
 }

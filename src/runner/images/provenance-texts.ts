@@ -1,7 +1,13 @@
 /** Provenance as texts of a PNG and as a sidecar file. */
 import { sidecarEnding } from '../core/picture-copy.ts';
 import type { CheckedPicture } from '../core/picture.ts';
-import { parametersText, provenanceJson, type Provenance, readOrigin } from '../core/provenance.ts';
+import {
+  parametersText,
+  provenanceJson,
+  type Provenance,
+  type ProvenanceWriter,
+  readOrigin,
+} from '../core/provenance.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import type { ExaminedPicture } from '../core/adoption.ts';
 import type { SidecarMaker } from './sidecars.ts';
@@ -17,13 +23,14 @@ export function withProvenance(
   png: Buffer,
   size: { width: number; height: number },
   provenance: Provenance,
-  program: string,
+  writer: ProvenanceWriter,
 ): Buffer {
   const texts: PngText[] = [
-    { keyword: provenanceKeyword, text: JSON.stringify(provenanceJson(provenance, program)) },
+    { keyword: provenanceKeyword, text: JSON.stringify(provenanceJson(provenance, writer)) },
   ];
   const isKnown = readTexts(png).some(({ keyword }) => keyword === parametersKeyword);
-  if (!isKnown) texts.push({ keyword: parametersKeyword, text: parametersText(provenance, size, program) });
+  if (!isKnown)
+    texts.push({ keyword: parametersKeyword, text: parametersText(provenance, size, writer.program) });
   return withTexts(png, texts);
 }
 
@@ -31,17 +38,17 @@ export function withProvenance(
 function sidecarOf(
   provenance: Provenance,
   { sha256, width, height }: Pick<CheckedPicture, 'sha256' | 'width' | 'height'>,
-  program: string,
+  writer: ProvenanceWriter,
 ): Buffer {
-  const json = { ...provenanceJson(provenance, program), picture: { sha256, width, height } };
+  const json = { ...provenanceJson(provenance, writer), picture: { sha256, width, height } };
   return Buffer.from(`${JSON.stringify(json, undefined, 2)}\n`);
 }
 
 /** Durable like its picture; without provenance, as when a report is written, it cannot be made. */
-export function sidecarMaker(program: string): SidecarMaker {
+export function sidecarMaker(writer: ProvenanceWriter): SidecarMaker {
   return {
     ending: sidecarEnding,
-    make: async (picture, provenance) => provenance && sidecarOf(provenance, picture, program),
+    make: async (picture, provenance) => provenance && sidecarOf(provenance, picture, writer),
   };
 }
 

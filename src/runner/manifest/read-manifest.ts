@@ -13,6 +13,8 @@ export interface ManifestOptions {
   source?: Readable;
   signal?: AbortSignal;
   onBytes?: (bytes: Buffer) => void;
+  /** Whether lines of plain text lose white space at their ends; false where left out. */
+  trimsLines?: boolean;
 }
 
 export type { Manifest, ManifestEntry } from './manifest.ts';
@@ -25,9 +27,10 @@ export type { Manifest, ManifestEntry } from './manifest.ts';
  */
 export async function openManifest(
   path: string,
-  { source, signal, onBytes = () => undefined }: ManifestOptions = {},
+  { source, signal, onBytes = () => undefined, trimsLines = false }: ManifestOptions = {},
 ): Promise<Manifest> {
-  if (source !== undefined) return readFrom(abortable(source, signal), 'standard input', onBytes);
+  if (source !== undefined)
+    return readFrom(abortable(source, signal), 'standard input', { onBytes, trimsLines });
   if (await isFolder(path)) return readTextFolder(path, onBytes);
   const format = formatOfEnding(path);
   if (format === undefined) throw unknownEnding(path);
@@ -36,7 +39,7 @@ export async function openManifest(
     const { readParquet } = await import('./read-parquet.ts');
     return readParquet(path, onBytes, signal);
   }
-  return readFrom(abortable(await openFile(path), signal), path, onBytes, format);
+  return readFrom(abortable(await openFile(path), signal), path, { onBytes, trimsLines }, format);
 }
 
 function abortable(stream: Readable, signal: AbortSignal | undefined): Readable {
@@ -54,7 +57,7 @@ function unknownEnding(path: string): ManifestError {
 async function readFrom(
   stream: Readable,
   path: string,
-  onBytes: (bytes: Buffer) => void,
+  { onBytes, trimsLines }: Required<Pick<ManifestOptions, 'onBytes' | 'trimsLines'>>,
   known?: Exclude<Format, 'parquet'>,
 ): Promise<Manifest> {
   try {
@@ -62,7 +65,7 @@ async function readFrom(
     if (known === undefined && isParquet(start.head)) throw new ManifestError(path, parquetFromStream);
     const isArray = known === undefined ? beginsArray(start.head) : known === 'json';
     if (isArray) return { path, columns: undefined, batches: readJsonArray(path, start.bytes) };
-    return await readText(path, start, known === 'json' ? undefined : known);
+    return await readText(path, start, known === 'json' ? undefined : known, trimsLines);
   } catch (error) {
     stream.destroy();
     throw error;
@@ -80,11 +83,13 @@ async function readText(
   path: string,
   { head, bytes }: Peeked,
   known: TextFormat | undefined,
+  trimsLines: boolean,
 ): Promise<Manifest> {
   const { firstLine, blocks } = await startReading(path, splitLines(bytes, endsInReturn(head)));
   const format = known ?? formatOfFirstLine(firstLine);
   if (format === 'json-lines') return { path, columns: undefined, batches: readLines(blocks, readJsonLine) };
-  if (format === 'text') return { path, columns: ['prompt'], batches: readLines(blocks, readTextLine) };
+  if (format === 'text')
+    return { path, columns: ['prompt'], batches: readLines(blocks, readTextLine(trimsLines)) };
   return { path, ...(await readTable(path, blocks, format)) };
 }
 
@@ -103,9 +108,9 @@ async function startReading(
   }
 }
 
-/** Reads a line of plain text: a prompt, as it stands. */
-function readTextLine(text: string, line: number): ManifestEntry {
-  return { kind: 'row', columns: { prompt: text }, line };
+/** Reads a line of plain text: a prompt, with or without the white space at its ends. */
+function readTextLine(isTrimmed: boolean): (text: string, line: number) => ManifestEntry {
+  return (text, line) => ({ kind: 'row', columns: { prompt: isTrimmed ? text.trim() : text }, line });
 }
 
 /** Reads the formats in which every line is a row of its own. */

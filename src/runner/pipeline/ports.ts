@@ -7,7 +7,7 @@ import type { JsonObject } from '../../lib/text/json.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { FileKind, LackingFile, NamedFile } from '../core/named-file.ts';
 import type { Part } from '../core/part.ts';
-import type { MadeAt, Plan } from '../core/plan.ts';
+import type { MadeAt, Plan, RepeatedRows } from '../core/plan.ts';
 import type { Provenance } from '../core/provenance.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { ServiceHealth } from '../core/service-health.ts';
@@ -114,6 +114,7 @@ export interface ManifestScenes {
   digest?: string | undefined;
   /** Whether the list may have lost most of its scenes (`--allow-fewer`). */
   allowsFewer?: boolean;
+  repeated?: RepeatedRows | undefined;
   scenes(): Iterable<ListedScene>;
   /** Rows that are skipped on the user's word. */
   badRows(): Iterable<BadRow>;

@@ -52,6 +52,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     shutdownGraceMs: 10_000,
     terminal: { json: false, quiet: false, stats: false },
     skipBadRows: false,
+    skipRepeatedRows: false,
     allowsFewer: false,
     warnings: [],
     dir: join(dirname(file), 'renders'),

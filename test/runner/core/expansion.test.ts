@@ -12,6 +12,7 @@ import {
   valueSlug,
 } from '../../../src/runner/core/expansion.ts';
 import { canonicalJson, type JsonValue } from '../../../src/lib/text/json.ts';
+import { newestRules, sceneRules } from '../../../src/runner/core/scene-rules.ts';
 import { nameKey, portablePath } from '../../../src/runner/core/naming.ts';
 
 const word = fc.oneof(
@@ -55,7 +56,7 @@ function axesOf(given: Lists): Axis[] {
 }
 
 function expansionOf(matrix: Axis[], more: Partial<Expansion> = {}): Expansion {
-  return { matrix, zip: [], exclude: [], seeds: 0, seedBits: 31, ...more };
+  return { matrix, zip: [], exclude: [], seeds: 0, rules: sceneRules[newestRules], ...more };
 }
 
 /** What each scene of a row is sent, by its id. */
@@ -105,6 +106,29 @@ test('longer lists and more seeds keep every scene that was there', () => {
       for (const [id, sent] of before) expect(after.get(id)).toBe(sent);
     }),
   );
+});
+
+test('the seeds of a row are the same for every value of every axis, each row has its own, and the first have number 1', () => {
+  fc.assert(
+    fc.property(lists, (given) => {
+      const expansion = expansionOf(axesOf(given), { seeds: 3 });
+      const seedsIn = (row: string) => {
+        const scenes = [...expandRow(row, combinations(expansion), expansion)];
+        return scenes.map(({ columns, seedNumber }) => `${seedNumber}: ${Number(columns['seed'])}`);
+      };
+      const [first, second] = [new Set(seedsIn('harbour')), new Set(seedsIn('lighthouse'))];
+      expect([first.size, second.size, new Set([...first, ...second]).size]).toEqual([3, 3, 6]);
+    }),
+  );
+});
+
+test('a batch of earlier versions keeps seeds of their own for each scene', () => {
+  const axes = [{ name: 'style', values: ['oil', 'ink'] }];
+  const expansion = expansionOf(axes, { seeds: 2, rules: sceneRules[2] });
+  const seeds = [...expandRow('harbour', combinations(expansion), expansion)].map(
+    ({ columns }) => columns['seed'],
+  );
+  expect(seeds).toEqual([...seedsOf('harbour-oil', 2, 31), ...seedsOf('harbour-ink', 2, 31)]);
 });
 
 test('no two scenes share an id, also where file systems ignore case, in any number of rows', () => {

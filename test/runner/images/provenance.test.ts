@@ -31,6 +31,7 @@ const attempt = {
 } as unknown as SubmittedAttempt;
 const provenance = provenanceOf(attempt, 0, '18446744073709551615');
 const program = 'nightrender 1.2.3';
+const writer = { program, rules: 3 } as const;
 
 describe('embedded', () => {
   it.each([
@@ -60,6 +61,7 @@ describe('embedded', () => {
       number: 1,
       jobId: 'job-1-u1',
       endpoint: attempt.endpoint,
+      rules: 3,
     });
   });
 
@@ -114,7 +116,7 @@ describe('embedded', () => {
   });
 
   it('counts a damaged picture by what came, whichever job brought it', async () => {
-    const store = createImageStore('never-written', { embedsAs: program });
+    const store = createImageStore('never-written', { embedsAs: writer });
     const bytes = (await noise(9, 7).png().toBuffer()).subarray(0, -20);
     const one = await store.check({ bytes }, provenance);
     expect(await store.check({ bytes }, { ...provenance, jobId: 'another' })).toEqual(one);
@@ -239,14 +241,14 @@ describe('inspectPicture', () => {
 });
 
 async function embedded(bytes: Buffer, of: Provenance = provenance): Promise<CheckedPicture> {
-  const checked = await createImageStore('never-written', { embedsAs: program }).check({ bytes }, of);
+  const checked = await createImageStore('never-written', { embedsAs: writer }).check({ bytes }, of);
   if ('kind' in checked) expect.fail(checked.text);
   return checked;
 }
 
 async function sidecarred() {
   const dir = temporaryFolder();
-  const store = createImageStore(dir, { beside: [sidecarMaker(program)] });
+  const store = createImageStore(dir, { beside: [sidecarMaker(writer)] });
   const checked = await store.check({ bytes: await noise(40, 30).png().toBuffer() }, provenance);
   if ('kind' in checked) expect.fail(checked.text);
   await store.write(checked, 'x/a.png');

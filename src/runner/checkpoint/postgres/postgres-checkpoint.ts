@@ -15,7 +15,7 @@ import { recordAdopted } from '../attempt-records.ts';
 import { readComparedList } from '../batch-identity.ts';
 import { choosePart } from '../due-scenes.ts';
 import { RecordedBatch } from '../recorded-batch.ts';
-import { reconcile } from '../reconcile.ts';
+import { planOfSame, reconcile } from '../reconcile.ts';
 import { prepareStatements } from '../statements.ts';
 import { readIntended, readSubmitted, readWritings } from './attempt-rows.ts';
 import { changeBatch } from './change-batch.ts';
@@ -240,7 +240,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     const compared = readComparedList(db);
     const isSame = compared !== undefined && compared.digest === manifest.digest;
     const plan = isSame
-      ? { added: 0, changed: 0, unchanged: compared.scenes, withdrawn: 0 }
+      ? planOfSame(compared)
       : await changeBatch(this.#db, this.#schema, this.#replica, async (copy) => {
           const { isEdited: _isEdited, ...made } = await reconcile(copy, manifest, signal);
           return made;

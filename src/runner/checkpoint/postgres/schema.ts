@@ -109,7 +109,10 @@ ALTER TABLE account ADD COLUMN epoch text, ADD COLUMN claimed bigint NOT NULL DE
   ADD COLUMN claimed_seen bigint NOT NULL DEFAULT 0, ADD COLUMN lost bigint NOT NULL DEFAULT 0, ADD COLUMN claims_from timestamptz;
 ${writeGroupFunction}`;
 
-const migrations = [first, second, third];
+/** As the ninth of `checkpoint.sqlite`. */
+const fourth = 'SELECT 1';
+
+const migrations = [first, second, third, fourth];
 
 /** Thrown where the schema is not one that this program can work with. */
 export class UnusableSchema extends Error {}

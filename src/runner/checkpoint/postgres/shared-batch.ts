@@ -8,7 +8,7 @@ import type { Pricing, SpendingLimits } from '../../core/spending.ts';
 import type { Database } from '../../../lib/sqlite/database.ts';
 import { parsePostgresAddress } from '../../../lib/postgres/address.ts';
 import { Postgres, quoted, type PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { isOther, readBatch, rememberBatch, type BatchIdentity } from '../batch-identity.ts';
+import { isOther, readBatch, rememberBatch, rulesOf, type BatchIdentity } from '../batch-identity.ts';
 import { ownRun, type RunRow } from '../batch-lock.ts';
 import { copiesFolder } from '../copies-folder.ts';
 import type { BatchLease, OpenCheckpoint } from '../open-checkpoint.ts';
@@ -159,6 +159,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
     dir: replica.dir,
     refresh: () => checkpoint.refresh(),
     names: readBatch(replica.db)?.names ?? 'id',
+    rules: rulesOf(replica.db),
     untold: () => {
       const { unanswered, expired } = readAttemptStates(replica.db);
       return unanswered + expired;

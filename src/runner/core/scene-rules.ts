@@ -1,0 +1,27 @@
+/** How rows become scenes: rules that a batch keeps from its first run on, since others would make other scenes of rows that are paid for. */
+
+export interface SceneRules {
+  /** Seeds are below 2 to the power of this: many renderers read a seed as a signed integer of 32 bits. */
+  seedBits: 31 | 32;
+  /** What seeds are made from: with `row`, those of a row are the same for every value of every axis. */
+  seedsOf: 'scene' | 'row';
+  /** Whether lines of a .txt lose white space at their ends. */
+  trimsLines: boolean;
+}
+
+/** A change of them is a version of its own. */
+export const sceneRules = {
+  1: { seedBits: 32, seedsOf: 'scene', trimsLines: false },
+  2: { seedBits: 31, seedsOf: 'scene', trimsLines: false },
+  3: { seedBits: 31, seedsOf: 'row', trimsLines: true },
+} as const satisfies Record<number, SceneRules>;
+
+export type RulesVersion = keyof typeof sceneRules;
+
+/** Of a batch that begins. */
+export const newestRules = 3 satisfies RulesVersion;
+
+/** Out of a file; `fallback` where it says nothing, as earlier versions did not. */
+export function rulesVersion(value: unknown, fallback: RulesVersion): RulesVersion {
+  return typeof value === 'number' && value in sceneRules ? (value as RulesVersion) : fallback;
+}

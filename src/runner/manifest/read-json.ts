@@ -172,7 +172,22 @@ export function readJsonLine(text: string, line: number): ManifestEntry {
     return { kind: 'bad', line, problem: `is not a JSON object but ${nameOf(value)}` };
   }
   if (problem !== undefined) return { kind: 'bad', line, problem, ...idOf(value) };
-  return { kind: 'row', columns: value, line };
+  return { kind: 'row', columns: resultColumns(value) ?? value, line };
+}
+
+/** The keys of a line of results.jsonl, as the report writes them; a scene with files has `files` besides. */
+const resultKeys =
+  'id,state,pictures,jobId,attempts,unanswered,expired,delayTime,executionTime,submittedAt,completedAt,savedAt,failure,source,columns,endpoint';
+
+/**
+ * The row of which the line is the result, under the scene's id; undefined for any other line. One key more or fewer
+ * makes it a line of somebody's own, who may mean something else.
+ */
+function resultColumns(line: JsonObject): JsonObject | undefined {
+  const { id = null, columns } = line;
+  if (!isJsonObject(columns)) return undefined;
+  const keys = Object.keys(line).filter((key) => key !== 'files');
+  return keys.join(',') === resultKeys ? { ...columns, id } : undefined;
 }
 
 function nameOf(value: unknown): string {

@@ -15,6 +15,7 @@ import { hanging } from '../terminal/fit-text.ts';
 const groups = {
   'First steps': {
     start: 'install, render, and make a batch of your own',
+    recipes: 'files to copy: a sweep, favourites, cron, two machines, diffusers, A1111',
     commands: 'every command, and options that all share',
     endpoint: 'render on a real service: address, key, interface',
   },

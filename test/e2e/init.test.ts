@@ -129,8 +129,15 @@ it('lists what was starred, as a list that renders it larger with the same seeds
   expect(listed.code).toBe(0);
   expect(listed.stderr).toBe('starred.txt:3: no scene that matches has the id "ghost"\n');
   writeFileSync(join(cwd, 'best.csv'), listed.stdout);
-  const recipe = /```yaml\n([^]*?)```/.exec(readFileSync('src/help/morning.md', 'utf8'))?.[1] ?? '';
-  writeFileSync(join(cwd, 'large.yaml'), recipe);
+  writeFileSync(
+    join(cwd, 'large.yaml'),
+    `manifest: best.csv
+columns: {seed: number}
+endpoint: {baseUrl: local, id: painter}
+input: {prompt: '{{ prompt }}', seed: '{{ seed }}', width: 96, height: 80}
+output: {dir: large}
+`,
+  );
   const run = await inProcess(['run', 'large.yaml', '--quiet'], { cwd });
   expect(run.code, run.stderr).toBe(0);
   const rows = async (pipeline: string): Promise<Row[]> =>
@@ -143,7 +150,7 @@ it('lists what was starred, as a list that renders it larger with the same seeds
   expect(large.map(({ id }) => id)).toEqual(['cup-s2', 'dog-s1']);
   for (const { id, seed, pictures } of large) {
     expect(seed).toBe(small.get(id)?.seed);
-    expect(pictures[0]).toMatchObject({ width: 1536, height: 1024 });
+    expect(pictures[0]).toMatchObject({ width: 96, height: 80 });
   }
 });
 

@@ -11,7 +11,7 @@ import {
 } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import { noChoices, type BeginChoices } from './begin-options.ts';
-import { assertCollectable } from './connections.ts';
+import { assertCollectable, assertLocalEndpoint } from './connections.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { addedColumns } from './scene-columns.ts';
 import { shownLists, shownPath, configuredArguments, configuredRun } from './shown-path.ts';
@@ -68,6 +68,7 @@ export function beginBatch(
   choices: BeginChoices = noChoices,
   recordDir = config.output.dir,
 ): BegunBatch {
+  assertLocalEndpoint(config, checkpointDir);
   assertPicturesKnown(file, config, choices, recordDir, checkpointDir);
   if (choices.isAdopting || choices.isFresh) clearLostCheckpoint(checkpointDir);
   const inFlight = readJobsInFlight(checkpointDir);

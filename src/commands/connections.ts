@@ -2,11 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { JobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
+import { openCheckpointForReading, type JobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Connection } from '../runner/client/http-render-service.ts';
 import type { Config } from '../runner/config/config.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
+import { didYouMean } from '../lib/text/closest.ts';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { plural, formatInstant } from '../terminal/words.ts';
 import { configuredArguments } from './shown-path.ts';
 import { endpointSettings } from '../service/endpoint-settings.ts';
@@ -66,6 +68,31 @@ function elsewhereText(batch: string, url: string, inFlight: JobsInFlight[]): st
     `Set endpoint.baseUrl back to ${url} and run once to collect them (a result is kept for about 30 minutes),`,
     `or give them up with \`nightrender retry ${batch} --elsewhere\`: their scenes are rendered again at the address in the file, and the old jobs may still be billed`,
   ].join(' ');
+}
+
+/** Of the local service; it paints for both. */
+const localIds = ['scene-renderer', 'painter'];
+
+/**
+ * Throws `ConfigError` for an `endpoint.id` that the local service does not have. A batch that began with one, as earlier
+ * versions allowed, goes on. `checkpointDir`: where its checkpoint is, or a copy.
+ */
+export function assertLocalEndpoint(config: Config, checkpointDir: string): void {
+  const { baseUrl, id } = config.endpoint;
+  if (baseUrl !== 'local' || localIds.includes(id) || hasBegunWith(config.endpoint, checkpointDir)) return;
+  const meant = didYouMean(id, localIds);
+  const text = `endpoint.id is ${JSON.stringify(id)}, but the local service has only ${localIds.join(' and ')}${meant === undefined ? '' : `; ${meant}`}`;
+  throw new ConfigError([{ where: config.placeOf(['endpoint', 'id']), text }]);
+}
+
+function hasBegunWith({ baseUrl, id }: Endpoint, checkpointDir: string): boolean {
+  const db = openCheckpointForReading(checkpointDir);
+  try {
+    const known = db && readBatch(db)?.endpoint;
+    return known?.baseUrl === baseUrl && known.id === id;
+  } finally {
+    db?.close();
+  }
 }
 
 interface LocalService {

@@ -252,7 +252,7 @@ endpoint:
 
 function realEndpoint(url: string, id: string): string {
   return `# The key is taken from the environment and stands in no file: export NIGHTRENDER_API_KEY=…
-# With \`baseUrl: local\` and no key, everything is tried on this machine first.
+# To try everything on this machine first: \`baseUrl: local\` and \`id: scene-renderer\`, and no key.
 endpoint:
   baseUrl: ${JSON.stringify(url)}
   id: ${JSON.stringify(id)}

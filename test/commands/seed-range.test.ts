@@ -20,7 +20,7 @@ function batchWith(seeds: number): Config {
   const folder = tempFolder();
   writeFileSync(join(folder, 'a.csv'), `id,scene\n${rows.map((id) => `${id},hills\n`).join('')}`);
   const pipeline = join(folder, 'pipeline.yaml');
-  const text = `manifest: a.csv\nendpoint: {baseUrl: local, id: x}\noutput: {dir: out}\nscenes: {seeds: ${seeds}}\n`;
+  const text = `manifest: a.csv\nendpoint: {baseUrl: local, id: painter}\noutput: {dir: out}\nscenes: {seeds: ${seeds}}\n`;
   writeFileSync(pipeline, text);
   const config = readConfig(pipeline, [], {});
   mkdirSync(config.output.dir);

@@ -37,7 +37,7 @@ const endpoint = z.strictObject({
   id: z
     .string('the id of the endpoint')
     .regex(/^[A-Za-z0-9_-]{1,128}$/, 'the id of the endpoint (letters, digits, - and _)')
-    .describe('the id of the endpoint'),
+    .describe('the id of the endpoint; with `local`: scene-renderer or painter'),
   version: z
     .enum(endpointVersions, 'v1, v2 or dev')
     .default('v2')

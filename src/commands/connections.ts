@@ -17,6 +17,8 @@ import { painterWorkload } from './workload-of.ts';
 
 export interface Connections {
   of: (endpoint: Endpoint) => Connection;
+  /** Has the local service delete what it keeps of a job, whose pictures are saved and on record; all others keep it. */
+  collected(jobId: string): void;
   close(): Promise<void>;
 }
 
@@ -36,6 +38,7 @@ export async function connect(
         throw new Error(`the key of ${config.endpoint.baseUrl} would go to ${baseUrl}`);
       return { url: baseUrl, apiKey: config.apiKey ?? '' };
     },
+    collected: (jobId) => service?.collected(jobId),
     close: async () => service?.close(),
   };
 }
@@ -98,6 +101,7 @@ function hasBegunWith({ baseUrl, id }: Endpoint, checkpointDir: string): boolean
 interface LocalService {
   url: string;
   apiKey: string;
+  collected(jobId: string): void;
   close(): Promise<void>;
 }
 
@@ -115,5 +119,16 @@ async function startLocalService(
     workloadOf: () => painterWorkload,
     onProblem,
   });
-  return { url: service.url, apiKey, close: () => service.close() };
+  const deletions = new Set<Promise<void>>();
+  const collected = (jobId: string): void => {
+    // What cannot be deleted, on a disk that fails, goes once its retention is over.
+    const deletion = service.deleteJob(jobId).catch(() => undefined);
+    deletions.add(deletion);
+    void deletion.then(() => deletions.delete(deletion));
+  };
+  const close = async (): Promise<void> => {
+    await Promise.all(deletions);
+    await service.close();
+  };
+  return { url: service.url, apiKey, collected, close };
 }

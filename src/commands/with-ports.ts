@@ -16,6 +16,7 @@ import { createImageStore, type PreparedImageStore } from '../runner/images/imag
 import { uploadReport } from '../runner/images/upload-report.ts';
 import type { PicturesLinks } from '../runner/report/result-json.ts';
 import { linksTo, openBucket } from './pictures-place.ts';
+import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener, RenderService, Report, Ports } from '../runner/pipeline/ports.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { writeBatchReport } from './batch-report.ts';
@@ -90,7 +91,11 @@ export async function withPorts<Result>(
       report,
       clock: systemClock,
       random: Math.random,
-      emit,
+      emit: (event: Event): void => {
+        // It is emitted once the checkpoint has it on the disk.
+        if (event.type === 'scene-saved') connections.collected(event.jobId);
+        emit(event);
+      },
     };
     const result = await work(ports);
     const former = keptText(kept + images.kept(), config.output.dir);

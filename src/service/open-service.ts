@@ -57,6 +57,8 @@ export interface OpenService {
   answer: AnswerRequest;
   /** Resolves when all that it changed lasts. */
   settled(): Promise<void>;
+  /** As `Service.deleteJob`. */
+  deleteJob(id: string): Promise<void>;
   /** Those that a shared store has copies of. */
   databases: readonly Replica[];
   /** Running workloads are told to stop, and their jobs go back to the queue for the next start. */
@@ -115,6 +117,7 @@ export async function openService(options: CheckedOptions, around: Surroundings)
       answer: (...asked) => router.answer(...asked),
       databases: [keysReplica, store.replica].filter((each) => each !== undefined),
       settled,
+      deleteJob: (id) => store.expiry.deleteEnded(id),
       close: () => (closing ??= close()),
     };
   } catch (error) {

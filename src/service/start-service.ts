@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import { type AnswerRequest, type HttpServer, startHttpServer } from './http/http-server.ts';
 import { lockDataFolder } from './jobs/data-folder.ts';
-import { openService, type Surroundings } from './open-service.ts';
+import { openService, type OpenService, type Surroundings } from './open-service.ts';
 import { checkServiceOptions, type CheckedOptions, type ServiceOptions } from './service-options.ts';
 import { shareService } from './shared/share-service.ts';
 
@@ -13,12 +13,14 @@ export type { ServiceOptions } from './service-options.ts';
 export interface Service {
   /** Without a slash at the end. */
   url: string;
+  /** Deletes a job that has ended, with its result, before its retention is over. Not for a shared store. */
+  deleteJob(id: string): Promise<void>;
   /** Running workloads are told to stop, and their jobs go back to the queue for the next start. */
   close(): Promise<void>;
 }
 
 /** What answers behind the HTTP servers. */
-type Answering = { answer: AnswerRequest; close: () => Promise<void> };
+type Answering = Pick<OpenService, 'answer' | 'close'> & Partial<Pick<OpenService, 'deleteJob'>>;
 
 /**
  * Opens the store in the data folder or the shared one, resumes its queue, and listens. Throws where the options are of
@@ -43,14 +45,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const [url = '', workersUrl = url] = servers.map((server) => server.url);
     const certifiedNames = () => servers.flatMap((server) => server.certifiedNames());
     answering = await openBehind(checked, { url, workersUrl, certifiedNames, closeConnections });
-    const { close } = answering;
+    const { close, deleteJob = async () => undefined } = answering;
     let closing: Promise<void> | undefined;
     const closeOnce = async (): Promise<void> => {
       for (const server of servers) server.stopListening();
       await close();
       lock.release();
     };
-    return { url, close: () => (closing ??= closeOnce()) };
+    return { url, deleteJob, close: () => (closing ??= closeOnce()) };
   } catch (error) {
     await closeConnections();
     lock.release();

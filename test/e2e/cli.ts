@@ -203,7 +203,9 @@ export async function finishedBatch(files: Record<string, string>): Promise<stri
 export function jobsOf(dataDir: string): number {
   const db = new Sqlite(join(dataDir, 'service.sqlite'), { readonly: true });
   try {
-    return db.prepare<[], { n: number }>('SELECT count(*) AS n FROM job').get()?.n ?? 0;
+    // Jobs are deleted in time, and stay in the tally.
+    const given = "SELECT sum(jobs) AS n FROM tally WHERE what <> 'retried'";
+    return db.prepare<[], { n: number | null }>(given).get()?.n ?? 0;
   } finally {
     db.close();
   }

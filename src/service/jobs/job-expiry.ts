@@ -29,11 +29,17 @@ const deletionsBetweenServices = 1_000;
 /** Of their streams, on the same grounds. */
 const partsAtOnce = 500;
 
-/** A store up to this size is small enough to be rewritten in an instant. */
+/** A store of which so much is in use is small enough to be rewritten in an instant. */
 const maxRebuildBytes = 64 * 1024 * 1024;
 
 /** All that a rewrite moves is sent to where the store is shared. */
 const sharedRebuildMs = 60 * 60_000;
+
+/** Jobs, or parts of their streams; what of it stands in files is deleted afterwards. */
+interface Deleted {
+  count: number;
+  texts: { file: string | null }[];
+}
 
 export class JobExpiry {
   readonly #parts: JobExpiryParts;
@@ -61,9 +67,24 @@ export class JobExpiry {
    * brings back is still over.
    */
   async deleteSome(): Promise<number> {
-    const { commit, reserve, sql, texts, replica } = this.#parts;
-    if (sql.expired.get({ until: this.#newestEnd() }) === undefined) return 0;
-    const work = () => this.#delete(deletionsAtOnce);
+    if (this.#parts.sql.expired.get({ until: this.#newestEnd() }) === undefined) return 0;
+    return this.#write(() => this.#delete(deletionsAtOnce));
+  }
+
+  /** Deletes a job that has ended, whose time is not over; does nothing where there is none. */
+  async deleteEnded(id: string): Promise<void> {
+    const { sql } = this.#parts;
+    await this.#write(() => {
+      const job = sql.metadata.get(id);
+      if (job === undefined || job.endedAt === null) return { count: 0, texts: [] };
+      this.#mayHoldDeletedData = true;
+      const of = [sql.deleteParts, sql.deleteInput, sql.deleteJob];
+      return { count: 1, texts: of.flatMap((statement) => statement.all(job.number)) };
+    });
+  }
+
+  async #write(work: () => Deleted): Promise<number> {
+    const { commit, reserve, texts, replica } = this.#parts;
     // The texts may be somebody else's by now.
     const write = () => (replica === undefined ? commit.writeUnsynced(work) : commit.write(work));
     const deleted = await reserve.spend(write);
@@ -88,7 +109,8 @@ export class JobExpiry {
    */
   scrub(isIdle = this.#parts.sql.open.get() === undefined): void {
     const { db, replica } = this.#parts;
-    const bytes = this.#pragma('page_count') * this.#pragma('page_size');
+    const pages = this.#pragma('page_count') - this.#pragma('freelist_count');
+    const bytes = pages * this.#pragma('page_size');
     const isTime = replica === undefined || performance.now() - this.#rebuiltAt > sharedRebuildMs;
     if (this.#mayHoldDeletedData && isIdle && isTime && bytes <= maxRebuildBytes) {
       db.exec('VACUUM');
@@ -99,8 +121,7 @@ export class JobExpiry {
     else db.pragma('wal_checkpoint(TRUNCATE)');
   }
 
-  /** Jobs, or parts of their streams; what of it stands in files is deleted afterwards. */
-  #delete(max: number): { count: number; texts: { file: string | null }[] } {
+  #delete(max: number): Deleted {
     const { sql } = this.#parts;
     const some = { until: this.#newestEnd(), max };
     const parts = sql.deleteExpiredParts.all({ ...some, maxParts: partsAtOnce });

@@ -212,6 +212,12 @@ export function prepareJobStatements(db: Database) {
     deleteExpired: db.prepare<[Expired], { file: string | null }>(
       `DELETE FROM job WHERE number IN (${expired}) RETURNING outputFile AS file`,
     ),
+    deleteInput: db.prepare<[job: number], { file: string | null }>(
+      'DELETE FROM input WHERE job = ? RETURNING file',
+    ),
+    deleteJob: db.prepare<[job: number], { file: string | null }>(
+      'DELETE FROM job WHERE number = ? RETURNING outputFile AS file',
+    ),
     files: db.prepare<[], { file: string }>(
       `SELECT outputFile AS file FROM job WHERE outputFile IS NOT NULL
        UNION ALL SELECT file FROM input WHERE file IS NOT NULL

@@ -1,7 +1,9 @@
 /** The job book by itself: what it leaves on the disk, and moves that no job makes. */
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
+import { longText } from '../../../src/service/jobs/long-texts.ts';
 import type { TakenJob } from '../../../src/service/jobs/job-statements.ts';
 import { openStore, accepted, bytesIn, makeDataDir } from '../service-harness.ts';
 
@@ -19,6 +21,19 @@ it('drops the result of a job that was cancelled, also where both come at once',
   await store.work.take('a', [taker]);
   await Promise.all([store.cancel('a', third), settle(third)]);
   expect([...ids, third].map((id) => store.reads.find('a', id)?.state)).toEqual(Array(3).fill('CANCELLED'));
+});
+
+it('deletes a job that has ended before its time is over, with its texts, and none that is open', async () => {
+  const dataDir = await makeDataDir();
+  const store = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs: 1_000, now: () => 1_000 });
+  const long = JSON.stringify({ text: 'z'.repeat(longText) });
+  const [ended, open] = [await accepted(store, 'a', long), await accepted(store, 'a', '{"scene":"y"}')];
+  await store.work.take('a', [taker]);
+  await store.work.settle({ id: ended, workerId: 'w' }, { state: 'COMPLETED', output: long });
+  for (const id of [ended, open, 'unknown']) await store.expiry.deleteEnded(id);
+  expect([ended, open].map((id) => store.reads.find('a', id)?.state)).toEqual([undefined, 'IN_QUEUE']);
+  expect(['inputs', 'results'].flatMap((folder) => readdirSync(join(dataDir, folder)))).toEqual([]);
+  store.close();
 });
 
 it('leaves nothing of results of all sizes that come and go in any order', async () => {

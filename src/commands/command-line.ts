@@ -157,7 +157,7 @@ function inWords(message: string, args: string[], loaded: Loaded): string {
 function missingIn([name = '']: string[], loaded: Loaded): string {
   const words = loaded.get(name)?.words;
   if (words !== undefined) return `Specify a command: ${words.join(', ')}.`;
-  const picture = commandNamed(name)?.takes.startsWith('<picture>') === true;
+  const picture = commandNamed(name)?.takes.startsWith('<picture') === true;
   return picture ? 'Specify a picture.' : noPipeline;
 }
 

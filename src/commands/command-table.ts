@@ -44,8 +44,8 @@ export const commands = {
     load: async () => (await import('./report.ts')).reportCommand,
   },
   inspect: {
-    takes: '<picture>',
-    summary: 'show the prompt, inputs, seed and job of a picture',
+    takes: '<picture..>',
+    summary: 'show the prompt, inputs, seed and job of pictures',
     load: async () => (await import('./inspect.ts')).inspectCommand,
   },
   verify: {

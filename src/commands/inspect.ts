@@ -1,9 +1,9 @@
-/** `nightrender inspect`: what a picture says of itself. */
-import { ConfigError } from '../lib/yaml/problem.ts';
+/** `nightrender inspect`: what pictures say of themselves. */
+import { shellWord } from '../lib/text/format.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { inspectPicture } from '../runner/images/inspect-picture.ts';
 import { refuse } from './refusal.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { textIn } from './option-values.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
 import type { InspectedPicture } from '../runner/core/picture.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
@@ -12,24 +12,31 @@ import { harmless, harmlessLines } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 
 export const inspectCommand: LoadedCommand = {
-  purpose: `Prints size, format and provenance of a picture, from its own metadata (output.metadata: embed) or its JSON sidecar. Also prints texts that other programs wrote into a PNG.`,
-  positionals: { picture: { type: 'string', demandOption: true, describe: 'a PNG, or any other picture' } },
-  options: { json: { type: 'boolean', describe: 'as one JSON object' } },
+  purpose: `Prints size, format and provenance of pictures, each from its own metadata (output.metadata: embed) or its JSON sidecar. Also prints texts that other programs wrote into a PNG.`,
+  positionals: { picture: { type: 'string', demandOption: true, describe: 'PNGs, or any other pictures' } },
+  options: { json: { type: 'boolean', describe: 'as JSON, a line for each picture' } },
   examples: [
     ['$0 inspect renders/images/harbour.png', 'its prompt, inputs, seed and job'],
-    ['$0 inspect harbour.png --json', 'for a script'],
+    ['$0 inspect renders/images/*.png --json', 'for a script'],
   ],
-  exits: { bug: common.bug, complete: 'printed', 'wrong-use': 'wrong use, or no picture' },
-  work: (argv) => inspect(textIn(argv, 'picture'), argv),
+  exits: { bug: common.bug, complete: 'printed', 'wrong-use': 'wrong use, or a file is no picture' },
+  work: (argv) => inspect([argv['picture']].flat().map(String), argv['json'] === true),
 };
 
-/** Resolves to the exit code. */
-async function inspect(file: string, argv: Record<string, unknown>): Promise<number> {
-  const json = argv['json'] === true;
+/** Resolves to the exit code. Files that are no pictures are named after all that are. */
+async function inspect(files: string[], json: boolean): Promise<number> {
+  const problems: Problem[] = [];
   try {
-    const inspected = await inspectPicture(file);
-    if ('problem' in inspected) throw new ConfigError([{ where: file, text: inspected.problem }]);
-    printInspected(file, inspected, json);
+    for (const [i, file] of files.entries()) {
+      const inspected = await inspectPicture(file);
+      if ('problem' in inspected) {
+        problems.push({ where: file, text: inspected.problem });
+        continue;
+      }
+      if (i > problems.length && !json) writeOut('');
+      printInspected(file, inspected, json);
+    }
+    if (problems.length > 0) throw new ConfigError(problems);
     return 0;
   } catch (thrown) {
     return refuse(thrown, undefined, json);
@@ -46,9 +53,15 @@ function describe(file: string, picture: InspectedPicture): string[] {
   const head = `${harmless(file)}: ${format.toUpperCase()}, ${width} × ${height} pixels, ${bytes.toLocaleString('en')} bytes`;
   return [
     head,
-    ...(provenance === null ? ['No provenance found.'] : describeProvenance(provenance, picture)),
+    ...(provenance === null ? [withoutProvenance(file)] : describeProvenance(provenance, picture)),
     ...texts.flatMap(({ keyword, text }) => ['', `${harmless(keyword)}:`, ...indented(text)]),
   ];
+}
+
+/** The checkpoint knows the pictures of its batch by their names. */
+function withoutProvenance(file: string): string {
+  const explain = harmless(`nightrender explain pipeline.yaml ${shellWord(file)}`);
+  return `No provenance found. With the pipeline.yaml of its batch, \`${explain}\` shows its scene and job.`;
 }
 
 function describeProvenance(provenance: JsonObject, { from, isOfThisPicture }: InspectedPicture): string[] {

@@ -106,10 +106,17 @@ function add({ name, argv, dataDir, json }: KeysRequest): void {
   // Before anything is made on the disk.
   const problems = checkKey(asked);
   if (problems.length > 0) throw new KeyRefused(problems);
+  const isFirst = !hasKeyStore(dataDir);
   makeFolder(dataDir, 0o700);
   const { key, record } = withKeyStore(dataDir, (store) => store.add(asked));
   const revokeCommand = `nightrender keys revoke ${shellWord(name)}${dataOption(argv)}`;
   printNewKey({ key, record, shownDir: shownPath(dataDir), revokeCommand }, json);
+  if (isFirst && !json) writeError(newFolderText(shownPath(dataDir), `nightrender serve${dataOption(argv)}`));
+}
+
+/** A folder that was mistyped is one where no service is. */
+function newFolderText(shownDir: string, serveCommand: string): string {
+  return `Created keys.sqlite in ${harmless(shownDir)}, which no service has used yet; start one there with \`${harmless(serveCommand)}\`.`;
 }
 
 function list({ argv, dataDir, json }: KeysRequest): void {

@@ -73,7 +73,7 @@ export const serveCommand: LoadedCommand = {
   },
   examples: [
     ['$0 serve service.yaml', 'the endpoints of the file, and those of the console'],
-    ['$0 serve --data ./jobs-data', 'jobs survive a crash'],
+    ['$0 serve', 'the endpoint scene-renderer; jobs survive a crash'],
     ['$0 serve --port 0 --json', 'for a script: a free port, printed as JSON'],
   ],
   exits: {

@@ -36,6 +36,15 @@ it('prints a new key alone, which the service knows until it is revoked', async 
   store.close();
 });
 
+it('says which folder it has begun, where no service was', async () => {
+  const cwd = folderWith({});
+  const add = async (name: string) => (await inProcess(['keys', 'add', name, ...data], { cwd })).stderr;
+  expect(await add('first')).toContain(
+    'Created keys.sqlite in service, which no service has used yet; start one there with `nightrender serve --data service`.\n',
+  );
+  expect(await add('second')).not.toContain('Created');
+});
+
 it('says the same as JSON, as the published schema has it', async () => {
   const cwd = folderWith({});
   const keys = (...args: string[]) => inProcess(['keys', ...args, ...data, '--json'], { cwd });

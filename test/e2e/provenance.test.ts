@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, serve, testKey } from './cli.ts';
+import { finishedBatch, folderWith, inProcess, linesOf, pipeline, serve, testKey } from './cli.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 const list = 'id,scene\na,"Sea \u001B[31mred\u202E"\nb,Hills\n';
@@ -47,6 +47,33 @@ it.each(['embed', 'sidecar'])(
     expect(JSON.parse(edited)).toMatchObject({ provenance: { prompt: 'Dunes' } });
   },
 );
+
+it('`inspect` takes several pictures: a block or a JSON line for each, and names `explain` where a picture says nothing', async () => {
+  const files = {
+    'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", width: 64, height: 48}\n'),
+  };
+  const cwd = await finishedBatch({ ...files, 'scenes.csv': list });
+  writeFileSync(join(cwd, 'note.png'), 'no picture');
+  const given = ['inspect', 'out/images/a.png', 'note.png', 'out/images/b.png'];
+  const { code, stdout, stderr } = await inProcess(given, { cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('note.png: it is no picture')]);
+  const [first = '', second = '', ...more] = stdout.split('\n\n');
+  expect([first, second]).toEqual([
+    expect.stringMatching(/^out\/images\/a\.png: PNG, 64 × 48/),
+    expect.stringMatching(/^out\/images\/b\.png: PNG, 64 × 48/),
+  ]);
+  expect(more).toEqual([]);
+  const [, explain = ''] = /No provenance found\..* `nightrender (.*)`/.exec(second) ?? [];
+  const explained = await inProcess(explain.split(' '), { cwd });
+  expect(explained.stdout).toContain('Hills');
+
+  const json = await inProcess([...given, '--json'], { cwd });
+  expect(linesOf(json)).toMatchObject([
+    { type: 'picture', file: 'out/images/a.png' },
+    { type: 'picture', file: 'out/images/b.png' },
+    { type: 'refused', exitCode: 2 },
+  ]);
+});
 
 it('`inspect` without a picture ends with 2, in a sentence', async () => {
   const cwd = folderWith({ 'a.png': 'no picture' });

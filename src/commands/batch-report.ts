@@ -6,12 +6,15 @@ import { readLabels } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import { batchName } from '../runner/core/batch-name.ts';
-import type { PicturesLinks, ReportHeader } from '../runner/report/result-json.ts';
+import type { ReportHeader } from '../runner/report/result-json.ts';
 import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
 import { program } from './version.ts';
 
 /** In the timeline of the report. */
 export const maxRuns = 200;
+
+/** What its checkpoint does not say. */
+export type HeaderChoices = Pick<ReportHeader, 'bucket' | 'hasBom'>;
 
 /**
  * Undefined where the folder has no checkpoint that a run has begun. `checkpointDir`: where
@@ -21,7 +24,7 @@ export async function writeBatchReport(
   dir: string,
   now: number,
   signal: AbortSignal,
-  links?: PicturesLinks,
+  chosen: HeaderChoices = {},
   checkpointDir = dir,
 ): Promise<ReportFiles | undefined> {
   const db = openCheckpointForReading(checkpointDir);
@@ -38,7 +41,7 @@ export async function writeBatchReport(
       runs: () => readRuns(db, maxRuns),
       summary: () => readSummary(db, signal),
     };
-    const about = reportHeader(dir, batch, now, links);
+    const about = reportHeader(dir, batch, now, chosen);
     return await writeReport(join(dir, 'report'), source, about, signal);
   } finally {
     db.close();
@@ -50,8 +53,8 @@ export function reportHeader(
   dir: string,
   { axes = [], manifest, endpoint, pipeline, output }: BatchIdentity,
   writtenAt: number,
-  bucket?: PicturesLinks,
+  chosen: HeaderChoices = {},
 ): ReportHeader {
   const name = batchName(resolve(dir));
-  return { name, axes, batch: { manifest, endpoint }, pipeline, output, program, writtenAt, bucket };
+  return { name, axes, batch: { manifest, endpoint }, pipeline, output, program, writtenAt, ...chosen };
 }

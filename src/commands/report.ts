@@ -129,8 +129,9 @@ function writeUnlessStopped(
   return withSignals(async (stop) => {
     let consequence = 'The result files were not changed.';
     try {
-      const files = await withLinks(recordDir, settings.signedMs, (links) =>
-        writeBatchReport(dir, Date.now(), stop.leaving, links, recordDir),
+      const { hasBom } = settings;
+      const files = await withLinks(recordDir, settings.signedMs, (bucket) =>
+        writeBatchReport(dir, Date.now(), stop.leaving, { bucket, hasBom }, recordDir),
       );
       if (files === undefined) throw noBatch(dir);
       consequence = 'The result files are written; thumbnails and copies are not complete.';

@@ -14,12 +14,11 @@ import type { Bucket, BucketOptions } from '../lib/s3/bucket.ts';
 import { createBucketStore } from '../runner/images/bucket-store.ts';
 import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
 import { uploadReport } from '../runner/images/upload-report.ts';
-import type { PicturesLinks } from '../runner/report/result-json.ts';
 import { linksTo, openBucket } from './pictures-place.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener, RenderService, Report, Ports } from '../runner/pipeline/ports.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
-import { writeBatchReport } from './batch-report.ts';
+import { writeBatchReport, type HeaderChoices } from './batch-report.ts';
 import { connect } from './connections.ts';
 import { keptText } from './shown-path.ts';
 import { outputFiles } from './output-files.ts';
@@ -74,7 +73,7 @@ export async function withPorts<Result>(
     await images.prepare().catch((error: unknown) => {
       throw stop.ending === undefined ? error : new StoppedEarly(stop.ending, 'Nothing was sent.');
     });
-    const report = reportOf(config.output.dir, opened, bucket);
+    const report = reportOf(config, opened, bucket);
     const { checkpoint, file, others, lease } = opened;
     followLease(lease, emit, stop, config.shutdownGraceMs);
     const ports = {
@@ -177,11 +176,15 @@ function followLease(lease: BatchLease | undefined, emit: Listener, stop: Stop, 
 }
 
 /** How the work ended goes on record first, since the report shows it. */
-function reportOf(dir: string, opened: OpenCheckpoint, bucket: Bucket | undefined): Report {
-  const links = bucket && linksTo(bucket);
+function reportOf(
+  { output: { dir }, report }: Config,
+  opened: OpenCheckpoint,
+  bucket: Bucket | undefined,
+): Report {
+  const chosen = { bucket: bucket && linksTo(bucket), hasBom: report.hasBom };
   const writeNow = async (signal: AbortSignal): Promise<boolean> => {
     await opened.refresh();
-    return isWritten(dir, signal, links, Date.now(), opened.dir);
+    return isWritten(dir, signal, chosen, Date.now(), opened.dir);
   };
   return {
     write: async (ending, signal, stats) => {
@@ -229,12 +232,12 @@ function writtenAtOf(folder: string): number {
 export async function isWritten(
   dir: string,
   signal: AbortSignal,
-  links?: PicturesLinks,
+  chosen?: HeaderChoices,
   now = Date.now(),
   checkpointDir = dir,
 ): Promise<boolean> {
   try {
-    const files = await writeBatchReport(dir, now, signal, links, checkpointDir);
+    const files = await writeBatchReport(dir, now, signal, chosen, checkpointDir);
     if (files === undefined)
       throw new FatalFailure({
         kind: 'output-unwritable',

@@ -91,9 +91,9 @@ export interface Config {
   check: { isBlankRefused: boolean; minSide: number | undefined };
   /**
    * `hasThumbnails`: small JPEGs for its gallery are made. `everyMs`: how often it is written during a run; undefined
-   * where it is written at its end alone.
+   * where it is written at its end alone. `hasBom`: its table begins with a byte order mark.
    */
-  report: { hasThumbnails: boolean; everyMs: number | undefined };
+  report: { hasThumbnails: boolean; everyMs: number | undefined; hasBom: boolean };
   shutdownGraceMs: number;
   notify: NoticeTarget[];
   terminal: {

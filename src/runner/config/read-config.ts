@@ -199,6 +199,7 @@ function plainSettings(raw: RawConfig) {
     report: {
       hasThumbnails: raw.report.thumbnails,
       everyMs: raw.report.every === 'never' ? undefined : raw.report.every,
+      hasBom: raw.report.bom,
     },
     shutdownGraceMs: raw.shutdown.grace,
     notify: raw.notify.map(noticeTarget),

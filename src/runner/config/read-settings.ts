@@ -22,6 +22,7 @@ export function readBaseUrl(file: string, env: NodeJS.ProcessEnv): string {
 
 export interface ReportSettings {
   hasThumbnails: boolean;
+  hasBom: boolean;
   output: Pick<Config['output'], 'formats' | 'files' | 'metadata' | 'pictures'>;
 }
 
@@ -35,5 +36,6 @@ export function readReportSettings(
   const { raw, problems } = checkAgainst(reportPartSchema, yaml, [], pipelineLayout);
   if (raw === undefined) throw new ConfigError(problems);
   const { formats, files, metadata, pictures } = raw.output;
-  return { hasThumbnails: raw.report.thumbnails, output: { formats, files, metadata, pictures } };
+  const { thumbnails: hasThumbnails, bom: hasBom } = raw.report;
+  return { hasThumbnails, hasBom, output: { formats, files, metadata, pictures } };
 }

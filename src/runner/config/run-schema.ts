@@ -153,6 +153,10 @@ export const report = z.strictObject({
     .boolean('true or false')
     .default(true)
     .describe('whether a small JPEG of each picture is made for the gallery of the report'),
+  bom: z
+    .boolean('true or false')
+    .default(false)
+    .describe('true begins results.csv with a byte order mark, so that Excel reads its accents'),
 });
 
 export const shutdown = z.strictObject({

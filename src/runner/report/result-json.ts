@@ -75,6 +75,8 @@ export interface ReportHeader {
   output?: string | undefined;
   /** Where the pictures are in a bucket. */
   bucket?: PicturesLinks | undefined;
+  /** Whether results.csv begins with a byte order mark. */
+  hasBom?: boolean;
   /** `nightrender x.y.z` */
   program: string;
   /** Epoch ms. */

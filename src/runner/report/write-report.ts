@@ -63,6 +63,8 @@ export async function writeReport(
     // The last to take its name: the files that it refers to are there then.
     files.push(gallery);
     await gallery.begin();
+    // Spreadsheets know UTF-8 by it.
+    if (about.hasBom === true) await csv.write('\uFEFF');
     await writeRows(source, { csv, jsonl, gallery }, signal);
     for (const file of files) await file.complete();
     signal?.throwIfAborted();

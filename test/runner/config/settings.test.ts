@@ -48,7 +48,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
       pixels: 100_000_000,
     },
     check: { isBlankRefused: false, minSide: undefined },
-    report: { hasThumbnails: true, everyMs: 300_000 },
+    report: { hasThumbnails: true, everyMs: 300_000, hasBom: false },
     shutdownGraceMs: 10_000,
     terminal: { json: false, quiet: false, stats: false },
     skipBadRows: false,

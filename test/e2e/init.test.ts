@@ -213,6 +213,14 @@ it('writes the file of a real endpoint, with the key from the environment', asyn
   expect((await plan()).code).toBe(0);
   const run = await inProcess(['run', "a night's work/pipeline.yaml"], { cwd });
   expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('NIGHTRENDER_API_KEY is not set')]);
+  // What its comment says to try first is accepted.
+  const file = join(cwd, "a night's work/pipeline.yaml");
+  const text = readFileSync(file, 'utf8');
+  const [, baseUrl = '', id = ''] = /this machine first: `(.*)` and `(.*)`/.exec(text) ?? [];
+  writeFileSync(file, text.replace(/^  baseUrl: .*/m, `  ${baseUrl}`).replace(/^  id: .*/m, `  ${id}`));
+  const local = await inProcess(['plan', file], { cwd });
+  expect([local.code, local.stderr]).toEqual([0, '']);
+  expect(local.stdout).toContain('the local service');
 });
 
 it.each([

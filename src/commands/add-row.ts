@@ -184,7 +184,7 @@ function problemIn(error: unknown): string {
 }
 
 function tooMany({ placeOf }: Config): ConfigError {
-  const text = `the manifest and these lists make more than ${maxExpanded} scenes; expected fewer rows, or shorter lists`;
+  const text = `the manifest and these lists make more than ${maxExpanded.toLocaleString('en')} scenes; expected fewer rows, or shorter lists`;
   return new ConfigError([{ where: placeOf(['scenes'], true), text }]);
 }
 

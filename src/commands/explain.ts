@@ -161,8 +161,9 @@ function showAttempt(story: ShownStory, attempt: AttemptStory, say: Say): void {
   const took = settledAt === null ? '' : ` after ${formatShortTime(settledAt - intendedAt)}`;
   const looks = polls === 0 ? '' : `, ${plural(polls, 'poll')}`;
   const counts = isCounted || state === 'saved' ? '' : '; no longer counts';
+  const bill = state === 'refused' ? ' (no job, no bill)' : '';
   writeOut('');
-  say(`attempt ${number}`.padEnd(10), `${state}${took}${looks}${counts}`);
+  say(`attempt ${number}`.padEnd(10), `${state}${bill}${took}${looks}${counts}`);
   for (const [at, what] of momentsOf(attempt)) say('', `${formatInstant(at)}  ${what}`);
   if (failureKind !== null) say('', `${failureKind}: ${failureText ?? ''}`);
   for (const { label, file, width, height, bytes, seed } of [...attempt.pictures, ...attempt.files]) {
@@ -177,7 +178,7 @@ function momentsOf(attempt: AttemptStory): [number, string][] {
   const { endpoint, run, jobId, status, delayTimeMs, executionTimeMs } = attempt;
   const where = endpoint.baseUrl === 'local' ? 'the local service' : endpointAddress(endpoint);
   const times = [
-    delayTimeMs === null ? '' : `queued ${formatShortTime(delayTimeMs)}`,
+    delayTimeMs === null ? '' : `waited ${formatShortTime(delayTimeMs)}`,
     executionTimeMs === null ? '' : `executed ${formatShortTime(executionTimeMs)}`,
   ].filter((part) => part !== '');
   const byService = times.length === 0 ? '' : ` (${times.join(', ')} by the service)`;

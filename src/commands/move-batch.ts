@@ -98,7 +98,7 @@ async function sendFile(place: Place, dir: string): Promise<void> {
 function assertSendable(db: Database): void {
   const lost = readLostSubmissions(db);
   if (lost === 0) return;
-  const text = `${lost} submissions of this batch are on no record (--accept-loss), and a database has no place for that; go on without checkpoint:`;
+  const text = `${lost.toLocaleString('en')} submissions of this batch are on no record (--accept-loss), and a database has no place for that; go on without checkpoint:`;
   throw new ConfigError([{ where: '--move', text }]);
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { assertLockUsable, isBatch, isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { markFile } from '../runner/checkpoint/commit-mark.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
-import { readExperience, readSetAside } from '../runner/checkpoint/read-for-plan.ts';
+import { readExperience, readPaidBefore, readSetAside } from '../runner/checkpoint/read-for-plan.ts';
 import type { Config } from '../runner/config/config.ts';
 import { forecast } from '../runner/core/forecast.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
@@ -19,7 +19,7 @@ import { jobSchema } from '../service/jobs/job-schema.ts';
 import { copyDatabase } from '../lib/sqlite/copy-database.ts';
 import { isLocked } from '../lib/sqlite/exclusive-lock.ts';
 import { assertPlainFile } from '../lib/files/plain-file.ts';
-import { openForWriting, UnusableDatabase } from '../lib/sqlite/database.ts';
+import { openForWriting, UnusableDatabase, type Database } from '../lib/sqlite/database.ts';
 import { batchSettings } from './batch-settings.ts';
 import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
 import { assertBucketUsable } from './pictures-place.ts';
@@ -176,7 +176,7 @@ async function lookAt(config: Config, { opened }: BegunBatch, copy: string, opti
     const change = endpointChange(await checkpoint.madeAt(), counts, config.endpoint);
     const expected = forecast(asked, readExperience(db, config.pricing));
     // Last, since it puts attempts on record.
-    const requests = await firstRequests(checkpoint, settings, options.requests);
+    const requests = await firstRequests(db, checkpoint, settings, options.requests);
     return {
       ...known,
       forecast: expected,
@@ -199,6 +199,7 @@ const unknownSeed = 'SEED';
 
 /** For a checkpoint that is never rendered from: the attempts are put on record as a run would do it. */
 async function firstRequests(
+  db: Database,
   checkpoint: Checkpoint,
   settings: BatchSettings,
   limit: number,
@@ -212,6 +213,7 @@ async function firstRequests(
     requests.push({
       scene: sceneId,
       attempt: number,
+      before: readPaidBefore(db, attempt.key),
       method: 'POST',
       url: endpoint.baseUrl + runPath(endpoint.version, endpoint.id),
       body: { input },

@@ -181,7 +181,8 @@ interface ShownPlan extends BatchPlan {
 function printPlan(shown: ShownPlan, json: boolean): void {
   if (json) {
     const { shownDir: _, commandArguments: __, runArguments: ___, ...facts } = shown;
-    return writeJsonLine('plan', facts);
+    const requests = shown.requests.map(({ before: _before, ...request }) => request);
+    return writeJsonLine('plan', { ...facts, requests });
   }
   const columns = outColumns();
   const rows = rowsOf(shown).filter(([, text]) => text !== '');
@@ -250,7 +251,7 @@ function statesOf({ waiting, active, saved, failed, invalid, withdrawn }: SceneC
   return formatCounts([
     [waiting, 'to render'],
     [active, 'in flight'],
-    [saved, 'done'],
+    [saved, 'saved'],
     [failed, 'failed'],
     [withdrawn, 'withdrawn'],
     [invalid, invalid === 1 ? 'bad row skipped' : 'bad rows skipped'],
@@ -343,9 +344,9 @@ function describeCheck({ text, workers = {} }: EndpointCheck): string {
 function lastWords({ runArguments, asked, counts, part, check, obstacle }: ShownPlan): string {
   const nothing =
     check === null ? 'Nothing was sent and nothing written' : 'No scene was sent and nothing written';
-  if (obstacle !== null) return `${nothing}; fix the problem before a run.`;
-  if (check?.ending === 'not-allowed') return `${nothing}; a run would end at once until that is fixed.`;
-  if (check?.ending === 'halted') return `${nothing}; a run would wait until the service answers.`;
+  if (obstacle !== null) return `${nothing}. A run could not write: ${obstacle}.`;
+  if (check?.ending === 'not-allowed') return `${nothing}. A run would end at once: ${check.text}.`;
+  if (check?.ending === 'halted') return `${nothing}. The service gave ${check.text}.`;
   const { waiting, active } = part ?? counts;
   if (waiting + active === 0) return `${nothing}.`;
   const options = asked === null ? '' : ` ${formatPart(asked)}`;
@@ -356,8 +357,8 @@ const indent = 5;
 
 /** One of the first requests, as it would be sent. `columns`: the width that no line exceeds, unless a word does. */
 function describeRequest(request: FirstRequest, number: number, columns: number): string[] {
-  const { scene, attempt, url, body, file, taken } = request;
-  const again = attempt === 1 ? '' : `, submission ${attempt}`;
+  const { scene, before, url, body, file, taken } = request;
+  const again = before === 0 ? '' : `, submission ${(before + 1).toLocaleString('en')}`;
   const why = taken === null ? '' : `: ${taken} belongs to another scene`;
   return [
     ...hanging(`  ${number}.`, `${scene}${again} → images/${file}${why}`, columns, indent),

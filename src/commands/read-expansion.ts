@@ -130,7 +130,10 @@ async function readValueFile(
   const values: FileValue[] = [];
   for await (const entries of manifest.batches) {
     if (values.length + entries.length > maxValues)
-      throw new ValueFileError('file', `${manifest.path} has more than ${maxValues} values; ${tooLong}`);
+      throw new ValueFileError(
+        'file',
+        `${manifest.path} has more than ${maxValues.toLocaleString('en')} values; ${tooLong}`,
+      );
     for (const entry of entries) values.push(valueOf(entry, name, manifest.path));
   }
   if (values.length === 0) throw new ValueFileError('file', `${manifest.path} has no value in it`);
@@ -196,7 +199,7 @@ function zipProblems(config: Config, { zip }: Expansion): Problem[] {
     .filter(({ values }) => values.length !== length)
     .map(({ name, values }) => ({
       where: config.placeOf(['scenes', 'zip', name]),
-      text: `${first.name} has ${length} values and ${name} ${values.length}; zipped lists must have equal lengths`,
+      text: `${first.name} has ${length.toLocaleString('en')} values and ${name} ${values.length.toLocaleString('en')}; zipped lists must have equal lengths`,
     }));
   if (uneven.length > 0) return uneven;
   const rows = first.values.map((_, at) => ({
@@ -242,7 +245,7 @@ function sizeProblems(config: Config, expansion: Expansion): Problem[] {
   const perRow = scenesPerRow(expansion);
   if (perRow > maxExpanded) {
     const what = config.manifest.length > 0 ? 'scenes of every row' : 'scenes';
-    const text = `${axisNames(expansion).join(' × ')} makes ${perRow} ${what}, before exclude; expected ${maxExpanded} at most`;
+    const text = `${axisNames(expansion).join(' × ')} makes ${perRow.toLocaleString('en')} ${what}, before exclude; expected ${maxExpanded.toLocaleString('en')} at most`;
     return [{ where: config.placeOf(['scenes'], true), text }];
   }
   if (combinations(expansion).next().done !== true) return [];

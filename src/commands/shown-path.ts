@@ -19,7 +19,10 @@ export function shownLists({ manifest }: Config, file: string): string[] {
 /** Undefined where there are none. */
 export function keptText(count: number, dir: string): string | undefined {
   if (count === 0) return undefined;
-  const kept = count === 1 ? '1 picture that was there is' : `${count} pictures that were there are`;
+  const kept =
+    count === 1
+      ? '1 picture that was there is'
+      : `${count.toLocaleString('en')} pictures that were there are`;
   return `${kept} kept as <name>.former in ${shownPath(join(dir, 'images'))}`;
 }
 

@@ -11,7 +11,7 @@ const rules = {
     mode: 'drain',
     ending: {
       kind: 'incomplete',
-      text: 'Asked to finish (SIGHUP): jobs in flight are collected, the rest is left to the next run',
+      text: 'Asked to finish (SIGHUP): the next run does the rest',
     },
   },
 } as const satisfies Record<string, { mode: StopMode; ending: Ending }>;

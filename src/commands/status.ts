@@ -17,13 +17,20 @@ import { fileIn } from './option-values.ts';
 import { sceneWords } from '../terminal/describe-event.ts';
 import type { BatchNumbers, RunRecord } from '../runner/core/report-row.ts';
 import { formatCost, type BatchCost } from '../runner/core/spending.ts';
-import { formatDuration } from '../lib/text/format.ts';
 import { outColumns, writeOut, canRedraw, writeOutPart } from '../terminal/console.ts';
 import { describeStats } from '../terminal/describe-stats.ts';
 import { formatPart } from '../runner/core/part.ts';
 import { hanging } from '../terminal/fit-text.ts';
 import { jsonInstant, writeJsonLine, jsonLine } from '../terminal/json-lines.ts';
-import { plural, formatBytes, formatCounts, formatInstant, formatRate, titled } from '../terminal/words.ts';
+import {
+  plural,
+  formatBytes,
+  formatCounts,
+  formatInstant,
+  formatLeft,
+  formatRate,
+  titled,
+} from '../terminal/words.ts';
 import { createBlock } from '../terminal/block.ts';
 import { logPauseMs } from '../terminal/repeat-limit.ts';
 
@@ -145,7 +152,10 @@ export function statusLines(status: BatchStatus, columns: number): string[] {
     [
       '',
       doubtful > 0
-        ? `${attempts.unanswered} unanswered, ${attempts.expired} expired: these may have been billed for nothing`
+        ? `${formatCounts([
+            [attempts.unanswered, 'unanswered'],
+            [attempts.expired, 'expired'],
+          ])}: these may have been billed for nothing`
         : '',
     ],
     ['cost', cost === null ? '' : describeCost(cost)],
@@ -169,8 +179,8 @@ export function savedOf(scenes: BatchNumbers['scenes']): string {
 /** Empty where unknown. */
 export function describePace(pace: Throughput | undefined): string {
   if (pace === undefined) return '';
-  const left = pace.leftMs === null ? '' : `, about ${formatDuration(pace.leftMs)} left`;
-  return `${formatRate(pace.perSecond)} of late${left}`;
+  const left = formatLeft(pace.leftMs);
+  return `${formatRate(pace.perSecond)} of late${left === undefined ? '' : `, about ${left}`}`;
 }
 
 function describeFailures({ failures }: BatchNumbers): [string, string][] {

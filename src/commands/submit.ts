@@ -302,7 +302,7 @@ function filesOf(file: string, { folder, lists }: SubmissionSettings, hasVolume:
   const missing = all.find((path) => !existsSync(path));
   if (missing !== undefined) throw problem(missing, 'no such file');
   const what = all.every(isFile)
-    ? `pipeline.yaml and lists have ${bytes} bytes, a ConfigMap holds ${maxConfigMapBytes}`
+    ? `pipeline.yaml and lists have ${bytes.toLocaleString('en')} bytes, a ConfigMap holds ${maxConfigMapBytes.toLocaleString('en')}`
     : 'a folder does not fit into a ConfigMap';
   throw problem(
     '--volume',

@@ -144,7 +144,8 @@ async function readyTool(dataDir: string, serviceId: string) {
   const tool = await findContainerTool();
   const left = await removeLeftContainers(tool, serviceId);
   if (left === 1) printServiceFailure('a container of a service that was killed was removed');
-  if (left > 1) printServiceFailure(`${left} containers of a service that was killed were removed`);
+  if (left > 1)
+    printServiceFailure(`${left.toLocaleString('en')} containers of a service that was killed were removed`);
   writeFileSync(markIn(dataDir), '', { mode: 0o600 });
   return tool;
 }

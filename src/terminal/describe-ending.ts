@@ -20,7 +20,9 @@ export function describeEnding(
   const total = saved + waiting + active + failed + invalid;
   const rows: [string, string][] = [];
   // The first words say it where all are saved.
-  if (saved < total || saved === 0 || withdrawn > 0) rows.push(['scenes', countsOf(event.counts)]);
+  const isAll = event.ending === 'complete' && event.part === undefined && total > 0;
+  if (!isAll || withdrawn > 0) rows.push(['scenes', countsOf(event.counts)]);
+  if (!isAll) rows.push(['time', took]);
   if (event.cost !== undefined) rows.push(['cost', `${formatCost(event.cost)} so far`]);
   if (event.untold > 0) rows.push(['in doubt', inDoubt(event.untold)]);
   rows.push(['pictures', shownImages]);
@@ -28,12 +30,8 @@ export function describeEnding(
   else if (event.ending !== 'output-unwritable' && total > 0)
     rows.push(['gallery', `not updated; run \`nightrender report ${file}\``]);
   const hint = hintOf(event, file, runArguments);
-  const reached =
-    total === 0 || event.isLost === true || event.part !== undefined || event.missingPictures !== undefined
-      ? ''
-      : `: ${saved.toLocaleString('en')} of ${plural(total, 'scene')} in ${took}`;
-  const preview = event.part === undefined ? '' : ` (${took})`;
-  const head = `${event.text.charAt(0).toUpperCase()}${event.text.slice(1)}${reached}${preview}.`;
+  const reached = isAll ? `: ${saved.toLocaleString('en')} of ${plural(total, 'scene')} in ${took}` : '';
+  const head = `${event.text.charAt(0).toUpperCase()}${event.text.slice(1)}${reached}.`;
   return [
     head,
     ...rows.map(([name, text]) => `  ${name.padEnd(10)}${text}`),

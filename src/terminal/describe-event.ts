@@ -98,6 +98,12 @@ export function sceneWords({ scene, prompt }: SceneName): string {
 /** Characters: a line of a log has room for what happened, too. */
 const maxPromptLength = 48;
 
+/** At a limit, what is in flight is still collected; `inFlight`: how many jobs that are. */
+export function stopWords({ ending }: Event & { type: 'stopping' }, text: string, inFlight: number): string {
+  if (ending !== 'limit-reached' || inFlight <= 0) return text;
+  return `${text}; ${plural(inFlight, 'job')} in flight ${inFlight === 1 ? 'is' : 'are'} still collected`;
+}
+
 function formatWait(ms: number): string {
   return ms < 500 ? 'at once' : `in ${formatDuration(ms)}`;
 }

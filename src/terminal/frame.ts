@@ -1,11 +1,13 @@
 /** What a terminal shows of a run at one moment: a few lines, each narrower than it. */
 import type { ServiceHealth } from '../runner/core/service-health.ts';
 import { formatCost } from '../runner/core/spending.ts';
+import type { Event } from '../runner/pipeline/event.ts';
+import { stopWords } from './describe-event.ts';
 import { stallText, workersText } from './describe-health.ts';
 import type { Colour, Paint } from './console.ts';
 import { fitted } from './fit-text.ts';
 import type { Progress } from './progress.ts';
-import { formatClock, formatRate, formatRoughly } from './words.ts';
+import { formatClock, formatLeft, formatRate } from './words.ts';
 
 export interface Frame {
   progress: Progress;
@@ -15,7 +17,7 @@ export interface Frame {
   /** The latest problem in words, and when it came (epoch ms). */
   trouble: { at: number; text: string } | undefined;
   /** Why the run ends early. */
-  stopping: string | undefined;
+  stopping: (Event & { type: 'stopping' }) | undefined;
   /** Epoch ms. */
   now: number;
 }
@@ -35,7 +37,7 @@ export function frameLines(frame: Frame, columns: number, paint: Paint): string[
     ...row('latest', latest, undefined, 'end'),
     ...row('trouble', trouble && `${formatClock(trouble.at)} ${trouble.text}`, 'yellow'),
     ...row('stalled', stalled, 'yellow'),
-    ...row('stopping', stopping, 'yellow'),
+    ...row('stopping', stopping && stopWords(stopping, stopping.text, progress.inFlight), 'yellow'),
   ];
 }
 
@@ -65,11 +67,11 @@ function barLine(progress: Progress, room: number, paint: Paint): string {
   return `${bar.join('')}  ${numbers}`;
 }
 
-function countLine({ inFlight, queued, failed }: Progress, room: number, paint: Paint): string {
+function countLine({ inFlight, waiting, failed }: Progress, room: number, paint: Paint): string {
   const active = `${inFlight.toLocaleString('en')} in flight`;
-  const waiting = `${queued.toLocaleString('en')} queued`;
+  const rest = `${waiting.toLocaleString('en')} waiting`;
   const lost = `${failed.toLocaleString('en')} failed`;
-  const shown = firstFitting([[active, waiting, lost], [waiting, lost], [lost]], room);
+  const shown = firstFitting([[active, rest, lost], [rest, lost], [lost]], room);
   return failed > 0 ? shown.replace(lost, () => paint(lost, 'red')) : shown;
 }
 
@@ -77,7 +79,7 @@ function countLine({ inFlight, queued, failed }: Progress, room: number, paint: 
 function paceLine({ perSecond, leftMs, cost }: Progress, room: number, now: number): string[] {
   const rate = perSecond === undefined ? [] : [formatRate(perSecond)];
   const money = cost === undefined ? [] : [formatCost(cost)];
-  const left = leftMs === undefined ? [] : [`${formatRoughly(leftMs)} left`];
+  const left = [formatLeft(leftMs) ?? []].flat();
   // What is soon over is not looked up on a clock.
   const clock = leftMs === undefined || leftMs < 10 * 60_000 ? '' : `, until ${formatClock(now + leftMs)}`;
   const until = left.map((text) => `${text}${clock}`);

@@ -84,7 +84,7 @@ export class LiveView implements RunView {
 
   #see(event: Event): void {
     if (event.type === 'service-health') this.#seen.health = event;
-    else if (event.type === 'stopping') this.#seen.stopping = event.text;
+    else if (event.type === 'stopping') this.#seen.stopping = event;
     else if (event.type === 'scene-saved') {
       this.#seen.latest = `${this.#options.shownImages}/${event.files.at(-1) ?? ''}`;
     } else if (isTrouble(event)) {

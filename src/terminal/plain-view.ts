@@ -5,14 +5,14 @@ import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { outColumns, writeError, writeOut } from './console.ts';
 import { describeEnding } from './describe-ending.ts';
-import { describeEvent } from './describe-event.ts';
+import { describeEvent, stopWords } from './describe-event.ts';
 import { stallText } from './describe-health.ts';
 import { describeStats } from './describe-stats.ts';
 import { harmless } from './fit-text.ts';
 import { logPauseMs, RepeatLimit } from './repeat-limit.ts';
 import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
-import { plural, formatInstant, formatRate } from './words.ts';
+import { plural, formatInstant, formatLeft, formatRate } from './words.ts';
 
 export class PlainView implements RunView {
   readonly #options: ViewOptions;
@@ -50,7 +50,7 @@ export class PlainView implements RunView {
     // The last words say the rest.
     const line =
       event.type === 'stopping'
-        ? `stopping: ${event.text.replace(/(: |; | \(\d)[^]*$/, '')}`
+        ? `stopping: ${stopWords(event, event.text.replace(/(: |; | \(\d)[^]*$/, ''), this.#progress.now().inFlight)}`
         : describeEvent(event, this.#options.now(), this.#options.shownDir);
     if (line !== undefined && (!isTrouble || this.#budget.mayShow())) this.#write(line);
   };
@@ -73,9 +73,13 @@ export class PlainView implements RunView {
     const { total, saved, failed, inFlight, perSecond, leftMs, cost, stalledMs } = this.#progress.now();
     if (total === 0) return;
     const rate = perSecond === undefined ? '' : `, ${formatRate(perSecond)}`;
-    const left = leftMs === undefined ? '' : `, about ${formatDuration(leftMs)} left`;
+    const left = formatLeft(leftMs);
     const money = cost === undefined ? '' : `, ${formatCost(cost)} spent`;
-    this.#write(`${saved} of ${total} saved, ${inFlight} in flight, ${failed} failed${rate}${left}${money}`);
+    const [done, all, active, lost] = [saved, total, inFlight, failed].map((each) =>
+      each.toLocaleString('en'),
+    );
+    const counts = `${done} of ${all} saved, ${active} in flight, ${lost} failed`;
+    this.#write(`${counts}${rate}${left === undefined ? '' : `, about ${left}`}${money}`);
     const stalled = stallText(stalledMs, this.#health);
     if (stalled !== undefined) this.#write(stalled);
   }

@@ -18,7 +18,7 @@ export interface Progress {
   failed: number;
   inFlight: number;
   /** Scenes that are still to be submitted. */
-  queued: number;
+  waiting: number;
   /** Finished scenes a second, of late; undefined before a few were. */
   perSecond: number | undefined;
   /** Of what is in flight only, where the run finishes early. */
@@ -95,7 +95,7 @@ export class ProgressCount {
       saved: this.#saved,
       failed: this.#failed,
       inFlight,
-      queued: Math.max(0, left - inFlight),
+      waiting: Math.max(0, left - inFlight),
       perSecond: perMs === undefined ? undefined : perMs * 1000,
       leftMs: timeLeftMs(this.#finished, now, this.#isStopping ? inFlight : left, inFlight),
       stalledMs: this.#stalledMs(now),

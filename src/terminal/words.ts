@@ -48,6 +48,11 @@ export function formatRoughly(ms: number): string {
   return toS === 60 ? text.replace(/ 0 s$/, '') : text;
 }
 
+/** `8 min 20 s left`; undefined where nothing certain can be said: it is unknown, or would be 0 s. */
+export function formatLeft(ms: number | null | undefined): string | undefined {
+  return ms === null || ms === undefined || ms < 500 ? undefined : `${formatRoughly(ms)} left`;
+}
+
 /** `22:47`, local time. */
 export function formatClock(at: number): string {
   return formatInstant(at).slice(11, 16);

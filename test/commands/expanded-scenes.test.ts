@@ -211,7 +211,7 @@ it.each([
   [
     'too many',
     'scenes: {matrix: {style: 1..1000, scene: 1..1000, c: 1..1000}}',
-    'pipeline.yaml:5:1: style × scene × c makes 1000000000 scenes of every row, before exclude; expected 10000000 at most',
+    'pipeline.yaml:5:1: style × scene × c makes 1,000,000,000 scenes of every row, before exclude; expected 10,000,000 at most',
   ],
 ])('is refused: %s', async (_, scenes, problem) => {
   const problems = await problemsOf(`manifest: a.csv\n${input}\n${scenes}`, two);

@@ -111,7 +111,7 @@ describe('refuses with 2', () => {
     const cwd = batch(inBucket(pipeline(remote, shared)), scenes(50_000));
     const { code, stderr } = await submit(cwd, ...onKubernetes);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/--volume: is missing: pipeline\.yaml and lists have \d+ bytes/);
+    expect(stderr).toMatch(/--volume: is missing: pipeline\.yaml and lists have [\d,]+ bytes/);
     expect((await submit(cwd, ...onKubernetes, '--volume', 'v')).stdout).not.toContain('Hills');
   });
 

@@ -84,7 +84,7 @@ it('speaks to people, and tells an edited list and what earlier runs needed', as
   );
   const { stdout, code } = await inProcess(['plan', 'pipeline.yaml', '--requests', '1'], { cwd });
   expect(code).toBe(0);
-  expect(stdout).toContain('5 to render, 2 done');
+  expect(stdout).toContain('5 to render, 2 saved');
   expect(stdout).toMatch(/4 new; 1 edited since.*; 1 no longer listed/);
   expect(stdout).toMatch(/cost {6}about .* USD: .* USD a scene, from 4 saved scenes of this batch/);
   expect(stdout).toMatch(/time {6}.*median of 4.*the last run did 4 jobs/);
@@ -152,12 +152,29 @@ it.skipIf(!canMount)(
     await inProcess(['run', 'pipeline.yaml', '--limit', '2', '--quiet'], { cwd });
     setReadOnly(join(cwd, 'out'), true);
     const { stdout, code } = await inProcess(['plan', 'pipeline.yaml'], { cwd });
-    expect(stdout).toContain('4 to render, 2 done');
+    expect(stdout).toContain('4 to render, 2 saved');
     expect(stdout).toMatch(/problem {3}.*cannot (write|read and write)/);
     expect(code).toBe(14);
     expect((await inProcess(['run', 'pipeline.yaml'], { cwd })).code).toBe(14);
   },
 );
+
+const lastLines = (text: string): string =>
+  (text.trimEnd().split('\n\n').at(-1) ?? '').replaceAll(/\n */g, ' ');
+
+it('counts as submissions of a scene what may have been paid, not starts that the service refused', async () => {
+  const { url } = await serve(folderWith({}));
+  const cwd = newBatch(url, 1);
+  const run = (key: string) =>
+    inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env: { NIGHTRENDER_API_KEY: key } });
+  expect((await run('wrong')).code).toBe(12);
+  expect((await run('wrong')).code).toBe(12);
+  const planned = await inProcess(['plan', 'pipeline.yaml'], { cwd });
+  expect(planned.stdout).toMatch(/^ {2}1\. s0 → images\/s0\.png$/m);
+  expect((await planOf(cwd)).requests[0]).toMatchObject({ scene: 's0', attempt: 3 });
+  const told = await inProcess(['explain', 'pipeline.yaml', 's0'], { cwd });
+  expect(told.stdout).toMatch(/^attempt 2 refused \(no job, no bill\) after /m);
+});
 
 it('asks the service with --check, and starts nothing there', async () => {
   const { url } = await serve(folderWith({}));
@@ -170,7 +187,9 @@ it('asks the service with --check, and starts nothing there', async () => {
   const refused = await check([], { NIGHTRENDER_API_KEY: 'another' });
   expect(refused.code).toBe(12);
   expect(refused.stdout).toContain('asked: the service does not accept the key');
-  expect(refused.stdout).toContain('No scene was sent and nothing written; a run would end at once');
+  expect(lastLines(refused.stdout)).toMatch(
+    /^No scene was sent and nothing written\. A run would end at once: the service does not accept the key .*\.$/,
+  );
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline(url).replace('id: scene-renderer', 'id: nobody'));
   const unknown = await check();
   expect(unknown.code).toBe(12);
@@ -181,7 +200,7 @@ it('asks the service with --check, and starts nothing there', async () => {
   const nobody = await check();
   expect(nobody.code).toBe(10);
   expect(nobody.stdout).toContain('asked: no usable answer');
-  expect(nobody.stdout).toContain('a run would wait until the service answers');
+  expect(lastLines(nobody.stdout)).toMatch(/The service gave no usable answer: .*; a run would keep trying/);
   writeFileSync(join(cwd, 'pipeline.yaml'), pipeline('local'));
   const local = await check();
   expect(local.code).toBe(0);

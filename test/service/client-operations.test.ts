@@ -214,7 +214,7 @@ describe('a policy', () => {
     const { url } = await openService({ workers: 0 });
     const { id } = (await post(url, body({ policy: { ttl: 1 } }))).json as StatusResponse;
     expect(await statusOnce(url, id, 'TIMED_OUT')).toEqual({
-      error: 'job timed out: it was still queued after its time to live of 1 ms',
+      error: 'job timed out: it was still in the queue after its time to live of 1 ms',
       id,
       status: 'TIMED_OUT',
     });

@@ -34,6 +34,16 @@ describe('the last words of a run', () => {
     ]);
   });
 
+  it('count what is saved, and what is not, under their names', () => {
+    const counts = { ...ended.counts, saved: 19_440, failed: 560 };
+    const words = lastWords({ ending: 'incomplete', text: '560 scenes are not saved', counts });
+    expect(words.slice(0, 3)).toEqual([
+      '560 scenes are not saved.',
+      '  scenes    19,440 saved, 560 failed',
+      '  time      3 s',
+    ]);
+  });
+
   it.each([
     ['interrupted', 'Nothing is lost: the same command resumes.'],
     ['not-allowed', 'Nothing is lost: once that is mended, the same command resumes.'],
@@ -68,7 +78,8 @@ describe('the last words of a run', () => {
       part,
       counts,
     });
-    expect(words[0]).toBe('The 2 scenes of this preview are saved; 8 wait for the full run (3 s).');
+    expect(words[0]).toBe('The 2 scenes of this preview are saved; 8 wait for the full run.');
+    expect(words).toContain('  time      3 s');
     expect(words.at(-1)).toBe('Their pictures count: `nightrender run night.yaml` renders the rest.');
   });
 
@@ -88,7 +99,7 @@ describe('the last words of a run', () => {
   it('begin as a sentence does, whatever ended the run', () => {
     const text = 'the service does not accept the key of `endpoint.apiKey` (401)';
     expect(lastWords({ ending: 'not-allowed', text })[0]).toBe(
-      'The service does not accept the key of `endpoint.apiKey` (401): 3 of 3 scenes in 3 s.',
+      'The service does not accept the key of `endpoint.apiKey` (401).',
     );
   });
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
 import type { Paint } from '../../src/terminal/console.ts';
+import type { EndingKind } from '../../src/runner/core/ending.ts';
 import { frameLines, type Frame } from '../../src/terminal/frame.ts';
 import type { Progress } from '../../src/terminal/progress.ts';
 
@@ -15,12 +16,13 @@ const usual: Progress = {
   saved: 815,
   failed: 3,
   inFlight: 16,
-  queued: 798,
+  waiting: 798,
   perSecond: 0.5,
   leftMs: 27.2 * minuteMs,
   stalledMs: undefined,
   cost: { spent: 1.2345, currency: 'USD', limit: 5 },
 };
+const stop = (ending: EndingKind, text: string) => ({ type: 'stopping', ending, text }) as const;
 const frame: Frame = {
   progress: usual,
   health: { workers: { running: 7, idle: 2, ready: 9, initializing: 1, throttled: 0 }, jobs: {} },
@@ -35,7 +37,7 @@ it.each([
     120,
     [
       `${'█'.repeat(25)}${'░'.repeat(25)}  49 %  815 of 1,632 saved`,
-      '16 in flight · 798 queued · 3 failed',
+      '16 in flight · 798 waiting · 3 failed',
       '30.0/min · 27 min left, until 23:08 · 1.23 of 5.00 USD',
       'workers   7 running, 2 idle, 1 starting',
       'latest    renders/scenes/images/harbour-at-dawn.png',
@@ -46,7 +48,7 @@ it.each([
     60,
     [
       `${'█'.repeat(16)}${'░'.repeat(17)}  49 %  815 of 1,632 saved`,
-      '16 in flight · 798 queued · 3 failed',
+      '16 in flight · 798 waiting · 3 failed',
       '30.0/min · 27 min left, until 23:08 · 1.23 of 5.00 USD',
       'workers   7 running, 2 idle, 1 starting',
       'latest    renders/scenes/images/harbour-at-dawn.png',
@@ -57,7 +59,7 @@ it.each([
     40,
     [
       `${'█'.repeat(6)}${'░'.repeat(7)}  49 %  815 of 1,632 saved`,
-      '16 in flight · 798 queued · 3 failed',
+      '16 in flight · 798 waiting · 3 failed',
       '27 min left · 1.23 of 5.00 USD',
       'workers   7 running, 2 idle, 1 starting',
       'latest    …s/images/harbour-at-dawn.png',
@@ -82,9 +84,20 @@ it('says in words when no worker is ready and nothing comes', () => {
     'stalled   nothing has finished for 6 min: no worker is ready (2 starting, 1 throttled)',
   );
   expect(last({ ...frame, progress })).toBe('stalled   nothing has finished for 6 min');
-  expect(last({ ...frame, progress, health, stopping: 'Interrupted (SIGINT)' })).toBe(
+  expect(last({ ...frame, progress, health, stopping: stop('interrupted', 'Interrupted (SIGINT)') })).toBe(
     'stopping  Interrupted (SIGINT)',
   );
+});
+
+it('says that jobs in flight are collected while some are, and of no time left that it is 0 s', () => {
+  const stopping = stop('limit-reached', 'The time for submissions (`limits.for`) has passed');
+  const shown = (inFlight: number, leftMs: number): string[] =>
+    frameLines({ ...frame, progress: { ...usual, inFlight, leftMs }, stopping }, 120, plain);
+  expect(shown(2, 60_000).at(-1)).toMatch(/has passed; 2 jobs in flight are still collected$/);
+  expect(shown(1, 60_000).at(-1)).toMatch(/has passed; 1 job in flight is still collected$/);
+  expect(shown(0, 60_000).at(-1)).toMatch(/has passed$/);
+  expect(shown(0, 60_000)[2]).toBe('30.0/min · 1 min 0 s left · 1.23 of 5.00 USD');
+  expect(shown(0, 0)[2]).toBe('30.0/min · 1.23 of 5.00 USD');
 });
 
 it('blames no worker where the service has no job left, as while a bucket takes no picture', () => {
@@ -101,27 +114,33 @@ it('blames no worker where the service has no job left, as while a bucket takes 
 it('colours only what has a meaning', () => {
   const paint: Paint = (text, colour) => `<${colour}>${text}</>`;
   const shown = frameLines(frame, 120, paint);
-  expect(shown[1]).toBe('16 in flight · 798 queued · <red>3 failed</>');
+  expect(shown[1]).toBe('16 in flight · 798 waiting · <red>3 failed</>');
   expect(shown[5]).toMatch(/^<dim>trouble {3}<\/><yellow>/);
   const calm = frameLines({ ...frame, progress: { ...usual, failed: 0 } }, 120, paint);
-  expect(calm[1]).toBe('16 in flight · 798 queued · 0 failed');
+  expect(calm[1]).toBe('16 in flight · 798 waiting · 0 failed');
 });
 
 it('fits, with any numbers and texts', () => {
   const number = fc.oneof(fc.nat(20), fc.nat(3_000_000));
   const text = fc.string({ unit: 'binary', maxLength: 150 });
   const progress = fc
-    .record({ saved: number, failed: number, inFlight: number, queued: number, left: number })
+    .record({ saved: number, failed: number, inFlight: number, waiting: number, left: number })
     .map(({ left, ...counts }) => ({
       ...usual,
       ...counts,
-      total: counts.saved + counts.failed + counts.inFlight + counts.queued,
+      total: counts.saved + counts.failed + counts.inFlight + counts.waiting,
       leftMs: left * 100_000,
       stalledMs: left * 1_000,
     }));
   fc.assert(
     fc.property(progress, text, text, text, fc.integer({ min: 4, max: 200 }), (counts, a, b, c, columns) => {
-      const shown = { ...frame, progress: counts, latest: a, trouble: { at: now, text: b }, stopping: c };
+      const shown = {
+        ...frame,
+        progress: counts,
+        latest: a,
+        trouble: { at: now, text: b },
+        stopping: stop('halted', c),
+      };
       for (const line of frameLines(shown, columns, plain)) {
         expect(stringWidth(line)).toBeLessThan(columns);
         expect(line).not.toMatch(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/u);

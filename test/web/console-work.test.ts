@@ -138,7 +138,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('button', { name: 'Retry failed …' }).click();
     const question = page.getByRole('dialog', { name: 'Retry 4 failed jobs?' });
     await question.getByRole('button', { name: 'Retry them' }).click();
-    await page.getByText('4 jobs queued again.').waitFor();
+    await page.getByText('4 jobs back in the queue.').waitFor();
     await page.getByLabel('Status').selectOption('IN_QUEUE');
     await expect.poll(() => page.locator('.job').count()).toBe(6);
     expect(await page.getByRole('button', { name: 'Retry failed …' }).count()).toBe(0);

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
+import type { SceneCounts } from '../../src/runner/core/scene.ts';
 import type { ReportRow } from '../../src/runner/core/report-row.ts';
 import { writeReport } from '../../src/runner/report/write-report.ts';
 import { about, failedRow, savedRow, sourceOf, summary } from '../runner/report/report-fixtures.ts';
@@ -89,8 +90,9 @@ export async function writtenReport(
   folder: string,
   rows: ReportRow[],
   columns: string[],
+  counts: Partial<SceneCounts> = {},
 ): Promise<WrittenReport> {
-  return { url: await write(folder, rows, columns, rows.length), rows };
+  return { url: await write(folder, rows, columns, { saved: rows.length, ...counts }), rows };
 }
 
 /** So many scenes without files of pictures. */
@@ -121,16 +123,16 @@ export function largeReport(folder: string, count: number): Promise<string> {
         input: { steps: 20 + (index % 5) },
       };
   };
-  return write(folder, rows(), ['id', 'scene', 'style', 'steps'], count);
+  return write(folder, rows(), ['id', 'scene', 'style', 'steps'], { saved: count });
 }
 
 async function write(
   folder: string,
   rows: Iterable<ReportRow>,
   columns: string[],
-  saved = 285,
+  counts: Partial<SceneCounts> = {},
 ): Promise<string> {
-  const scenes = { ...summary.scenes, saved, failed: 15, invalid: 0 };
+  const scenes = { ...summary.scenes, saved: 285, failed: 15, invalid: 0, ...counts };
   const times = {
     ...summary.times,
     firstSubmittedAt: Date.UTC(2024, 4, 3, 21, 50),

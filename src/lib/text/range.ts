@@ -24,7 +24,9 @@ export function readRange(text: string): Range | undefined {
     return { expected: 'numbers of at most 15 digits' };
   const count = (to > from ? to - from : from - to) / step + 1n;
   if (count > BigInt(maxValues))
-    return { expected: `at most ${maxValues} values; put a longer list into a manifest` };
+    return {
+      expected: `at most ${maxValues.toLocaleString('en')} values; put a longer list into a manifest`,
+    };
   const signed = to < from ? -step : step;
   // Out of its digits, each is the number that is written so: adding 0.1 ten times does not give 1.
   const valueAt = (index: number): number => Number(`${from + BigInt(index) * signed}e-${places}`);

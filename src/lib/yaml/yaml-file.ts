@@ -114,7 +114,10 @@ function assertNoList(shown: string, bytes: Buffer, expected: string): void {
 
 function assertSize(shown: string, size: number, expected: string): void {
   if (size > maxBytes)
-    throw problem(shown, `the file has ${size} bytes; expected a ${expected} of at most ${maxBytes} bytes`);
+    throw problem(
+      shown,
+      `the file has ${size.toLocaleString('en')} bytes; expected a ${expected} of at most ${maxBytes.toLocaleString('en')} bytes`,
+    );
 }
 
 /** Line and column of the first byte that is not UTF-8. */

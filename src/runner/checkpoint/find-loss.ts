@@ -50,7 +50,7 @@ export class LostCommits extends UnusableDatabase {
 function whatIsGone(submissions: number): string {
   if (submissions === 0)
     return 'The latest results of jobs are lost, and some jobs may be polled or paid again';
-  return `${submissions} ${submissions === 1 ? 'submission is' : 'submissions are'} lost: they may be billed, and their scenes would be paid again`;
+  return `${submissions.toLocaleString('en')} ${submissions === 1 ? 'submission is' : 'submissions are'} lost: they may be billed, and their scenes would be paid again`;
 }
 
 export function checkpointFile(dir: string): string {
@@ -85,7 +85,7 @@ function isSealed(path: string, sha256: string): boolean {
 
 function gone(path: string, { attempts }: CommitMark): UnusableDatabase {
   return new UnusableDatabase(
-    `${path} is missing, and with it the record of ${attempts} ${attempts === 1 ? 'submission' : 'submissions'}. Put it back; or take over the pictures that are there, each checked: \`nightrender run <pipeline> --adopt\`; or begin afresh and keep them as .former: \`nightrender run <pipeline> --fresh\``,
+    `${path} is missing, and with it the record of ${attempts.toLocaleString('en')} ${attempts === 1 ? 'submission' : 'submissions'}. Put it back; or take over the pictures that are there, each checked: \`nightrender run <pipeline> --adopt\`; or begin afresh and keep them as .former: \`nightrender run <pipeline> --fresh\``,
   );
 }
 

@@ -151,7 +151,7 @@ function describeRemoved(path: string, countInFlight: () => number): string | un
   const jobs =
     inFlight === 0
       ? ''
-      : ` Jobs in flight (${inFlight}) may still be billed, and can no longer be collected.`;
+      : ` Jobs in flight (${inFlight.toLocaleString('en')}) may still be billed, and can no longer be collected.`;
   return `${gone} was removed during the run, and the record of this batch is lost with it.${jobs} Find out what removes it. Then put a copy back; or start the run again, with --adopt to take over the pictures that are left, or with --fresh to render everything again`;
 }
 

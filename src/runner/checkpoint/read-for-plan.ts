@@ -68,6 +68,15 @@ export function readSetAside(db: Database): SetAside {
   };
 }
 
+/** Earlier attempts of the same scene that a service may have billed. */
+export function readPaidBefore(db: Database, attempt: number): number {
+  const paid = db.prepare<[number], { n: number }>(
+    `SELECT count(*) AS n FROM attempts a JOIN attempts b ON b.scene = a.scene AND b.number < a.number
+     WHERE a.attempt = ? AND b.state <> 'refused'`,
+  );
+  return paid.get(attempt)?.n ?? 0;
+}
+
 /** How many scenes have failed by which kind, the most first. */
 export function readFailedKinds(db: Database): SetAside['failed'] {
   return db

@@ -30,12 +30,12 @@ export function haltReason(tally: Tally, settings: HaltSettings): string | undef
   if (last === undefined) return undefined;
   const latest = `the latest (${last.kind}): ${last.text}`;
   if (inARow >= settings.consecutive) {
-    return `${inARow} attempts in a row brought no picture (\`halt.consecutive\`); ${latest}`;
+    return `${inARow.toLocaleString('en')} attempts in a row brought no picture (\`halt.consecutive\`); ${latest}`;
   }
   const finished = saved + failed;
   if (finished < settings.minimum || settings.percent >= 100) return undefined;
   if (failed * 100 < settings.percent * finished) return undefined;
-  return `${failed} of ${finished} attempts brought no picture (\`halt.percent\`); ${latest}`;
+  return `${failed.toLocaleString('en')} of ${finished.toLocaleString('en')} attempts brought no picture (\`halt.percent\`); ${latest}`;
 }
 
 /** As above, for an operation that does not answer; `words` is what its latest request came to. */

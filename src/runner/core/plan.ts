@@ -122,6 +122,8 @@ export interface FirstRequest {
   scene: string;
   /** 1 for the scene's first submission. */
   attempt: number;
+  /** Submissions of the scene that came before and may have been paid: one that was refused is none. */
+  before: number;
   method: 'POST';
   /** Begins with `local` where the address is made up at the start of a run. */
   url: string;

@@ -46,7 +46,7 @@ function cutTexts(value: JsonValue): JsonValue {
 
 function cutText(text: string): string {
   if (text.length <= maxCharacters) return text;
-  return `${text.slice(0, fewCharacters)}… (${text.length - fewCharacters} characters left out)`;
+  return `${text.slice(0, fewCharacters)}… (${(text.length - fewCharacters).toLocaleString('en')} characters left out)`;
 }
 
 /** Raised when a reader would no longer understand it. */

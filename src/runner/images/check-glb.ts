@@ -11,7 +11,9 @@ export function checkGlb(glb: Buffer): { problem: string } | Record<string, neve
   const [version, length] = [glb.readUInt32LE(4), glb.readUInt32LE(8)];
   if (version !== 2) return { problem: `it is of version ${version} of glTF, and only 2 can be checked` };
   if (length !== glb.length)
-    return { problem: `it is cut: it has ${glb.length} bytes, and its header says ${length}` };
+    return {
+      problem: `it is cut: it has ${glb.length.toLocaleString('en')} bytes, and its header says ${length.toLocaleString('en')}`,
+    };
   const chunks: { type: string; data: Buffer }[] = [];
   for (let at = headerBytes; at < glb.length;) {
     const end = at + chunkHeaderBytes + (glb.length - at < chunkHeaderBytes ? 0 : glb.readUInt32LE(at));
@@ -39,7 +41,9 @@ function checkScene(json: Buffer, binBytes: number): { problem: string } | Recor
   const { byteLength } = buffer;
   if (typeof byteLength !== 'number') return { problem: 'it is damaged: its buffer has no length' };
   if (byteLength <= binBytes) return {};
-  return { problem: `it is cut: its buffer has ${binBytes} bytes, and its JSON says ${byteLength}` };
+  return {
+    problem: `it is cut: its buffer has ${binBytes.toLocaleString('en')} bytes, and its JSON says ${byteLength.toLocaleString('en')}`,
+  };
 }
 
 /** UTF-8 without a mark at its beginning, or what is wrong with it. */

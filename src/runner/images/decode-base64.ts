@@ -57,7 +57,7 @@ function whyNot(text: string): string {
   if (name !== undefined) return `it is ${name}, not base64`;
   if (at >= 0) return `it is not base64: character ${at + 1} is ${JSON.stringify(bare[at])}`;
   if (/=[^=]/.test(bare)) return 'it is not base64: there is padding in the middle';
-  return `it is cut or not base64: ${bare.length} characters cannot be whole`;
+  return `it is cut or not base64: ${bare.length.toLocaleString('en')} characters cannot be whole`;
 }
 
 export type PictureFormat = 'PNG' | 'JPEG' | 'WebP';

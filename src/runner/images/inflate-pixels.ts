@@ -66,7 +66,8 @@ export function isUnpackedSoon({ header, width, height }: WholePng): boolean {
 
 function problemIn(rows: Buffer, rowBytes: number, height: number): string | undefined {
   const size = rowBytes * height;
-  if (rows.length < size) return `it is damaged: its pixel data has ${rows.length} bytes instead of ${size}`;
+  if (rows.length < size)
+    return `it is damaged: its pixel data has ${rows.length.toLocaleString('en')} bytes instead of ${size.toLocaleString('en')}`;
   for (let row = 0; row < height; row += 1) {
     const filter = rows[row * rowBytes] ?? 0;
     if (filter > highestFilter)

@@ -135,7 +135,7 @@ class Post {
     const before = this.#watch;
     this.#watch = finished(before, how, now);
     if (isFailureDue(this.#target.rules, before, this.#watch))
-      this.#send('failures', `${this.#watch.failed} attempts of this run have failed.`);
+      this.#send('failures', `${this.#watch.failed.toLocaleString('en')} attempts of this run have failed.`);
   }
 
   #send(event: NoticeEvent, text: string, end: Partial<Notice> = {}): void {

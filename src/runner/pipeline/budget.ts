@@ -76,7 +76,7 @@ export class Budget {
   spentText(): string | undefined {
     const { jobs } = this.#limits;
     if (jobs !== undefined && this.#spending.jobs >= jobs)
-      return `The maximum number of submissions is reached (\`limits.jobs\`: ${jobs})`;
+      return `The maximum of ${jobs.toLocaleString('en')} submissions is reached (\`limits.jobs\`)`;
     const cost = this.cost();
     return cost && `The budget is used up: ${formatCost(cost)} spent (\`limits.cost\`)`;
   }

@@ -191,6 +191,6 @@ function endingOf(stop: Stop, left: JobLeft[]): Ending {
   if (stop.ending?.kind === 'output-unwritable') return stop.ending;
   if (left.length === 0) return { kind: 'complete', text: 'Nothing is in flight any more' };
   if (stop.ending !== undefined && stop.leaving.aborted) return stop.ending;
-  const text = `${left.length} ${left.length === 1 ? 'job is' : 'jobs are'} still in flight`;
+  const text = `${left.length.toLocaleString('en')} ${left.length === 1 ? 'job is' : 'jobs are'} still in flight`;
   return { kind: 'incomplete', text };
 }

@@ -39,7 +39,7 @@ export class Deadline {
   get text(): string {
     const [name, what] =
       this.#untilLeftMs() < this.#forLeftMs() ? ['limits.until', 'The deadline'] : ['limits.for', 'The time'];
-    return `${what} for submissions (\`${name}\`) has passed; jobs in flight are still collected`;
+    return `${what} for submissions (\`${name}\`) has passed`;
   }
 
   #forLeftMs(): number {

@@ -50,5 +50,5 @@ export class PictureWatch {
 /** Without a full stop. */
 export function missingText({ missing, checked, example }: MissingPictures): string {
   const verb = missing === 1 ? 'is missing or has' : 'are missing or have';
-  return `${missing} of ${checked} saved pictures ${verb} another size${missing === 1 ? ':' : ', such as'} ${example}`;
+  return `${missing.toLocaleString('en')} of ${checked.toLocaleString('en')} saved pictures ${verb} another size${missing === 1 ? ':' : ', such as'} ${example}`;
 }

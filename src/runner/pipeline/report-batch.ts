@@ -96,7 +96,7 @@ function endingOf(
   if (missingOf(counts) === 0) return { kind: 'complete', text: 'Every scene is saved' };
   const missing = missingOf(part ?? counts);
   if (part !== undefined && missing === 0) return { kind: 'complete', text: previewText(part, counts) };
-  const text = `${missing} ${missing === 1 ? 'scene' : 'scenes'}${part ? ' of this preview' : ''} ${missing === 1 ? 'is' : 'are'} not saved`;
+  const text = `${missing.toLocaleString('en')} ${missing === 1 ? 'scene' : 'scenes'}${part ? ' of this preview' : ''} ${missing === 1 ? 'is' : 'are'} not saved`;
   return stop.ending ?? { kind: 'incomplete', text };
 }
 
@@ -111,7 +111,10 @@ function missingOf({ waiting, active, failed, invalid }: SceneCounts): number {
 }
 
 function previewText({ saved }: SceneCounts, { waiting }: SceneCounts): string {
-  const scenes = saved === 1 ? 'The scene of this preview is' : `The ${saved} scenes of this preview are`;
+  const scenes =
+    saved === 1
+      ? 'The scene of this preview is'
+      : `The ${saved.toLocaleString('en')} scenes of this preview are`;
   if (waiting === 0) return `${scenes} saved`;
-  return `${scenes} saved; ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for the full run`;
+  return `${scenes} saved; ${waiting.toLocaleString('en')} ${waiting === 1 ? 'waits' : 'wait'} for the full run`;
 }

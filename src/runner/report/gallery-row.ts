@@ -112,7 +112,7 @@ const maxTextLength = 20_000;
 
 function short(text: string): string {
   if (text.length <= maxTextLength) return text;
-  return `${text.slice(0, maxTextLength)} … (${text.length - maxTextLength} more characters)`;
+  return `${text.slice(0, maxTextLength)} … (${(text.length - maxTextLength).toLocaleString('en')} more characters)`;
 }
 
 function shortened(value: JsonValue): JsonValue {

@@ -36,7 +36,9 @@ function textOf(value: unknown): string | undefined {
 
 function cut(text: string): string {
   const kept = pictureOf(text) === undefined ? maxStringLength : 60;
-  return text.length <= kept ? text : `${text.slice(0, kept)}… (${text.length} characters)`;
+  return text.length <= kept
+    ? text
+    : `${text.slice(0, kept)}… (${text.length.toLocaleString('en')} characters)`;
 }
 
 const maxPictures = 12;

@@ -176,7 +176,7 @@ const nothing = {
 function timeOutText({ isExpired, state, ttlMs, executionTimeoutMs }: DueJob): string {
   if (isExpired === 0)
     return `job timed out: it ran longer than its execution timeout of ${executionTimeoutMs} ms`;
-  const where = state === 'IN_QUEUE' ? 'it was still queued' : 'it was still running';
+  const where = state === 'IN_QUEUE' ? 'it was still in the queue' : 'it was still running';
   return `job timed out: ${where} after its time to live of ${ttlMs} ms`;
 }
 

@@ -176,7 +176,7 @@ const words = {
     button: 'Retry failed …',
     verb: 'Retry',
     yes: 'Retry them',
-    done: 'queued again',
+    done: 'back in the queue',
     of: 'failed job',
   },
 } as const;

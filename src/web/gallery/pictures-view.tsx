@@ -103,13 +103,16 @@ export function Found({ selection, data, done, hasFailed, rows }: FoundProps): J
 function foundWords(
   { count, executionMs = 0 }: Selection,
   total: number,
-  { times, cost }: GalleryData,
+  { times, cost, scenes: { withdrawn = 0 } }: GalleryData,
 ): string {
-  if (count === total) return counted(total, 'scene');
+  // As the head of the page counts them.
+  const listed = counted(total - withdrawn, 'scene');
+  const all = withdrawn === 0 ? listed : `${listed} and ${countWords(withdrawn)} withdrawn`;
+  if (count === total) return all;
   if (count === 0) return 'No scene matches';
   const share = cost === null ? 0 : (cost.spent * executionMs) / Math.max(1, times.executionTimeMs);
   return [
-    `${countWords(count)} of ${counted(total, 'scene')}`,
+    `${countWords(count)} of ${all}`,
     executionMs === 0 ? '' : `${durationWords(executionMs)} of execution`,
     cost === null || share === 0 ? '' : `about ${moneyWords(share, cost.currency)}`,
   ]

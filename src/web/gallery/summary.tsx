@@ -28,10 +28,12 @@ export function BatchNumbers({
 }: {
   data: GalleryData;
 }): JSX.Element {
-  const listed = Object.values(scenes).reduce((sum, count) => sum + count, 0) - (scenes['withdrawn'] ?? 0);
+  const withdrawn = scenes['withdrawn'] ?? 0;
+  const listed = Object.values(scenes).reduce((sum, count) => sum + count, 0) - withdrawn;
   const { firstSubmittedAt: from, lastSavedAt: to } = times;
   const numbers = [
     `${countWords(scenes['saved'] ?? 0)} of ${countWords(listed)}`,
+    withdrawn === 0 ? '' : `${countWords(withdrawn)} withdrawn`,
     costWords(cost, attempts.unanswered + attempts.expired),
     from === null || to === null ? '' : durationWords(to - from),
   ];

@@ -1,5 +1,6 @@
 /** Text as it is: what is long, and what people copy into a terminal or a file. */
 import type { JSX } from 'preact';
+import { countWords } from './number-words.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** Beyond this a browser takes seconds to lay it out. */
@@ -14,7 +15,7 @@ export function LongText({ label, text, isBad = false }: Props & { isBad?: boole
   return (
     <pre class={isBad ? 'bad' : ''} dir="auto" tabIndex={0} role="region" aria-label={label}>
       {text.length > mostShown
-        ? `${text.slice(0, mostShown)}\n… and ${text.length - mostShown} more characters`
+        ? `${text.slice(0, mostShown)}\n… and ${countWords(text.length - mostShown)} more characters`
         : text}
     </pre>
   );

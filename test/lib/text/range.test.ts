@@ -28,7 +28,7 @@ it.each(['oil', '1-10', '1..', '..3', '1...3', '1..10 step', '1..10 by 2', '01..
 it.each([
   ['1..10 step 0', 'a step above 0'],
   ['1..10 step -1', 'a step above 0'],
-  ['1..100001', 'at most 100000 values'],
+  ['1..100001', 'at most 100,000 values'],
   ['0..9007199254740993', 'at most 15 digits'],
   ['0..1 step 0.0000000000000001', 'at most 15 digits'],
 ])('a range that cannot be walked: %s', (text, expected) => {

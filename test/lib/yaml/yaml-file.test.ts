@@ -112,7 +112,7 @@ it.each([
 
 it('a manifest in the place of a pipeline.yaml is not parsed for minutes', () => {
   expect(problemsOf('id,scene\n'.repeat(200_000))).toEqual([
-    expect.stringContaining('1800000 bytes; expected'),
+    expect.stringContaining('1,800,000 bytes; expected'),
   ]);
 });
 

@@ -122,7 +122,7 @@ it.each<[string, Buffer, unknown]>([
   ['whole', large(4, 0, 0, 0, 1), isWhole],
   ['whole, in many pieces', large(4, 0, 0, 0, 900), isWhole],
   ['with a filter that is none', large(5, 0, 0, 0, 900), isDamaged(/in row 600 .* no filter 5/)],
-  ['too short', large(4, 1, 0, 0, 3), isDamaged(/has 3150699 bytes instead of 3150700/)],
+  ['too short', large(4, 1, 0, 0, 3), isDamaged(/has 3,150,699 bytes instead of 3,150,700/)],
   ['cut', large(4, 0, 0, 5, 3), isDamaged(/is cut or damaged \(unexpected end of file\)/)],
   ['cut, and with a filter that is none', large(5, 0, 0, 500, 3), isDamaged(/unexpected end of file/)],
   ['too long', large(4, 0, 1, 0, 900), undefined],

@@ -141,7 +141,7 @@ it('does not carry files that were sent as text', () => {
     undefined,
   );
   expect(JSON.stringify(input).length).toBeLessThan(500);
-  expect(input['image']).toBe(`${'x'.repeat(100)}… (2999900 characters left out)`);
+  expect(input['image']).toBe(`${'x'.repeat(100)}… (2,999,900 characters left out)`);
 });
 
 it.each([

@@ -82,7 +82,7 @@ it('tells what is sent where that is in no column, and cuts what is too long to 
     const [read] = await rowsOf(folder, await dataOf(folder));
     expect(read).toMatchObject({ prompt: 'a fox, at night', values: ['fox', 30], input: { width: 64 } });
     expect(Object.keys(read?.input ?? {})).toEqual(['width', 'photo']);
-    expect(String(read?.input?.['photo'])).toMatch(/^x{20000} … \(30000 more characters\)$/);
+    expect(String(read?.input?.['photo'])).toMatch(/^x{20000} … \(30,000 more characters\)$/);
   });
 });
 

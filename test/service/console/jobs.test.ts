@@ -220,7 +220,7 @@ it('shows outputs that are long, deep or hostile, as far as they can be shown', 
     return await visit.jobOnce(id, ({ status }) => status === 'COMPLETED');
   };
   expect(JSON.parse((await shown('hostile')).output ?? '')).toEqual(outputs['hostile']);
-  expect((await shown('long')).output).toMatch(/^\{\n {2}"text": "x{4000}… \(9000 characters\)"\n\}$/);
+  expect((await shown('long')).output).toMatch(/^\{\n {2}"text": "x{4000}… \(9,000 characters\)"\n\}$/);
   expect((await shown('huge')).output).toBeNull();
   expect((await shown('deep')).status).toBe('COMPLETED');
   const { pictures } = await shown('pictures');

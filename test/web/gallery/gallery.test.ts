@@ -76,6 +76,17 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
+  it('counts the same scenes in its head and above the pictures', async () => {
+    const rows = ['a', 'b', 'c'].map((id) => ({ ...savedRow, id, pictures: [] }));
+    const last = { ...savedRow, id: 'd', pictures: [], state: 'withdrawn' as const };
+    const counts = { saved: 3, failed: 0, withdrawn: 1 };
+    const { url } = await writtenReport(join(folder, 'withdrawn'), [...rows, last], ['id'], counts);
+    await looking(url, async ({ page, found }) => {
+      await expect.poll(found).toBe('3 scenes and 1 withdrawn');
+      expect(await page.locator('.head').innerText()).toContain('3 of 3 · 1 withdrawn · ');
+    });
+  });
+
   it('turns pages, finds, filters and sorts over all rows', async () => {
     await looking(small, async ({ page, found }) => {
       await page.getByRole('button', { name: 'Next' }).click();

@@ -117,9 +117,9 @@ export const forgottenText =
   'the shared checkpoint went back to an earlier state, by more than this run remembers: jobs that it submitted before are on no record there; they count as unanswered, and their scenes are submitted again. If there is a newer copy of the database, put that back first. Run the same command again to go on, and with --adopt where it finds pictures of theirs';
 
 function conflictText(conflicts: number): string {
-  return `the shared checkpoint went back to an earlier state, and others have submitted again what this run had in flight; its ${conflicts} submissions of these are on record as unanswered, all others go on. Run the same command again to join in`;
+  return `the shared checkpoint went back to an earlier state, and others have submitted again what this run had in flight; its ${conflicts.toLocaleString('en')} submissions of these are on record as unanswered, all others go on. Run the same command again to join in`;
 }
 
 function wentBackText(from: number, to: number, writes: number): string {
-  return `the shared checkpoint went back to an earlier state (${Math.max(0, from - to)} commits are gone), as after a failover that lost its last moments: this run has written back what it knows (${writes} records). Nothing new is submitted until the other runs have had the time for that, too`;
+  return `the shared checkpoint went back to an earlier state (${Math.max(0, from - to).toLocaleString('en')} commits are gone), as after a failover that lost its last moments: this run has written back what it knows (${writes.toLocaleString('en')} records). Nothing new is submitted until the other runs have had the time for that, too`;
 }

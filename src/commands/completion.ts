@@ -37,7 +37,7 @@ const scripts: Record<(typeof shells)[number], typeof bashScript> = {
 async function completion(shell: unknown, commands: Commands): Promise<number> {
   const name = typeof shell === 'string' ? shell : basename(process.env['SHELL'] ?? '');
   const script = Object.entries(scripts).find(([each]) => each === name)?.[1];
-  if (script === undefined) return refuse(noScript(name), undefined, false);
+  if (script === undefined) return refuse(noScript(name), undefined, false, undefined, true);
   // A shell reads it at each of its starts: the build has printed it, so that no command need be loaded.
   const printed = packageFile(`dist/completion/${name}`);
   writeOut(

@@ -48,7 +48,8 @@ export const explainCommand: LoadedCommand = {
     'wrong-use':
       'wrong use or configuration, no batch yet, no such scene, or the file of the batch is damaged',
   },
-  work: (argv) => onBatch(fileIn(argv), argv, (call) => explain(call, textIn(argv, 'id'))),
+  work: (argv) =>
+    onBatch(fileIn(argv), argv, (call) => explain(call, textIn(argv, 'id')), { isReading: true }),
 };
 
 async function explain({ dir, record, json, others }: BatchCall, wanted: string): Promise<void> {

@@ -91,7 +91,7 @@ function help(topic: string, commands: Commands): number {
     return 0;
   }
   const page = manualPage(topic);
-  if (page === undefined) return refuse(noTopic(topic, commands), undefined, false);
+  if (page === undefined) return refuse(noTopic(topic, commands), undefined, false, undefined, true);
   printManualPage(page);
   return 0;
 }

@@ -39,7 +39,7 @@ async function inspect(files: string[], json: boolean): Promise<number> {
     if (problems.length > 0) throw new ConfigError(problems);
     return 0;
   } catch (thrown) {
-    return refuse(thrown, undefined, json);
+    return refuse(thrown, undefined, json, undefined, true);
   }
 }
 

@@ -50,7 +50,8 @@ export const listCommand: LoadedCommand = {
     ['$0 list pipeline.yaml --ids starred.txt --csv > best.csv', 'a list of what you starred'],
   ],
   exits: { ...common, complete: 'the scenes were listed, even if there are none' },
-  work: (argv) => onBatch(fileIn(argv), argv, ({ dir, record }) => list(dir, record.dir, argv)),
+  work: (argv) =>
+    onBatch(fileIn(argv), argv, ({ dir, record }) => list(dir, record.dir, argv), { isReading: true }),
 };
 
 type Form = 'lines' | 'json' | 'csv';

@@ -17,12 +17,19 @@ export interface BatchCall {
   overrides: Override[];
 }
 
-/** `file` is the pipeline.yaml, as it was given; `prepare` comes before the record is opened. Resolves to the exit code: 0 where `work` gives none. */
+interface BatchOptions {
+  /** Before the record is opened. */
+  prepare?: (dir: string, shared: SharedAddress) => Promise<void>;
+  /** Whether the command never sends or writes anything. */
+  isReading?: boolean;
+}
+
+/** `file` is the pipeline.yaml, as it was given. Resolves to the exit code: 0 where `work` gives none. */
 export async function onBatch(
   file: string,
   argv: Record<string, unknown>,
   work: (call: BatchCall) => Promise<number | void>,
-  prepare?: (dir: string, shared: SharedAddress) => Promise<void>,
+  { prepare, isReading = false }: BatchOptions = {},
 ): Promise<number> {
   const json = argv['json'] === true;
   const others = commandArguments(file, argv['output']);
@@ -36,7 +43,7 @@ export async function onBatch(
     record = await openRecord(dir, shared);
     return (await work({ dir, record, json, others, overrides })) ?? 0;
   } catch (thrown) {
-    return refuse(thrown, dir, json, others);
+    return refuse(thrown, dir, json, others, isReading);
   } finally {
     await record?.close();
   }

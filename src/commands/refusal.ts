@@ -26,6 +26,8 @@ export interface Refusal {
   problems: Problem[];
 }
 
+const untouched = '; nothing was sent and nothing written';
+
 /** Undefined where `thrown` is a bug. */
 export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | undefined {
   const shownDir = dir === undefined ? 'the output folder' : shownPath(dir);
@@ -33,7 +35,7 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     const { problems } = thrown;
     const count = problems.reduce((sum, problem) => sum + (problem.count ?? 1), 0);
     const found = count === 1 ? 'One problem was' : `${count.toLocaleString('en')} problems were`;
-    return { ending: 'wrong-use', text: `${found} found; nothing was sent and nothing written.`, problems };
+    return { ending: 'wrong-use', text: `${found} found${untouched}.`, problems };
   }
   if (thrown instanceof StoppedEarly)
     return { ending: thrown.ending.kind, text: thrown.message, problems: [] };
@@ -89,7 +91,8 @@ const sharpLacking =
 /** Undefined where it is about something else. */
 function whyNotListening(thrown: unknown): string | undefined {
   const { code, syscall, address, hostname, port } = thrown as Record<string, unknown>;
-  if (code === 'EADDRINUSE') return 'The port is in use by another program; choose one with --port.';
+  if (code === 'EADDRINUSE')
+    return `Port ${String(port)} is in use by another program: end that program, or choose another port with --port.`;
   const host = String(address ?? hostname);
   if (code === 'EADDRNOTAVAIL')
     return `This machine has no address ${host} to listen on; choose another with --host.`;
@@ -116,12 +119,16 @@ function describeHolder({ holder, advice }: BatchHeld, shownDir: string): string
   return `${who} holds the batch in ${shownDir}; it is not affected.${advice === '' ? '' : ` ${advice}`}`;
 }
 
-/** A bug is shown with its stack: it is for those who fix it. `others` is what follows other commands for the batch. */
+/**
+ * A bug is shown with its stack: it is for those who fix it. `others` is what follows other commands for the batch. Of a
+ * command that only reads (`isReading`) nobody expects that it sends or writes something.
+ */
 export function refuse(
   thrown: unknown,
   dir: string | undefined,
   json: boolean,
   others = '<pipeline>',
+  isReading = false,
 ): number {
   const refusal = refusalOf(thrown, dir) ?? {
     ending: 'bug' as const,
@@ -131,7 +138,7 @@ export function refuse(
   const { exitCode } = endings[refusal.ending];
   const named = <Said extends { text: string }>(said: Said): Said => ({
     ...said,
-    text: withFileNamed(said.text, others),
+    text: withFileNamed(isReading ? said.text.replace(untouched, '') : said.text, others),
   });
   printRefusal({ ...named(refusal), problems: refusal.problems.map(named), exitCode }, json);
   return exitCode;
@@ -145,5 +152,5 @@ export function printRefusal(refusal: Refusal & { exitCode: number }, json: bool
   if (json) writeJsonLine('refused', refusal);
   for (const { where, text } of refusal.problems)
     writeError(harmlessLines(where === '' ? text : `${where}: ${text}`));
-  writeError(harmlessLines(refusal.text));
+  if (refusal.text !== 'One problem was found.') writeError(harmlessLines(refusal.text));
 }

@@ -41,7 +41,7 @@ const texts: Record<SchemaName, () => string> = {
 /** Returns the exit code. */
 function schema(what: string): number {
   const name = schemaNames.find((each) => each === what);
-  if (name === undefined) return refuse(noSchema(what), undefined, false);
+  if (name === undefined) return refuse(noSchema(what), undefined, false, undefined, true);
   writeOut(texts[name]().trimEnd());
   return 0;
 }

@@ -46,12 +46,16 @@ export const statusCommand: LoadedCommand = {
   ],
   exits: { ...common, complete: 'the batch was shown' },
   work: (argv) =>
-    onBatch(fileIn(argv), argv, ({ dir, record, json }) =>
-      lookAtBatch(record.dir, (db) =>
-        argv['watch'] === true
-          ? watch(dir, record, db, json)
-          : printStatus(readStatus(dir, record, db), json),
-      ),
+    onBatch(
+      fileIn(argv),
+      argv,
+      ({ dir, record, json }) =>
+        lookAtBatch(record.dir, (db) =>
+          argv['watch'] === true
+            ? watch(dir, record, db, json)
+            : printStatus(readStatus(dir, record, db), json),
+        ),
+      { isReading: true },
     ),
 };
 

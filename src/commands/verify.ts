@@ -108,7 +108,7 @@ export function verify(file: string, argv: Record<string, unknown>): Promise<num
     view.end(verified, endings[ending].exitCode);
     return endings[ending].exitCode;
   };
-  return onBatch(file, argv, work, isMove ? move : undefined);
+  return onBatch(file, argv, work, isMove ? { prepare: move } : {});
 }
 
 function verifyOnly(dir: string, record: BatchRecord, view: VerifyView, isDeep: boolean): Promise<Verified> {

@@ -44,7 +44,7 @@ export const watchCommand: LoadedCommand = {
     complete: 'stopped by SIGINT or SIGTERM',
     'wrong-use': 'wrong use or configuration, or the port is in use',
   },
-  work: (argv) => onBatch(fileIn(argv), argv, (call) => watch(call, argv)),
+  work: (argv) => onBatch(fileIn(argv), argv, (call) => watch(call, argv), { isReading: true }),
 };
 
 const withoutScript = 'This page needs JavaScript. In a terminal, use <code>nightrender status</code>.';

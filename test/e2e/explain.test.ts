@@ -52,7 +52,7 @@ it('asks which id was meant where there is none such', async () => {
   const near = await inProcess(['explain', 'pipeline.yaml', 'harbor'], { cwd });
   expect([near.code, near.stdout]).toEqual([2, '']);
   expect(near.stderr).toContain('no scene of this batch has "harbor" as');
-  expect(near.stderr).toContain('did you mean "harbour"?');
+  expect(near.stderr).toMatch(/did you mean "harbour"\?\n$/);
   const far = await inProcess(['explain', 'pipeline.yaml', 'weather-station'], { cwd });
   expect(far.stderr).toContain('as picture; `nightrender list` names all');
   const dashed = await inProcess(['explain', 'pipeline.yaml', '--id=-1'], { cwd });

@@ -101,7 +101,9 @@ it('shows its first key when it has started, not when it could not', async () =>
   const { port } = new URL(await listenOnLoopback(createServer()));
   const refused = await inProcess(['serve', ...data, '--port', port], { cwd });
   expect([refused.code, refused.stdout]).toEqual([2, '']);
-  expect(refused.stderr).toBe('The port is in use by another program; choose one with --port.\n');
+  expect(refused.stderr).toBe(
+    `Port ${port} is in use by another program: end that program, or choose another port with --port.\n`,
+  );
   const service = await Served.start(cwd, [], { NIGHTRENDER_API_KEY: testKey });
   const second = await inProcess(['serve', ...data, '--port', '0'], { cwd });
   expect([second.code, second.stdout]).toEqual([11, '']);

@@ -33,6 +33,7 @@ it('tells an ended run, and that there is no batch yet', async () => {
   const none = await inProcess(['status', 'pipeline.yaml'], { cwd });
   expect(none.code).toBe(2);
   expect(none.stderr).toContain('there is no batch here yet');
+  expect(none.stderr).not.toContain('nothing was sent');
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const ended = await inProcess(['status', 'pipeline.yaml'], { cwd });
   expect(ended.stdout).toMatch(/2 of 2 saved \(100 %\)/);

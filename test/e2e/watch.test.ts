@@ -117,7 +117,7 @@ it('says that a port is in use or none, and that there is no such file, with 2',
   const taken = await inProcess(['watch', 'pipeline.yaml', '--port', String(port)], { cwd });
   expect([taken.code, taken.stderr]).toEqual([
     2,
-    'The port is in use by another program; choose one with --port.\n',
+    `Port ${port} is in use by another program: end that program, or choose another port with --port.\n`,
   ]);
   const odd = await inProcess(['watch', 'pipeline.yaml', '--port', 'http'], { cwd });
   expect([odd.code, odd.stderr]).toEqual([

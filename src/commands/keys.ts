@@ -255,7 +255,7 @@ export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
       'CREATED',
       'LAST USED',
       'JOBS',
-      'GPU SECONDS',
+      'WORKER SECONDS',
       ...(hasTerms ? ['COST', 'QUOTA'] : []),
       'REVOKED',
     ],
@@ -291,7 +291,7 @@ function described(key: ShownUsedKey): string {
   const facts = [
     `${kindOf(key)} for ${endpointsOf(key)}`,
     ...origin,
-    ...(jobsOf(key) === 0 ? [] : [`${plural(jobsOf(key), 'job')} of ${gpuSecondsOf(key)} GPU seconds`]),
+    ...(jobsOf(key) === 0 ? [] : [`${plural(jobsOf(key), 'job')} of ${gpuSecondsOf(key)} worker seconds`]),
     ...[costOf(key), quotaOf(key)].filter((text) => text !== ''),
     ...revoked,
   ];

@@ -47,10 +47,10 @@ export function noteBatch(dir: string, recordDir: string, isFresh: boolean, now:
     isNoted = known !== undefined && isSameFileSystem(known, place);
     const firstStartAt = known?.firstStartAt ?? now;
     for (const path of namesOf(dir, place)) writeNote({ ...place, ...runsIn(recordDir), path, firstStartAt });
-    const what = `the note ${file}, by which a disk that is not mounted is told from an empty folder,`;
-    if (hadNote && known === undefined) return `${what} was damaged; it is written again`;
+    const what = `the note ${file}, which tells a disk that is not mounted from an empty folder,`;
+    if (hadNote && known === undefined) return `${what} was damaged; it was written again`;
     if (!hadNote && wasRunHere(recordDir))
-      return `${what} is not there: it was deleted since this batch was last run, or could not be written, or the folder was moved; it is written now`;
+      return `${what} was missing: it was deleted since the last run, could not be written then, or the folder was moved; it was written again`;
     return undefined;
   } catch (error) {
     if (!isSystemError(error) && !(error instanceof FatalFailure)) throw error;

@@ -21,13 +21,13 @@ import { commandArguments } from './shown-path.ts';
 import { kubernetesManifest, maxConfigMapBytes } from '../clusters/kubernetes-manifest.ts';
 
 export const submitCommand: LoadedCommand = {
-  purpose: `Writes what has a cluster keep runners of the batch going: for Slurm a job array, which it shows and submits; for Kubernetes a manifest for kubectl apply. What follows -- is for sbatch. More than one runner needs a checkpoint that they share.`,
+  purpose: `Keeps runners of the batch going on a cluster: for Slurm it shows and submits a job array; for Kubernetes it prints a manifest for kubectl apply. Options after -- go to sbatch. More than one runner needs a checkpoint that they share.`,
   positionals: { pipeline: pipelineArgument },
   options: {
     on: { ...textOption, describe: 'slurm or kubernetes' },
     runners: { requiresArg: true, describe: 'how many runners (default: 1)' },
     'dry-run': { type: 'boolean', describe: 'show it, and submit nothing' },
-    status: { type: 'boolean', describe: 'ask the cluster how the runners are' },
+    status: { type: 'boolean', describe: 'ask the cluster about the runners' },
     drain: {
       ...textOption,
       describe: 'Slurm: how long before the wall time a runner starts nothing new (default: 5m)',

@@ -178,7 +178,9 @@ function listenForSignals(graceMs: number, say: (text: string) => void) {
   let timer: NodeJS.Timeout | undefined;
   const onSignal = (): void => {
     if (drain.signal.aborted) return leave.abort();
-    say('Told to end: it takes no more jobs and finishes what it has. A second signal gives that back.');
+    say(
+      'Ending: this worker takes no more jobs and finishes the one it has. A second signal gives that job back.',
+    );
     drain.abort();
     timer = setTimeout(() => leave.abort(), graceMs);
   };

@@ -74,10 +74,10 @@ function describeAdopted(event: Event & { type: 'adopted' }): string {
 function describeRecovered({ inFlight, unanswered }: Event & { type: 'recovered' }): string {
   const parts = [
     inFlight > 0
-      ? `${plural(inFlight, 'job')} of the run before ${inFlight === 1 ? 'is' : 'are'} collected first`
+      ? `${plural(inFlight, 'job')} of the last run ${inFlight === 1 ? 'is' : 'are'} collected first`
       : '',
     unanswered > 0
-      ? `${plural(unanswered, 'submission')} of the run before got no answer before it crashed: they may run and be billed`
+      ? `${plural(unanswered, 'submission')} of the last run had no answer when it crashed: they may run and be billed`
       : '',
   ];
   return parts.filter((part) => part !== '').join('; ');

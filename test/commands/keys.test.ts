@@ -25,9 +25,9 @@ const keys = [
 
 it('shows a line for each', () => {
   expect(keyLines(keys, 120)).toEqual([
-    'NAME    KIND    ENDPOINTS          CREATED           LAST USED         JOBS   GPU SECONDS  REVOKED',
+    'NAME    KIND    ENDPOINTS          CREATED           LAST USED         JOBS   WORKER SECONDS  REVOKED',
     'laptop  client  all endpoints      2026-11-21 22:05  never             0      0.0',
-    'attic   worker  scene-renderer, b  2026-11-21 22:05  2026-11-21 22:06  1,201  3,600.0      2026-11-21 22:07',
+    'attic   worker  scene-renderer, b  2026-11-21 22:05  2026-11-21 22:06  1,201  3,600.0         2026-11-21 22:07',
   ]);
 });
 
@@ -43,13 +43,13 @@ it('tells what was done for one that was given from outside, of which nothing el
     usage,
   };
   expect(keyLines([given], 120)).toEqual([
-    'NAME     KIND   ENDPOINTS      CREATED              LAST USED  JOBS  GPU SECONDS  REVOKED',
+    'NAME     KIND   ENDPOINTS      CREATED              LAST USED  JOBS  WORKER SECONDS  REVOKED',
     'given-1  admin  all endpoints  NIGHTRENDER_API_KEY  not kept   2     1.5',
   ]);
   expect(keyLines([given], 60)).toEqual([
     'given-1',
     '  admin for all endpoints; from NIGHTRENDER_API_KEY; 2 jobs',
-    '  of 1.5 GPU seconds',
+    '  of 1.5 worker seconds',
   ]);
 });
 
@@ -79,7 +79,7 @@ it('breaks the lines of a narrow terminal between words', () => {
     '  used',
     'attic',
     '  worker for scene-renderer, b; created 2026-11-21 22:05;',
-    '  last used 2026-11-21 22:06; 1,201 jobs of 3,600.0 GPU',
+    '  last used 2026-11-21 22:06; 1,201 jobs of 3,600.0 worker',
     '  seconds; revoked 2026-11-21 22:07',
   ]);
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(60);

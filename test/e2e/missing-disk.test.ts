@@ -217,7 +217,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     rmSync(join(env.XDG_STATE_HOME, 'ballast'), { force: true });
     const noted = await run(cwd, env);
     expect(noted).toMatchObject({ code: 0 });
-    expect(noted.stderr).toMatch(/^[^\n]*warning: [^\n]*it is written now\n$|^$/);
+    expect(noted.stderr).toMatch(/^[^\n]*warning: [^\n]*it was written again\n$|^$/);
     spoil(env.XDG_STATE_HOME);
     expect(await run(cwd, env), 'what is noted stands').toMatchObject({ code: 0, stderr: '' });
   });
@@ -235,11 +235,11 @@ it('starts as ever where the folder was deleted', async () => {
 });
 
 it.each([
-  ['was deleted', (file: string) => rmSync(file), /\.json, .* is not there: it was deleted/],
+  ['was deleted', (file: string) => rmSync(file), /\.json, .* was missing: it was deleted/],
   [
     'was deleted with all others',
     (file: string) => rmSync(dirname(dirname(file)), { recursive: true }),
-    /\.json, .* is not there: it was deleted/,
+    /\.json, .* was missing: it was deleted/,
   ],
   ['is half written', (file: string) => writeFileSync(file, '{"path"'), /\.json, .* was damaged/],
   ['is not a note', (file: string) => writeFileSync(file, '[]'), /\.json, .* was damaged/],

@@ -268,7 +268,9 @@ endpoints:
         const told = (): string => readFileSync(join(farm.cwd, farm.logs[0] ?? ''), 'utf8');
         // Kept without a job for longer than others.
         const held = await farm.submit('go');
-        await expect.poll(told, { timeout: 200_000, interval: 10 }).toContain('Told to end');
+        await expect
+          .poll(told, { timeout: 200_000, interval: 10 })
+          .toContain('Ending: this worker takes no more jobs');
         const next = await farm.submit('go');
         await expect.poll(() => farm.workers(), patience).toMatchObject({ running: 2 });
         farm.release('go');

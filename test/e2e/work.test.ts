@@ -106,7 +106,7 @@ it('gives its job back at a second signal, which counts as no retry', async () =
   const id = await service.submit('farm', { until });
   await heard(worker, 'begins');
   worker.child.kill('SIGINT');
-  await heard(worker, 'Told to end');
+  await heard(worker, 'Ending: this worker takes no more jobs');
   worker.child.kill('SIGINT');
   expect((await worker.finish()).code).toBe(0);
   expect(existsSync(until)).toBe(false);

@@ -46,7 +46,7 @@ describe('the last words of a run', () => {
 
   it.each([
     ['interrupted', 'Nothing is lost: the same command resumes.'],
-    ['not-allowed', 'Nothing is lost: once that is mended, the same command resumes.'],
+    ['not-allowed', 'Nothing is lost: once that is fixed, the same command resumes.'],
     ['limit-reached', 'Nothing is lost: as soon as `limits` allow it, the same command resumes.'],
   ] as const)('say that the same command goes on after %s, and what comes first', (ending, words) => {
     expect(lastWords({ ending, counts: { ...ended.counts, waiting: 2 } }).at(-1)).toBe(words);

@@ -25,9 +25,9 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(await field(page, 'Id').inputValue()).toBe('mein-gro-ter-2');
     await page.getByLabel('GPU configuration').selectOption('24 GB');
     await field(page, 'Workers').fill('4');
-    await page.getByRole('button', { name: 'Make endpoint' }).click();
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
     await page.getByRole('heading', { level: 1, name: 'Mein Größter (2)' }).waitFor();
-    await page.getByText('Endpoint “Mein Größter (2)” is made.').waitFor();
+    await page.getByText('Endpoint “Mein Größter (2)” is created.').waitFor();
     expect(service.sent.get('POST endpoints')).toEqual(
       endpointForm({
         id: 'mein-gro-ter-2',
@@ -69,7 +69,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('radio', { name: /^Qwen 2.5, 7B/ }).check();
     expect(await page.getByLabel('GPU configuration').inputValue()).toBe('24 GB');
     await field(page, 'Name').fill('Words');
-    await page.getByRole('button', { name: 'Make endpoint' }).click();
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
     await page.getByRole('heading', { level: 1, name: 'Words' }).waitFor();
     expect(service.sent.get('POST endpoints')).toMatchObject({
       image: 'runpod/worker-v1-vllm:v2.18.1',
@@ -108,7 +108,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('radio', { name: /Container image/ }).check();
     await field(page, 'Memory').fill('lots');
     await field(page, 'Retries').fill('-1');
-    const make = page.getByRole('button', { name: 'Make endpoint' });
+    const make = page.getByRole('button', { name: 'Create endpoint' });
     await make.click();
     await page.getByText('expected a name of at most 64 characters').waitFor();
     await expect.poll(() => labelOfFocus(page)).toBe('Name');
@@ -223,14 +223,14 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     }))
       await one(`w-${id}`).getByText(word, { exact: true }).waitFor();
     await one('w-down')
-      .getByText(/^It ended .* ago: the process exited with code 3\. Another is started in (59|60) min/)
+      .getByText(/^It ended .* ago: the process exited with code 3\. Another starts in (59|60) min/)
       .waitFor();
     expect(await one('w-down').locator('pre').textContent()).toBe(log.slice(1).join('\n'));
     await one('w-again')
-      .getByText(/^The one before it ended .* ago: it was killed\.$/)
+      .getByText(/^The worker before it ended .* ago: it was killed\.$/)
       .waitFor();
     await one('w-far')
-      .getByText(/^It asked for a job last 2 min .*ago\.$/)
+      .getByText(/^It last asked for a job 2 min .*ago\.$/)
       .waitFor();
     expect(await one('w-idle').locator('pre').count()).toBe(0);
     await page.getByRole('button', { name: '2 down' }).click();

@@ -157,7 +157,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await run(page, workload);
     await field(page, 'Name').fill('Mine');
     await type(page, all);
-    await page.getByRole('button', { name: 'Make endpoint' }).click();
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
     await page.getByRole('heading', { level: 1, name: 'Mine' }).waitFor();
     const { runs } = service;
     const written: object = runs === undefined ? {} : writtenEndpoint(runs);
@@ -184,7 +184,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await input(page, 'quickStart').uncheck();
     await input(page, 'on').selectOption('Slurm');
     await input(page, 'on.slurm').fill('--gres=gpu:1 gpu');
-    const make = page.getByRole('button', { name: 'Make endpoint' });
+    const make = page.getByRole('button', { name: 'Create endpoint' });
     await make.click();
     await page.getByText('Expected an option of sbatch').waitFor();
     await input(page, 'on.slurm').fill('--gres=gpu:1 --time=8:00:00');
@@ -207,7 +207,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await run(page, workload);
     await field(page, 'Name').fill('Mine');
     await type(page, all);
-    await page.getByRole('button', { name: 'Make endpoint' }).click();
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
     await page.locator('form [aria-invalid=true]:focus').waitFor();
     const told = await page.locator('form [aria-invalid=true]').evaluateAll((inputs) =>
       inputs.map((each) => {
@@ -235,7 +235,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await field(page, 'Degrees').fill('40');
     await page.getByRole('checkbox', { name: 'Is warm' }).check();
     await page.getByText('The colour of its light.').waitFor();
-    await page.getByRole('button', { name: 'Make endpoint' }).click();
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
     await page.locator('form .problem', { hasText: 'unknown field' }).first().waitFor();
     const sent = service.sent.get('POST endpoints');
     expect(sent).toMatchObject({ colour: 'amber', maxHeat: { degrees: 40 }, isWarm: true });

@@ -76,10 +76,10 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const service = await startWithMachines();
     const { page } = await enter(browser, service, '#/machines');
     await page.getByRole('link', { name: 'Add a machine' }).click();
-    await page.getByRole('button', { name: 'Make its key and command' }).click();
+    await page.getByRole('button', { name: 'Create its key and command' }).click();
     await page.getByText('Give the machine a name.').waitFor();
     await field(page, 'Name of the machine').fill('cellar');
-    await page.getByRole('button', { name: 'Make its key and command' }).click();
+    await page.getByRole('button', { name: 'Create its key and command' }).click();
     const command = await page.getByRole('region', { name: 'On the machine' }).innerText();
     const key = service.keys.find(({ name }) => name === 'cellar');
     expect(key).toMatchObject({ kind: 'worker', endpoints: ['farm'] });

@@ -60,7 +60,7 @@ async function makeEndpoint(page: Page, runs: RegExp, name: string): Promise<voi
 }
 
 async function saveEndpoint(page: Page, name: string): Promise<void> {
-  await page.getByRole('button', { name: 'Make endpoint' }).click();
+  await page.getByRole('button', { name: 'Create endpoint' }).click();
   await page.getByRole('heading', { level: 1, name }).waitFor();
 }
 

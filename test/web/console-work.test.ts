@@ -163,8 +163,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByText('This machine has 2 × NVIDIA H200 (140 GB).').waitFor();
     await page.getByRole('img', { name: '30 jobs completed, 2 failed' }).waitFor();
     await page.getByRole('link', { name: 'Painter' }).click();
-    await page.getByRole('img', { name: 'At most 7 in the queue' }).waitFor();
-    await page.getByRole('img', { name: '90 GPU seconds in workers' }).waitFor();
+    await page.getByRole('img', { name: 'Up to 7 jobs in the queue' }).waitFor();
+    await page.getByRole('img', { name: '90 worker seconds' }).waitFor();
     expect(await field(page, 'Scene').count()).toBe(0);
     await field(page, 'Input').fill('{"words": 3}');
     await page.getByRole('button', { name: 'Submit job' }).click();
@@ -188,7 +188,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await article.getByText(/NIGHTRENDER_API_KEY/).waitFor();
     expect(await article.getByRole('button').count()).toBe(0);
     await page.getByText('1 h 30 min of 10 h used today').waitFor();
-    await page.getByText('1,234 jobs, 91.5 GPU seconds in workers, 0.92 USD').click();
+    await page.getByText('1,234 jobs, 91.5 worker seconds, 0.92 USD').click();
     await page.getByRole('row', { name: 'painter 1,200 90.5' }).waitFor();
     await page.getByRole('button', { name: 'Add key' }).click();
     await page.getByText('Give a name.').waitFor();

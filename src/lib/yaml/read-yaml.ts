@@ -224,6 +224,15 @@ const words: Partial<Record<YAMLError['code'], string>> = {
   UNEXPECTED_TOKEN: 'unexpected here; quote it if it is part of a text',
 };
 
+/** Where a code stands for many things, by the parser's message. */
+const parserWords: [RegExp, string][] = [
+  [/^Flow map/, 'a { is still open here; close it with }, or indent the lines within it'],
+  [/^Flow sequence/, 'a [ is still open here; close it with ], or indent the lines within it'],
+  [/^Missing closing/, 'a quote is still open here; close it'],
+  [/^Block collections/, 'a comma is missing before this key'],
+  [/must start at the same column/, 'this line is indented otherwise than the ones beside it'],
+];
+
 /** The first of each line, since one slip makes several; of tabs the first of the file: an editor makes them everywhere. */
 function syntaxProblems(document: Document, text: string): OffsetProblem[] {
   const found = [...document.errors, ...document.warnings].map((error) => syntaxProblem(error, text));
@@ -248,7 +257,8 @@ function syntaxProblem({ code, pos, message }: YAMLError, text: string): OffsetP
   if (text.slice(offset - 1, offset + 1) === '${') return { offset: offset - 1, text: quoteVariable };
   const placeholder = /(?:^|[:,[-])\s*(\{[{%])/.exec(line);
   if (placeholder !== null) return { offset: start + line.indexOf(placeholder[1] ?? ''), text: quoteIt };
-  return { offset, text: words[code] ?? message };
+  const own = parserWords.find(([pattern]) => pattern.test(message))?.[1];
+  return { offset, text: own ?? words[code] ?? message };
 }
 
 /** What YAML allows and no configuration can mean. */

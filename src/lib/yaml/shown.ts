@@ -24,7 +24,7 @@ export function shownValue(
   if (Number.isNaN(value)) return 'not a number';
   const text = redact(JSON.stringify(value), secrets);
   // A key in the wrong place is most likely to be here; none is as short.
-  if ((path.length === 0 || path[0] === 'endpoint') && text.length > 16) return `an invalid ${kindOf(value)}`;
+  if ((path.length === 0 || path[0] === 'endpoint') && text.length > 16) return 'not valid';
   return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
 
@@ -50,8 +50,4 @@ export function redact(text: string, secrets: string[]): string {
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string' || typeof value === 'number') return [String(value)];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
-}
-
-function kindOf(value: unknown): string {
-  return typeof value === 'string' ? 'text' : typeof value;
 }

@@ -29,7 +29,7 @@ export function findLoss(dir: string): Loss | undefined {
   if (mark !== undefined && mark.sha256 !== null) {
     if (isSealed(path, mark.sha256)) return undefined;
     throw new UnusableDatabase(
-      `${path} is not what the last run has left: it is damaged, an older copy, or changed by another program; it was left as it is. Put the right file back, or check and accept this one: ${repair}`,
+      `${path} has changed since the last run: it is damaged, an older copy, or another program wrote to it. It was not touched. Put the right file back, or check and accept this one: ${repair}`,
     );
   }
   const reached = readWhole(path);

@@ -167,8 +167,10 @@ export function baseUrlExpected(text: string): string | undefined {
   if (/^https?:\/\/[^/]*@/i.test(text))
     return 'a URL without user name and password; the key belongs in apiKey';
   const [, base] = requestAddress.exec(text) ?? [];
-  return base === undefined ? undefined : `${base}, to which version and id are added`;
+  return base === undefined ? undefined : `${base} alone; ${addsRest}`;
 }
+
+const addsRest = 'nightrender adds the version and the id of the endpoint';
 
 const requestAddress =
   /^(https?:\/\/[^/]+(?:\/.+?)??)\/+v[12](?:\/+[\w-]+\/(?:run|runsync|render|status|status-sync|stream|cancel|health)(?:\/[\w-]*)?)?\/*$/i;
@@ -195,7 +197,7 @@ function checkAddress(
     });
   const base = baseUrl.replace(/\/+$/, '');
   if (!base.endsWith(`/${id}`) || base.endsWith(`//${id}`)) return;
-  const message = `${base.slice(0, -id.length).replace(/\/+(v[12]\/+)?$/i, '')}, to which version and id are added`;
+  const message = `${base.slice(0, -id.length).replace(/\/+(v[12]\/+)?$/i, '')} alone; ${addsRest}`;
   context.addIssue({ code: 'custom', path: ['endpoint', 'baseUrl'], message });
 }
 

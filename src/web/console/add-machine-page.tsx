@@ -104,7 +104,7 @@ function Choose({ endpoints, onMade }: { endpoints: EndpointView[]; onMade(made:
         />
         <p>
           <button type="submit" class="primary" aria-disabled={isBusy}>
-            Make its key and command
+            Create its key and command
           </button>
         </p>
       </Form>

@@ -115,8 +115,8 @@ function AwayNotice(): JSX.Element {
     <div role="status">
       {awaySince !== null && (
         <p class="message bad">
-          The service does not answer since {hourWords(awaySince)}; trying again. What you see is as it was
-          then.
+          The service has not answered since {hourWords(awaySince)}; trying again. The page shows the state of
+          that time.
         </p>
       )}
     </div>

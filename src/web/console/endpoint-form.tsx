@@ -80,7 +80,7 @@ export function EndpointForm({ draft: first, isNew, action, back, onSave }: Prop
       <Names {...part} isNew={isNew} />
       {kind === 'remote' && (
         <p class="message calm">
-          The service starts no workers for this endpoint. Once it is made, its page tells what a worker
+          The service starts no workers for this endpoint. Once it is created, its page shows what a worker
           elsewhere needs to pull jobs.
         </p>
       )}

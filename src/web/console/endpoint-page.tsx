@@ -80,13 +80,12 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         <p class="soft">
           {overview.file === null ? (
             <>
-              The service makes it where it is started without a file. <code>nightrender init --service</code>{' '}
-              writes one, in which you choose the endpoints yourself.
+              A service that starts without a file has this endpoint. <code>nightrender init --service</code>{' '}
+              writes a file, in which you choose the endpoints yourself.
             </>
           ) : (
             <>
-              It stands in <bdi>{overview.file}</bdi> and is edited there: change the file and start the
-              service again.
+              It is defined in <bdi>{overview.file}</bdi>: edit that file, then restart the service.
             </>
           )}
         </p>
@@ -105,8 +104,8 @@ function Pause({ endpoint: { settings, isPaused } }: { endpoint: EndpointView })
     await ask('POST', `endpoints/${encodeURIComponent(settings.id)}/${isPaused ? 'resume' : 'pause'}`);
     say(
       isPaused
-        ? `Endpoint “${settings.name}” goes on.`
-        : `Endpoint “${settings.name}” is paused: jobs wait, those at work go on.`,
+        ? `Endpoint “${settings.name}” takes jobs again.`
+        : `Endpoint “${settings.name}” is paused: new jobs wait, running ones continue.`,
     );
     void refresh();
   });

@@ -32,15 +32,15 @@ export function deathWords(
   now: number,
 ): string | null {
   const ago = (at: number): string => `${durationWords(Math.max(0, now - at))} ago`;
-  if (kind === 'remote' && state === 'unhealthy') return `It asked for a job last ${ago(lastSeenAt)}.`;
+  if (kind === 'remote' && state === 'unhealthy') return `It last asked for a job ${ago(lastSeenAt)}.`;
   if (lastDeath === null) return null;
   const why = `${lastDeath.why}${/[.!?]$/.test(lastDeath.why) ? '' : '.'}`;
-  if (state !== 'unhealthy') return `The one before it ended ${ago(lastDeath.at)}: ${why}`;
+  if (state !== 'unhealthy') return `The worker before it ended ${ago(lastDeath.at)}: ${why}`;
   const next =
     startsAt === null || startsAt <= now
       ? 'now'
       : `in ${durationWords(Math.ceil((startsAt - now) / 1_000) * 1_000)}`;
-  return `It ended ${ago(lastDeath.at)}: ${why} Another is started ${next}.`;
+  return `It ended ${ago(lastDeath.at)}: ${why} Another starts ${next}.`;
 }
 
 export function workloadWords({ quickDeploy, image, command, module }: EndpointForm): string {

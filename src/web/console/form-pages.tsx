@@ -1,4 +1,4 @@
-/** Making an endpoint, and changing one. */
+/** Creating an endpoint, and changing one. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EndpointView } from '../../protocol/console-data.ts';
@@ -17,9 +17,9 @@ export function NewPage(): JSX.Element {
       <EndpointForm
         draft={begun}
         isNew
-        action="Make endpoint"
+        action="Create endpoint"
         back={to.overview}
-        onSave={async (form) => arrive(await ask<EndpointView>('POST', 'endpoints', form), 'made')}
+        onSave={async (form) => arrive(await ask<EndpointView>('POST', 'endpoints', form), 'created')}
       />
     </>
   );

@@ -37,6 +37,7 @@ function Charts({ view, range }: { view: JobHistoryView; range: 'hour' | 'day' }
   const { steps, stepMs, since, delay, execution } = view;
   const sum = (of: (step: Step) => number): number => steps.reduce((all, step) => all + of(step), 0);
   const failed = sum((step) => step.failed);
+  const longest = Math.max(0, ...steps.map((step) => step.queue));
   const per = range === 'hour' ? 'a minute' : 'in 15 minutes';
   const charts: [label: string, unit: string, (step: Step) => Bar][] = [
     [
@@ -52,14 +53,14 @@ function Charts({ view, range }: { view: JobHistoryView; range: 'hour' | 'day' }
       }),
     ],
     [
-      `At most ${countWords(Math.max(0, ...steps.map((step) => step.queue)))} in the queue`,
+      longest === 0 ? 'No job waited in the queue' : `Up to ${counted(longest, 'job')} in the queue`,
       'jobs',
-      ({ queue }) => ({ value: queue, title: `at most ${countWords(queue)} in the queue` }),
+      ({ queue }) => ({ value: queue, title: `up to ${countWords(queue)} in the queue` }),
     ],
     [
-      `${secondsWords(sum(({ gpuMs }) => gpuMs))} GPU seconds in workers`,
+      `${secondsWords(sum(({ gpuMs }) => gpuMs))} worker seconds`,
       `seconds ${per}`,
-      ({ gpuMs }) => ({ value: gpuMs / 1_000, title: `${secondsWords(gpuMs)} GPU seconds` }),
+      ({ gpuMs }) => ({ value: gpuMs / 1_000, title: `${secondsWords(gpuMs)} worker seconds` }),
     ],
   ];
   const times = [

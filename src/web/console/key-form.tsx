@@ -61,7 +61,7 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
         {typed.kind === 'client' && (
           <>
             <Option checked={typed.ownJobs === true} onCheck={(ownJobs) => onType({ ownJobs })}>
-              its own jobs only: it sees, cancels and retries none of other keys
+              its own jobs only: it cannot see, cancel or retry those of other keys
             </Option>
             <TextField
               label="Quota"

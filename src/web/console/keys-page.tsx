@@ -56,7 +56,7 @@ function OneKey({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void>
 
 function Standing({ view: { origin, revokedAt } }: { view: KeyView }): JSX.Element {
   if (origin === 'gone') return <Mark tone="wait">not in use now</Mark>;
-  return revokedAt === null ? <Mark tone="good">good</Mark> : <Mark tone="bad">revoked</Mark>;
+  return revokedAt === null ? <Mark tone="good">active</Mark> : <Mark tone="bad">revoked</Mark>;
 }
 
 function factsOf(view: KeyView): string[] {
@@ -85,7 +85,7 @@ function Usage({ view: { usage, price } }: { view: KeyView }): JSX.Element {
   return (
     <details>
       <summary>
-        {counted(jobs, 'job')}, {countWords(Math.round(gpuMs / 100) / 10)} GPU seconds in workers
+        {counted(jobs, 'job')}, {countWords(Math.round(gpuMs / 100) / 10)} worker seconds
         {price !== null && `, ${moneyWords((gpuMs / 1_000) * price, 'USD')}`}
       </summary>
       <table class="usage">
@@ -93,7 +93,7 @@ function Usage({ view: { usage, price } }: { view: KeyView }): JSX.Element {
           <tr>
             <th scope="col">Endpoint</th>
             <th scope="col">Jobs</th>
-            <th scope="col">GPU seconds</th>
+            <th scope="col">Worker seconds</th>
           </tr>
         </thead>
         <tbody>

@@ -25,8 +25,8 @@ export function MachinesPage(): JSX.Element {
       </div>
       {machines.length === 0 && (
         <p class="soft">
-          No worker is up. Those of this machine start when a job comes; add a machine to have others work as
-          well.
+          No worker is running. The workers of this machine start when a job arrives; add a machine to have
+          more.
         </p>
       )}
       <ul class="cards">
@@ -103,7 +103,7 @@ function MachineCard({ machine: { name, facts, workers } }: { machine: Machine }
       <p class="hint">
         {jobsDone === 0
           ? 'No job done yet.'
-          : `${counted(jobsDone, 'job')} done in ${durationWords(busyMs)} of work, since these workers came.`}
+          : `${counted(jobsDone, 'job')} done in ${durationWords(busyMs)} of work since these workers connected.`}
       </p>
     </article>
   );

@@ -35,7 +35,8 @@ export function UseIt({ settings }: { settings: EndpointForm }): JSX.Element {
           </>
         ) : (
           <>
-            <code>NIGHTRENDER_API_KEY</code> is a key of <a href="#/keys">yours</a>, in the environment.
+            Put one of your <a href="#/keys">keys</a> into the environment variable{' '}
+            <code>NIGHTRENDER_API_KEY</code>.
           </>
         )}
       </p>

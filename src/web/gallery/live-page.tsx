@@ -204,7 +204,7 @@ function wordsOf({ run, numbers, command }: LiveState, now: number): RunWords {
     case 'none':
       return {
         head: 'No batch yet',
-        text: 'Nothing has been rendered here. This page waits for it:',
+        text: 'Nothing has been rendered here yet. This page waits for a run:',
         command,
         mood: 'wait',
       };

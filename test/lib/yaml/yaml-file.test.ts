@@ -40,6 +40,10 @@ it.each([
   ['scene: ▸a: b', 'two keys on one line'],
   ['▸? [a, b]\n  : c', 'a key must be a text'],
   ['scene: "▸\\q"', 'unknown escape after \\ in double quotes'],
+  ['scene: {a: 1\n  ▸b: 2', 'a { is still open here; close it with }'],
+  ['scene: [a\n  ▸b: 2', 'a [ is still open here; close it with ]'],
+  ['scene: {a: ▸1 b: 2}', 'a comma is missing before this key'],
+  ['scene:\n    - a\n▸   b: 2', 'this line is indented otherwise than the ones beside it'],
   ['a: b\n▸---\nc: d', 'a second document begins here'],
 ])('%j', (line, expected) => {
   const { text, places } = marked(withRequired(`input:\n  ${line}\n`));

@@ -174,7 +174,7 @@ describe('after an end', () => {
     const dir = copyOf(ended);
     change(dir);
     const before = contentOf(dir);
-    expect(() => open(dir)).toThrow(/is not what the last run has left.*nightrender verify .*--repair/);
+    expect(() => open(dir)).toThrow(/has changed since the last run.*nightrender verify .*--repair/);
     expect(contentOf(dir)).toEqual(before);
   });
 

@@ -136,7 +136,7 @@ it.each(['killed', 'ended'])('does not keep a waiting scene whose input was chan
 it('counts a job as lost whose id was changed, and has its scene rendered again', async () => {
   const dir = copyOf('ended');
   editOnly(dir, "UPDATE attempts SET job_id = 'job-9999' WHERE job_id = 'job-150'");
-  expect(() => open(dir)).toThrow(/is not what the last run has left/);
+  expect(() => open(dir)).toThrow(/has changed since the last run/);
   expect(await repairCheckpoint(dir)).toMatchObject({ lost: 1 });
   expect(await numbersIn(dir)).toEqual({ ...whole, attempts: 199, inFlight: 99, waiting: 101, untold: 1 });
 });

@@ -122,9 +122,13 @@ it.each([
   ['https://user@api.example.com', 'the key belongs in apiKey'],
   ['https://:@api.example.com', 'the key belongs in apiKey'],
   ['https://:', 'http(s) URL'],
+  [
+    'https://api.example.com/v2/',
+    'expected https://api.example.com alone; nightrender adds the version and the id',
+  ],
 ])('no address: %j', (baseUrl, expected) => {
   expect(problemsOf(remote(baseUrl), { env })).toEqual([
-    expect.stringMatching(/^3:12: endpoint.baseUrl is (""|"\w+"|"[^"]{1,14}"|an invalid text); expected /),
+    expect.stringMatching(/^3:12: endpoint.baseUrl is (""|"\w+"|"[^"]{1,14}"|not valid); expected /),
   ]);
   expect(problemsOf(remote(baseUrl), { env })[0]).toContain(expected);
 });

@@ -53,7 +53,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
     expect(await field(page, 'Name').inputValue()).toBe('Half typed');
-    await page.getByRole('button', { name: 'Make endpoint' }).click();
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
     await page.getByRole('heading', { level: 1, name: 'Half typed' }).waitFor();
   });
 
@@ -63,7 +63,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const { page } = await enter(browser, service);
     await page.getByRole('link', { name: 'Painter' }).waitFor();
     service.isAway = true;
-    const away = page.getByText(/^The service does not answer since \d\d:\d\d; trying again\./);
+    const away = page.getByText(/^The service has not answered since \d\d:\d\d; trying again\./);
     await away.waitFor();
     expect(await page.getByRole('link', { name: 'Painter' }).count()).toBe(1);
     service.isAway = false;
@@ -182,7 +182,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       await go(page, `#/${place}`);
       await page.locator('main h1').waitFor();
       await expect.poll(() => page.getByText('Looking …').count()).toBe(0);
-      const make = page.getByRole('button', { name: 'Make endpoint' });
+      const make = page.getByRole('button', { name: 'Create endpoint' });
       if ((await make.count()) > 0) {
         await make.click();
         await page.getByText('expected a name of at most').waitFor();

@@ -28,6 +28,6 @@ export function asFatalFailure(error: unknown): unknown {
   if (!(error instanceof PostgresFailure)) return error;
   return new FatalFailure({
     kind: 'output-unwritable',
-    text: `${error.message}; mend that, then start the run again`,
+    text: `${error.message}; fix that, then start the run again`,
   });
 }

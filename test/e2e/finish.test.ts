@@ -16,7 +16,7 @@ it('ends with 3 where scenes are left, with nothing in flight, however often it 
   run.child.kill('SIGHUP');
   const { code, stdout, stderr } = await run.finish();
   expect(code, stderr).toBe(3);
-  expect(stdout).toMatch(/^Asked to finish \(SIGHUP\): jobs in flight are collected, /m);
+  expect(stdout).toMatch(/^Asked to finish \(SIGHUP\): the next run does the rest/m);
   const status = JSON.parse((await inProcess(['status', 'pipeline.yaml', '--json'], { cwd })).stdout) as {
     summary: { scenes: Record<string, number>; attempts: Record<string, number> };
   };

@@ -284,7 +284,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const service = await startFakeConsole();
     service.overview.endpoints.push(endpointView(endpointForm(), { origin: 'file' }));
     const { page } = await enter(browser, service, '#/endpoints/painter');
-    await page.getByText('It stands in service.yaml and is edited there').waitFor();
+    await page.getByText('It is defined in service.yaml: edit that file').waitFor();
     expect(await page.getByRole('button', { name: 'Remove' }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
     await go(page, '#/endpoints/painter/edit');

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { InputTemplate } from '../runner/config/input-template.ts';
-import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
 import { TemplateError } from '../runner/config/template.ts';
 import {
   combinations,
@@ -16,11 +16,11 @@ import {
   type Expansion,
 } from '../runner/core/expansion.ts';
 import { withoutPaths } from '../runner/core/file-text.ts';
-import { type JsonObject, type JsonValue, canonicalJson, isJsonObject } from '../lib/text/json.ts';
-import { equalRows } from '../runner/core/equal-rows.ts';
+import type { JsonObject, JsonValue } from '../lib/text/json.ts';
 import { fingerprintOf, type Scene, sceneIdOf } from '../runner/core/scene.ts';
 import type { ManifestEntry } from '../runner/manifest/read-manifest.ts';
-import { typedRow, placeholder } from './scene-columns.ts';
+import type { RepeatCounter, RowInputs } from './row-inputs.ts';
+import { typedRow } from './scene-columns.ts';
 
 /** What the rows of one manifest are made into scenes with. */
 export interface RowAdder {
@@ -35,7 +35,7 @@ export interface RowAdder {
   countEqual: (fingerprint: string) => number;
   /** Of the rows of all manifests. */
   inputs: RowInputs;
-  repeats: RepeatedRows;
+  repeats: RepeatCounter;
   /** Of the latest scene; 1 for the first of all manifests. */
   position: number;
 }
@@ -63,8 +63,10 @@ export function addRow(
       return addExpanded(adder, adder.expansion, { id, columns, source }, input);
     const scene = renderScene(adder, columns, input);
     adder.inputs.add(scene.fingerprint, columns, input);
-    if (adder.repeats.isLeftOut(scene.fingerprint)) adder.position += 1;
-    else stageScene(adder, { id, columns, source }, scene);
+    const isCounted = id === undefined && adder.config.skipRepeatedRows;
+    const occurrence = isCounted ? adder.countEqual(scene.fingerprint) : 1;
+    if (!adder.repeats.isLeftOut(scene.fingerprint)) stageScene(adder, { id, columns, source }, scene);
+    else adder.stage.leaveOut(id ?? sceneIdOf(scene.fingerprint, occurrence));
   } catch (error) {
     addBad(adder, source, problemIn(error), id);
   }
@@ -98,17 +100,21 @@ async function addExpanded(
 ): Promise<void> {
   const own = ownFingerprint(row.columns, input);
   const rowId = row.id ?? idOfRow(adder, row.columns, own);
-  if (adder.repeats.isLeftOut(own)) return;
   const reported = new Set<string>();
   let count = 0;
+  let isLeftOut: boolean | undefined;
   for (const { id, columns, seedNumber } of expandRow(rowId, chosen(expansion), expansion)) {
     const source = `${row.source} (${shownAxes(columns)})`;
     try {
       const number = seedNumber === undefined ? {} : { [seedNumberColumn]: seedNumber };
       const scene = { id, columns: { ...number, ...row.columns, ...columns }, source };
       const made = renderScene(adder, scene.columns, input);
-      stageScene(adder, scene, made);
-      if (count === 0) adder.inputs.add(made.fingerprint, row.columns, input);
+      if (isLeftOut === undefined) {
+        adder.inputs.add(made.fingerprint, row.columns, input);
+        isLeftOut = adder.repeats.isLeftOut(own);
+      }
+      if (isLeftOut) adder.stage.leaveOut(id);
+      else stageScene(adder, scene, made);
     } catch (error) {
       const problem = problemIn(error);
       // What is wrong with the row itself is wrong with every scene of it.
@@ -186,89 +192,4 @@ function problemIn(error: unknown): string {
 function tooMany({ placeOf }: Config): ConfigError {
   const text = `the manifest and these lists make more than ${maxExpanded.toLocaleString('en')} scenes; expected fewer rows, or shorter lists`;
   return new ConfigError([{ where: placeOf(['scenes'], true), text }]);
-}
-
-/** Rows that add to the input what another one does: a prompt that stands in the list twice. */
-export class RepeatedRows {
-  rows = 0;
-  readonly isSkipping: boolean;
-  readonly #seen = equalRows();
-
-  constructor(isSkipping: boolean) {
-    this.isSkipping = isSkipping;
-  }
-
-  isLeftOut(fingerprint: string): boolean {
-    if (this.#seen(fingerprint) === 1) return false;
-    this.rows += 1;
-    return this.isSkipping;
-  }
-}
-
-/** What the first scene of each row is sent: a slip such as `{ prompt }`, which sends all the same, would be paid once for each. */
-export class RowInputs {
-  #rows = 0;
-  #first = { fingerprint: '', named: '' };
-  #isSame = true;
-  #isNamedSame = true;
-
-  /** `columns`: the row's own. */
-  add(fingerprint: string, columns: JsonObject, { columns: spoken }: InputTemplate): void {
-    this.#rows += 1;
-    if (!this.#isSame) return;
-    const own = spoken.filter(({ name }) => Object.hasOwn(columns, name));
-    const named = canonicalJson(Object.fromEntries(own.map(({ name }) => [name, columns[name] ?? null])));
-    if (this.#rows === 1) this.#first = { fingerprint, named };
-    this.#isSame = fingerprint === this.#first.fingerprint;
-    this.#isNamedSame &&= named === this.#first.named;
-  }
-
-  /** Rows whose columns, as far as `input` speaks of any, are equal are meant so. */
-  problems({ input, placeOf }: Config, columns: readonly string[]): Problem[] {
-    const isMeant = this.#isNamedSame && this.#first.named !== '{}';
-    if (this.#rows < 2 || !this.#isSame || isMeant || input === undefined) return [];
-    const same = `all ${this.#rows.toLocaleString('en')} rows send the same input`;
-    const slip = findSlip(JSON.parse(input.text) as JsonValue, ['input'], columns);
-    if (slip !== undefined) {
-      const text = `${slip.written} is not a placeholder, and ${same}; did you mean ${placeholder(slip.column)}?`;
-      return [{ where: placeOf(slip.path), text }];
-    }
-    const column = columns.find((name) => !['id', 'seed'].includes(name.toLowerCase())) ?? 'id';
-    const text = `${same}, whatever their columns hold; use a column, such as ${placeholder(column)}. For several pictures of one input, keep one row and add scenes: {seeds: ${Math.min(this.#rows, 1_000)}} and seed: '{{ seed }}'`;
-    return [{ where: placeOf(['input'], true), text }];
-  }
-}
-
-interface Slip {
-  path: (string | number)[];
-  /** As it stands there; never more than brackets around a column. */
-  written: string;
-  column: string;
-}
-
-/** A column as other programs have it in their templates. */
-function findSlip(value: JsonValue, path: (string | number)[], columns: readonly string[]): Slip | undefined {
-  if (typeof value === 'object' && value !== null) {
-    const inner = Array.isArray(value)
-      ? [...value.entries()]
-      : Object.entries(isJsonObject(value) ? value : {});
-    for (const [key, item] of inner) {
-      const found = findSlip(item, [...path, key], columns);
-      if (found !== undefined) return found;
-    }
-  }
-  if (typeof value !== 'string') return undefined;
-  for (const column of columns) {
-    const name = column.replaceAll(/[^\w ]/g, String.raw`\$&`);
-    const forms = [
-      `(?<!\\{)\\{ *${name} *\\}(?!\\})`,
-      `\\$${name}\\b`,
-      `%\\(${name}\\)s?`,
-      `%${name}%`,
-      `<${name}>`,
-    ];
-    const found = new RegExp(`${forms.join('|')}|\\[${name}\\]|^${name}$`, 'i').exec(value);
-    if (found !== null) return { path, written: found[0], column };
-  }
-  return undefined;
 }

@@ -51,10 +51,11 @@ export async function writeBatchReport(
 /** `dir`: the output folder. */
 export function reportHeader(
   dir: string,
-  { axes = [], manifest, endpoint, pipeline, output }: BatchIdentity,
+  { axes = [], manifest, endpoint, pipeline, output, rules }: BatchIdentity,
   writtenAt: number,
   chosen: HeaderChoices = {},
 ): ReportHeader {
   const name = batchName(resolve(dir));
-  return { name, axes, batch: { manifest, endpoint }, pipeline, output, program, writtenAt, ...chosen };
+  const batch = { manifest, endpoint };
+  return { name, axes, batch, rules, pipeline, output, program, writtenAt, ...chosen };
 }

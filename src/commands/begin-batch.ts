@@ -88,7 +88,7 @@ export function identityOf(
   choices: BeginChoices,
   checkpointDir: string,
 ): BatchIdentity {
-  const axes = addedColumns(config).filter((name) => name !== 'seed');
+  const axes = [...new Set(addedColumns(config))].filter((name) => name !== 'seed');
   return {
     manifest: shownLists(config, file),
     ...(config.isManifestOverridden && { lists: config.manifest }),
@@ -155,7 +155,7 @@ export function assertPicturesKnown(
 }
 
 /** Undefined where a checkpoint knows of jobs, or something else is wrong with it, which others report. */
-export function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
+function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefined {
   const stats = lstatSync(checkpointFile(dir), { throwIfNoEntry: false });
   if (stats === undefined) return 'this file is missing';
   if (stats.isFile() && stats.size === 0) return 'this file is empty';

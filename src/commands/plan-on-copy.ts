@@ -60,8 +60,9 @@ export async function planOnCopy(
     assertLockUsable(record.dir);
     const isRunning = record.isHeld();
     await copyCheckpoint(record.dir, copy);
-    const same = isBatch(record.dir) ? await sameScenes(config, signal, copy) : undefined;
     const rules = options.isAdopting ? await adoptedRules(config, copy, signal) : undefined;
+    const isKnown = rules === undefined && isBatch(record.dir);
+    const same = isKnown ? await sameScenes(config, signal, copy) : undefined;
     scenes = same ?? (await readScenes(config, process.stdin, signal, copy, rules));
     begun = beginBatch(file, config, scenes, copy, options, record.dir);
     await assertLocalService(config, copy);

@@ -46,7 +46,7 @@ export async function readExpansion(
   const matrix = await readAxes(reading, 'matrix', scenes.matrix);
   const zip = await readAxes(reading, 'zip', scenes.zip);
   const { exclude, seeds } = scenes;
-  const expansion = { matrix, zip, exclude, seeds, rules };
+  const expansion = { matrix, zip, exclude, seeds, seedRules: rules };
   const { problems } = reading;
   // What follows speaks of values that may be missing.
   if (problems.length === 0)

@@ -1,5 +1,5 @@
 /** From the configuration's manifests to checked scenes, set aside on disk; nothing of the batch is touched. */
-import { createHash, hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
 import { readRules } from '../runner/checkpoint/open-checkpoint.ts';
@@ -11,7 +11,9 @@ import { equalRows } from '../runner/core/equal-rows.ts';
 import { type RulesVersion, type SceneRules, sceneRules } from '../runner/core/scene-rules.ts';
 import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
 import type { ManifestScenes } from '../runner/pipeline/ports.ts';
-import { addRow, RepeatedRows, type RowAdder, RowInputs } from './add-row.ts';
+import { addRow, type RowAdder } from './add-row.ts';
+import { listDigest } from './list-digest.ts';
+import { RepeatCounter, RowInputs } from './row-inputs.ts';
 import { readExpansion, type ReadExpansion } from './read-expansion.ts';
 import {
   addedColumns,
@@ -28,7 +30,6 @@ import {
   withRow,
   undeclared,
 } from './scene-columns.ts';
-import { program } from './version.ts';
 
 export interface ReadScenes {
   stage: ManifestScenes & { close(): void };
@@ -62,7 +63,7 @@ export async function readScenes(
       columns: new Set(),
       countEqual: equalRows(),
       inputs: new RowInputs(),
-      repeats: new RepeatedRows(config.skipRepeatedRows),
+      repeats: new RepeatCounter(config.skipRepeatedRows, stage),
       contents: [],
       problems,
       rows: 0,
@@ -76,10 +77,9 @@ export async function readScenes(
     signal.throwIfAborted();
     problems.push(...reading.inputs.problems(config, [...reading.columns]));
     assertGood(reading);
-    const { rows, isSkipping } = reading.repeats;
-    if (rows > 0) stage.repeated = { rows, isSkipped: isSkipping };
+    stage.repeated = reading.repeats.result;
     const isKnown = reading.contents.length === config.manifest.length && config.input?.sendsFiles !== true;
-    if (isKnown) stage.digest = listDigest(config, [...reading.contents, ...expanded.contents]);
+    if (isKnown) stage.digest = listDigest(config, rules, [...reading.contents, ...expanded.contents]);
     return { stage, columns: [...new Set([...reading.columns, ...addedColumns(config)])], rules };
   } catch (error) {
     stage.close();
@@ -95,7 +95,7 @@ interface Reading {
   columns: Set<string>;
   countEqual: RowAdder['countEqual'];
   inputs: RowInputs;
-  repeats: RepeatedRows;
+  repeats: RepeatCounter;
   /** The sha256 of each file that was read. */
   contents: string[];
   stdin: NodeJS.ReadableStream;
@@ -245,29 +245,4 @@ function* badRowProblems(stage: ManifestStage): Generator<Problem> {
   const more = stage.count().badRows - shownBadRows;
   const text = more === 1 ? '1 more row is bad' : `${more.toLocaleString('en')} more rows are bad`;
   if (more > 0) yield { where: '', text, count: more };
-}
-
-/** Absolute paths, in the order in which they are read. */
-export function valueFiles({ scenes }: Config): string[] {
-  const axes = scenes === undefined ? [] : [...scenes.matrix, ...scenes.zip];
-  return axes.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []));
-}
-
-/**
- * `contents`: the sha256 of the bytes of each manifest, then of each of `valueFiles`. Another version of the program or of
- * Node may read them otherwise.
- */
-export function listDigest(
-  { manifest, columns, scenes, input, output, skipBadRows, skipRepeatedRows }: Config,
-  contents: readonly string[],
-): string {
-  // The ending decides the format, and the path as shown stands in every scene.
-  const files = [manifest.map(shownFile), contents];
-  const readers = [program, process.version];
-  const lists = scenes && { ...scenes, exclude: scenes.exclude.map((rule) => [...rule]) };
-  const templates = [input?.text ?? null, output.name?.text ?? null];
-  return hash(
-    'sha256',
-    JSON.stringify({ readers, files, types: [...columns], lists, templates, skipBadRows, skipRepeatedRows }),
-  );
 }

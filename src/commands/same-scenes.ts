@@ -5,7 +5,8 @@ import type { Stop } from '../runner/pipeline/stop.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { hashManifest } from '../runner/manifest/open-bytes.ts';
 import { adoptedRules } from './adopted-rules.ts';
-import { listDigest, readScenes, valueFiles, type ReadScenes } from './read-scenes.ts';
+import { listDigest, valueFiles } from './list-digest.ts';
+import { readScenes, type ReadScenes } from './read-scenes.ts';
 import { StoppedEarly } from './signals.ts';
 
 /**
@@ -29,12 +30,13 @@ export async function sameScenes(
     if (content === undefined) return undefined;
     contents.push(content);
   }
-  if (listDigest(config, contents) !== compared) return undefined;
+  const rules = readRules(checkpointDir);
+  if (listDigest(config, rules, contents) !== compared) return undefined;
   return {
     stage: { digest: compared, scenes: unread, badRows: unread, close: () => undefined },
     // The checkpoint knows them.
     columns: [],
-    rules: readRules(checkpointDir),
+    rules,
   };
 }
 
@@ -63,10 +65,10 @@ export async function readUnlessStopped(
 ): Promise<ReadScenes | undefined> {
   const dir = known?.dir ?? config.output.dir;
   try {
-    const same = known && (await sameScenes(config, stop.draining, dir, known.isShared));
-    if (same !== undefined) return same;
     const rules = isAdopting ? await adoptedRules(config, dir, stop.draining) : undefined;
-    return await readScenes(config, process.stdin, stop.draining, dir, rules);
+    const isKnown = known !== undefined && rules === undefined;
+    const same = isKnown ? await sameScenes(config, stop.draining, dir, known.isShared) : undefined;
+    return same ?? (await readScenes(config, process.stdin, stop.draining, dir, rules));
   } catch (error) {
     if (stop.ending === undefined || !isAbort(error)) throw error;
     if (!stop.leaving.aborted && readJobsInFlight(dir).length > 0) return undefined;

@@ -21,7 +21,7 @@ const endpoint = z.looseObject({ baseUrl: text, id: text, version: text });
 export const repeated = z
   .looseObject({ rows: count, isSkipped: z.boolean() })
   .optional()
-  .describe('rows that send what another row sends, and whether they are left out (`skipRepeatedRows`)');
+  .describe('rows that repeat a prompt of another row, and whether they are left out (`skipRepeatedRows`)');
 
 export const planShape = {
   program: text,

@@ -125,6 +125,49 @@ it('says how many rows repeat a prompt, and renders each prompt once where that 
   expect(second.stderr).toContain('8 saved already');
 });
 
+it.each([
+  ['plain lines', ''],
+  ['lines with seeds', 'scenes: {seeds: 1}\n'],
+])(
+  'takes no left-out row of %s for a cut-off list, and no cut-off list for left-out rows',
+  async (_, more) => {
+    const text = (once: boolean): string =>
+      pipeline('local', `${more}skipRepeatedRows: ${once}\n`).replace('scenes.csv', 'list.txt');
+    const cwd = folderWith({ 'pipeline.yaml': text(false), 'list.txt': 'x\nx\nx\ny\nx\n' });
+    expect((await start(cwd)).code).toBe(0);
+    // As after a kill, and of a list that comes from standard input, what was compared is not known.
+    withCheckpoint(cwd, (db) => db.exec("DELETE FROM batch WHERE name = 'compared'"));
+    await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd });
+    writeFileSync(join(cwd, 'pipeline.yaml'), text(true));
+    const once = await start(cwd);
+    expect([once.code, planOf(once)], once.stderr).toMatchObject([0, { unchanged: 2, withdrawn: 3 }]);
+
+    writeFileSync(
+      join(cwd, 'list.txt'),
+      `x\nx\nx\n${Array.from({ length: 8 }, (_, i) => `y${i}\n`).join('')}`,
+    );
+    expect((await start(cwd)).code).toBe(0);
+    writeFileSync(join(cwd, 'list.txt'), 'x\nx\nx\ny0\n');
+    const cut = await start(cwd);
+    expect([cut.code, cut.stderr]).toEqual([
+      2,
+      expect.stringContaining('7 of 9 scenes are no longer in the list'),
+    ]);
+  },
+);
+
+it('counts a row that cannot be rendered for none that is repeated', async () => {
+  const row = (id: string, more: string): string => `{"id":"${id}","scene":"hills"${more}}\n`;
+  const more = `skipRepeatedRows: true\nskipBadRows: true\nscenes: {seeds: 1}\n`;
+  const text = pipeline('local', more).replace('scenes.csv', 'a.jsonl');
+  const cwd = folderWith({
+    'pipeline.yaml': text.replace('output:', `output:\n  name: '{{ place }}/{{ id }}.png'`),
+    'a.jsonl': row('bad', '') + row('good', ',"place":"x"') + row('other', ',"place":"x"'),
+  });
+  const ran = await start(cwd);
+  expect([ran.code, submitted(ran)], ran.stderr).toEqual([3, ['good-s1']]);
+});
+
 it('the batch knows its lists, also where there is no manifest', async () => {
   const text = pipeline('local', `input: {prompt: 'a {{ animal }}', size: '{{ size }}'}\n`).replace(
     'manifest: scenes.csv\n',

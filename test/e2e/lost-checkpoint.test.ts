@@ -1,11 +1,22 @@
 /** Promise: pictures whose checkpoint is gone are taken over or kept aside, as a person says, and never paid again unsaid. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
+import type { BatchIdentity } from '../../src/runner/checkpoint/batch-identity.ts';
 import type { RulesVersion } from '../../src/runner/core/scene-rules.ts';
 import { openCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
+import { withCheckpoint } from './marked-scenes.ts';
 import { finishedBatch, folderWith, inProcess, jobsOf, pipeline, scenes } from './cli.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
@@ -100,16 +111,58 @@ it.each([
   },
 );
 
+it('asks most of the pictures, also where jobs are on record that saved none, and else the report', async () => {
+  const text = (metadata: string, more = ''): string =>
+    pipeline('local', `${sweep}scenes: {matrix: {guidance: [3, 7]}, seeds: 2}\n${more}`)
+      .replace('scenes.csv', 'list.txt')
+      .replace('  dir: out\n', `  dir: out\n  metadata: ${metadata}\n`);
+  const made = async (metadata: string, rules: RulesVersion): Promise<string> => {
+    const cwd = folderWith({ 'pipeline.yaml': text(metadata), 'list.txt': ' a bench \na boat\n' });
+    beginWith(rules, cwd);
+    const run = await inProcess(['run', 'pipeline.yaml'], { cwd });
+    expect(run.code, run.stderr).toBe(0);
+    return cwd;
+  };
+  const [old, other] = [await made('embed', formerRules), await made('embed', 3)];
+  const images = join(old, 'out/images');
+  const foreign = readdirSync(join(other, 'out/images'))[0] ?? '';
+  renameSync(join(old, 'out'), join(old, 'before'));
+  writeFileSync(join(old, 'pipeline.yaml'), text('embed', 'check: {minSide: 9000}\nretry: {attempts: 1}\n'));
+  expect((await inProcess(['run', 'pipeline.yaml'], { cwd: old })).code).toBe(3);
+  writeFileSync(join(old, 'pipeline.yaml'), text('embed'));
+  cpSync(join(old, 'before/images'), images, { recursive: true });
+  cpSync(join(other, 'out/images', foreign), join(images, 'aaa.png'));
+
+  const unnamed = await made('none', formerRules);
+  for (const name of ['', '-wal', '-shm'])
+    rmSync(join(unnamed, `out/checkpoint.sqlite${name}`), { force: true });
+  for (const cwd of [old, unnamed]) {
+    const adopted = await inProcess(['run', 'pipeline.yaml', '--adopt'], { cwd });
+    expect([adopted.code, jobsOf(join(cwd, 'out/local-service'))], adopted.stderr).toEqual([0, 8]);
+    const saved = resultsIn(cwd).filter(({ state }) => state === 'saved');
+    expect(new Set(saved.map((row) => row['manifest.seed'])).size).toBe(8);
+  }
+});
+
+it('a batch whose own record is damaged keeps its rules', async () => {
+  const lines = { 'list.txt': 'a bench \na boat\n' };
+  const text = pipeline('local', `${sweep}scenes: {matrix: {guidance: [3, 7]}, seeds: 2}\n`);
+  const cwd = await finishedBatch({ 'pipeline.yaml': text.replace('scenes.csv', 'list.txt'), ...lines });
+  withCheckpoint(cwd, (db) => db.exec('DELETE FROM batch'));
+  await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd });
+  const again = await inProcess(['run', 'pipeline.yaml'], { cwd });
+  expect([again.code, jobsOf(join(cwd, 'out/local-service'))], again.stderr).toEqual([0, 8]);
+});
+
 /** A checkpoint whose batch has begun and has no scenes yet. */
 function beginWith(rules: RulesVersion, cwd: string): void {
   mkdirSync(join(cwd, 'out'));
+  openCheckpoint(join(cwd, 'out'), 'nightrender 0.2.0', begun(rules), 0).close();
+}
+
+function begun(rules: RulesVersion): BatchIdentity {
   const endpoint = { baseUrl: 'local', id: 'scene-renderer', version: 'v2' } as const;
-  openCheckpoint(
-    join(cwd, 'out'),
-    'nightrender 0.2.0',
-    { manifest: ['list.txt'], endpoint, columns: [], rules },
-    0,
-  ).close();
+  return { manifest: ['list.txt'], endpoint, columns: [], rules };
 }
 
 function resultsIn(cwd: string): Record<string, string>[] {

@@ -1,5 +1,4 @@
 /** A folder of pictures in memory; the words "bad" in the bytes stand for a picture that does not pass. */
-import { newestRules } from '../../src/runner/core/scene-rules.ts';
 import { createHash } from 'node:crypto';
 import type { CheckedPicture, HeldPicture, SavedPicture } from '../../src/runner/core/picture.ts';
 import type { Provenance } from '../../src/runner/core/provenance.ts';
@@ -71,8 +70,7 @@ export class FakeImages implements ImageStore {
       sha256: sha256Of(content),
       ...(named && { label: named.label }),
     };
-    const origin = this.origins.get(content);
-    return { picture, origin: origin && { ...origin, rules: newestRules } };
+    return { picture, origin: this.origins.get(content) };
   }
 
   async findMissing(pictures: Iterable<RecordedPicture>): Promise<MissingPictures> {

@@ -3,10 +3,10 @@ import type { Endpoint } from '../core/attempt.ts';
 import type { DefaultNames } from '../core/default-name.ts';
 import type { NamedFile } from '../core/named-file.ts';
 import type { RepeatedRows } from '../core/plan.ts';
-import { newestRules, type RulesVersion, rulesVersion } from '../core/scene-rules.ts';
+import { newestRules, type RulesVersion } from '../core/scene-rules.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { storedJson } from './damage.ts';
+import { hasColumn, storedJson } from './damage.ts';
 import { readCounts } from './read-totals.ts';
 
 export interface BatchIdentity {
@@ -16,7 +16,7 @@ export interface BatchIdentity {
   endpoint: Endpoint;
   /** The manifest's own columns, in order. */
   columns: string[];
-  /** Those among them that `scenes` adds, in order, `seed_number` last; absent where there are none. */
+  /** Those that `scenes` adds, in order, with the number of a seed instead of the seed; absent where there are none. */
   axes?: string[];
   /** By which its lists are read; earlier versions kept `seedBits` or nothing. */
   rules?: RulesVersion;
@@ -95,13 +95,19 @@ export function readBatch(db: Database): BatchIdentity | undefined {
 /** Others would make other scenes of its rows, and have them paid again. */
 export function rulesOf(db: Database): RulesVersion {
   const known: (BatchIdentity & { seedBits?: 31 | 32 }) | undefined = readBatch(db);
-  const hasScenes = db.prepare('SELECT 1 FROM scenes LIMIT 1').get() !== undefined;
-  if (known === undefined && !hasScenes) return newestRules;
-  if (known?.rules !== undefined) return rulesVersion(known.rules, newestRules);
+  if (known === undefined) return rulesOfRuns(db) ?? newestRules;
+  if (known.rules !== undefined) return known.rules;
   // A seed of 31 bits is the same in both ranges.
   const isLarge = "SELECT 1 FROM scenes WHERE CAST(columns ->> '$.seed' AS INTEGER) >= 2147483648 LIMIT 1";
-  const seedBits = known?.seedBits ?? (db.prepare(isLarge).get() === undefined ? 31 : 32);
+  const seedBits = known.seedBits ?? (db.prepare(isLarge).get() === undefined ? 31 : 32);
   return seedBits === 31 ? 2 : 1;
+}
+
+/** Where damage has cost the batch's own record; undefined where no run has begun, or only of earlier versions. */
+function rulesOfRuns(db: Database): RulesVersion | undefined {
+  if (!hasColumn(db, 'runs', 'rules')) return undefined;
+  const latest = db.prepare<[], { rules: RulesVersion | null }>('SELECT max(rules) AS rules FROM runs').get();
+  return latest?.rules ?? undefined;
 }
 
 export interface ComparedList {

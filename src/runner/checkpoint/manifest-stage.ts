@@ -24,6 +24,9 @@ export class ManifestStage implements ManifestScenes {
     'INSERT INTO bad_rows VALUES (@position, @source, @id, @problem)',
   );
 
+  readonly #see = this.#db.prepare<[string]>('INSERT OR IGNORE INTO seen VALUES (?)');
+  readonly #leaveOut = this.#db.prepare<[string]>('INSERT INTO left_out VALUES (?)');
+
   add({ id, position, fingerprint, source, input, columns }: StagedScene): void {
     this.#scenes.add([
       position,
@@ -34,6 +37,20 @@ export class ManifestStage implements ManifestScenes {
       JSON.stringify(input),
       JSON.stringify(columns),
     ]);
+  }
+
+  /** Whether no row with that fingerprint was asked about before. */
+  isFirst(fingerprint: string): boolean {
+    return this.#see.run(fingerprint).changes === 1;
+  }
+
+  /** A scene that would be in the list, and that a person has left out. */
+  leaveOut(id: string): void {
+    this.#leaveOut.run(id);
+  }
+
+  leftOut(): Iterable<string> {
+    return this.#db.prepare<[], string>('SELECT id FROM left_out').pluck().all();
   }
 
   addBad(row: BadRow): void {
@@ -136,6 +153,8 @@ function openTemporary(): Database {
   db.exec(`
     CREATE TABLE scenes (position INTEGER PRIMARY KEY, id TEXT NOT NULL, has_own_id INTEGER NOT NULL,
       fingerprint TEXT NOT NULL, source TEXT NOT NULL, input TEXT NOT NULL, columns TEXT NOT NULL) STRICT;
+    CREATE TABLE seen (fingerprint TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+    CREATE TABLE left_out (id TEXT NOT NULL) STRICT;
     CREATE TABLE bad_rows (position INTEGER PRIMARY KEY, source TEXT NOT NULL, id TEXT, problem TEXT NOT NULL) STRICT;
     BEGIN`);
   return db;

@@ -221,10 +221,12 @@ export function readJobsInFlight(dir: string): JobsInFlight[] {
 
 function startRun(db: Database, program: string, now: number): number {
   const start = db.prepare<[object]>(
-    `INSERT INTO runs (pid, host, program, started_at, boot, process_started, idempotency_key)
-     VALUES (@pid, @host, @program, @startedAt, @boot, @started, @token)`,
+    `INSERT INTO runs (pid, host, program, started_at, boot, process_started, idempotency_key, rules)
+     VALUES (@pid, @host, @program, @startedAt, @boot, @started, @token, @rules)`,
   );
-  return Number(start.run({ ...ownRun(program, now), token: randomUUID() }).lastInsertRowid);
+  return Number(
+    start.run({ ...ownRun(program, now), token: randomUUID(), rules: rulesOf(db) }).lastInsertRowid,
+  );
 }
 
 /** Undefined where the last run has ended in order. */

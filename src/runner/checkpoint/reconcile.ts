@@ -34,7 +34,7 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const compared = readComparedList(db);
   const isSame = compared !== undefined && manifest.digest === compared.digest;
-  const plan = isSame ? samePlan(db, compared) : await compare(db, manifest, compared, signal);
+  const plan = isSame ? samePlan(db, compared) : await compare(db, manifest, signal);
   // In a bucket, no two pictures ever have one name.
   if (readBatch(db)?.pictures !== undefined) return plan;
   await overTable(db, 'temp.withdrawn', signal, renameReplaced(db));
@@ -53,12 +53,7 @@ export function planOfSame({ scenes, repeated }: ComparedList): Plan {
   return { added: 0, changed: 0, unchanged: scenes, withdrawn: 0, ...(repeated && { repeated }) };
 }
 
-async function compare(
-  db: Database,
-  manifest: ManifestScenes,
-  compared: ComparedList | undefined,
-  signal: AbortSignal,
-): Promise<Reconciled> {
+async function compare(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Reconciled> {
   // Its rows come in order, so that a page or two of it are enough.
   db.pragma('temp.cache_size = -500');
   db.exec('CREATE TEMP TABLE IF NOT EXISTS listed (scene INTEGER PRIMARY KEY); DELETE FROM temp.listed');
@@ -67,6 +62,7 @@ async function compare(
   const list = lister(db, known);
   await inSlices(manifest.scenes(), signal, (scene) => (plan[list.add(scene)] += 1));
   list.flush();
+  const leftOut = countListed(db, manifest.leftOut?.() ?? []);
   const withdraw = withdrawer(db, known);
   let first: Gone | undefined;
   const withdrawSlice = (slice: Slice): void => {
@@ -76,17 +72,24 @@ async function compare(
   };
   await overTable(db, 'scenes', signal, withdrawSlice, known);
   const isTorn = plan.added + plan.changed === 1 && isBeginning(db, known);
-  const { digest, repeated } = manifest;
-  // The same rows as before, without those that a person has left out.
-  const isLeftOut = repeated?.isSkipped === true && repeated.rows === compared?.repeated?.rows;
-  if (manifest.allowsFewer !== true && !isLeftOut && isCutOff(plan, before, isTorn))
+  const unforeseen = { ...plan, withdrawn: plan.withdrawn - leftOut };
+  if (manifest.allowsFewer !== true && isCutOff(unforeseen, before - leftOut, isTorn))
     throw new ListCutOff(plan, before, first);
   listWithdrawn(db);
   await overTable(db, 'temp.withdrawn', signal, restorer(db));
   const hasBadRows = await replaceBadRows(db, manifest, signal);
+  const { digest, repeated } = manifest;
   const scenes = plan.added + plan.changed + plan.unchanged;
   rememberComparedList(db, digest, { scenes, ...(repeated && { repeated }) });
   return { ...plan, ...(repeated && { repeated }), isEdited: list.isEdited() || hasBadRows };
+}
+
+/** How many of these are in the list as it was compared last. */
+function countListed(db: Database, ids: Iterable<string>): number {
+  const isListed = db.prepare<[string]>("SELECT 1 FROM scenes WHERE id = ? AND state <> 'withdrawn'");
+  let count = 0;
+  for (const id of ids) if (isListed.get(id) !== undefined) count += 1;
+  return count;
 }
 
 async function inSlices<T>(items: Iterable<T>, signal: AbortSignal, work: (item: T) => void): Promise<void> {

@@ -152,8 +152,11 @@ ALTER TABLE pictures ADD COLUMN label TEXT;
 CREATE INDEX pictures_labelled ON pictures (label, number) WHERE label IS NOT NULL;
 `;
 
-/** - `batch` has `rules` (`SceneRules`): a version that does not know of them would make other scenes of the list */
-const ninth = '';
+/**
+ * - `runs.rules`: the version of `SceneRules` by which its list was read, as `batch` has it: a version of the program that
+ *   does not know of them would make other scenes of the list
+ */
+const ninth = 'ALTER TABLE runs ADD COLUMN rules INTEGER';
 
 /** With their keys; of what refers to others, the others first. */
 export const tables = {

@@ -19,7 +19,7 @@ export interface Expansion {
   exclude: readonly ReadonlyMap<string, JsonValue>[];
   /** Seeds of each scene, in the column `seed`; 0 for none. */
   seeds: number;
-  rules: Pick<SceneRules, 'seedBits' | 'seedsOf'>;
+  seedRules: Pick<SceneRules, 'seedBits' | 'seedsOf'>;
 }
 
 /** One value of every axis. */
@@ -75,16 +75,14 @@ export function combinations(expansion: Expansion): Generator<Combination> {
 export function* expandRow(
   rowId: string,
   chosen: Iterable<Combination>,
-  { seeds, rules }: Pick<Expansion, 'seeds' | 'rules'>,
+  { seeds, seedRules }: Pick<Expansion, 'seeds' | 'seedRules'>,
 ): Generator<ExpandedScene> {
+  const rowSeeds = seedRules.seedsOf === 'row' ? seedsOf(rowId, seeds, seedRules.seedBits) : undefined;
   for (const { id: combinationId, columns } of chosen) {
     const id = rowId === '' || combinationId === '' ? rowId + combinationId : `${rowId}-${combinationId}`;
     if (seeds === 0) yield { id, columns };
-    for (const [index, seed] of seedsOf(
-      rules.seedsOf === 'row' ? rowId : id,
-      seeds,
-      rules.seedBits,
-    ).entries())
+    const own = rowSeeds ?? seedsOf(id, seeds, seedRules.seedBits);
+    for (const [index, seed] of own.entries())
       yield { id: `${id}-s${index + 1}`, columns: { ...columns, seed }, seedNumber: index + 1 };
   }
 }

@@ -19,7 +19,7 @@ export interface Plan {
   repeated?: RepeatedRows;
 }
 
-/** Rows that send what another row of the list sends. */
+/** Rows that add to the input what another row of the list does. */
 export interface RepeatedRows {
   rows: number;
   /** Whether they are left out (`skipRepeatedRows`). */

@@ -2,7 +2,7 @@
 import { type Endpoint, endpointVersions, type SubmittedAttempt } from './attempt.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { promptOf } from './prompt.ts';
-import { type RulesVersion, rulesVersion } from './scene-rules.ts';
+import { readRulesVersion, type RulesVersion } from './scene-rules.ts';
 
 export interface Provenance {
   scene: string;
@@ -78,7 +78,7 @@ export function provenanceJson(provenance: Provenance, { program, rules }: Prove
 
 /** Which scene and job a picture comes from, as its file records it. */
 export type Origin = Pick<Provenance, 'scene' | 'input' | 'seed' | 'number' | 'jobId' | 'endpoint'> &
-  Pick<ProvenanceWriter, 'rules'>;
+  Pick<Partial<ProvenanceWriter>, 'rules'>;
 
 /** Out of `provenanceJson`; undefined where it is anything else. */
 export function readOrigin(json: unknown): Origin | undefined {
@@ -91,8 +91,9 @@ export function readOrigin(json: unknown): Origin | undefined {
   if (typeof baseUrl !== 'string' || typeof id !== 'string' || !isJsonObject(input)) return undefined;
   if (version === undefined) return undefined;
   const seedText = typeof seed === 'string' ? seed : null;
-  const rules = rulesVersion(json['rules'], 2);
-  return { scene, input, seed: seedText, number, jobId, endpoint: { baseUrl, id, version }, rules };
+  const rules = readRulesVersion(json['rules']);
+  const from = { jobId, endpoint: { baseUrl, id, version }, ...(rules !== undefined && { rules }) };
+  return { scene, input, seed: seedText, number, ...from };
 }
 
 /** Whether the picture is of exactly what the scene sends. */

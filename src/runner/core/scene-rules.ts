@@ -21,7 +21,11 @@ export type RulesVersion = keyof typeof sceneRules;
 /** Of a batch that begins. */
 export const newestRules = 3 satisfies RulesVersion;
 
-/** Out of a file; `fallback` where it says nothing, as earlier versions did not. */
-export function rulesVersion(value: unknown, fallback: RulesVersion): RulesVersion {
-  return typeof value === 'number' && value in sceneRules ? (value as RulesVersion) : fallback;
+/** Of what earlier versions wrote, which did not say it. */
+export const unsaidRules = 2 satisfies RulesVersion;
+
+/** Out of a file; undefined where a newer version wrote it. */
+export function readRulesVersion(value: unknown): RulesVersion | undefined {
+  if (value === undefined) return unsaidRules;
+  return typeof value === 'number' && value in sceneRules ? (value as RulesVersion) : undefined;
 }

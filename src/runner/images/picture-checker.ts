@@ -18,7 +18,7 @@ export interface CheckOptions {
   isBlankRefused?: boolean;
   /** The report's folder, where thumbnails are to be put into it. */
   reportDir?: string | undefined;
-  /** The program's name and version, where pictures are to say themselves where they come from. */
+  /** Where pictures are to say themselves where they come from. */
   embedsAs?: ProvenanceWriter | undefined;
   /** Makers of the sidecar files of each picture. */
   beside?: SidecarMaker[];

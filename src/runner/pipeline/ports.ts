@@ -115,6 +115,8 @@ export interface ManifestScenes {
   /** Whether the list may have lost most of its scenes (`--allow-fewer`). */
   allowsFewer?: boolean;
   repeated?: RepeatedRows | undefined;
+  /** Ids of scenes that would be in the list, and that a person has left out. */
+  leftOut?(): Iterable<string>;
   scenes(): Iterable<ListedScene>;
   /** Rows that are skipped on the user's word. */
   badRows(): Iterable<BadRow>;

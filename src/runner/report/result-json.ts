@@ -2,6 +2,7 @@
 import { kindOfFile } from '../core/named-file.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import type { ReportRow, BatchSummary } from '../core/report-row.ts';
+import type { RulesVersion } from '../core/scene-rules.ts';
 
 export function resultLine(row: ReportRow): string {
   return `${JSON.stringify(resultJson(row))}\n`;
@@ -75,6 +76,8 @@ export interface ReportHeader {
   output?: string | undefined;
   /** Where the pictures are in a bucket. */
   bucket?: PicturesLinks | undefined;
+  /** By which its list was read, for `--adopt`. */
+  rules?: RulesVersion | undefined;
   /** Whether results.csv begins with a byte order mark. */
   hasBom?: boolean;
   /** `nightrender x.y.z` */
@@ -93,6 +96,7 @@ export function summaryJson(summary: BatchSummary, about: ReportHeader): object 
     program: about.program,
     writtenAt: instant(about.writtenAt),
     batch: about.batch,
+    rules: about.rules,
     ...summary,
     times: {
       ...times,

@@ -56,7 +56,7 @@ function axesOf(given: Lists): Axis[] {
 }
 
 function expansionOf(matrix: Axis[], more: Partial<Expansion> = {}): Expansion {
-  return { matrix, zip: [], exclude: [], seeds: 0, rules: sceneRules[newestRules], ...more };
+  return { matrix, zip: [], exclude: [], seeds: 0, seedRules: sceneRules[newestRules], ...more };
 }
 
 /** What each scene of a row is sent, by its id. */
@@ -124,7 +124,7 @@ test('the seeds of a row are the same for every value of every axis, each row ha
 
 test('a batch of earlier versions keeps seeds of their own for each scene', () => {
   const axes = [{ name: 'style', values: ['oil', 'ink'] }];
-  const expansion = expansionOf(axes, { seeds: 2, rules: sceneRules[2] });
+  const expansion = expansionOf(axes, { seeds: 2, seedRules: sceneRules[2] });
   const seeds = [...expandRow('harbour', combinations(expansion), expansion)].map(
     ({ columns }) => columns['seed'],
   );

@@ -110,7 +110,7 @@ ALTER TABLE account ADD COLUMN epoch text, ADD COLUMN claimed bigint NOT NULL DE
 ${writeGroupFunction}`;
 
 /** As the ninth of `checkpoint.sqlite`. */
-const fourth = 'SELECT 1';
+const fourth = 'ALTER TABLE runs ADD COLUMN rules bigint';
 
 const migrations = [first, second, third, fourth];
 

@@ -1,0 +1,41 @@
+/** By which two starts see that lists, and what makes scenes of their rows, are the same. */
+import { hash } from 'node:crypto';
+import type { Config } from '../runner/config/config.ts';
+import type { RulesVersion } from '../runner/core/scene-rules.ts';
+import { shownFile } from '../lib/yaml/yaml-file.ts';
+import { program } from './version.ts';
+
+/** Absolute paths, in the order in which they are read. */
+export function valueFiles({ scenes }: Config): string[] {
+  const axes = scenes === undefined ? [] : [...scenes.matrix, ...scenes.zip];
+  return axes.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []));
+}
+
+/**
+ * `contents`: the sha256 of the bytes of each manifest, then of each of `valueFiles`. Another version of the program or of
+ * Node may read them otherwise.
+ */
+export function listDigest(
+  { manifest, columns, scenes, input, output, skipBadRows, skipRepeatedRows }: Config,
+  rules: RulesVersion,
+  contents: readonly string[],
+): string {
+  // The ending decides the format, and the path as shown stands in every scene.
+  const files = [manifest.map(shownFile), contents];
+  const readers = [program, process.version];
+  const lists = scenes && { ...scenes, exclude: scenes.exclude.map((rule) => [...rule]) };
+  const templates = [input?.text ?? null, output.name?.text ?? null];
+  return hash(
+    'sha256',
+    JSON.stringify({
+      readers,
+      files,
+      types: [...columns],
+      lists,
+      templates,
+      skipBadRows,
+      skipRepeatedRows,
+      rules,
+    }),
+  );
+}

@@ -1,0 +1,104 @@
+/** What rows send: whether it is the same for all, and which of them repeat another one. */
+import type { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
+import type { Config } from '../runner/config/config.ts';
+import type { InputTemplate } from '../runner/config/input-template.ts';
+import { equalRows } from '../runner/core/equal-rows.ts';
+import type { RepeatedRows } from '../runner/core/plan.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
+import { placeholder } from './scene-columns.ts';
+
+/** Counts rows that add to the input what an earlier one does: a prompt that stands in the list twice. */
+export class RepeatCounter {
+  readonly #isSkipping: boolean;
+  readonly #isFirst: (fingerprint: string) => boolean;
+  #rows = 0;
+
+  /** Of rows that are left out, the whole fingerprint counts; where they are only counted, two in a billion may be taken for equal. */
+  constructor(isSkipping: boolean, stage: ManifestStage) {
+    const count = equalRows();
+    this.#isSkipping = isSkipping;
+    this.#isFirst = isSkipping
+      ? (fingerprint) => stage.isFirst(fingerprint)
+      : (fingerprint) => count(fingerprint) === 1;
+  }
+
+  /** Of each row once. */
+  isLeftOut(fingerprint: string): boolean {
+    if (this.#isFirst(fingerprint)) return false;
+    this.#rows += 1;
+    return this.#isSkipping;
+  }
+
+  get result(): RepeatedRows | undefined {
+    return this.#rows === 0 ? undefined : { rows: this.#rows, isSkipped: this.#isSkipping };
+  }
+}
+
+/** What the first scene of each row is sent: a slip such as `{ prompt }`, which sends all the same, would be paid once for each. */
+export class RowInputs {
+  #rows = 0;
+  #first = { fingerprint: '', named: '' };
+  #isSame = true;
+  #isNamedSame = true;
+
+  /** `columns`: the row's own. */
+  add(fingerprint: string, columns: JsonObject, { columns: spoken }: InputTemplate): void {
+    this.#rows += 1;
+    if (!this.#isSame) return;
+    const own = spoken.filter(({ name }) => Object.hasOwn(columns, name));
+    const named = canonicalJson(Object.fromEntries(own.map(({ name }) => [name, columns[name] ?? null])));
+    if (this.#rows === 1) this.#first = { fingerprint, named };
+    this.#isSame = fingerprint === this.#first.fingerprint;
+    this.#isNamedSame &&= named === this.#first.named;
+  }
+
+  /** Rows whose columns, as far as `input` speaks of any, are equal are meant so. */
+  problems({ input, placeOf }: Config, columns: readonly string[]): Problem[] {
+    const isMeant = this.#isNamedSame && this.#first.named !== '{}';
+    if (this.#rows < 2 || !this.#isSame || isMeant || input === undefined) return [];
+    const same = `all ${this.#rows.toLocaleString('en')} rows send the same input`;
+    const slip = findSlip(JSON.parse(input.text) as JsonValue, ['input'], columns);
+    if (slip !== undefined) {
+      const text = `${slip.written} is not a placeholder, and ${same}; did you mean ${placeholder(slip.column)}?`;
+      return [{ where: placeOf(slip.path), text }];
+    }
+    const column = columns.find((name) => !['id', 'seed'].includes(name.toLowerCase())) ?? 'id';
+    const text = `${same}, whatever their columns hold; use a column, such as ${placeholder(column)}. For several pictures of one input, keep one row and add scenes: {seeds: ${Math.min(this.#rows, 1_000)}} and seed: '{{ seed }}'`;
+    return [{ where: placeOf(['input'], true), text }];
+  }
+}
+
+interface Slip {
+  path: (string | number)[];
+  /** As it stands there; never more than brackets around a column. */
+  written: string;
+  column: string;
+}
+
+/** A column as other programs have it in their templates. */
+function findSlip(value: JsonValue, path: (string | number)[], columns: readonly string[]): Slip | undefined {
+  if (typeof value === 'object' && value !== null) {
+    const inner = Array.isArray(value)
+      ? [...value.entries()]
+      : Object.entries(isJsonObject(value) ? value : {});
+    for (const [key, item] of inner) {
+      const found = findSlip(item, [...path, key], columns);
+      if (found !== undefined) return found;
+    }
+  }
+  if (typeof value !== 'string') return undefined;
+  for (const column of columns) {
+    const name = column.replaceAll(/[^\w ]/g, String.raw`\$&`);
+    const forms = [
+      `(?<!\\{)\\{ *${name} *\\}(?!\\})`,
+      `\\$${name}\\b`,
+      `%\\(${name}\\)s?`,
+      `%${name}%`,
+      `<${name}>`,
+    ];
+    const found = new RegExp(`${forms.join('|')}|\\[${name}\\]|^${name}$`, 'i').exec(value);
+    if (found !== null) return { path, written: found[0], column };
+  }
+  return undefined;
+}

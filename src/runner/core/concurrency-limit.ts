@@ -53,6 +53,8 @@ export interface Sent {
 const firstSize = 10;
 /** One refusal may be a matter of pace; so many in a row with none taken between them are one of number. */
 const enoughInARow = 4;
+/** Where some are refused at any pace, a row of refusals tells nothing unless it is as improbable as this. */
+const hardlyEver = 1e-5;
 const firstPauseMs = 200;
 /** One wasted request in so long a time, for finding more room this soon. */
 const maxPauseMs = 8_000;
@@ -128,20 +130,22 @@ export function withTaken(
   return { ...calm, size: concurrent + 2, isGrowing: true, grewFrom, pauseMs, isProbing: false, passed: 0 };
 }
 
-/** It was too much; `enough` refusals in a row cut the size. */
+/** It was too much; `enough` refusals in a row cut the size, and more where the share `scatter` is refused at any pace. */
 export function withRefused(
   limit: ConcurrencyLimit,
   sent: Sent,
   rules: ConcurrencyRules,
   now: number,
   enough = enoughInARow,
+  scatter = 0,
 ): ConcurrencyLimit {
   if (sent.isProbe && limit.isProbing) return withPause({ ...limit, passed: 0 }, now);
   if (sent.epoch !== limit.epoch) return limit;
   const inARow = limit.inARow + 1;
   const concurrent = Math.min(limit.concurrent, sent.concurrent);
-  const isEnough = inARow >= (isScattered(limit, now) ? enoughInARow : enough);
-  if (isScattered(limit, now) && !isEnough) return { ...limit, inARow, concurrent };
+  const isUsual = scatter > 0 || isScattered(limit, now);
+  const isEnough = inARow >= (isUsual ? enoughInARow : enough) && scatter ** inARow < hardlyEver;
+  if (isUsual && !isEnough) return { ...limit, inARow, concurrent };
   if (hasFoundNothing(limit, sent)) {
     const before = { size: limit.grewFrom, isGrowing: false, most: -1, epoch: limit.epoch + 1 };
     return withPause({ ...limit, ...before }, now);

@@ -1,4 +1,5 @@
 /** How fast requests may follow each other: within the service's limits, slower while it says that it is too much. */
+import { noStretches, withCounted, type Stretches } from './chance-refusals.ts';
 
 export interface RateSettings {
   /** Requests on their way at the same moment. */
@@ -29,11 +30,7 @@ export interface Pace {
   inARow: number;
   /** Windows since the pace was slowed in which nothing was too much. */
   calm: number;
-  /** Slowings in a row after which as much was refused as before, and the pace before the first of them. */
-  inVain: number;
-  /** Of the refusals meanwhile, how many more followed another one than did not. */
-  inRows: number;
-  soughtFrom: number;
+  stretches: Stretches;
   /** The share that is refused at any pace, as was found out; forgotten at `scatterUntil`, to be tried once more. */
   scatter: number;
   scatterUntil: number;
@@ -54,27 +51,25 @@ const shortBurstMs = 25;
 const slowestPerSecond = 0.5;
 const windowMs = 1_000;
 /** Below what was borne, so that what has piled up at the service gets done. */
-const easing = 0.94;
+const easing = 0.95;
 /** So few refusals among the answers are not worth slowing down for. */
 const strayShare = 0.01;
 /** In turns of the pace. */
 const closeBy = 1.5;
 /** Fewer answers show nothing. */
 const minAnswers = 10;
+/** Nor do fewer refusals. */
+const enoughOverloads = 3;
 /** What was answered longer ago weighs half, and half again. */
 const memory = 200;
 /** Growth in the first window after a slowing, and how growth grows with each calm window: careful near what was refused. */
 const firstGrowth = 0.01;
 const growthOfGrowth = 1.3;
-/** After so many slowings in a row that were of no use, to this part of the pace, it is not the pace that is refused. */
-const enoughInVain = 3;
-const slowEnough = 0.7;
-/** So many in a row are not scattered: where a window is full, all are refused until it is over. */
+/** So many in a row are not scattered, nor so improbable a row: where a window is full, all are refused until it is over. */
 const tooManyInARow = 6;
-/** Chance puts refusals in rows, too. */
-const fewInRows = 2;
+const hardlyEver = 1e-5;
 /** So long nothing is slowed for a share that is refused at any pace: others use up what the service allows. */
-const scatterLastsMs = 30_000;
+const scatterLastsMs = 60_000;
 
 export function fullPace(settings: RateSettings, now: number): Pace {
   const perSecond = fastest(settings);
@@ -91,9 +86,7 @@ export function fullPace(settings: RateSettings, now: number): Pace {
     wasRefused: false,
     inARow: 0,
     calm: 0,
-    inVain: 0,
-    inRows: 0,
-    soughtFrom: perSecond,
+    stretches: noStretches(now),
     scatter: 0,
     scatterUntil: -Infinity,
   };
@@ -102,7 +95,8 @@ export function fullPace(settings: RateSettings, now: number): Pace {
 /** The pace where others come to share what the service allows, or leave. */
 export function withSettings(pace: Pace, before: RateSettings, settings: RateSettings): Pace {
   const factor = fastest(settings) / fastest(before);
-  return { ...pace, perSecond: pace.perSecond * factor, room: Math.min(pace.room, burst(settings)) };
+  const room = Math.min(pace.room, burst(settings));
+  return { ...pace, perSecond: pace.perSecond * factor, room, stretches: noStretches(pace.at) };
 }
 
 /** The pace with the room that came since the last update. */
@@ -129,7 +123,7 @@ export function withSent(pace: Pace): Pace {
 
 /** A useful answer came to a request that was sent in `epoch`; undefined where it was sent too slowly to tell of the pace. */
 export function withAnswer(pace: Pace, settings: RateSettings, now: number, epoch: number | undefined): Pace {
-  const current = { ...withWindow(pace, settings, now), wasAnswered: true, inARow: 0 };
+  const current = { ...withCount(withWindow(pace, settings, now), false, now), wasAnswered: true, inARow: 0 };
   return epoch === undefined ? current : withHeard(current, epoch, 0);
 }
 
@@ -140,52 +134,54 @@ export function withAnswer(pace: Pace, settings: RateSettings, now: number, epoc
  */
 export function withOverload(pace: Pace, settings: RateSettings, now: number, epoch: number): Pace {
   const inARow = pace.inARow + 1;
-  const inRows = pace.inRows + (inARow > 1 ? 1 : -1);
-  const refused = withoutScatter({ ...withWindow(pace, settings, now), inARow, inRows }, now);
-  if (inARow > 1) return refused;
-  const current = withHeard(refused, epoch, 1);
+  const refused = withoutScatter(withCount({ ...withWindow(pace, settings, now), inARow }, true, now), now);
+  const isRow = inARow === tooManyInARow && scatterOf(pace, now) === 0;
+  if (inARow > 1 && !isRow) return refused;
+  const current = withHeard(refused, epoch, isRow ? 2 : 1);
   if (isScatter(current, now)) return current;
   const slowing = { ...current, wasRefused: true };
   const { heard, heardBefore, perSecond } = current;
   if (epoch === current.epoch - 1) {
     return { ...slowing, perSecond: Math.min(perSecond, borneOf(heardBefore.perSecond, heardBefore)) };
   }
-  const isStray = heard.answers < minAnswers || shareOf(heard) < strayShare;
-  if (epoch !== current.epoch || isStray) return slowing;
-  return slowed(slowing, now);
+  const isStray =
+    heard.answers < minAnswers || shareOf(heard) < strayShare || heard.overloads < enoughOverloads;
+  return epoch !== current.epoch || isStray ? slowing : slowed(slowing);
+}
+
+/** What is refused at any pace, as far as is known. */
+export function scatterOf({ scatter, scatterUntil }: Pace, now: number): number {
+  return now < scatterUntil ? scatter : 0;
 }
 
 function withoutScatter(pace: Pace, now: number): Pace {
-  if (pace.inARow < tooManyInARow) return now < pace.scatterUntil ? pace : { ...pace, wasRefused: true };
-  return { ...pace, wasRefused: true, inVain: 0, scatterUntil: now };
+  const scatter = scatterOf(pace, now);
+  const isRow = pace.inARow >= tooManyInARow && scatter ** pace.inARow < hardlyEver;
+  if (scatter > 0 && !isRow) return pace;
+  return { ...pace, wasRefused: true, scatterUntil: isRow ? now : pace.scatterUntil };
 }
 
-function slowed(pace: Pace, now: number): Pace {
+function slowed(pace: Pace): Pace {
   const { epoch, heard, perSecond } = pace;
-  const wasInVain = isInVain(pace) && pace.inRows <= fewInRows;
-  const inVain = wasInVain ? pace.inVain + 1 : 0;
-  const soughtFrom = wasInVain ? pace.soughtFrom : perSecond;
-  const inRows = wasInVain ? pace.inRows : 0;
-  const after = {
+  return {
     ...pace,
+    perSecond: borneOf(perSecond, heard),
     room: Math.min(pace.room, 1),
     epoch: epoch + 1,
     heard: nothing,
     heardBefore: { ...heard, perSecond },
     calm: 0,
   };
-  if (inVain < enoughInVain || perSecond > soughtFrom * slowEnough)
-    return { ...after, perSecond: borneOf(perSecond, heard), inVain, inRows, soughtFrom };
-  const scatter = shareOf(heard);
-  return { ...after, perSecond: soughtFrom, inVain: 0, inRows, scatter, scatterUntil: now + scatterLastsMs };
 }
 
-/** Whether more is refused than if the slowing before had been to what is borne, or half as far as it was possible. */
-function isInVain({ perSecond, heard, heardBefore, calm }: Pace): boolean {
-  if (heardBefore.answers === 0 || calm > 1) return false;
-  const before = shareOf(heardBefore);
-  const expected = Math.max(0, 1 - ((1 - before) * heardBefore.perSecond) / perSecond);
-  return shareOf(heard) >= (before + expected) / 2;
+/** Counts an answer. Where it shows that a share is refused at any pace, the pace is again what it was. */
+function withCount(pace: Pace, isRefused: boolean, now: number): Pace {
+  const isInRow = isRefused && pace.inARow > 1;
+  const answer = { isRefused, isInRow, perSecond: pace.perSecond };
+  const { stretches, chance } = withCounted(pace.stretches, answer, now);
+  if (chance === undefined) return { ...pace, stretches };
+  const { share: scatter, perSecond } = chance;
+  return { ...pace, stretches, perSecond, scatter, scatterUntil: now + scatterLastsMs, heard: nothing };
 }
 
 /** Whether no more is refused than what is refused at any pace. */
@@ -202,14 +198,14 @@ function borneOf(perSecond: number, heard: Heard): number {
   return Math.max(slowestPerSecond, perSecond * Math.max(0.5, easing * (1 - shareOf(heard))));
 }
 
-function withHeard(pace: Pace, epoch: number, overloads: 0 | 1): Pace {
+function withHeard(pace: Pace, epoch: number, overloads: number): Pace {
   if (epoch === pace.epoch) return { ...pace, heard: more(pace.heard, overloads) };
   if (epoch !== pace.epoch - 1) return pace;
   const { perSecond } = pace.heardBefore;
   return { ...pace, heardBefore: { ...more(pace.heardBefore, overloads), perSecond } };
 }
 
-function more({ answers, overloads }: Heard, one: 0 | 1): Heard {
+function more({ answers, overloads }: Heard, one: number): Heard {
   const weight = answers >= memory ? 0.5 : 1;
   return { answers: answers * weight + 1, overloads: overloads * weight + one };
 }

@@ -17,6 +17,7 @@ import {
   fullPace,
   isClose,
   paceAt,
+  scatterOf,
   untilRoomMs,
   withAnswer,
   withOverload,
@@ -234,11 +235,12 @@ export class RequestThrottle {
    */
   #learnOverload({ epoch, isClose: wasClose, requests, jobs }: Passage, now: number): void {
     const isProbe = requests.isProbe || jobs?.isProbe === true;
+    const scatter = scatterOf(this.#pace, now);
     const isOfJobs = jobs !== undefined && (isProbe ? jobs.isProbe : !wasClose);
     if (this.#jobs !== undefined && jobs !== undefined && (isOfJobs || !isProbe))
-      this.#jobs = withRefused(this.#jobs, jobs, jobRules, now, isOfJobs ? 1 : undefined);
+      this.#jobs = withRefused(this.#jobs, jobs, jobRules, now, isOfJobs ? 1 : undefined, scatter);
     if (requests.isProbe || (!isProbe && !isOfJobs))
-      this.#requests = withRefused(this.#requests, requests, requestRules, now);
+      this.#requests = withRefused(this.#requests, requests, requestRules, now, undefined, scatter);
     if (!isProbe && !isOfJobs) this.#pace = withOverload(this.#pace, this.#settings, now, epoch);
   }
 }

@@ -144,7 +144,7 @@ it.each([
 
     writeFileSync(
       join(cwd, 'list.txt'),
-      `x\nx\nx\n${Array.from({ length: 8 }, (_, i) => `y${i}\n`).join('')}`,
+      `x\nx\nx\n${[0, 1, 2, 3, 4, 5, 6, 7].map((i) => `y${i}\n`).join('')}`,
     );
     expect((await start(cwd)).code).toBe(0);
     writeFileSync(join(cwd, 'list.txt'), 'x\nx\nx\ny0\n');

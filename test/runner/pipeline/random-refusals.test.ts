@@ -4,7 +4,7 @@ import { fixedWindow, tokenBucket, type Limit } from '../../fakes/limited-servic
 import { within } from '../../fakes/load.ts';
 import { saturate } from '../../fakes/saturated.ts';
 
-const seeds = Array.from({ length: 10 }, (_, i) => i + 1);
+const seeds = [1, 2, 3, 4];
 const lastsMs = 40_000;
 
 describe.each([

@@ -227,7 +227,7 @@ it.each(
   const cwd = newBatch(`https://api.service.example/renders${path}`, 2);
   const { code, stdout, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd, ...withKey });
   if (path === '') expect([code, stderr]).toEqual([0, '']);
-  else expect(stderr).toMatch(/baseUrl is .*; expected https:\/\/api\.service\.example\/renders, to which/);
+  else expect(stderr).toMatch(/baseUrl is .*; expected https:\/\/api\.service\.example\/renders alone;/);
   if (path === '') expect(stdout).toContain('https://api.service.example/renders/v2/scene-renderer/run');
 });
 

@@ -45,5 +45,7 @@ it.each([0, 2, 3, 10, 12, 13])('is left to a person after %i', (code) => {
 });
 
 it.each(['TERM', 'HUP'])('stays ended where it was told to end meanwhile (%s)', (signal) => {
-  expect(runTask(`trap "" HUP; kill -s ${signal} "$PPID"; exit 14`)).toEqual({ code: 14, asked: '' });
+  // Bash loses the exit code of a child that ends while a trap of its own runs, as no real runner does.
+  const runner = `trap "" HUP; kill -s ${signal} "$PPID"; /bin/sleep 1; exit 14`;
+  expect(runTask(runner)).toEqual({ code: 14, asked: '' });
 });

@@ -14,7 +14,7 @@ export class RepeatCounter {
   readonly #isFirst: (fingerprint: string) => boolean;
   #rows = 0;
 
-  /** Of rows that are left out, the whole fingerprint counts; where they are only counted, two in a billion may be taken for equal. */
+  /** Before a row is left out, its whole fingerprint is compared; for a count, 48 bits of it are enough. */
   constructor(isSkipping: boolean, stage: ManifestStage) {
     const count = equalRows();
     this.#isSkipping = isSkipping;

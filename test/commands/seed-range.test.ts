@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { openCheckpoint, readRules } from '../../src/runner/checkpoint/open-checkpoint.ts';
 import { beginBatch } from '../../src/commands/begin-batch.ts';
 import { readScenes } from '../../src/commands/read-scenes.ts';
@@ -84,4 +85,14 @@ it('a batch with seeds of 32 bits keeps every scene, and more seeds of it are of
   // Also where the seeds were gone for a run, and its list said nothing of them.
   await planned({ ...config, scenes: undefined });
   expect((await planned(more)).plan).toMatchObject({ added: 0, changed: 0, unchanged: 12 });
+});
+
+it('keeps the rules of an earlier version also where the own record of its batch is lost', async () => {
+  const config = batchWith(2);
+  await leaveOldBatch(config);
+  const db = new Sqlite(join(config.output.dir, 'checkpoint.sqlite'));
+  // No run of such a version has said by which rules it read its list.
+  db.exec('UPDATE runs SET rules = NULL; DELETE FROM batch');
+  db.close();
+  expect(readRules(config.output.dir)).toBe(1);
 });

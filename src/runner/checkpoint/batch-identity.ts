@@ -95,11 +95,13 @@ export function readBatch(db: Database): BatchIdentity | undefined {
 /** Others would make other scenes of its rows, and have them paid again. */
 export function rulesOf(db: Database): RulesVersion {
   const known: (BatchIdentity & { seedBits?: 31 | 32 }) | undefined = readBatch(db);
-  if (known === undefined) return rulesOfRuns(db) ?? newestRules;
-  if (known.rules !== undefined) return known.rules;
+  const told = known === undefined ? rulesOfRuns(db) : known.rules;
+  if (told !== undefined) return told;
+  if (known === undefined && db.prepare('SELECT 1 FROM scenes LIMIT 1').get() === undefined)
+    return newestRules;
   // A seed of 31 bits is the same in both ranges.
   const isLarge = "SELECT 1 FROM scenes WHERE CAST(columns ->> '$.seed' AS INTEGER) >= 2147483648 LIMIT 1";
-  const seedBits = known.seedBits ?? (db.prepare(isLarge).get() === undefined ? 31 : 32);
+  const seedBits = known?.seedBits ?? (db.prepare(isLarge).get() === undefined ? 31 : 32);
   return seedBits === 31 ? 2 : 1;
 }
 

@@ -16,13 +16,15 @@ import { Toolbar } from './toolbar.tsx';
 interface Props {
   data: GalleryData;
   rows: Rows;
+  /** Another number loads the pictures again. */
+  connection?: number;
 }
 
-export function Gallery({ data, rows }: Props): JSX.Element {
+export function Gallery({ data, rows, connection }: Props): JSX.Element {
   const hasGrid = gridAxes(data).length > 1;
   const [place, go] = usePlace(data, hasGrid);
   const ask = (query: Query): void => go({ query, page: 1, open: undefined });
-  const { kept, marking } = useMarks(`nightrender marks ${data.times.firstSubmittedAt ?? 0} ${data.title}`);
+  const { kept, marking } = useMarks(data.title, data.times.firstSubmittedAt);
   const isList = place.view === 'pictures' || place.view === 'grid';
   const shared = { data, rows, place, go, marking };
   return (
@@ -38,7 +40,7 @@ export function Gallery({ data, rows }: Props): JSX.Element {
           <Toolbar data={data} query={place.query} isOrdered={place.view === 'pictures'} onQuery={ask} />
         )}
       </div>
-      <main>
+      <main key={connection}>
         {place.view === 'pictures' && <PicturesView {...shared} />}
         {place.view === 'grid' && <GridView {...shared} />}
         {place.view === 'failures' && <FailuresView {...shared} />}

@@ -85,8 +85,7 @@ export function LivePage(): JSX.Element {
       {data === undefined || rows === undefined ? (
         <main>{numbers !== null && <p class="waiting">Reading the list …</p>}</main>
       ) : (
-        // Marks are kept by its first submission.
-        <Gallery key={`${data.times.firstSubmittedAt} ${connections}`} data={data} rows={rows} />
+        <Gallery data={data} rows={rows} connection={connections} />
       )}
       <Announcer state={state} isLost={isLost} />
     </>

@@ -12,8 +12,9 @@ export interface Marking {
 }
 
 /** The marks of a batch, by keys too; renders anew with every change. */
-export function useMarks(name: string): { kept: Marks; marking: Marking } {
-  const [kept] = useState(() => new Marks(name));
+export function useMarks(title: string, begunAt: number | null): { kept: Marks; marking: Marking } {
+  const [kept] = useState(() => new Marks(title, begunAt));
+  kept.begin(begunAt);
   const [, setChanges] = useState(0);
   const toggle = (id: string, mark: Mark): void => {
     kept.toggle(id, mark);
@@ -132,17 +133,33 @@ function download(name: string, ids: string[]): void {
   URL.revokeObjectURL(link.href);
 }
 
-/** Those of a batch, kept in the browser. */
+/** Those of a batch, kept in the browser by its title and its first submission, which others of that title do not share. */
 class Marks {
   /** Whether they outlive the page: a browser may refuse to keep anything for it. */
   isKept = true;
-  readonly #name: string;
+  readonly #title: string;
+  /** Unix ms; null before it has begun. */
+  #begunAt: number | null;
   /** By the id of the scene; in the order in which they were marked. */
   #marks: Map<string, Mark>;
 
-  constructor(name: string) {
-    this.#name = name;
+  constructor(title: string, begunAt: number | null) {
+    this.#title = title;
+    this.#begunAt = begunAt;
     this.#marks = this.#read() ?? new Map();
+  }
+
+  /** A batch that is watched may begin; what was marked before comes along. */
+  begin(begunAt: number | null): void {
+    if (begunAt === this.#begunAt) return;
+    const early = this.#begunAt === null ? this.#marks : new Map<string, Mark>();
+    this.#begunAt = begunAt;
+    this.#marks = new Map([...early, ...(this.#read() ?? [])]);
+    if (early.size > 0) this.#write();
+  }
+
+  get #name(): string {
+    return `nightrender marks ${this.#begunAt ?? 0} ${this.#title}`;
   }
 
   of(id: string | undefined): Mark | undefined {
@@ -164,6 +181,10 @@ class Marks {
     const isMarked = this.#marks.get(id) === mark;
     this.#marks.delete(id);
     if (!isMarked) this.#marks.set(id, mark);
+    this.#write();
+  }
+
+  #write(): void {
     try {
       localStorage.setItem(this.#name, JSON.stringify([...this.#marks]));
       this.isKept = true;

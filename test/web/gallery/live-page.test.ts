@@ -6,7 +6,9 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { folderWith, nightrender, pipeline, Program, scenes, testKey } from '../../e2e/cli.ts';
 import { startHeldService } from '../../e2e/held-service.ts';
-import { startPatientService } from '../../e2e/stand-ins.ts';
+import { startPatientService, startStandIn } from '../../e2e/stand-ins.ts';
+import { sendJson } from '../../faults/answers.ts';
+import { answerHonestly } from '../../fakes/http-service.ts';
 import { noBrowser, openBrowser } from '../browser.ts';
 import { contrasts } from '../contrast.ts';
 import { look, startWatching } from '../watched.ts';
@@ -262,6 +264,33 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('button', { name: '1 starred' }).click();
     await expect.poll(() => captions(page)).toEqual(['owl']);
     expect((await run.finish()).code).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
+  it('keeps what was marked, filtered and opened before the first submission', async () => {
+    let isOpen = false;
+    const service = await startStandIn({
+      meet: (asked) =>
+        isOpen ? answerHonestly(asked) : sendJson(asked.response, { error: 'no workers yet' }, 503),
+    });
+    const cwd = folderWith({ 'pipeline.yaml': pipeline(service.url, small), 'scenes.csv': scenes(4) });
+    const { url } = await startWatching(cwd);
+    const { page, troubles } = await look(browser, url);
+    const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+    await page.locator('main .picture').nth(3).waitFor();
+    await page.locator('main .picture').first().hover();
+    await page.keyboard.press('s');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByLabel('State').selectOption('state:waiting');
+    isOpen = true;
+    expect((await run.finish()).code).toBe(0);
+    await stateOf(page, 'ended').waitFor();
+    await expect.poll(() => captions(page)).toEqual([]);
+    await page.getByLabel('State').selectOption('state:saved');
+    await page.getByRole('button', { name: '1 starred' }).click();
+    await expect.poll(() => captions(page)).toEqual(['s0']);
+    await page.reload();
+    await page.getByRole('button', { name: '1 starred' }).waitFor();
     expect(troubles).toEqual([]);
   });
 

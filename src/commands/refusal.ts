@@ -26,15 +26,14 @@ export interface Refusal {
   problems: Problem[];
 }
 
-const untouched = '; nothing was sent and nothing written';
-
-/** Undefined where `thrown` is a bug. */
-export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | undefined {
+/** Undefined where `thrown` is a bug. Of a command that only reads (`isReading`) nobody expects that it sends or writes something. */
+export function refusalOf(thrown: unknown, dir: string | undefined, isReading = false): Refusal | undefined {
   const shownDir = dir === undefined ? 'the output folder' : shownPath(dir);
   if (thrown instanceof ConfigError) {
     const { problems } = thrown;
     const count = problems.reduce((sum, problem) => sum + (problem.count ?? 1), 0);
     const found = count === 1 ? 'One problem was' : `${count.toLocaleString('en')} problems were`;
+    const untouched = isReading ? '' : '; nothing was sent and nothing written';
     return { ending: 'wrong-use', text: `${found} found${untouched}.`, problems };
   }
   if (thrown instanceof StoppedEarly)
@@ -62,7 +61,7 @@ export function refusalOf(thrown: unknown, dir: string | undefined): Refusal | u
     return { ending: 'wrong-use', text: `${lock}, then run the same command again.`, problems: [] };
   if (isDamage(thrown)) {
     const unreadable = dir === undefined ? undefined : whyUnreadable(dir);
-    if (unreadable !== undefined) return refusalOf(unreadable, dir);
+    if (unreadable !== undefined) return refusalOf(unreadable, dir, isReading);
     const text = `The checkpoint in ${shownDir} is damaged, or its disk could not read it (${(thrown as Error).message}); it was not changed. Give the same command again; if it says the same, put a copy back, or repair it with \`nightrender verify <pipeline> --repair\`.`;
     return { ending: 'wrong-use', text, problems: [] };
   }
@@ -119,10 +118,7 @@ function describeHolder({ holder, advice }: BatchHeld, shownDir: string): string
   return `${who} holds the batch in ${shownDir}; it is not affected.${advice === '' ? '' : ` ${advice}`}`;
 }
 
-/**
- * A bug is shown with its stack: it is for those who fix it. `others` is what follows other commands for the batch. Of a
- * command that only reads (`isReading`) nobody expects that it sends or writes something.
- */
+/** A bug is shown with its stack: it is for those who fix it. `others` is what follows other commands for the batch. */
 export function refuse(
   thrown: unknown,
   dir: string | undefined,
@@ -130,7 +126,7 @@ export function refuse(
   others = '<pipeline>',
   isReading = false,
 ): number {
-  const refusal = refusalOf(thrown, dir) ?? {
+  const refusal = refusalOf(thrown, dir, isReading) ?? {
     ending: 'bug' as const,
     text: `This is a bug of nightrender: please report it with the lines below. You can run the same command again.\n${stackOf(thrown)}`,
     problems: [],
@@ -138,7 +134,7 @@ export function refuse(
   const { exitCode } = endings[refusal.ending];
   const named = <Said extends { text: string }>(said: Said): Said => ({
     ...said,
-    text: withFileNamed(isReading ? said.text.replace(untouched, '') : said.text, others),
+    text: withFileNamed(said.text, others),
   });
   printRefusal({ ...named(refusal), problems: refusal.problems.map(named), exitCode }, json);
   return exitCode;

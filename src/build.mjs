@@ -30,7 +30,6 @@ async function buildProgram() {
       'src/service/workloads/module-runner.ts',
       'src/renderers/blender/handler.ts',
       'src/renderers/scene/handler.ts',
-      'src/renderers/scene/probe-gpu.ts',
     ],
     outdir: 'dist',
     outbase: 'src',

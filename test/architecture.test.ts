@@ -65,12 +65,8 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   clusters: { ours: ['lib'], packages: ['kubernetes-types', 'yaml', 'node:*'] },
   service: { ours: ['lib', 'protocol'], packages: ['undici', 'zod', 'node:*'] },
   // Its process may end any time: the service starts it and imports nothing of it.
-  renderers: { ours: ['lib'], packages: ['fzstd', 'sharp', 'three', 'webgpu', 'zod', 'node:*'] },
+  renderers: { ours: ['lib'], packages: ['fzstd', 'sharp', 'zod', 'node:*'] },
   'renderers/language': { ours: ['renderers/colour'], packages: [] },
-  'renderers/painter': {
-    ours: ['renderers/colour', 'renderers/language', 'renderers/points', 'renderers/random'],
-    packages: ['sharp'],
-  },
   // What runs in the browser is bundled by itself: nothing of Node's may get into it.
   web: { ours: ['protocol/console-data', 'runner/core'], packages: ['preact'] },
   terminal: {

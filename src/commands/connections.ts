@@ -13,7 +13,7 @@ import { plural, formatInstant } from '../terminal/words.ts';
 import { configuredArguments } from './shown-path.ts';
 import { endpointSettings } from '../service/endpoint-settings.ts';
 import { startService } from '../service/start-service.ts';
-import { painterWorkload } from './workload-of.ts';
+import { localWorkload } from './workload-of.ts';
 
 export interface Connections {
   of: (endpoint: Endpoint) => Connection;
@@ -116,7 +116,7 @@ async function startLocalService(
     dataDir: join(dir, 'local-service'),
     keys: [apiKey],
     endpoints: endpointIds.map((id) => endpointSettings({ id, workers: availableParallelism() })),
-    workloadOf: () => painterWorkload,
+    workloadOf: () => localWorkload,
     onProblem,
   });
   const deletions = new Set<Promise<void>>();

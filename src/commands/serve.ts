@@ -27,7 +27,7 @@ import { untilSignal } from './signals.ts';
 import { program } from './version.ts';
 import {
   containerSign,
-  gpuSigns,
+  gpuSign,
   printServiceFailure,
   removeContainersLeftIn,
   workloadNeeds,
@@ -117,7 +117,7 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
       workloadOf: (endpoint, context: WorkloadContext) =>
         endpoint.on === null
           ? workloadOf(endpoint, context, needs)
-          : slurmWorkload(endpoint, endpoint.on, context, needs),
+          : slurmWorkload(endpoint, endpoint.on, context),
       retentionMs: settings.retentionMs,
       maxRequestBytes: settings.limits.maxBodyBytes,
       maxResultBytes: settings.limits.maxResultBytes,
@@ -134,7 +134,7 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
         manual: manualPage,
         program,
         file: file === undefined ? null : basename(file),
-        ...gpuSigns(dataDir, settings.endpoints),
+        gpus: gpuSign(),
         catalogue: readCatalogue(),
         containerLack: containerSign(),
         thumbnailOf: (picture) =>

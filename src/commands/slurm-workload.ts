@@ -6,7 +6,6 @@ import { shellWord } from '../lib/text/format.ts';
 import type { EndpointSettings, WorkloadSettings } from '../service/endpoint-settings.ts';
 import type { ClusterWorkload } from '../service/pool/cluster-workload.ts';
 import type { WorkloadContext } from '../service/service-options.ts';
-import type { WorkloadNeeds } from './workload-of.ts';
 
 /** Of the service's own environment; what else is in it stays here. */
 const passedOn = 'PATH HOME USER LOGNAME LANG LC_ALL TZ SLURM_CONF NODE_EXTRA_CA_CERTS'.split(' ');
@@ -18,7 +17,6 @@ export function slurmWorkload(
   settings: EndpointSettings,
   { slurm: options, folder }: NonNullable<EndpointSettings['on']>,
   { url, workerKey }: WorkloadContext,
-  { renderer }: Pick<WorkloadNeeds, 'renderer'>,
 ): ClusterWorkload {
   const { id, workload, environment, idleMs, minWorkers, recycle, executionTimeoutMs } = settings;
   const mark = createHash('sha256').update(workerKey).digest('hex').slice(0, 8);
@@ -44,7 +42,6 @@ export function slurmWorkload(
     graceMs: Math.min(executionTimeoutMs, maxGraceMs),
     environment: {
       ...(Object.fromEntries(kept) as Record<string, string>),
-      ...renderer.environment,
       ...environment,
       NIGHTRENDER_WORKER_KEY: workerKey,
     },

@@ -33,7 +33,7 @@ export const workCommand: LoadedCommand = {
     allow: {
       ...textOption,
       describe:
-        'what it may run: painter, scene (default), command:LINE or image:NAME; of several, with commas, what the endpoint runs',
+        'what it may run: scene (default), command:LINE or image:NAME; of several, with commas, what the endpoint runs',
     },
     gpu: { ...textOption, describe: 'number of the one GPU that it uses (default: all)' },
     jobs: { requiresArg: true, describe: 'jobs at once (default: 1)' },
@@ -47,7 +47,7 @@ export const workCommand: LoadedCommand = {
     },
     data: {
       ...textOption,
-      describe: 'folder of its lock and renderer (default: ~/.local/share/nightrender)',
+      describe: 'folder of its lock (default: ~/.local/share/nightrender)',
     },
     json: { type: 'boolean', describe: 'each line as JSON' },
   },
@@ -104,7 +104,7 @@ async function workUntilTold(
   say: (text: string) => void,
 ): Promise<string> {
   const { url, endpointId, workerKey, gpu, jobs, graceMs } = wanted;
-  const needs = { ...workloadNeeds(dataDir), renderer: workloadNeeds(wanted.dataDir).renderer };
+  const needs = workloadNeeds(dataDir);
   removeContainersLeftIn(dataDir, needs);
   const { drain, leave, endAll, close } = listenForSignals(graceMs, say);
   const machine = (signal: AbortSignal) => describeMachine(gpu, signal);
@@ -155,7 +155,7 @@ async function chosenOf(
   try {
     const answer = await client.report({ state: 'working' }, signal);
     const runs = 'refusal' in answer ? null : answer.runs;
-    const named = allowed.find(({ text }) => text === runs);
+    const named = allowed.find(({ text }) => currentName(text) === currentName(runs));
     if (named !== undefined) return named.workload;
     throw problem(
       '--allow',
@@ -283,6 +283,11 @@ interface Allowed {
   workload: WorkloadSettings;
 }
 
+/** The scene renderer was once called painter, by files and services too. */
+function currentName(text: string | null): string | null {
+  return text === 'painter' ? 'scene' : text;
+}
+
 /** A comma may also stand within a command. */
 function allowedIn(list: string): Allowed[] {
   const texts = list.split(/,(?=\s*(?:painter|scene|command:|image:))/).map((text) => text.trim());
@@ -299,7 +304,7 @@ function workloadIn(text: string): WorkloadSettings {
   if (kind === 'image' && /^[\w./:@-]+$/.test(what)) return { kind: 'image', image: what, arguments: [] };
   throw problem(
     '--allow',
-    `${JSON.stringify(text)} is given; expected painter, scene, command:LINE or image:NAME, or several with commas`,
+    `${JSON.stringify(text)} is given; expected scene, command:LINE or image:NAME, or several with commas`,
   );
 }
 

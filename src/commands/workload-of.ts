@@ -2,24 +2,20 @@
 import type { RunnableWorkload } from '../service/endpoint.ts';
 import type { ClusterWorkload } from '../service/pool/cluster-workload.ts';
 import type { EndpointSettings } from '../service/endpoint-settings.ts';
-import { describe } from '../renderers/painter/mentions.ts';
-import { paint, readPaintingRequest } from '../renderers/painter/paint.ts';
+import { handler } from '../renderers/scene/handler.ts';
 import { inProcessWorkload } from '../service/workloads/workload.ts';
 import type { WorkloadContext } from '../service/service-options.ts';
 import { commandWorkload } from '../service/workloads/command-workload.ts';
 import { containerWorkload, removeLeftContainers } from '../service/workloads/container-workload.ts';
 import { type ContainerTool, findContainerTool } from '../service/workloads/container-tool.ts';
 import { moduleWorkload } from '../service/workloads/module-workload.ts';
-import { processEnvironment, workerEnvironment } from '../service/workloads/worker-environment.ts';
+import { workerEnvironment } from '../service/workloads/worker-environment.ts';
 import { blenderWorkload } from './blender-workload.ts';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageFile } from '../lib/files/package-file.ts';
-import { describeRenderer } from '../renderers/scene/describe-renderer.ts';
-import { installedFolder } from '../renderers/scene/renderer-folders.ts';
-import type { RendererLack } from '../protocol/console-data.ts';
 import { textOf } from '../service/pool/supervised.ts';
 import { writeError } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
@@ -30,17 +26,12 @@ export interface WorkloadNeeds {
   containerTool: () => Promise<ContainerTool>;
   /** The same at each start, and another for each data folder. */
   serviceId: string;
-  /** The module of the GPU worker, and what it needs to know. */
-  renderer: { path: string; environment: Record<string, string> };
 }
 
-/** Answers `[{ rendered_image, seed, ignored_words }]`; a request it cannot read fails the job with the reason. */
-export const painterWorkload = inProcessWorkload('painter', async ({ input }) => {
-  const request = readPaintingRequest(input);
-  const picture = await paint(request);
-  const { ignoredWords } = describe(request.text);
-  return [{ rendered_image: picture.toString('base64'), seed: request.seed, ignored_words: ignoredWords }];
-});
+/** scene-renderer within this process, for a batch's own service; a request it cannot read fails the job with the reason. */
+export const localWorkload = inProcessWorkload('scene-renderer', (job, { progress }) =>
+  handler(job, { progress: (message) => void progress(message) }),
+);
 
 /** Of workers on this machine. */
 export function workloadOf(
@@ -54,11 +45,10 @@ export function workloadOf(
     case 'remote':
       return undefined;
     case 'prebuilt':
-      if (workload.name === 'painter') return painterWorkload;
       return moduleWorkload({
         endpointId,
-        path: needs.renderer.path,
-        environment: { ...needs.renderer.environment, ...settings.environment },
+        path: packageFile('dist/renderers/scene/handler.js'),
+        environment: settings.environment,
       });
     case 'blender':
       return blenderWorkload(settings, workload, environment, needs);
@@ -121,10 +111,6 @@ export function workloadNeeds(dataDir: string): WorkloadNeeds {
         tool = undefined;
         throw error;
       })),
-    renderer: {
-      path: packageFile('dist/renderers/scene/handler.js'),
-      environment: rendererEnvironment(dataDir),
-    },
   };
 }
 
@@ -155,56 +141,14 @@ function markIn(dataDir: string): string {
   return join(dataDir, 'containers');
 }
 
-/**
- * The GPUs of this machine, and what keeps the scene-renderer from one, are found out beside the service's work: drivers
- * take their time, and again once missing packages are installed. The terminal shows the lack where an endpoint needs it.
- */
-export function gpuSigns(
-  dataDir: string,
-  endpoints: readonly EndpointSettings[],
-): { rendererLack: () => RendererLack | null; gpus: () => string[] | null } {
-  const endpoint = endpoints.find(
-    ({ workload }) => workload.kind === 'prebuilt' && workload.name === 'scene-renderer',
-  );
-  const dir = rendererDirIn(dataDir);
-  const environment = { ...rendererEnvironment(dataDir), ...endpoint?.environment };
-  const probeEnvironment = processEnvironment(environment, { endpointId: endpoint?.id ?? '', workerId: '' });
-  let lack: RendererLack | null = null;
+/** The GPUs of this machine, found out beside the service's work. */
+export function gpuSign(): () => string[] | null {
   let gpus: string[] | null = null;
-  let lookedAt = 0;
-  const look = async (): Promise<void> => {
-    lookedAt = Date.now();
-    const [renderer, found] = await Promise.all([describeRenderer(dir, probeEnvironment), nvidiaGpus()]);
-    gpus = found.length === 0 && renderer.kind === 'gpu' ? [renderer.adapter] : found;
-    lack = renderer.kind === 'gpu' ? null : { reason: renderer.reason, install: renderer.install };
-  };
-  void look().then(() => {
-    if (lack === null || endpoint === undefined) return undefined;
-    const mend = lack.install === null ? '' : ` Install what is missing with: ${lack.install}`;
-    return printServiceFailure(`scene-renderer paints in 2D: ${lack.reason}.${mend}`);
-  });
-  return {
-    rendererLack: () => {
-      const isMended = lack !== null && lack.install !== null && installedFolder([dir]) !== undefined;
-      if (isMended && Date.now() - lookedAt > lookAgainMs) void look();
-      return lack;
-    },
-    gpus: () => gpus,
-  };
+  void nvidiaGpus().then((found) => (gpus = found));
+  return () => gpus;
 }
 
 const lookAgainMs = 5_000;
-
-/** What says which GPUs and drivers there are; of the service's own environment workers have little else. */
-const graphicsVariables = /^(VK_|LD_LIBRARY_PATH$|MESA_|LIBGL_|XDG_|DISPLAY$|DRI_PRIME$|CUDA_|NVIDIA_|__)/;
-
-function rendererEnvironment(dataDir: string): Record<string, string> {
-  const graphics = Object.entries(process.env).filter(([name]) => graphicsVariables.test(name));
-  return {
-    ...(Object.fromEntries(graphics) as Record<string, string>),
-    NIGHTRENDER_RENDERER_DIR: rendererDirIn(dataDir),
-  };
-}
 
 /** Why containers cannot be run here, found out beside the service's work; looked for again while there is no tool. */
 export function containerSign(): () => string | null {
@@ -234,10 +178,6 @@ function nvidiaGpus(): Promise<string[]> {
       resolve(gpus.map(([name = '', mib]) => `${name} (${Math.round(Number(mib) / 1024)} GB)`));
     });
   });
-}
-
-function rendererDirIn(dataDir: string): string {
-  return process.env['NIGHTRENDER_RENDERER_DIR'] ?? join(dataDir, 'renderer');
 }
 
 /** Workers have their say in it. */

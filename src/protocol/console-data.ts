@@ -41,8 +41,6 @@ export interface Overview {
   retentionMs: number;
   /** The name of the file that the service was started with; null where it was started without one. */
   file: string | null;
-  /** Why workers of scene-renderer paint instead; null where they render, or it is not known yet. */
-  rendererLack: RendererLack | null;
   /** The GPUs of the service's machine in words; null while they are looked for. */
   gpus: string[] | null;
   /** Why containers cannot be run on the service's machine; null where they can, or it is not known yet. */
@@ -61,13 +59,6 @@ export interface CatalogueEntry {
   /** The keys of a job's input, each with what it is. */
   input: Record<string, string>;
   example: Record<string, unknown>;
-}
-
-export interface RendererLack {
-  /** Within a sentence. */
-  reason: string;
-  /** The command that brings what is missing; null where no command does. */
-  install: string | null;
 }
 
 export interface EndpointView {

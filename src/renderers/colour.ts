@@ -31,39 +31,10 @@ export function rgb(hexadecimal: string): Colour {
   return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
 }
 
-export function colourOf(colour: Colour | string): Colour {
-  return typeof colour === 'string' ? rgb(colour) : colour;
-}
-
-/** Several, with a space between them. */
-export function rgbs(hexadecimals: string): [Colour, ...Colour[]] {
-  const [first = '', ...rest] = hexadecimals.split(' ');
-  return [rgb(first), ...rest.map(rgb)];
-}
-
-export function hex(colour: Colour): string {
-  const pairs = colour.map((part) =>
-    Math.round(clamp(part, 0, 255))
-      .toString(16)
-      .padStart(2, '0'),
-  );
-  return `#${pairs.join('')}`;
-}
-
 /** `share` 0 is all `from`, 1 is all `to`. */
 export function mix(from: Colour, to: Colour, share: number): Colour {
   const at = (a: number, b: number): number => a + (b - a) * share;
   return [at(from[0], to[0]), at(from[1], to[1]), at(from[2], to[2])];
-}
-
-/** The colour as it looks under a light: white light leaves it as it is. */
-export function under(light: Colour, colour: Colour): Colour {
-  return [(colour[0] * light[0]) / 255, (colour[1] * light[1]) / 255, (colour[2] * light[2]) / 255];
-}
-
-/** Towards white for a positive amount, towards a bluish black for a negative one; the amount is from -1 to 1. */
-export function shade(colour: Colour, amount: number): Colour {
-  return amount >= 0 ? mix(colour, [255, 252, 244], amount) : mix(colour, [14, 16, 36], -amount);
 }
 
 export function clamp(value: number, low: number, high: number): number {

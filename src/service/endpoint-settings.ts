@@ -53,7 +53,7 @@ export const blenderRecycle: Recycle = { ...neverRecycled, jobs: 200 };
 export const defaultIdleMs = 60_000;
 
 export type WorkloadSettings =
-  /** Quick deploy. */
+  /** Quick deploy; `painter` is the old name of scene-renderer, which files, keys and workers elsewhere may still say. */
   | { kind: 'prebuilt'; name: 'painter' | 'scene-renderer' }
   /** The same: the program where it is not in PATH, folders of files and of scripts that jobs may name, all absolute, and an image to run it in. */
   | {
@@ -78,11 +78,11 @@ export interface FieldProblem {
   text: string;
 }
 
-/** An endpoint of which only this is known to be wanted; workers paint. */
+/** An endpoint of which only this is known to be wanted; workers draw. */
 export function endpointSettings(given: Partial<EndpointSettings> & { id: string }): EndpointSettings {
   return {
     name: given.id,
-    workload: { kind: 'prebuilt', name: 'painter' },
+    workload: { kind: 'prebuilt', name: 'scene-renderer' },
     on: null,
     workers: 1,
     minWorkers: 0,

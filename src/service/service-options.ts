@@ -1,7 +1,7 @@
 /** What a service is started with, checked before anything is touched. */
 import type { PostgresAddress } from '../lib/postgres/address.ts';
 import type { Page } from '../lib/net/built-page.ts';
-import type { CatalogueEntry, RendererLack } from '../protocol/console-data.ts';
+import type { CatalogueEntry } from '../protocol/console-data.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../protocol/messages.ts';
 import type { EndpointForms } from './console/endpoint-requests.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
@@ -90,8 +90,6 @@ export interface ConsoleOptions {
   forms: EndpointForms;
   /** `nightrender 1.2.3`. */
   program: string;
-  /** Why workers of scene-renderer paint instead; null where they render, or it is not known yet. */
-  rendererLack: () => RendererLack | null;
   /** The GPUs of this machine in words; null while they are looked for. */
   gpus: () => string[] | null;
   catalogue: CatalogueEntry[];

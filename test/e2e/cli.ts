@@ -162,17 +162,17 @@ export function newBatch(baseUrl: string, count: number, more = ''): string {
   return folderWith({ 'pipeline.yaml': pipeline(baseUrl, more), 'scenes.csv': scenes(count) });
 }
 
-/** A service that paints, within this process, with its data in `service`; it ends with the test. */
+/** A service that draws, within this process, with its data in `service`; it ends with the test. */
 export async function serve(dir: string): Promise<{ url: string; dataDir: string }> {
   const { startService } = await import('../../src/service/start-service.ts');
   const { endpointSettings } = await import('../../src/service/endpoint-settings.ts');
-  const { painterWorkload } = await import('../../src/commands/workload-of.ts');
+  const { localWorkload } = await import('../../src/commands/workload-of.ts');
   const dataDir = join(dir, 'service');
   const service = await startService({
     dataDir,
     keys: [testKey],
     endpoints: [endpointSettings({ id: 'scene-renderer', workers: 2, quickStart: true })],
-    workloadOf: () => painterWorkload,
+    workloadOf: () => localWorkload,
     onProblem: (text) => process.emitWarning(text),
   });
   onTestFinished(() => service.close());

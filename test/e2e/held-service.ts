@@ -1,15 +1,15 @@
-/** The local service within the test, whose worker begins to paint when the test lets it. */
+/** The local service within the test, whose worker begins to draw when the test lets it. */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
-import { painterWorkload } from '../../src/commands/workload-of.ts';
+import { localWorkload } from '../../src/commands/workload-of.ts';
 import { startService } from '../../src/service/start-service.ts';
 import { folderWith, testKey } from './cli.ts';
 
 export interface HeldService {
   url: string;
   dataDir: string;
-  /** So many more jobs are painted; without a number all, as they come. */
+  /** So many more jobs are drawn; without a number all, as they come. */
   release(jobs?: number): void;
 }
 
@@ -21,7 +21,7 @@ export async function startHeldService(): Promise<HeldService> {
     released += jobs;
     const begun = held.splice(0, released);
     released -= begun.length;
-    for (const paint of begun) paint();
+    for (const draw of begun) draw();
   };
   const turn = (): Promise<void> =>
     new Promise((resolve) => {
@@ -33,10 +33,10 @@ export async function startHeldService(): Promise<HeldService> {
     keys: [testKey],
     endpoints: [endpointSettings({ id: 'scene-renderer', workers: 2 })],
     workloadOf: () => ({
-      name: 'painter that waits',
+      name: 'renderer that waits',
       startWorker: async (context) => {
-        const painter = await painterWorkload.startWorker(context);
-        return { ...painter, run: (job, report) => turn().then(() => painter.run(job, report)) };
+        const worker = await localWorkload.startWorker(context);
+        return { ...worker, run: (job, report) => turn().then(() => worker.run(job, report)) };
       },
     }),
   });

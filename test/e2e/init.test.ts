@@ -47,7 +47,7 @@ it('writes the file of a service, which works as it is', async () => {
   expect(readdirSync(cwd).toSorted()).toEqual(['service.schema.json', 'service.yaml']);
   const [, command = ''] = /^ {2}nightrender serve (.*)$/m.exec(made.stdout) ?? [];
   const service = await Served.start(cwd, [command]);
-  const job = await service.done('painter', { scene: 'A hill', width: 64, height: 64 });
+  const job = await service.done('night-renderer', { scene: 'A hill', width: 64, height: 64 });
   expect(job.status).toBe('COMPLETED');
   const again = await inProcess(['init', '--service'], { cwd });
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('service.yaml: this file exists')]);

@@ -24,14 +24,6 @@ it('paints without a file, and shows its first key once', async () => {
   expect(await kept.json()).toEqual(job);
 });
 
-it('names the command that brings what scene-renderer lacks', async () => {
-  const cwd = folderWith({ 'service.yaml': 'endpoints: [{name: R, quickDeploy: scene-renderer}]' });
-  const service = await Served.start(cwd, ['service.yaml'], { NIGHTRENDER_RENDERER_DIR: join(cwd, 'gpu') });
-  await expect
-    .poll(() => service.program.stderr, { timeout: 20_000 })
-    .toMatch(/^service: scene-renderer paints in 2D: .* npm install --prefix .*\bthree@\S+ webgpu@/);
-});
-
 it('says all that is wrong with its file, and starts nothing', async () => {
   const cwd = folderWith({
     'service.yaml': `prot: 1

@@ -28,7 +28,7 @@ it('shows the machine of a worker, what it runs, and what it did', async () => {
   expect(await worker.report({ machine, workload: 'painter', log: ['ready'] })).toEqual({
     drain: false,
     jobs: [],
-    runs: 'painter',
+    runs: 'scene',
   });
   expect(await view()).toMatchObject({ machine, workload: 'painter', log: ['ready'], jobsDone: 0 });
   const id = await submit(url, { scene: 'x' });
@@ -57,7 +57,7 @@ it('gives a worker that is drained no more jobs, and says so to it', async () =>
   await worker.taken();
   expect((await visit.ask('POST', `endpoints/${endpointId}/workers/${worker.id}/drain`)).status).toBe(204);
   expect((await visit.ask('POST', `endpoints/${endpointId}/workers/none/drain`)).status).toBe(404);
-  expect(await worker.report({ state: 'working' })).toEqual({ drain: true, jobs: [first], runs: 'painter' });
+  expect(await worker.report({ state: 'working' })).toEqual({ drain: true, jobs: [first], runs: 'scene' });
   expect((await view())?.isDraining).toBe(true);
   const second = await submit(url, { scene: 'y' });
   const left = new AbortController();

@@ -99,7 +99,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await expect
       .poll(() => page.getByRole('radio', { name: /^Stable Diffusion XL/ }).isDisabled())
       .toBe(true);
-    expect(await page.getByRole('radio', { name: /^painter/ }).isEnabled()).toBe(true);
+    expect(await page.getByRole('radio', { name: /^scene-renderer/ }).isEnabled()).toBe(true);
   });
 
   it('says beside each field of a custom deployment what is wrong with it, and leads to the first', async () => {
@@ -241,32 +241,6 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await one('w-busy').locator('summary').click();
     await one('w-busy').getByRole('link', { name: 'job-7' }).waitFor();
     expect(troubles()).toEqual([]);
-  });
-
-  it('says of a scene-renderer that it paints, why, and which command brings what is missing', async () => {
-    const service = await startFakeConsole();
-    service.overview.endpoints.push(
-      endpointView(endpointForm({ id: '3d', name: '3D', quickDeploy: 'scene-renderer' })),
-      endpointView(),
-    );
-    const { page } = await enter(browser, service);
-    await expect.poll(() => page.getByRole('article').count()).toBe(2);
-    expect(await page.getByText('Paints instead').count()).toBe(0);
-    service.overview.rendererLack = { reason: 'three is not installed', install: 'npm install three' };
-    const card = page.getByRole('article').filter({ hasText: 'Paints instead' });
-    await card.getByText('Painting in 2D: three is not installed.').waitFor();
-    expect(await card.count()).toBe(1);
-    for (const place of ['#/endpoints/3d', '#/new']) {
-      await go(page, place);
-      if (place === '#/new') await page.getByRole('radio', { name: /scene-renderer/ }).check();
-      await page.getByText('Painting in 2D: three is not installed.').waitFor();
-      await page
-        .getByRole('region', { name: 'Install what is missing' })
-        .getByText('npm install three')
-        .waitFor();
-    }
-    await page.getByRole('radio', { name: /^painter/ }).check();
-    expect(await page.getByText('npm install three').count()).toBe(0);
   });
 
   it('says of an endpoint that the service made by itself how to have others', async () => {

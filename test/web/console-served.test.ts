@@ -75,7 +75,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const first = await serve(dir);
     const { page, troubles } = await enter(first.url, first.key);
 
-    await makeEndpoint(page, /^painter/, 'Night paintings');
+    await makeEndpoint(page, /^scene-renderer/, 'Night paintings');
     await saveEndpoint(page, 'Night paintings');
     await submitScene(page, 'a red lighthouse');
     const picture = page.getByRole('img', { name: 'a red lighthouse' });

@@ -257,7 +257,6 @@ function emptyOverview(): Overview {
     now: 0,
     retentionMs: 1_800_000,
     file: 'service.yaml',
-    rendererLack: null,
     gpus: [],
     containerLack: null,
     endpoints: [],

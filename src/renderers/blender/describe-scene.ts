@@ -1,14 +1,18 @@
 /** A prompt → the objects, light and view of a picture, as Blender's side takes them; the layout is that of the scene renderer. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fogOf, groundLight, skyDetail } from '../scene/gpu/render-plan.ts';
-import { rayThrough } from '../scene/gpu/sky-textures.ts';
+import { singularOf } from '../language/no-things.ts';
+import type { Prompt } from '../language/read-prompt.ts';
+import { normal } from '../scene/exact.ts';
+import { eyeOf, rayOf } from '../scene/draw/eye.ts';
+import { fogOf } from '../scene/draw/light.ts';
 import { linear, type Light } from '../scene/picture/daylight.ts';
-import { skyLight } from '../scene/picture/sky.ts';
 import { planPicture, type PicturePlan } from '../scene/plan-picture.ts';
 import { sizeOf } from '../scene/things/bounds.ts';
 import { lengthOf, minus, times, toward, type Vector } from '../scene/vector.ts';
-import { sheetOf, surroundingsOf, type AnyPart } from './surroundings.ts';
+import type { AnyPart } from '../scene/around/backdrops.ts';
+import { groundLight, skyDetail, skyLight } from './sky.ts';
+import { sheetOf, surroundingsOf } from './surroundings.ts';
 
 /** Y is up. */
 export interface SceneDescription {
@@ -48,13 +52,18 @@ export function describeScene(
   seed: number,
   [width, height]: readonly [number, number],
   folder: string,
-): { plan: SceneDescription; view: DescribedView; ignoredWords: string[] } {
+): {
+  plan: SceneDescription;
+  view: DescribedView;
+  words: Pick<Prompt, 'labelledWords' | 'ignoredWords' | 'notes'>;
+} {
   const aspect = width / height;
   const plan = planPicture(text, seed, aspect);
   const { setting, daylight, view, box, prompt } = plan;
   const counts = new Map<string, number>();
   const things = plan.things.map(({ subject, parts, at, yaw, lean, scale }) => {
-    const noun = prompt.subjects[subject]?.noun ?? 'thing';
+    const said = prompt.subjects[subject];
+    const noun = said?.noun === 'label' ? singularOf(said.word) : (said?.noun ?? 'thing');
     counts.set(noun, (counts.get(noun) ?? 0) + 1);
     const name = `${noun} ${counts.get(noun) ?? 1}`;
     return { name, parts: parts.map(described), at, yaw, lean, scale, isAround: false };
@@ -76,11 +85,11 @@ export function describeScene(
       fog: {
         near: isAirless ? 1000 : away + near,
         far: isAirless ? 2000 : away + far,
-        light: skyLight(daylight, toward(view.facing + Math.PI, 0), skyDetail(plan)),
+        light: skyLight(daylight, toward(view.facing + Math.PI, 0), skyDetail(plan, aspect)),
       },
     },
     view: { location: zUp(view.from), look_at: zUp(view.to), lens: 18 / half },
-    ignoredWords: prompt.ignoredWords,
+    words: prompt,
   };
 }
 
@@ -103,17 +112,18 @@ function writeSky(
   folder: string,
 ): SceneDescription['sky'] {
   const { daylight, view } = plan;
-  const [detail, ground] = [skyDetail(plan), groundLight(plan)];
+  const [detail, ground] = [skyDetail(plan, aspect), groundLight(plan)];
   const around = radiance(128, 64, (x, y) => {
     // As Blender maps directions: its z is up, and its y leads away.
     const [turned, up] = [(0.5 - x) * 2 * Math.PI, (0.5 - y) * Math.PI];
     const to: Vector = [Math.cos(up) * Math.cos(turned), Math.sin(up), -Math.cos(up) * Math.sin(turned)];
     return to[1] < -0.02 ? ground : skyLight(daylight, to, { ...detail, isSeen: false });
   });
-  const ray = rayThrough(view, aspect);
   const high = Math.round(Math.sqrt(pixels / aspect));
-  const seen = radiance(Math.round(high * aspect), high, (x, y) =>
-    skyLight(daylight, ray(x * 2 - 1, 1 - y * 2), detail),
+  const wide = Math.round(high * aspect);
+  const eye = eyeOf(view, wide, high);
+  const seen = radiance(wide, high, (x, y) =>
+    skyLight(daylight, normal(rayOf(eye, x * wide, y * high)), detail),
   );
   const files: SceneDescription['sky'] = [join(folder, 'around.hdr'), join(folder, 'seen.hdr')];
   writeFileSync(files[0], around);

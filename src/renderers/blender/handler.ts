@@ -66,14 +66,18 @@ async function render(
   const { source, passes, ...rest } = request;
   const [picture, layers] = [join(folder, 'picture.png'), join(folder, 'layers.exr')];
   const files = { picture, layers, hasPasses: passes.length > 0 };
-  const { ignored, ...what } = sourceOf(request, input, folder);
+  const { words, ...what } = sourceOf(request, input, folder);
   const limits = { maxPixels, maxSamples };
   const rendered = await blender({ ...rest, ...what, ...files, ...limits, kind: source.kind }, progress);
   const { objects, camera, projection, ...others } = rendered;
   const answer = {
     rendered_image: plainPng(readFileSync(picture)).toString('base64'),
     seed: request.seed,
-    ...(ignored !== undefined && { ignored_words: ignored }),
+    ...(words !== undefined && {
+      labelled_words: words.labelledWords,
+      ignored_words: words.ignoredWords,
+      notes: words.notes,
+    }),
     ...others,
   };
   if (objects === undefined) return answer;
@@ -100,13 +104,8 @@ function sourceOf(
   folder: string,
 ) {
   if (source.kind !== 'scene') return { ...findFile(source, options, folder), input };
-  const { plan, view, ignoredWords } = describeScene(
-    source.text,
-    seed,
-    [width ?? 768, height ?? 512],
-    folder,
-  );
-  return { path: '', root: folder, plan, camera: camera ?? view, ignored: ignoredWords };
+  const { plan, view, words } = describeScene(source.text, seed, [width ?? 768, height ?? 512], folder);
+  return { path: '', root: folder, plan, camera: camera ?? view, words };
 }
 
 /** Throws where there is none, or not the right one. */

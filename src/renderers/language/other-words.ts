@@ -73,7 +73,10 @@ export const countWords = numberMap({
   20: 'twenty',
   30: 'thirty',
   36: 'dozens',
-  60: 'hundred hundreds thousand thousands countless',
+  40: 'forty',
+  50: 'fifty hundreds thousands countless',
+  100: 'hundred',
+  1000: 'thousand',
 });
 
 const materials = {
@@ -162,12 +165,15 @@ export const grammarWords = wordSet(
   'a an the and or of is are was were be being been that which who with at to from through across along while there it its his her their this these those very s standing sitting lying stands sits lies sit stand resting placed parked next back',
 );
 
+/** What is in a cup of them, and no thing beside it. */
+export const drinkWords = wordSet('coffee tea latte espresso wine beer juice soup');
+
 /** They name the kind of picture, not what is in it. */
 export const mediumWords = wordSet(
   'painting photo photograph picture image drawing illustration sketch view style render rendering scene portrait shot cartoon comic art print poster cover reflection logo background',
 );
 
-function wordSet(words: string): ReadonlySet<string> {
+export function wordSet(words: string): ReadonlySet<string> {
   return new Set(words.split(' '));
 }
 

@@ -1,5 +1,6 @@
 /** What is said before a noun, and waits for it. */
 import type { ColourName } from '../colour.ts';
+import { couldStand, isPluralForm } from './no-things.ts';
 import type { Noun } from './nouns.ts';
 import type { Material } from './other-words.ts';
 
@@ -21,7 +22,7 @@ export interface Mention {
   size: number;
 }
 
-export const maxCount = 60;
+export const maxCount = 50;
 /** How many a plural without a number means. */
 const usualPlural = 3;
 
@@ -37,17 +38,29 @@ export class Phrase {
   /** A comma was said after a word that is not known: that may have been about the thing that follows. */
   isPaused = false;
   wasNoun = false;
-  /** It follows the text's beginning, a comma, an "and" or a relation: where a thing would stand. */
+  /** It follows the text's beginning, an "and", an "of" or a relation: where a thing would stand. */
   isLed = false;
+  /** "the": perhaps of something that was named before. */
+  isDefinite = false;
   /** An article or a number was said. */
   isOfAThing = false;
-  /** The last word that is not known: perhaps the noun itself. */
-  unknown: string | null = null;
+  /** Words that are not known; the last is perhaps the noun itself. */
+  unknown: string[] = [];
+  /** A verb followed the noun. */
+  isNamed = false;
 
   /** Something else was made of what was said. */
   take(): void {
-    this.unknown = null;
+    this.unknown = [];
     this.isOfAThing = false;
+  }
+
+  /** "a clock ticking", "a clock strikes": the verb is no part of its name. */
+  addUnknown(word: string): void {
+    const noun = this.unknown.at(-1);
+    const isVerb = /...(?:ing|ed)$/.test(word) || (this.count === 1 && isPluralForm(word));
+    if (noun !== undefined && couldStand(noun, true)) this.isNamed ||= isVerb || !couldStand(word, true);
+    if (!this.isNamed) this.unknown.push(word);
   }
 
   mentionOf<Named extends Noun | null>(

@@ -1,7 +1,8 @@
 /** The things of a prompt in the order they are named, each with its place from another where the words give one. */
-import type { ThingNoun } from './nouns.ts';
-import type { Relation, SaidRelation } from './other-words.ts';
-import type { Mention } from './phrase.ts';
+import { singularOf } from './no-things.ts';
+import { nounSet, type ThingNoun } from './nouns.ts';
+import { drinkWords, type Relation, type SaidRelation } from './other-words.ts';
+import type { Mention, Phrase } from './phrase.ts';
 
 /** Something that is to be seen, one or several of it. */
 export interface Subject extends Mention {
@@ -13,6 +14,12 @@ export interface Subject extends Mention {
 /** `noun` is null for a thing that is not known: what is said of it is then not taken for another's. */
 type Candidate = Omit<Subject, 'noun'> & { noun: ThingNoun | null };
 
+const tableware = nounSet(
+  'bowl cup plate bottle glass vase teapot candle lamp book laptop keyboard computermouse phone cake pizza sandwich fruit apple banana',
+);
+const openHolders = nounSet('vase bowl cup plate bucket barrel');
+const holders = new Set([...openHolders, ...nounSet('glass bottle can teapot')]);
+
 export const maxSubjects = 16;
 
 export class PlacedSubjects {
@@ -21,6 +28,8 @@ export class PlacedSubjects {
   #relation: SaidRelation | null = null;
   /** A relation that was said before any thing: "on a table a ball". */
   #fronted: Subject['place'] = null;
+  /** Who has or wears what was said last. */
+  #owner: number | undefined;
   /** The subjects that a relation now said would be about. */
   #group: number[] = [];
 
@@ -47,17 +56,22 @@ export class PlacedSubjects {
   endSentence(): void {
     this.#group = [];
     this.#relation = null;
+    this.#owner = undefined;
   }
 
   add(mention: Omit<Candidate, 'place'>): void {
     const index = this.list.length;
-    if (index >= maxSubjects) return;
+    if (index >= maxSubjects || this.#isDrink(mention)) return;
     const subject: Candidate = { ...mention, place: null };
     this.list.push(subject);
     const relation = this.#relation;
     this.#relation = null;
+    // "with a scarf and a hat", "with a cup and a plate"
+    const held = this.#heldBy(this.list[this.#owner ?? -1]?.noun, mention.noun);
+    const isWornToo = relation === null && held === 'on' && this.#owner !== undefined;
+    if (relation === 'with' || isWornToo) return this.#placeWith(subject, index);
+    this.#owner = undefined;
     if (relation === null) subject.place = this.#fronted;
-    else if (relation === 'with') return this.#placeWith(subject, index);
     else if (this.#group.length === 0) this.#fronted = { relation, to: index };
     else {
       for (const member of this.#group) this.#place(member, relation, index);
@@ -65,6 +79,23 @@ export class PlacedSubjects {
     }
     if (relation === null) this.#group.push(index);
     else this.#group = [index];
+  }
+
+  /** "the cat" after "a cat" is the same one: whether it is; a box is the same where its word is. */
+  refer({ isDefinite, count, colours }: Phrase, noun: ThingNoun | null, word: string | null): boolean {
+    const index = this.list.findLastIndex(
+      (subject) =>
+        subject.noun === noun &&
+        (word === null || singularOf(subject.word) === word) &&
+        colours.every((colour) => subject.colours.includes(colour)),
+    );
+    if (!isDefinite || count !== null || index === -1) return false;
+    const relation = this.#relation;
+    this.#relation = null;
+    if (relation !== null && relation !== 'with')
+      for (const member of this.#group) this.#place(member, relation, index);
+    this.#group = [index];
+    return true;
   }
 
   /** "a truck with a horse on its left": places the last thing from the one before. */
@@ -79,11 +110,37 @@ export class PlacedSubjects {
     for (const other of this.list.slice(0, last)) if (other.place?.to === last) other.place = null;
   }
 
-  /** A hat is worn, anything else is at hand; what is said next is about the one that has it. */
+  /** "Of" after what holds something: "a bowl of apples". */
+  relateContents(): void {
+    if (holders.has(this.list.at(-1)?.noun ?? 'house')) this.#relation = 'with';
+  }
+
+  /** "A cup of coffee" is a cup. */
+  #isDrink({ noun, word }: Omit<Candidate, 'place'>): boolean {
+    const owner = this.list[this.#group.at(-1) ?? -1];
+    if (
+      this.#relation !== 'with' ||
+      !drinkWords.has(word.split(' ').at(-1) ?? '') ||
+      !holders.has(owner?.noun ?? 'house')
+    )
+      return false;
+    if (noun === 'juice' && owner !== undefined) owner.noun = noun;
+    this.#relation = null;
+    return true;
+  }
+
+  /** A hat is worn, a bowl has it in itself, anything else is at hand; what is said next is about the one that has it. */
   #placeWith(subject: Candidate, index: number): void {
     const owner = this.#group.at(-1);
+    this.#owner = owner;
     if (owner === undefined) this.#group.push(index);
-    else subject.place = { relation: subject.noun === 'hat' ? 'on' : 'beside', to: owner };
+    else subject.place = { relation: this.#heldBy(this.list[owner]?.noun, subject.noun), to: owner };
+  }
+
+  #heldBy(owner: Candidate['noun'] | undefined, noun: Candidate['noun']): Relation {
+    if (noun === 'hat' || (owner === 'table' && noun && tableware.has(noun))) return 'on';
+    const isOpen = owner && noun && openHolders.has(owner) && !holders.has(noun);
+    return isOpen ? 'in' : 'beside';
   }
 
   /** What has a place already keeps it: the new thing is then placed from it. */

@@ -1,8 +1,10 @@
 /** A prompt → its subjects and where they are, the land, the sky and the light, with every word accounted for; pure. */
+import { endsPause, isAdjective, isUnknown } from './in-between.ts';
 import { isSky, isThing, nounOf, nounSet, type KnownNoun, type Noun } from './nouns.ts';
 import * as known from './other-words.ts';
 import type { Camera, Season, TimeOfDay } from './other-words.ts';
-import { Phrase, type Mention } from './phrase.ts';
+import { couldStand, isBareNoun, isPluralForm, singularOf } from './no-things.ts';
+import { maxCount, Phrase, type Mention } from './phrase.ts';
 import { PlacedSubjects, type Subject } from './placed-subjects.ts';
 import { isSign, tokensOf, type Token } from './tokens.ts';
 
@@ -16,9 +18,16 @@ export interface Prompt {
   time: TimeOfDay | null;
   season: Season | null;
   camera: Camera;
+  /** Words of things that have no shape here, and stand as boxes with their names. */
+  labelledWords: string[];
   /** Words that changed nothing, in the order they were said, each once. */
   ignoredWords: string[];
+  /** What is shown otherwise than it was said, in sentences. */
+  notes: string[];
 }
+
+/** So many kinds of things that have no shape here stand as boxes. */
+const maxLabelled = 6;
 
 /** Beyond this many words the rest of a text is listed as ignored. */
 const maxWords = 400;
@@ -39,12 +48,20 @@ class Reader {
   readonly #subjects = new PlacedSubjects();
   readonly #mentions: Mention[] = [];
   readonly #denied: Noun[] = [];
+  readonly #labelled = new Set<string>();
   readonly #ignored = new Set<string>();
+  readonly #notes: string[] = [];
   #time: TimeOfDay | null = null;
   #season: Season | null = null;
   #camera: Camera = 'usual';
   #phrase = new Phrase();
   #isMadeOf = false;
+  /** What follows is a name: "in the style of". */
+  #isOfAnArtist = false;
+
+  constructor() {
+    this.#phrase.isLed = true;
+  }
 
   prompt(): Prompt {
     return {
@@ -54,18 +71,21 @@ class Reader {
       time: this.#time,
       season: this.#season,
       camera: this.#camera,
+      labelledWords: [...this.#labelled],
       ignoredWords: [...this.#ignored],
+      notes: this.#notes,
     };
   }
 
   read(token: Token, next: string, afterNext: string): void {
     const { word } = token;
     const noun = nounOf(word);
+    if (this.#readArtist(token, next)) return;
     if (this.#phrase.isPaused && endsPause(word, noun)) this.endPhrase();
     if (isSign(word)) this.#readSign(word);
     else if (next === 'shaped') this.ignore(token);
     else if (this.#readMadeOf(word) || this.#readRelation(word)) return;
-    else if (this.#readTime(word) && noun === undefined) this.#phrase.take();
+    else if (this.#readTime(word) && noun === undefined) this.#readTimeAfter(token);
     else if (isAdjective(word, next, afterNext, this.#phrase.isOfAThing) && this.#readAdjective(word)) return;
     else if (word === 'glasses' && this.#phrase.count === null) this.ignore(token);
     else if (noun !== undefined) this.#readNoun(noun, token, next);
@@ -78,21 +98,59 @@ class Reader {
     for (const word of said) if (!isSign(word)) this.#ignored.add(word);
   }
 
-  /** A thing that is not known keeps its part of the sentence, where it is clear that the words speak of a thing. */
-  endPhrase(): void {
+  /** A thing that has no shape here stands as a box with its name, where it is clear that the words speak of a thing. */
+  endPhrase(isBeforeArticle = false): void {
     const phrase = this.#phrase;
-    const isFirst = this.#subjects.list.length === 0 && this.#mentions.every(({ noun }) => isSky(noun));
-    const isWanted = phrase.isOfAThing && (phrase.isLed || isFirst) && !phrase.isDenied;
-    const { unknown } = phrase;
-    if (unknown !== null && isWanted) this.#subjects.add(phrase.mentionOf(null, unknown, false));
     this.#phrase = new Phrase();
+    // "a gryphlet sees a cat": what stands between two nouns is a verb.
+    const isVerbLast = isBeforeArticle && phrase.unknown.length > 1 && !phrase.isNamed;
+    const word = phrase.unknown.at(isVerbLast ? -2 : -1);
+    if (word === undefined || phrase.isDenied) return;
+    const isFirst = this.#subjects.list.length === 0 && this.#mentions.every(({ noun }) => isSky(noun));
+    const isNoun = phrase.isLed && isBareNoun(word) && (isFirst || isPluralForm(word));
+    if (!phrase.isOfAThing && !isNoun) return;
+    // "a family of four posing"
+    const isVerb = (phrase.count ?? 1) > 1 && word.endsWith('ing');
+    if (!isVerb && couldStand(word, isFirst)) this.#label(phrase, word);
+    else this.#subjects.dropRelation();
+  }
+
+  /** Beyond the most that are shown it keeps its part of the sentence. */
+  #label(phrase: Phrase, word: string): void {
+    const isShown = this.#labelled.size < maxLabelled || this.#labelled.has(word);
+    if (isShown) {
+      this.#labelled.add(word);
+      this.#ignored.delete(word);
+    }
+    const noun = isShown ? 'label' : null;
+    const singular = singularOf(word);
+    if (this.#subjects.refer(phrase, noun, singular)) return;
+    this.#subjects.add(this.#counted(phrase, noun, word, singular !== word));
+  }
+
+  #counted<Named extends Noun | null>(phrase: Phrase, noun: Named, word: string, isPlural: boolean) {
+    if ((phrase.count ?? 0) > maxCount) this.#notes.push(`No more than ${maxCount} ${word} are shown.`);
+    return phrase.mentionOf(noun, word, isPlural);
+  }
+
+  /** Names of artists and sites up to the next sign. */
+  #readArtist(token: Token, next: string): boolean {
+    const { word } = token;
+    if (word === '@artist' || (word === 'by' && isUnknown(next))) {
+      this.endPhrase();
+      this.#isOfAnArtist = true;
+      return true;
+    }
+    if (isSign(word) || word === 'with') this.#isOfAnArtist = false;
+    if (this.#isOfAnArtist) this.ignore(token);
+    return this.#isOfAnArtist;
   }
 
   #readSign(sign: string): void {
     const { unknown, isOfAThing, wasNoun } = this.#phrase;
-    this.#phrase.isPaused = sign === ',' && unknown !== null && isOfAThing && !wasNoun;
+    this.#phrase.isPaused = sign === ',' && unknown.length > 0 && isOfAThing && !wasNoun;
     if (this.#phrase.isPaused) return;
-    this.#endPhraseLed(true);
+    this.endPhrase();
     if (sign !== ',') this.#subjects.endSentence();
   }
 
@@ -100,7 +158,10 @@ class Reader {
   #readMadeOf(word: string): boolean {
     const [wasMadeOf, last] = [this.#isMadeOf, this.#subjects.list.at(-1)];
     this.#isMadeOf = word === '@made-of';
-    if (this.#isMadeOf) return true;
+    if (this.#isMadeOf) {
+      this.endPhrase();
+      return true;
+    }
     const material = known.materialWords.get(word);
     if (!wasMadeOf || material === undefined || last === undefined) return false;
     last.material = material;
@@ -115,7 +176,7 @@ class Reader {
       this.endPhrase();
       this.#subjects.placeLast(back);
     } else if (relation !== undefined) {
-      this.#endPhraseLed(word !== 'with' && word !== 'in' && word !== 'wearing');
+      this.#endPhraseLed(true);
       this.#subjects.relate(relation);
     } else return false;
     return true;
@@ -128,18 +189,30 @@ class Reader {
     return time !== undefined || season !== undefined;
   }
 
-  #readNoun({ noun, isPlural }: KnownNoun, { said }: Token, next: string): void {
+  /** "a gryphlet at night" is still a gryphlet, "a quiet night" is none. */
+  #readTimeAfter({ said }: Token): void {
+    if (said[0] === 'at') this.endPhrase();
+    else this.#phrase.take();
+  }
+
+  #readNoun({ noun, isPlural }: KnownNoun, token: Token, next: string): void {
+    const { said } = token;
     const phrase = this.#phrase;
     const following = nounOf(next)?.noun;
     if (following === 'tree' && treesOf.has(noun)) {
       phrase.treeOf = noun;
       return;
     }
+    // "a clock tower" is a tower.
+    if (phrase.isOfAThing && !isPlural && isThing(noun) && following !== undefined && isThing(following)) {
+      return this.ignore(token);
+    }
     const named = this.#kindOfTree(noun);
     this.#phrase = new Phrase();
     this.#phrase.wasNoun = true;
     if (phrase.isDenied) this.#denied.push(named);
-    else this.#add(phrase.mentionOf(named, said.join(' '), isPlural));
+    else if (isThing(named) && this.#subjects.refer(phrase, named, null)) return;
+    else this.#add(this.#counted(phrase, named, said.join(' '), isPlural));
   }
 
   #add(mention: Mention): void {
@@ -163,7 +236,10 @@ class Reader {
       known.materialWords.get(word),
       known.sizeWords.get(word),
     ];
-    const count = /^\d+$/.test(word) ? Number(word) : known.countWords.get(word);
+    const isNumber = /^\d+$/.test(word);
+    // "a gryphlet 356" has it in its name.
+    if (isNumber && this.#phrase.unknown.length > 0) return true;
+    const count = isNumber ? Number(word) : known.countWords.get(word);
     if (colour === undefined && material === undefined && count === undefined && size === undefined) {
       return this.#readPart(word);
     }
@@ -187,9 +263,10 @@ class Reader {
   }
 
   #readCount(count: number): void {
-    const dozens = count === 12 ? Math.max(1, this.#phrase.count ?? 1) : 1;
+    // "two dozen", "three hundred"
+    const times = multiples.has(count) ? Math.max(1, this.#phrase.count ?? 1) : 1;
     this.#endPhraseLed(true);
-    this.#phrase.count = count * dozens;
+    this.#phrase.count = count * times;
     if (count === 0) this.#phrase.isDenied = true;
   }
 
@@ -209,15 +286,18 @@ class Reader {
     if (!known.grammarWords.has(word)) return false;
     // "red and yellow balloons": the colours wait for their noun.
     if (word === 'and' && this.#phrase.colours.length > 0 && known.colourWords.has(next)) return true;
+    if (word === 'of' && this.#phrase.wasNoun) this.#subjects.relateContents();
     // "a pair of cats": the number waits for its noun.
-    if (word === 'of' && this.#phrase.count !== null && this.#phrase.unknown === null) return true;
-    if (word === 'the' || word === 'its') this.#phrase.isOfAThing = true;
-    else if (word === 'a' || word === 'an') {
-      // "a gryphlet chasing a cat": another thing begins.
-      if (this.#phrase.unknown !== null) this.#endPhraseLed(this.#phrase.isLed);
+    if (word === 'of' && this.#phrase.count !== null && this.#phrase.unknown.length === 0) return true;
+    if (word === 'the') {
+      if (this.#phrase.unknown.length > 0) this.endPhrase(true);
+      this.#phrase.isOfAThing = true;
+      this.#phrase.isDefinite = true;
+    } else if (word === 'a' || word === 'an') {
+      if (this.#phrase.unknown.length > 0) this.endPhrase(true);
       this.#phrase.isOfAThing = true;
       this.#phrase.count = 1;
-    } else this.#endPhraseLed(word === 'and' || this.#phrase.isLed);
+    } else this.#endPhraseLed(word === 'and' || word === 'of' || this.#phrase.isLed);
     return true;
   }
 
@@ -229,9 +309,11 @@ class Reader {
   #readUnknown(token: Token): void {
     this.ignore(token);
     if (known.mediumWords.has(token.word)) this.#phrase.take();
-    else this.#phrase.unknown = token.word;
+    else this.#phrase.addUnknown(token.word);
   }
 }
+
+const multiples = new Set([12, 100, 1000]);
 
 /** The trees that are named by their fruit or with the word "tree" after their name. */
 const treesOf = known.wordMap<Noun>({
@@ -241,27 +323,6 @@ const treesOf = known.wordMap<Noun>({
   christmastree: 'christmastree',
   tree: 'apple cherry flower fruit lemon pear',
 });
-
-/** "an ornate, mahogany chair" is one thing, "a gryphlet, two chairs" is not. */
-function endsPause(word: string, noun: KnownNoun | undefined): boolean {
-  if (known.colourWords.has(word) || known.materialWords.has(word)) return false;
-  if (noun !== undefined) return noun.isPlural || !isThing(noun.noun);
-  const { timeWords, placeWords, cameraWords, relationWords, backRelationWords, countWords } = known;
-  const separate = [timeWords, placeWords, cameraWords, relationWords, backRelationWords, countWords];
-  return isSign(word) || known.grammarWords.has(word) || separate.some((words) => words.has(word));
-}
-
-/** "a stone bridge", "an orange ball": what could be a thing describes the thing after it, but "an orange" is one. */
-function isAdjective(word: string, next: string, afterNext: string, isOfAThing: boolean): boolean {
-  const describes = (said: string): boolean => known.colourWords.has(said) || known.materialWords.has(said);
-  if (!describes(word) && !known.sizeWords.has(word)) return false;
-  if (nounOf(next) !== undefined || describes(next)) return true;
-  const isAlone =
-    next === '' || isSign(next) || known.grammarWords.has(next) || known.relationWords.has(next);
-  if (!isAlone) return word !== 'glass';
-  const isJoined = next === 'and' && known.colourWords.has(afterNext);
-  return known.colourWords.has(word) && (isJoined || !isOfAThing);
-}
 
 const solids = nounSet('ball cube cone cylinder ring diamond');
 

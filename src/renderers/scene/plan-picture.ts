@@ -30,9 +30,12 @@ export function planPicture(text: string, seed: number, aspect: number): Picture
   const things = layOut(subjects, String(seed));
   const box = things.length > 0 ? boxOf(things) : emptyBox;
   const sitter = prompt.camera === 'portrait' ? headOf(subjects, things) : null;
-  const isTabletop = subjects.every(({ noun }) => thingOf(noun).home === 'table');
+  const isIndoors = setting.ground === 'studio';
+  const isTabletop = subjects.every(
+    ({ noun }) => (isIndoors && noun === 'label') || thingOf(noun).home === 'table',
+  );
   const view = viewOf(
-    sitter ?? box,
+    sitter !== null ? [sitter] : things.length > 0 ? things.map(({ bounds }) => bounds) : [emptyBox],
     things.length === 0 && prompt.camera === 'usual' ? 'low' : prompt.camera,
     aspect,
     isTabletop && things.length > 0,
@@ -74,7 +77,7 @@ const uprights = nounSet('person woman grandmother grandfather robot snowman sta
 const faces = new Set([
   ...uprights,
   ...nounSet(
-    'cat dog fox horse unicorn zebra cow pig sheep bear tiger lion elephant giraffe rabbit turtle bird swan',
+    'cat dog fox horse unicorn zebra cow pig sheep bear panda tiger lion elephant giraffe rabbit turtle bird swan',
   ),
 ]);
 

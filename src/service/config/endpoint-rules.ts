@@ -108,11 +108,14 @@ function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): Fiel
   const isImage = workload.kind === 'image';
   if (isImage && (draft.recycle?.memoryBytes ?? null) !== null)
     refuse('recycle.memory', 'no memory: a container has its `memory`, beyond which it is killed');
-  const why = whyNoProgram(workload);
+  const why = workload.kind === 'remote' ? 'its workers run elsewhere' : undefined;
   const { gpu } = draft;
   const hasDevices = gpu !== undefined && gpu !== null && 'devices' in gpu;
   if (hasDevices && (why !== undefined || workload.kind === 'prebuilt'))
-    refuse('gpu.devices', `no devices, since ${why ?? vulkanSelects}; use a label such as 24 GB`);
+    refuse(
+      'gpu.devices',
+      `no devices, since ${why ?? 'scene-renderer needs no GPU'}; use a label such as 24 GB`,
+    );
   if (
     hasDevices &&
     ['command', 'module', 'blender'].includes(workload.kind) &&
@@ -124,7 +127,6 @@ function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): Fiel
     );
   if (why === undefined) return found;
   if (Object.keys(draft.environment ?? {}).length > 0) refuse('environment', `no variables, since ${why}`);
-  if (workload.kind !== 'remote') return found;
   if (draft.workers !== undefined && draft.workers > 0) refuse('workers', `0, since ${why}`);
   if (draft.recycle !== undefined)
     refuse('recycle', `none, since ${why}: \`nightrender work --recycle\` replaces them`);
@@ -135,15 +137,6 @@ function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): Fiel
 /** As /dev/dri/renderD128 and amd.com/gpu=0, which are for containers. */
 function isPathOrKind(device: string): boolean {
   return device.startsWith('/') || device.includes('=');
-}
-
-const vulkanSelects = 'scene-renderer uses the GPU that Vulkan selects';
-
-/** Why no program is started here; undefined where one is. */
-function whyNoProgram(workload: WorkloadSettings): string | undefined {
-  if (workload.kind === 'remote') return 'its workers run elsewhere';
-  const isPainter = workload.kind === 'prebuilt' && workload.name === 'painter';
-  return isPainter ? 'the painter runs inside the service' : undefined;
 }
 
 /** A program is looked for where its own `environment` says, else where this one's is. */

@@ -48,7 +48,7 @@ export const endpointSchema = z
     quickDeploy: quickDeploy
       .optional()
       .describe(
-        'a built-in workload: `painter` (no GPU), `scene-renderer` or `blender`, which has to be installed',
+        'a built-in workload: `scene-renderer` (no GPU; `painter` is its old name) or `blender`, which has to be installed',
       ),
     blender: blender
       .optional()

@@ -37,17 +37,12 @@ limits:
 # cors: [https://studio.example]
 
 endpoints:
-  # Pictures in a moment, without a GPU: for trying a pipeline.
-  - name: Painter
-    quickDeploy: painter
-    workers: 2
-
-  # Text to a 3D picture on this machine's GPU. Its id, night-renderer, is made of the name.
+  # Pictures in a moment, without a GPU: for trying a pipeline. Its id, night-renderer, is made of the name.
   - name: Night renderer
     quickDeploy: scene-renderer
-    # A label for people: it works on the GPU that Vulkan offers.
+    # A label for people: it draws on the processor.
     gpu: 24 GB
-    workers: 1
+    workers: 2
     # Keep the worker running rather than start it when there are jobs.
     quickStart: true
     # Tried again this often where the worker died.

@@ -118,7 +118,7 @@ export const serviceSchema = z.strictObject({
     .describe('sites whose pages may use the job interface from a browser, with a key; none by default'),
   ...sharedFields,
   endpoints: z
-    .array(endpointSchema, 'a list of endpoints such as [{name: Painter, quickDeploy: painter}]')
+    .array(endpointSchema, 'a list of endpoints such as [{name: Pictures, quickDeploy: scene-renderer}]')
     .max(1_000, 'at most 1000 endpoints')
     .default([])
     .describe('the endpoints; more can be added in the console'),

@@ -1,11 +1,5 @@
 /** The console's requests about endpoints. */
-import type {
-  EndpointForm,
-  EndpointSchema,
-  EndpointView,
-  Overview,
-  RendererLack,
-} from '../../protocol/console-data.ts';
+import type { EndpointForm, EndpointSchema, EndpointView, Overview } from '../../protocol/console-data.ts';
 import type { EndpointSettings, FieldProblem } from '../endpoint-settings.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { EndpointOfFile, type Endpoints } from '../endpoints.ts';
@@ -21,7 +15,6 @@ export interface EndpointRequestsParts {
   forms: EndpointForms;
   /** What stays the same while the service runs. */
   about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'file'>;
-  rendererLack: () => RendererLack | null;
   gpus: () => string[] | null;
   containerLack: () => string | null;
   now: () => number;
@@ -46,13 +39,12 @@ export class EndpointRequests {
   }
 
   overview(): Overview {
-    const { about, endpoints, rendererLack, gpus, containerLack, now } = this.#parts;
+    const { about, endpoints, gpus, containerLack, now } = this.#parts;
     const all = endpoints.all.map((endpoint) => ({ endpoint, workers: endpoint.workers }));
     const among = all.reduce((sum, { workers }) => sum + workers.length, 0);
     return {
       ...about,
       now: now(),
-      rendererLack: rendererLack(),
       gpus: gpus(),
       containerLack: containerLack(),
       endpoints: all.map(({ endpoint, workers }) => this.#viewOf(endpoint, workers, among)),

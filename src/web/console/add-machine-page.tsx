@@ -92,7 +92,7 @@ function Choose({ endpoints, onMade }: { endpoints: EndpointView[]; onMade(made:
         </Field>
         <TextField
           label="It runs"
-          hint="painter, scene, command:./worker.py or image:registry/name. Its owner decides: nothing else is run there."
+          hint="scene, command:./worker.py or image:registry/name. Its owner decides: nothing else is run there."
           problem={problemOf(problems, 'allow')}
           value={wanted.allow}
           onText={(allow) => setWanted({ ...wanted, allow })}
@@ -115,9 +115,9 @@ function Choose({ endpoints, onMade }: { endpoints: EndpointView[]; onMade(made:
 /** What fits the endpoint, as `nightrender work --allow` takes it. */
 function allowed(endpoint: EndpointView | undefined): string {
   const { quickDeploy, image, command } = endpoint?.settings ?? {};
-  if (quickDeploy === 'scene-renderer') return 'scene';
+  if (quickDeploy === 'painter') return 'painter';
   if (image !== undefined) return `image:${image}`;
-  return command === undefined ? 'painter' : `command:${joinWords(command)}`;
+  return command === undefined ? 'scene' : `command:${joinWords(command)}`;
 }
 
 function Start({ made: { wanted, key, known } }: { made: Made }): JSX.Element {

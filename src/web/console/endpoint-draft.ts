@@ -49,7 +49,6 @@ function unreadableIn(value: unknown, path: string[]): Problem[] {
 
 /** What has no effect on a workload and is refused there, beside what the schema says of that. */
 const useless: Record<string, string[]> = {
-  painter: ['environment'],
   blender: ['on'],
   image: ['on'],
   module: ['on'],

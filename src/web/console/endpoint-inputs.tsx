@@ -12,6 +12,7 @@ import {
   withKey,
   type PartProps,
 } from './endpoint-draft.ts';
+import { currentName } from './endpoint-words.ts';
 import { Coded, Field } from './field.tsx';
 import { labelOf, sentence, TypedField } from './typed-field.tsx';
 
@@ -94,10 +95,10 @@ export function GpuFields({ draft, kind, schema, problems, onChange }: PartProps
   const [isLabel, setIsLabel] = useState(false);
   const ofText = !isLabel && gpuSizes.some((size) => size === gpu) ? String(gpu) : 'label';
   const way = gpu === undefined ? 'none' : isSection(gpu) ? 'devices' : ofText;
-  // Which GPU scene-renderer works on is for Vulkan to say.
+  // It draws on the processor.
   const hasDevices =
     usedKeys(schema, draft, kind).includes('environment') &&
-    (kind !== 'quickDeploy' || quickDeploy !== 'scene-renderer');
+    (kind !== 'quickDeploy' || currentName(quickDeploy) !== 'scene-renderer');
   const options = [
     ['none', 'none'],
     ...gpuSizes.map((size) => [size, size]),

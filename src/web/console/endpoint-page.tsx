@@ -3,13 +3,13 @@ import type { JSX } from 'preact';
 import type { EndpointView } from '../../protocol/console-data.ts';
 import { counted } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
-import { gpuWords, isPainting, standing, workloadWords } from './endpoint-words.ts';
+import { gpuWords, standing, workloadWords } from './endpoint-words.ts';
 import { useSending } from './form.tsx';
 import { History } from './history.tsx';
 import { JobForm } from './job-form.tsx';
 import { JobList } from './job-list.tsx';
 import { JobCounts } from './overview-page.tsx';
-import { Card, Mark, NothingHere, RendererNotice } from './pieces.tsx';
+import { Card, Mark, NothingHere } from './pieces.tsx';
 import { Question } from './question.tsx';
 import { to } from './route.ts';
 import { useEndpoint, useService } from './service.ts';
@@ -47,7 +47,7 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
 function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const { settings, origin, trouble, jobs } = endpoint;
   const { overview } = useService();
-  const { tone, word } = standing(endpoint, overview);
+  const { tone, word } = standing(endpoint);
   const gpu = gpuWords(settings, overview);
   return (
     <div class="stack">
@@ -90,7 +90,6 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
           )}
         </p>
       )}
-      {isPainting(endpoint, overview) && <RendererNotice />}
       {trouble !== null && <p class="message bad">{trouble}</p>}
       <JobCounts jobs={jobs} />
     </div>

@@ -65,11 +65,14 @@ function machineWords(gpus: string[]): string {
 }
 
 /** With what it means where there is none. */
-export function machineSentence(gpus: string[], lack: Overview['rendererLack']): string {
+export function machineSentence(gpus: string[]): string {
   if (gpus.length > 0) return `This machine has ${machineWords(gpus)}.`;
-  // Without the renderer's packages nobody else can look.
-  const looked = lack === null || lack.install === null ? 'No GPU was found' : 'nvidia-smi finds no GPU';
-  return `${looked} on this machine: programs compute on its processors, and scene-renderer paints in 2D. Workers elsewhere bring their own.`;
+  return 'nvidia-smi finds no GPU on this machine: programs compute on its processors. Workers elsewhere bring their own.';
+}
+
+/** The scene renderer was once called painter. */
+export function currentName(quickDeploy: unknown): unknown {
+  return quickDeploy === 'painter' ? 'scene-renderer' : quickDeploy;
 }
 
 /** The card that it was made of; cards of one image have one input. */
@@ -78,7 +81,7 @@ export function cardOf(
   catalogue: CatalogueEntry[],
 ): CatalogueEntry | undefined {
   return catalogue.find(({ runs }) =>
-    'image' in runs ? runs.image === image : runs.quickDeploy === quickDeploy,
+    'image' in runs ? runs.image === image : runs.quickDeploy === currentName(quickDeploy),
   );
 }
 
@@ -109,30 +112,22 @@ function memoryOf(gpu: string): number {
 /** What its workers compute on; null where it is not known. */
 export function gpuWords(
   { gpu, quickDeploy, image, remote }: EndpointForm,
-  { gpus, rendererLack }: Overview,
+  { gpus }: Overview,
 ): string | null {
   if (typeof gpu === 'string') return `GPU ${gpu}`;
   if (gpu !== undefined)
     return `GPU ${gpu.devices.length === 1 ? 'device' : 'devices'} ${gpu.devices.join(', ')}`;
-  if (quickDeploy === 'painter') return 'needs no GPU';
+  if (currentName(quickDeploy) === 'scene-renderer') return 'needs no GPU';
   if (image !== undefined) return 'is given no GPU';
   if (remote === true || gpus === null) return null;
-  // Why it paints is said beside it.
-  if (quickDeploy === 'scene-renderer' && rendererLack !== null) return null;
   return gpus.length === 0 ? 'no GPU found' : machineWords(gpus);
 }
 
-/** Whether what it makes is not what was asked for, though all is well with its workers. */
-export function isPainting({ settings }: EndpointView, { rendererLack }: Overview): boolean {
-  return rendererLack !== null && settings.quickDeploy === 'scene-renderer';
-}
-
 /** How it stands, in a word or two. */
-export function standing(endpoint: EndpointView, overview: Overview): { tone: Tone; word: string } {
+export function standing(endpoint: EndpointView): { tone: Tone; word: string } {
   const { trouble, workers, settings, isPaused } = endpoint;
   if (isPaused) return { tone: 'wait', word: 'Paused' };
   if (trouble !== null) return { tone: 'bad', word: 'Error' };
-  if (isPainting(endpoint, overview)) return { tone: 'wait', word: 'Paints instead' };
   if (workers.some(({ state }) => state === 'running')) return { tone: 'calm', word: 'Working' };
   if (workers.some(({ state }) => state === 'idle')) return { tone: 'good', word: 'Ready' };
   if (workers.some(({ state }) => state === 'unhealthy')) return { tone: 'bad', word: 'No worker is up' };

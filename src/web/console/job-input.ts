@@ -1,6 +1,7 @@
 /** A job as people type it: its input in fields or as JSON, and its terms, empty where its endpoint's are good enough. */
 import type { EndpointForm } from '../../protocol/console-data.ts';
 import type { Problem } from './ask.ts';
+import { currentName } from './endpoint-words.ts';
 
 type JobInput = Record<string, unknown>;
 
@@ -8,7 +9,7 @@ type Read<T> = { value: T } | { problems: Problem[] };
 
 /** Whether its workers are ours, so that what they read is known. */
 export function hasScene({ quickDeploy }: EndpointForm): boolean {
-  return quickDeploy === 'painter' || quickDeploy === 'scene-renderer';
+  return currentName(quickDeploy) === 'scene-renderer';
 }
 
 export const nothingTyped = {

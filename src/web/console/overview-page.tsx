@@ -5,7 +5,6 @@ import { Tile } from '../shared/facts.tsx';
 import { countWords } from '../shared/number-words.ts';
 import {
   gpuWords,
-  isPainting,
   machineSentence,
   originWords,
   standing,
@@ -20,7 +19,7 @@ import { to } from './route.ts';
 import { useService } from './service.ts';
 
 export function OverviewPage(): JSX.Element {
-  const { endpoints, gpus, rendererLack } = useService().overview;
+  const { endpoints, gpus } = useService().overview;
   return (
     <>
       <div class="row">
@@ -29,7 +28,7 @@ export function OverviewPage(): JSX.Element {
           New endpoint
         </a>
       </div>
-      {gpus !== null && <p class="soft">{machineSentence(gpus, rendererLack)}</p>}
+      {gpus !== null && <p class="soft">{machineSentence(gpus)}</p>}
       {endpoints.length === 0 ? <FirstSteps /> : <Cards endpoints={endpoints} />}
       {endpoints.length > 0 && <History endpoint={null} />}
     </>
@@ -41,7 +40,7 @@ function FirstSteps(): JSX.Element {
     <Card title="No endpoints yet">
       <p>
         An endpoint is an address that takes jobs, and workers that do them. Begin with a quick deploy: the{' '}
-        <em>painter</em> needs no GPU and turns a sentence into a picture at once.
+        <em>scene-renderer</em> needs no GPU and turns a sentence into a picture at once.
       </p>
       <p>
         <a class="button" href={to.new}>
@@ -67,7 +66,7 @@ function Cards({ endpoints }: { endpoints: EndpointView[] }): JSX.Element {
 function EndpointCard({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const { settings, trouble } = endpoint;
   const { overview } = useService();
-  const { tone, word } = standing(endpoint, overview);
+  const { tone, word } = standing(endpoint);
   const origin = originWords(endpoint, overview);
   return (
     <article class="card stack endpoint">
@@ -92,9 +91,6 @@ function EndpointCard({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         )}
       </p>
       {trouble !== null && <p class="message bad">{trouble}</p>}
-      {isPainting(endpoint, overview) && (
-        <p class="message wait">Painting in 2D: {overview.rendererLack?.reason}.</p>
-      )}
       <WorkerCounts endpoint={endpoint} />
       <div class="latest">
         {endpoint.latest.map((id) => (

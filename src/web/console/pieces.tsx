@@ -1,8 +1,6 @@
 /** What several pages of the console show. */
 import type { ComponentChildren, JSX } from 'preact';
-import { Copyable } from '../shared/text.tsx';
 import type { Tone } from '../shared/tone.ts';
-import { useService } from './service.ts';
 
 /** A state: its word, with a shape and a colour that say the same. */
 export function Mark({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element {
@@ -40,24 +38,5 @@ export function NothingHere({ title, text, back }: NothingProps): JSX.Element {
         <a href={back}>Back</a>
       </p>
     </>
-  );
-}
-
-/** What is said of a scene-renderer that paints; nothing where it renders. */
-export function RendererNotice(): JSX.Element | null {
-  const { rendererLack: lack } = useService().overview;
-  if (lack === null) return null;
-  return (
-    <div class="message wait stack">
-      <p>
-        <strong>Painting in 2D:</strong> {lack.reason}. Each output says so.
-      </p>
-      {lack.install !== null && (
-        <>
-          <Copyable label="Install what is missing" text={lack.install} />
-          <p>Jobs are rendered as soon as it is there.</p>
-        </>
-      )}
-    </div>
   );
 }

@@ -3,9 +3,8 @@ import type { JSX } from 'preact';
 import type { CatalogueEntry } from '../../protocol/console-data.ts';
 import { problemAt, sectionOf, type Draft, type PartProps, type WorkloadKey } from './endpoint-draft.ts';
 import { gpuSizes } from './endpoint-inputs.tsx';
-import { entryLack, needsWords } from './endpoint-words.ts';
+import { currentName, entryLack, needsWords } from './endpoint-words.ts';
 import { Option } from './field.tsx';
-import { RendererNotice } from './pieces.tsx';
 import { useService } from './service.ts';
 
 const ownCode: readonly [WorkloadKey, string, string][] = [
@@ -73,7 +72,6 @@ export function WorkloadChoice({ draft, kind, problems, onChange }: PartProps): 
           ))}
         </fieldset>
       </div>
-      {kind === 'quickDeploy' && draft['quickDeploy'] === 'scene-renderer' && <RendererNotice />}
       <p id="workload-problem" class="problem">
         {problem}
       </p>
@@ -105,7 +103,7 @@ function Choice(props: ChoiceProps): JSX.Element {
 
 /** Cards of one image differ in their environment. */
 function isOf({ runs, environment }: CatalogueEntry, draft: Draft, kind: WorkloadKey): boolean {
-  if (!('image' in runs)) return kind === 'quickDeploy' && draft[kind] === runs.quickDeploy;
+  if (!('image' in runs)) return kind === 'quickDeploy' && currentName(draft[kind]) === runs.quickDeploy;
   const given = sectionOf(draft['environment']);
   const hasAll = Object.entries(environment).every(([name, value]) => given[name] === value);
   return kind === 'image' && draft[kind] === runs.image && hasAll;

@@ -50,6 +50,45 @@ describe('what is said', () => {
     expect(subjects.map(({ place }) => place?.to)).toEqual([2, 2, undefined]);
   });
 
+  it.each([
+    ['two cups of coffee', [['cup', 2, undefined]]],
+    ['three glasses of orange juice', [['juice', 3, undefined]]],
+    [
+      'a bowl of oranges',
+      [
+        ['bowl', 1, undefined],
+        ['fruit', 3, 'in'],
+      ],
+    ],
+    [
+      'a glass vase with flowers',
+      [
+        ['vase', 1, undefined],
+        ['flower', 3, 'in'],
+      ],
+    ],
+    [
+      'a car and a dog. The car is on a bridge',
+      [
+        ['car', 1, 'on'],
+        ['dog', 1, undefined],
+        ['bridge', 1, undefined],
+      ],
+    ],
+    ['a clock tower', [['tower', 1, undefined]]],
+    [
+      'a hot dog and two wine glasses',
+      [
+        ['hotdog', 1, undefined],
+        ['glass', 2, undefined],
+      ],
+    ],
+    ["a cat's shadow", [['cat', 1, undefined]]],
+  ])('names nothing twice, and no part for the whole: %s', (text, things) => {
+    const { subjects } = readPrompt(text);
+    expect(subjects.map(({ noun, count, place }) => [noun, count, place?.relation])).toEqual(things);
+  });
+
   it('keeps colours of parts apart from those of the thing', () => {
     expect(readPrompt('a white house with a red roof').subjects).toMatchObject([
       { noun: 'house', colours: ['white'], trim: ['red'] },
@@ -65,21 +104,29 @@ describe('what is said', () => {
   it('takes words between commas for the thing that they describe', () => {
     const chair = readPrompt('an ornate, high-backed mahogany chair with a red cushion');
     expect(chair.subjects).toMatchObject([{ noun: 'chair', count: 1, material: 'wood', trim: ['red'] }]);
-    expect(readPrompt('a gryphlet, two trees').subjects).toMatchObject([{ noun: 'tree', count: 2 }]);
+    expect(readPrompt('a gryphlet, two trees').subjects).toMatchObject([
+      { noun: 'label', count: 1 },
+      { noun: 'tree', count: 2 },
+    ]);
     const sign = readPrompt('a yellow diamond-shaped sign');
     expect(sign.subjects).toMatchObject([{ noun: 'sign', colours: ['yellow'] }]);
     expect(sign.ignoredWords).toEqual(['diamond', 'shaped']);
   });
 
-  it('keeps places where something on a thing is not known', () => {
+  it('places what has no shape on a thing as well', () => {
     const { subjects } = readPrompt('a cup to the right of a plate with gryphlets on it');
-    expect(subjects.map(({ place }) => place)).toEqual([{ relation: 'right', to: 1 }, null]);
+    expect(subjects.map(({ place }) => place)).toEqual([
+      { relation: 'right', to: 1 },
+      null,
+      { relation: 'on', to: 1 },
+    ]);
   });
 
   it('has hats worn, after something to wear that is not known as well', () => {
     const { subjects } = readPrompt('a dog wearing a red gryphlet and a purple hat');
     expect(subjects.map(({ noun, place }) => [noun, place?.relation])).toEqual([
       ['dog', undefined],
+      ['label', 'beside'],
       ['hat', 'on'],
     ]);
   });
@@ -92,17 +139,69 @@ describe('what is said', () => {
     },
   );
 
-  it('leaves an unknown thing out with what is said of it, and lists its word', () => {
-    const { subjects, ignoredWords } = readPrompt('a red gryphlet on a table beside a house');
+  it('has a thing without a shape stand in its colour, number and place, and lists its word', () => {
+    const { subjects, labelledWords, ignoredWords } = readPrompt('two red gryphlets on a table by a house');
     expect(subjects).toMatchObject([
-      { noun: 'table', colours: [], place: { relation: 'beside', to: 1 } },
+      { noun: 'label', word: 'gryphlets', count: 2, colours: ['red'], place: { relation: 'on', to: 1 } },
+      { noun: 'table', colours: [], place: { relation: 'beside', to: 2 } },
       { noun: 'house', place: null },
     ]);
-    expect(ignoredWords).toEqual(['gryphlet']);
+    expect([labelledWords, ignoredWords]).toEqual([['gryphlets'], []]);
   });
 
-  it('gives what was placed from an unknown thing no place', () => {
-    expect(readPrompt('a cat on a gryphlet').subjects).toMatchObject([{ noun: 'cat', place: null }]);
+  it.each([
+    ['a photo of a parking gryphlet', 'gryphlet'],
+    ['a gryphlet chasing a cat', 'gryphlet'],
+    ['a gryphlet sees a cat', 'gryphlet'],
+    ['a cat eating a burrito', 'burrito'],
+    ['a dog in sunglasses, a razor', 'sunglasses razor'],
+    ['a telescope at night', 'telescope'],
+    ['a razor made of wood', 'razor'],
+    ['asparagus', 'asparagus'],
+    ['a man wearing sunglasses', 'sunglasses'],
+    ['a family of four posing', 'family'],
+    ['友達', '友達'],
+  ])('labels what could stand: %s', (text, words) => {
+    expect(readPrompt(text).labelledWords.join(' ')).toBe(words);
+  });
+
+  it.each([
+    'masterpiece, best quality, highly detailed, 8k, a cat, trending on artstation',
+    'a sense of wonder, the beauty of hope',
+    'a cat in the style of van Gogh, by Greg Rutkowski and Alphonse Mucha',
+    'a cat with its head in the dark',
+    'an oil painting of a cat on the left side, no gryphlets',
+    'a dramatic, cinematic atmosphere with bokeh and vivid colors, film grain',
+  ])('labels no style, quality, artist or feeling: %s', (text) => {
+    expect(readPrompt(text).labelledWords).toEqual([]);
+  });
+
+  it('takes what is named again for the same one', () => {
+    const { subjects } = readPrompt(
+      'a cat and a gryphlet. The cat is on a table beside the gryphlet, the red gryphlet',
+    );
+    expect(subjects.map(({ word, place }) => [word, place?.relation])).toEqual([
+      ['cat', 'on'],
+      ['gryphlet', undefined],
+      ['table', 'beside'],
+      ['gryphlet', undefined],
+    ]);
+    expect(readPrompt('the red ball and the blue ball').subjects).toHaveLength(2);
+  });
+
+  it('labels six kinds at most, and lists the rest as ignored', () => {
+    const words = 'razor helmet telescope tractor drum globe anvil crown'.split(' ');
+    const { labelledWords, ignoredWords } = readPrompt(words.map((word) => `a ${word}`).join(', '));
+    expect([labelledWords, ignoredWords]).toEqual([words.slice(0, 6), words.slice(6)]);
+  });
+
+  it('says that no more than fifty are shown', () => {
+    expect(readPrompt('1000 cats')).toMatchObject({
+      subjects: [{ noun: 'cat', count: 50 }],
+      notes: ['No more than 50 cats are shown.'],
+    });
+    expect(readPrompt('two hundred clocks').notes).toEqual(['No more than 50 clocks are shown.']);
+    expect(readPrompt('fifty cats').notes).toEqual([]);
   });
 });
 
@@ -215,9 +314,10 @@ describe('any text', () => {
   it('has every word that nothing knows in the list, and no sign', () => {
     fc.assert(
       fc.property(sentences, fc.constantFrom('zyx', 'blorbish', 'xyzzy'), (text, strange) => {
-        const { ignoredWords } = readPrompt(`${text} ${strange}`);
-        expect(ignoredWords).toContain(strange);
-        expect(ignoredWords.every((word) => wordsOf(`${text} ${strange}`).includes(word))).toBe(true);
+        const { labelledWords, ignoredWords } = readPrompt(`${text} ${strange}`);
+        const listed = [...labelledWords, ...ignoredWords];
+        expect(listed).toContain(strange);
+        expect(listed.every((word) => wordsOf(`${text} ${strange}`).includes(word))).toBe(true);
       }),
     );
   });

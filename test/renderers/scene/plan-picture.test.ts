@@ -114,10 +114,16 @@ it.each([
   expect(planPicture(text, 1, 1).setting).toMatchObject(setting);
 });
 
-it('leaves out what it does not know, and puts nothing in its place', () => {
-  const { things, prompt } = planPicture('a unicorn next to a gryphlet', 3, 1);
-  expect([things.length, prompt.ignoredWords]).toEqual([1, ['gryphlet']]);
-  expect(planPicture('a gryphlet', 3, 1).things).toEqual([]);
+it('puts a box with its name in the place of what it does not know, with letters where it has them', () => {
+  const { things, prompt } = planPicture('a unicorn next to two red gryphlets', 3, 1);
+  expect([things.length, prompt.labelledWords, prompt.ignoredWords]).toEqual([3, ['gryphlets'], []]);
+  const [box, ...letters] = things[1]?.parts ?? [];
+  expect(box?.paint.colour).toEqual(namedColours.red);
+  expect(letters.length).toBeGreaterThan('gryphlet'.length);
+  expect(planPicture('時計', 3, 1).things.map(({ parts }) => parts.length)).toEqual([1]);
+  expect(planPicture('an élan', 3, 1).things[0]?.parts).toHaveLength(
+    planPicture('an elan', 3, 1).things[0]?.parts.length ?? 0,
+  );
 });
 
 it.each(['an old woman', 'a man', 'a statue of a god', 'a tiger in a forest'])(

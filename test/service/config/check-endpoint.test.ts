@@ -85,7 +85,7 @@ it('reads what people write', () => {
 });
 
 it('gives what is left out as service.yaml does, and an id out of the name', () => {
-  expect(settingsOf({ name: ' Über Painter ', quickDeploy: 'painter' })).toEqual(
+  expect(settingsOf({ name: ' Über Painter ', quickDeploy: 'scene-renderer' })).toEqual(
     endpointSettings({ id: 'uber-painter', name: 'Über Painter', maxQueued: 10_000 }),
   );
   expect(settingsOf({ name: 'B', quickDeploy: 'blender' }).recycle).toEqual(blenderRecycle);

@@ -277,10 +277,6 @@ describe('what would have no effect', () => {
       'environment is keys and values; expected no variables, since its workers run elsewhere',
     ],
     [
-      'quickDeploy: painter, gpu: {devices: [0]}',
-      'gpu.devices is a list; expected no devices, since the painter runs inside the service; use a label such as 24 GB',
-    ],
-    [
       'module: ./handler.mjs, gpu: {devices: [0, /dev/dri/renderD128]}',
       'gpu.devices is a list; expected numbers or names such as GPU-5f3c: a command or module gets them in CUDA_VISIBLE_DEVICES, which takes no paths; an image can use paths',
     ],
@@ -290,7 +286,7 @@ describe('what would have no effect', () => {
     ],
     [
       'quickDeploy: scene-renderer, gpu: {devices: [0]}',
-      'gpu.devices is a list; expected no devices, since scene-renderer uses the GPU that Vulkan selects; use a label such as 24 GB',
+      'gpu.devices is a list; expected no devices, since scene-renderer needs no GPU; use a label such as 24 GB',
     ],
     [
       'quickDeploy: painter, executionTimeout: 30h',

@@ -28,7 +28,6 @@ it('accepts the example, whose endpoints are as its comments say', () => {
   expect(text).toMatch(/^# yaml-language-server: \$schema=service\.schema\.json\n/);
   expect(isValid(parse(text))).toBe(true);
   expect(serviceOf(text).settings.endpoints).toMatchObject([
-    { id: 'painter', workload: { kind: 'prebuilt', name: 'painter' } },
     { id: 'night-renderer', workload: { kind: 'prebuilt', name: 'scene-renderer' } },
   ]);
 });
@@ -43,7 +42,6 @@ it('accepts what the comments of the example show as well', () => {
   const { endpoints, hasPrivateWebhooks } = serviceOf(all, { env: { HF_TOKEN: 'x' } }).settings;
   expect(hasPrivateWebhooks).toBe(true);
   expect(endpoints.map(({ workload }) => workload.kind)).toEqual([
-    'prebuilt',
     'prebuilt',
     'blender',
     'image',

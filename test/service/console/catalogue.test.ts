@@ -6,7 +6,6 @@ const catalogue = readCatalogue();
 
 it('offers the workloads of ours, images for pictures and for texts', () => {
   expect(catalogue.map(({ id }) => id)).toEqual([
-    'painter',
     'scene-renderer',
     'blender',
     'stable-diffusion-3',

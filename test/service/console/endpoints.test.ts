@@ -21,7 +21,6 @@ it('tells of the service and of all its endpoints', async () => {
     now: 5_000_000,
     retentionMs: 90_000,
     file: 'service.yaml',
-    rendererLack: { reason: 'it snows', install: null },
     endpoints: [
       { origin: 'file', settings: { id: endpointId } },
       { origin: 'console', trouble: null },

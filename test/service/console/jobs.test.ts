@@ -7,7 +7,7 @@ import { firstPicture } from '../../../src/service/console/shown-output.ts';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { inProcessWorkload, WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
-import { painterWorkload } from '../../../src/commands/workload-of.ts';
+import { localWorkload } from '../../../src/commands/workload-of.ts';
 import { accepted, ask, endpointId, instantWorkload, makeDataDir, post } from '../service-harness.ts';
 import { addKey } from '../pull-harness.ts';
 import { enter, openWithConsole, type Visit } from './visit.ts';
@@ -167,7 +167,7 @@ it('finds them by an index, however many there are', async () => {
 });
 
 it('shows what went in and what came out, with its pictures', async () => {
-  const visit = await enter((await openWithConsole({ workload: painterWorkload })).url);
+  const visit = await enter((await openWithConsole({ workload: localWorkload })).url);
   const scene = `a red lighthouse ${'and waves '.repeat(90)}`;
   const id = await visit.submit(endpointId, { scene, seed: 7 });
   const job = await visit.jobOnce(id, ({ endedAt }) => endedAt !== null);

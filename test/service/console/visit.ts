@@ -21,7 +21,6 @@ const consoleOptions: ConsoleOptions = {
   manual: (topic) => (topic === 'service' ? '# The job service' : undefined),
   program: 'nightrender 1.2.3',
   file: 'service.yaml',
-  rendererLack: () => ({ reason: 'it snows', install: null }),
   gpus: () => ['Snow 2000 (8 GB)'],
   catalogue: [],
   containerLack: () => null,

@@ -125,7 +125,6 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     });
     view.jobs.inQueue = 10_000;
     service.overview.endpoints.push(view);
-    service.overview.rendererLack = { reason: script, install: wide };
     service.overview.file = marks;
     const job = {
       summary: wide,
@@ -171,7 +170,6 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const states = ['unhealthy', 'throttled', 'initializing', 'running', 'idle'] as const;
     const workers = states.map((state) => workerView({ id: state, state }));
     service.overview.endpoints.push(endpointView(endpointForm(), { workers, trouble: 'Broken.' }));
-    service.overview.rendererLack = { reason: 'no GPU', install: 'npm install x' };
     service.overview.endpoints.push(
       endpointView(endpointForm({ id: '3d', name: '3D', quickDeploy: 'scene-renderer' })),
     );

@@ -5,7 +5,7 @@ import type { Subject } from '../../language/placed-subjects.ts';
 import { boundsOf, boxAround, cornersOf, joined, sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
 import type { Part } from '../things/parts.ts';
-import { mean, plus, times, type Vector } from '../vector.ts';
+import { mean, plus, times, type Axis, type Vector } from '../vector.ts';
 
 /** One thing in its place. */
 export interface Standing {
@@ -24,21 +24,38 @@ export interface Standing {
 /** Large things are shown smaller and small ones larger than they are, or a ball beside a house would not be seen. */
 const sizeExponent = 0.55;
 
+/** From the middle of one to the middle of the next, as a share of their width. */
+const gap = 1.14;
+
 export function clusterOf(subject: Subject, index: number, random: Random): Standing[] {
   const things = Array.from({ length: subject.count }, (_, one) => standAt(subject, index, one, random));
   const [wide, deep] = [roomOf(things, 0), roomOf(things, 2)];
-  const columns = subject.count <= 5 ? subject.count : Math.ceil(Math.sqrt(subject.count * 1.8));
+  const isSmall = thingOf(subject.noun).home === 'table';
+  const apart = Math.max(deep * 1.3, roomOf(things, 1) * (isSmall ? 1 : 1.6));
+  const columns = columnsOf(subject.count, wide, roomOf(things, 1), apart * (isSmall ? 0.4 : 0.24));
   const rows = Math.ceil(subject.count / columns);
   return things.map((thing, one) => {
     const [column, row] = [one % columns, Math.floor(one / columns)];
     const inRow = Math.min(columns, subject.count - row * columns);
     const jitter = subject.count > 1 ? random.between(-0.1, 0.1) * deep : 0;
-    const x = (column - (inRow - 1) / 2) * wide * 1.14;
-    return moved(thing, [x, 0, ((rows - 1) / 2 - row) * deep * 1.3 + jitter]);
+    // Those behind look through the gaps.
+    const shift = (columns - inRow) % 2 === row % 2 ? 0 : row % 2 === 0 ? -0.25 : 0.25;
+    const x = (column - (inRow - 1) / 2 + shift) * wide * gap;
+    return moved(thing, [x, 0, ((rows - 1) / 2 - row) * apart + jitter]);
   });
 }
 
-function roomOf(things: readonly Standing[], axis: 0 | 2): number {
+/** So many that all together are large in a picture, each row `rise` higher in it than the row before it. */
+function columnsOf(count: number, wide: number, high: number, rise: number): number {
+  if (count <= 3) return count;
+  const sizeIn = (rows: number): number =>
+    Math.max((Math.ceil(count / rows) * wide * gap) / 1.5, high + (rows - 1) * rise);
+  let rows = 1;
+  while (rows < count && sizeIn(rows + 1) < 0.9 * sizeIn(rows)) rows += 1;
+  return Math.ceil(count / rows);
+}
+
+function roomOf(things: readonly Standing[], axis: Axis): number {
   return Math.max(0.01, ...things.map(({ bounds }) => sizeOf(bounds)[axis]));
 }
 
@@ -69,7 +86,7 @@ function rotated<Item>(items: readonly Item[], by: number): Item[] {
 }
 
 const animals = nounSet(
-  'cat dog fox horse unicorn zebra cow pig sheep bear tiger lion elephant giraffe rabbit turtle bird swan owl penguin fish whale butterfly',
+  'cat dog fox horse unicorn zebra cow pig sheep bear panda tiger lion elephant giraffe rabbit turtle bird swan owl penguin fish whale butterfly',
 );
 
 function grounded(thing: Standing): Standing {

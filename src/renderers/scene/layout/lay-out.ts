@@ -1,13 +1,15 @@
 /** Subjects and their relations → every thing in its place, in metres, y up, seen from +z; pure. */
+import { nounSet, type ThingNoun } from '../../language/nouns.ts';
+import type { Relation } from '../../language/other-words.ts';
 import { createRandom, type Random } from '../../random.ts';
 import type { Subject } from '../../language/placed-subjects.ts';
 import { sizeOf } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
 import { allMoved, boxOf, clusterOf, type Standing } from './cluster.ts';
-import { isOnTop, placeGuest, placeOnTop, type Guest } from './place-beside.ts';
+import { isOnTop, placeGuest, placeOnTop, shelters, type Guest } from './place-beside.ts';
 
 export function layOut(subjects: readonly Subject[], seed: string): Standing[] {
-  const placed = encircled(subjects);
+  const placed = turnedRound(subjects);
   const random = createRandom(`layout ${seed}`);
   const roots = placed.flatMap((subject, index) => (subject.place === null ? [index] : []));
   return inRows(
@@ -16,20 +18,17 @@ export function layOut(subjects: readonly Subject[], seed: string): Standing[] {
   );
 }
 
-const maxOfASubject = 24;
-
-/** "a house amid trees" is the trees around the house, and needs enough of them. */
-function encircled(subjects: readonly Subject[]): Subject[] {
-  const placed = subjects.map((subject) => ({
-    ...subject,
-    count: Math.min(subject.count, maxOfASubject),
-  }));
+/** What is said of one and done with the other: "a house amid trees" is the trees around the house, and needs enough. */
+function turnedRound(subjects: readonly Subject[]): Subject[] {
+  const placed = subjects.map((subject) => ({ ...subject }));
   for (const [index, subject] of placed.entries()) {
-    const host = subject.place?.relation === 'amid' ? placed[subject.place.to] : undefined;
-    if (host?.place === null) {
+    const host = placed[subject.place?.to ?? -1];
+    const relation = host && turnedRelation(subject.place?.relation, host.noun);
+    if (host === undefined || relation === undefined) continue;
+    if (host.place === null) {
       subject.place = null;
-      host.place = { relation: 'around', to: index };
-    }
+      host.place = { relation, to: index };
+    } else if (host.place.relation === 'above') subject.place = { relation: 'beside', to: host.place.to };
   }
   return placed.map((subject) =>
     subject.place?.relation === 'around' && subject.count > 2 && !subject.isCounted
@@ -37,6 +36,15 @@ function encircled(subjects: readonly Subject[]): Subject[] {
       : subject,
   );
 }
+
+/** Under what is no shelter nothing fits: that rises above it, unless nobody could lift it. */
+function turnedRelation(relation: Relation | undefined, host: ThingNoun): Relation | undefined {
+  if (relation === 'amid') return 'around';
+  const canRise = !shelters.has(host) && !settled.has(host) && thingOf(host).height < 4.5;
+  return relation === 'under' && canRise ? 'above' : undefined;
+}
+
+const settled = nounSet('bed sofa fence wall bush');
 
 /** A subject's things and all that is placed from them, its own around the origin. */
 function treeOf(subjects: readonly Subject[], index: number, random: Random): Standing[] {
@@ -65,8 +73,32 @@ function treeOf(subjects: readonly Subject[], index: number, random: Random): St
   return isAloft ? allMoved(all, [0, 0.35 * sizeOf(boxOf(host))[1] + 0.25, 0]) : all;
 }
 
-/** What has no relation stands side by side, the tall a little behind. */
-function inRows(trees: { index: number; things: Standing[] }[], subjects: readonly Subject[]): Standing[] {
+interface Tree {
+  /** Of the subject that the others are placed from. */
+  index: number;
+  things: Standing[];
+}
+
+const maxInRow = 4;
+
+/** What has no relation stands side by side; of many, the taller half in a second row behind the gaps of the first. */
+function inRows(trees: readonly Tree[], subjects: readonly Subject[]): Standing[] {
+  if (trees.length <= maxInRow) return inRow(trees, subjects);
+  const highOf = ({ things }: Tree): number => boxOf(things).high[1];
+  const low = new Set(trees.toSorted((a, b) => highOf(a) - highOf(b)).slice(0, Math.ceil(trees.length / 2)));
+  const [front, back] = [true, false].map((isLow) =>
+    inRow(
+      trees.filter((tree) => low.has(tree) === isLow),
+      subjects,
+    ),
+  ) as [Standing[], Standing[]];
+  const away = boxOf(front).low[2] - boxOf(back).high[2] - 2 * boxOf(front).high[1];
+  const aside = trees.length % 2 === 0 ? sizeOf(boxOf(front))[0] / trees.length : 0;
+  return [...front, ...allMoved(back, [aside, 0, away])];
+}
+
+/** The tall a little behind. */
+function inRow(trees: readonly Tree[], subjects: readonly Subject[]): Standing[] {
   const boxes = trees.map(({ things }) => boxOf(things));
   const tallest = Math.max(0, ...boxes.map(({ high }) => high[1]));
   let x = 0;

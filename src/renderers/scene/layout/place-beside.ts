@@ -1,7 +1,7 @@
 /** Puts what is related to a thing where the relation says: on it, beside it, behind it; pure. */
 import type { Random } from '../../random.ts';
 import type { Relation } from '../../language/other-words.ts';
-import { nounSet } from '../../language/nouns.ts';
+import { nounSet, type ThingNoun } from '../../language/nouns.ts';
 import type { Subject } from '../../language/placed-subjects.ts';
 import { sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
@@ -15,7 +15,8 @@ export interface Guest {
   things: Standing[];
 }
 
-const shelters = nounSet('table chair bench bed umbrella tree oak palm bridge sofa');
+/** Under them is room for others. */
+export const shelters = nounSet('table chair bench umbrella tree oak palm bridge');
 
 /** Whether it stands on its host, together with all others that do. */
 export function isOnTop({ relation, subject }: Guest, host: Subject): boolean {
@@ -43,7 +44,9 @@ export function placeGuest(
     case 'above':
       return allMoved(things, [x, box.high[1] + 0.15 + 0.25 * sizeOf(own)[1], z]);
     case 'under':
-      return shelters.has(hostSubject.noun) ? below(things, box) : beside(0, 1);
+      return shelters.has(hostSubject.noun)
+        ? below(things, box, hostSubject.noun)
+        : besideIn({ ...guest, things: allScaled(things, Math.min(1, 0.6 / high)) }, box, all, [0, 1]);
     case 'beside':
       return beside(side, 0);
     case 'left':
@@ -78,7 +81,7 @@ export function placeOnTop(guests: readonly Guest[], hostSubject: Subject, host:
   const [wide, high, deep] = sizeOf(bounds);
   const row = inRow(guests.map(({ things }) => things));
   const [ownWide, , ownDeep] = sizeOf(boxOf(row));
-  const least = guests.length > 1 ? 0.25 : 0.45;
+  const least = 0.45 / Math.sqrt(row.length);
   const room = isHat ? 0.5 : restRoom;
   const fit = Math.min(
     1,
@@ -135,10 +138,14 @@ function inRow(trees: readonly Standing[][]): Standing[] {
   return allMoved(row, [-(low[0] + high[0]) / 2, 0, 0]);
 }
 
-function below(things: Standing[], box: Bounds): Standing[] {
+function below(things: Standing[], box: Bounds, host: ThingNoun): Standing[] {
   const [wide, high] = sizeOf(box);
   const [ownWide, ownHigh] = sizeOf(boxOf(things));
-  const fit = Math.min(1, (high * 0.78) / ownHigh, Math.max(0.4, (wide * 0.7) / ownWide));
+  const fit = Math.min(
+    1,
+    (high * thingOf(host).rest * 0.52) / ownHigh,
+    Math.max(0.4, (wide * 0.7) / ownWide),
+  );
   const [x, , z] = mean(box.low, box.high);
   return allMoved(allScaled(things, fit), [x, box.low[1], z]);
 }

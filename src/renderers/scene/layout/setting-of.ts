@@ -1,6 +1,6 @@
 /** Where the things stand and in what light, with what the prompt leaves open decided; pure. */
 import type { ColourName } from '../../colour.ts';
-import { nounSet, type Noun } from '../../language/nouns.ts';
+import { nounSet, type Noun, type ThingNoun } from '../../language/nouns.ts';
 import { wordMap, type TimeOfDay } from '../../language/other-words.ts';
 import type { Prompt } from '../../language/read-prompt.ts';
 import { createRandom } from '../../random.ts';
@@ -72,14 +72,15 @@ export function settingOf(prompt: Prompt, seed: string): Setting {
   const isOutside = backdrops.length > 0 || weather !== 'clear' || sights.length > 0 || prompt.time !== null;
   const ground = groundOf(prompt, all(grounds)[0], weather, isOutside);
   const isInland = mentions.some(({ noun }) => noun === 'lake' || noun === 'river');
-  const isWet = isInland || mentions.some(({ noun }) => noun === 'sea');
+  const isWet = isInland || mentions.some(({ noun }) => noun === 'sea' || noun === 'beach');
   return {
     ground,
     groundColour: colourOf(mentions.filter(({ noun }) => grounds.has(noun))),
     hasWater: isWet && ground !== 'water',
     // Open land rises far away, and a lake has a far side, unless the words say what is there.
     backdrops:
-      backdrops.length === 0 && (openLand.has(ground) || (isInland && ground === 'water'))
+      backdrops.length === 0 &&
+      (openLand.has(ground) || (ground === 'sand' && !isWet) || (isInland && ground === 'water'))
         ? ['hills']
         : backdrops,
     weather,
@@ -89,7 +90,7 @@ export function settingOf(prompt: Prompt, seed: string): Setting {
   };
 }
 
-const openLand: ReadonlySet<Ground> = new Set<Ground>(['grass', 'field', 'snow']);
+const openLand: ReadonlySet<Ground> = new Set<Ground>(['grass', 'field', 'snow', 'road', 'stone']);
 
 function colourOf(mentions: Prompt['mentions']): ColourName | null {
   return mentions.find(({ colours }) => colours.length > 0)?.colours[0] ?? null;
@@ -97,12 +98,18 @@ function colourOf(mentions: Prompt['mentions']): ColourName | null {
 
 const homes: readonly (readonly [Ground, ReadonlySet<Noun>])[] = [
   ['space', nounSet('planet')],
-  ['snow', nounSet('snowman penguin')],
-  ['sand', nounSet('cactus pyramid palm turtle')],
-  ['stone', nounSet('car truck bus bicycle streetlight hydrant stopsign rocket skyscraper train')],
+  ['snow', nounSet('snowman penguin skis snowboard')],
+  ['sand', nounSet('cactus pyramid palm turtle surfboard')],
+  [
+    'road',
+    nounSet('car truck bus bicycle motorcycle streetlight hydrant stopsign trafficlight parkingmeter'),
+  ],
+  ['stone', nounSet('rocket skyscraper')],
   ['floor', nounSet('bookshelf bed christmastree')],
 ];
-const furniture = nounSet('table chair armchair sofa lamp laptop guitar statue robot mat');
+const furniture = nounSet(
+  'label table chair armchair sofa lamp laptop guitar statue robot mat fridge oven sink toilet pottedplant teddybear suitcase backpack',
+);
 
 function groundOf(
   { mentions, subjects }: Prompt,
@@ -120,7 +127,10 @@ function groundOf(
   if (isAfloat && homesOfRoots.includes('water')) return 'water';
   const home = homes.find(([, nouns]) => roots.some(({ noun }) => nouns.has(noun)));
   if (home !== undefined) return home[0];
+  const isIndoors = ({ noun }: { noun: ThingNoun }): boolean =>
+    thingOf(noun).home === 'table' || furniture.has(noun);
+  // A box with a name stands where the others do.
   const isInside =
-    roots.length > 0 && roots.every(({ noun }) => thingOf(noun).home === 'table' || furniture.has(noun));
+    roots.length > 0 && (roots.some(({ noun }) => noun === 'label') ? subjects : roots).every(isIndoors);
   return isInside && !isOutside ? 'studio' : 'grass';
 }

@@ -14,7 +14,9 @@ export interface Daylight {
   sun: Light;
   /** What comes from all of the sky, on a white ground. */
   sky: Light;
+  /** From above to below. */
   zenith: Light;
+  middle: Light;
   horizon: Light;
   /** Around the sun. */
   glow: Light;
@@ -27,17 +29,18 @@ export interface Daylight {
   hasRainbow: boolean;
   hasAurora: boolean;
   isStudio: boolean;
+  isSpace: boolean;
 }
 
 /** Heights in degrees. */
 const hours = {
-  dawn: { elevation: 13, sun: '#ffc49a', power: 2.5, zenith: '#5d7fc4', horizon: '#ffcdb0', sky: 0.75 },
-  morning: { elevation: 34, sun: '#fff0d4', power: 3.5, zenith: '#3f86d8', horizon: '#cfe6f4', sky: 0.95 },
-  noon: { elevation: 52, sun: '#fff8ec', power: 3.7, zenith: '#2f7ad4', horizon: '#c4e2f6', sky: 1 },
-  afternoon: { elevation: 36, sun: '#ffeac2', power: 3.6, zenith: '#4488d2', horizon: '#dfe8ea', sky: 0.92 },
-  sunset: { elevation: 11, sun: '#ff9d5c', power: 3, zenith: '#4a5fa8', horizon: '#ffb27a', sky: 0.62 },
-  dusk: { elevation: 22, sun: '#b49ad8', power: 0.8, zenith: '#2a3a78', horizon: '#e0909a', sky: 0.48 },
-  night: { elevation: 40, sun: '#b4c8ff', power: 1.5, zenith: '#0c1638', horizon: '#33487e', sky: 0.62 },
+  dawn: { elevation: 14, sun: '#ffd0b0', power: 2.6, sky: 1.05, colours: '#5a6db0 #e3a3ab #ffdcab' },
+  morning: { elevation: 34, sun: '#fff3e0', power: 3.5, sky: 0.95, colours: '#4b97d6 #a4d3ee #f4f0e2' },
+  noon: { elevation: 50, sun: '#fffaf2', power: 3.7, sky: 1, colours: '#1f7ad0 #6fbcee #d5effa' },
+  afternoon: { elevation: 36, sun: '#ffefd2', power: 3.6, sky: 0.92, colours: '#4690cc #a3d0e2 #f6e8cc' },
+  sunset: { elevation: 12, sun: '#ffb07c', power: 2.9, sky: 0.85, colours: '#3f3f86 #d9667a #ffb65c' },
+  dusk: { elevation: 22, sun: '#b49ad8', power: 1.15, sky: 0.85, colours: '#1d2357 #6d4b8c #ec938a' },
+  night: { elevation: 40, sun: '#b4c8ff', power: 1.8, sky: 1.5, colours: '#0a1230 #142452 #294370' },
 } satisfies Record<TimeOfDay, object>;
 
 /** `facing` is how far the camera is turned around y: the sun stands beside and behind it. */
@@ -51,13 +54,19 @@ export function daylightOf(setting: Setting, isHourSaid: boolean, facing: number
   const up = ((isStudio && !isHourSaid ? 48 : hour.elevation) * Math.PI) / 180;
   const isNight = time === 'night' || ground === 'space';
   const hasAurora = sights.includes('aurora');
+  const [zenith, middle, horizon] = hour.colours.split(' ').map((colour) => linear(rgb(colour))) as [
+    Light,
+    Light,
+    Light,
+  ];
   const said = skyColour === null ? undefined : linear(namedColours[skyColour]);
   const clear: Daylight = {
     sunAt: toward(around, up),
     sun: times(linear(rgb(hour.sun)), isStudio ? hour.power * 0.72 : hour.power),
-    sky: times(balanced(mix(linear(rgb(hour.horizon)), linear(rgb(hour.zenith)), 0.35)), hour.sky),
-    zenith: said ?? linear(rgb(hour.zenith)),
-    horizon: said === undefined ? linear(rgb(hour.horizon)) : mix(said, [1, 1, 1], 0.35),
+    sky: times(balanced(mix(horizon, zenith, 0.35)), hour.sky),
+    zenith: said ?? zenith,
+    middle: said === undefined ? middle : mix(said, [1, 1, 1], 0.15),
+    horizon: said === undefined ? horizon : mix(said, [1, 1, 1], 0.35),
     glow: linear(rgb(hour.sun)),
     clouds: hasAurora ? 0 : isNight ? 0.12 : 0.34,
     stars: isNight ? 1 : time === 'dusk' ? 0.3 : 0,
@@ -66,11 +75,13 @@ export function daylightOf(setting: Setting, isHourSaid: boolean, facing: number
     hasRainbow: sights.includes('rainbow'),
     hasAurora,
     isStudio,
+    isSpace: ground === 'space',
   };
   if (ground === 'space')
     return {
       ...clear,
       zenith: [0.003, 0.004, 0.012],
+      middle: [0.006, 0.006, 0.02],
       horizon: [0.012, 0.008, 0.03],
       clouds: 0,
       stars: 1,
@@ -89,7 +100,7 @@ function balanced(light: Light): Light {
 /** How bright the cover is, what it leaves of the sun, its share of the sky, haze and clouds. */
 const covers: Record<Exclude<Weather, 'clear'>, readonly [number, number, number, number, number]> = {
   cloudy: [0.85, 0.6, 0.3, 1.3, 0.62],
-  rain: [0.5, 0.25, 0.85, 2.6, 0.85],
+  rain: [0.62, 0.28, 0.8, 2.2, 0.85],
   snowfall: [0.8, 0.4, 0.85, 3, 0.7],
   fog: [0.8, 0.45, 0.8, 6, 0.2],
   storm: [0.24, 0.3, 0.85, 2.6, 0.95],
@@ -105,6 +116,7 @@ function underWeather(clear: Daylight, weather: Weather): Daylight {
     sun: times(clear.sun, sun),
     sky: mix(clear.sky, times(cover, 1.2), share),
     zenith: mix(clear.zenith, times(cover, 0.8), share),
+    middle: mix(clear.middle, times(cover, 0.9), share),
     horizon: mix(clear.horizon, cover, share),
     haze,
     clouds,

@@ -18,6 +18,9 @@ import { land, thing, top, water } from './thing.ts';
 
 const quarter = Math.PI / 4;
 
+/** Panes of windows, which are lit in the dark. */
+export const windowPane = '#6f93ad glossy';
+
 export const buildings = {
   house: thing(5.2, land, '#efe3cc, #b4513c', (wall, roof) => [
     box([0, 1.3, 0], [4, 2.6, 3.2], wall, 0.03),
@@ -33,7 +36,7 @@ export const buildings = {
     ...windowAt([0, 3.2, 1.61], 0.6, '#fbf8f0'),
     ...both((side) => [
       box([2.01, 1.45, side * 0.7], [0.08, 1, 0.85], '#fbf8f0'),
-      box([2.04, 1.45, side * 0.7], [0.08, 0.85, 0.7], '#6f93ad glossy'),
+      box([2.04, 1.45, side * 0.7], [0.08, 0.85, 0.7], windowPane),
     ]),
   ]),
   castle: thing(9, land, '#b9b2a4 stone, #4a5f8a', (stone, roof) => [
@@ -54,7 +57,7 @@ export const buildings = {
     box([0, 0.55, 1], [0.7, 1.1, 0.16], '#553c28 wood'),
   ]),
   lighthouse: thing(8, top(water, 1), '#f6f3ec, #cf3a30', (white, red) => [
-    lump([0, 0.17, 0], [4.8, 0.08, 4.2], 0.2, 5, '#c9dfe4'),
+    lump([0, -0.2, 0], [5, 0.12, 4.4], 0.2, 5, '#e4eef0'),
     lump([0.1, 0.1, 0], [4.2, 1.1, 3.6], 0.3, 8, '#77726a stone'),
     lump([-1.5, 0.1, 0.9], [1.5, 0.7, 1.2], 0.3, 3, '#6a655e stone'),
     turned('0 0, 1.5 0, 1.3 0.46, 1.05 0.52, 0 0.52', '#8d8a84 stone'),
@@ -96,7 +99,7 @@ export const buildings = {
       ];
     }),
     box([0, 0.6, 1.2], [0.65, 1.2, 0.2], '#5f452f wood'),
-    box([0, 2, 0.98], [0.4, 0.5, 0.2], '#6f93ad glossy'),
+    box([0, 2, 0.98], [0.4, 0.5, 0.2], windowPane),
   ]),
   church: thing(9, land, '#f2ecdf, #7a4a3c', (wall, roof) => [
     box([0, 1.3, -1], [2.6, 2.6, 4], wall),
@@ -159,7 +162,7 @@ function roofOf([x, y, z]: Vector, wide: number, high: number, deep: number, pai
 function windowAt([x, y, z]: Vector, size: number, frame: string): Part[] {
   return [
     box([x, y, z], [size + 0.16, size + 0.16, 0.08], frame, 0.02),
-    box([x, y, z + 0.03], [size, size, 0.08], '#6f93ad glossy', 0.01),
+    box([x, y, z + 0.03], [size, size, 0.08], windowPane, 0.01),
     box([x, y, z + 0.06], [0.06, size, 0.06], frame, 0.01),
     box([x, y, z + 0.06], [size, 0.06, 0.06], frame, 0.01),
   ];

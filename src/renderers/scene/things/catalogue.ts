@@ -1,13 +1,16 @@
 /** Every thing with a shape, by its noun. */
 import type { ThingNoun } from '../../language/nouns.ts';
 import { animals } from './animals.ts';
+import { appliances } from './appliances.ts';
 import { buildings } from './buildings.ts';
 import { figures } from './figures.ts';
 import { furniture } from './furniture.ts';
 import { goods } from './goods.ts';
+import { label } from './label.ts';
 import { people } from './people.ts';
 import { plants } from './plants.ts';
 import { tabletop } from './tabletop.ts';
+import { sports } from './sports.ts';
 import type { Thing } from './thing.ts';
 import { vehicles } from './vehicles.ts';
 
@@ -21,6 +24,9 @@ const catalogue: Record<ThingNoun, Thing> = {
   ...tabletop,
   ...vehicles,
   ...goods,
+  ...appliances,
+  ...sports,
+  label,
 };
 
 export function thingOf(noun: ThingNoun): Thing {

@@ -74,7 +74,7 @@ export const goods = {
   ]),
   umbrella: thing(1.9, land, '#cf3a30 cloth, #f4ecd8 cloth', (one, other) => [
     turned('0 0.5, 0.3 0.44, 0.62 0.26, 0.85 0, 0.83 0.01, 0.6 0.24, 0 0.46', one, [0, 1.55, 0]),
-    turned('0.6 0.28, 0.64 0.255, 0.86 0', other, [0, 1.556, 0]),
+    turned('0.765 0.11, 0.8 0.072, 0.865 0', other, [0, 1.556, 0]),
     rod([0, 0.12, 0], [0, 2.12, 0], 0.018, '#7a5a3a wood'),
     bend('0 0.14 0, 0.01 0.05 0, 0.07 0.03 0, 0.11 0.08 0', 0.02, '#7a5a3a wood'),
   ]),
@@ -88,6 +88,25 @@ export const goods = {
     post([0, 1.95, 0.05], 0.43, 0.03, '#f6f4ee', [Math.PI / 2, Math.PI / 8, 0], 8),
     post([0, 1.95, 0.06], 0.39, 0.03, main, [Math.PI / 2, Math.PI / 8, 0], 8),
     box([0, 1.95, 0.08], [0.5, 0.12, 0.01], '#f6f4ee', 0.004),
+  ]),
+  trafficlight: thing(2.4, land, '#2f353b, #8a9198 metal', (main, pole) => [
+    post([0, 0.7, 0], 0.06, 1.4, pole),
+    post([0, 0.03, 0], 0.2, 0.06, pole),
+    box([0, 1.95, 0], [0.48, 1.24, 0.34], main, 0.06),
+    ...['#3fc56a', '#f8c03a', '#f03a2c'].flatMap((light, index) => [
+      ball([0, 1.58 + index * 0.37, 0.17], [0.29, 0.29, 0.1], `${light} glow`),
+      box([0, 1.75 + index * 0.37, 0.24], [0.32, 0.03, 0.18], main, 0.015, [0.15, 0, 0]),
+    ]),
+  ]),
+  parkingmeter: thing(1.4, land, '#6f7f8f metal, #eef2f4 glossy', (main, face) => [
+    post([0, 0.5, 0], 0.045, 1, main),
+    post([0, 0.03, 0], [0.08, 0.14], 0.06, main),
+    box([0, 1.18, 0], [0.34, 0.38, 0.2], main, 0.05),
+    post([0, 1.36, 0], 0.17, 0.19, main, forward),
+    post([0, 1.37, 0.09], 0.125, 0.03, face, forward),
+    rod([0, 1.32, 0.11], [0.06, 1.43, 0.11], 0.01, '#d0342c'),
+    box([0, 1.12, 0.1], [0.16, 0.16, 0.02], '#26292e glossy', 0.01),
+    box([0, 1.12, 0.112], [0.02, 0.09, 0.01], '#c3c8ce metal', 0.003),
   ]),
   present: thing(0.4, table, '#3f7fb8 glossy, #d8342c glossy', (paper, ribbon) => [
     box([0, 0.25, 0], [0.6, 0.5, 0.6], paper, 0.02),

@@ -19,7 +19,7 @@ export const people = {
     box([0, 0.3, 0], [0.8, 0.6, 0.7], plinth, 0.02),
     box([0, 0.62, 0], [0.92, 0.1, 0.82], plinth, 0.02),
     ...person
-      .build({ colours: [], trim: [], material: null }, random)
+      .build({ colours: [], trim: [], material: null, word: '' }, random)
       .map((part) => ({ ...part, at: [part.at[0], part.at[1] + 0.66, part.at[2]] as const, paint: stone })),
   ]),
 };

@@ -34,6 +34,19 @@ export const plants = {
     }),
     ...round(3, (cos, sin) => ball([0.62 + cos * 0.16, 2.9, sin * 0.16], 0.22, '#6b4a2c')),
   ]),
+  pottedplant: thing(0.5, land, '#4f9440, #b5623c', (leaf, pot) => [
+    turned('0 0, 0.13 0, 0.18 0.24, 0.21 0.24, 0.21 0.31, 0.17 0.31, 0 0.29', pot),
+    ...spiral(17, (cos, sin, index) => {
+      const [out, up] = [0.05 + index * 0.013, 0.72 - index * 0.018];
+      const size: Vector = [0.12, 0.42 - index * 0.006, 0.035];
+      const at: Vector = [cos * out, up - 0.12, sin * out];
+      return ball(at, size, index % 3 === 0 ? shaded(leaf, -0.15) : leaf, [
+        sin * (0.2 + out * 2),
+        0,
+        -cos * (0.2 + out * 2),
+      ]);
+    }),
+  ]),
   christmastree: thing(2.6, land, '#2f6b45, #6a452c', (needles, trunk) => [
     ...pineTree(needles, trunk),
     ...spiral(26, (cos, sin, index) => {

@@ -1,6 +1,28 @@
 /** What is eaten, and what it is set on a table in; and the form for what is not known. */
-import { ball, bend, box, post, ring, rod, round, spiral, turned, type Paint, type Part } from './parts.ts';
+import {
+  ball,
+  bend,
+  both,
+  box,
+  lump,
+  post,
+  ring,
+  rod,
+  round,
+  shaded,
+  slab,
+  spiral,
+  straight,
+  turned,
+  type Paint,
+  type Part,
+} from './parts.ts';
+import type { Vector } from '../vector.ts';
 import { table, thing, top } from './thing.ts';
+
+/** A slice of bread that was cut across, lying. */
+const half = '-0.09 -0.05, 0.09 -0.05, 0 0.06';
+const flat: Vector = [-Math.PI / 2, 0, 0];
 
 export const tabletop = {
   apple: thing(0.12, table, '#cf2f2a glossy, #4f8f3a', (skin, leaf) => [
@@ -57,14 +79,79 @@ export const tabletop = {
     }),
   ]),
   cake: thing(0.25, table, '#f8e6ea, #e8688a', (cream, trim) => [
-    post([0, 0.008, 0], 0.22, 0.016, '#eceae4 glossy'),
-    post([0, 0.05, 0], 0.16, 0.07, '#8a5532'),
-    post([0, 0.125, 0], 0.16, 0.08, cream),
+    post([0, 0.008, 0], 0.2, 0.016, '#eceae4 glossy'),
+    post([0, 0.09, 0], 0.16, 0.15, cream),
+    ring([0, 0.09, 0], 0.156, 0.008, trim),
     ...round(14, (cos, sin) => ball([cos * 0.13, 0.165, sin * 0.13], [0.045, 0.04, 0.045], trim)),
     ...round(3, (cos, sin) => [
       post([cos * 0.06, 0.2, sin * 0.06], 0.006, 0.075, '#5fa0d8'),
       ball([cos * 0.06, 0.25, sin * 0.06], [0.014, 0.028, 0.014], '#ffc64a glow'),
     ]),
+  ]),
+  pizza: thing(0.07, table, '#f2c14e, #c8893e', (cheese, crust) => [
+    post([0, 0.01, 0], 0.15, 0.02, cheese, straight, 48),
+    ring([0, 0.022, 0], 0.155, 0.017, crust),
+    post([0, 0.02, 0], 0.148, 0.014, cheese, straight, 48),
+    ...spiral(11, (cos, sin, index) => {
+      const out = 0.035 * Math.sqrt(index * 1.25);
+      return [
+        post([cos * out, 0.029, sin * out], 0.022, 0.008, '#b8322a'),
+        ball([-cos * out * 0.9, 0.029, sin * out], [0.024, 0.008, 0.012], '#4f8f3a', [0, index, 0]),
+      ];
+    }),
+  ]),
+  donut: thing(0.1, table, '#e87aa6 glossy, #c98a4a', (icing, dough) => [
+    ring([0, 0.036, 0], 0.068, 0.036, dough),
+    ring([0, 0.045, 0], 0.068, 0.033, icing),
+    ...spiral(36, (cos, sin, index) => {
+      const [out, up] = [0.048 + (index % 5) * 0.01, 0.076 - ((index % 5) - 2) ** 2 * 0.0015];
+      const colour = ['#f6d24a', '#5fb0e8', '#ffffff', '#7fcf6a'][index % 4] ?? '';
+      return ball([cos * out, up, sin * out], [0.014, 0.005, 0.005], colour, [0, index * 1.7, 0]);
+    }),
+  ]),
+  hotdog: thing(0.1, table, '#d99a52, #b5452c glossy', (bun, sausage) => [
+    ...both((side) => ball([0, 0.03, side * 0.022], [0.19, 0.06, 0.046], bun)),
+    ball([0, 0.02, 0], [0.18, 0.04, 0.07], bun),
+    bend('-0.1 0.058 0, -0.05 0.052 0, 0.05 0.052 0, 0.1 0.058 0', 0.017, sausage),
+    ...both((side) => ball([side * 0.1, 0.058, 0], 0.034, sausage)),
+    bend(
+      Array.from(
+        { length: 11 },
+        (_, step) => [step * 0.016 - 0.08, 0.07, step % 2 === 0 ? 0.008 : -0.008] as const,
+      ),
+      0.004,
+      '#f2c832',
+    ),
+  ]),
+  sandwich: thing(0.12, table, '#e2b878, #5f9a3f', (bread, leaf) => [
+    ...[0.014, 0.078].map((y) => slab(half, 0.026, bread, [0, y, 0], flat)),
+    slab(half, 0.012, leaf, [0, 0.034, 0.006], [-Math.PI / 2, 0, 0.05]),
+    slab(half, 0.01, '#d8473a', [0, 0.044, 0.002], flat),
+    slab(half, 0.01, '#f4cf4e', [0, 0.053, 0.008], [-Math.PI / 2, 0, -0.06]),
+    slab(half, 0.01, '#e8a49a', [0, 0.061, 0.002], flat),
+  ]),
+  broccoli: thing(0.15, table, '#3f8a3f cloth, #8fbf5f', (head, stem) => [
+    post([0, 0.035, 0], [0.03, 0.022], 0.07, stem),
+    ...round(5, (cos, sin) => rod([0, 0.04, 0], [cos * 0.04, 0.09, sin * 0.04], [0.014, 0.01], stem)),
+    ...spiral(16, (cos, sin, index) => {
+      const out = 0.017 * Math.sqrt(index);
+      return lump([cos * out, 0.125 - out * 0.55, sin * out], [0.054, 0.05, 0.054], 0.08, index, head);
+    }),
+  ]),
+  carrot: thing(0.12, table, '#ee7f2a, #4f9a3f', (root, leaf) => [
+    rod([-0.09, 0.024, 0.05], [0.05, 0.024, 0], [0.025, 0.004], root),
+    ball([0.05, 0.024, 0], 0.05, root),
+    ...[0.02, -0.03, -0.06].map((x) =>
+      ring([x, 0.024, (0.05 - x) * 0.36], 0.0195 + x * 0.09, 0.002, shaded(root, -0.2), [0, 0.34, 1.57]),
+    ),
+    ...round(6, (cos, sin) =>
+      rod(
+        [0.065, 0.026, -0.005],
+        [0.13 + cos * 0.015, 0.05 + cos * 0.034, -0.02 + sin * 0.04],
+        [0.007, 0.003],
+        leaf,
+      ),
+    ),
   ]),
   cup: thing(0.12, table, '#f2efe8 glossy', (clay) => [
     turned('0 0, 0.032 0, 0.036 0.006, 0.044 0.03, 0.047 0.09, 0.044 0.09, 0.04 0.03, 0 0.02', clay),
@@ -95,7 +182,7 @@ export const tabletop = {
     post([0, 0.085, 0], [0.042, 0.034], 0.17, '#dfeef2 glass'),
     post([0, 0.072, 0], [0.038, 0.0325], 0.134, main),
   ]),
-  bowl: thing(0.13, top(table, 0.45, 0.55), '#5c86a8 glossy, #f4efe4 glossy', (main, trim) => [
+  bowl: thing(0.13, top(table, 0.5, 0.9), '#5c86a8 glossy, #f4efe4 glossy', (main, trim) => [
     turned('0 0, 0.06 0, 0.062 0.012, 0.12 0.05, 0.155 0.1, 0.147 0.1, 0.11 0.052, 0 0.03', main),
     ring([0, 0.1, 0], 0.151, 0.005, trim),
   ]),

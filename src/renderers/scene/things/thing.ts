@@ -22,6 +22,8 @@ export interface SaidLook {
   colours: readonly ColourName[];
   trim: readonly ColourName[];
   material: Material | null;
+  /** As the prompt says it. */
+  word: string;
 }
 
 export const land: Place = { home: 'land', rest: 1, restRoom: 0.8 };
@@ -53,7 +55,7 @@ export function thing(
   };
 }
 
-function mainOf({ colours: [first], material }: SaidLook, usual: string, random: Random): Paint {
+export function mainOf({ colours: [first], material }: SaidLook, usual: string, random: Random): Paint {
   const [choices = '', usualMaterial = 'matt'] = usual.split(' ');
   const colours = choices.split('|');
   const picked = colours[colours.length === 1 ? 0 : random.whole(0, colours.length - 1)];

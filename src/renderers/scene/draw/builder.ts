@@ -1,0 +1,59 @@
+/** Puts points of a part where the part stands, and says how fine it has to be. */
+import type { Vector } from '../vector.ts';
+import { pointSize, type Mesh } from './mesh.ts';
+
+/** Three rows that turn and scale, and where the origin comes to lie. */
+export interface Placement {
+  rows: readonly [Vector, Vector, Vector];
+  at: Vector;
+  scale: number;
+}
+
+export class Builder {
+  readonly mesh: Mesh;
+  readonly #placement: Placement;
+  /** Pixels of the picture to a metre of the part. */
+  readonly #detail: number;
+  readonly #surface: number;
+  readonly #isClosed: boolean;
+
+  constructor(mesh: Mesh, placement: Placement, detail: number, surface: number, isClosed: boolean) {
+    this.mesh = mesh;
+    this.#placement = placement;
+    this.#detail = detail;
+    this.#surface = surface;
+    this.#isClosed = isClosed;
+  }
+
+  beginPatch(): void {
+    this.mesh.beginPatch(this.#surface, this.#isClosed);
+  }
+
+  /** How many straight sides look round at a radius. */
+  sidesOf(radius: number, most = 44): number {
+    const sides = 3.4 * Math.sqrt(radius * this.#detail);
+    return Math.max(8, Math.min(most, Math.ceil(sides / 2) * 2));
+  }
+
+  pixels(length: number): number {
+    return length * this.#detail;
+  }
+
+  addPoint([x, y, z]: Vector, [nx, ny, nz]: Vector): number {
+    const { rows, at } = this.#placement;
+    const [a, b, c] = rows;
+    const added = this.mesh.addPoint();
+    const { points } = this.mesh;
+    const to = added * pointSize;
+    points[to] = a[0] * x + a[1] * y + a[2] * z + at[0];
+    points[to + 1] = b[0] * x + b[1] * y + b[2] * z + at[1];
+    points[to + 2] = c[0] * x + c[1] * y + c[2] * z + at[2];
+    points[to + 3] = a[0] * nx + a[1] * ny + a[2] * nz;
+    points[to + 4] = b[0] * nx + b[1] * ny + b[2] * nz;
+    points[to + 5] = c[0] * nx + c[1] * ny + c[2] * nz;
+    points[to + 6] = x;
+    points[to + 7] = y;
+    points[to + 8] = z;
+    return added;
+  }
+}

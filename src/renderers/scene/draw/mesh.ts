@@ -1,0 +1,100 @@
+/** Triangles as the renderer takes them: points with normals, and which paint each triangle has. */
+
+/** Of a point: where it is in the world, its normal, and where it is in its own part. */
+export const pointSize = 9;
+
+export class Mesh {
+  points = new Float32Array(pointSize * 8192);
+  pointCount = 0;
+  corners = new Int32Array(3 * 8192);
+  /** Of each triangle: smooth within, so that one sample of a pixel stands for all. */
+  patches = new Int32Array(8192);
+  triangleCount = 0;
+  /** Of each patch. */
+  readonly surfaces: number[] = [];
+  /** Of each patch: a part of something closed, whose back is never seen. */
+  readonly closed: boolean[] = [];
+
+  beginPatch(surface: number, isClosed = false): void {
+    this.surfaces.push(surface);
+    this.closed.push(isClosed);
+  }
+
+  /** Gives its number. */
+  addPoint(): number {
+    if ((this.pointCount + 1) * pointSize > this.points.length) this.points = doubled(this.points);
+    this.pointCount += 1;
+    return this.pointCount - 1;
+  }
+
+  addTriangle(a: number, b: number, c: number, patch = this.surfaces.length - 1): void {
+    if (this.triangleCount === this.patches.length) {
+      this.patches = doubled(this.patches);
+      this.corners = doubled(this.corners);
+    }
+    const at = this.triangleCount * 3;
+    this.corners[at] = a;
+    this.corners[at + 1] = b;
+    this.corners[at + 2] = c;
+    this.patches[this.triangleCount] = patch;
+    this.triangleCount += 1;
+  }
+
+  /** Two triangles a field of a grid of points that were added row by row. */
+  addGrid(first: number, rows: number, columns: number): void {
+    for (let row = 0; row + 1 < rows; row += 1) {
+      for (let column = 0; column + 1 < columns; column += 1) {
+        const at = first + row * columns + column;
+        this.addTriangle(at, at + 1, at + columns);
+        this.addTriangle(at + 1, at + columns + 1, at + columns);
+      }
+    }
+  }
+
+  /** Keeps what is on the side where the distance is not negative. */
+  clip(distanceOf: (x: number, y: number, z: number) => number): void {
+    const { points, pointCount } = this;
+    const distances = Float64Array.from({ length: pointCount }, (_, point) => {
+      const at = point * pointSize;
+      return distanceOf(points[at] ?? 0, points[at + 1] ?? 0, points[at + 2] ?? 0);
+    });
+    const count = this.triangleCount;
+    for (let triangle = 0; triangle < count; triangle += 1) {
+      const corners = [0, 1, 2].map((corner) => this.corners[triangle * 3 + corner] ?? 0);
+      const countIn = corners.filter((corner) => (distances[corner] ?? 0) >= 0).length;
+      if (countIn === 3) continue;
+      if (countIn > 0) this.#addClipped(corners, distances, this.patches[triangle] ?? 0);
+      this.corners.fill(0, triangle * 3, triangle * 3 + 3);
+    }
+  }
+
+  #addClipped(corners: readonly number[], distances: Float64Array, patch: number): void {
+    const kept: number[] = [];
+    for (const [index, from] of corners.entries()) {
+      const to = corners[(index + 1) % 3] ?? 0;
+      const [here, there] = [distances[from] ?? 0, distances[to] ?? 0];
+      if (here >= 0) kept.push(from);
+      if (here >= 0 !== there >= 0) kept.push(this.#addBetween(from, to, here / (here - there)));
+    }
+    const [a = 0, b = 0, c = 0, d] = kept;
+    this.addTriangle(a, b, c, patch);
+    if (d !== undefined) this.addTriangle(a, c, d, patch);
+  }
+
+  #addBetween(from: number, to: number, share: number): number {
+    const added = this.addPoint();
+    for (let part = 0; part < pointSize; part += 1) {
+      const one = this.points[from * pointSize + part] ?? 0;
+      const other = this.points[to * pointSize + part] ?? 0;
+      this.points[added * pointSize + part] = one + (other - one) * share;
+    }
+    return added;
+  }
+}
+
+function doubled<List extends Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer>>(list: List): List {
+  const larger =
+    list instanceof Float32Array ? new Float32Array(list.length * 2) : new Int32Array(list.length * 2);
+  larger.set(list);
+  return larger as List;
+}

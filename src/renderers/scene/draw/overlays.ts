@@ -1,0 +1,153 @@
+/** What is painted over a finished picture: stars, moon or sun, the shine of lamps, rain and snow. */
+import type { Colour } from '../../colour.ts';
+import { createRandom, type Random } from '../../random.ts';
+import type { Weather } from '../layout/setting-of.ts';
+import { dot, minus, type Vector } from '../vector.ts';
+import { falling, long, snap } from '../exact.ts';
+import { depthOf, type Eye } from './eye.ts';
+import type { Lamp, Orb } from './light.ts';
+import { smooth } from './texture.ts';
+
+export interface Picture {
+  bytes: Uint8Array;
+  /** How many of a pixel's four samples see the sky. */
+  skyShare: Uint8Array;
+  width: number;
+  height: number;
+}
+
+export function drawStars(picture: Picture, amount: number, seed: string): void {
+  const { width, height } = picture;
+  const random = createRandom(`stars ${seed}`);
+  const unit = Math.sqrt(width * height) / 627;
+  for (let star = 0; star < 420 * amount; star += 1) {
+    const x = random.next() * width;
+    const y = random.next() * height;
+    const chance = random.next();
+    const bright = chance * chance * chance;
+    drawDot(picture, x, y, (0.45 + 0.85 * bright) * unit, [226, 234, 255], 0.3 + 0.65 * bright, true);
+  }
+}
+
+/** Moon or sun, with the light around it. */
+export function drawOrb(picture: Picture, eye: Eye, { toward, colour, radius, shine, isMoon }: Orb): void {
+  const [x, y] = placeOf(eye, toward);
+  const size = radius * eye.focal;
+  const reach = Math.ceil(size * (isMoon ? 7 : 13));
+  eachPixel(picture, x, y, reach, (column, row, away) => {
+    const disc = Math.max(0, Math.min(1, size + 0.5 - away));
+    const halo = shine * falling(away / size / (isMoon ? 1.5 : 2.4)) * Math.max(0, 1 - away / reach);
+    const u = (column - x) / size;
+    const v = (row - y) / size;
+    const seas = isMoon ? 1 - 0.13 * Math.max(0, smooth(u * 2.2 + 5, v * 2.2 + 3) + 0.25) : 1;
+    const sky = (picture.skyShare[row * picture.width + column] ?? 0) / 4;
+    blend(
+      picture,
+      column,
+      row,
+      [colour[0] * seas, colour[1] * seas, colour[2] * seas],
+      Math.max(disc * sky, halo * (0.3 + 0.7 * sky)),
+    );
+  });
+}
+
+function placeOf(
+  { right, above, forward, focal, width, height }: Eye,
+  toward: Vector,
+): [x: number, y: number] {
+  const depth = dot(toward, forward);
+  return [
+    width / 2 + (dot(toward, right) / depth) * focal,
+    height / 2 - (dot(toward, above) / depth) * focal,
+  ];
+}
+
+/** A soft shine around each. */
+export function drawLampShine(picture: Picture, eye: Eye, lamps: readonly Lamp[]): void {
+  for (const { at, size, colour } of lamps) {
+    const depth = depthOf(eye, ...at);
+    if (depth < 0.2) continue;
+    const [x, y] = placeOf(eye, minus(at, eye.from));
+    const reach = Math.min(picture.height * 0.4, (size * 3.2 * eye.focal) / depth + 4);
+    eachPixel(picture, x, y, Math.ceil(reach), (column, row, away) => {
+      const share = Math.max(0, 1 - away / reach);
+      blend(picture, column, row, colour, 0.55 * share * share * share);
+    });
+  }
+}
+
+export function drawWeather(picture: Picture, weather: Weather, seed: string): void {
+  const random = createRandom(`falling ${seed}`);
+  const { width, height } = picture;
+  if (weather === 'snowfall') {
+    for (let flake = 0; flake < 420; flake += 1) {
+      const x = random.next() * width;
+      const y = random.next() * height;
+      const chance = random.next();
+      const radius = (0.0014 + 0.0042 * chance * chance * chance * chance) * height;
+      drawDot(picture, x, y, radius, [250, 252, 255], random.between(0.5, 0.9), false);
+    }
+  }
+  if (weather === 'rain' || weather === 'storm') drawRain(picture, random);
+}
+
+function drawRain(picture: Picture, random: Random): void {
+  const { width, height } = picture;
+  for (let drop = 0; drop < 240; drop += 1) {
+    const x = random.next() * width;
+    const y = random.next() * height;
+    const length = random.between(0.02, 0.06) * height;
+    for (let step = 0; step < length; step += 1)
+      blend(picture, Math.round(x - step * 0.12), Math.round(y + step), [236, 240, 244], 0.2);
+  }
+}
+
+function drawDot(
+  picture: Picture,
+  x: number,
+  y: number,
+  radius: number,
+  colour: Colour,
+  strength: number,
+  isSky: boolean,
+): void {
+  eachPixel(picture, x, y, Math.ceil(radius + 1), (column, row, away) => {
+    const share = Math.max(0, Math.min(1, radius + 0.5 - away)) * strength;
+    const sky = isSky ? (picture.skyShare[row * picture.width + column] ?? 0) / 4 : 1;
+    blend(picture, column, row, colour, share * sky);
+  });
+}
+
+function eachPixel(
+  { width, height }: Picture,
+  x: number,
+  y: number,
+  reach: number,
+  visit: (column: number, row: number, away: number) => void,
+): void {
+  const cx = snap(x);
+  const cy = snap(y);
+  for (let row = Math.max(0, Math.floor(cy - reach)); row <= Math.min(height - 1, cy + reach); row += 1) {
+    for (
+      let column = Math.max(0, Math.floor(cx - reach));
+      column <= Math.min(width - 1, cx + reach);
+      column += 1
+    )
+      visit(column, row, long(column + 0.5 - cx, row + 0.5 - cy, 0));
+  }
+}
+
+export function blend(
+  { bytes, width, height }: Picture,
+  x: number,
+  y: number,
+  colour: Colour,
+  share: number,
+): void {
+  if (share <= 0 || x < 0 || y < 0 || x >= width || y >= height) return;
+  const at = (y * width + x) * 3;
+  for (let part = 0; part < 3; part += 1) {
+    const value = bytes[at + part] ?? 0;
+    bytes[at + part] = Math.min(255, Math.floor(value + ((colour[part] ?? 0) - value) * share + 0.5));
+  }
+}

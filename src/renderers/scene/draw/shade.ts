@@ -1,0 +1,236 @@
+/** The light that a place of a triangle sends to the eye. */
+import { long } from '../exact.ts';
+import type { Vector } from '../vector.ts';
+import type { Eye, Seen } from './eye.ts';
+import { airAt, mirrored, type Air, type Lamp, type Orb } from './light.ts';
+import { pointSize, type Mesh } from './mesh.ts';
+import type { Shadows } from './shadows.ts';
+import { patterns, surfaceSize } from './surfaces.ts';
+import { patternAt, windowAt } from './texture.ts';
+
+/** All that shading looks at. */
+export interface Scene {
+  eye: Eye;
+  air: Air;
+  mesh: Mesh;
+  surfaces: Float32Array;
+  shadows: Shadows;
+  /** The corners as the eye sees them, and as water mirrors them. */
+  seen: Seen;
+  seenInWater: Seen | null;
+  /** How high the water is, where there is any. */
+  level: number;
+  orb: Orb | null;
+  /** Along x, at these places of z. */
+  road: { middle: number; half: number } | null;
+  /** A direction on the ground, and how far in it the water begins. */
+  shore: { x: number; z: number; away: number } | null;
+  /** In the dark. */
+  lamps: readonly Lamp[];
+  /** The colour of the far air in each column of the picture. */
+  haze: Float32Array;
+}
+
+/** The place that is being shaded: its point, its normal, the way to the eye, and where it is in its part. */
+const place = {
+  x: 0.1,
+  y: 0.1,
+  z: 0.1,
+  nx: 0.1,
+  ny: 0.1,
+  nz: 0.1,
+  vx: 0.1,
+  vy: 0.1,
+  vz: 0.1,
+  u: 0.1,
+  v: 0.1,
+  w: 0.1,
+};
+const shine = new Float64Array(3);
+
+/** Into `out`: red, green and blue; answers its opacity. */
+export function shadeTriangle(
+  scene: Scene,
+  triangle: number,
+  isMirrored: boolean,
+  x: number,
+  y: number,
+  out: Float64Array,
+): number {
+  const { eye, air, mesh, level, seenInWater } = scene;
+  const { places } = isMirrored && seenInWater !== null ? seenInWater : scene.seen;
+  const depth = findPlace(mesh, places, triangle, x, y);
+  const hidden = airAt(air, depth);
+  const patch = mesh.patches[triangle] ?? 0;
+  let opacity = 1;
+  if (hidden < 1) {
+    const facing = lookFrom(
+      eye,
+      isMirrored ? 2 * level - eye.from[1] : eye.from[1],
+      mesh.closed[patch] === true,
+    );
+    opacity = lightPlace(scene, (mesh.surfaces[patch] ?? 0) * surfaceSize, facing, out);
+  }
+  fadeInto(out, hidden, scene.haze, x);
+  return opacity;
+}
+
+/** Its depth as well. */
+function findPlace(
+  { corners, points }: Mesh,
+  seen: Float32Array,
+  triangle: number,
+  x: number,
+  y: number,
+): number {
+  const a = corners[triangle * 3] ?? 0;
+  const b = corners[triangle * 3 + 1] ?? 0;
+  const c = corners[triangle * 3 + 2] ?? 0;
+  const ax = seen[a * 3] ?? 0;
+  const ay = seen[a * 3 + 1] ?? 0;
+  const bx = seen[b * 3] ?? 0;
+  const by = seen[b * 3 + 1] ?? 0;
+  const cx = seen[c * 3] ?? 0;
+  const cy = seen[c * 3 + 1] ?? 0;
+  const area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay) || 1;
+  let wb = ((x - ax) * (cy - ay) - (cx - ax) * (y - ay)) / area;
+  let wc = ((bx - ax) * (y - ay) - (x - ax) * (by - ay)) / area;
+  // The middle of a pixel may be beside a triangle that covers a part of it.
+  wb = wb < 0 ? 0 : wb > 1 ? 1 : wb;
+  wc = wc < 0 ? 0 : wc > 1 - wb ? 1 - wb : wc;
+  const na = (1 - wb - wc) * (seen[a * 3 + 2] ?? 0);
+  const nb = wb * (seen[b * 3 + 2] ?? 0);
+  const nc = wc * (seen[c * 3 + 2] ?? 0);
+  const depth = 1 / (na + nb + nc);
+  const mean = (part: number): number =>
+    ((points[a * pointSize + part] ?? 0) * na +
+      (points[b * pointSize + part] ?? 0) * nb +
+      (points[c * pointSize + part] ?? 0) * nc) *
+    depth;
+  place.x = mean(0);
+  place.y = mean(1);
+  place.z = mean(2);
+  place.nx = mean(3);
+  place.ny = mean(4);
+  place.nz = mean(5);
+  place.u = mean(6);
+  place.v = mean(7);
+  place.w = mean(8);
+  return depth;
+}
+
+/** Turns the normal to the eye; answers how much the surface faces it. */
+function lookFrom({ from }: Eye, height: number, isClosed: boolean): number {
+  const vx = from[0] - place.x;
+  const vy = height - place.y;
+  const vz = from[2] - place.z;
+  const away = 1 / (long(vx, vy, vz) || 1);
+  place.vx = vx * away;
+  place.vy = vy * away;
+  place.vz = vz * away;
+  const by = 1 / (long(place.nx, place.ny, place.nz) || 1);
+  const facing = (place.nx * place.vx + place.ny * place.vy + place.nz * place.vz) * by;
+  // The outline of what is closed turns a little away, and is not turned over.
+  const sign = facing < 0 && !isClosed ? -by : by;
+  place.nx *= sign;
+  place.ny *= sign;
+  place.nz *= sign;
+  return facing >= 0 ? facing : isClosed ? 0 : -facing;
+}
+
+function lightPlace(
+  { air, shadows, lamps, surfaces }: Scene,
+  surface: number,
+  facing: number,
+  out: Float64Array,
+): number {
+  const { sunAt, sun, sky } = air.daylight;
+  const { x, y, z, nx, ny, nz } = place;
+  const toSun = nx * sunAt[0] + ny * sunAt[1] + nz * sunAt[2];
+  const off = shadows.size * 0.012;
+  const lit = toSun > -0.1 ? shadows.sunAt(x + nx * off, y + ny * off, z + nz * off) : 0;
+  const key = lit * (toSun > 0 ? 0.12 + 0.88 * toSun : 0.12 + toSun * 1.2) * 0.33;
+  const wide = shadows.size * 0.05;
+  const open = 0.5 + 0.5 * shadows.skyAt(x + nx * wide, y + ny * wide, z + nz * wide);
+  const up = 0.5 + 0.5 * ny;
+  const pane =
+    surfaces[surface + 6] === patterns.windows && ny * ny < 0.25 ? windowAt(place.u + place.w, place.v) : 0;
+  const pattern = pane === 0 ? patternAt(surfaces[surface + 6] ?? 0, place.u, place.v, place.w) : 0.55;
+  const glow = pane > 0 && air.daylight.stars > 0 ? -pane : (surfaces[surface + 5] ?? 0);
+  const mirror = surfaces[surface + 4] ?? 0;
+  const isMetal = mirror > 0.6;
+  const share = mirror > 0 ? mirrorTo(air, facing, mirror, isMetal) : 0;
+  const shining = lit * (surfaces[surface + 3] ?? 0) * highlight(sunAt, mirror);
+  const warm = lamps.length > 0 ? lamplightAt(lamps, x, y, z, nx, ny, nz) : 0;
+  for (let part = 0; part < 3; part += 1) {
+    const colour = (surfaces[surface + part] ?? 0) * pattern;
+    const ambient = ((sky[part] ?? 0) * 0.62 * up + (air.bounce[part] ?? 0) * (1 - up)) * open;
+    const matt = colour * ((sun[part] ?? 0) * key + ambient + warm * (lamplight[part] ?? 0));
+    const seen = (shine[part] ?? 0) * (isMetal ? colour * 1.25 : 1) * (0.35 + 0.65 * open);
+    const all = matt + (seen - matt) * share + (sun[part] ?? 0) * shining * (isMetal ? 0.3 + colour : 1);
+    out[part] = glow < 0 ? -glow * (lamplight[part] ?? 0) : all + (colour * 1.25 + 0.12 - all) * glow;
+  }
+  return surfaces[surface + 7] ?? 1;
+}
+
+/** What is mirrored goes into `shine`; answers its share, which is larger at the edge. */
+function mirrorTo(air: Air, facing: number, mirror: number, isMetal: boolean): number {
+  const { nx, ny, nz, vx, vy, vz } = place;
+  mirrored(
+    air,
+    2 * facing * nx - vx,
+    2 * facing * ny - vy,
+    2 * facing * nz - vz,
+    isMetal ? 0.15 : 0.7,
+    shine,
+  );
+  const rest = (1 - facing) * (1 - facing);
+  return isMetal ? mirror : mirror + (0.75 - mirror) * rest * rest;
+}
+
+export const lamplight = [1, 0.72, 0.4] as const;
+
+/** From lamps near, without shadows. */
+export function lamplightAt(
+  lamps: readonly Lamp[],
+  x: number,
+  y: number,
+  z: number,
+  nx: number,
+  ny: number,
+  nz: number,
+): number {
+  let sum = 0;
+  for (const { at, size, power } of lamps) {
+    const dx = at[0] - x;
+    const dy = at[1] - y;
+    const dz = at[2] - z;
+    const square = dx * dx + dy * dy + dz * dz;
+    const toward = (dx * nx + dy * ny + dz * nz) / Math.sqrt(square || 1);
+    if (toward > 0) sum += (toward * power) / (size + square);
+  }
+  return sum;
+}
+
+/** Of the sun: small and clear on what mirrors, wide and dull on what is rough. */
+function highlight(sunAt: Vector, mirror: number): number {
+  const { nx, ny, nz, vx, vy, vz } = place;
+  const hx = vx + sunAt[0];
+  const hy = vy + sunAt[1];
+  const hz = vz + sunAt[2];
+  const near = (nx * hx + ny * hy + nz * hz) / (long(hx, hy, hz) || 1);
+  if (near <= 0.5) return 0;
+  const two = near * near;
+  const eight = two * two * two * two;
+  const wide = eight * eight * eight;
+  return mirror > 0.04 ? 0.5 * wide * wide * wide : 0.12 * wide;
+}
+
+export function fadeInto(out: Float64Array, share: number, haze: Float32Array, x: number): void {
+  if (share <= 0) return;
+  const at = Math.floor(x) * 3;
+  for (let part = 0; part < 3; part += 1) {
+    const own = out[part] ?? 0;
+    out[part] = own + ((haze[at + part] ?? 0) - own) * share;
+  }
+}

@@ -1,0 +1,56 @@
+/** Paints → how a surface answers to light, as rows of numbers. */
+import type { Light } from '../picture/daylight.ts';
+import type { Colour } from '../../colour.ts';
+import { linear } from '../picture/daylight.ts';
+import { snapped } from '../exact.ts';
+
+/** Red, green, blue, sheen, mirror, glow, pattern, opacity. */
+export const surfaceSize = 8;
+
+export const patterns = { plain: 0, wood: 1, stone: 2, brick: 3, cloth: 4, metal: 5, windows: 6 } as const;
+
+/** The strength of a lamp's reflection, how much of what is around is mirrored, and the pattern. */
+const looks: Record<string, readonly [sheen: number, mirror: number, pattern: keyof typeof patterns]> = {
+  matt: [0.04, 0, 'plain'],
+  plastic: [0.3, 0.05, 'plain'],
+  metal: [0.9, 0.75, 'metal'],
+  gold: [0.9, 0.7, 'metal'],
+  silver: [1, 0.85, 'metal'],
+  glass: [1, 0.5, 'plain'],
+  wood: [0.1, 0, 'wood'],
+  stone: [0.03, 0, 'stone'],
+  brick: [0.03, 0, 'brick'],
+  cloth: [0, 0, 'cloth'],
+  glossy: [0.7, 0.14, 'plain'],
+  glow: [0, 0, 'plain'],
+  tower: [0.1, 0, 'windows'],
+};
+
+export class Surfaces {
+  values = new Float32Array(0);
+  readonly #rows: number[] = [];
+  readonly #known = new Map<string, number>();
+
+  of(colour: Colour, material: string): number {
+    const key = `${material} ${colour.map(Math.round).join()}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const [sheen, mirror, pattern] = looks[material] ?? [0.04, 0, 'plain'];
+    const light: Light = snapped(linear(colour));
+    const isGlass = material === 'glass';
+    this.#rows.push(
+      ...light,
+      sheen,
+      mirror,
+      material === 'glow' ? 1 : 0,
+      patterns[pattern],
+      isGlass ? 0.32 : 1,
+    );
+    this.#known.set(key, this.#known.size);
+    return this.#known.size - 1;
+  }
+
+  finish(): void {
+    this.values = Float32Array.from(this.#rows);
+  }
+}

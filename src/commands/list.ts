@@ -15,6 +15,7 @@ import { type LoadedCommand, common } from './command.ts';
 import { onBatch } from './on-batch.ts';
 import { fileIn, textOption } from './option-values.ts';
 import { readIds } from './read-ids.ts';
+import { conditionOf, rowFilter } from './where-option.ts';
 import { oneLine } from '../lib/text/format.ts';
 import { promptOf } from '../runner/core/prompt.ts';
 import { cutTo, fitted, harmless, padTo, widthOf } from '../terminal/fit-text.ts';
@@ -32,6 +33,10 @@ export const listCommand: LoadedCommand = {
       ...textOption,
       describe: 'scenes with this text in id, prompt, columns or failure',
     },
+    where: {
+      ...textOption,
+      describe: 'scenes that a condition holds for, such as "guidance > 5 and not style = \'ink\'"',
+    },
     ids: {
       ...textOption,
       describe: 'scenes of a file of ids, one a line, such as starred.txt of the gallery',
@@ -45,6 +50,7 @@ export const listCommand: LoadedCommand = {
   examples: [
     ['$0 list pipeline.yaml --state failed', 'what failed, and why'],
     ['$0 list pipeline.yaml --kind job-failed --search harbour', 'both must hold'],
+    ['$0 list pipeline.yaml --where "guidance >= 7" --csv > high.csv', 'a list of those, for another batch'],
     ['$0 list pipeline.yaml --state saved --json', 'for a script: a line each, as in results.jsonl'],
     ['$0 list pipeline.yaml --state failed --csv > failed.csv', 'for a spreadsheet'],
     ['$0 list pipeline.yaml --ids starred.txt --csv > best.csv', 'a list of what you starred'],
@@ -61,8 +67,10 @@ async function list(dir: string, recordDir: string, argv: Record<string, unknown
   const limit = limitOf(argv['limit']);
   const form = formOf(argv);
   const ids = argv['ids'] === undefined ? undefined : readIds(argv);
+  const where = conditionOf(argv);
   const count = await lookAtBatch(recordDir, (db) => {
-    const rows = readRows(db, choice);
+    const all = readRows(db, choice);
+    const rows = where === undefined ? all : rowFilter(where, db)(all);
     return show(ids === undefined ? rows : rowsOf(rows, ids), formatter(form, db, dir), limit);
   });
   if (count === 0 && form === 'lines') writeError('No scene matches.');

@@ -1,5 +1,7 @@
 /** `nightrender retry`: puts scenes that were set aside, or that a person wants otherwise, back to be rendered again. */
 import { randomInt } from 'node:crypto';
+import { readRows } from '../runner/checkpoint/read-rows.ts';
+import { conditionOf, rowFilter } from './where-option.ts';
 import { readIdsLacking } from '../runner/checkpoint/lacking-files.ts';
 import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import { putBackSession } from '../runner/checkpoint/put-back.ts';
@@ -33,9 +35,13 @@ export const retryCommand: LoadedCommand = {
     kind: { ...textOption, describe: 'failed scenes of this kind; may be given several times' },
     id: { ...textOption, describe: 'the failed scene of this id; may be given several times' },
     ids: { ...textOption, describe: 'the same for a file of ids, one a line, such as the gallery exports' },
+    where: {
+      ...textOption,
+      describe: 'failed scenes that a condition holds for, as in `list`',
+    },
     again: {
       type: 'boolean',
-      describe: 'with --id or --ids: a saved scene, too; its picture is kept as <name>.former',
+      describe: 'with --id, --ids or --where: a saved scene, too; its picture is kept as <name>.former',
     },
     'new-seed': { type: 'boolean', describe: 'with --again: send another seed from then on' },
     'lacking-files': {
@@ -47,7 +53,8 @@ export const retryCommand: LoadedCommand = {
     held: { type: 'boolean', describe: 'set aside by retry.unanswered: hold (--kind unanswered)' },
     'give-up': {
       type: 'boolean',
-      describe: 'with --id or --ids: give up the job of that scene that is in flight; it may be billed',
+      describe:
+        'with --id, --ids or --where: give up the job of that scene that is in flight; it may be billed',
     },
     elsewhere: {
       type: 'boolean',
@@ -61,6 +68,7 @@ export const retryCommand: LoadedCommand = {
     ['$0 retry pipeline.yaml --id harbour --give-up', 'its job never comes to an end'],
     ['$0 retry pipeline.yaml --id harbour --again --new-seed', 'you want another picture'],
     ['$0 retry pipeline.yaml --ids render-again.txt --again', 'what you marked in the gallery'],
+    ['$0 retry pipeline.yaml --where "style = \'ink\'" --again', 'all of one style'],
     ['$0 retry pipeline.yaml --elsewhere', 'after moving to another service for good'],
   ],
   exits: {
@@ -77,11 +85,16 @@ export function retry(file: string, argv: Record<string, unknown>): Promise<numb
     let kept = 0;
     const places = readIds(argv);
     const asked = choiceOf(file, argv, [...places.keys()]);
+    const where = whereAlone(argv);
     const files = argv['lackingFiles'] === true ? filesOf(file) : [];
     await record.maintain(async (db) => {
       const lacking = readIdsLacking(db, files);
-      const ids = [...new Set([...asked.ids, ...lacking])];
-      const choice = files.length === 0 ? asked : { ...asked, ids, isAgain: true };
+      const matching = where === undefined ? [] : idsWhere(where, asked, db);
+      const ids = [...new Set([...asked.ids, ...lacking, ...matching])];
+      const choice =
+        asked.giveUp === undefined
+          ? { ...asked, ids, isAgain: asked.isAgain === true || files.length > 0 }
+          : { ...asked, giveUp: [...asked.giveUp, ...matching] };
       const session = putBackSession(db);
       if (choice.isAgain === true) kept = await setAside(file, dir, db, () => session.picturesOf(choice));
       const done = session.putBack(choice, Date.now());
@@ -123,6 +136,28 @@ function filesOf(file: string): NamedFile[] {
   throw new ConfigError([{ where: '--lacking-files', text: `${file} has no output.files` }]);
 }
 
+/** The condition, which may name states and kinds itself. */
+function whereAlone(argv: Record<string, unknown>): string | undefined {
+  const where = conditionOf(argv);
+  const other = choosing.find((name) => argv[name] !== undefined);
+  if (where === undefined || other === undefined) return where;
+  throw new ConfigError([
+    {
+      where: '--where',
+      text: `--${other} is given as well; say all of it in the condition, as in "kind = 'job-failed'"`,
+    },
+  ]);
+}
+
+const choosing = ['failed', 'kind', 'id', 'ids', 'expired', 'held', 'elsewhere', 'lacking-files'];
+
+/** Those that could be put back. */
+function idsWhere(where: string, { giveUp, isAgain }: PutBackChoice, db: Database): string[] {
+  const states = giveUp !== undefined ? ['active'] : isAgain === true ? ['failed', 'saved'] : ['failed'];
+  const rows = rowFilter(where, db)(readRows(db, { states }));
+  return [...rows].flatMap(({ id }) => (id === null ? [] : [id]));
+}
+
 /** Options add up; none means every failed scene. */
 function choiceOf(file: string, argv: Record<string, unknown>, ids: string[]): PutBackChoice {
   const kinds: FailureKind[] = [
@@ -133,13 +168,18 @@ function choiceOf(file: string, argv: Record<string, unknown>, ids: string[]): P
   const isElsewhere = argv['elsewhere'] === true;
   const isGiveUp = argv['giveUp'] === true;
   const isAgain = argv['again'] === true;
-  if ((isGiveUp || isAgain) && ids.length === 0) {
+  if ((isGiveUp || isAgain) && ids.length === 0 && argv['where'] === undefined) {
     const where = isGiveUp ? '--give-up' : '--again';
-    throw new ConfigError([{ where, text: 'name the scene with --id, or many with --ids' }]);
+    throw new ConfigError([{ where, text: 'name the scene with --id, or many with --ids or --where' }]);
   }
   if (argv['newSeed'] === true && !isAgain)
     throw new ConfigError([{ where: '--new-seed', text: 'requires --again' }]);
-  const isChosen = kinds.length > 0 || ids.length > 0 || isElsewhere || argv['lackingFiles'] === true;
+  const isChosen =
+    kinds.length > 0 ||
+    ids.length > 0 ||
+    isElsewhere ||
+    argv['lackingFiles'] === true ||
+    argv['where'] !== undefined;
   const isBare = argv['failed'] === undefined && !isChosen;
   return {
     kinds: argv['failed'] === true || isBare ? 'every' : kinds,

@@ -38,6 +38,8 @@ it('lists a batch: a line each, harmless, and the same as the report where asked
   expect(await idsOf('--search', 'style')).toEqual([]);
   expect(await idsOf('--search', '\u0007\nand')).toEqual(['loud']);
   expect(await idsOf('--limit', '2')).toEqual(['harbour', '夜の港']);
+  expect(await idsOf('--where', "state = 'failed' and not prompt contains 'hills'")).toEqual(['lighthouse']);
+  expect(await idsOf('--where', 'attempts >= 3', '--search', 'HARBOUR')).toEqual(['harbour']);
 });
 
 it('says in words what cannot be listed, and that nothing is as asked for', async () => {
@@ -51,6 +53,8 @@ it('says in words what cannot be listed, and that nothing is as asked for', asyn
     [['--kind', 'job-faild'], '--kind: "job-faild" is not a kind of failure; did you mean job-failed?'],
     [['--limit', '0'], '--limit: 0 is not a number of scenes; expected a whole number from 1'],
     [['--json', '--csv'], '--csv: --json is given as well'],
+    [['--where', 'stat = 1'], '--where: "stat" at character 1 is no column; did you mean state?'],
+    [['--where', "state = 'failed"], '--where: the quote at character 9 is not closed'],
   ];
   for (const [args, said] of wrong) {
     const { code, stderr } = await list(...args);

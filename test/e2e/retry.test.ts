@@ -65,6 +65,14 @@ it.each([
   ],
   [['--id', 's0'], ['s0']],
   [
+    ['--where', "kind = 'job-failed' or id = 's3'"],
+    ['s0', 's3', 's4'],
+  ],
+  [
+    ['--where', 'attempts = 1'],
+    ['s0', 's1', 's2', 's3', 's4'],
+  ],
+  [
     ['--id', 's4', '--held', '--id', 's4'],
     ['s1', 's4'],
   ],
@@ -106,7 +114,7 @@ it('--again renders a saved scene again with another seed, and keeps its picture
   const old = readFileSync(join(cwd, 'out/images/s1.png'));
   const refused = await inProcess(['retry', 'pipeline.yaml', '--id', 's1'], { cwd });
   expect(refused.stderr).toContain('`nightrender retry pipeline.yaml --id s1 --again`');
-  const words = ['retry', 'pipeline.yaml', '--id', 's1', '--again', '--new-seed'];
+  const words = ['retry', 'pipeline.yaml', '--where', "scene contains 'hare'", '--again', '--new-seed'];
   expect((await inProcess(words, { cwd })).stdout).toContain(
     '1 scene waits to be rendered again:\n  s1 (saved)\n1 picture that was there is kept as <name>.former in out/images.\n',
   );
@@ -144,6 +152,8 @@ it.each([
   [['--id', 'nobody'], '--id: "nobody" is not the id of a scene in this batch'],
   [['--id', 's1', '--id', 's0'], '--id: "s1" is saved'],
   [['--again'], '--again: name the scene with --id'],
+  [['--id', 's0', '--where', 'attempts = 1'], '--where: --id is given as well'],
+  [['--where', 'attemps = 1'], '--where: "attemps" at character 1 is no column; did you mean attempts?'],
   [['--id', 's0', '--new-seed'], '--new-seed: requires --again'],
   [['--id', 's0', '--again', '--new-seed'], '--new-seed: "s0" sends no seed'],
 ])('%j is refused in a sentence, and nothing is changed', async (options, sentence) => {

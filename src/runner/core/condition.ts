@@ -1,0 +1,251 @@
+/** Conditions over what is known of a scene, such as `score >= 0.6 and season = 'spring'`. */
+import { didYouMean } from '../../lib/text/closest.ts';
+import type { JsonValue } from '../../lib/text/json.ts';
+
+/** The condition cannot be understood; the message says why, and at which character. */
+export class ConditionError extends Error {}
+
+/** What a name stands for; undefined or null where the scene has no such value. */
+type ValueOf = (name: string) => JsonValue | undefined;
+
+/** Undefined where it depends on a value that the scene does not have. */
+export type Condition = (valueOf: ValueOf) => boolean | undefined;
+
+/**
+ * Comparisons (`=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`) joined by `and` before `or`, `not` and brackets. Names are those
+ * that are `known`, in square brackets where they are not plain words; texts stand in quotes. Throws `ConditionError`.
+ */
+export function compileCondition(text: string, known: readonly string[]): Condition {
+  return new Parser(tokensOf(text), known).whole();
+}
+
+interface Token {
+  kind: (typeof shapes)[number][0] | 'end';
+  /** Of a text or a name, without its quotes or brackets. */
+  text: string;
+  /** Counted from 1. */
+  at: number;
+}
+
+const words = new Set(['and', 'or', 'not', 'contains', 'true', 'false']);
+
+const shapes = [
+  ['operator', /(?:<=|>=|!=|<>|==|[=<>()])/y],
+  ['number', /[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\p{L}\p{N}_.])/uy],
+  ['text', /'(?:[^']|'')*'|"(?:[^"]|"")*"/y],
+  ['name', /\[[^\]]+\]/y],
+  ['word', /[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]*/uy],
+] as const;
+
+function tokensOf(text: string): Token[] {
+  const tokens: Token[] = [];
+  let at = 0;
+  for (;;) {
+    at = text.length - text.slice(at).trimStart().length;
+    if (at === text.length) return [...tokens, { kind: 'end', text: '', at: at + 1 }];
+    const token = tokenAt(text, at);
+    if (token === undefined) throw new ConditionError(whyNoToken(text.slice(at), at + 1));
+    tokens.push({ kind: token.kind, text: contentOf(token), at: at + 1 });
+    at += token.text.length;
+  }
+}
+
+function tokenAt(text: string, at: number): Omit<Token, 'at'> | undefined {
+  for (const [kind, shape] of shapes) {
+    shape.lastIndex = at;
+    const found = shape.exec(text)?.[0];
+    if (found === undefined) continue;
+    return { kind: kind === 'word' && !words.has(found.toLowerCase()) ? 'name' : kind, text: found };
+  }
+  return undefined;
+}
+
+function contentOf({ kind, text }: Omit<Token, 'at'>): string {
+  if (kind === 'text') return text.slice(1, -1).replaceAll(text[0] === "'" ? "''" : '""', text[0] ?? '');
+  if (kind === 'word') return text.toLowerCase();
+  return kind === 'name' && text.startsWith('[') ? text.slice(1, -1).trim() : text;
+}
+
+const otherLanguages: Record<string, string> = { '&': 'and', '|': 'or', '!': 'not', '~': 'contains' };
+
+function whyNoToken(rest: string, at: number): string {
+  const sign = rest.slice(0, 1);
+  if (sign === "'" || sign === '"') return `the quote at character ${at} is not closed`;
+  if (sign === '[') return `the [ at character ${at} is not closed`;
+  if (/^[‘’“”]/.test(sign)) return `${sign} at character ${at} is a typographic quote; write ' or "`;
+  const meant = otherLanguages[sign];
+  return `${sign} at character ${at} is not understood${meant === undefined ? '' : `; write ${meant}`}`;
+}
+
+interface Operand {
+  token: Token;
+  valueIn: (valueOf: ValueOf) => JsonValue | undefined;
+}
+
+/** Of `not` and brackets. */
+const maxDepth = 100;
+
+class Parser {
+  readonly #tokens: Token[];
+  readonly #known: readonly string[];
+  #next = 0;
+
+  constructor(tokens: Token[], known: readonly string[]) {
+    this.#tokens = tokens;
+    this.#known = known;
+  }
+
+  whole(): Condition {
+    if (this.#peek().kind === 'end') throw new ConditionError('it is empty');
+    const holds = this.#alternatives();
+    if (this.#peek().kind !== 'end') throw unexpected(this.#peek(), 'and, or, or its end');
+    return holds;
+  }
+
+  #peek(): Token {
+    return this.#tokens[this.#next] as Token;
+  }
+
+  #take(): Token {
+    const token = this.#peek();
+    this.#next += 1;
+    return token;
+  }
+
+  #takes(text: string): boolean {
+    const { kind, text: found } = this.#peek();
+    const isIt = (kind === 'word' || kind === 'operator') && found === text;
+    if (isIt) this.#next += 1;
+    return isIt;
+  }
+
+  #alternatives(depth = 0): Condition {
+    const all = [this.#conjunction(depth)];
+    while (this.#takes('or')) all.push(this.#conjunction(depth));
+    return decidedBy(true, all);
+  }
+
+  #conjunction(depth: number): Condition {
+    const all = [this.#negation(depth)];
+    while (this.#takes('and')) all.push(this.#negation(depth));
+    return decidedBy(false, all);
+  }
+
+  #negation(depth: number): Condition {
+    if (depth > maxDepth) throw new ConditionError(`it has more than ${maxDepth} brackets within each other`);
+    if (this.#takes('not')) {
+      const holds = this.#negation(depth + 1);
+      return (valueOf) => opposite(holds(valueOf));
+    }
+    if (!this.#takes('(')) return this.#comparison();
+    const holds = this.#alternatives(depth + 1);
+    if (!this.#takes(')')) throw unexpected(this.#peek(), ')');
+    return holds;
+  }
+
+  #comparison(): Condition {
+    const left = this.#operand();
+    const sign = this.#take();
+    const compare = sign.kind === 'operator' || sign.kind === 'word' ? comparisons[sign.text] : undefined;
+    if (compare === undefined) throw unexpected(sign, '=, !=, <, <=, >, >= or contains');
+    const right = this.#operand();
+    const kinds = [left.token.kind, right.token.kind];
+    const as = kinds.includes('number')
+      ? 'numbers'
+      : kinds.every((kind) => kind === 'name')
+        ? 'either'
+        : 'texts';
+    return (valueOf) => compare(left.valueIn(valueOf), right.valueIn(valueOf), as);
+  }
+
+  #operand(): Operand {
+    const token = this.#take();
+    const fixed = fixedValue(token);
+    if (fixed !== undefined) return { token, valueIn: () => fixed };
+    if (token.kind !== 'name') throw unexpected(token, 'a name, a number or a text in quotes');
+    const { text } = token;
+    if (!this.#known.includes(text)) throw new ConditionError(this.#whyUnknown(token));
+    return { token, valueIn: (valueOf) => valueOf(text) };
+  }
+
+  #whyUnknown({ text, at }: Token): string {
+    const before = this.#tokens[this.#next - 2];
+    const isRight = before !== undefined && comparisons[before.text] !== undefined;
+    const asText = isRight ? `for a text, write '${text}'` : `known are ${this.#known.join(', ')}`;
+    return `${JSON.stringify(text)} at character ${at} is no column; ${didYouMean(text, this.#known) ?? asText}`;
+  }
+}
+
+function fixedValue({ kind, text }: Token): string | number | undefined {
+  if (kind === 'number') return Number(text);
+  return kind === 'text' || (kind === 'word' && /^(?:true|false)$/.test(text)) ? text : undefined;
+}
+
+function unexpected({ kind, text, at }: Token, expected: string): ConditionError {
+  const found = kind === 'end' ? 'the end' : JSON.stringify(text);
+  return new ConditionError(`${found} at character ${at} is not expected there; expected ${expected}`);
+}
+
+/** One that `decides` is enough; else what is missing leaves it open. */
+function decidedBy(decides: boolean, all: Condition[]): Condition {
+  const [only, ...more] = all;
+  if (only !== undefined && more.length === 0) return only;
+  return (valueOf) => {
+    const results = new Set(all.map((holds) => holds(valueOf)));
+    if (results.has(decides)) return decides;
+    return results.has(undefined) ? undefined : !decides;
+  };
+}
+
+function opposite(result: boolean | undefined): boolean | undefined {
+  return result === undefined ? undefined : !result;
+}
+
+/** `either`: as numbers where both are numbers. */
+type As = 'numbers' | 'texts' | 'either';
+
+type Compare = (left: JsonValue | undefined, right: JsonValue | undefined, as: As) => boolean | undefined;
+
+const comparisons: Record<string, Compare | undefined> = {
+  '=': ordered((order) => order === 0),
+  '==': ordered((order) => order === 0),
+  '!=': ordered((order) => order !== 0),
+  '<>': ordered((order) => order !== 0),
+  '<': ordered((order) => order < 0),
+  '<=': ordered((order) => order <= 0),
+  '>': ordered((order) => order > 0),
+  '>=': ordered((order) => order >= 0),
+  contains: (left, right) => (isMissing(left) || isMissing(right) ? undefined : containsText(left, right)),
+};
+
+function ordered(test: (order: number) => boolean): Compare {
+  return (left, right, as) => {
+    if (isMissing(left) || isMissing(right)) return undefined;
+    const [a, b] = as === 'texts' ? [] : [numberOf(left), numberOf(right)];
+    if (a !== undefined && b !== undefined) return test(a - b);
+    if (as === 'numbers') return undefined;
+    const [from, to] = [textOf(left), textOf(right)];
+    return test(from === to ? 0 : from < to ? -1 : 1);
+  };
+}
+
+/** An element of a list, else a part of a text; in any case. */
+function containsText(value: JsonValue, part: JsonValue): boolean {
+  const wanted = textOf(part).toLowerCase();
+  if (Array.isArray(value)) return value.some((each) => textOf(each).toLowerCase() === wanted);
+  return textOf(value).toLowerCase().includes(wanted);
+}
+
+function isMissing(value: JsonValue | undefined): value is null | undefined {
+  return value === undefined || value === null;
+}
+
+function numberOf(value: JsonValue): number | undefined {
+  if (typeof value === 'number') return value;
+  const isNumber = typeof value === 'string' && /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\s*$/i.test(value);
+  return isNumber ? Number(value) : undefined;
+}
+
+function textOf(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -2,7 +2,7 @@
 import { join, resolve } from 'node:path';
 import { readBatch, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
-import { readLabels } from '../runner/checkpoint/recorded-pictures.ts';
+import { readLabels, readListNames } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import { batchName } from '../runner/core/batch-name.ts';
@@ -38,6 +38,7 @@ export async function writeBatchReport(
       rows: () => readRows(db),
       columns: () => batch.columns,
       labels: () => readLabels(db),
+      lists: () => readListNames(db),
       runs: () => readRuns(db, maxRuns),
       summary: () => readSummary(db, signal),
     };

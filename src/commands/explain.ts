@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { readIds, readOwner, readStory } from '../runner/checkpoint/read-story.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
+import { lostWords } from '../runner/core/picture.ts';
 import { promptOf } from '../runner/core/prompt.ts';
 import { closestFew } from '../lib/text/closest.ts';
 import { oneLine, shellWord } from '../lib/text/format.ts';
@@ -167,10 +168,13 @@ function showAttempt(story: ShownStory, attempt: AttemptStory, say: Say): void {
   say(`attempt ${number}`.padEnd(10), `${state}${bill}${took}${looks}${counts}`);
   for (const [at, what] of momentsOf(attempt)) say('', `${formatInstant(at)}  ${what}`);
   if (failureKind !== null) say('', `${failureKind}: ${failureText ?? ''}`);
-  for (const { label, file, width, height, bytes, seed } of [...attempt.pictures, ...attempt.files]) {
+  for (const each of [...attempt.pictures, ...attempt.files]) {
+    const { label, file, width, height, bytes, seed, output } = each;
     const what = label ?? `${width}×${height}`;
     const facts = `${what}, ${formatBytes(bytes)}${seed === undefined ? '' : `, seed ${seed}`}`;
     say('', `${story.shownImages}/${file}  ${facts}`);
+    const words = lostWords(output);
+    if (words !== '') say('words', words);
   }
 }
 

@@ -1,6 +1,6 @@
 /** `nightrender list`: the scenes of a batch, all or some, one a line. */
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import { readLabels } from '../runner/checkpoint/recorded-pictures.ts';
+import { readLabels, readListNames } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRows, type RowChoice } from '../runner/checkpoint/read-rows.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
@@ -131,6 +131,7 @@ function formatter(form: Form, db: Database, dir: string): Formatter {
       const { header, text } = csvTable(readBatch(db)?.columns ?? [], {
         exact: true,
         labels: readLabels(db),
+        lists: readListNames(db),
       });
       return { head: header, text };
     }

@@ -102,7 +102,7 @@ function emitStart(config: Config, file: string, emit: Listener): void {
 function endOf(
   file: string,
   config: Config,
-  { ending, counts, part, report, cost, missingPictures }: BatchResult,
+  { ending, counts, part, pictures, report, cost, missingPictures }: BatchResult,
   untold: number,
 ): RunEnded {
   const { kind, text, isLost } = ending;
@@ -126,6 +126,7 @@ function endOf(
     ...(isLost && { isLost }),
     counts,
     ...(part && { part }),
+    pictures,
     outputDir,
     report,
     cost,

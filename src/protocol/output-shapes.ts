@@ -3,6 +3,7 @@ import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject } from '../lib/text/json.ts';
 import { describeValue, isNothing, exactInteger, parseExactly } from './json-value.ts';
 import { errorText } from './error-text.ts';
+import { readWordLists, type WordLists } from './word-lists.ts';
 
 export type FoundOutput =
   | { kind: 'pictures'; pictures: PictureInOutput[] }
@@ -14,7 +15,7 @@ export type FoundOutput =
   | { kind: 'unknown'; found: string };
 
 /** Base64 as it came, or an address; the seed in the worker's own digits. */
-type PictureInOutput = ({ base64: string } | { url: string }) & { seed?: string };
+type PictureInOutput = ({ base64: string } | { url: string }) & { seed?: string; output?: WordLists };
 
 /**
  * Where workers put their pictures; the first row that fits is taken.
@@ -98,7 +99,8 @@ function readPicture(place: Place<string>): PictureInOutput {
   const { value } = place;
   const picture = isAddress(value) ? { url: value.trim() } : { base64: value };
   const seed = seedOf(place);
-  return seed === undefined ? picture : { ...picture, seed };
+  const output = readWordLists(place.owners);
+  return { ...picture, ...(seed !== undefined && { seed }), ...(output && { output }) };
 }
 
 /** In the worker's own digits; undefined where there is none, or not an exact one. */

@@ -71,12 +71,19 @@ export const planShape = {
   exitCode: count,
 };
 
+export const pictureTotals = z.looseObject({
+  files: count,
+  bytes: count,
+  labelled: count.optional().describe('those that draw words as labelled boxes'),
+  ignored: count.optional().describe('those that leave words out'),
+});
+
 export const statusShape = {
   dir: text,
   isRunning: z.boolean(),
   summary: z.looseObject({
     scenes: counts,
-    pictures: z.looseObject({ files: count, bytes: count }),
+    pictures: pictureTotals,
     files: z.looseObject({ files: count, bytes: count }).optional().describe('of `output.files`'),
     attempts: z.record(text, count),
     cost: anything.nullable(),

@@ -3,7 +3,7 @@ import { endings, type EndingRule } from '../runner/core/ending.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { ViewOptions } from './view.ts';
-import { formatCounts, plural } from './words.ts';
+import { describeWords, formatCounts, plural } from './words.ts';
 
 /** `took` is how long it all took, in words. */
 export function describeEnding(
@@ -26,6 +26,8 @@ export function describeEnding(
   if (event.cost !== undefined) rows.push(['cost', `${formatCost(event.cost)} so far`]);
   if (event.untold > 0) rows.push(['in doubt', inDoubt(event.untold)]);
   rows.push(['pictures', shownImages]);
+  const words = event.pictures === undefined ? '' : describeWords(event.pictures);
+  if (words !== '') rows.push(['words', words]);
   if (event.report !== undefined) rows.push(['gallery', `${shownDir}/report/index.html`]);
   else if (event.ending !== 'output-unwritable' && total > 0)
     rows.push(['gallery', `not updated; run \`nightrender report ${file}\``]);

@@ -9,6 +9,7 @@ import {
   repeated,
   statusShape,
   storyShape,
+  pictureTotals,
   statsShape,
 } from './answer-lines.ts';
 import { formatVersion } from './json-lines.ts';
@@ -112,6 +113,7 @@ const runLines = {
     text,
     counts,
     part: part.describe('as in `plan-made`'),
+    pictures: pictureTotals.optional(),
     outputDir: text,
     report: text.optional().describe('the folder of the report, where it was written'),
     cost,

@@ -1,12 +1,28 @@
 /** Numbers and durations for people. */
 
 import { formatDuration } from '../lib/text/format.ts';
+import type { PictureTotals } from '../runner/core/picture.ts';
 
 /** Lines of a list that are shown; the rest is counted. */
 export const screenful = 20;
 
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+}
+
+/** What became of words that pictures do not show as they are, to follow `words`; empty where nothing is known of any. */
+export function describeWords({ files, labelled = 0, ignored = 0 }: PictureTotals): string {
+  const counts: [number, string][] = [
+    [labelled, 'drawn as labelled boxes in'],
+    [ignored, 'left out in'],
+  ];
+  const shown = counts
+    .filter(([count]) => count > 0)
+    .map(
+      ([count, what], i) =>
+        `${what} ${count.toLocaleString('en')}${i === 0 ? ` of ${plural(files, 'picture')}` : ''}`,
+    );
+  return shown.length === 0 ? '' : `${shown.join(', ')}; results.csv names them`;
 }
 
 /** Rows of one name, which only the first of them shows. */

@@ -154,7 +154,7 @@ it('reads a checkpoint of before there were any, and goes on with it', async () 
   const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
   db.exec(`DROP INDEX pictures_labelled; ALTER TABLE pictures DROP COLUMN label;
     ALTER TABLE runs DROP COLUMN idempotency_key; ALTER TABLE runs DROP COLUMN idempotency_ms;
-    ALTER TABLE runs DROP COLUMN rules; PRAGMA user_version = 6`);
+    ALTER TABLE runs DROP COLUMN rules; ALTER TABLE pictures DROP COLUMN output; PRAGMA user_version = 6`);
   db.close();
   rmSync(join(cwd, 'out/.checkpoint.json'));
   for (const [command = '', ...args] of [

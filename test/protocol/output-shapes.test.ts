@@ -176,6 +176,39 @@ describe('a seed is kept', () => {
   });
 });
 
+describe('words that a picture does not show', () => {
+  test.each<[string, unknown, object]>([
+    [
+      'beside each picture',
+      [{ rendered_image: base64, labelled_words: ['harmonica'], ignored_words: ['8k'], notes: [] }],
+      { labelled_words: ['harmonica'], ignored_words: ['8k'], notes: [] },
+    ],
+    ['around all pictures', { images: [base64], ignored_words: ['8k'] }, { ignored_words: ['8k'] }],
+    [
+      'on one line, without what is no text',
+      [{ image: base64, notes: [' a\n\u001Bb', 7, null, ''] }],
+      { notes: ['a b'] },
+    ],
+  ])('are kept: %s', (_, output, kept) => {
+    expect(findPictures(output)).toEqual({ kind: 'pictures', pictures: [{ base64, output: kept }] });
+  });
+
+  test.each(['a, b', { a: 'b' }, 7, null])('are none where %j stands in place of a list', (words) => {
+    const output = [{ image: base64, labelled_words: words, notes: words }];
+    expect(findPictures(output)).toEqual({ kind: 'pictures', pictures: [{ base64 }] });
+  });
+
+  test('are kept to 2,000 bytes, the labelled ones first', () => {
+    const words = Array.from({ length: 100_000 }, (_, i) => `nº${i}`);
+    const found = findPictures([{ image: base64, ignored_words: words, labelled_words: ['harmonica'] }]);
+    const [{ output = {} } = {}] = found.kind === 'pictures' ? found.pictures : [];
+    expect(output.labelled_words).toEqual(['harmonica']);
+    expect(output.ignored_words).toEqual(words.slice(0, output.ignored_words?.length));
+    const bytes = Buffer.byteLength(JSON.stringify(output));
+    expect([bytes > 1_900, bytes <= 2_000]).toEqual([true, true]);
+  });
+});
+
 describe('a failure inside a completed job is told in its words', () => {
   const traceback = 'Traceback (most recent call last):\n  File "/worker.py", line 9\nValueError: bad size';
   test.each<[string, unknown, string]>([

@@ -34,6 +34,16 @@ describe('the last words of a run', () => {
     ]);
   });
 
+  it.each([
+    [{ labelled: 12, ignored: 1_040 }, 'drawn as labelled boxes in 12 of 2,000 pictures, left out in 1,040'],
+    [{ labelled: 0, ignored: 1 }, 'left out in 1 of 2,000 pictures'],
+    [{ labelled: 3, ignored: 0 }, 'drawn as labelled boxes in 3 of 2,000 pictures'],
+  ])('tell how many pictures do not show every word as it is, and where the words are: %o', (lost, words) => {
+    const pictures = { files: 2_000, bytes: 1, ...lost };
+    expect(lastWords({ pictures })[2]).toBe(`  words     ${words}; results.csv names them`);
+    expect(lastWords({ pictures: { files: 2_000, bytes: 1 } }).join('\n')).not.toContain('words');
+  });
+
   it('count what is saved, and what is not, under their names', () => {
     const counts = { ...ended.counts, saved: 19_440, failed: 560 };
     const words = lastWords({ ending: 'incomplete', text: '560 scenes are not saved', counts });

@@ -83,7 +83,7 @@ export function recordAdopted(
 }
 
 function addPicture(sql: Statements, attempt: Attempt, number: number, picture: SavedPicture): void {
-  const { file, seed, label, ...facts } = picture;
+  const { file, seed, label, output, ...facts } = picture;
   const name = attempt.isReplaced ? file.replace(replacedSuffix(attempt.fingerprint), '') : file;
   sql.addPicture.run({
     ...facts,
@@ -94,6 +94,7 @@ function addPicture(sql: Statements, attempt: Attempt, number: number, picture: 
     key: nameKey(file),
     seed: seed ?? null,
     label: label ?? null,
+    output: output ? JSON.stringify(output) : null,
   });
 }
 

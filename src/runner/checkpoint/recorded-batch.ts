@@ -2,6 +2,7 @@
 import type { FoundScene } from '../core/adoption.ts';
 import type { LackingFile } from '../core/named-file.ts';
 import type { MadeAt } from '../core/plan.ts';
+import type { PictureTotals } from '../core/picture.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { RecordedPicture } from '../core/verification.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
@@ -9,6 +10,7 @@ import { readPartCounts } from './due-scenes.ts';
 import { readLacking } from './lacking-files.ts';
 import { readListedScenes, readNextScenes } from './list-scenes.ts';
 import { readMadeAt } from './read-for-plan.ts';
+import { readSaved } from './read-summary.ts';
 import { readCounts } from './read-totals.ts';
 import { readPicturesOfSaved } from './recorded-pictures.ts';
 
@@ -33,6 +35,10 @@ export abstract class RecordedBatch {
 
   counts(): Promise<SceneCounts & { part?: SceneCounts }> {
     return this.recorded((db) => ({ ...readCounts(db), ...(this.hasPart && { part: readPartCounts(db) }) }));
+  }
+
+  pictureTotals(): Promise<PictureTotals> {
+    return this.recorded((db) => readSaved(db).pictures);
   }
 
   lackingFiles(): Promise<LackingFile[]> {

@@ -3,6 +3,8 @@ import type { RecordedPicture } from '../core/verification.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { splitFiles, type SavedPicture } from '../core/picture.ts';
 import { nameKey } from '../core/naming.ts';
+import { readWordLists, type WordLists } from '../../protocol/word-lists.ts';
+import { isJsonObject } from '../../lib/text/json.ts';
 import type { PictureMove } from '../pipeline/ports.ts';
 import { hasColumn } from './damage.ts';
 import { asFatalFailure } from './journal.ts';
@@ -14,6 +16,11 @@ const pageSize = 500;
 /** SQL, of `pictures p`. */
 export function labelColumn(db: Database): string {
   return hasColumn(db, 'pictures', 'label') ? 'p.label' : 'NULL';
+}
+
+/** As above. */
+export function outputColumn(db: Database): string {
+  return hasColumn(db, 'pictures', 'output') ? 'p.output' : 'NULL';
 }
 
 const recorded = (db: Database): string => `
@@ -62,21 +69,49 @@ export function countSaved(db: Database): number {
   return db.prepare<[], { n: number }>('SELECT count(*) AS n FROM pictures').get()?.n ?? 0;
 }
 
-type SavedRow = Omit<SavedPicture, 'seed' | 'label'> & { seed: string | null; label: string | null };
+type SavedRow = Omit<SavedPicture, 'seed' | 'label' | 'output'> &
+  Record<'seed' | 'label' | 'output', string | null>;
 
 /** Pictures, and files besides. */
 export function savedReader(db: Database): (attempt: number) => ReturnType<typeof splitFiles> {
   const saved = db.prepare<[number], SavedRow>(
-    `SELECT file, width, height, bytes, sha256, seed, ${labelColumn(db)} AS label FROM pictures p WHERE attempt = ? ORDER BY number`,
+    `SELECT file, width, height, bytes, sha256, seed, ${labelColumn(db)} AS label, ${outputColumn(db)} AS output
+     FROM pictures p WHERE attempt = ? ORDER BY number`,
   );
   return (attempt) =>
     splitFiles(
-      saved.all(attempt).map(({ seed, label, ...picture }) => ({
+      saved.all(attempt).map(({ seed, label, output, ...picture }) => ({
         ...picture,
         ...(seed !== null && { seed }),
         ...(label !== null && { label }),
+        ...(output !== null && outputOf(output)),
       })),
     );
+}
+
+/** None where it cannot be read: a picture is as good without it. */
+function outputOf(text: string): { output?: WordLists } {
+  try {
+    const value: unknown = JSON.parse(text);
+    const output = isJsonObject(value) ? readWordLists([value]) : undefined;
+    return output === undefined ? {} : { output };
+  } catch {
+    return {};
+  }
+}
+
+/** SQL, of `pictures p`: whether it has this list, or has something in it. Read as text, which may be damaged. */
+export function hasList(db: Database, name: keyof WordLists, isFilled: boolean): string {
+  return `instr(${outputColumn(db)}, '"${name}":[${isFilled ? '"' : ''}') > 0`;
+}
+
+/** Lists of words that the table of results has as columns, where the service brings them. */
+export function readListNames(db: Database) {
+  const names = ['labelled_words', 'ignored_words'] as const;
+  return names.filter(
+    (name) =>
+      db.prepare(`SELECT 1 FROM pictures p WHERE ${hasList(db, name, false)} LIMIT 1`).get() !== undefined,
+  );
 }
 
 /** What files besides pictures are called, in the order of `output.files`. */

@@ -155,8 +155,12 @@ CREATE INDEX pictures_labelled ON pictures (label, number) WHERE label IS NOT NU
 /**
  * - `runs.rules`: the version of `SceneRules` by which its list was read, as `batch` has it: a version of the program that
  *   does not know of them would make other scenes of the list
+ * - `pictures.output`: JSON of what the job's output says of it besides (`PictureOutput`); null where that is nothing
  */
-const ninth = 'ALTER TABLE runs ADD COLUMN rules INTEGER';
+const ninth = `
+ALTER TABLE runs ADD COLUMN rules INTEGER;
+ALTER TABLE pictures ADD COLUMN output TEXT;
+`;
 
 /** With their keys; of what refers to others, the others first. */
 export const tables = {

@@ -95,8 +95,8 @@ export function prepareStatements(db: Database) {
       UPDATE scenes SET deaths = deaths + 1, died_in = @run
       WHERE scene = (SELECT scene FROM attempts WHERE attempt = @attempt) AND coalesce(died_in, 0) < @run`),
     addPicture: db.prepare<[object]>(`
-      INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed, label)
-      VALUES (@attempt, @number, @name, @file, @key, @width, @height, @bytes, @sha256, @seed, @label)`),
+      INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed, label, output)
+      VALUES (@attempt, @number, @name, @file, @key, @width, @height, @bytes, @sha256, @seed, @label, @output)`),
     moveScene: db.prepare<[object]>(`
       UPDATE scenes SET state = @state, due_at = @dueAt, failure_kind = @failureKind, failure_text = @failureText
       WHERE scene = (SELECT scene FROM attempts WHERE attempt = @attempt) AND state = 'active'`),

@@ -1,4 +1,5 @@
 /** Keeps the key out of everything that is emitted, recorded or shown, whatever a service answers. */
+import type { PictureOutput } from '../core/picture.ts';
 import type { CancelReply, HealthReply, StatusReply, SubmitReply } from '../pipeline/ports.ts';
 
 /** The reply with the key taken out of its words; pictures are left as they came. */
@@ -14,11 +15,20 @@ export function withoutKey<Reply extends SubmitReply | StatusReply | CancelReply
       failure: { ...reply.failure, text: textWithoutKey(reply.failure.text, key) },
     }),
     ...('pictures' in reply && {
-      pictures: reply.pictures.map((picture) =>
-        'url' in picture ? { ...picture, url: textWithoutKey(picture.url, key) } : picture,
-      ),
+      pictures: reply.pictures.map((picture) => ({
+        ...picture,
+        ...('url' in picture && { url: textWithoutKey(picture.url, key) }),
+        ...(picture.output && { output: outputWithoutKey(picture.output, key) }),
+      })),
     }),
   };
+}
+
+function outputWithoutKey(output: PictureOutput, key: string): PictureOutput {
+  const lists = Object.entries(output) as [keyof PictureOutput, string[]][];
+  return Object.fromEntries(
+    lists.map(([name, list]) => [name, list.map((text) => textWithoutKey(text, key))]),
+  );
 }
 
 /** Whether the text cannot be told without telling the key. */

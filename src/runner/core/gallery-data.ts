@@ -1,5 +1,7 @@
 /** What the page of the report is given: in the page itself, and in the files of rows that it loads. Instants are epoch ms. */
 
+import type { PictureOutput, PictureTotals } from './picture.ts';
+
 /** In the page, as JSON. */
 export interface GalleryData {
   /** What the batch is called. */
@@ -9,7 +11,7 @@ export interface GalleryData {
   writtenAt: number;
   /** Scenes by state. */
   scenes: Record<string, number>;
-  pictures: { files: number; bytes: number };
+  pictures: PictureTotals;
   /** Where the pictures are for a page that was opened from a disk, with a `/` at its end; null where they are beside it. */
   picturesAt: string | null;
   /** Whether links to pictures show them to whoever has the page. */
@@ -125,4 +127,5 @@ export interface GalleryPicture {
   height: number;
   bytes: number;
   seed?: string;
+  output?: PictureOutput;
 }

@@ -2,9 +2,20 @@
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { NamedFile } from './named-file.ts';
 
+/** What a job's output says of a picture besides, under its keys there; a service need not say any of it. */
+export interface PictureOutput {
+  /** Words of what stands there as a box with its name. */
+  labelled_words?: string[];
+  /** Words that nothing in the picture stands for. */
+  ignored_words?: string[];
+  /** What else is not as it was said, in sentences. */
+  notes?: string[];
+}
+
 interface Told {
   /** The seed in the service's digits, exact beyond 2^53; absent where the output names none. */
   seed?: string;
+  output?: PictureOutput;
   /** What it is where it is no picture: one of `output.files`. */
   named?: NamedFile;
 }
@@ -41,6 +52,25 @@ export interface SavedPicture {
   bytes: number;
   sha256: string;
   seed?: string;
+  output?: PictureOutput;
+}
+
+export interface PictureTotals {
+  files: number;
+  bytes: number;
+  /** Those that show words as labelled boxes, and those that leave words out; absent where there are neither. */
+  labelled?: number;
+  ignored?: number;
+}
+
+/** What a picture does not show as it was said, in sentences; empty where all is shown, or nothing is known of it. */
+export function lostWords(output: PictureOutput = {}): string {
+  const { labelled_words: labelled = [], ignored_words: ignored = [], notes = [] } = output;
+  const lists = [
+    labelled.length === 0 ? '' : `Drawn as labelled boxes: ${labelled.join(', ')}.`,
+    ignored.length === 0 ? '' : `Left out: ${ignored.join(', ')}.`,
+  ];
+  return [...lists, ...notes].filter((text) => text !== '').join(' ');
 }
 
 /** What a scene has, with pictures and named files apart. */

@@ -2,7 +2,7 @@
 import { failureRules, type FailureKind } from './failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { PartRecord } from './part.ts';
-import type { SavedPicture } from './picture.ts';
+import type { PictureTotals, SavedPicture } from './picture.ts';
 import type { RunStats } from './run-stats.ts';
 import { sceneMoves, type SceneState } from './scene.ts';
 import type { BatchCost } from './spending.ts';
@@ -47,7 +47,7 @@ export const rowKinds: string[] = [...Object.keys(failureRules), 'invalid-row'];
 export interface BatchNumbers {
   /** Scenes by state; `invalid` counts the manifest's skipped rows. */
   scenes: Record<SceneState | 'invalid', number>;
-  pictures: { files: number; bytes: number };
+  pictures: PictureTotals;
   /** Those of `output.files`; absent where there are none. */
   files?: { files: number; bytes: number };
   attempts: {

@@ -4,6 +4,7 @@ import type { FailureKind } from '../core/failure.ts';
 import type { Plan } from '../core/plan.ts';
 import type { SceneName } from '../core/prompt.ts';
 import type { RunStats } from '../core/run-stats.ts';
+import type { PictureTotals } from '../core/picture.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { ServiceHealth } from '../core/service-health.ts';
 import type { Cost } from '../core/spending.ts';
@@ -75,6 +76,8 @@ export type Event =
       counts: SceneCounts;
       /** As in `plan-made`. */
       part?: SceneCounts;
+      /** Of all that is on record. */
+      pictures?: PictureTotals;
       outputDir: string;
       report: string | undefined;
       /** What the batch has cost so far, where the price is known. */

@@ -4,7 +4,13 @@ import type { Attempt, Endpoint, SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
-import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
+import type {
+  CheckedPicture,
+  FoundPicture,
+  HeldPicture,
+  PictureTotals,
+  SavedPicture,
+} from '../core/picture.ts';
 import type { FileKind, LackingFile, NamedFile } from '../core/named-file.ts';
 import type { Part } from '../core/part.ts';
 import type { MadeAt, Plan, RepeatedRows } from '../core/plan.ts';
@@ -194,6 +200,8 @@ export interface Checkpoint {
   savedPictures(): Promise<Iterable<RecordedPicture>>;
   /** `part`: of the scenes of the part that was chosen, where one was. */
   counts(): Promise<SceneCounts & { part?: SceneCounts }>;
+  /** Of all pictures on record. */
+  pictureTotals(): Promise<PictureTotals>;
   /** Where the pictures of the listed scenes were made. */
   madeAt(): Promise<MadeAt[]>;
   /** Files of `output.files` that saved scenes were saved without. */

@@ -1,6 +1,7 @@
 /** The last step of a batch: the report, and how the run ended. */
 import type { Ending } from '../core/ending.ts';
 import type { RunStats } from '../core/run-stats.ts';
+import type { PictureTotals } from '../core/picture.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
 import { missingText } from './picture-watch.ts';
@@ -13,6 +14,7 @@ export interface BatchResult {
   counts: SceneCounts;
   /** Of the scenes that a preview was to render; undefined where all of the batch was. */
   part: SceneCounts | undefined;
+  pictures: PictureTotals;
   /** The folder of the result files; undefined where they are what they were before. */
   report: string | undefined;
   /** Undefined without `pricing`. */
@@ -44,6 +46,7 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
   const { checkpoint, file } = run.ports;
   const stats = run.stats.result();
   const { part, ...counts } = await checkpoint.counts();
+  const pictures = await checkpoint.pictureTotals();
   const { isPlanned, resumed, refusal, missing } = progress;
   const hasNews = isPlanned || (resumed > 0 && !stop.leaving.aborted);
   const reported = endingOf(stop, progress, counts, part);
@@ -57,7 +60,16 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
   // Where a report is due and lacking, what cut it is the ending, though every scene is saved.
   const cut = hasNews && report === undefined ? stop.ending : undefined;
   const ending = lostEnding(removed) ?? cut ?? endingOf(stop, progress, counts, part);
-  return { ending, counts, part, report, cost: budget.cost(), stats, missingPictures: missing?.missing ?? 0 };
+  return {
+    ending,
+    counts,
+    part,
+    pictures,
+    report,
+    cost: budget.cost(),
+    stats,
+    missingPictures: missing?.missing ?? 0,
+  };
 }
 
 interface ReportContext {

@@ -93,8 +93,12 @@ function isFailure(value: CheckedPicture | HeldPicture | Failure): value is Fail
 
 function saved(picture: CheckedPicture, file: string, found: FoundPicture | undefined): SavedPicture {
   const { width, height, sha256 } = picture;
-  const { seed, named } = found ?? {};
-  const told = { ...(seed !== undefined && { seed }), ...(named && { label: named.label }) };
+  const { seed, output, named } = found ?? {};
+  const told = {
+    ...(seed !== undefined && { seed }),
+    ...(output && { output }),
+    ...(named && { label: named.label }),
+  };
   return { file, width, height, bytes: picture.png.length, sha256, ...told };
 }
 

@@ -1,7 +1,7 @@
 /** The columns of `results.csv`, and a scene as one row of it. */
 import { stringify } from 'csv-stringify/sync';
 import type { JsonValue } from '../../lib/text/json.ts';
-import type { SavedPicture } from '../core/picture.ts';
+import type { PictureOutput, SavedPicture } from '../core/picture.ts';
 import type { ReportRow } from '../core/report-row.ts';
 import { instant, pathOf } from './result-json.ts';
 
@@ -30,6 +30,9 @@ const ownColumns = {
   source: (row) => row.source,
 } satisfies Record<string, (row: ReportRow) => string | number | null | undefined>;
 
+/** Of words, which a service may bring with a picture. */
+export type ListName = Exclude<keyof PictureOutput, 'notes'>;
+
 export interface CsvTable {
   /** The first line. */
   header: string;
@@ -41,13 +44,13 @@ export interface CsvTable {
 const csvOptions = { quote_record_delimiter: true };
 
 /**
- * Our columns, with one for each label, then the manifest's, then the endpoint. The manifest's `id` is the first column already; one that has a name
- * of ours, in any case, becomes `manifest.<name>`, since a repeated name loses a column in most readers. Spreadsheets run a
- * text that begins like a formula; an apostrophe keeps them from it, unless the table is to be `exact`.
+ * Our columns, with one for each label and list, then the manifest's, then the endpoint. The manifest's `id` is the first
+ * column already; one that has a name of ours, in any case, becomes `manifest.<name>`, since a repeated name loses a column
+ * in most readers. A list, which is not in every batch, makes way itself. Spreadsheets run a text that begins like a formula; an apostrophe keeps them from it, unless the table is to be `exact`.
  */
 export function csvTable(
   manifestColumns: string[],
-  { exact, labels = [] }: { exact: boolean; labels?: string[] },
+  { exact, labels = [], lists = [] }: { exact: boolean; labels?: string[]; lists?: ListName[] },
 ): CsvTable {
   const cell = exact ? (text: string) => text : defused;
   const own = Object.values(ownColumns);
@@ -56,12 +59,21 @@ export function csvTable(
   const valuesOf = (row: ReportRow): string[] => [
     ...own.map((valueOf) => cell(String(valueOf(row) ?? ''))),
     ...labels.map((label) => cell(row.files.filter(isOf(label)).map(pathOf).join(''))),
+    ...lists.map((list) => cell(row.pictures[0]?.output?.[list]?.join('|') ?? '')),
     ...names.map((name) => cell(textOf(row.columns[name]))),
     cell(row.endpoint ?? ''),
   ];
   return {
     header: stringify(
-      [[...Object.keys(ownColumns), ...fileColumns, ...renamed(names, fileColumns).map(cell), 'endpoint']],
+      [
+        [
+          ...Object.keys(ownColumns),
+          ...fileColumns,
+          ...lists.map((list) => freeName(list, 'output', new Set(names.map((name) => name.toLowerCase())))),
+          ...renamed(names, fileColumns).map(cell),
+          'endpoint',
+        ],
+      ],
       csvOptions,
     ),
     text: (rows) => stringify(rows.map(valuesOf), csvOptions),
@@ -77,11 +89,14 @@ function renamed(names: string[], fileColumns: string[]): string[] {
   const taken = new Set(names.filter((name) => !ours.has(name.toLowerCase())));
   return names.map((name) => {
     if (!ours.has(name.toLowerCase())) return name;
-    let free = `manifest.${name}`;
-    while (taken.has(free)) free = `manifest.${free}`;
+    const free = freeName(`manifest.${name}`, 'manifest', taken);
     taken.add(free);
     return free;
   });
+}
+
+function freeName(name: string, before: string, taken: Set<string>): string {
+  return taken.has(name) ? freeName(`${before}.${name}`, before, taken) : name;
 }
 
 /** Plain numbers are none. */

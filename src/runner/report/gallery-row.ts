@@ -67,7 +67,7 @@ export function galleryRow(row: ReportRow, columns: string[], links: Links): Gal
 }
 
 function galleryPicture(picture: SavedPicture, links: Links): GalleryPicture {
-  const { width, height, bytes, seed } = picture;
+  const { width, height, bytes, seed, output } = picture;
   const thumbnail = links.thumbnail(picture);
   return {
     file: links.file(picture),
@@ -76,6 +76,7 @@ function galleryPicture(picture: SavedPicture, links: Links): GalleryPicture {
     height,
     bytes,
     ...(seed !== undefined && { seed }),
+    ...(output && { output }),
   };
 }
 

@@ -21,6 +21,7 @@ function resultJson(row: ReportRow): object {
       sha256: picture.sha256,
       // In quotes: a seed may be beyond what a JSON reader keeps exactly.
       seed: picture.seed ?? null,
+      ...picture.output,
     })),
     ...(row.files.length > 0 && { files: Object.fromEntries(row.files.map(fileJson)) }),
     jobId: row.jobId,

@@ -4,7 +4,7 @@ import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import { makeFolder, syncFolder } from '../files/folders.ts';
 import { removeLeftovers } from '../../lib/files/temporary-files.ts';
-import { csvTable } from './csv-table.ts';
+import { csvTable, type ListName } from './csv-table.ts';
 import { GalleryCounts } from './gallery-counts.ts';
 import { GalleryFiles } from './gallery-files.ts';
 import { resultLine, summaryJson, type ReportHeader } from './result-json.ts';
@@ -20,6 +20,8 @@ export interface ReportSource {
   columns(): string[];
   /** What files besides pictures are called, in order. */
   labels?(): string[];
+  /** Lists of words that came with pictures. */
+  lists?(): ListName[];
   /** The latest ones, oldest first. */
   runs(): RunSpan[];
   summary(): BatchSummary | Promise<BatchSummary>;
@@ -96,7 +98,11 @@ async function writeRows(
   { csv, jsonl, gallery }: { csv: UnfinishedFile; jsonl: UnfinishedFile; gallery: GalleryFiles },
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const table = csvTable(source.columns(), { exact: false, labels: source.labels?.() ?? [] });
+  const table = csvTable(source.columns(), {
+    exact: false,
+    labels: source.labels?.() ?? [],
+    lists: source.lists?.() ?? [],
+  });
   await csv.write(table.header);
   for (const rows of slices(source.rows())) {
     signal?.throwIfAborted();

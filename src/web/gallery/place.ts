@@ -1,6 +1,6 @@
 /** Where in the page a reader is: kept in the address, so that it can be sent to somebody. */
 import { marks, type Mark } from './marks.ts';
-import { everything, orders, type Order, type Query } from './query.ts';
+import { everything, lostKinds, orders, type LostWords, type Order, type Query } from './query.ts';
 
 export const views = {
   pictures: 'Pictures',
@@ -39,6 +39,7 @@ export function readPlace(hash: string, names: string[]): Place {
       state: of('state'),
       kind: of('kind'),
       mark: isKeyOf(marks, of('mark')) ? (of('mark') as Mark) : '',
+      lost: isKeyOf(lostKinds, of('words')) ? (of('words') as LostWords) : '',
       columns: Object.fromEntries(columns) as Query['columns'],
       order: isKeyOf(orders, of('order')) ? (of('order') as Order) : everything.order,
     },
@@ -60,6 +61,7 @@ export function writePlace({ view, query, page, open, across, down }: Place, nam
   add('kind', query.kind);
   for (const [index, value] of Object.entries(query.columns)) add(`column.${names[Number(index)]}`, value);
   add('mark', query.mark);
+  add('words', query.lost);
   add('order', query.order, everything.order);
   add('across', across);
   add('down', down);

@@ -13,8 +13,18 @@ export interface Query {
   columns: Record<number, string>;
   /** Empty for any scene, marked or not. */
   mark: Mark | '';
+  /** Scenes with words of this kind; empty for any scene. */
+  lost: LostWords | '';
   order: Order;
 }
+
+/** What became of words that a picture does not show as they are. */
+export const lostKinds = {
+  labelled_words: 'drawn as labelled boxes',
+  ignored_words: 'left out',
+} as const;
+
+export type LostWords = keyof typeof lostKinds;
 
 export const orders = {
   listed: 'in the order of the list',
@@ -27,11 +37,19 @@ export const orders = {
 
 export type Order = keyof typeof orders;
 
-export const everything: Query = { text: '', state: '', kind: '', columns: {}, mark: '', order: 'listed' };
+export const everything: Query = {
+  text: '',
+  state: '',
+  kind: '',
+  columns: {},
+  mark: '',
+  lost: '',
+  order: 'listed',
+};
 
 /** Whether it is every scene, in the order of the list. */
-export function isEverything({ text, state, kind, columns, mark, order }: Query): boolean {
-  const wanted = [text.trim(), state, kind, mark, ...Object.values(columns)];
+export function isEverything({ text, state, kind, columns, mark, lost, order }: Query): boolean {
+  const wanted = [text.trim(), state, kind, mark, lost, ...Object.values(columns)];
   return order === 'listed' && wanted.every((each) => each === '');
 }
 
@@ -50,6 +68,7 @@ export function matcher(query: Query, { isChoice, markOf }: Matching): (row: Gal
     (query.state === '' || row.state === query.state) &&
     (query.kind === '' || row.failure?.[0] === query.kind) &&
     (query.mark === '' || markOf(row.id) === query.mark) &&
+    (query.lost === '' || hasLost(row, query.lost)) &&
     tests.every((test) => test(row)) &&
     (words.length === 0 || hasWords(row, words));
 }
@@ -61,6 +80,10 @@ function columnTest(column: number, wanted: string, isChoice: boolean): (row: Ga
     const text = textOf(row.values?.[column]).toLowerCase();
     return words.every((word) => text.includes(word));
   };
+}
+
+function hasLost({ pictures = [] }: GalleryRow, kind: LostWords): boolean {
+  return pictures.some(({ output }) => (output?.[kind] ?? []).length > 0);
 }
 
 function wordsOf(text: string): string[] {

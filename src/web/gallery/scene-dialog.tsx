@@ -8,6 +8,7 @@ import type {
   GalleryPicture,
   GalleryRow,
 } from '../../runner/core/gallery-data.ts';
+import { lostWords } from '../../runner/core/picture.ts';
 import { PictureViewer } from '../shared/dialog.tsx';
 import { Facts, type Fact } from '../shared/facts.tsx';
 import { useLoaded } from '../shared/hooks.ts';
@@ -132,6 +133,7 @@ interface StoryProps {
 /** All that is known of a scene, beside its picture. */
 function SceneStory({ row, picture, columns }: StoryProps): JSX.Element {
   const prompt = promptOf(row);
+  const words = lostWords(picture?.output);
   const inputs = [
     ...columns.flatMap(({ name }, index): [string, unknown][] =>
       name === 'id' || index === row.prompt ? [] : [[name, row.values?.[index]]],
@@ -143,6 +145,11 @@ function SceneStory({ row, picture, columns }: StoryProps): JSX.Element {
       {prompt !== '' && (
         <p class="prompt" dir="auto">
           {prompt}
+        </p>
+      )}
+      {words !== '' && (
+        <p class="hint" dir="auto">
+          {words}
         </p>
       )}
       {row.failure !== undefined && (

@@ -4,7 +4,15 @@ import { useEffect, useState } from 'preact/hooks';
 import type { GalleryColumn, GalleryData } from '../../runner/core/gallery-data.ts';
 import { Select } from '../shared/choices.tsx';
 import { countWords } from '../shared/number-words.ts';
-import { everything, isEverything, orders, type Order, type Query } from './query.ts';
+import {
+  everything,
+  isEverything,
+  lostKinds,
+  orders,
+  type LostWords,
+  type Order,
+  type Query,
+} from './query.ts';
 
 interface Props {
   data: GalleryData;
@@ -48,6 +56,14 @@ function Filters({ data, query, isOrdered, onQuery }: Props): JSX.Element {
           options={Object.entries(orders) as [Order, string][]}
           chosen={query.order}
           onChoose={(order) => onQuery({ ...query, order })}
+        />
+      )}
+      {data.pictures.labelled !== undefined && (
+        <Choice
+          label="Words"
+          options={[['', 'any'], ...(Object.entries(lostKinds) as [LostWords, string][])]}
+          chosen={query.lost}
+          onChoose={(lost) => onQuery({ ...query, lost })}
         />
       )}
       {columns.map(({ column, index }) => (

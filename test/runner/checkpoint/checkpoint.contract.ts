@@ -212,19 +212,20 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     const { checkpoint, reopen } = await begin();
     const [a, b] = await checkpoint.claim(2, endpoint, 10);
     if (a === undefined || b === undefined) throw new Error('two were claimed');
-    const settlementOf = (id: string): SavedSettlement => ({
+    const outputs = { a: { labelled_words: ['"buoy"'], ignored_words: ['\\'] }, b: { ignored_words: [] } };
+    const settlementOf = (id: 'a' | 'b'): SavedSettlement => ({
       state: 'saved',
       at: 30,
       pictures: [
-        { file: `${id}.png`, width: 1, height: 1, bytes: 9, sha256: 'ab' },
+        { file: `${id}.png`, width: 1, height: 1, bytes: 9, sha256: 'ab', output: outputs[id] },
         { file: `${id}-depth.exr`, width: 1, height: 1, bytes: 9, sha256: 'cd', label: 'depth' },
         { file: `${id}-camera.json`, width: 0, height: 0, bytes: 2, sha256: 'ef', label: 'camera' },
       ],
       scene: { state: 'saved' },
     });
-    for (const each of [a, b]) {
-      await checkpoint.recordSubmitted(each, { jobId: `job-${each.sceneId}`, status: '', at: 20 });
-      expect(await checkpoint.beginWriting(each, settlementOf(each.sceneId))).toBe(true);
+    for (const [id, each] of [['a', a] as const, ['b', b] as const]) {
+      await checkpoint.recordSubmitted(each, { jobId: `job-${id}`, status: '', at: 20 });
+      expect(await checkpoint.beginWriting(each, settlementOf(id))).toBe(true);
     }
     await checkpoint.settle(b, settlementOf('b'));
     const later = await reopen();
@@ -242,6 +243,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
         [`${id}-camera.json`, 3, 'camera'],
       ]),
     );
+    expect(await later.pictureTotals()).toEqual({ files: 2, bytes: 18, labelled: 1, ignored: 1 });
     expect(await later.ownerOf('A-DEPTH.exr')).toMatchObject({ sceneId: 'a' });
     expect(await later.lackingFiles()).toEqual([]);
     await later.reconcile(manifestOf([['a', 'sea at noon']]), unstopped);

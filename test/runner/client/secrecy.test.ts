@@ -47,6 +47,10 @@ it.each<[string, object]>([
   ['something unknown', { status: 'COMPLETED', output: { [canary]: canary } }],
   ['a long unknown text', { status: 'COMPLETED', output: `${'x '.repeat(35)}${canary}${'y'.repeat(99)}` }],
   [
+    'words of a picture',
+    { status: 'COMPLETED', output: [{ image: 'https://a.example/b.png', ignored_words: [`a${canary}`] }] },
+  ],
+  [
     'the address of a picture',
     { status: 'COMPLETED', output: [{ image: `https://a.example/?k=${encoded}` }] },
   ],

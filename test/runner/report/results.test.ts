@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ReportRow } from '../../../src/runner/core/report-row.ts';
 import { csvTable } from '../../../src/runner/report/csv-table.ts';
+import { resultLine } from '../../../src/runner/report/result-json.ts';
 import { writeReport } from '../../../src/runner/report/write-report.ts';
 import { about, failedRow, inFolder, invalidRow, savedRow, sourceOf, summary } from './report-fixtures.ts';
 import { runs } from '../../fakes/whole.ts';
@@ -91,6 +92,28 @@ it('gives a manifest column with a name of ours another one, so that no value is
     ['State', 'seed', 'manifest.seed', 'ID', 'Scene', 'endpoint'].map((name) => `the ${name}`),
   );
   expect(new Set(header.map((name) => name.toLowerCase())).size).toBe(header.length);
+});
+
+it('has columns for words that pictures do not show where a service tells them, and a manifest’s column goes before', () => {
+  const [first, ...others] = savedRow.pictures;
+  if (first === undefined) throw new Error('a picture was saved');
+  const output = { labelled_words: ['buoy', '=ferry'], ignored_words: ['8k'], notes: ['Fifty gulls.'] };
+  const columns = { labelled_words: 'mine', scene: 'sea' };
+  const row = { ...savedRow, columns, pictures: [{ ...first, output }, ...others] };
+  const table = csvTable(['labelled_words', 'scene'], {
+    exact: false,
+    lists: ['labelled_words', 'ignored_words'],
+  });
+  const [header = [], values = []] = parse(table.header + table.text([row]));
+  expect(header.slice(21)).toEqual([
+    'output.labelled_words',
+    'ignored_words',
+    'labelled_words',
+    'scene',
+    'endpoint',
+  ]);
+  expect(values.slice(21, -1)).toEqual(['buoy|=ferry', '8k', 'mine', 'sea']);
+  expect(JSON.parse(resultLine(row))).toMatchObject({ pictures: [{ seed: first.seed, ...output }, {}, {}] });
 });
 
 it('any text comes back from list --csv and from results.jsonl', async () => {

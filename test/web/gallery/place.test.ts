@@ -17,6 +17,7 @@ it('comes back from the address as it was', () => {
           state: text,
           kind: text,
           mark: fc.constantFrom('', 'star', 'reject', 'again'),
+          lost: fc.constantFrom('', 'labelled_words', 'ignored_words'),
           columns: fc.record({ 0: fc.string({ minLength: 1 }), 2: fc.string({ minLength: 1 }) }),
           order: fc.constantFrom(...(Object.keys(orders) as (keyof typeof orders)[])),
         }),

@@ -8,6 +8,10 @@ const row: GalleryRow = {
   state: 'failed',
   prompt: 'built by a template: FOGGY Ärmelkanal',
   values: ['a red boat', 30, true, null, { tags: ['oil', 'dusk'] }],
+  pictures: [
+    { file: 'a.png', width: 1, height: 1, bytes: 1 },
+    { file: 'b.png', width: 1, height: 1, bytes: 1, output: { labelled_words: ['buoy'], ignored_words: [] } },
+  ],
   failure: ['job-failed', 'out of memory'],
   source: 'a.csv:2',
 };
@@ -39,6 +43,8 @@ it.each<[Partial<Query>, boolean]>([
   [{ mark: 'again' }, false],
   [{ kind: 'job-failed' }, true],
   [{ kind: 'expired' }, false],
+  [{ lost: 'labelled_words' }, true],
+  [{ lost: 'ignored_words' }, false],
   [{ columns: { 1: '30', 2: 'true' } }, true],
   [{ columns: { 1: '3' } }, false],
   [{ columns: { 0: 'BOAT' } }, true],

@@ -152,10 +152,10 @@ BEGIN
     ), freed AS (
       DELETE FROM names n USING settled WHERE n.attempt = settled.attempt
     ), added AS (
-      INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed, label)
-      SELECT p.attempt, p.number, p.name, p.file, p.file_key, p.width, p.height, p.bytes, p.sha256, p.seed, p.label
+      INSERT INTO pictures (attempt, number, name, file, file_key, width, height, bytes, sha256, seed, label, output)
+      SELECT p.attempt, p.number, p.name, p.file, p.file_key, p.width, p.height, p.bytes, p.sha256, p.seed, p.label, p.output
       FROM json_to_recordset(g->'pictures') AS p(attempt bigint, number bigint, name text, file text, file_key text, width bigint,
-        height bigint, bytes bigint, sha256 text, seed text, label text) JOIN settled USING (attempt)
+        height bigint, bytes bigint, sha256 text, seed text, label text, output text) JOIN settled USING (attempt)
     ), counted AS (
       UPDATE account SET
         jobs = jobs - (SELECT count(*) FROM settled WHERE state = 'refused'),

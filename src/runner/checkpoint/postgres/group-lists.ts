@@ -70,6 +70,7 @@ function settledRow({ attempt, settlement }: Of<'settle'>): object {
 function pictureRows({ attempt, settlement }: Of<'settle'>): object[] {
   return (settlement.pictures ?? []).map((picture, i) => ({
     ...picture,
+    output: picture.output && JSON.stringify(picture.output),
     attempt: attempt.key,
     number: i + 1,
     name: attempt.isReplaced ? picture.file.replace(replacedSuffix(attempt.fingerprint), '') : picture.file,

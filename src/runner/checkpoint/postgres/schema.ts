@@ -110,7 +110,10 @@ ALTER TABLE account ADD COLUMN epoch text, ADD COLUMN claimed bigint NOT NULL DE
 ${writeGroupFunction}`;
 
 /** As the ninth of `checkpoint.sqlite`. */
-const fourth = 'ALTER TABLE runs ADD COLUMN rules bigint';
+const fourth = `
+ALTER TABLE runs ADD COLUMN rules bigint;
+ALTER TABLE pictures ADD COLUMN output text;
+${writeGroupFunction}`;
 
 const migrations = [first, second, third, fourth];
 

@@ -207,6 +207,8 @@ export const promises: Record<string, Record<string, string>> = {
     '`status` tells a live, an ended and a killed run, without the key.': 'e2e/status.test.ts',
     'So does `list` …': 'e2e/list.test.ts',
     '… and `explain`.': 'e2e/explain.test.ts',
+    'Words that a picture does not show as they are said are told: by the run, by scene, in the results and in the gallery.':
+      'e2e/lost-words.test.ts',
     'The page of `watch` changes nothing, whoever asks.': 'runner/watch/watch-server.test.ts',
     'It shows no key.': 'e2e/watch.test.ts',
     'No page of another site can read it.': 'runner/watch/watch-server.test.ts',

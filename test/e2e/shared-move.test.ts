@@ -15,7 +15,7 @@ import {
   withKey,
   type Finished,
 } from './cli.ts';
-import { startSlowService } from './stand-ins.ts';
+import { blackPicture, completed, startSlowService, startStandIn } from './stand-ins.ts';
 
 let server: PostgresServer;
 let batches = 0;
@@ -31,6 +31,9 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
   it('goes there and back: the same list, nothing is paid for twice, and each place goes on with it', async () => {
     const batch = await halfDone();
     const before = await batch.list();
+    expect(before).toContainEqual(
+      expect.objectContaining({ pictures: [expect.objectContaining({ labelled_words: ['buoy'] })] }),
+    );
     batch.setShared(true);
     const refused = await batch.do('run');
     expect([refused.code, refused.stderr]).toEqual([
@@ -231,7 +234,9 @@ class Batch {
 }
 
 async function halfDone(): Promise<Batch> {
-  const batch = new Batch(await startSlowService(10));
+  const output = [{ rendered_image: await blackPicture(), seed: 1, labelled_words: ['buoy'] }];
+  const service = await startStandIn({ plan: () => ({ executionMs: 10, end: () => completed(output) }) });
+  const batch = new Batch(service);
   const run = await batch.do('run', '--limit', '4');
   expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
   return batch;

@@ -70,7 +70,17 @@ function smallRow(index: number): ReportRow {
     ...savedRow,
     id: `s${index}`,
     pictures: [
-      { file, width: 40, height: 30, bytes: 90, sha256: 'ab', seed: String(1000 + index) },
+      {
+        file,
+        width: 40,
+        height: 30,
+        bytes: 90,
+        sha256: 'ab',
+        seed: String(1000 + index),
+        ...(index % 100 === 0 && {
+          output: { labelled_words: ['buoy'], ignored_words: [], notes: ['Fifty gulls.'] },
+        }),
+      },
       ...second,
     ],
     files:
@@ -140,7 +150,8 @@ async function write(
     executionTimeMs: 600_000,
   };
   const cost = { spent: 6, currency: 'USD', inFlight: 0, untold: 1 };
-  const numbers = { ...summary, scenes, times, cost };
+  const pictures = { ...summary.pictures, labelled: 3, ignored: 0 };
+  const numbers = { ...summary, scenes, times, cost, pictures };
   const source = { ...sourceOf(rows, columns), summary: () => numbers };
   const { index } = await writeReport(join(folder, 'report'), source, about);
   return pathToFileURL(index).href;

@@ -1,10 +1,8 @@
 /** The pictures on record: reads them, and removes the record of those that are missing or damaged. */
 import type { RecordedPicture } from '../core/verification.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { splitFiles, type SavedPicture } from '../core/picture.ts';
+import { splitFiles, type PictureOutput, type SavedPicture } from '../core/picture.ts';
 import { nameKey } from '../core/naming.ts';
-import { readWordLists, type WordLists } from '../../protocol/word-lists.ts';
-import { isJsonObject } from '../../lib/text/json.ts';
 import type { PictureMove } from '../pipeline/ports.ts';
 import { hasColumn } from './damage.ts';
 import { asFatalFailure } from './journal.ts';
@@ -90,18 +88,16 @@ export function savedReader(db: Database): (attempt: number) => ReturnType<typeo
 }
 
 /** None where it cannot be read: a picture is as good without it. */
-function outputOf(text: string): { output?: WordLists } {
+function outputOf(text: string): { output?: PictureOutput } {
   try {
-    const value: unknown = JSON.parse(text);
-    const output = isJsonObject(value) ? readWordLists([value]) : undefined;
-    return output === undefined ? {} : { output };
+    return { output: JSON.parse(text) as PictureOutput };
   } catch {
     return {};
   }
 }
 
 /** SQL, of `pictures p`: whether it has this list, or has something in it. Read as text, which may be damaged. */
-export function hasList(db: Database, name: keyof WordLists, isFilled: boolean): string {
+export function hasList(db: Database, name: keyof PictureOutput, isFilled: boolean): string {
   return `instr(${outputColumn(db)}, '"${name}":[${isFilled ? '"' : ''}') > 0`;
 }
 

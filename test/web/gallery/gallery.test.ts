@@ -116,6 +116,20 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
+  it('says which words a picture does not show as they are, and finds such pictures', async () => {
+    await looking(small, async ({ page, found }) => {
+      await page.getByRole('button', { name: 'Filter' }).click();
+      await page.getByLabel('Words').selectOption('left out');
+      await expect.poll(found).toBe('No scene matches');
+      await page.getByLabel('Words').selectOption('drawn as labelled boxes');
+      await expect.poll(() => captions(page)).toEqual(['s0', 's100', 's200']);
+      expect(new URL(page.url()).hash).toBe('#words=labelled_words');
+      await page.locator('.picture').nth(1).click();
+      const said = 'Drawn as labelled boxes: buoy. Fifty gulls.';
+      await expect.poll(() => page.locator(dialog).innerText()).toContain(said);
+    });
+  });
+
   it('shows a scene in full and goes on by keyboard, and back to where it was left', async () => {
     await looking(small, async ({ page }) => {
       await page.locator('.picture').first().waitFor();

@@ -12,17 +12,12 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 
 /** What became of words that pictures do not show as they are, to follow `words`; empty where nothing is known of any. */
 export function describeWords({ files, labelled = 0, ignored = 0 }: PictureTotals): string {
-  const counts: [number, string][] = [
-    [labelled, 'drawn as labelled boxes in'],
-    [ignored, 'left out in'],
-  ];
-  const shown = counts
-    .filter(([count]) => count > 0)
-    .map(
-      ([count, what], i) =>
-        `${what} ${count.toLocaleString('en')}${i === 0 ? ` of ${plural(files, 'picture')}` : ''}`,
-    );
-  return shown.length === 0 ? '' : `${shown.join(', ')}; results.csv names them`;
+  const shown = [
+    labelled === 0 ? [] : `drawn as labelled boxes in ${labelled.toLocaleString('en')}`,
+    ignored === 0 ? [] : `left out in ${ignored.toLocaleString('en')}`,
+  ].flat();
+  if (shown.length === 0) return '';
+  return `${shown.join(' and ')} of ${plural(files, 'picture')}; results.csv names them`;
 }
 
 /** Rows of one name, which only the first of them shows. */

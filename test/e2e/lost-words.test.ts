@@ -12,7 +12,7 @@ const files = {
     'manifest: scenes.csv\nendpoint: {baseUrl: local, id: scene-renderer}\ninput: {scene: "{{ scene }}", width: 96, height: 64}\noutput: {dir: out}\n',
 };
 const lost = { labelled_words: ['gryphlet'], ignored_words: ['masterpiece'] };
-const said = 'drawn as labelled boxes in 1 of 3 pictures, left out in 1; results.csv names them';
+const said = 'drawn as labelled boxes in 1 and left out in 1 of 3 pictures; results.csv names them';
 
 it('says how many pictures have such words, and shows them wherever it shows the picture', async () => {
   const cwd = folderWith(files);

@@ -161,6 +161,24 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
     await other.expectAllOnce();
   });
 
+  it('goes on with a database of an earlier version, and keeps there what that did not know of', async () => {
+    const batch = await halfDone();
+    batch.setShared(true);
+    expect((await batch.do('verify', '--move')).code).toBe(0);
+    const { schema } = batch;
+    await batch.sql(
+      `ALTER TABLE ${schema}.pictures DROP COLUMN output; ALTER TABLE ${schema}.runs DROP COLUMN rules;
+       COMMENT ON SCHEMA ${schema} IS 'nightrender checkpoint, format 3'`,
+    );
+    expect((await batch.do('run')).code).toBe(0);
+    await batch.expectAllOnce();
+    rmSync(join(batch.cwd, 'out/.shared'), { recursive: true });
+    const list = (await batch.list()) as { pictures: { labelled_words?: string[] }[] }[];
+    expect(list.filter(({ pictures }) => pictures[0]?.labelled_words?.[0] === 'buoy')).toHaveLength(
+      listed - 4,
+    );
+  });
+
   it('waits for no run: one that is at work keeps its batch where it is', async () => {
     const batch = await halfDone();
     batch.setShared(true);

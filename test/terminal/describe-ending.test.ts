@@ -35,7 +35,10 @@ describe('the last words of a run', () => {
   });
 
   it.each([
-    [{ labelled: 12, ignored: 1_040 }, 'drawn as labelled boxes in 12 of 2,000 pictures, left out in 1,040'],
+    [
+      { labelled: 12, ignored: 1_040 },
+      'drawn as labelled boxes in 12 and left out in 1,040 of 2,000 pictures',
+    ],
     [{ labelled: 0, ignored: 1 }, 'left out in 1 of 2,000 pictures'],
     [{ labelled: 3, ignored: 0 }, 'drawn as labelled boxes in 3 of 2,000 pictures'],
   ])('tell how many pictures do not show every word as it is, and where the words are: %o', (lost, words) => {

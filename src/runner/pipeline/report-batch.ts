@@ -60,16 +60,8 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
   // Where a report is due and lacking, what cut it is the ending, though every scene is saved.
   const cut = hasNews && report === undefined ? stop.ending : undefined;
   const ending = lostEnding(removed) ?? cut ?? endingOf(stop, progress, counts, part);
-  return {
-    ending,
-    counts,
-    part,
-    pictures,
-    report,
-    cost: budget.cost(),
-    stats,
-    missingPictures: missing?.missing ?? 0,
-  };
+  const missingPictures = missing?.missing ?? 0;
+  return { ending, counts, part, pictures, report, cost: budget.cost(), stats, missingPictures };
 }
 
 interface ReportContext {

@@ -46,7 +46,8 @@ const csvOptions = { quote_record_delimiter: true };
 /**
  * Our columns, with one for each label and list, then the manifest's, then the endpoint. The manifest's `id` is the first
  * column already; one that has a name of ours, in any case, becomes `manifest.<name>`, since a repeated name loses a column
- * in most readers. A list, which is not in every batch, makes way itself. Spreadsheets run a text that begins like a formula; an apostrophe keeps them from it, unless the table is to be `exact`.
+ * in most readers. A list, which is not in every batch, makes way itself. Spreadsheets run a text that begins like a
+ * formula; an apostrophe keeps them from it, unless the table is to be `exact`.
  */
 export function csvTable(
   manifestColumns: string[],
@@ -56,6 +57,8 @@ export function csvTable(
   const own = Object.values(ownColumns);
   const fileColumns = labels.map((label) => `file_${label}`);
   const names = manifestColumns.filter((name) => name !== 'id');
+  const taken = new Set(names.map((name) => name.toLowerCase()));
+  const added = [...fileColumns, ...lists.map((list) => freeName(list, 'output', taken))];
   const valuesOf = (row: ReportRow): string[] => [
     ...own.map((valueOf) => cell(String(valueOf(row) ?? ''))),
     ...labels.map((label) => cell(row.files.filter(isOf(label)).map(pathOf).join(''))),
@@ -65,15 +68,7 @@ export function csvTable(
   ];
   return {
     header: stringify(
-      [
-        [
-          ...Object.keys(ownColumns),
-          ...fileColumns,
-          ...lists.map((list) => freeName(list, 'output', new Set(names.map((name) => name.toLowerCase())))),
-          ...renamed(names, fileColumns).map(cell),
-          'endpoint',
-        ],
-      ],
+      [[...Object.keys(ownColumns), ...added, ...renamed(names, fileColumns).map(cell), 'endpoint']],
       csvOptions,
     ),
     text: (rows) => stringify(rows.map(valuesOf), csvOptions),

@@ -85,7 +85,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     expect(key).toMatchObject({ kind: 'worker', endpoints: ['farm'] });
     expect(command).toMatch(/^export NIGHTRENDER_WORKER_KEY=\S+$/m);
     expect(command).toContain(
-      `nightrender work ${new URL(service.url).origin} --endpoint farm --allow painter`,
+      `nightrender work ${new URL(service.url).origin} --endpoint farm --allow scene`,
     );
     await page.getByText('Waiting for “cellar” …').waitFor();
     const arrived = workerView({

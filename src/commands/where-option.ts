@@ -18,6 +18,8 @@ const others: Record<string, (row: ReportRow) => JsonValue | undefined> = {
   attempts: ({ attempts }) => attempts,
   prompt: ({ input, columns }) => promptOf(input ?? {}, columns),
   seed: ({ input, pictures }) => input?.['seed'] ?? pictures[0]?.seed,
+  labelled_words: ({ pictures }) => pictures.flatMap(({ output }) => output?.labelled_words ?? []),
+  ignored_words: ({ pictures }) => pictures.flatMap(({ output }) => output?.ignored_words ?? []),
 };
 
 /** Undefined where none is given. */

@@ -34,6 +34,8 @@ it('says how many pictures have such words, and shows them wherever it shows the
   expect(results).toContain(',source,labelled_words,ignored_words,scene,endpoint\n');
   expect(results).toMatch(/,gryphlet,masterpiece,"a gryphlet/);
   expect((await start('list', '--csv')).stdout).toBe(results);
+  const found = await start('list', '--where', "labelled_words contains 'gryphlet'");
+  expect(found.stdout).toMatch(/^odd [^\n]*\n$/);
   const rows = linesOf(await start('list', '--json'));
   expect(rows).toMatchObject([
     {},

@@ -7,8 +7,8 @@ import { fillTriangle, makeSamples, samplesOfAPixel, type Samples } from './rast
 import type { Scene } from './shade.ts';
 import { surfaceSize } from './surfaces.ts';
 
-/** Lines of pixels that are worked on at a time, so that the memory does not grow with the picture. */
-export const linesOfABand = 16;
+/** Lines of pixels that are worked on at a time, so that the memory does not grow with the picture; an odd number. */
+export const linesOfABand = 33;
 
 /** What is at a sample: one of these, or from `firstTriangle` on a triangle twice, plus one where water mirrors it. */
 export const [nothing, theGround, openWater, firstTriangle] = [0, 1, 2, 3];
@@ -18,25 +18,81 @@ export class Band {
   readonly #scene: Scene;
   readonly samples: Samples;
   readonly glass: Samples;
+  /** What is drawn, and the first line of pixels that each is on, and the last. */
+  readonly #ids: Int32Array;
+  readonly #tops: Int16Array;
+  readonly #ends: Int16Array;
+  #count = 0;
 
   constructor(plan: PicturePlan, scene: Scene) {
     this.#plan = plan;
     this.#scene = scene;
-    this.samples = makeSamples(scene.eye.width, linesOfABand * samplesOfAPixel);
-    this.glass = makeSamples(scene.eye.width, linesOfABand * samplesOfAPixel);
+    const { seen, seenInWater, mesh, eye } = scene;
+    this.samples = makeSamples(eye.width, linesOfABand * samplesOfAPixel);
+    this.glass = makeSamples(eye.width, linesOfABand * samplesOfAPixel);
+    const room = mesh.triangleCount * (seenInWater === null ? 1 : 2);
+    this.#ids = new Int32Array(room);
+    this.#tops = new Int16Array(room);
+    this.#ends = new Int16Array(room);
+    this.#findSeen(seen, 0);
+    if (seenInWater !== null) this.#findSeen(seenInWater, 1);
   }
 
   /** From a line of pixels on; answers whether there is glass. */
   fill(top: number): boolean {
-    this.samples.top = top * samplesOfAPixel;
-    this.glass.top = top * samplesOfAPixel;
+    const { samples, glass } = this;
+    samples.top = top * samplesOfAPixel;
+    glass.top = top * samplesOfAPixel;
     this.#fillFar();
-    this.glass.ids.fill(nothing);
-    this.glass.near.fill(0);
-    const { seen, seenInWater } = this.#scene;
-    const hasGlass = this.#fillFrom(seen, 0);
-    if (seenInWater !== null) this.#fillFrom(seenInWater, 1);
+    glass.near.fill(0);
+    let hasGlass = false;
+    const { mesh, seen, seenInWater } = this.#scene;
+    const { corners } = mesh;
+    const end = top + linesOfABand;
+    for (let index = 0; index < this.#count; index += 1) {
+      if ((this.#tops[index] ?? 0) >= end || (this.#ends[index] ?? 0) < top) continue;
+      const id = this.#ids[index] ?? 0;
+      const at = ((id - firstTriangle) >> 1) * 3;
+      const isGlass = this.#isGlass((id - firstTriangle) >> 1);
+      hasGlass ||= isGlass;
+      fillTriangle(
+        isGlass ? glass : samples,
+        ((id - firstTriangle) & 1) === 0 ? seen.places : (seenInWater ?? seen).places,
+        (corners[at] ?? 0) * 3,
+        (corners[at + 1] ?? 0) * 3,
+        (corners[at + 2] ?? 0) * 3,
+        id,
+      );
+    }
     return hasGlass;
+  }
+
+  #isGlass(triangle: number): boolean {
+    const { mesh, surfaces } = this.#scene;
+    const surface = mesh.surfaces[mesh.patches[triangle] ?? 0] ?? 0;
+    return (surfaces[surface * surfaceSize + 7] ?? 1) < 1;
+  }
+
+  /** Without the backs of what is closed; glass is not mirrored. */
+  #findSeen({ places, facing }: Seen, mirrored: 0 | 1): void {
+    const { mesh, eye } = this.#scene;
+    const { corners, patches, triangleCount, closed } = mesh;
+    for (let triangle = 0; triangle < triangleCount; triangle += 1) {
+      const a = corners[triangle * 3] ?? 0;
+      const b = corners[triangle * 3 + 1] ?? 0;
+      const c = corners[triangle * 3 + 2] ?? 0;
+      if (facing[a] === 0 && facing[b] === 0 && facing[c] === 0 && closed[patches[triangle] ?? 0] === true)
+        continue;
+      if (places[a * 3 + 2] === 0 || places[b * 3 + 2] === 0 || places[c * 3 + 2] === 0) continue;
+      const [ay, by, cy] = [places[a * 3 + 1] ?? 0, places[b * 3 + 1] ?? 0, places[c * 3 + 1] ?? 0];
+      const top = Math.min(ay, by, cy);
+      const end = Math.max(ay, by, cy);
+      if (!(end > 0 && top < eye.height) || (mirrored === 1 && this.#isGlass(triangle))) continue;
+      this.#ids[this.#count] = firstTriangle + triangle * 2 + mirrored;
+      this.#tops[this.#count] = Math.max(0, Math.floor(top));
+      this.#ends[this.#count] = Math.min(eye.height, Math.floor(end));
+      this.#count += 1;
+    }
   }
 
   /** How far away the table of a studio ends; all other ground reaches the horizon. */
@@ -51,67 +107,25 @@ export class Band {
   #fillFar(): void {
     const { eye, level } = this.#scene;
     const { width, top, lines, near, ids, asides } = this.samples;
-    const { ground } = this.#plan.setting;
+    const { ground, hasWater } = this.#plan.setting;
     const [backX, backZ] = behind(this.#plan, 1).map(snap) as [number, number];
     const edge = this.#edge();
     const shore = snap(shoreAway(this.#plan)) - eye.from[0] * backX - eye.from[2] * backZ;
+    const across = (eye.right[0] * backX + eye.right[2] * backZ) / eye.focal;
     for (let line = 0; line < lines; line += 1) {
-      const y = (line + top + 0.5) / samplesOfAPixel;
-      const [dx, dy, dz] = rayOf(eye, asides[line & 3] ?? 0, y);
+      const [dx, dy, dz] = rayOf(eye, asides[line & 3] ?? 0, (line + top + 0.5) / samplesOfAPixel);
       const nearness = -dy / (eye.from[1] - level);
       const isGround = nearness > edge && ground !== 'space';
-      near.fill(isGround && ground !== 'water' ? nearness : 0, line * width, (line + 1) * width);
-      ids.fill(
-        !isGround ? nothing : ground === 'water' ? openWater : theGround,
-        line * width,
-        (line + 1) * width,
-      );
-      if (!isGround || !this.#plan.setting.hasWater) continue;
-      const across = (eye.right[0] * backX + eye.right[2] * backZ) / eye.focal;
+      const [from, to] = [line * width, (line + 1) * width];
+      near.fill(isGround && ground !== 'water' ? nearness : 0, from, to);
+      ids.fill(!isGround ? nothing : ground === 'water' ? openWater : theGround, from, to);
+      if (!isGround || !hasWater) continue;
       const begin = dx * backX + dz * backZ;
       for (let x = 0; x < width; x += 1) {
         if (begin + across * x <= shore * nearness) continue;
-        near[line * width + x] = 0;
-        ids[line * width + x] = openWater;
+        near[from + x] = 0;
+        ids[from + x] = openWater;
       }
     }
-  }
-
-  #fillFrom({ places, facing }: Seen, mirrored: 0 | 1): boolean {
-    const { mesh, surfaces } = this.#scene;
-    const { corners, patches, triangleCount, closed } = mesh;
-    const top = this.samples.top / samplesOfAPixel;
-    const end = top + linesOfABand;
-    let hasGlass = false;
-    for (let triangle = 0; triangle < triangleCount; triangle += 1) {
-      const a = corners[triangle * 3] ?? 0;
-      const b = corners[triangle * 3 + 1] ?? 0;
-      const c = corners[triangle * 3 + 2] ?? 0;
-      const ay = places[a * 3 + 1] ?? 0;
-      const by = places[b * 3 + 1] ?? 0;
-      const cy = places[c * 3 + 1] ?? 0;
-      if ((ay < top && by < top && cy < top) || (ay > end && by > end && cy > end)) continue;
-      const patch = patches[triangle] ?? 0;
-      const isBack = facing[a] === 0 && facing[b] === 0 && facing[c] === 0;
-      if (
-        (isBack && closed[patch] === true) ||
-        places[a * 3 + 2] === 0 ||
-        places[b * 3 + 2] === 0 ||
-        places[c * 3 + 2] === 0
-      )
-        continue;
-      const isGlass = (surfaces[(mesh.surfaces[patch] ?? 0) * surfaceSize + 7] ?? 1) < 1;
-      if (isGlass && mirrored === 1) continue;
-      hasGlass ||= isGlass;
-      fillTriangle(
-        isGlass ? this.glass : this.samples,
-        places,
-        a * 3,
-        b * 3,
-        c * 3,
-        firstTriangle + triangle * 2 + mirrored,
-      );
-    }
-    return hasGlass;
   }
 }

@@ -1,4 +1,5 @@
 /** Puts points of a part where the part stands, and says how fine it has to be. */
+import { long } from '../exact.ts';
 import type { Vector } from '../vector.ts';
 import { pointSize, type Mesh } from './mesh.ts';
 
@@ -25,8 +26,10 @@ export class Builder {
     this.#isClosed = isClosed;
   }
 
-  beginPatch(): void {
+  /** Gives the number of its first point. */
+  beginPatch(): number {
     this.mesh.beginPatch(this.#surface, this.#isClosed);
+    return this.mesh.pointCount;
   }
 
   /** How many straight sides look round at a radius. */
@@ -39,21 +42,21 @@ export class Builder {
     return length * this.#detail;
   }
 
-  addPoint([x, y, z]: Vector, [nx, ny, nz]: Vector): number {
+  /** With its normal, of any length. */
+  addPoint(x: number, y: number, z: number, nx: number, ny: number, nz: number): void {
     const { rows, at } = this.#placement;
     const [a, b, c] = rows;
-    const added = this.mesh.addPoint();
+    const to = this.mesh.addPoint() * pointSize;
     const { points } = this.mesh;
-    const to = added * pointSize;
+    const by = 1 / (long(nx, ny, nz) || 1);
     points[to] = a[0] * x + a[1] * y + a[2] * z + at[0];
     points[to + 1] = b[0] * x + b[1] * y + b[2] * z + at[1];
     points[to + 2] = c[0] * x + c[1] * y + c[2] * z + at[2];
-    points[to + 3] = a[0] * nx + a[1] * ny + a[2] * nz;
-    points[to + 4] = b[0] * nx + b[1] * ny + b[2] * nz;
-    points[to + 5] = c[0] * nx + c[1] * ny + c[2] * nz;
+    points[to + 3] = (a[0] * nx + a[1] * ny + a[2] * nz) * by;
+    points[to + 4] = (b[0] * nx + b[1] * ny + b[2] * nz) * by;
+    points[to + 5] = (c[0] * nx + c[1] * ny + c[2] * nz) * by;
     points[to + 6] = x;
     points[to + 7] = y;
     points[to + 8] = z;
-    return added;
   }
 }

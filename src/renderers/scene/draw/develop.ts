@@ -1,14 +1,14 @@
-/** Light → a picture's values: what is too bright drawn in, and steps of a smooth sky hidden. */
+/** Light → a picture's values, from 0 to 255: what is too bright is drawn in. */
 
-const steps = 0x4000;
+const steps = 0x1000;
 let encoded: Float32Array | undefined;
 
 /** The values of sRGB for light from 0 to 1; their last bits are left out. */
 function encodedLight(): Float32Array {
-  return Float32Array.from({ length: steps + 1 }, (_, step) => {
-    const light = step / steps;
+  return Float32Array.from({ length: steps + 2 }, (_, step) => {
+    const light = Math.min(1, step / steps);
     const share = light <= 0.0031308 ? light * 12.92 : 1.055 * light ** (1 / 2.4) - 0.055;
-    return Math.round(share * 254.05 * 256) / 256;
+    return Math.round(share * 255 * 256) / 256;
   });
 }
 
@@ -28,35 +28,20 @@ export function rollOff(light: Float64Array): void {
     by = drawn / peak;
     white = 1 - 1 / (0.15 * (peak - drawn) + 1);
   }
-  light[0] = mixed((red - offset) * by, drawn, white);
-  light[1] = mixed((green - offset) * by, drawn, white);
-  light[2] = mixed((blue - offset) * by, drawn, white);
+  const own = by * (1 - white);
+  const more = drawn * white;
+  light[0] = (red - offset) * own + more;
+  light[1] = (green - offset) * own + more;
+  light[2] = (blue - offset) * own + more;
 }
 
-function mixed(own: number, other: number, share: number): number {
-  return own + (other - own) * share;
-}
-
-/** Three bytes a pixel; the corners of a picture keep a little less of the light. */
-export function writeLine(
-  bytes: Uint8Array,
-  y: number,
-  line: Float64Array,
-  width: number,
-  height: number,
-): void {
+/** Three values from a place on. */
+export function encode(light: Float64Array, values: Float32Array, at: number): void {
   encoded ??= encodedLight();
-  const down = y / height - 0.5;
-  for (let x = 0; x < width; x += 1) {
-    const aside = x / width - 0.5;
-    const away = aside * aside + down * down;
-    const noise = 0.06711056 * x + 0.00583715 * y;
-    const spread = 52.9829189 * (noise - Math.floor(noise));
-    const grain = 0.1 + 0.8 * (spread - Math.floor(spread));
-    for (let part = 0; part < 3; part += 1) {
-      const light = (line[x * 3 + part] ?? 0) * (1 - 0.9 * away * away);
-      const step = light <= 0 ? 0 : light >= 1 ? steps : Math.floor(light * steps + 0.5);
-      bytes[(y * width + x) * 3 + part] = (encoded[step] ?? 0) + grain;
-    }
+  for (let part = 0; part < 3; part += 1) {
+    const place = Math.max(0, Math.min(1, light[part] ?? 0)) * steps;
+    const step = Math.floor(place);
+    const value = encoded[step] ?? 0;
+    values[at + part] = value + ((encoded[step + 1] ?? 0) - value) * (place - step);
   }
 }

@@ -2,9 +2,9 @@
 import type { PicturePlan } from '../plan-picture.ts';
 import { aim } from './eye.ts';
 import { shadeGround, shadeWater } from './ground.ts';
-import { rollOff, writeLine } from './develop.ts';
+import { encode, rollOff } from './develop.ts';
 import { Band, firstTriangle, linesOfABand, nothing, openWater, theGround } from './band.ts';
-import { samplesOfAPixel, type Samples } from './raster.ts';
+import { samplesOfAPixel } from './raster.ts';
 import { shadeTriangle, type Scene } from './shade.ts';
 import type { SkyGrid } from './sky.ts';
 
@@ -13,16 +13,19 @@ const behindGlass = new Float64Array(3);
 const sum = new Float64Array(3);
 const ray = new Float64Array(3);
 
+/** Of 255: between two pixels that differ by less the one in the middle is their mean. */
+const alike = 7;
+
 export class Drawing {
   readonly #plan: PicturePlan;
   readonly #scene: Scene;
   readonly #sky: SkyGrid;
   readonly #band: Band;
-  readonly #samples: Samples;
-  readonly #glass: Samples;
+  /** Of each pixel of the band what all of it shows, or `mixed`. */
+  readonly #keys: Int32Array;
+  /** Its three values, from 0 to 255. */
+  readonly #values: Float32Array;
   readonly #bytes: Uint8Array;
-  /** The light of the line of pixels that is worked on. */
-  readonly #line: Float64Array;
   /** Of each pixel how many samples see the sky. */
   readonly skyShare: Uint8Array;
 
@@ -32,9 +35,8 @@ export class Drawing {
     this.#scene = scene;
     this.#sky = sky;
     this.#band = new Band(plan, scene);
-    this.#samples = this.#band.samples;
-    this.#glass = this.#band.glass;
-    this.#line = new Float64Array(width * 3);
+    this.#keys = new Int32Array(width * linesOfABand);
+    this.#values = new Float32Array(width * linesOfABand * 3);
     this.#bytes = new Uint8Array(width * height * 3);
     this.skyShare = new Uint8Array(width * height);
   }
@@ -42,12 +44,8 @@ export class Drawing {
   draw(): Uint8Array {
     const { height } = this.#scene.eye;
     this.#findHaze();
-    for (let top = 0; top < height; top += linesOfABand) {
-      const hasGlass = this.#band.fill(top);
-      for (let y = top; y < Math.min(height, top + linesOfABand); y += 1) {
-        this.#finishLine(y, hasGlass);
-      }
-    }
+    for (let top = 0; top < height; top += linesOfABand)
+      this.#drawBand(top, Math.min(linesOfABand, height - top));
     return this.#bytes;
   }
 
@@ -62,51 +60,66 @@ export class Drawing {
     }
   }
 
-  /** Of what is far and level every second pixel is worked out, and the one between is their mean. */
-  #finishLine(y: number, hasGlass: boolean): void {
-    const { width, ids } = this.#samples;
-    const line = this.#line;
-    const top = (y * samplesOfAPixel - this.#samples.top) * width;
-    for (let x = 0; x < width; x += 2) this.#finishPixel(top + x, x, y, hasGlass);
-    for (let x = 1; x < width; x += 2) {
-      const at = top + x;
-      const id = ids[at] ?? 0;
-      const isLevel = id < firstTriangle && x + 1 < width && !hasGlass;
-      if (isLevel && this.#isWhole(at - 1, id) && this.#isWhole(at, id) && this.#isWhole(at + 1, id)) {
-        for (let part = x * 3; part < x * 3 + 3; part += 1)
-          line[part] = ((line[part - 3] ?? 0) + (line[part + 3] ?? 0)) / 2;
-        if (id === nothing) this.skyShare[y * width + x] = samplesOfAPixel;
-      } else this.#finishPixel(at, x, y, hasGlass);
+  /** Every second pixel of every second line is worked out, and what is between them where they are unlike. */
+  #drawBand(top: number, lines: number): void {
+    const { width } = this.#scene.eye;
+    const hasGlass = this.#band.fill(top);
+    this.#findKeys(top, lines, hasGlass);
+    for (let line = 0; line < lines; line += 2) {
+      const row = line * width;
+      for (let x = 0; x < width; x += 2) this.#shadePixel(row + x, x, top + line, hasGlass);
+      for (let x = 1; x < width; x += 2)
+        if (x + 1 === width || !this.#isBetween(row + x, 1))
+          this.#shadePixel(row + x, x, top + line, hasGlass);
     }
-    writeLine(this.#bytes, y, line, width, this.#scene.eye.height);
+    for (let line = 1; line < lines; line += 2)
+      for (let x = 0; x < width; x += 1)
+        if (line + 1 === lines || !this.#isBetween(line * width + x, width))
+          this.#shadePixel(line * width + x, x, top + line, hasGlass);
+    this.#write(top, lines);
   }
 
-  #isWhole(at: number, id: number): boolean {
-    const { width, ids } = this.#samples;
-    return (
-      id === ids[at] && id === ids[at + width] && id === ids[at + 2 * width] && id === ids[at + 3 * width]
-    );
+  #findKeys(top: number, lines: number, hasGlass: boolean): void {
+    const { width, ids } = this.#band.samples;
+    for (let line = 0; line < lines; line += 1) {
+      for (let x = 0; x < width; x += 1) {
+        const at = line * samplesOfAPixel * width + x;
+        const key = this.#keyAt(at, hasGlass);
+        let same = 1;
+        for (let other = at + width; other < at + samplesOfAPixel * width; other += width)
+          if ((!hasGlass && ids[other] === ids[at]) || this.#keyAt(other, hasGlass) === key) same += 1;
+        this.#keys[line * width + x] = same === samplesOfAPixel && key < firstGlass ? key : mixed;
+        if (key === nothing && same === samplesOfAPixel)
+          this.skyShare[(top + line) * width + x] = samplesOfAPixel;
+      }
+    }
   }
 
-  #finishPixel(at: number, x: number, y: number, hasGlass: boolean): void {
-    const id = this.#samples.ids[at] ?? 0;
-    if (hasGlass || !this.#isWhole(at, id)) return this.#finishEdge(at, x, y, hasGlass);
-    this.#shadeSample(at, x, y, false);
-    if (id === nothing) this.skyShare[y * this.#samples.width + x] = samplesOfAPixel;
-    this.#keep(x, light);
+  /** Takes the mean of two neighbours where these show the same and are alike. */
+  #isBetween(at: number, step: number): boolean {
+    const keys = this.#keys;
+    const values = this.#values;
+    const key = keys[at] ?? mixed;
+    if (key === mixed || keys[at - step] !== key || keys[at + step] !== key) return false;
+    for (let part = at * 3; part < at * 3 + 3; part += 1) {
+      const one = values[part - step * 3] ?? 0;
+      const other = values[part + step * 3] ?? 0;
+      if (Math.abs(one - other) > alike) return false;
+      values[part] = (one + other) / 2;
+    }
+    return true;
   }
 
-  #keep(x: number, own: Float64Array): void {
-    this.#line[x * 3] = own[0] ?? 0;
-    this.#line[x * 3 + 1] = own[1] ?? 0;
-    this.#line[x * 3 + 2] = own[2] ?? 0;
+  #shadePixel(pixel: number, x: number, y: number, hasGlass: boolean): void {
+    const line = (pixel - x) * samplesOfAPixel;
+    if (this.#keys[pixel] === mixed) this.#shadeEdge(line + x, x, y, hasGlass);
+    else this.#shadeSample(line + x, x, y, false);
+    encode(light, this.#values, pixel * 3);
   }
 
-  #finishEdge(at: number, x: number, y: number, hasGlass: boolean): void {
-    const { width, ids } = this.#samples;
-    sum[0] = 0;
-    sum[1] = 0;
-    sum[2] = 0;
+  #shadeEdge(at: number, x: number, y: number, hasGlass: boolean): void {
+    const { width, ids } = this.#band.samples;
+    sum.fill(0);
     let done = 0;
     for (let sample = 0; sample < samplesOfAPixel; sample += 1) {
       if ((done >> sample) & 1) continue;
@@ -122,41 +135,34 @@ export class Drawing {
       for (let part = 0; part < 3; part += 1)
         sum[part] = (sum[part] ?? 0) + ((light[part] ?? 0) * count) / samplesOfAPixel;
     }
-    this.#keep(x, sum);
+    light.set(sum);
   }
 
   /** Equal for samples that look the same. */
   #keyAt(sample: number, hasGlass: boolean): number {
-    const id = this.#samples.ids[sample] ?? 0;
+    const id = this.#band.samples.ids[sample] ?? 0;
     const { patches } = this.#scene.mesh;
     const key =
       id < firstTriangle
         ? id
         : firstTriangle + (patches[(id - firstTriangle) >> 1] ?? 0) * 2 + ((id - firstTriangle) & 1);
     const glass = hasGlass ? this.#glassAt(sample) : nothing;
-    return glass === nothing ? key : key + (1 + (patches[(glass - firstTriangle) >> 1] ?? 0)) * 0x100_0000;
+    return glass === nothing ? key : key + (1 + (patches[(glass - firstTriangle) >> 1] ?? 0)) * firstGlass;
   }
 
   /** Glass before all else. */
   #glassAt(sample: number): number {
-    const isSeen = (this.#glass.near[sample] ?? 0) > (this.#samples.near[sample] ?? 0);
-    return isSeen ? (this.#glass.ids[sample] ?? 0) : nothing;
+    const { samples, glass } = this.#band;
+    return (glass.near[sample] ?? 0) > (samples.near[sample] ?? 0) ? (glass.ids[sample] ?? 0) : nothing;
   }
 
   #shadeSample(sample: number, x: number, y: number, hasGlass: boolean): void {
-    const id = this.#samples.ids[sample] ?? 0;
-    this.#shadeFar(id, x + 0.5, y + 0.5);
+    this.#shadeFar(this.#band.samples.ids[sample] ?? 0, x + 0.5, y + 0.5);
     const glass = hasGlass ? this.#glassAt(sample) : nothing;
     if (glass !== nothing) {
       behindGlass.set(light);
-      const opacity = shadeTriangle(
-        this.#scene,
-        (glass - firstTriangle) >> 1,
-        false,
-        x + 0.5,
-        y + 0.5,
-        light,
-      );
+      const triangle = (glass - firstTriangle) >> 1;
+      const opacity = shadeTriangle(this.#scene, triangle, false, x + 0.5, y + 0.5, light);
       for (let part = 0; part < 3; part += 1) {
         const back = behindGlass[part] ?? 0;
         light[part] = back + ((light[part] ?? 0) - back) * opacity;
@@ -177,4 +183,25 @@ export class Drawing {
       shadeGround(scene, this.#plan.setting.ground, near, ray, x, light);
     } else shadeWater(scene, id === openWater, ray, x, light);
   }
+
+  /** The corners of a picture keep a little less of the light. */
+  #write(top: number, lines: number): void {
+    const { width, height } = this.#scene.eye;
+    for (let line = 0; line < lines; line += 1) {
+      const down = (top + line) / height - 0.5;
+      const first = (top + line) * width * 3;
+      for (let x = 0; x < width; x += 1) {
+        const aside = x / width - 0.5;
+        const away = aside * aside + down * down;
+        const share = 1 - 0.4 * away * away;
+        const at = (line * width + x) * 3;
+        for (let part = 0; part < 3; part += 1)
+          this.#bytes[first + x * 3 + part] = (this.#values[at + part] ?? 0) * share + 0.5;
+      }
+    }
+  }
 }
+
+const mixed = -1;
+/** Keys from here on have glass before what else they are. */
+const firstGlass = 0x100_0000;

@@ -53,18 +53,17 @@ export class Mesh {
 
   /** Keeps what is on the side where the distance is not negative. */
   clip(distanceOf: (x: number, y: number, z: number) => number): void {
-    const { points, pointCount } = this;
-    const distances = Float64Array.from({ length: pointCount }, (_, point) => {
-      const at = point * pointSize;
-      return distanceOf(points[at] ?? 0, points[at + 1] ?? 0, points[at + 2] ?? 0);
-    });
-    const count = this.triangleCount;
-    for (let triangle = 0; triangle < count; triangle += 1) {
-      const corners = [0, 1, 2].map((corner) => this.corners[triangle * 3 + corner] ?? 0);
-      const countIn = corners.filter((corner) => (distances[corner] ?? 0) >= 0).length;
-      if (countIn === 3) continue;
-      if (countIn > 0) this.#addClipped(corners, distances, this.patches[triangle] ?? 0);
-      this.corners.fill(0, triangle * 3, triangle * 3 + 3);
+    const { points, corners } = this;
+    const distances = new Float64Array(this.pointCount);
+    for (let point = 0, at = 0; point < distances.length; point += 1, at += pointSize)
+      distances[point] = distanceOf(points[at] ?? 0, points[at + 1] ?? 0, points[at + 2] ?? 0);
+    const count = this.triangleCount * 3;
+    for (let at = 0; at < count; at += 3) {
+      const [a, b, c] = [corners[at] ?? 0, corners[at + 1] ?? 0, corners[at + 2] ?? 0];
+      const [isA, isB, isC] = [(distances[a] ?? 0) >= 0, (distances[b] ?? 0) >= 0, (distances[c] ?? 0) >= 0];
+      if (isA && isB && isC) continue;
+      if (isA || isB || isC) this.#addClipped([a, b, c], distances, this.patches[at / 3] ?? 0);
+      this.corners.fill(0, at, at + 3);
     }
   }
 

@@ -31,21 +31,9 @@ export interface Scene {
   haze: Float32Array;
 }
 
-/** The place that is being shaded: its point, its normal, the way to the eye, and where it is in its part. */
-const place = {
-  x: 0.1,
-  y: 0.1,
-  z: 0.1,
-  nx: 0.1,
-  ny: 0.1,
-  nz: 0.1,
-  vx: 0.1,
-  vy: 0.1,
-  vz: 0.1,
-  u: 0.1,
-  v: 0.1,
-  w: 0.1,
-};
+/** The place that is being shaded: its point, its normal and where it is in its part, and the way to the eye. */
+const place = new Float64Array(pointSize);
+const view = new Float64Array(3);
 const shine = new Float64Array(3);
 
 /** Into `out`: red, green and blue; answers its opacity. */
@@ -102,39 +90,34 @@ function findPlace(
   const nb = wb * (seen[b * 3 + 2] ?? 0);
   const nc = wc * (seen[c * 3 + 2] ?? 0);
   const depth = 1 / (na + nb + nc);
-  const mean = (part: number): number =>
-    ((points[a * pointSize + part] ?? 0) * na +
-      (points[b * pointSize + part] ?? 0) * nb +
-      (points[c * pointSize + part] ?? 0) * nc) *
-    depth;
-  place.x = mean(0);
-  place.y = mean(1);
-  place.z = mean(2);
-  place.nx = mean(3);
-  place.ny = mean(4);
-  place.nz = mean(5);
-  place.u = mean(6);
-  place.v = mean(7);
-  place.w = mean(8);
+  for (let part = 0; part < pointSize; part += 1)
+    place[part] =
+      ((points[a * pointSize + part] ?? 0) * na +
+        (points[b * pointSize + part] ?? 0) * nb +
+        (points[c * pointSize + part] ?? 0) * nc) *
+      depth;
   return depth;
 }
 
 /** Turns the normal to the eye; answers how much the surface faces it. */
 function lookFrom({ from }: Eye, height: number, isClosed: boolean): number {
-  const vx = from[0] - place.x;
-  const vy = height - place.y;
-  const vz = from[2] - place.z;
+  const vx = from[0] - (place[0] ?? 0);
+  const vy = height - (place[1] ?? 0);
+  const vz = from[2] - (place[2] ?? 0);
   const away = 1 / (long(vx, vy, vz) || 1);
-  place.vx = vx * away;
-  place.vy = vy * away;
-  place.vz = vz * away;
-  const by = 1 / (long(place.nx, place.ny, place.nz) || 1);
-  const facing = (place.nx * place.vx + place.ny * place.vy + place.nz * place.vz) * by;
+  view[0] = vx * away;
+  view[1] = vy * away;
+  view[2] = vz * away;
+  const nx = place[3] ?? 0;
+  const ny = place[4] ?? 0;
+  const nz = place[5] ?? 0;
+  const by = 1 / (long(nx, ny, nz) || 1);
+  const facing = (nx * vx + ny * vy + nz * vz) * away * by;
   // The outline of what is closed turns a little away, and is not turned over.
   const sign = facing < 0 && !isClosed ? -by : by;
-  place.nx *= sign;
-  place.ny *= sign;
-  place.nz *= sign;
+  place[3] = nx * sign;
+  place[4] = ny * sign;
+  place[5] = nz * sign;
   return facing >= 0 ? facing : isClosed ? 0 : -facing;
 }
 
@@ -145,7 +128,10 @@ function lightPlace(
   out: Float64Array,
 ): number {
   const { sunAt, sun, sky } = air.daylight;
-  const { x, y, z, nx, ny, nz } = place;
+  const [x, y, z] = [place[0] ?? 0, place[1] ?? 0, place[2] ?? 0];
+  const [nx, ny, nz] = [place[3] ?? 0, place[4] ?? 0, place[5] ?? 0];
+  const [u, v, w] = [place[6] ?? 0, place[7] ?? 0, place[8] ?? 0];
+  const kind = surfaces[surface + 6] ?? 0;
   const toSun = nx * sunAt[0] + ny * sunAt[1] + nz * sunAt[2];
   const off = shadows.size * 0.012;
   const lit = toSun > -0.1 ? shadows.sunAt(x + nx * off, y + ny * off, z + nz * off) : 0;
@@ -153,9 +139,8 @@ function lightPlace(
   const wide = shadows.size * 0.05;
   const open = 0.5 + 0.5 * shadows.skyAt(x + nx * wide, y + ny * wide, z + nz * wide);
   const up = 0.5 + 0.5 * ny;
-  const pane =
-    surfaces[surface + 6] === patterns.windows && ny * ny < 0.25 ? windowAt(place.u + place.w, place.v) : 0;
-  const pattern = pane === 0 ? patternAt(surfaces[surface + 6] ?? 0, place.u, place.v, place.w) : 0.55;
+  const pane = kind === patterns.windows && ny * ny < 0.25 ? windowAt(u + w, v) : 0;
+  const pattern = pane === 0 ? patternAt(kind, u, v, w) : 0.55;
   const glow = pane > 0 && air.daylight.stars > 0 ? -pane : (surfaces[surface + 5] ?? 0);
   const mirror = surfaces[surface + 4] ?? 0;
   const isMetal = mirror > 0.6;
@@ -175,15 +160,10 @@ function lightPlace(
 
 /** What is mirrored goes into `shine`; answers its share, which is larger at the edge. */
 function mirrorTo(air: Air, facing: number, mirror: number, isMetal: boolean): number {
-  const { nx, ny, nz, vx, vy, vz } = place;
-  mirrored(
-    air,
-    2 * facing * nx - vx,
-    2 * facing * ny - vy,
-    2 * facing * nz - vz,
-    isMetal ? 0.15 : 0.7,
-    shine,
-  );
+  const x = 2 * facing * (place[3] ?? 0) - (view[0] ?? 0);
+  const y = 2 * facing * (place[4] ?? 0) - (view[1] ?? 0);
+  const z = 2 * facing * (place[5] ?? 0) - (view[2] ?? 0);
+  mirrored(air, x, y, z, isMetal ? 0.15 : 0.7, shine);
   const rest = (1 - facing) * (1 - facing);
   return isMetal ? mirror : mirror + (0.75 - mirror) * rest * rest;
 }
@@ -214,11 +194,10 @@ export function lamplightAt(
 
 /** Of the sun: small and clear on what mirrors, wide and dull on what is rough. */
 function highlight(sunAt: Vector, mirror: number): number {
-  const { nx, ny, nz, vx, vy, vz } = place;
-  const hx = vx + sunAt[0];
-  const hy = vy + sunAt[1];
-  const hz = vz + sunAt[2];
-  const near = (nx * hx + ny * hy + nz * hz) / (long(hx, hy, hz) || 1);
+  const hx = (view[0] ?? 0) + sunAt[0];
+  const hy = (view[1] ?? 0) + sunAt[1];
+  const hz = (view[2] ?? 0) + sunAt[2];
+  const near = ((place[3] ?? 0) * hx + (place[4] ?? 0) * hy + (place[5] ?? 0) * hz) / (long(hx, hy, hz) || 1);
   if (near <= 0.5) return 0;
   const two = near * near;
   const eight = two * two * two * two;

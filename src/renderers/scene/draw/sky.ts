@@ -1,4 +1,4 @@
-/** The sky as the picture shows it and as it is mirrored: worked out at every fourth pixel, smooth between. */
+/** The sky as the picture shows it and as it is mirrored: worked out at every eighth pixel, smooth between. */
 import { mix } from '../../colour.ts';
 import type { Daylight, Light } from '../picture/daylight.ts';
 import { cloudNoise, fade, noise } from '../picture/noise.ts';
@@ -6,7 +6,7 @@ import { dot, plus, times, type Vector } from '../vector.ts';
 import { falling, normal, sine, snapped } from '../exact.ts';
 import { rayOf, type Eye } from './eye.ts';
 
-const step = 4;
+const step = 8;
 
 /** Nothing is worked out for directions below the lowest. */
 export class SkyGrid {

@@ -1,5 +1,4 @@
 /** Outlines with a thickness → triangles: two faces, a bevel that catches the light, and the sides. */
-import type { Vector } from '../vector.ts';
 import { long } from '../exact.ts';
 import type { Builder } from './builder.ts';
 
@@ -11,9 +10,8 @@ export function addSlab(builder: Builder, outline: readonly Pair[], depth: numbe
   const inset = corners.map((_, index) => insetAt(corners, index, bevel));
   const half = depth / 2;
   for (const side of [1, -1]) {
-    builder.beginPatch();
-    const first = builder.mesh.pointCount;
-    for (const [x, y] of inset) builder.addPoint([x, y, side * half], [0, 0, side]);
+    const first = builder.beginPatch();
+    for (const [x, y] of inset) builder.addPoint(x, y, side * half, 0, 0, side);
     for (const [a, b, c] of triangled(inset)) builder.mesh.addTriangle(first + a, first + b, first + c);
   }
   for (const index of corners.keys()) addSide(builder, corners, inset, index, half, bevel);
@@ -58,9 +56,8 @@ function addSide(
   half: number,
   bevel: number,
 ): void {
-  builder.beginPatch();
   const own = outward(corners, index);
-  const first = builder.mesh.pointCount;
+  const first = builder.beginPatch();
   for (const [corner, neighbour] of [
     [index, index - 1],
     [index + 1, index + 1],
@@ -69,12 +66,8 @@ function addSide(
     const isSmooth = x * own[0] + y * own[1] > 0.76;
     const [nx, ny] = isSmooth ? [(x + own[0]) / 2, (y + own[1]) / 2] : own;
     const [outer, inner] = [at(corners, corner), at(inset, corner)];
-    const add = ([px, py]: Pair, z: number, flat: number): number =>
-      builder.addPoint([px, py, z], [
-        nx * (1 - Math.abs(flat)),
-        ny * (1 - Math.abs(flat)),
-        flat,
-      ] satisfies Vector);
+    const add = ([px, py]: Pair, z: number, flat: number): void =>
+      builder.addPoint(px, py, z, nx * (1 - Math.abs(flat)), ny * (1 - Math.abs(flat)), flat);
     add(inner, half, 0.8);
     add(outer, half - bevel, 0.15);
     add(outer, bevel - half, -0.15);

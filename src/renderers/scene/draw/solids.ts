@@ -1,9 +1,9 @@
 /** Shapes of parts → triangles, with as many corners as can be told apart in the picture. */
 import { cloudNoise } from '../picture/noise.ts';
 import type { AnyShape } from '../around/backdrops.ts';
-import { lathe, tube, turns, curve } from '../things/sheets.ts';
-import { cross, each, minus, plus, times, type Vector } from '../vector.ts';
-import { normal, snap, snapped } from '../exact.ts';
+import { tube, turns, curve } from '../things/sheets.ts';
+import { minus, type Vector } from '../vector.ts';
+import { long, normal, snap, snapped } from '../exact.ts';
 import type { Builder } from './builder.ts';
 import { addSlab } from './slabs.ts';
 
@@ -14,40 +14,32 @@ export function addSolid(builder: Builder, shape: AnyShape): void {
     case 'box':
       return addBox(builder, snapped(shape.size), shape.rounding);
     case 'ball':
-      return addBall(builder, snapped(shape.size), 0, 0);
+      return addBall(builder, snapped(shape.size));
     case 'lump':
-      return addBall(builder, snapped(shape.size), shape.bumps, shape.seed);
+      return addLump(builder, snapped(shape.size), shape.bumps, shape.seed);
     case 'post': {
-      const [above, below, half] = [snap(shape.top), snap(shape.bottom), snap(shape.height) / 2];
+      const [above, below, half] = [shape.top, shape.bottom, shape.height / 2];
       const sides = Math.min(shape.sides, builder.sidesOf(Math.max(above, below)));
-      return addLathe(
-        builder,
-        [
-          [0, -half],
-          [below, -half],
-          [above, half],
-          [0, half],
-        ],
-        sides,
-        0.7,
-      );
+      const outline: Pair[] = [
+        [0, -half],
+        [below, -half],
+        [above, half],
+        [0, half],
+      ];
+      return addLathe(builder, outline, sides, 0.7);
     }
     case 'ring': {
-      const [radius, thick] = [snap(shape.radius), snap(shape.thickness)];
-      const around = turns(builder.sidesOf(thick, 20)).map(([cos, sin]): Pair => [
-        radius + thick * cos,
-        thick * sin,
+      const { radius, thickness } = shape;
+      const outline = turnsOf(builder.sidesOf(thickness, 20)).map(([cos, sin]): Pair => [
+        radius + thickness * cos,
+        thickness * sin,
       ]);
-      return addLathe(builder, around, builder.sidesOf(radius), 0.5);
+      return addLathe(builder, outline, builder.sidesOf(radius), 0.5);
     }
-    case 'turned':
-      return addLathe(
-        builder,
-        shape.profile,
-        builder.sidesOf(Math.max(...shape.profile.map(([out]) => out))),
-        0.5,
-        4,
-      );
+    case 'turned': {
+      const widest = Math.max(...shape.profile.map(([out]) => out));
+      return addLathe(builder, shape.profile, builder.sidesOf(widest), 0.5, 4);
+    }
     case 'slab':
       return addSlab(
         builder,
@@ -56,117 +48,178 @@ export function addSolid(builder: Builder, shape: AnyShape): void {
       );
     case 'bend': {
       const steps = Math.max(2, Math.min(8, Math.ceil(builder.sidesOf(shape.radius * 6) / 4)));
-      return addSheet(
-        builder,
-        tube(shape.points.map(snapped), snap(shape.radius), steps, builder.sidesOf(shape.radius, 20)),
-      );
+      const sides = builder.sidesOf(shape.radius, 20);
+      return addSheet(builder, tube(shape.points.map(snapped), snap(shape.radius), steps, sides));
     }
     case 'sheet':
       return addSheet(builder, shape.rows);
   }
 }
 
-function addBall(builder: Builder, size: Vector, bumps: number, seed: number): void {
-  const sides = builder.sidesOf(Math.max(...size) * (bumps > 0 ? 0.7 : 0.5));
-  const arc = turns(sides).slice(0, sides / 2 + 1);
-  const rows = lathe(
-    arc.map(([cos, sin]) => [sin / 2, -cos / 2] as const),
-    turns(sides),
+const known = new Map<number, readonly Pair[]>();
+
+function turnsOf(sides: number): readonly Pair[] {
+  const found = known.get(sides) ?? turns(sides);
+  known.set(sides, found);
+  return found;
+}
+
+function addBall(builder: Builder, [wide, high, deep]: Vector): void {
+  const sides = builder.sidesOf(Math.max(wide, high, deep) / 2);
+  const around = turnsOf(sides);
+  const first = builder.beginPatch();
+  for (let row = 0; row <= sides / 2; row += 1) {
+    const [up, out] = around[row] ?? [1, 0];
+    for (const [cos, sin] of around) {
+      const [x, y, z] = [sin * out, -up, cos * out];
+      builder.addPoint((x * wide) / 2, (y * high) / 2, (z * deep) / 2, x / wide, y / high, z / deep);
+    }
+  }
+  builder.mesh.addGrid(first, sides / 2 + 1, sides + 1);
+}
+
+/** A ball with bumps. */
+function addLump(builder: Builder, [wide, high, deep]: Vector, bumps: number, seed: number): void {
+  const sides = builder.sidesOf(Math.max(wide, high, deep) * 0.7);
+  const around = turnsOf(sides);
+  const rows = around.slice(0, sides / 2 + 1).map(([up, out]) =>
+    around.map(([cos, sin]): Vector => {
+      const [x, y, z] = [(sin * out) / 2, -up / 2, (cos * out) / 2];
+      const by = 1 + bumps * 1.6 * cloudNoise(x * 4 + seed * 7.3, y * 4, z * 4, 3);
+      return [x * by * wide, y * by * high, z * by * deep];
+    }),
   );
-  const bumpy = ([x, y, z]: Vector): Vector => {
-    const by = bumps > 0 ? 1 + bumps * 1.6 * cloudNoise(x * 4 + seed * 7.3, y * 4, z * 4, 3) : 1;
-    return [x * by * size[0], y * by * size[1], z * by * size[2]];
-  };
-  addSheet(
-    builder,
-    rows.map((row) => row.map(bumpy)),
-  );
+  addSheet(builder, rows);
 }
 
 /** An outline turned around the axis: smooth where two of its steps nearly agree, with an edge elsewhere. */
 function addLathe(builder: Builder, given: readonly Pair[], sides: number, smooth: number, steps = 1): void {
   const profile = given.map(([out, up]): Vector => [snap(out), snap(up), 0]);
   const slopes = profile.slice(1).map((point, index) => normal(minus(point, profile[index] ?? point)));
-  const around = turns(sides);
   let begin = 0;
   for (const [index, [out, up]] of slopes.entries()) {
     const next = slopes[index + 1];
     if (next !== undefined && out * next[0] + up * next[1] > smooth) continue;
     const run = curve(profile.slice(begin, index + 2), index > begin ? steps : 1);
-    const outline = run.map(([x, y]): Pair => [Math.max(0, x), y]);
-    if (sides >= 8) addSheet(builder, lathe(outline, around));
-    else
-      for (let side = 0; side < sides; side += 1)
-        addSheet(builder, lathe(outline, around.slice(side, side + 2)));
+    const around = turnsOf(sides);
+    if (sides >= 8) addTurned(builder, run, around);
+    else for (let side = 0; side < sides; side += 1) addTurned(builder, run, around.slice(side, side + 2));
     begin = index + 1;
   }
 }
 
+/** One surface, without edges; flat where it is one side alone. */
+function addTurned(builder: Builder, run: readonly Vector[], around: readonly Pair[]): void {
+  const first = builder.beginPatch();
+  const [[c1, s1], [c2, s2]] = [around[0] ?? [1, 0], around[1] ?? [1, 0]];
+  const isFlat = around.length === 2;
+  for (const [index, [out, up]] of run.entries()) {
+    const [before, after] = [run[Math.max(0, index - 1)], run[Math.min(run.length - 1, index + 1)]];
+    const [aside, rise] = [(after?.[0] ?? 0) - (before?.[0] ?? 0), (after?.[1] ?? 0) - (before?.[1] ?? 0)];
+    const radius = Math.max(0, out);
+    for (const [cos, sin] of around) {
+      const [nx, nz] = isFlat ? [(s1 + s2) / 2, (c1 + c2) / 2] : [sin, cos];
+      builder.addPoint(sin * radius, up, cos * radius, nx * rise, -aside, nz * rise);
+    }
+  }
+  builder.mesh.addGrid(first, run.length, around.length);
+}
+
+const at = new Float64Array(3);
+const out = new Float64Array(3);
+
 /** A ball around each corner of an inner box, and what is between. */
 function addBox(builder: Builder, size: Vector, rounding: number): void {
-  const radius = Math.min(rounding, ...size.map((side) => side / 2)) * 0.999;
+  const radius = Math.min(rounding, size[0] / 2, size[1] / 2, size[2] / 2) * 0.999;
   const arc = builder.pixels(radius);
   const shares = arc < 0.7 ? [1] : arc < 5 ? [0, 1] : arc < 16 ? [0, 0.5, 1] : [0, 0.3, 0.6, 1];
   const isSharp = shares.length === 1;
-  const inner = each((axis) => size[axis] / 2 - radius);
+  const steps = [
+    ...shares.map((share): Pair => [-1, -share]).toReversed(),
+    ...shares.map((share): Pair => [1, share]),
+  ];
   if (!isSharp) builder.beginPatch();
-  for (const axis of [0, 1, 2] as const) {
-    const [u, v] = [((axis + 1) % 3) as 0 | 1 | 2, ((axis + 2) % 3) as 0 | 1 | 2];
-    const steps = (along: 0 | 1 | 2): number[] => {
-      const out = shares.map((share) => inner[along] + radius * share);
-      return [...out.map((step) => -step).toReversed(), ...out];
-    };
-    const [across, along] = [steps(u), steps(v)];
-    for (const side of [-1, 1]) {
-      if (isSharp) builder.beginPatch();
-      const first = builder.mesh.pointCount;
-      for (const a of across) {
-        for (const b of along) {
-          const at = each((part) => (part === axis ? (side * size[axis]) / 2 : part === u ? a : b));
-          const flat = each((part) => (part === axis ? side : 0));
-          if (isSharp) {
-            builder.addPoint(at, flat);
-            continue;
-          }
-          const within = each((part) => Math.max(-inner[part], Math.min(inner[part], at[part])));
-          const out = normal(minus(at, within));
-          builder.addPoint(plus(within, times(out, radius)), out);
-        }
+  for (let face = 0; face < 6; face += 1) {
+    const [axis, u, v] = [face >> 1, ((face >> 1) + 1) % 3, ((face >> 1) + 2) % 3];
+    const first = isSharp ? builder.beginPatch() : builder.mesh.pointCount;
+    for (const [sideOfU, a] of steps) {
+      for (const [sideOfV, b] of steps) {
+        at[axis] = ((face & 1) - 0.5) * (size[axis] ?? 0);
+        at[u] = sideOfU * ((size[u] ?? 0) / 2 - radius) + a * radius;
+        at[v] = sideOfV * ((size[v] ?? 0) / 2 - radius) + b * radius;
+        addCorner(builder, size, isSharp ? 0 : radius, axis);
       }
-      builder.mesh.addGrid(first, across.length, along.length);
     }
+    builder.mesh.addGrid(first, steps.length, steps.length);
   }
+}
+
+/** Brings the place to the rounded side, where it is not on a flat one. */
+function addCorner(builder: Builder, size: Vector, radius: number, axis: number): void {
+  for (let part = 0; part < 3; part += 1) {
+    const half = (size[part] ?? 0) / 2 - radius;
+    const place = at[part] ?? 0;
+    out[part] = radius === 0 ? (part === axis ? place : 0) : place - Math.max(-half, Math.min(half, place));
+  }
+  const [x = 0, y = 0, z = 0] = out;
+  const short = radius === 0 ? 0 : radius / (long(x, y, z) || 1) - 1;
+  builder.addPoint((at[0] ?? 0) + x * short, (at[1] ?? 0) + y * short, (at[2] ?? 0) + z * short, x, y, z);
 }
 
 /** Smooth through rows of points; rows whose ends meet go on around. */
-function addSheet(builder: Builder, given: readonly (readonly Vector[])[]): void {
-  const rows = given.map((row) => row.map(snapped));
+function addSheet(builder: Builder, rows: readonly (readonly Vector[])[]): void {
   const columns = rows[0]?.length ?? 0;
-  const middle = rows[Math.floor(rows.length / 2)] ?? [];
-  const isRound = columns > 2 && areSame(middle[0], middle[columns - 1]);
-  const pointAt = (row: number, column: number): Vector => {
-    const line = rows[Math.max(0, Math.min(rows.length - 1, row))];
-    const around = isRound
-      ? (column + columns - 1) % (columns - 1)
-      : Math.max(0, Math.min(columns - 1, column));
-    return line?.[around] ?? [0, 0, 0];
-  };
-  const first = builder.mesh.pointCount;
-  builder.beginPatch();
-  for (const [row, line] of rows.entries()) {
+  const points = Float64Array.from(rows.flat(2), snap);
+  const isSame = (one: number, other: number): boolean =>
+    [0, 1, 2].every((part) => ((points[one * 3 + part] ?? 0) - (points[other * 3 + part] ?? 0)) ** 2 < 1e-12);
+  const middle = (rows.length >> 1) * columns;
+  const isRound = columns > 2 && isSame(middle, middle + columns - 1);
+  const first = builder.beginPatch();
+  const normals = new Float64Array(points.length);
+  for (let row = 0; row < rows.length; row += 1) {
     // All points of a pole are one: along it as along its neighbour.
-    const isPole = areSame(line[0], line[1]);
+    const isPole = isSame(row * columns, row * columns + 1);
     const beside = !isPole ? row : row === 0 ? 1 : row - 1;
-    const normals = line.map((_, column) => {
-      const along = minus(pointAt(beside, column + 1), pointAt(beside, column - 1));
-      return normal(cross(along, minus(pointAt(row + 1, column), pointAt(row - 1, column))));
-    });
-    const mean = isPole && isRound ? normal(normals.slice(1).reduce(plus)) : null;
-    for (const [column, at] of line.entries()) builder.addPoint(at, mean ?? normals[column] ?? [0, 1, 0]);
+    const upper = Math.max(0, row - 1) * columns;
+    const lower = Math.min(rows.length - 1, row + 1) * columns;
+    for (let column = 0; column < columns; column += 1) {
+      const left = isRound && column === 0 ? columns - 2 : Math.max(0, column - 1);
+      const right = isRound && column === columns - 1 ? 1 : Math.min(columns - 1, column + 1);
+      const side = [(beside * columns + right) * 3, (beside * columns + left) * 3] as const;
+      const rise = [(lower + column) * 3, (upper + column) * 3] as const;
+      setCross(points, side, rise, normals, (row * columns + column) * 3);
+    }
+    if (isPole && isRound) levelOut(normals, row * columns * 3, columns);
   }
+  for (let point = 0; point < points.length; point += 3)
+    builder.addPoint(
+      points[point] ?? 0,
+      points[point + 1] ?? 0,
+      points[point + 2] ?? 0,
+      normals[point] ?? 0,
+      normals[point + 1] ?? 0,
+      normals[point + 2] ?? 0,
+    );
   builder.mesh.addGrid(first, rows.length, columns);
 }
 
-function areSame(one: Vector | undefined, other: Vector | undefined): boolean {
-  return one !== undefined && other !== undefined && minus(one, other).every((part) => part * part < 1e-12);
+type Step = readonly [to: number, from: number];
+
+/** Across both of two steps between points. */
+function setCross(points: Float64Array, side: Step, rise: Step, into: Float64Array, place: number): void {
+  const along = (step: Step, part: number): number =>
+    (points[step[0] + part] ?? 0) - (points[step[1] + part] ?? 0);
+  for (let part = 0; part < 3; part += 1) {
+    const [u, v] = [(part + 1) % 3, (part + 2) % 3];
+    into[place + part] = along(side, u) * along(rise, v) - along(side, v) * along(rise, u);
+  }
+}
+
+/** Gives all points of a row the mean of their normals. */
+function levelOut(normals: Float64Array, from: number, columns: number): void {
+  for (let part = 0; part < 3; part += 1) {
+    let sum = 0;
+    for (let column = 1; column < columns; column += 1) sum += normals[from + column * 3 + part] ?? 0;
+    for (let column = 0; column < columns; column += 1) normals[from + column * 3 + part] = sum;
+  }
 }

@@ -28,6 +28,7 @@ async function buildProgram() {
     entryPoints: [
       'src/cli.ts',
       'src/service/workloads/module-runner.ts',
+      'src/service/workloads/thread-runner.ts',
       'src/renderers/blender/handler.ts',
       'src/renderers/scene/handler.ts',
     ],

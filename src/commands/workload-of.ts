@@ -2,8 +2,7 @@
 import type { RunnableWorkload } from '../service/endpoint.ts';
 import type { ClusterWorkload } from '../service/pool/cluster-workload.ts';
 import type { EndpointSettings } from '../service/endpoint-settings.ts';
-import { handler } from '../renderers/scene/handler.ts';
-import { inProcessWorkload } from '../service/workloads/workload.ts';
+import { threadWorkload } from '../service/workloads/thread-workload.ts';
 import type { WorkloadContext } from '../service/service-options.ts';
 import { commandWorkload } from '../service/workloads/command-workload.ts';
 import { containerWorkload, removeLeftContainers } from '../service/workloads/container-workload.ts';
@@ -28,10 +27,10 @@ export interface WorkloadNeeds {
   serviceId: string;
 }
 
-/** scene-renderer within this process, for a batch's own service; a request it cannot read fails the job with the reason. */
-export const localWorkload = inProcessWorkload('scene-renderer', (job, { progress }) =>
-  handler(job, { progress: (message) => void progress(message) }),
-);
+const rendererPath = packageFile('dist/renderers/scene/handler.js');
+
+/** scene-renderer in threads of this process, for a batch's own service; a request it cannot read fails the job with the reason. */
+export const localWorkload = threadWorkload('scene-renderer', rendererPath);
 
 /** Of workers on this machine. */
 export function workloadOf(
@@ -47,7 +46,7 @@ export function workloadOf(
     case 'prebuilt':
       return moduleWorkload({
         endpointId,
-        path: packageFile('dist/renderers/scene/handler.js'),
+        path: rendererPath,
         environment: settings.environment,
       });
     case 'blender':

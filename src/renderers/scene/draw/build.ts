@@ -5,7 +5,7 @@ import type { PicturePlan } from '../plan-picture.ts';
 import { plus, type Vector } from '../vector.ts';
 import { cosine, sine, snap, snapped } from '../exact.ts';
 import { depthOf, type Eye } from './eye.ts';
-import { Mesh } from './mesh.ts';
+import { Mesh, type Extent } from './mesh.ts';
 import { Builder, type Placement } from './builder.ts';
 import { addSolid } from './solids.ts';
 import { soilOf } from '../around/ground.ts';
@@ -14,19 +14,19 @@ import type { Surfaces } from './surfaces.ts';
 
 type Rows = Placement['rows'];
 
-/** The triangles of things come first, and are so many. */
+/** What is of things comes first. */
 export function buildMesh(
   plan: PicturePlan,
   around: readonly Piece[],
   eye: Eye,
   surfaces: Surfaces,
-): { mesh: Mesh; ofThings: number } {
+): { mesh: Mesh; things: Extent } {
   const mesh = new Mesh();
   for (const thing of plan.things) {
     const place = placementOf(thing);
     for (const part of thing.parts) addPart(mesh, part, place, eye, surfaces);
   }
-  const ofThings = mesh.triangleCount;
+  const things = { points: mesh.pointCount, triangles: mesh.triangleCount };
   const here: Placement = { rows: product(turnOf([0, 0, 0]), turnOf([0, 0, 0]), 1), at: [0, 0, 0], scale: 1 };
   for (const { name, parts } of around) {
     for (const part of parts) {
@@ -38,7 +38,7 @@ export function buildMesh(
   }
   for (const part of farTrees(plan)) addPart(mesh, part, here, eye, surfaces);
   addGrass(mesh, plan, soilOf(plan), surfaces);
-  return { mesh, ofThings };
+  return { mesh, things };
 }
 
 export function placementOf({ at, yaw, lean, scale }: Standing): Placement {

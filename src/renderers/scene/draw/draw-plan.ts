@@ -24,13 +24,13 @@ export function drawPlan(given: PicturePlan, width: number, height: number): Uin
   const eye = eyeOf(plan.view, width, height);
   const daylight = exactDaylight(plan.daylight);
   const surfaces = new Surfaces();
-  const { mesh, ofThings } = buildMesh(plan, around, eye, surfaces);
+  const { mesh, things } = buildMesh(plan, around, eye, surfaces);
   surfaces.finish();
   const isOpaque = (patch: number): boolean => {
     const at = (mesh.surfaces[patch] ?? 0) * surfaceSize;
     return surfaces.values[at + 5] === 0 && surfaces.values[at + 7] === 1;
   };
-  const shadows = new Shadows(mesh, plan, ofThings, isOpaque);
+  const shadows = new Shadows(mesh, plan, things, isOpaque);
   const level = plan.setting.ground === 'water' ? 0.1 : 0;
   const hasWater = plan.setting.ground === 'water' || plan.setting.hasWater;
   if (hasWater) mesh.clip((_, y) => y - level);

@@ -13,8 +13,8 @@ const behindGlass = new Float64Array(3);
 const sum = new Float64Array(3);
 const ray = new Float64Array(3);
 
-/** Of 255: between two pixels that differ by less the one in the middle is their mean. */
-const alike = 7;
+/** Of 255: between two pixels that are no farther apart, the one in the middle is their mean. */
+const alike = 9;
 
 export class Drawing {
   readonly #plan: PicturePlan;
@@ -65,49 +65,48 @@ export class Drawing {
     const { width } = this.#scene.eye;
     const hasGlass = this.#band.fill(top);
     this.#findKeys(top, lines, hasGlass);
+    const keys = this.#keys;
+    const values = this.#values;
     for (let line = 0; line < lines; line += 2) {
       const row = line * width;
       for (let x = 0; x < width; x += 2) this.#shadePixel(row + x, x, top + line, hasGlass);
       for (let x = 1; x < width; x += 2)
-        if (x + 1 === width || !this.#isBetween(row + x, 1))
+        if (x + 1 === width || !isBetween(keys, values, row + x, 1))
           this.#shadePixel(row + x, x, top + line, hasGlass);
     }
-    for (let line = 1; line < lines; line += 2)
+    for (let line = 1; line < lines; line += 2) {
+      const row = line * width;
       for (let x = 0; x < width; x += 1)
-        if (line + 1 === lines || !this.#isBetween(line * width + x, width))
-          this.#shadePixel(line * width + x, x, top + line, hasGlass);
+        if (line + 1 === lines || !isBetween(keys, values, row + x, width))
+          this.#shadePixel(row + x, x, top + line, hasGlass);
+    }
     this.#write(top, lines);
   }
 
   #findKeys(top: number, lines: number, hasGlass: boolean): void {
     const { width, ids } = this.#band.samples;
     for (let line = 0; line < lines; line += 1) {
+      const first = line * samplesOfAPixel * width;
       for (let x = 0; x < width; x += 1) {
-        const at = line * samplesOfAPixel * width + x;
-        const key = this.#keyAt(at, hasGlass);
-        let same = 1;
-        for (let other = at + width; other < at + samplesOfAPixel * width; other += width)
-          if ((!hasGlass && ids[other] === ids[at]) || this.#keyAt(other, hasGlass) === key) same += 1;
-        this.#keys[line * width + x] = same === samplesOfAPixel && key < firstGlass ? key : mixed;
-        if (key === nothing && same === samplesOfAPixel)
-          this.skyShare[(top + line) * width + x] = samplesOfAPixel;
+        const at = first + x;
+        const id = ids[at] ?? 0;
+        const isOne = id === ids[at + width] && id === ids[at + 2 * width] && id === ids[at + 3 * width];
+        const key = isOne && id < firstTriangle && !hasGlass ? id : this.#wholeKey(at, isOne, hasGlass);
+        this.#keys[line * width + x] = key;
+        if (key === nothing) this.skyShare[(top + line) * width + x] = samplesOfAPixel;
       }
     }
   }
 
-  /** Takes the mean of two neighbours where these show the same and are alike. */
-  #isBetween(at: number, step: number): boolean {
-    const keys = this.#keys;
-    const values = this.#values;
-    const key = keys[at] ?? mixed;
-    if (key === mixed || keys[at - step] !== key || keys[at + step] !== key) return false;
-    for (let part = at * 3; part < at * 3 + 3; part += 1) {
-      const one = values[part - step * 3] ?? 0;
-      const other = values[part + step * 3] ?? 0;
-      if (Math.abs(one - other) > alike) return false;
-      values[part] = (one + other) / 2;
-    }
-    return true;
+  /** What all samples of a pixel show, and none of them through glass. */
+  #wholeKey(at: number, isOne: boolean, hasGlass: boolean): number {
+    const { width } = this.#band.samples;
+    const key = this.#keyAt(at, hasGlass);
+    if (key >= firstGlass) return mixed;
+    if (isOne && !hasGlass) return key;
+    for (let other = at + width; other < at + samplesOfAPixel * width; other += width)
+      if (this.#keyAt(other, hasGlass) !== key) return mixed;
+    return key;
   }
 
   #shadePixel(pixel: number, x: number, y: number, hasGlass: boolean): void {
@@ -187,19 +186,39 @@ export class Drawing {
   /** The corners of a picture keep a little less of the light. */
   #write(top: number, lines: number): void {
     const { width, height } = this.#scene.eye;
+    const values = this.#values;
+    const bytes = this.#bytes;
     for (let line = 0; line < lines; line += 1) {
       const down = (top + line) / height - 0.5;
-      const first = (top + line) * width * 3;
+      let from = line * width * 3;
+      let to = (top + line) * width * 3;
       for (let x = 0; x < width; x += 1) {
         const aside = x / width - 0.5;
         const away = aside * aside + down * down;
         const share = 1 - 0.4 * away * away;
-        const at = (line * width + x) * 3;
-        for (let part = 0; part < 3; part += 1)
-          this.#bytes[first + x * 3 + part] = (this.#values[at + part] ?? 0) * share + 0.5;
+        for (const end = to + 3; to < end; to += 1, from += 1) bytes[to] = (values[from] ?? 0) * share + 0.5;
       }
     }
   }
+}
+
+/** Takes the mean of two neighbours where these show the same and are alike. */
+function isBetween(keys: Int32Array, values: Float32Array, at: number, step: number): boolean {
+  const key = keys[at] ?? mixed;
+  if (key === mixed || keys[at - step] !== key || keys[at + step] !== key) return false;
+  const before = (at - step) * 3;
+  const after = (at + step) * 3;
+  const red = values[before] ?? 0;
+  const green = values[before + 1] ?? 0;
+  const blue = values[before + 2] ?? 0;
+  const toRed = (values[after] ?? 0) - red;
+  const toGreen = (values[after + 1] ?? 0) - green;
+  const toBlue = (values[after + 2] ?? 0) - blue;
+  if (toRed * toRed + toGreen * toGreen + toBlue * toBlue > alike * alike) return false;
+  values[at * 3] = red + toRed / 2;
+  values[at * 3 + 1] = green + toGreen / 2;
+  values[at * 3 + 2] = blue + toBlue / 2;
+  return true;
 }
 
 const mixed = -1;

@@ -3,6 +3,12 @@
 /** Of a point: where it is in the world, its normal, and where it is in its own part. */
 export const pointSize = 9;
 
+/** So many, from the first on. */
+export interface Extent {
+  points: number;
+  triangles: number;
+}
+
 export class Mesh {
   points = new Float32Array(pointSize * 8192);
   pointCount = 0;

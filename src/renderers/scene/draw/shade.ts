@@ -128,9 +128,15 @@ function lightPlace(
   out: Float64Array,
 ): number {
   const { sunAt, sun, sky } = air.daylight;
-  const [x, y, z] = [place[0] ?? 0, place[1] ?? 0, place[2] ?? 0];
-  const [nx, ny, nz] = [place[3] ?? 0, place[4] ?? 0, place[5] ?? 0];
-  const [u, v, w] = [place[6] ?? 0, place[7] ?? 0, place[8] ?? 0];
+  const x = place[0] ?? 0;
+  const y = place[1] ?? 0;
+  const z = place[2] ?? 0;
+  const nx = place[3] ?? 0;
+  const ny = place[4] ?? 0;
+  const nz = place[5] ?? 0;
+  const u = place[6] ?? 0;
+  const v = place[7] ?? 0;
+  const w = place[8] ?? 0;
   const kind = surfaces[surface + 6] ?? 0;
   const toSun = nx * sunAt[0] + ny * sunAt[1] + nz * sunAt[2];
   const off = shadows.size * 0.012;

@@ -2,7 +2,7 @@
 import type { PicturePlan } from '../plan-picture.ts';
 import { cross, mean, minus, type Vector } from '../vector.ts';
 import { long, normal, snapped } from '../exact.ts';
-import { pointSize, type Mesh } from './mesh.ts';
+import { pointSize, type Extent, type Mesh } from './mesh.ts';
 import { fillTriangle, makeSamples, samplesOfAPixel } from './raster.ts';
 
 /** A square map of the farthest points along a direction. */
@@ -25,18 +25,18 @@ export class Shadows {
   readonly #size: number;
   readonly #contact: Float32Array;
 
-  /** Of the triangles from the first on, up to a count, that the test lets through. */
-  constructor(mesh: Mesh, plan: PicturePlan, count: number, doesThrow: (patch: number) => boolean) {
+  /** Of the triangles of things that the test lets through. */
+  constructor(mesh: Mesh, plan: PicturePlan, things: Extent, doesThrow: (patch: number) => boolean) {
     const low = snapped(plan.box.low);
     const high = snapped(plan.box.high);
     const center = mean(low, high);
     const reach = 0.62 * long(...minus(high, low)) + 0.2;
     this.#size = reach;
-    this.#sun = emptyMap(640, reach * 1.05, center, normal(snapped(plan.daylight.sunAt)));
+    this.#sun = emptyMap(512, reach * 1.05, center, normal(snapped(plan.daylight.sunAt)));
     this.#sky = emptyMap(160, reach * 1.7, center, [0, 1, 0]);
-    this.#sun.heights = fill(this.#sun, mesh, count, doesThrow, 1);
-    this.#sky.heights = fill(this.#sky, mesh, count, doesThrow, 1);
-    const lows = fill(this.#sky, mesh, count, doesThrow, -1).map((depth) => center[1] - depth);
+    this.#sun.heights = fill(this.#sun, mesh, things, doesThrow, 1);
+    this.#sky.heights = fill(this.#sky, mesh, things, doesThrow, 1);
+    const lows = fill(this.#sky, mesh, things, doesThrow, -1).map((depth) => center[1] - depth);
     this.#contact = contactOf(lows, this.#sky.cells, low[1], reach);
     this.#openGround(Math.max(0, low[1]));
   }
@@ -136,13 +136,13 @@ function emptyMap(cells: number, reach: number, center: Vector, toward: Vector):
 function fill(
   map: HeightMap,
   mesh: Mesh,
-  count: number,
+  { points, triangles }: Extent,
   doesThrow: (patch: number) => boolean,
   sign: 1 | -1,
 ): Float32Array {
   const { cells, scale, center, right, above, toward } = map;
-  const seen = new Float32Array(mesh.pointCount * 3);
-  for (let point = 0; point < mesh.pointCount; point += 1) {
+  const seen = new Float32Array(points * 3);
+  for (let point = 0; point < points; point += 1) {
     const at = point * pointSize;
     const x = mesh.points[at] ?? 0;
     const y = mesh.points[at + 1] ?? 0;
@@ -157,7 +157,7 @@ function fill(
   }
   const samples = makeSamples(cells, cells, [0.5, 0.5, 0.5, 0.5]);
   samples.near.fill(nothing);
-  for (let triangle = 0; triangle < count; triangle += 1) {
+  for (let triangle = 0; triangle < triangles; triangle += 1) {
     if (!doesThrow(mesh.patches[triangle] ?? 0)) continue;
     const a = (mesh.corners[triangle * 3] ?? 0) * 3;
     const b = (mesh.corners[triangle * 3 + 1] ?? 0) * 3;

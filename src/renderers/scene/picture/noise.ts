@@ -3,19 +3,29 @@ import { clamp } from '../../colour.ts';
 
 /** From -1 to 1; equal for equal places. */
 export function noise(x: number, y: number, z: number): number {
-  const [ix, iy, iz] = [Math.floor(x), Math.floor(y), Math.floor(z)];
-  const [fx, fy, fz] = [fade(x - ix), fade(y - iy), fade(z - iz)];
-  const along = (dy: number, dz: number): number =>
-    lerp(chanceAt(ix, iy + dy, iz + dz), chanceAt(ix + 1, iy + dy, iz + dz), fx);
-  return 2 * lerp(lerp(along(0, 0), along(1, 0), fy), lerp(along(0, 1), along(1, 1), fy), fz) - 1;
+  const ix = Math.floor(x);
+  const iy = Math.floor(y);
+  const iz = Math.floor(z);
+  const fx = fade(x - ix);
+  const fy = fade(y - iy);
+  const near = lerp(chanceAlong(ix, iy, iz, fx), chanceAlong(ix, iy + 1, iz, fx), fy);
+  const far = lerp(chanceAlong(ix, iy, iz + 1, fx), chanceAlong(ix, iy + 1, iz + 1, fx), fy);
+  return 2 * lerp(near, far, fade(z - iz)) - 1;
+}
+
+function chanceAlong(x: number, y: number, z: number, share: number): number {
+  return lerp(chanceAt(x, y, z), chanceAt(x + 1, y, z), share);
 }
 
 /** Several sizes of noise, each half as strong as the larger one. */
 export function cloudNoise(x: number, y: number, z: number, octaves: number): number {
-  let [sum, weight, size] = [0, 0.5, 1];
+  let sum = 0;
+  let weight = 0.5;
+  let size = 1;
   for (let octave = 0; octave < octaves; octave += 1) {
     sum += noise(x * size, y * size, z * size) * weight;
-    [weight, size] = [weight / 2, size * 2.03];
+    weight /= 2;
+    size *= 2.03;
   }
   return sum;
 }

@@ -1,0 +1,20 @@
+/** The program of a thread in which a module's `handler` runs: a job is a message, and so is each answer. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { pathToFileURL } from 'node:url';
+import type { ThreadAnswer, ThreadJob } from './thread-workload.ts';
+
+interface Context {
+  progress(message: unknown): void;
+}
+
+type Handler = (job: ThreadJob, context: Context) => Promise<unknown>;
+
+const { handler } = (await import(pathToFileURL(workerData as string).href)) as { handler: Handler };
+const answer = (message: ThreadAnswer): void => parentPort?.postMessage(message);
+
+parentPort?.on('message', (job: ThreadJob) => {
+  handler(job, { progress: (progress) => answer({ progress }) }).then(
+    (output) => answer({ output }),
+    (error: unknown) => answer({ error: error instanceof Error ? error.message : String(error) }),
+  );
+});

@@ -40,7 +40,7 @@ export async function handler({ input }: Job, { progress }: Context): Promise<Re
 async function render({ text, width, height }: RenderRequest, seed: number): Promise<RenderedPicture> {
   const plan = planPicture(text, seed, width / height);
   const png = await sharp(drawPlan(plan, width, height), { raw: { width, height, channels: 3 } })
-    .png({ compressionLevel: 6 })
+    .png({ compressionLevel: 4 })
     .toBuffer();
   const { labelledWords, ignoredWords, notes } = plan.prompt;
   const rendered = png.toString('base64');

@@ -84,10 +84,18 @@ export class Band {
       if (facing[a] === 0 && facing[b] === 0 && facing[c] === 0 && closed[patches[triangle] ?? 0] === true)
         continue;
       if (places[a * 3 + 2] === 0 || places[b * 3 + 2] === 0 || places[c * 3 + 2] === 0) continue;
-      const [ay, by, cy] = [places[a * 3 + 1] ?? 0, places[b * 3 + 1] ?? 0, places[c * 3 + 1] ?? 0];
+      const ax = places[a * 3] ?? 0;
+      const bx = places[b * 3] ?? 0;
+      const cx = places[c * 3] ?? 0;
+      const ay = places[a * 3 + 1] ?? 0;
+      const by = places[b * 3 + 1] ?? 0;
+      const cy = places[c * 3 + 1] ?? 0;
       const top = Math.min(ay, by, cy);
       const end = Math.max(ay, by, cy);
-      if (!(end > 0 && top < eye.height) || (mirrored === 1 && this.#isGlass(triangle))) continue;
+      if (!(end > 0 && top < eye.height)) continue;
+      if (!(Math.max(ax, bx, cx) > 0 && Math.min(ax, bx, cx) < eye.width)) continue;
+      if (mirrored === 1 && this.#isGlass(triangle)) continue;
+      if (mirrored === 1 && this.#isGlass(triangle)) continue;
       this.#ids[this.#count] = firstTriangle + triangle * 2 + mirrored;
       this.#tops[this.#count] = Math.max(0, Math.floor(top));
       this.#ends[this.#count] = Math.min(eye.height, Math.floor(end));

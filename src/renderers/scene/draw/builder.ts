@@ -33,8 +33,8 @@ export class Builder {
   }
 
   /** How many straight sides look round at a radius. */
-  sidesOf(radius: number, most = 44): number {
-    const sides = 3.4 * Math.sqrt(radius * this.#detail);
+  sidesOf(radius: number, most = 40): number {
+    const sides = 2.8 * Math.sqrt(radius * this.#detail);
     return Math.max(8, Math.min(most, Math.ceil(sides / 2) * 2));
   }
 

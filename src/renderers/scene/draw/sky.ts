@@ -44,18 +44,18 @@ export class SkyGrid {
   }
 }
 
-/** The numbers of a daylight without their last bits. */
+/** The numbers of a daylight without their last bits; each has its fields in the same order, which is quicker. */
 export function exactDaylight(daylight: Daylight): Daylight {
-  const { sunAt, sun, sky, zenith, middle, horizon, glow } = daylight;
+  const { clouds, stars, haze, hasMoon, hasRainbow, hasAurora, isStudio, isSpace } = daylight;
   return {
-    ...daylight,
-    sunAt: normal(snapped(sunAt)),
-    sun: snapped(sun),
-    sky: snapped(sky),
-    zenith: snapped(zenith),
-    middle: snapped(middle),
-    horizon: snapped(horizon),
-    glow: snapped(glow),
+    sunAt: normal(snapped(daylight.sunAt)),
+    sun: snapped(daylight.sun),
+    sky: snapped(daylight.sky),
+    zenith: snapped(daylight.zenith),
+    middle: snapped(daylight.middle),
+    horizon: snapped(daylight.horizon),
+    glow: snapped(daylight.glow),
+    ...{ clouds, stars, haze, hasMoon, hasRainbow, hasAurora, isStudio, isSpace },
   };
 }
 

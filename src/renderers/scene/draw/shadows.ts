@@ -34,22 +34,21 @@ export class Shadows {
     this.#size = reach;
     this.#sun = emptyMap(512, reach * 1.05, center, normal(snapped(plan.daylight.sunAt)));
     this.#sky = emptyMap(160, reach * 1.7, center, [0, 1, 0]);
-    this.#sun.heights = fill(this.#sun, mesh, things, doesThrow, 1);
-    this.#sky.heights = fill(this.#sky, mesh, things, doesThrow, 1);
-    const lows = fill(this.#sky, mesh, things, doesThrow, -1).map((depth) => center[1] - depth);
-    this.#contact = contactOf(lows, this.#sky.cells, low[1], reach);
-    this.#openGround(Math.max(0, low[1]));
+    this.#sun.heights = fill(this.#sun, mesh, things, doesThrow);
+    this.#sky.heights = fill(this.#sky, mesh, things, doesThrow);
+    this.#contact = this.#groundOf(Math.max(0, low[1]) + 0.02);
   }
 
   /** What stands on the ground and what is over it both darken it. */
-  #openGround(ground: number): void {
+  #groundOf(height: number): Float32Array {
     const { cells, scale, center } = this.#sky;
-    for (let cell = 0; cell < this.#contact.length; cell += 1) {
+    const map = new Float32Array(cells * cells);
+    for (let cell = 0; cell < map.length; cell += 1) {
       const x = ((cell % cells) + 0.5 - cells / 2) / scale + center[0];
       const z = (Math.floor(cell / cells) + 0.5 - cells / 2) / scale + center[2];
-      const open = 0.55 + 0.45 * this.skyAt(x, ground + 0.02, z);
-      this.#contact[cell] = (1 - 0.62 * (this.#contact[cell] ?? 0)) * open;
+      map[cell] = 0.3 + 0.7 * this.skyAt(x, height, z);
     }
+    return map;
   }
 
   /** From 0, in shadow, to 1; soft over some cells of the map. */
@@ -138,7 +137,6 @@ function fill(
   mesh: Mesh,
   { points, triangles }: Extent,
   doesThrow: (patch: number) => boolean,
-  sign: 1 | -1,
 ): Float32Array {
   const { cells, scale, center, right, above, toward } = map;
   const seen = new Float32Array(points * 3);
@@ -153,7 +151,7 @@ function fill(
     seen[point * 3] = (dx * right[0] + dy * right[1] + dz * right[2]) * scale + cells / 2;
     seen[point * 3 + 1] =
       ((dx * above[0] + dy * above[1] + dz * above[2]) * scale + cells / 2) / samplesOfAPixel;
-    seen[point * 3 + 2] = sign * (dx * toward[0] + dy * toward[1] + dz * toward[2]);
+    seen[point * 3 + 2] = dx * toward[0] + dy * toward[1] + dz * toward[2];
   }
   const samples = makeSamples(cells, cells, [0.5, 0.5, 0.5, 0.5]);
   samples.near.fill(nothing);
@@ -165,34 +163,4 @@ function fill(
     fillTriangle(samples, seen, a, b, c, 0);
   }
   return samples.near;
-}
-
-/** Where the lowest point is near the ground, blurred. */
-function contactOf(lows: Float32Array, cells: number, ground: number, reach: number): Float32Array {
-  let map: Float32Array = lows.map((height) => {
-    const share = Math.max(0, height - Math.max(0, ground)) / (reach * 0.12);
-    return 1 / (1 + share * share * 4);
-  });
-  for (const [step, size] of [
-    [1, 2],
-    [cells, 2],
-    [1, 3],
-    [cells, 3],
-  ] as const)
-    map = blurred(map, step, size);
-  return map;
-}
-
-function blurred(map: Float32Array, step: number, size: number): Float32Array {
-  const result = new Float32Array(map.length);
-  let sum = 0;
-  for (let first = 0; first < Math.min(step, 160); first += 1) {
-    sum = 0;
-    const end = step === 1 ? map.length : map.length - step + first + 1;
-    for (let cell = first; cell < end; cell += step) {
-      sum += (map[cell + size * step] ?? 0) - (map[cell - (size + 1) * step] ?? 0);
-      result[cell] = sum / (2 * size + 1);
-    }
-  }
-  return result;
 }

@@ -36,7 +36,8 @@ export async function startHeldService(): Promise<HeldService> {
       name: 'renderer that waits',
       startWorker: async (context) => {
         const worker = await localWorkload.startWorker(context);
-        return { ...worker, run: (job, report) => turn().then(() => worker.run(job, report)) };
+        const run: typeof worker.run = (job, report) => turn().then(() => worker.run(job, report));
+        return { run, ended: worker.ended, stop: () => worker.stop() };
       },
     }),
   });

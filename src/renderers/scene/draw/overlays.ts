@@ -37,17 +37,12 @@ export function drawOrb(picture: Picture, eye: Eye, { toward, colour, radius, sh
   eachPixel(picture, x, y, reach, (column, row, away) => {
     const disc = Math.max(0, Math.min(1, size + 0.5 - away));
     const halo = shine * falling(away / size / (isMoon ? 1.5 : 2.4)) * Math.max(0, 1 - away / reach);
-    const u = (column - x) / size;
-    const v = (row - y) / size;
-    const seas = isMoon ? 1 - 0.13 * Math.max(0, smooth(u * 2.2 + 5, v * 2.2 + 3) + 0.25) : 1;
     const sky = (picture.skyShare[row * picture.width + column] ?? 0) / 4;
-    blend(
-      picture,
-      column,
-      row,
-      [colour[0] * seas, colour[1] * seas, colour[2] * seas],
-      Math.max(disc * sky, halo * (0.3 + 0.7 * sky)),
-    );
+    const share = Math.max(disc * sky, halo * (0.3 + 0.7 * sky));
+    if (share < 0.002) return;
+    const dark = smooth(((column - x) / size) * 2.2 + 5, ((row - y) / size) * 2.2 + 3);
+    const seas = isMoon && disc > 0 ? 1 - 0.13 * Math.max(0, dark + 0.25) : 1;
+    blend(picture, column, row, [colour[0] * seas, colour[1] * seas, colour[2] * seas], share);
   });
 }
 

@@ -28,12 +28,13 @@ class ThreadWorker implements Worker {
     this.#thread.unref();
     this.#thread.on('message', (answer: ThreadAnswer) => this.#take(answer));
     this.ended = new Promise((resolve) => {
-      this.#thread.once('error', (error) => resolve(`the worker's thread failed: ${String(error)}`));
-      this.#thread.once('exit', () => resolve("the worker's thread was ended"));
-    });
-    void this.ended.then((reason) => {
-      this.#endedBecause = reason;
-      this.#settle()?.reject(new WorkerDied(reason));
+      const end = (reason: string): void => {
+        this.#endedBecause ??= reason;
+        this.#settle()?.reject(new WorkerDied(reason));
+        resolve(reason);
+      };
+      this.#thread.once('error', (error) => end(`the worker's thread failed: ${String(error)}`));
+      this.#thread.once('exit', () => end("the worker's thread was ended"));
     });
   }
 

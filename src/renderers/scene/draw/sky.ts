@@ -55,7 +55,14 @@ export function exactDaylight(daylight: Daylight): Daylight {
     middle: snapped(daylight.middle),
     horizon: snapped(daylight.horizon),
     glow: snapped(daylight.glow),
-    ...{ clouds, stars, haze, hasMoon, hasRainbow, hasAurora, isStudio, isSpace },
+    clouds,
+    stars,
+    haze,
+    hasMoon,
+    hasRainbow,
+    hasAurora,
+    isStudio,
+    isSpace,
   };
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { JobResults } from '../../src/service/jobs/job-results.ts';
-import { inProcessWorkload } from '../../src/service/workloads/workload.ts';
+import { inProcessWorkload } from './in-process-workload.ts';
 import type { StatusResponse } from '../../src/protocol/messages.ts';
 import { runPath, versions } from '../../src/protocol/paths.ts';
 import {

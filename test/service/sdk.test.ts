@@ -1,7 +1,7 @@
 /** A public client of such services works here unchanged. */
 import runpodSdk from 'runpod-sdk';
 import { describe, expect, it } from 'vitest';
-import { inProcessWorkload } from '../../src/service/workloads/workload.ts';
+import { inProcessWorkload } from './in-process-workload.ts';
 import { endpointId, key, openService } from './service-harness.ts';
 
 it.each(['v2', 'v1'])('submits to and polls the service under %s', async (version) => {

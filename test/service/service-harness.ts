@@ -9,7 +9,8 @@ import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { JobStore, type JobStoreOptions } from '../../src/service/jobs/job-store.ts';
 import type { JobTerms } from '../../src/service/jobs/job.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/start-service.ts';
-import { inProcessWorkload, type Workload, type WorkloadJob } from '../../src/service/workloads/workload.ts';
+import type { Workload, WorkloadJob } from '../../src/service/workloads/workload.ts';
+import { inProcessWorkload } from './in-process-workload.ts';
 import type { RunResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { runPath, statusPath, type Version } from '../../src/protocol/paths.ts';
 

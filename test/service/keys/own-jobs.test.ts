@@ -5,7 +5,7 @@ import { openForWriting } from '../../../src/lib/sqlite/database.ts';
 import { KeyStore } from '../../../src/service/keys/key-store.ts';
 import { keySchema } from '../../../src/service/keys/key-tables.ts';
 import { withKeys } from '../console/visit.ts';
-import { inProcessWorkload } from '../../../src/service/workloads/workload.ts';
+import { inProcessWorkload } from '../in-process-workload.ts';
 import { ask, endpointId, openService, type Reply } from '../service-harness.ts';
 import { client, makePath } from './key-harness.ts';
 

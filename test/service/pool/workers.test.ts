@@ -5,12 +5,12 @@ import { JobResults } from '../../../src/service/jobs/job-results.ts';
 import { RemoteWorkers } from '../../../src/service/pool/remote-workers.ts';
 import { WorkerPool } from '../../../src/service/pool/worker-pool.ts';
 import {
-  inProcessWorkload,
   type RunReport,
   type Worker,
   WorkerDied,
   type WorkloadJob,
 } from '../../../src/service/workloads/workload.ts';
+import { inProcessWorkload } from '../in-process-workload.ts';
 import {
   openStore,
   accepted,

@@ -1,6 +1,7 @@
 /** What a word is by what stands beside it: a thing, or what describes the thing after it; pure. */
 import { isThing, nounOf, type KnownNoun } from './nouns.ts';
 import * as known from './other-words.ts';
+import { couldStand, isBareNoun, isPluralForm } from './no-things.ts';
 import { isSign } from './tokens.ts';
 
 /** Whether a word says nothing: a name, or a thing that is not known. */
@@ -34,4 +35,21 @@ export function isAdjective(word: string, next: string, afterNext: string, isOfA
   if (!isAlone) return word !== 'glass';
   const isJoined = next === 'and' && known.colourWords.has(afterNext);
   return known.colourWords.has(word) && (isJoined || !isOfAThing);
+}
+
+/** "a horse corral": whether a word that is not known is the noun that the one before it describes. */
+export function isHead(word: string, count: number | null): boolean {
+  return couldBeNamed(word) && isBareNoun(word) && (!isPluralForm(word) || (count ?? 1) > 1);
+}
+
+/** "a conductor's hat" shows no conductor, "a cat's shadow" shows a cat. */
+export function isOwner(word: string, owned: string): boolean {
+  if (known.grammarWords.has(word)) return false;
+  const noun = nounOf(owned)?.noun;
+  return noun === undefined ? couldBeNamed(owned) : isThing(noun);
+}
+
+function couldBeNamed(word: string): boolean {
+  const isOther = endsPause(word, undefined) || known.mediumWords.has(word) || known.partWords.has(word);
+  return isUnknown(word) && !isOther && couldStand(word, false);
 }

@@ -6,11 +6,11 @@ const noThings = wordSet(
   'artwork artist artstation aesthetic anime atmosphere blur bokeh canvas caption closeup collage colour color colours colors composition concept contrast depth design detail details diagram dslr engine fantasy film flare grain focus font frame gouache graphic hdr highlight highlights image ink layout lens letter letters light lighting lights line lines masterpiece medium mode mood motion motif octane oil palette pastel pattern pencil perspective photography pixar pixel quality realism resolution scan scale shading shape shapes sharpness still symbol technique text texture theme tone unreal vibe vignette watercolor watercolour wallpaper word words writing ' +
     'best beautiful cinematic detailed dramatic epic hyperrealistic photorealistic realistic stunning surreal vivid ultra high low full imagine generate create draw make show please ' +
     // what is said of things, and what joins them
-    'about after again all alone also another any around as but can could day did do does down drawn each every few from get gets give gives go goes going got had has have he him how i if just like look looks me made make makes many may might more most my no not off only other others our out painted saying shaped she shines shown so some such take takes than them then they this together too up us very was we what when where which who why will would written you your ' +
+    'about after again all alone also asleep away awake because deep down fast nearby opaque outside sat stood thick another any around as but can could day did do does drawn few from get gets give gives go goes going got had has have he him how i if just like look looks looms lots me made make makes many may might more most my no not off only other others our out painted saying shaped she shines shown so some stuck such take takes than them then they this together too up us very was we what when where which who why will without would written you your ' +
     // feelings and ideas
     'anger art beauty chaos comfort courage death despair dream dreams emotion emotions energy entropy eternity faith fear feeling feelings freedom friendship fun future grief harmony hope humor idea ideas infinity intelligence joy justice kindness knowledge life loneliness love luck magic memory mind mystery nature nostalgia past peace power present pride progress reality sadness sense serenity silence sorrow soul spirit strength success time truth victory war wisdom wonder world happy sad angry calm ' +
     // parts, measures, times and places without a thing
-    'act action air amount angle area back base beginning body bottom bunch case center centre century color corner couple crowd dark darkness day days direction distance edge end example expression foreground form front game group ground half heat height hour kind left length lot middle minute moment month name number order outline pair part parts past piece pieces place point pose position race right row second section series set shadow shadows shot side sides silhouette size slice sort source space species speed surface team top type use variety version way week weight whole width wild year years',
+    'act action air amount angle area back base beginning body bottom bunch case center centre century color corner couple crowd curve dark darkness day days direction distance edge end example expression foreground form front game group ground half heat height hour kind left length lot middle minute moment month name number order outline pair part parts past piece pieces place point pose position race right row second section series set shadow shadows shot side sides silhouette size slice sort source space species speed surface team top type use variety version way week weight whole width wild year years',
 );
 
 /** They are of what they are said of, unless nothing else is. */
@@ -18,11 +18,12 @@ const bodyParts = wordSet(
   'arm arms beard beak belly claw claws ear ears eye eyes eyebrows face faces feather feathers finger fingers feet foot fur hair hand hands head heads leg legs lips mane mouth mustache moustache muscle muscles nail neck nose paw paws shoulder shoulders skin smile tail teeth tongue tooth wing',
 );
 
-const adjective = /.(?:ful|ous|ive|ish|less|able|ible|ed|ing|ic|al|ly|esque|like)$/;
+const adjective =
+  /.(?:ful|ous|ive|ish|less|able|ible|ed|ing|ic|onal|icial|ical|ental|oyal|tural|ly|esque|like)$/;
 
 /** Whether a noun that has no shape here names something that could stand in a scene. */
 export function couldStand(word: string, isFirst: boolean): boolean {
-  const isIdea = noThings.has(word) || /(?:ness|ism)$/.test(word);
+  const isIdea = noThings.has(word) || /(?:ness|ism|.{4}ed)$/.test(word);
   const isLetter = /^\p{N}|^[a-z]$/u.test(word);
   return !isIdea && !isLetter && (isFirst || !bodyParts.has(word));
 }

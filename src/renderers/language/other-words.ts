@@ -162,8 +162,10 @@ export const placeWords = wordMap<Noun>({
 
 /** They say nothing by themselves, and are understood all the same. */
 export const grammarWords = wordSet(
-  'a an the and or of is are was were be being been that which who with at to from through across along while there it its his her their this these those very s standing sitting lying stands sits lies sit stand resting placed parked next back',
+  'a an the each every and or of for is are was were be being been that which who with at to from through across along while there it its his her their this these those very standing sitting lying stands sits lies sit stand resting placed parked next back',
 );
+
+export const articles = wordSet('a an the each every');
 
 /** What is in a cup of them, and no thing beside it. */
 export const drinkWords = wordSet('coffee tea latte espresso wine beer juice soup');

@@ -1,8 +1,8 @@
 /** What is said before a noun, and waits for it. */
 import type { ColourName } from '../colour.ts';
-import { couldStand, isPluralForm } from './no-things.ts';
+import { couldStand, isBareNoun, isPluralForm } from './no-things.ts';
 import type { Noun } from './nouns.ts';
-import type { Material } from './other-words.ts';
+import { colourWords, materialWords, sizeWords, type Material } from './other-words.ts';
 
 /** What a noun says with the words before it. */
 export interface Mention {
@@ -20,6 +20,8 @@ export interface Mention {
   material: Material | null;
   /** 1 is the usual size. */
   size: number;
+  /** What is written on it, or nothing. */
+  text: string;
 }
 
 export const maxCount = 50;
@@ -33,8 +35,6 @@ export class Phrase {
   material: Material | null = null;
   size = 1;
   isDenied = false;
-  /** "cherry trees": what the trees are of. */
-  treeOf: Noun | null = null;
   /** A comma was said after a word that is not known: that may have been about the thing that follows. */
   isPaused = false;
   wasNoun = false;
@@ -47,7 +47,9 @@ export class Phrase {
   /** Words that are not known; the last is perhaps the noun itself. */
   unknown: string[] = [];
   /** A verb followed the noun. */
-  isNamed = false;
+  #isNamed = false;
+  /** "a cat eating": what is done follows what does it. */
+  #isAfterVerb = false;
 
   /** Something else was made of what was said. */
   take(): void {
@@ -55,12 +57,36 @@ export class Phrase {
     this.isOfAThing = false;
   }
 
+  /** A colour, a material or a size: whether the word is one. */
+  describe(word: string): boolean {
+    const [colour, material, size] = [colourWords.get(word), materialWords.get(word), sizeWords.get(word)];
+    if (colour !== undefined && !this.colours.includes(colour)) this.colours.push(colour);
+    this.material = material ?? this.material;
+    this.size = size ?? this.size;
+    return colour !== undefined || material !== undefined || size !== undefined;
+  }
+
   /** "a clock ticking", "a clock strikes": the verb is no part of its name. */
   addUnknown(word: string): void {
     const noun = this.unknown.at(-1);
+    this.#isAfterVerb ||= this.wasNoun && noun === undefined && word.endsWith('ing');
     const isVerb = /...(?:ing|ed)$/.test(word) || (this.count === 1 && isPluralForm(word));
-    if (noun !== undefined && couldStand(noun, true)) this.isNamed ||= isVerb || !couldStand(word, true);
-    if (!this.isNamed) this.unknown.push(word);
+    if (noun !== undefined && isBareNoun(noun) && couldStand(noun, true))
+      this.#isNamed ||= isVerb || !couldStand(word, true);
+    if (!this.#isNamed) this.unknown.push(word);
+  }
+
+  /** The word among those not known that would be the noun. */
+  head(isBeforeArticle: boolean): string | null {
+    // "a gryphlet sees a cat": what stands between two nouns is a verb.
+    const isVerbLast = isBeforeArticle && this.unknown.length > 1 && !this.#isNamed;
+    return this.unknown.at(isVerbLast ? -2 : -1) ?? null;
+  }
+
+  /** Whether it is a noun though no article stands before it: "asparagus", "cats and gryphlets", "a cat eating soup". */
+  couldName(word: string, isFirst: boolean): boolean {
+    const isPlaced = this.isLed && (isFirst || isPluralForm(word));
+    return isBareNoun(word) && (isPlaced || this.#isAfterVerb);
   }
 
   mentionOf<Named extends Noun | null>(
@@ -79,6 +105,7 @@ export class Phrase {
       trim: [],
       material,
       size,
+      text: '',
     };
   }
 }

@@ -17,8 +17,13 @@ type Candidate = Omit<Subject, 'noun'> & { noun: ThingNoun | null };
 const tableware = nounSet(
   'bowl cup plate bottle glass vase teapot candle lamp book laptop keyboard computermouse phone cake pizza sandwich fruit apple banana',
 );
-const openHolders = nounSet('vase bowl cup plate bucket barrel');
+const openHolders = nounSet('vase bowl cup plate bucket');
 const holders = new Set([...openHolders, ...nounSet('glass bottle can teapot')]);
+
+const people = nounSet('person woman grandmother grandfather');
+const faces = nounSet('person woman grandfather robot');
+const formal = new Set(['suit', 'tuxedo']);
+const inscribed = nounSet('sign wall');
 
 export const maxSubjects = 16;
 
@@ -62,10 +67,13 @@ export class PlacedSubjects {
   add(mention: Omit<Candidate, 'place'>): void {
     const index = this.list.length;
     if (index >= maxSubjects || this.#isDrink(mention)) return;
-    const subject: Candidate = { ...mention, place: null };
-    this.list.push(subject);
+    // "in a shirt" is in no box.
+    if (this.#relation === 'in' && mention.noun === 'shirt') this.#relation = 'with';
     const relation = this.#relation;
     this.#relation = null;
+    if (this.#isClothing(mention, relation)) return;
+    const subject: Candidate = { ...mention, place: null };
+    this.list.push(subject);
     // "with a scarf and a hat", "with a cup and a plate"
     const held = this.#heldBy(this.list[this.#owner ?? -1]?.noun, mention.noun);
     const isWornToo = relation === null && held === 'on' && this.#owner !== undefined;
@@ -115,6 +123,25 @@ export class PlacedSubjects {
     if (holders.has(this.list.at(-1)?.noun ?? 'house')) this.#relation = 'with';
   }
 
+  /** Writes on what was named last, if it is something to write on. */
+  inscribe(words: readonly string[]): boolean {
+    const last = this.list.findLast(({ noun, text }) => noun !== null && inscribed.has(noun) && text === '');
+    if (last === undefined) return false;
+    last.text = words.join(' ');
+    return true;
+  }
+
+  /** People wear their clothes. */
+  #isClothing({ noun, word, colours }: Omit<Candidate, 'place'>, relation: SaidRelation | null): boolean {
+    const index = relation === 'with' ? this.#group.at(-1) : relation === null ? this.#owner : undefined;
+    const wearer = this.list[index ?? -1];
+    if (noun !== 'shirt' || !wearer?.noun || !people.has(wearer.noun)) return false;
+    const said = colours.length === 0 && formal.has(word) ? (['black'] as const) : colours;
+    wearer.colours = [...said, ...wearer.colours];
+    this.#owner = index;
+    return true;
+  }
+
   /** "A cup of coffee" is a cup. */
   #isDrink({ noun, word }: Omit<Candidate, 'place'>): boolean {
     const owner = this.list[this.#group.at(-1) ?? -1];
@@ -138,7 +165,12 @@ export class PlacedSubjects {
   }
 
   #heldBy(owner: Candidate['noun'] | undefined, noun: Candidate['noun']): Relation {
-    if (noun === 'hat' || (owner === 'table' && noun && tableware.has(noun))) return 'on';
+    if (
+      noun === 'hat' ||
+      ((noun === 'sunglasses' || noun === 'bowtie') && owner && faces.has(owner)) ||
+      (owner === 'table' && noun && tableware.has(noun))
+    )
+      return 'on';
     const isOpen = owner && noun && openHolders.has(owner) && !holders.has(noun);
     return isOpen ? 'in' : 'beside';
   }

@@ -1,9 +1,9 @@
 /** A prompt → its subjects and where they are, the land, the sky and the light, with every word accounted for; pure. */
-import { endsPause, isAdjective, isUnknown } from './in-between.ts';
-import { isSky, isThing, nounOf, nounSet, type KnownNoun, type Noun } from './nouns.ts';
+import { endsPause, isAdjective, isHead, isOwner, isUnknown } from './in-between.ts';
+import { isThing, nounOf, nounSet, type KnownNoun, type Noun } from './nouns.ts';
 import * as known from './other-words.ts';
 import type { Camera, Season, TimeOfDay } from './other-words.ts';
-import { couldStand, isBareNoun, isPluralForm, singularOf } from './no-things.ts';
+import { couldStand, singularOf } from './no-things.ts';
 import { maxCount, Phrase, type Mention } from './phrase.ts';
 import { PlacedSubjects, type Subject } from './placed-subjects.ts';
 import { isSign, tokensOf, type Token } from './tokens.ts';
@@ -55,7 +55,10 @@ class Reader {
   #season: Season | null = null;
   #camera: Camera = 'usual';
   #phrase = new Phrase();
+  /** "Made of": what follows is no thing of its own. */
   #isMadeOf = false;
+  /** Text between quotation marks that nothing bears yet. */
+  #quoted: Token | null = null;
   /** What follows is a name: "in the style of". */
   #isOfAnArtist = false;
 
@@ -64,6 +67,10 @@ class Reader {
   }
 
   prompt(): Prompt {
+    // Words alone stand on a sign.
+    if (this.#quoted !== null && this.#subjects.list.length === 0)
+      this.#add(new Phrase().mentionOf('sign', 'sign', false));
+    if (this.#quoted !== null) this.ignore(this.#quoted);
     return {
       mentions: this.#mentions,
       subjects: withSolids(this.#subjects.known()),
@@ -79,12 +86,14 @@ class Reader {
 
   read(token: Token, next: string, afterNext: string): void {
     const { word } = token;
-    const noun = nounOf(word);
-    if (this.#readArtist(token, next)) return;
+    if (this.#readArtist(token, next) || word === 's') return;
+    const noun = this.#nounOf(word);
     if (this.#phrase.isPaused && endsPause(word, noun)) this.endPhrase();
     if (isSign(word)) this.#readSign(word);
-    else if (next === 'shaped') this.ignore(token);
-    else if (this.#readMadeOf(word) || this.#readRelation(word)) return;
+    else if (word === '@quoted') this.#readQuoted(token);
+    else if (this.#readMadeOf(token) || this.#readRelation(word)) return;
+    else if (next === 'shaped' || (next === 's' && isOwner(word, afterNext))) this.ignore(token);
+    else if (isYear(word, next)) this.ignore(token);
     else if (this.#readTime(word) && noun === undefined) this.#readTimeAfter(token);
     else if (isAdjective(word, next, afterNext, this.#phrase.isOfAThing) && this.#readAdjective(word)) return;
     else if (word === 'glasses' && this.#phrase.count === null) this.ignore(token);
@@ -98,17 +107,21 @@ class Reader {
     for (const word of said) if (!isSign(word)) this.#ignored.add(word);
   }
 
+  /** "A lake can be seen" is about no can. */
+  #nounOf(word: string): KnownNoun | undefined {
+    const { unknown, isOfAThing, isLed } = this.#phrase;
+    const isVerb = word === 'can' && (unknown.length > 0 || !(isOfAThing || isLed));
+    return isVerb ? undefined : nounOf(word);
+  }
+
   /** A thing that has no shape here stands as a box with its name, where it is clear that the words speak of a thing. */
   endPhrase(isBeforeArticle = false): void {
     const phrase = this.#phrase;
     this.#phrase = new Phrase();
-    // "a gryphlet sees a cat": what stands between two nouns is a verb.
-    const isVerbLast = isBeforeArticle && phrase.unknown.length > 1 && !phrase.isNamed;
-    const word = phrase.unknown.at(isVerbLast ? -2 : -1);
-    if (word === undefined || phrase.isDenied) return;
-    const isFirst = this.#subjects.list.length === 0 && this.#mentions.every(({ noun }) => isSky(noun));
-    const isNoun = phrase.isLed && isBareNoun(word) && (isFirst || isPluralForm(word));
-    if (!phrase.isOfAThing && !isNoun) return;
+    const word = phrase.head(isBeforeArticle);
+    if (word === null || phrase.isDenied) return;
+    const isFirst = this.#subjects.list.length === 0 && this.#mentions.every(({ noun }) => noun === 'sky');
+    if (!phrase.isOfAThing && !phrase.couldName(word, isFirst)) return;
     // "a family of four posing"
     const isVerb = (phrase.count ?? 1) > 1 && word.endsWith('ing');
     if (!isVerb && couldStand(word, isFirst)) this.#label(phrase, word);
@@ -125,7 +138,8 @@ class Reader {
     const noun = isShown ? 'label' : null;
     const singular = singularOf(word);
     if (this.#subjects.refer(phrase, noun, singular)) return;
-    this.#subjects.add(this.#counted(phrase, noun, word, singular !== word));
+    // "a triceratops"
+    this.#subjects.add(this.#counted(phrase, noun, word, singular !== word && phrase.count !== 1));
   }
 
   #counted<Named extends Noun | null>(phrase: Phrase, noun: Named, word: string, isPlural: boolean) {
@@ -148,23 +162,34 @@ class Reader {
 
   #readSign(sign: string): void {
     const { unknown, isOfAThing, wasNoun } = this.#phrase;
+    this.#isMadeOf = false;
     this.#phrase.isPaused = sign === ',' && unknown.length > 0 && isOfAThing && !wasNoun;
     if (this.#phrase.isPaused) return;
     this.endPhrase();
     if (sign !== ',') this.#subjects.endSentence();
   }
 
-  /** "a ball made of wood": the material is of the thing before. */
-  #readMadeOf(word: string): boolean {
+  /** It stands on the sign that was named last, or on the next. */
+  #readQuoted(token: Token): void {
+    this.endPhrase();
+    if (this.#quoted !== null) this.ignore(this.#quoted);
+    this.#quoted = this.#subjects.inscribe(token.said) ? null : token;
+  }
+
+  /** "a ball made of wood": the material is of the thing before; "a whale made of flowers" is no flowers. */
+  #readMadeOf(token: Token): boolean {
+    const { word } = token;
     const [wasMadeOf, last] = [this.#isMadeOf, this.#subjects.list.at(-1)];
-    this.#isMadeOf = word === '@made-of';
-    if (this.#isMadeOf) {
+    if (word === '@made-of') {
       this.endPhrase();
+      this.#isMadeOf = true;
       return true;
     }
+    if (!wasMadeOf) return false;
     const material = known.materialWords.get(word);
-    if (!wasMadeOf || material === undefined || last === undefined) return false;
-    last.material = material;
+    if (material !== undefined && last !== undefined) last.material = material;
+    else this.ignore(token);
+    this.#isMadeOf = word === 'a' || word === 'an' || word === 'the' || known.colourWords.has(word);
     return true;
   }
 
@@ -196,60 +221,36 @@ class Reader {
   }
 
   #readNoun({ noun, isPlural }: KnownNoun, token: Token, next: string): void {
-    const { said } = token;
     const phrase = this.#phrase;
-    const following = nounOf(next)?.noun;
-    if (following === 'tree' && treesOf.has(noun)) {
-      phrase.treeOf = noun;
-      return;
-    }
-    // "a clock tower" is a tower.
-    if (phrase.isOfAThing && !isPlural && isThing(noun) && following !== undefined && isThing(following)) {
-      return this.ignore(token);
-    }
-    const named = this.#kindOfTree(noun);
-    this.#phrase = new Phrase();
-    this.#phrase.wasNoun = true;
-    if (phrase.isDenied) this.#denied.push(named);
-    else if (isThing(named) && this.#subjects.refer(phrase, named, null)) return;
-    else this.#add(this.#counted(phrase, named, said.join(' '), isPlural));
+    const following = next === 'can' ? undefined : nounOf(next);
+    // "a clock tower" is a tower, and a horse corral no horse.
+    const isNamed = following === undefined ? isHead(next, phrase.count) : isThing(following.noun);
+    // "a Ferrari Testarossa" is a car.
+    const isMake = noun === 'car' && token.word !== 'car';
+    const describes = phrase.isOfAThing && !isPlural && isNamed && !isMake;
+    if (describes && isThing(noun)) return this.ignore(token);
+    if (!describes) this.#phrase = new Phrase();
+    this.#phrase.wasNoun = !describes;
+    if (phrase.isDenied) this.#denied.push(noun);
+    else if (isThing(noun) && this.#subjects.refer(phrase, noun, null)) return;
+    else this.#add(this.#counted(phrase, noun, token.said.join(' '), isPlural));
   }
 
   #add(mention: Mention): void {
     this.#mentions.push(mention);
     const { noun } = mention;
-    if (isThing(noun)) this.#subjects.add({ ...mention, noun });
-    else this.#subjects.dropRelation();
-  }
-
-  /** "pine trees" are pines, and a cherry tree is in blossom. */
-  #kindOfTree(noun: Noun): Noun {
-    const { treeOf, colours } = this.#phrase;
-    if (noun !== 'tree' || treeOf === null) return noun;
-    if ((treeOf === 'cherry' || treeOf === 'flower') && colours.length === 0) colours.push('pink');
-    return treesOf.get(treeOf) ?? noun;
+    if (!isThing(noun)) return this.#subjects.dropRelation();
+    this.#subjects.add({ ...mention, noun });
+    if (this.#quoted !== null && this.#subjects.inscribe(this.#quoted.said)) this.#quoted = null;
   }
 
   #readAdjective(word: string): boolean {
-    const [colour, material, size] = [
-      known.colourWords.get(word),
-      known.materialWords.get(word),
-      known.sizeWords.get(word),
-    ];
-    const isNumber = /^\d+$/.test(word);
-    // "a gryphlet 356" has it in its name.
-    if (isNumber && this.#phrase.unknown.length > 0) return true;
-    const count = isNumber ? Number(word) : known.countWords.get(word);
-    if (colour === undefined && material === undefined && count === undefined && size === undefined) {
-      return this.#readPart(word);
-    }
-    if (count !== undefined) this.#readCount(count);
     const phrase = this.#phrase;
-    if (colour !== undefined && !phrase.colours.includes(colour)) phrase.colours.push(colour);
-    phrase.material = material ?? phrase.material;
-    phrase.size = size ?? phrase.size;
-    if (phrase.count !== null) phrase.isOfAThing = true;
-    return true;
+    // "a gryphlet 356" has it in its name.
+    if (/^\d+$/.test(word) && phrase.unknown.length > 0) return true;
+    const count = /^\d+$/.test(word) ? Number(word) : known.countWords.get(word);
+    if (count !== undefined) this.#readCount(count);
+    return count !== undefined || phrase.describe(word) || this.#readPart(word);
   }
 
   /** "with a red roof": the colour is of a part of the thing before. */
@@ -267,7 +268,8 @@ class Reader {
     const times = multiples.has(count) ? Math.max(1, this.#phrase.count ?? 1) : 1;
     this.#endPhraseLed(true);
     this.#phrase.count = count * times;
-    if (count === 0) this.#phrase.isDenied = true;
+    this.#phrase.isOfAThing = true;
+    this.#phrase.isDenied = count === 0;
   }
 
   #readPlace({ word, said }: Token): boolean {
@@ -289,14 +291,11 @@ class Reader {
     if (word === 'of' && this.#phrase.wasNoun) this.#subjects.relateContents();
     // "a pair of cats": the number waits for its noun.
     if (word === 'of' && this.#phrase.count !== null && this.#phrase.unknown.length === 0) return true;
-    if (word === 'the') {
+    if (known.articles.has(word)) {
       if (this.#phrase.unknown.length > 0) this.endPhrase(true);
       this.#phrase.isOfAThing = true;
-      this.#phrase.isDefinite = true;
-    } else if (word === 'a' || word === 'an') {
-      if (this.#phrase.unknown.length > 0) this.endPhrase(true);
-      this.#phrase.isOfAThing = true;
-      this.#phrase.count = 1;
+      if (word === 'the') this.#phrase.isDefinite = true;
+      else this.#phrase.count = 1;
     } else this.#endPhraseLed(word === 'and' || word === 'of' || this.#phrase.isLed);
     return true;
   }
@@ -315,16 +314,12 @@ class Reader {
 
 const multiples = new Set([12, 100, 1000]);
 
-/** The trees that are named by their fruit or with the word "tree" after their name. */
-const treesOf = known.wordMap<Noun>({
-  pine: 'pine',
-  palm: 'palm',
-  oak: 'oak',
-  christmastree: 'christmastree',
-  tree: 'apple cherry flower fruit lemon pear',
-});
+/** "a 1997 car" is one, "1900 cars" are many. */
+function isYear(word: string, next: string): boolean {
+  return /^(?:1[89]|20)\d\d$/.test(word) && nounOf(next)?.isPlural !== true;
+}
 
-const solids = nounSet('ball cube cone cylinder ring diamond');
+const solids = nounSet('ball cube cone cylinder ring');
 
 /** A pyramid beside a sphere is one of the nursery. */
 function withSolids(subjects: readonly Subject[]): Subject[] {

@@ -9,14 +9,23 @@ export interface Token {
 }
 
 export function tokensOf(text: string): Token[] {
-  const words = wordsOf(text);
   const tokens: Token[] = [];
-  for (let index = 0; index < words.length;) {
-    const token = tokenAt(words, index);
-    tokens.push(token);
-    index += token.said.length;
+  for (const [part, isQuoted] of quotedAndNot(text)) {
+    const words = wordsOf(part);
+    if (isQuoted && words.length > 0) tokens.push({ word: '@quoted', said: words });
+    for (let index = isQuoted ? words.length : 0; index < words.length;) {
+      const token = tokenAt(words, index);
+      tokens.push(token);
+      index += token.said.length;
+    }
   }
   return tokens;
+}
+
+/** What is between quotation marks is text in the picture. */
+function quotedAndNot(text: string): (readonly [part: string, isQuoted: boolean])[] {
+  const quotes = /["“]([^"“”]{1,80})["”]|(?<![\p{L}\p{N}])['‘]([^'‘’]{2,80})['’](?![\p{L}\p{N}])/u;
+  return text.split(quotes).map((part: string | undefined, index) => [part ?? '', index % 3 > 0] as const);
 }
 
 /** Words, numbers, picture signs and what ends a sentence or a part of it. */
@@ -60,12 +69,23 @@ const phraseTable = {
   '@high': 'from above, bird s eye, aerial view, top view, high angle',
   '@low': 'from below, low angle',
   '@side': 'from the side, side view',
-  '@made-of': 'made of, made out of',
+  '@made-of': 'made of, made out of, made from, in the shape of, in the form of',
   '@artist':
     'in the style of, in style of, style of, inspired by, painted by, drawn by, designed by, illustrated by, photographed by, trending on, featured on, shot on',
   // no things of the language
+  tree: 'apple tree, cherry tree, lemon tree, orange tree, fruit tree',
+  pine: 'pine tree',
+  palm: 'palm tree',
+  oak: 'oak tree',
+  tshirt: 't shirt',
+  yinyang: 'yin yang symbol, yin yang',
+  street: 'times square',
+  icecream: 'ice cream cone, ice cream',
+  eiffeltower: 'eiffel tower',
+  sydneyoperahouse: 'sydney opera house, opera house',
+  statueofliberty: 'statue of liberty',
   'van gogh': 'vincent van gogh, van gogh',
-  several: 'group of, row of, pile of, collection of, bunch of, bundle of',
+  several: 'group of, row of, pile of, collection of, bunch of, bundle of, stack of',
   steel: 'stainless steel',
   crystal: 'stained glass',
   night: 'at night',

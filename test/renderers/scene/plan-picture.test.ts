@@ -68,6 +68,14 @@ describe.each(seeds)('with seed %i', (seed) => {
   });
 });
 
+it.each(['a man riding a horse', 'a woman on a bench'])('has people sit: %s', (text) => {
+  const [rider, mount] = twoBoxes(text, 1);
+  const [standing] = twoBoxes(text.replace(/riding|on/, 'beside'), 1);
+  expect(sizeOf(rider)[1]).toBeLessThan(0.9 * sizeOf(standing)[1]);
+  expect(rider.low[1]).toBeLessThan(mount.high[1]);
+  expect(rider.high[1]).toBeGreaterThan(mount.high[1]);
+});
+
 it('shows as many as were asked for, in the colour that was asked for', () => {
   const { things } = planPicture('seven blue cubes', 1, 1);
   expect(things).toHaveLength(7);

@@ -27,8 +27,10 @@ const sizeExponent = 0.55;
 /** From the middle of one to the middle of the next, as a share of their width. */
 const gap = 1.14;
 
-export function clusterOf(subject: Subject, index: number, random: Random): Standing[] {
-  const things = Array.from({ length: subject.count }, (_, one) => standAt(subject, index, one, random));
+export function clusterOf(subject: Subject, index: number, isSeated: boolean, random: Random): Standing[] {
+  const things = Array.from({ length: subject.count }, (_, one) =>
+    standAt(subject, index, one, isSeated, random),
+  );
   const [wide, deep] = [roomOf(things, 0), roomOf(things, 2)];
   const isSmall = thingOf(subject.noun).home === 'table';
   const apart = Math.max(deep * 1.3, roomOf(things, 1) * (isSmall ? 1 : 1.6));
@@ -59,12 +61,13 @@ function roomOf(things: readonly Standing[], axis: Axis): number {
   return Math.max(0.01, ...things.map(({ bounds }) => sizeOf(bounds)[axis]));
 }
 
-function standAt(subject: Subject, index: number, one: number, random: Random): Standing {
+function standAt(subject: Subject, index: number, one: number, isSeated: boolean, random: Random): Standing {
   const thing = thingOf(subject.noun);
   const colours = animals.has(subject.noun) ? subject.colours : rotated(subject.colours, one);
-  const parts = thing.build({ ...subject, colours }, random.fork(`look ${index} ${one}`));
+  const parts = thing.build({ ...subject, colours, isSeated }, random.fork(`look ${index} ${one}`));
   const bounds = boundsOf(parts);
-  const natural = thing.height / (sizeOf(bounds)[1] || 1);
+  const tall = isSeated ? bounds.high[1] : sizeOf(bounds)[1];
+  const natural = thing.height / (tall || 1);
   const longest = Math.max(...sizeOf(bounds)) * natural;
   const scale = natural * longest ** (sizeExponent - 1) * subject.size ** 0.8;
   const yaw = random.between(-0.22, 0.22);

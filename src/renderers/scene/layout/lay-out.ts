@@ -6,7 +6,7 @@ import type { Subject } from '../../language/placed-subjects.ts';
 import { sizeOf } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
 import { allMoved, boxOf, clusterOf, type Standing } from './cluster.ts';
-import { isOnTop, placeGuest, placeOnTop, shelters, type Guest } from './place-beside.ts';
+import { isOnTop, isSeated, placeGuest, placeOnTop, shelters, type Guest } from './place-beside.ts';
 
 export function layOut(subjects: readonly Subject[], seed: string): Standing[] {
   const placed = turnedRound(subjects);
@@ -50,7 +50,9 @@ const settled = nounSet('bed sofa fence wall bush');
 function treeOf(subjects: readonly Subject[], index: number, random: Random): Standing[] {
   const subject = subjects[index];
   if (subject === undefined) return [];
-  const host = clusterOf(subject, index, random.fork(`cluster ${index}`));
+  const under = subjects[subject.place?.to ?? -1];
+  const sits = under !== undefined && isSeated(subject, under);
+  const host = clusterOf(subject, index, sits, random.fork(`cluster ${index}`));
   const guests = subjects.flatMap(({ place }, other): (Guest & { index: number })[] => {
     const guest = place?.to === index ? subjects[other] : undefined;
     if (guest === undefined || place === null) return [];

@@ -20,8 +20,20 @@ export const shelters = nounSet('table chair bench umbrella tree oak palm bridge
 
 /** Whether it stands on its host, together with all others that do. */
 export function isOnTop({ relation, subject }: Guest, host: Subject): boolean {
-  return relation === 'on' || (relation === 'in' && (isVessel(host) || subject.noun === 'hat'));
+  return relation === 'on' || (relation === 'in' && (vessels.has(host.noun) || worn.has(subject.noun)));
 }
+
+/** Whether people sit or ride on it instead of standing there. */
+export function isSeated({ noun, place }: Subject, host: Subject): boolean {
+  const isOn = place?.relation === 'on' || place?.relation === 'in';
+  return isOn && sitters.has(noun) && seats.has(host.noun);
+}
+
+const sitters = nounSet('person woman grandmother grandfather');
+const seats = nounSet(
+  'chair armchair sofa bench bed toilet wall bicycle motorcycle horse unicorn zebra cow pig sheep deer camel elephant giraffe bear panda tiger lion turtle dog cat',
+);
+const slim = nounSet('bicycle motorcycle wall');
 
 /** The guest's things in their places; `host` are the things that it is related to, `all` what stands already. */
 export function placeGuest(
@@ -39,7 +51,6 @@ export function placeGuest(
   const beside = (right: number, near: number): Standing[] => besideIn(guest, box, all, [right, near]);
   switch (relation) {
     case 'on':
-    case 'in':
       return beside(0, 1);
     case 'above':
       return allMoved(things, [x, box.high[1] + 0.15 + 0.25 * sizeOf(own)[1], z]);
@@ -56,6 +67,7 @@ export function placeGuest(
     case 'behind':
       // What is as tall as its host would hide it or be hidden.
       return beside(side * (high < 1.5 ? 0.75 : 0.55), -1);
+    case 'in':
     case 'front':
       return beside(side * (high > 0.55 ? 0.75 : 0.35), 1);
     case 'around':
@@ -64,40 +76,74 @@ export function placeGuest(
   }
 }
 
-const vessels = nounSet('bucket barrel chair armchair sofa bed');
+const vessels = nounSet(
+  'bucket bowl cup plate glass vase boat sailboat ship hotairballoon chair armchair sofa bed toilet sink',
+);
 
-function isVessel({ noun }: Subject): boolean {
-  return thingOf(noun).home !== 'land' || vessels.has(noun);
-}
+/** How high up on who wears it it sits, how wide it is there, and how far from behind. */
+const worn = new Map<ThingNoun, readonly [up: number, wide: number, front: number]>([
+  ['hat', [0.93, 0.5, 0]],
+  ['bowtie', [0.785, 0.12, 0.175]],
+  ['sunglasses', [0.905, 0.14, 0.17]],
+]);
 
 /** On the first of the host's things, as small as its top demands. */
-export function placeOnTop(guests: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
+export function placeOnTop(all: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
   const first = host[Math.floor((host.length - 1) / 2)];
-  if (first === undefined) return guests.flatMap(({ things }) => things);
+  if (first === undefined) return all.flatMap(({ things }) => things);
   const { bounds } = first;
+  const guests = all.filter(({ subject }) => !worn.has(subject.noun));
+  const wear = all.filter(({ subject }) => worn.has(subject.noun)).flatMap((guest) => putOn(guest, bounds));
+  if (guests.length === 0) return wear;
   if (guests.every(isBunch) && hostSubject.noun !== 'bowl') return asBunch(guests, bounds);
   const { rest, restRoom } = thingOf(hostSubject.noun);
-  const isHat = guests.every(({ subject }) => subject.noun === 'hat');
+  const areSeated = guests.every(({ subject }) => isSeated(subject, hostSubject));
   const [wide, high, deep] = sizeOf(bounds);
   const row = inRow(guests.map(({ things }) => things));
-  const [ownWide, , ownDeep] = sizeOf(boxOf(row));
-  const least = 0.45 / Math.sqrt(row.length);
-  const room = isHat ? 0.5 : restRoom;
+  const [ownWide, , ownDeep] = sizeOf(boxOf(row.flat()));
+  const least = 0.45 / Math.sqrt(row.flat().length);
   const fit = Math.min(
     1,
-    Math.max(least, (wide * room) / ownWide),
-    Math.max(least, (deep * room * 1.15) / ownDeep),
+    Math.max(least, (wide * (areSeated ? 0.95 : restRoom)) / ownWide),
+    areSeated ? 1 : Math.max(least, (deep * restRoom * 1.15) / ownDeep),
   );
-  const y = bounds.low[1] + high * (isHat ? 0.93 : rest) - 0.002;
-  const front = hostSubject.noun === 'chair' ? deep * 0.06 : 0;
-  // The heads of beasts are at their right.
+  const y = bounds.low[1] + high * rest - 0.002;
   const [x, , z] = mean(bounds.low, bounds.high);
-  const aside = isHat && wide > high * 0.8 ? wide * 0.28 : 0;
-  return allMoved(allScaled(row, fit), [x + aside, y, z + front]);
+  const front = z + (hostSubject.noun === 'chair' ? deep * 0.06 : 0);
+  const edge = z + (deep / 2) * (slim.has(hostSubject.noun) ? 0.5 : 1);
+  const onTop = guests.flatMap(({ subject }, index) => {
+    const own = allScaled(row[index] ?? [], fit);
+    const [, tall, thick] = sizeOf(boxOf(own));
+    // Their knees are over the edge.
+    return allMoved(
+      own,
+      isSeated(subject, hostSubject) ? [x, y - 0.3 * tall, edge - 0.2 * thick] : [x, y, front],
+    );
+  });
+  return [...wear, ...onTop];
+}
+
+function putOn({ subject, things }: Guest, { low, high }: Bounds): Standing[] {
+  const [up, share, front] = worn.get(subject.noun) ?? [1, 1, 0];
+  const [wide, tall] = sizeOf({ low, high });
+  const isBeast = wide > tall * 0.8;
+  const [ownWide] = sizeOf(boxOf(things));
+  const fit = Math.min(1, front === 0 ? Math.max(0.45, (wide * share) / ownWide) : (tall * share) / ownWide);
+  const own = allScaled(things, fit);
+  const [x, , z] = mean(low, high);
+  // The heads of beasts are at their right.
+  const aside = isBeast ? wide * 0.28 : 0;
+  const [, ownTall, ownDeep] = sizeOf(boxOf(own));
+  const at: Vector = [
+    x + aside,
+    low[1] + tall * up - (front === 0 ? 0.002 : ownTall / 2),
+    front === 0 ? z : low[2] + tall * front - ownDeep / 2,
+  ];
+  return allMoved(own, at);
 }
 
 function isBunch({ relation, subject }: Guest): boolean {
-  return relation === 'in' && (subject.noun === 'flower' || subject.noun === 'sunflower');
+  return relation === 'in' && subject.noun === 'flower';
 }
 
 /** Flowers in a vase: their stems meet in its mouth, and their heads keep apart. */
@@ -126,16 +172,16 @@ function leaning([x, y, z]: Vector, [wide, high, deep]: Vector, lean: number): B
 }
 
 /** Side by side, around the origin. */
-function inRow(trees: readonly Standing[][]): Standing[] {
+function inRow(trees: readonly Standing[][]): Standing[][] {
   let x = 0;
-  const row = trees.flatMap((things) => {
+  const row = trees.map((things) => {
     const { low, high } = boxOf(things);
     const shift = x - low[0];
     x += (high[0] - low[0]) * 1.18;
     return allMoved(things, [shift, 0, -(low[2] + high[2]) / 2]);
   });
-  const { low, high } = boxOf(row);
-  return allMoved(row, [-(low[0] + high[0]) / 2, 0, 0]);
+  const { low, high } = boxOf(row.flat());
+  return row.map((things) => allMoved(things, [-(low[0] + high[0]) / 2, 0, 0]));
 }
 
 function below(things: Standing[], box: Bounds, host: ThingNoun): Standing[] {

@@ -53,7 +53,7 @@ const weathers = wordMap<Weather>({
   storm: 'storm lightning',
 });
 const skySights = wordMap<SkySight>({
-  moon: 'moon crescent',
+  moon: 'moon',
   stars: 'star',
   aurora: 'aurora',
   rainbow: 'rainbow',

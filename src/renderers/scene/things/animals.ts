@@ -12,11 +12,19 @@ export const animals = {
   cat: beast('0.45 0.6', '#d08a3e #f4e8d4', '0.46 0.19 0.23 0.03 0.26 0.01', 'points', 'around', whiskers),
   dog: beast('0.65 0.6', '#b98450 #f4e8d4', '0.6 0.26 0.27 0.1 0.27 0.09', 'flaps', 'up', bib),
   fox: beast('0.55 0.6', '#cf6426', '0.55 0.24 0.22 0.12 0.22 0.14', 'points', 'bush', whiteTip),
-  horse: beast('2 0.68 0.5', '#7a4a2a #2b1c14', '1.5 0.95 0.58 0.62 0.36 0.3 0.075', 'points', 'down', mane),
+  raccoon: beast('0.5 0.6', '#8d8880 #2c2a2a', '0.5 0.22 0.28 0.06 0.28 0.08', 'round', 'bush', eyePatches),
+  squirrel: beast('0.35 0.6', '#a8653a #f4e8d4', '0.34 0.12 0.22 0.1 0.22 0.05', 'points', 'plume', bib),
+  gecko: beast('0.2 0.6', '#6fae4a', '0.5 0.07 0.13 0.08 0.15 0.07', 'none', 'down'),
+  sloth: beast('0.7 0.75', '#a3906f #54432f', '0.7 0.34 0.46 0.1 0.36 0.05 0.1', 'none', 'stub', eyePatches),
+  rat: beast('0.22 0.6', '#8f8a88', '0.32 0.06 0.2 0.02 0.18 0.08', 'round', 'down'),
+  goat: beast('0.9 0.75', '#e9e2d4', '1 0.45 0.46 0.24 0.3 0.14', 'wide', 'stub', horns),
+  deer: beast('1.6 0.65', '#a8703f #6a4a2c', '1.2 0.8 0.48 0.5 0.3 0.16 0.05', 'wide', 'stub', antlers),
+  camel: beast('2.1 0.9', '#c9a06a', '1.5 1 0.6 0.6 0.34 0.2 0.07', 'wide', 'down', hump),
+  horse: beast('2 0.68 0.5', '#7a4a2a #2b1c14', '1.5 0.9 0.6 0.48 0.4 0.36 0.08', 'points', 'down', mane),
   unicorn: beast(
     '2 0.68 0.5',
     '#f4f2ec #e6c3d8',
-    '1.5 0.95 0.58 0.62 0.36 0.3 0.075',
+    '1.5 0.9 0.6 0.48 0.4 0.36 0.08',
     'points',
     'down',
     maneAndHorn,
@@ -137,17 +145,37 @@ function stripes({ length, girth, high }: Build): Part[] {
   );
 }
 
-function patchesAndHorns({ length, girth, high, head, at: [x, y, z] }: Build, _: Paint, trim: Paint): Part[] {
+function patchesAndHorns(build: Build, _: Paint, trim: Paint): Part[] {
+  const { length, girth, high } = build;
   const size: Vector = [girth * 0.52, girth * 0.44, girth * 0.3];
   return [
     ball([length * -0.25, high + girth * 0.08, girth * 0.37], size, trim),
     ball([length * 0.05, high - girth * 0.06, girth * 0.37], size, trim),
     ball([length * 0.3, high + girth * 0.12, girth * 0.37], size, trim),
-    ...both((side) => {
-      const horn: Vector = [x + side * head * 0.34, y + head * 0.5, z];
-      return post(horn, [0.008, head * 0.08], head * 0.3, '#d8cfb8', [0, 0, -side * 0.6]);
-    }),
+    ...horns(build),
   ];
+}
+
+function horns({ head, at: [x, y, z] }: Build): Part[] {
+  return both((side) => {
+    const horn: Vector = [x + side * head * 0.34, y + head * 0.5, z];
+    return post(horn, [0.008, head * 0.08], head * 0.3, '#d8cfb8', [0, 0, -side * 0.6]);
+  });
+}
+
+function antlers({ head, at: [x, y, z] }: Build, _: Paint, trim: Paint): Part[] {
+  return both((side) => {
+    const [fork, up]: [Vector, number] = [[x + side * head * 0.75, y + head * 1.1, z], y + head];
+    return [
+      rod([x + side * head * 0.2, y + head * 0.35, z], fork, head * 0.06, trim),
+      rod(fork, [x + side * head * 0.7, up + head * 0.8, z], [0.006, head * 0.05], trim),
+      rod(fork, [x + side * head * 1.2, up + head * 0.5, z], [0.006, head * 0.05], trim),
+    ];
+  });
+}
+
+function hump({ length, girth, high }: Build, coat: Paint): Part[] {
+  return [ball([-length * 0.05, high + girth * 0.5, 0], times([0.9, 0.85, 0.6], girth), coat)];
 }
 
 function wool({ length, girth, high }: Build, coat: Paint): Part[] {
@@ -164,24 +192,23 @@ function muzzle({ head, at: [x, y, z] }: Build, _: Paint, trim: Paint): Part[] {
 }
 
 /** Of a panda: around its eyes, on its ears and over its shoulders. */
-function patches({ length, leg, girth, head, at: [x, y, z] }: Build, _: Paint, trim: Paint): Part[] {
+function patches(build: Build, coat: Paint, trim: Paint): Part[] {
+  const { length, leg, girth, head, at } = build;
+  const [x, y, z] = at;
   return [
-    ball(
-      [x - head * 0.16, y + head * 0.09, z + head * 0.4],
-      times([0.24, 0.3, 0.12], head),
-      trim,
-      [0, 0, 0.5],
-    ),
-    ball(
-      [x + head * 0.28, y + head * 0.09, z + head * 0.34],
-      times([0.24, 0.3, 0.12], head),
-      trim,
-      [0, 0, -0.5],
-    ),
+    ...eyePatches(build, coat, trim),
     ...both((side) =>
       ball([x + side * head * 0.3, y + head * 0.43, z], times([0.32, 0.32, 0.18], head), trim),
     ),
     ball([length * 0.27, leg + girth * 0.4, 0], times([0.5, 1.06, 1.04], girth), trim),
+  ];
+}
+
+function eyePatches({ head, at: [x, y, z] }: Build, _: Paint, trim: Paint): Part[] {
+  const size = times([0.24, 0.3, 0.12], head);
+  return [
+    ball([x - head * 0.16, y + head * 0.09, z + head * 0.4], size, trim, [0, 0, 0.5]),
+    ball([x + head * 0.28, y + head * 0.09, z + head * 0.34], size, trim, [0, 0, -0.5]),
   ];
 }
 

@@ -18,7 +18,8 @@ export interface Build {
 }
 
 export type Ears = 'none' | 'points' | 'round' | 'flaps' | 'long' | 'wide';
-export type Tail = 'around' | 'up' | 'down' | 'bush' | 'curl' | 'stub';
+export type Tail = 'around' | 'up' | 'down' | 'bush' | 'curl' | 'stub' | 'plume';
+
 export function bodyOf(build: Build, ears: Ears, tail: Tail, coat: Paint, paws: Paint, legs: Paint): Part[] {
   return [
     ...(tail === 'around' ? sittingOf : standingOf)(build, coat, paws, legs),
@@ -145,6 +146,11 @@ function tailOf(tail: Tail, { length, leg, girth, thick }: Build, coat: Paint): 
           coat,
           [0, 0, 0.25],
         ),
+      ];
+    case 'plume':
+      return [
+        ball([x - girth * 0.3, y + girth * 0.75, 0], times([0.7, 2, 0.6], girth), coat, [0, 0, 0.2]),
+        ball([x - girth * 0.7, y + girth * 1.55, 0], times([0.8, 0.6, 0.5], girth), coat),
       ];
     case 'curl':
       return [ring([x - girth * 0.06, y, 0], girth * 0.09, girth * 0.03, coat, forward)];

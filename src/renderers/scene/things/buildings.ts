@@ -2,6 +2,7 @@
 import {
   both,
   ball,
+  bend,
   box,
   forward,
   lump,
@@ -14,6 +15,7 @@ import {
   type Part,
 } from './parts.ts';
 import type { Vector } from '../vector.ts';
+import { inkOn, inscription } from './letters.ts';
 import { land, thing, top, water } from './thing.ts';
 
 const quarter = Math.PI / 4;
@@ -112,11 +114,41 @@ export const buildings = {
     box([0, 0.7, 2], [0.75, 1.4, 0.1], '#5f452f wood'),
     box([0, 3.3, 2], [0.4, 0.7, 0.08], '#54708a glossy'),
   ]),
-  tent: thing(1.8, land, '#d98a3a cloth, #5a3a22 cloth', (cloth, trim) => [
-    slab('-1.1 0, 1.1 0, 0 1.5', 2.2, cloth),
-    slab('-0.42 0, 0.42 0, 0 1.2', 0.05, trim, [0, 0.01, 1.09]),
-    ...both((side) => rod([0, 1.5, side * 1.1], [0, 0, side * 2], 0.015, '#e8e0d0')),
+  temple: thing(5, land, '#d9cfb8 stone', (stone) => [
+    ...[0, 1, 2].map((step) =>
+      box([0, 0.1 + step * 0.2, 0], [7 - step * 0.4, 0.2, 4.4 - step * 0.4], stone, 0.01),
+    ),
+    ...both((side) =>
+      [-2.7, -1.62, -0.54, 0.54, 1.62, 2.7].map((x) => post([x, 2, side * 1.5], [0.24, 0.3], 2.8, stone)),
+    ),
+    box([0, 2, 0], [4.6, 2.8, 2], stone, 0.01),
+    box([0, 3.6, 0], [6.2, 0.5, 3.7], stone, 0.01),
+    gable([0, 3.85, 0], 6.4, 1.2, 3.9, stone),
   ]),
+  eiffeltower: thing(16, land, '#7d6a58 metal', (iron) => [
+    ...both((x) =>
+      both((z) =>
+        bend(`${x * 2} 0 ${z * 2}, ${x * 1.1} 2.6 ${z * 1.1}, ${x * 0.4} 7 ${z * 0.4}, 0 14 0`, 0.22, iron),
+      ),
+    ),
+    ...both((x) => both((z) => rod([x * 1.3, 2, z * 1.3], [x * 0.5, 5.4, -z * 0.6], 0.07, iron))),
+    box([0, 2.6, 0], [3, 0.3, 3], iron, 0.02),
+    box([0, 5.6, 0], [1.6, 0.25, 1.6], iron, 0.02),
+    rod([0, 12, 0], [0, 15.5, 0], [0.05, 0.2], iron),
+  ]),
+  sydneyoperahouse: thing(5, land, '#f4f0e6 glossy, #b99a7c', (shell, base) => [
+    box([0, 0.4, 0], [8, 0.8, 3.4], base, 0.05),
+    ...[-2.9, -1.6, -0.1, 1.5, 2.9].map((x, index) => {
+      const high = [1.8, 2.6, 3.6, 3, 2.1][index] ?? 2;
+      return slab(
+        `-1.3 0, 0.5 0, 0.55 ${high * 0.55}, 0.9 ${high}, -0.1 ${high * 0.8}, -0.9 ${high * 0.45}`,
+        2,
+        shell,
+        [x, 0.8, 0],
+      );
+    }),
+  ]),
+  window: thing(1.3, land, '#fbf8f0', (frame) => windowAt([0, 0.58, 0], 1, frame)),
   pyramid: thing(5, land, '#d9b878', (main) => [
     post([0, 1.25, 0], [0.01, 2.4], 2.5, main, [0, quarter, 0], 4),
   ]),
@@ -140,9 +172,10 @@ export const buildings = {
     ),
     ...[0.3, 0.68].map((y) => box([0, y, -0.06], [3.5, 0.1, 0.05], wood, 0.01)),
   ]),
-  wall: thing(2.3, land, '#a8573f brick, #b8b0a4 stone', (brick, trim) => [
+  wall: thing(2.3, land, '#a8573f brick, #b8b0a4 stone', (brick, trim, _, { text }) => [
     box([0, 1.1, 0], [4.5, 2.2, 0.3], brick, 0.01),
     box([0, 2.25, 0], [4.6, 0.12, 0.4], trim, 0.02),
+    ...inscription(text, [0, 1.15], 0.16, [4, 1.6], inkOn(brick)),
   ]),
 };
 
@@ -159,7 +192,7 @@ function roofOf([x, y, z]: Vector, wide: number, high: number, deep: number, pai
   );
 }
 
-function windowAt([x, y, z]: Vector, size: number, frame: string): Part[] {
+function windowAt([x, y, z]: Vector, size: number, frame: Paint | string): Part[] {
   return [
     box([x, y, z], [size + 0.16, size + 0.16, 0.08], frame, 0.02),
     box([x, y, z + 0.03], [size, size, 0.08], windowPane, 0.01),

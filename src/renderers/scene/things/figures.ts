@@ -122,6 +122,16 @@ export const figures = {
       ball([1.7, 0.95, side * 0.66], 0.12, '#0e0e10 glossy'),
     ]),
   ]),
+  shark: thing(1, top(water, 0.9), '#7f93a3 glossy, #e6ebee glossy', (coat, trim) => [
+    ball([0, 0.7, 0], [3, 0.8, 0.7], coat),
+    ball([0.15, 0.6, 0], [2.6, 0.66, 0.64], trim),
+    slab('-0.3 0, 0.35 0, -0.3 0.6', 0.08, coat, [0, 1, 0]),
+    slab('0 0, -0.5 0.6, -0.32 0.02, -0.42 -0.35', 0.08, coat, [-1.35, 0.72, 0]),
+    ...both((side) => [
+      ball([0.4, 0.45, side * 0.42], [0.4, 0.08, 0.6], coat, [side * 0.5, side * 0.6, 0]),
+      ball([1.1, 0.8, side * 0.23], 0.09, '#0e0e10 glossy'),
+    ]),
+  ]),
   butterfly: thing(0.3, air, '#e8932c, #f3c04a', (wing, trim) => [
     ball([0, 0.4, 0.02], [0.05, 0.34, 0.05], '#2a201a'),
     ...both((side) => [

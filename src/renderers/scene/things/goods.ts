@@ -8,6 +8,7 @@ import {
   post,
   ring,
   rod,
+  shaded,
   sideways,
   slab,
   straight,
@@ -15,6 +16,7 @@ import {
   type Paint,
   type Part,
 } from './parts.ts';
+import { inkOn, inscription } from './letters.ts';
 import { land, table, thing, top } from './thing.ts';
 
 const golden = (1 + Math.sqrt(5)) / 2;
@@ -36,7 +38,6 @@ export const goods = {
   circle: thing(0.3, table, '#e0a23a plastic', (main) => [post([0, 0.5, 0], 0.5, 0.2, main, forward, 64)]),
   triangle: thing(0.3, table, '#4f9a6a plastic', (main) => [slab('-0.55 0, 0.55 0, 0 0.95', 0.3, main)]),
   heart: thing(0.35, table, '#d8283c glossy', (main) => [slab(heartOutline(), 0.34, main)]),
-  diamond: thing(0.25, table, '#bfe6f2 silver', (main) => [turned('0 0, 0.5 0.5, 0.34 0.72, 0 0.72', main)]),
   baseball: thing(0.24, table, '#f4f1e8, #c4372c', (main, seam) => [
     ball([0, 0.5, 0], 1, main),
     ...both((side) => ring([side * 0.3, 0.5, 0], 0.4, 0.012, seam, sideways)),
@@ -78,16 +79,32 @@ export const goods = {
     rod([0, 0.12, 0], [0, 2.12, 0], 0.018, '#7a5a3a wood'),
     bend('0 0.14 0, 0.01 0.05 0, 0.07 0.03 0, 0.11 0.08 0', 0.02, '#7a5a3a wood'),
   ]),
-  sign: thing(1.6, land, '#b98a52 wood, #4a3320', (wood, trim) => [
+  sign: thing(1.6, land, '#b98a52 wood, #4a3320', (wood, trim, _, { text }) => [
     post([0, 0.75, 0], 0.06, 1.5, '#7a5a3a wood'),
     box([0, 1.3, 0.06], [1.3, 0.6, 0.07], wood, 0.03),
-    ...[1.4, 1.22].map((y, index) => box([0, y, 0.1], [0.9 - index * 0.25, 0.05, 0.01], trim, 0.004)),
+    ...(text === ''
+      ? [1.4, 1.22].map((y, index) => box([0, y, 0.1], [0.9 - index * 0.25, 0.05, 0.01], trim, 0.004))
+      : inscription(text, [0, 1.3], 0.1, [1.16, 0.46], inkOn(wood))),
+  ]),
+  flag: thing(2.2, land, '#d0392e cloth', (main) => [
+    rod([0, 0, 0], [0, 2.2, 0], 0.03, '#a8adb2 metal'),
+    slab(
+      '0 0.8, 0.35 0.84, 0.7 0.76, 1.05 0.8, 1.05 0.1, 0.7 0.06, 0.35 0.14, 0 0.1',
+      0.03,
+      main,
+      [0, 1.35, 0],
+    ),
+  ]),
+  map: thing(0.8, land, '#efe2c0, #5f9a5a', (paper, soil) => [
+    box([0, 0.42, 0], [1.2, 0.8, 0.03], paper, 0.01),
+    slab('-0.5 0.5, -0.2 0.72, 0.1 0.66, 0.06 0.44, -0.14 0.34, -0.24 0.14, -0.36 0.34', 0.05, soil),
+    slab('0.2 0.3, 0.34 0.66, 0.52 0.54, 0.46 0.24, 0.32 0.12', 0.05, soil),
   ]),
   stopsign: thing(2.2, land, '#c8241e glossy', (main) => [
     post([0, 1.05, 0], 0.035, 2.1, '#a8adb2 metal'),
     post([0, 1.95, 0.05], 0.43, 0.03, '#f6f4ee', [Math.PI / 2, Math.PI / 8, 0], 8),
     post([0, 1.95, 0.06], 0.39, 0.03, main, [Math.PI / 2, Math.PI / 8, 0], 8),
-    box([0, 1.95, 0.08], [0.5, 0.12, 0.01], '#f6f4ee', 0.004),
+    ...inscription('stop', [0, 1.95], 0.08, [0.6, 0.2], '#f6f4ee'),
   ]),
   trafficlight: thing(2.4, land, '#2f353b, #8a9198 metal', (main, pole) => [
     post([0, 0.7, 0], 0.06, 1.4, pole),
@@ -116,6 +133,57 @@ export const goods = {
     ...both((side) => ring([side * 0.11, 0.61, 0], 0.09, 0.03, ribbon, [Math.PI / 2, 0, side * 0.5])),
     ball([0, 0.58, 0], 0.09, ribbon),
   ]),
+  microphone: thing(0.26, table, '#33373d', (main) => [
+    post([0, 0.1, 0], [0.034, 0.024], 0.2, main),
+    ball([0, 0.23, 0], 0.09, '#a8adb2 metal'),
+    ring([0, 0.205, 0], 0.042, 0.01, main),
+  ]),
+  sword: thing(1.1, land, '#c9ced4 metal, #b08a3a metal', (blade, hilt) => [
+    slab('-0.04 0.3, 0.04 0.3, 0.035 1, 0 1.1, -0.035 1', 0.02, blade),
+    box([0, 0.29, 0], [0.3, 0.04, 0.06], hilt, 0.015),
+    rod([0, 0.06, 0], [0, 0.28, 0], 0.024, '#4a3020 cloth'),
+    ball([0, 0.045, 0], 0.08, hilt),
+  ]),
+  cane: thing(1, land, '#6a4428 wood', (wood) => [
+    bend('0 0 0, 0 0.45 0, 0 0.86 0, 0.05 0.97 0, 0.13 0.97 0, 0.17 0.88 0', 0.024, wood),
+  ]),
+  piano: thing(1.25, land, '#26262b glossy', (main) => [
+    box([0, 0.62, -0.16], [1.5, 1.24, 0.34], main, 0.02),
+    box([0, 0.66, 0.14], [1.5, 0.14, 0.36], main, 0.02),
+    box([0, 0.738, 0.18], [1.36, 0.03, 0.24], '#f6f3ea glossy', 0.005),
+    ...Array.from({ length: 18 }, (_, key) =>
+      box([key * 0.072 - 0.61, 0.76, 0.13], [0.03, 0.03, 0.14], main, 0.004),
+    ),
+    ...both((side) => box([side * 0.7, 0.3, 0.26], [0.08, 0.6, 0.08], main, 0.01)),
+  ]),
+  shirt: thing(0.6, table, '#3f6fb4|#c9503c|#4d8a63 cloth', (main) => [
+    slab(
+      '-0.2 0, 0.2 0, 0.19 0.4, 0.28 0.28, 0.38 0.36, 0.22 0.6, 0.08 0.62, 0 0.57, -0.08 0.62, -0.22 0.6, -0.38 0.36, -0.28 0.28, -0.19 0.4',
+      0.12,
+      main,
+    ),
+  ]),
+  shoe: thing(0.16, table, '#7a4a2c glossy, #f0ece2', (main, sole) => [
+    ball([0.05, 0.055, 0], [0.26, 0.1, 0.12], main),
+    ball([-0.055, 0.085, 0], [0.13, 0.15, 0.11], main),
+    ball([-0.05, 0.14, 0], [0.09, 0.05, 0.08], '#2a1c14 cloth'),
+    ball([0.03, 0.018, 0], [0.3, 0.04, 0.13], sole),
+  ]),
+  bowtie: thing(0.1, table, '#b5342c cloth', (main) => [
+    slab('0 0.065, 0.12 0.1, 0.12 0, 0 0.035, -0.12 0, -0.12 0.1', 0.03, main),
+    ball([0, 0.05, 0.01], [0.045, 0.05, 0.04], shaded(main, -0.2)),
+  ]),
+  yinyang: thing(0.4, table, '#f6f4ee', (main) => [
+    post([0, 0.5, 0], 0.5, 0.1, main, forward, 64),
+    slab(yinOutline(), 0.14, '#1d1d20', [0, 0.5, 0]),
+    post([0, 0.75, 0.01], 0.07, 0.14, main, forward),
+    post([0, 0.25, 0.01], 0.07, 0.12, '#1d1d20', forward),
+  ]),
+  sunglasses: thing(0.1, table, '#1d1d20 glossy', (main) => [
+    ...both((side) => ball([side * 0.065, 0.05, 0], [0.115, 0.09, 0.02], main)),
+    rod([-0.12, 0.085, 0], [0.12, 0.085, 0], 0.008, main),
+    ...both((side) => rod([side * 0.12, 0.08, 0], [side * 0.125, 0.07, -0.13], 0.006, main)),
+  ]),
   guitar: thing(1.1, land, '#c47a35 glossy, #3a2416 wood', (wood, dark) => [
     post([0, 0.24, 0], 0.23, 0.1, wood, forward, 48),
     post([0, 0.52, 0], 0.17, 0.1, wood, forward, 48),
@@ -139,18 +207,27 @@ export const goods = {
     post([0, 0.36, 0.15], 0.08, 0.12, paint, forward),
     post([0, 0.36, 0.22], 0.1, 0.05, cap, forward, 6),
   ]),
-  barrel: thing(0.9, land, '#9a6636 wood, #4a4d52 metal', (main, hoop) => [
-    turned('0 0, 0.27 0, 0.34 0.25, 0.36 0.45, 0.34 0.65, 0.27 0.9, 0.25 0.9, 0.25 0.87, 0 0.87', main),
-    ...[0.12, 0.32, 0.58, 0.78].map((y) =>
-      ring([0, y, 0], Math.abs(y - 0.45) < 0.2 ? 0.352 : 0.31, 0.016, hoop),
-    ),
-  ]),
   bucket: thing(0.4, land, '#8fa3b0 metal, #6a7a85 metal', (main, trim) => [
     turned('0 0, 0.13 0, 0.18 0.3, 0.17 0.3, 0.125 0.02, 0 0.02', main),
     ring([0, 0.3, 0], 0.178, 0.008, trim),
     bend('-0.18 0.29 0, -0.14 0.4 0.05, 0 0.45 0.08, 0.14 0.4 0.05, 0.18 0.29 0', 0.007, trim),
   ]),
 };
+
+/** Half of the disc, and half of what is round within it. */
+function yinOutline(): readonly (readonly [number, number])[] {
+  const arc = (from: number, to: number, middle: number, radius: number): [number, number][] =>
+    Array.from({ length: 17 }, (_, step) => {
+      const angle = from + ((to - from) * step) / 16;
+      return [Math.sin(angle) * radius, middle + Math.cos(angle) * radius];
+    });
+  const half = Math.PI;
+  return [
+    ...arc(half, 2 * half, 0, 0.48),
+    ...arc(0, half, 0.24, 0.24).slice(1),
+    ...arc(2 * half, half, -0.24, 0.24).slice(1, -1),
+  ];
+}
 
 function heartOutline(): readonly (readonly [number, number])[] {
   const outline = Array.from({ length: 48 }, (_, index) => {

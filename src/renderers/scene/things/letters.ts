@@ -1,6 +1,6 @@
 /** Letters of strokes, for what has no shape but a name; pure. */
 import type { Vector } from '../vector.ts';
-import { box, type Paint, type Part } from './parts.ts';
+import { box, paintOf, type Paint, type Part } from './parts.ts';
 
 /** Corners of strokes on a grid of four by six, x and y of each from below on the left. */
 const strokes: Record<string, string> = {
@@ -58,8 +58,50 @@ export function lengthOf(text: string): number {
   return (text.length * advance - (advance - 4)) / 6;
 }
 
+/** Dark on what is light. */
+export function inkOn({ colour: [red, green, blue] }: Paint): string {
+  return 0.3 * red + 0.59 * green + 0.11 * blue > 120 ? '#26262b' : '#f4f1e8';
+}
+
+/** As large as fits, in up to three lines around the middle. */
+export function inscription(
+  said: string,
+  [x, y]: readonly [number, number],
+  z: number,
+  [wide, tall]: readonly [number, number],
+  ink: string,
+): Part[] {
+  const text = writable(said).trim();
+  if (text === '') return [];
+  const options = [1, 2, 3].map((count) => {
+    const lines = linesOf(text, count);
+    const row = tall / lines.length;
+    return {
+      lines,
+      row,
+      high: Math.min(row * (count > 1 ? 0.78 : 1), ...lines.map((line) => wide / lengthOf(line))),
+    };
+  });
+  const { lines, row, high } = options.reduce((best, other) => (other.high > best.high ? other : best));
+  return lines.flatMap((line, index) =>
+    written(line, [x, y + ((lines.length - 1) / 2 - index) * row], z, high, paintOf(ink)),
+  );
+}
+
+/** Broken at spaces into so many lines at most, each about as long. */
+function linesOf(text: string, count: number): string[] {
+  const lines = [''];
+  for (const word of text.split(/ +/)) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (lines.length < count && lines.at(-1) !== '' && longer.length > text.length / count + 2)
+      lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines;
+}
+
 /** Upright, around the middle of the text, its back at `z`. */
-export function written(
+function written(
   text: string,
   middle: readonly [number, number],
   z: number,
@@ -70,7 +112,7 @@ export function written(
   const left = middle[0] - (lengthOf(text) * high) / 2;
   return text.split('').flatMap((letter, index) =>
     (strokes[letter] ?? '').split(' ').flatMap((stroke) =>
-      linesOf(stroke).map(([x, y, toX, toY]) => {
+      strokesOf(stroke).map(([x, y, toX, toY]) => {
         const [wide, up] = [(toX - x) * unit, (toY - y) * unit];
         const [right, above] = [index * advance + (x + toX) / 2, (y + toY) / 2 - 3];
         const at: Vector = [left + right * unit, middle[1] + above * unit, z];
@@ -81,7 +123,7 @@ export function written(
   );
 }
 
-function linesOf(stroke: string): [x: number, y: number, toX: number, toY: number][] {
+function strokesOf(stroke: string): [x: number, y: number, toX: number, toY: number][] {
   return Array.from({ length: Math.max(0, stroke.length / 2 - 1) }, (_, line) => {
     const [x = 0, y = 0, toX = 0, toY = 0] = stroke
       .slice(line * 2, line * 2 + 4)

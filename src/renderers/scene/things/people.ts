@@ -1,6 +1,6 @@
 /** People: a body in clothes, a face that can be looked at from near by, and hair by who they are; one of them in stone. */
 import type { Random } from '../../random.ts';
-import { ball, bend, both, box, post, ring, rod, type Paint, type Part } from './parts.ts';
+import { ball, bend, both, box, post, ring, rod, round, type Paint, type Part } from './parts.ts';
 import { land, thing, type Thing } from './thing.ts';
 
 type Hair = (hair: string) => Part[];
@@ -9,26 +9,43 @@ const clothes = '#3f6fb4|#c9503c|#4d8a63|#d7a13a cloth, #39425a cloth';
 const hairColours: [string, ...string[]] = ['#2b1d14', '#5b3a20', '#1c1a1a', '#b98a4a'];
 
 const person = human(hairColours, trousers, short);
+const woman = human(hairColours, skirt, long);
+
+const plainLook = { colours: [], trim: [], material: null, word: '', text: '', isSeated: false };
 
 export const people = {
   person,
-  woman: human(hairColours, skirt, long),
+  woman,
   grandmother: human(['#d9d6d0', '#c4c2c0', '#efece6'], skirt, bunAndGlasses),
   grandfather: human(['#d9d6d0', '#efece6'], trousers, beard),
+  statueofliberty: thing(9, land, '#7fb59b, #b3a68e stone', (copper, plinth, random) => [
+    box([0, -0.5, 0], [0.9, 1, 0.9], plinth, 0.02),
+    ...woman.build(plainLook, random).map((part) => ({ ...part, paint: copper })),
+    rod([0.28, 1.3, 0], [0.4, 2.05, 0], 0.06, copper),
+    ball([0.4, 2.14, 0], [0.12, 0.2, 0.12], '#f0b93a glow'),
+    ...round(7, (cos, sin) =>
+      rod([cos * 0.1, 1.74, sin * 0.1], [cos * 0.26, 1.92, sin * 0.26], [0.004, 0.02], copper),
+    ),
+  ]),
   statue: thing(2.4, land, '#c9c4b8 stone, #8f897f stone', (stone, plinth, random) => [
     box([0, 0.3, 0], [0.8, 0.6, 0.7], plinth, 0.02),
     box([0, 0.62, 0], [0.92, 0.1, 0.82], plinth, 0.02),
     ...person
-      .build({ colours: [], trim: [], material: null, word: '' }, random)
+      .build(plainLook, random)
       .map((part) => ({ ...part, at: [part.at[0], part.at[1] + 0.66, part.at[2]] as const, paint: stone })),
   ]),
 };
 
 function human(hairs: readonly [string, ...string[]], below: (paint: Paint) => Part[], hairOf: Hair): Thing {
-  return thing(1.75, land, clothes, (shirt, lower, random) => {
+  return thing(1.75, land, clothes, (shirt, lower, random, { isSeated }) => {
     const skin = random.pick(['#f0c8a4', '#d9a679', '#a9744c', '#7a4e33']);
     const hair = `${random.pick(hairs)} cloth`;
-    return [...below(lower), ...trunk(shirt, skin), ...face(skin, hair, random), ...hairOf(hair)];
+    return [
+      ...(isSeated ? bentLegs : below)(lower),
+      ...trunk(shirt, skin),
+      ...face(skin, hair, random),
+      ...hairOf(hair),
+    ];
   });
 }
 
@@ -37,6 +54,18 @@ function trousers(paint: Paint): Part[] {
     ...both((side) => rod([side * 0.1, 0.06, 0], [side * 0.09, 0.85, 0], [0.095, 0.075], paint)),
     ...shoes(),
     ball([0, 0.92, 0], [0.36, 0.26, 0.27], paint),
+  ];
+}
+
+function bentLegs(paint: Paint): Part[] {
+  return [
+    ball([0, 0.92, 0], [0.36, 0.24, 0.3], paint),
+    ...both((side) => [
+      rod([side * 0.1, 0.9, 0.02], [side * 0.11, 0.9, 0.45], [0.08, 0.095], paint),
+      ball([side * 0.11, 0.9, 0.45], 0.16, paint),
+      rod([side * 0.11, 0.47, 0.46], [side * 0.11, 0.9, 0.45], [0.08, 0.065], paint),
+      ball([side * 0.11, 0.44, 0.52], [0.12, 0.1, 0.27], '#3a2a20 glossy'),
+    ]),
   ];
 }
 

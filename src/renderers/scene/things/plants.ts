@@ -1,4 +1,4 @@
-/** What grows. */
+/** What grows, and what wind and frost leave. */
 import {
   ball,
   bend,
@@ -76,15 +76,12 @@ export const plants = {
   flower: thing(0.6, land, '#e0445c|#f0b93a|#c85ab8|#f07a4a, #f2c230', (petal, heart) =>
     bloom(petal, 9, 0.19, 0.13, heart),
   ),
-  sunflower: thing(1, land, '#f4b82a, #4a2c16', (petal, heart) => bloom(petal, 16, 0.2, 0.2, heart)),
-  mushroom: thing(0.35, land, '#cf3b2c glossy, #f2e8d4', (cap, stem) => [
-    turned('0 0, 0.15 0, 0.13 0.1, 0.09 0.22, 0.11 0.38, 0 0.38', stem),
-    turned('0 0.02, 0.3 0, 0.32 0.04, 0.27 0.15, 0.16 0.24, 0 0.28', cap, [0, 0.34, 0]),
-    ...spiral(9, (cos, sin, index) => {
-      const down = 0.25 + (index / 9) * 0.85;
-      const out = Math.sin(down) * 0.3;
-      return ball([cos * out, 0.36 + Math.cos(down) * 0.25, sin * out], 0.075, '#fbf6ea');
-    }),
+  tornado: thing(7, land, '#7c828a cloth', (dust) => [
+    turned('0.1 0, 0.3 0.9, 0.36 1.8, 0.7 3, 1.1 3.9, 2 4.8, 2.4 5.2, 1.6 5.4, 0 5.4', dust),
+    ...[0.5, 1.3, 2.2, 3.1, 4, 4.8].map((y, index) =>
+      ring([0, y, 0], 0.3 + index * index * 0.065, 0.16, shaded(dust, (index % 2) * 0.2), [0.14, 0, 0.1]),
+    ),
+    lump([0, 0.1, 0], [1.6, 0.5, 1.6], 0.3, 4, '#8f7f68'),
   ]),
   rock: thing(0.8, land, '#8d8a84 stone', (stone, _, random) => [
     lump([0, 0.36, 0], [1.1, 0.84, 0.9], 0.3, random.whole(0, 99), stone),

@@ -30,20 +30,10 @@ export const tabletop = {
     ball([0.022, 0.088, 0], [0.04, 0.006, 0.02], leaf, [0, 0, 0.4]),
   ]),
   fruit: thing(0.12, table, '#f08a24 glossy', (skin) => roundFruit(skin, 0.039)),
-  cherry: thing(0.08, table, '#a8182c glossy', (red) => [
-    ball([-0.014, 0.012, 0], 0.024, red),
-    ball([0.016, 0.012, 0.006], 0.024, red),
-    rod([-0.014, 0.02, 0], [0.006, 0.062, 0], 0.0012, '#4f7a32'),
-    rod([0.016, 0.02, 0.006], [0.006, 0.062, 0], 0.0012, '#4f7a32'),
-  ]),
   lemon: thing(0.1, table, '#f4d338 plastic', (peel) => [
     ball([0, 0.034, 0], [0.09, 0.068, 0.068], peel),
     ball([0.045, 0.034, 0], 0.022, peel),
     ball([-0.043, 0.034, 0], 0.018, peel),
-  ]),
-  pear: thing(0.15, table, '#b8c24a glossy', (main) => [
-    turned('0 0.004, 0.02 0, 0.04 0.025, 0.04 0.05, 0.024 0.085, 0.016 0.11, 0 0.118', main),
-    rod([0, 0.115, 0], [0.008, 0.14, 0], 0.0025, '#5a3d24'),
   ]),
   banana: thing(0.1, table, '#f3cf3e plastic', (peel) => [
     bend('-0.09 0.062 0, -0.05 0.028 0, 0 0.018 0, 0.05 0.028 0, 0.088 0.06 0', 0.018, peel),
@@ -55,10 +45,6 @@ export const tabletop = {
       ball([cos * 0.075, 0.12, sin * 0.075], [0.19, 0.24, 0.13], skin, [0, -angle, 0]),
     ),
     rod([0, 0.21, 0], [0.02, 0.29, 0], [0.016, 0.03], trim),
-  ]),
-  watermelon: thing(0.3, table, '#4f9a48 glossy, #1f4d28 glossy', (main, trim) => [
-    ball([0, 0.14, 0], 0.28, main),
-    ...[0, 1, 2, 3, 4, 5].map((step) => ring([0, 0.14, 0], 0.136, 0.009, trim, [step * 0.52, 0, 0])),
   ]),
   pineapple: thing(0.34, table, '#d8982e plastic, #4f8f45', (skin, trim) => [
     ball([0, 0.11, 0], [0.14, 0.23, 0.14], skin),
@@ -129,6 +115,10 @@ export const tabletop = {
     slab(half, 0.01, '#d8473a', [0, 0.044, 0.002], flat),
     slab(half, 0.01, '#f4cf4e', [0, 0.053, 0.008], [-Math.PI / 2, 0, -0.06]),
     slab(half, 0.01, '#e8a49a', [0, 0.061, 0.002], flat),
+  ]),
+  icecream: thing(0.2, table, '#f6d6c0, #c98d4a', (cream, cone) => [
+    post([0, 0.06, 0], [0.04, 0.004], 0.12, cone),
+    ...[0.14, 0.185].map((y, index) => ball([0, y, 0], 0.092 - index * 0.022, shaded(cream, index * 0.06))),
   ]),
   broccoli: thing(0.15, table, '#3f8a3f cloth, #8fbf5f', (head, stem) => [
     post([0, 0.035, 0], [0.03, 0.022], 0.07, stem),

@@ -24,6 +24,10 @@ export interface SaidLook {
   material: Material | null;
   /** As the prompt says it. */
   word: string;
+  /** What is written on it. */
+  text: string;
+  /** Of people: they sit or ride. */
+  isSeated: boolean;
 }
 
 export const land: Place = { home: 'land', rest: 1, restRoom: 0.8 };
@@ -44,14 +48,14 @@ export function thing(
   height: number,
   place: Place,
   usual: string,
-  build: (main: Paint, trim: Paint, random: Random, accent: Paint) => Part[],
+  build: (main: Paint, trim: Paint, random: Random, said: SaidLook, accent: Paint) => Part[],
 ): Thing {
   const [main = '', trim = main, accent = trim] = usual.split(', ');
   return {
     ...place,
     height,
     build: (said, random) =>
-      build(mainOf(said, main, random), trimOf(said, trim), random, trimOf(said, accent)),
+      build(mainOf(said, main, random), trimOf(said, trim), random, said, trimOf(said, accent)),
   };
 }
 

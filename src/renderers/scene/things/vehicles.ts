@@ -139,7 +139,7 @@ export const vehicles = {
     3.6,
     top(water, 0.18),
     '#f4efe4 glossy, #fbf8f0 cloth, #d8473a cloth',
-    (paint, sail, _, jib) => [
+    (paint, sail, _, __, jib) => [
       ...hull(3, 1, 0.55, paint),
       box([-0.05, 0.54, 0], [2.4, 0.05, 0.85], '#a8763f wood', 0.01),
       box([-0.5, 0.66, 0], [0.8, 0.26, 0.55], paint, 0.08),
@@ -204,6 +204,12 @@ export const vehicles = {
     slab('0 -0.02, 0 0.5, -0.4 0.1', 0.02, trim, [0, 1, 0.012]),
     slab('0 -0.6, 0.4 0.1, 0 0.1', 0.02, trim, [0, 1, 0.012]),
     bend('0 0.4 0, 0.14 0.22 0, -0.08 0.05 0, 0.08 -0.15 0', 0.012, '#3f7fd8 cloth'),
+  ]),
+  earth: thing(2.2, air, '#2f6fb0, #5a9450', (sea, soil) => [
+    ball([0, 1, 0], 1.6, sea),
+    ...round(5, (cos, sin, index) =>
+      lump([cos * 0.36, 1.05 + (index % 3) * 0.25 - 0.25, sin * 0.36], [0.98, 0.8, 0.98], 0.2, index, soil),
+    ),
   ]),
   planet: thing(2.2, air, '#d99a6c, #e8cfa8', (main, trim) => [
     ball([0, 1, 0], 1.6, main),

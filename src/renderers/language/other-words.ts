@@ -112,10 +112,10 @@ export type SaidRelation = Relation | 'with';
 export const relationWords = wordMap<SaidRelation>({
   with: 'with holding wearing carrying',
   on: '@on on atop onto upon riding surfing',
-  in: 'in inside into',
+  in: 'in inside',
   under: 'under below beneath underneath',
   above: 'above over',
-  beside: '@beside beside near by alongside adjacent against',
+  beside: '@beside beside into near by alongside adjacent against',
   left: '@left',
   right: '@right',
   behind: '@behind behind',

@@ -33,9 +33,11 @@ export function viewOf(
   const depth = Math.max(0, Math.min(1, (deep / tall - 1) / 2));
   const usual = isTabletop
     ? random.between(0.27, 0.36) + 0.16 * depth
-    : random.between(0.13, 0.2) + 0.06 * depth;
+    : random.between(0.13, 0.2) + 0.12 * depth;
   const up = camera === 'high' ? 0.95 : camera === 'low' ? 0.03 : usual;
-  const facing = camera === 'side' ? 0 : random.between(0.12, 0.34) * (random.chance(0.5) ? 1 : -1);
+  // From aside, what stands behind the gaps of others would stand behind the others.
+  const turn = camera === 'side' ? 0 : boxes.length > 1 ? 0.25 : 1;
+  const facing = turn * random.between(0.12, 0.34) * (random.chance(0.5) ? 1 : -1);
   const back = toward(facing, up);
   const { low, high } = box;
   const [x, , z] = mean(low, high);

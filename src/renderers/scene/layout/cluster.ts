@@ -26,6 +26,7 @@ const sizeExponent = 0.55;
 
 /** From the middle of one to the middle of the next, as a share of their width. */
 const gap = 1.14;
+const gapInRows = 1.3;
 
 export function clusterOf(subject: Subject, index: number, isSeated: boolean, random: Random): Standing[] {
   const things = Array.from({ length: subject.count }, (_, one) =>
@@ -34,24 +35,29 @@ export function clusterOf(subject: Subject, index: number, isSeated: boolean, ra
   const [wide, deep] = [roomOf(things, 0), roomOf(things, 2)];
   const isSmall = thingOf(subject.noun).home === 'table';
   const apart = Math.max(deep * 1.3, roomOf(things, 1) * (isSmall ? 1 : 1.6));
-  const columns = columnsOf(subject.count, wide, roomOf(things, 1), apart * (isSmall ? 0.4 : 0.24));
+  const rise = apart * (isSmall ? 0.4 : 0.24);
+  // Names are read from the front.
+  const isRow = subject.count <= (subject.noun === 'label' ? 5 : 3);
+  const columns = isRow ? subject.count : columnsOf(subject.count, wide, roomOf(things, 1), rise);
   const rows = Math.ceil(subject.count / columns);
   return things.map((thing, one) => {
     const [column, row] = [one % columns, Math.floor(one / columns)];
     const inRow = Math.min(columns, subject.count - row * columns);
     const jitter = subject.count > 1 ? random.between(-0.1, 0.1) * deep : 0;
     // Those behind look through the gaps.
-    const shift = (columns - inRow) % 2 === row % 2 ? 0 : row % 2 === 0 ? -0.25 : 0.25;
-    const x = (column - (inRow - 1) / 2 + shift) * wide * gap;
+    const shift = rows === 1 ? 0 : (columns - inRow + row) % 2 === 0 ? -0.25 : 0.25;
+    const x = (column - (inRow - 1) / 2 + shift) * wide * (rows === 1 ? gap : gapInRows);
     return moved(thing, [x, 0, ((rows - 1) / 2 - row) * apart + jitter]);
   });
 }
 
 /** So many that all together are large in a picture, each row `rise` higher in it than the row before it. */
 function columnsOf(count: number, wide: number, high: number, rise: number): number {
-  if (count <= 3) return count;
   const sizeIn = (rows: number): number =>
-    Math.max((Math.ceil(count / rows) * wide * gap) / 1.5, high + (rows - 1) * rise);
+    Math.max(
+      (Math.ceil(count / rows) * wide * (rows === 1 ? gap : gapInRows)) / 1.5,
+      high + (rows - 1) * rise,
+    );
   let rows = 1;
   while (rows < count && sizeIn(rows + 1) < 0.9 * sizeIn(rows)) rows += 1;
   return Math.ceil(count / rows);

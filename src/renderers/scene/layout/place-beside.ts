@@ -236,9 +236,11 @@ function shiftedFree(
 }
 
 function around(things: Standing[], box: Bounds): Standing[] {
-  const [wide, , deep] = sizeOf(box);
+  const [wide, high, deep] = sizeOf(box);
+  // None behind what would hide them.
+  const span = Math.PI * (high > 0.8 * sizeOf(boxOf(things))[1] ? 1.4 : 2);
   return things.flatMap((thing, index) => {
-    const angle = ((index + 0.25) / things.length) * Math.PI * 2;
+    const angle = Math.PI / 2 + ((index + 0.5) / things.length - 0.5) * span;
     const [ownWide, , ownDeep] = sizeOf(thing.bounds);
     const [x, , z] = minus(mean(box.low, box.high), mean(thing.bounds.low, thing.bounds.high));
     const aside = Math.cos(angle) * (wide * 0.6 + ownWide * 0.8);

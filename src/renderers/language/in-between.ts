@@ -42,11 +42,13 @@ export function isHead(word: string, count: number | null): boolean {
   return couldBeNamed(word) && isBareNoun(word) && (!isPluralForm(word) || (count ?? 1) > 1);
 }
 
-/** "a conductor's hat" shows no conductor, "a cat's shadow" shows a cat. */
-export function isOwner(word: string, owned: string): boolean {
-  if (known.grammarWords.has(word)) return false;
-  const noun = nounOf(owned)?.noun;
-  return noun === undefined ? couldBeNamed(owned) : isThing(noun);
+/** A shape, an owner, a year: "a diamond-shaped sign", "a conductor's hat" but "a cat's shadow", "a 1997 car" but "1900 cars". */
+export function isPassedOver(word: string, next: string, afterNext: string): boolean {
+  if (next === 's' && !known.grammarWords.has(word)) {
+    const owned = nounOf(afterNext)?.noun;
+    return owned === undefined ? couldBeNamed(afterNext) : isThing(owned);
+  }
+  return next === 'shaped' || (/^(?:1[89]|20)\d\d$/.test(word) && nounOf(next)?.isPlural !== true);
 }
 
 function couldBeNamed(word: string): boolean {

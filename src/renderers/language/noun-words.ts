@@ -116,13 +116,11 @@ export const thingWords = {
   // plain forms
   ball: 'ball sportsball sphere marble orb',
   football: 'football soccerball',
-  cube: 'cube box block crate chest',
+  cube: 'cube box block crate chest square rectangle',
   /** Among other solids: not one of stone. */
   solidpyramid: 'solidpyramid',
-  cylinder: 'cylinder pillar column',
   ring: 'torus ring hoop',
   circle: 'circle disc dot',
-  square: 'square rectangle',
 } as const satisfies Record<string, string>;
 
 /** Where the things are. */

@@ -51,6 +51,10 @@ export function isThing(noun: Noun): noun is ThingNoun {
   return things.has(noun);
 }
 
+export function isSky(noun: Noun): boolean {
+  return Object.hasOwn(skyWords, noun);
+}
+
 type Each<Words extends string, Before = never> = Words extends `${infer First} ${infer Rest}`
   ? Each<Rest, Before | First>
   : Before | Words;

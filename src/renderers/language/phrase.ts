@@ -2,7 +2,7 @@
 import type { ColourName } from '../colour.ts';
 import { couldStand, isBareNoun, isPluralForm } from './no-things.ts';
 import type { Noun } from './nouns.ts';
-import { colourWords, materialWords, sizeWords, type Material } from './other-words.ts';
+import { colourWords, materialWords, mediumWords, sizeWords, type Material } from './other-words.ts';
 
 /** What a noun says with the words before it. */
 export interface Mention {
@@ -30,6 +30,7 @@ const usualPlural = 3;
 
 /** What was said since a phrase began, and waits for its noun. */
 export class Phrase {
+  readonly isLed: boolean;
   count: number | null = null;
   colours: ColourName[] = [];
   material: Material | null = null;
@@ -38,8 +39,6 @@ export class Phrase {
   /** A comma was said after a word that is not known: that may have been about the thing that follows. */
   isPaused = false;
   wasNoun = false;
-  /** It follows the text's beginning, an "and", an "of" or a relation: where a thing would stand. */
-  isLed = false;
   /** "the": perhaps of something that was named before. */
   isDefinite = false;
   /** An article or a number was said. */
@@ -50,6 +49,11 @@ export class Phrase {
   #isNamed = false;
   /** "a cat eating": what is done follows what does it. */
   #isAfterVerb = false;
+
+  /** `isLed` where a thing would stand: after the text's beginning, an "and", an "of" or a relation. */
+  constructor(isLed = false) {
+    this.isLed = isLed;
+  }
 
   /** Something else was made of what was said. */
   take(): void {
@@ -68,6 +72,7 @@ export class Phrase {
 
   /** "a clock ticking", "a clock strikes": the verb is no part of its name. */
   addUnknown(word: string): void {
+    if (mediumWords.has(word)) return this.take();
     const noun = this.unknown.at(-1);
     this.#isAfterVerb ||= this.wasNoun && noun === undefined && word.endsWith('ing');
     const isVerb = /...(?:ing|ed)$/.test(word) || (this.count === 1 && isPluralForm(word));

@@ -77,6 +77,7 @@ const phraseTable = {
   pine: 'pine tree',
   palm: 'palm tree',
   oak: 'oak tree',
+  scissors: 'pair of scissors',
   tshirt: 't shirt',
   yinyang: 'yin yang symbol, yin yang',
   street: 'times square',

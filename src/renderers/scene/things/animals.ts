@@ -2,7 +2,8 @@
 import { pointsOf } from '../../points.ts';
 import { times, type Vector } from '../vector.ts';
 import { bodyOf, type Build, type Ears, type Tail } from './bodies.ts';
-import { ball, both, post, ring, rod, shaded, sideways, spiral, type Paint, type Part } from './parts.ts';
+import { ball, post, ring, rod, shaded, type Paint, type Part } from './parts.ts';
+import { both, sideways, spiral } from './placing.ts';
 import { land, thing, top, type Thing } from './thing.ts';
 
 type Marks = (build: Build, coat: Paint, trim: Paint) => Part[];
@@ -21,37 +22,16 @@ export const animals = {
   deer: beast('1.6 0.65', '#a8703f #6a4a2c', '1.2 0.8 0.48 0.5 0.3 0.16 0.05', 'wide', 'stub', antlers),
   camel: beast('2.1 0.9', '#c9a06a', '1.5 1 0.6 0.6 0.34 0.2 0.07', 'wide', 'down', hump),
   horse: beast('2 0.68 0.5', '#7a4a2a #2b1c14', '1.5 0.9 0.6 0.48 0.4 0.36 0.08', 'points', 'down', mane),
-  unicorn: beast(
-    '2 0.68 0.5',
-    '#f4f2ec #e6c3d8',
-    '1.5 0.9 0.6 0.48 0.4 0.36 0.08',
-    'points',
-    'down',
-    maneAndHorn,
-  ),
+  unicorn: beast('2 0.68 0.5', '#f4f2ec #e6c3d8', '1.5 0.9 0.6 0.48 0.4 0.36 0.08', 'points', 'down', horned),
   zebra: beast('1.8 0.68 0.5', '#f1efe8', '1.4 0.85 0.58 0.5 0.36 0.28 0.075', 'points', 'down', stripes),
-  cow: beast(
-    '1.5 0.75 0.5',
-    '#efe9de #3a2c26',
-    '1.6 0.7 0.72 0.22 0.42 0.24',
-    'wide',
-    'down',
-    patchesAndHorns,
-  ),
+  cow: beast('1.5 0.75 0.5', '#efe9de #3a2c26', '1.6 0.7 0.72 0.22 0.42 0.24', 'wide', 'down', pied),
   pig: beast('0.8 0.8', '#eda6a4', '0.9 0.28 0.5 0.04 0.38 0.14', 'points', 'curl'),
   sheep: beast('0.95 0.85', '#f2ece0', '0.9 0.42 0.6 0.16 0.28 0.1', 'wide', 'stub', wool),
   bear: beast('1.1 0.75', '#7b5233 #c69c72', '0.95 0.42 0.66 0.1 0.46 0.16 0.14', 'round', 'stub', muzzle),
   panda: beast('1.1 0.75', '#f2f0ea #26262b', '0.95 0.36 0.66 0.1 0.5 0.1 0.13', 'round', 'stub', patches),
   tiger: beast('1.05 0.7', '#e08a2c', '1.3 0.5 0.48 0.16 0.42 0.14', 'round', 'up', stripes),
   lion: beast('1.1 0.7', '#d3a25a', '1.3 0.5 0.48 0.16 0.42 0.16', 'round', 'up', greatMane),
-  elephant: beast(
-    '2.9 0.8 0.5',
-    '#8d9196',
-    '2.2 1.1 1.4 0.2 0.95 0.1 0.24',
-    'none',
-    'down',
-    trunkTusksAndEars,
-  ),
+  elephant: beast('2.9 0.8 0.5', '#8d9196', '2.2 1.1 1.4 0.2 0.95 0.1 0.24', 'none', 'down', trunk),
   giraffe: beast('4.4 0.5 0.4', '#d9a55a #8a5524', '1.3 1.5 0.66 1.7 0.36 0.26 0.085', 'wide', 'down', spots),
   rabbit: beast('0.4 0.5', '#c9b59b', '0.32 0.09 0.24 0.06 0.2 0.03', 'long', 'stub'),
   turtle: beast('0.3 0.72', '#7c9a4e #5a6b2e', '0.5 0.1 0.2 0.1 0.16 0.04', 'none', 'stub', shell),
@@ -97,21 +77,14 @@ function bib({ length, girth, high }: Build, _: Paint, trim: Paint): Part[] {
   return [ball([length * 0.4, high + girth * 0.02, girth * 0.14], size, trim)];
 }
 
-function whiskers(build: Build): Part[] {
-  const [x, y, z] = build.at;
-  const [cheek, front] = [y - build.head * 0.16, z + build.head * 0.42];
-  return [
-    ...both((side) =>
-      [-0.03, 0, 0.03].map((rise) =>
-        rod(
-          [x + 0.03 + side * 0.04, cheek + rise / 3, front],
-          [x + 0.03 + side * 0.17, cheek + rise, front - 0.02],
-          0.002,
-          '#f6f2ea',
-        ),
-      ),
-    ),
-  ];
+function whiskers({ head, at: [x, y, z] }: Build): Part[] {
+  const [cheek, front] = [y - head * 0.16, z + head * 0.42];
+  return both((side) =>
+    [-0.03, 0, 0.03].map((rise) => {
+      const from: Vector = [x + 0.03 + side * 0.04, cheek + rise / 3, front];
+      return rod(from, [x + 0.03 + side * 0.17, cheek + rise, front - 0.02], 0.002, '#f6f2ea');
+    }),
+  );
 }
 
 function whiteTip({ length, leg, girth }: Build): Part[] {
@@ -125,7 +98,7 @@ function mane({ head, at: [x, y, z] }: Build, _: Paint, trim: Paint): Part[] {
   );
 }
 
-function maneAndHorn(build: Build, coat: Paint, trim: Paint): Part[] {
+function horned(build: Build, coat: Paint, trim: Paint): Part[] {
   const [x, y, z] = build.at;
   const up = build.head * 0.45;
   return [
@@ -145,7 +118,7 @@ function stripes({ length, girth, high }: Build): Part[] {
   );
 }
 
-function patchesAndHorns(build: Build, _: Paint, trim: Paint): Part[] {
+function pied(build: Build, _: Paint, trim: Paint): Part[] {
   const { length, girth, high } = build;
   const size: Vector = [girth * 0.52, girth * 0.44, girth * 0.3];
   return [
@@ -212,27 +185,20 @@ function eyePatches({ head, at: [x, y, z] }: Build, _: Paint, trim: Paint): Part
   ];
 }
 
-function trunkTusksAndEars({ head, at: [x, y, z] }: Build, coat: Paint): Part[] {
-  const [from, to]: [Vector, Vector] = [
-    [x + head * 0.15, y - head * 0.1, z + head * 0.42],
-    [x + head * 0.35, y - head * 1.1, z + head * 0.75],
-  ];
+function trunk({ head, at: [x, y, z] }: Build, coat: Paint): Part[] {
+  const from: Vector = [x + head * 0.15, y - head * 0.1, z + head * 0.42];
+  const ear: Vector = [head * 0.75, head * 0.95, head * 0.1];
   return [
-    rod(from, to, [head * 0.15, head * 0.22], coat),
-    ...both((side) => [
-      rod(
-        [x + side * head * 0.26 + 0.06, y - head * 0.3, z + head * 0.4],
-        [x + side * head * 0.3 + 0.1, y - head * 0.55, z + head * 0.85],
-        [0.02, head * 0.06],
-        '#efe6d0',
-      ),
-      ball(
-        [x + side * head * 0.6, y, z - head * 0.1],
-        [head * 0.75, head * 0.95, head * 0.1],
-        shaded(coat, -0.1),
-        [0, -side * 0.4, 0],
-      ),
-    ]),
+    rod(from, [x + head * 0.35, y - head * 1.1, z + head * 0.75], [head * 0.15, head * 0.22], coat),
+    ...both((side) => {
+      const tusk: Vector = [x + side * head * 0.26 + 0.06, y - head * 0.3, z + head * 0.4];
+      const tip: Vector = [x + side * head * 0.3 + 0.1, y - head * 0.55, z + head * 0.85];
+      const beside: Vector = [x + side * head * 0.6, y, z - head * 0.1];
+      return [
+        rod(tusk, tip, [0.02, head * 0.06], '#efe6d0'),
+        ball(beside, ear, shaded(coat, -0.1), [0, -side * 0.4, 0]),
+      ];
+    }),
   ];
 }
 

@@ -1,19 +1,6 @@
 /** What is at hand in a house: in its kitchen and bathroom, and on its desk. */
-import {
-  both,
-  ball,
-  bend,
-  box,
-  forward,
-  post,
-  ring,
-  rod,
-  round,
-  shaded,
-  sideways,
-  slab,
-  turned,
-} from './parts.ts';
+import { ball, bend, box, post, ring, rod, shaded, slab, turned } from './parts.ts';
+import { both, forward, round, sideways } from './placing.ts';
 import { land, table, thing, top } from './thing.ts';
 
 const steel = '#c3c8ce metal';
@@ -136,13 +123,7 @@ export const appliances = {
     ...both((side) => [
       ring([side * 0.048, 0.045, 0], 0.034, 0.011, main, forward),
       rod([side * 0.03, 0.075, 0], [-side * 0.004, 0.13, 0], [0.01, 0.012], main),
-      slab(
-        '-0.016 -0.02, 0.014 -0.02, 0.002 0.15',
-        0.006,
-        steel,
-        [0, 0.13, side * 0.004],
-        [0, 0, side * 0.22],
-      ),
+      slab('-0.016 -0.02, 0.014 -0.02, 0 0.15', 0.006, steel, [0, 0.13, side * 0.004], [0, 0, side * 0.22]),
     ]),
     post([0, 0.13, 0.008], 0.009, 0.008, dark, forward),
   ]),
@@ -166,11 +147,7 @@ export const appliances = {
     ),
   ]),
   fork: thing(0.2, table, steel, (main) => [
-    slab(
-      '-0.009 0, 0.009 0, 0.005 0.1, 0.02 0.13, 0.02 0.15, -0.02 0.15, -0.02 0.13, -0.005 0.1',
-      0.006,
-      main,
-    ),
+    slab('-0.009 0, 0.009 0, 0.005 0.1, 0.02 0.13, 0.02 0.15, -0.02 0.15, -0.02 0.13', 0.006, main),
     ...[-0.0165, -0.0055, 0.0055, 0.0165].map((x) => box([x, 0.175, 0], [0.006, 0.06, 0.006], main, 0.002)),
   ]),
   knife: thing(0.22, table, '#3a2c22 wood, #c3c8ce metal', (main, blade) => [

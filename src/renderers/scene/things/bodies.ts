@@ -1,6 +1,7 @@
 /** The body of an animal with four legs, standing or sitting: its head is turned to the front. */
 import { times, type Vector } from '../vector.ts';
-import { ball, bend, both, forward, post, ring, rod, shaded, type Paint, type Part } from './parts.ts';
+import { ball, bend, post, ring, rod, shaded, type Paint, type Part } from './parts.ts';
+import { both, forward } from './placing.ts';
 
 /** In metres. */
 export interface Build {

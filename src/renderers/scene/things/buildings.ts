@@ -1,19 +1,6 @@
 /** What is built: houses, towers, bridges. */
-import {
-  both,
-  ball,
-  bend,
-  box,
-  forward,
-  lump,
-  post,
-  rod,
-  round,
-  slab,
-  turned,
-  type Paint,
-  type Part,
-} from './parts.ts';
+import { ball, bend, box, lump, post, rod, slab, turned, type Paint, type Part } from './parts.ts';
+import { both, forward, round } from './placing.ts';
 import type { Vector } from '../vector.ts';
 import { inkOn, inscription } from './letters.ts';
 import { land, thing, top, water } from './thing.ts';

@@ -1,5 +1,6 @@
 /** What stands on two legs: robots, snowmen; birds, and what swims. */
-import { ball, both, box, forward, post, ring, rod, sideways, slab } from './parts.ts';
+import { ball, box, post, ring, rod, slab } from './parts.ts';
+import { both, forward, sideways } from './placing.ts';
 import { air, land, thing, top, water } from './thing.ts';
 
 export const figures = {

@@ -1,35 +1,18 @@
 /** Balls, cubes and other plain forms; and goods: books, hats, signs, instruments. */
-import {
-  ball,
-  bend,
-  both,
-  box,
-  forward,
-  post,
-  ring,
-  rod,
-  shaded,
-  sideways,
-  slab,
-  straight,
-  turned,
-  type Paint,
-  type Part,
-} from './parts.ts';
+import { ball, bend, box, post, ring, rod, shaded, slab, turned, type Paint, type Part } from './parts.ts';
+import { both, forward, sideways, straight } from './placing.ts';
 import { inkOn, inscription } from './letters.ts';
 import { land, table, thing, top } from './thing.ts';
 
+const shirtCut =
+  '-0.2 0, 0.2 0, 0.19 0.4, 0.28 0.28, 0.38 0.36, 0.22 0.6, 0.08 0.62, 0 0.55, -0.08 0.62, -0.22 0.6, -0.38 0.36, -0.28 0.28, -0.19 0.4';
 const golden = (1 + Math.sqrt(5)) / 2;
 
 export const goods = {
   ball: thing(0.28, table, '#d8402f plastic', (main) => [ball([0, 0.5, 0], 1, main)]),
   cube: thing(0.3, table, '#c8463a plastic', (main) => [box([0, 0.5, 0], [1, 1, 1], main, 0.045)]),
-  square: thing(0.3, table, '#c8463a plastic', (main) => [box([0, 0.5, 0], [1, 1, 1], main, 0.045)]),
   cone: thing(0.4, top(table, 1, 0.2), '#e8932c plastic', (main) => [
     post([0, 0.6, 0], [0.005, 0.5], 1.2, main, straight, 64),
-  ]),
-  cylinder: thing(0.4, table, '#4f8ac0 plastic', (main) => [
-    post([0, 0.6, 0], 0.42, 1.2, main, straight, 64),
   ]),
   solidpyramid: thing(0.34, top(table, 1, 0.2), '#d9a13a plastic', (main) => [
     post([0, 0.5, 0], [0.005, 0.71], 1, main, [0, Math.PI / 4, 0], 4),
@@ -88,12 +71,7 @@ export const goods = {
   ]),
   flag: thing(2.2, land, '#d0392e cloth', (main) => [
     rod([0, 0, 0], [0, 2.2, 0], 0.03, '#a8adb2 metal'),
-    slab(
-      '0 0.8, 0.35 0.84, 0.7 0.76, 1.05 0.8, 1.05 0.1, 0.7 0.06, 0.35 0.14, 0 0.1',
-      0.03,
-      main,
-      [0, 1.35, 0],
-    ),
+    slab('0 2.15, 0.4 2.2, 0.7 2.1, 1.05 2.15, 1.05 1.45, 0.7 1.4, 0.4 1.5, 0 1.45', 0.03, main),
   ]),
   map: thing(0.8, land, '#efe2c0, #5f9a5a', (paper, soil) => [
     box([0, 0.42, 0], [1.2, 0.8, 0.03], paper, 0.01),
@@ -156,13 +134,7 @@ export const goods = {
     ),
     ...both((side) => box([side * 0.7, 0.3, 0.26], [0.08, 0.6, 0.08], main, 0.01)),
   ]),
-  shirt: thing(0.6, table, '#3f6fb4|#c9503c|#4d8a63 cloth', (main) => [
-    slab(
-      '-0.2 0, 0.2 0, 0.19 0.4, 0.28 0.28, 0.38 0.36, 0.22 0.6, 0.08 0.62, 0 0.57, -0.08 0.62, -0.22 0.6, -0.38 0.36, -0.28 0.28, -0.19 0.4',
-      0.12,
-      main,
-    ),
-  ]),
+  shirt: thing(0.6, table, '#3f6fb4|#c9503c|#4d8a63 cloth', (main) => [slab(shirtCut, 0.12, main)]),
   shoe: thing(0.16, table, '#7a4a2c glossy, #f0ece2', (main, sole) => [
     ball([0.05, 0.055, 0], [0.26, 0.1, 0.12], main),
     ball([-0.055, 0.085, 0], [0.13, 0.15, 0.11], main),
@@ -199,7 +171,7 @@ export const goods = {
   ]),
   hydrant: thing(0.8, land, '#d2352b glossy, #e8c24a metal', (paint, cap) => [
     turned(
-      '0 0, 0.19 0, 0.19 0.05, 0.13 0.07, 0.13 0.5, 0.17 0.52, 0.17 0.57, 0.12 0.66, 0.04 0.72, 0.04 0.77, 0 0.77',
+      '0 0, 0.19 0, 0.19 0.05, 0.13 0.07, 0.13 0.5, 0.17 0.52, 0.17 0.57, 0.11 0.67, 0.04 0.74, 0 0.74',
       paint,
     ),
     post([0, 0.38, 0], 0.06, 0.42, paint, sideways),

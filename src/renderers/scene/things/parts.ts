@@ -3,6 +3,7 @@ import { rgb, type Colour } from '../../colour.ts';
 import type { Material } from '../../language/other-words.ts';
 import { pointsOf, type Points } from '../../points.ts';
 import { minus, mean, type Vector } from '../vector.ts';
+import { straight } from './placing.ts';
 
 type Pair = readonly [x: number, y: number];
 /** Radii of the ends, top and bottom, where they differ. */
@@ -42,10 +43,6 @@ export interface Part {
 }
 
 const origin: Vector = [0, 0, 0];
-export const straight: Vector = [0, 0, 0];
-/** What is upright and round lies with its ends to the front and the back, or to the sides. */
-export const forward: Vector = [Math.PI / 2, 0, 0];
-export const sideways: Vector = [0, 0, Math.PI / 2];
 
 export function paintOf(paint: AnyPaint): Paint {
   if (typeof paint !== 'string') return paint;
@@ -131,27 +128,4 @@ function eulerOf(lean: number, around: number): Vector {
   return Math.abs(m13) < 0.999999
     ? [Math.atan2(sinL, cosA * cosL), y, Math.atan2(-sinA * sinL, cosA)]
     : [Math.atan2(cosA * sinL, cosL), y, 0];
-}
-
-/** On the left and on the right, or before and behind. */
-export function both(build: (side: -1 | 1) => Part | readonly Part[]): Part[] {
-  return ([-1, 1] as const).flatMap(build);
-}
-
-type AtAngle = (cos: number, sin: number, index: number, angle: number) => Part | readonly Part[];
-
-/** Evenly all around. */
-export function round(count: number, build: AtAngle): Part[] {
-  return turning(count, (2 * Math.PI) / count, build);
-}
-
-/** As leaves stand on a stem, each turned by the same angle from the last: spread evenly, however many. */
-export function spiral(count: number, build: AtAngle): Part[] {
-  return turning(count, 2.4, build);
-}
-
-function turning(count: number, step: number, build: AtAngle): Part[] {
-  return Array.from({ length: count }, (_, index) => index * step).flatMap((angle, index) =>
-    build(Math.cos(angle), Math.sin(angle), index, angle),
-  );
 }

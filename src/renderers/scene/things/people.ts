@@ -1,6 +1,7 @@
 /** People: a body in clothes, a face that can be looked at from near by, and hair by who they are; one of them in stone. */
 import type { Random } from '../../random.ts';
-import { ball, bend, both, box, post, ring, rod, round, type Paint, type Part } from './parts.ts';
+import { ball, bend, box, post, ring, rod, type Paint, type Part } from './parts.ts';
+import { both, round } from './placing.ts';
 import { land, thing, type Thing } from './thing.ts';
 
 type Hair = (hair: string) => Part[];

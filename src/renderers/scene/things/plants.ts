@@ -1,19 +1,6 @@
 /** What grows, and what wind and frost leave. */
-import {
-  ball,
-  bend,
-  lump,
-  post,
-  ring,
-  rod,
-  round,
-  shaded,
-  spiral,
-  straight,
-  turned,
-  type Paint,
-  type Part,
-} from './parts.ts';
+import { ball, bend, lump, post, ring, rod, shaded, turned, type Paint, type Part } from './parts.ts';
+import { round, spiral, straight } from './placing.ts';
 import type { Random } from '../../random.ts';
 import type { Vector } from '../vector.ts';
 import { land, thing } from './thing.ts';

@@ -1,5 +1,6 @@
 /** What one goes out with: for sports, and to carry and to wear. */
-import { ball, bend, both, box, forward, post, ring, rod, shaded, slab } from './parts.ts';
+import { ball, bend, box, post, ring, rod, shaded, slab } from './parts.ts';
+import { both, forward } from './placing.ts';
 import { land, table, thing, top } from './thing.ts';
 import type { Vector } from '../vector.ts';
 
@@ -17,10 +18,10 @@ export const sports = {
     ...both((side) => [
       box([side * 0.09, 0.78, 0], [0.11, 1.56, 0.03], main, 0.012),
       slab(
-        '-0.055 -0.02, 0.055 -0.02, 0.04 0.14, 0 0.2, -0.04 0.14',
+        '-0.055 0, 0.055 0, 0.04 0.15, 0 0.2, -0.04 0.15',
         0.03,
         main,
-        [side * 0.09, 1.55, 0.01],
+        [side * 0.09, 1.54, 0],
         [0.35, 0, 0],
       ),
       box([side * 0.09, 0.72, 0.035], [0.08, 0.3, 0.05], trim, 0.02),
@@ -34,11 +35,7 @@ export const sports = {
     slab('-0.15 0.2, 0.15 0.4, 0.15 0.52, -0.15 0.32', 0.034, shaded(main, 0.5), [0, 0.3, 0]),
     ...both((end) => [
       box([0, 0.75 + end * 0.25, 0.04], [0.27, 0.13, 0.06], trim, 0.02),
-      bend(
-        `-0.11 ${0.75 + end * 0.25} 0.05, 0 ${0.75 + end * 0.25} 0.16, 0.11 ${0.75 + end * 0.25} 0.05`,
-        0.03,
-        trim,
-      ),
+      rod([-0.11, 0.75 + end * 0.25, 0.1], [0.11, 0.75 + end * 0.25, 0.1], 0.05, trim),
     ]),
   ]),
   surfboard: thing(1.9, land, '#f2c23c glossy, #d8472d', (main, trim) => [
@@ -59,13 +56,9 @@ export const sports = {
     box([0, 0.136, 0], [0.56, 0.004, 0.2], trim, 0.002),
   ]),
   racket: thing(0.69, table, '#d0392e glossy, #26292e cloth', (main, grip) => {
-    const hoop = [...oval(0.26, 0.34, 1), ...oval(0.26, 0.34, 1).slice(0, 1)];
+    const hoop = [...oval(0.26, 0.34, 1), [0.13, 0.17] as const].map(([x, y]): Vector => [x, y + 0.34, 0]);
     return [
-      bend(
-        hoop.map(([x, y]): Vector => [x, y + 0.34, 0]),
-        0.013,
-        main,
-      ),
+      bend(hoop, 0.013, main),
       ...both((side) => rod([side * 0.075, 0.37, 0], [0, 0.22, 0], 0.011, main)),
       rod([0, 0, 0], [0, 0.24, 0], [0.016, 0.019], grip),
       ...[-3, -2, -1, 0, 1, 2, 3].flatMap((step) => {

@@ -2,21 +2,18 @@
 import {
   ball,
   bend,
-  both,
   box,
   lump,
   post,
   ring,
   rod,
-  round,
   shaded,
   slab,
-  spiral,
-  straight,
   turned,
   type Paint,
   type Part,
 } from './parts.ts';
+import { both, round, spiral, straight } from './placing.ts';
 import type { Vector } from '../vector.ts';
 import { table, thing, top } from './thing.ts';
 
@@ -101,10 +98,7 @@ export const tabletop = {
     bend('-0.1 0.058 0, -0.05 0.052 0, 0.05 0.052 0, 0.1 0.058 0', 0.017, sausage),
     ...both((side) => ball([side * 0.1, 0.058, 0], 0.034, sausage)),
     bend(
-      Array.from(
-        { length: 11 },
-        (_, step) => [step * 0.016 - 0.08, 0.07, step % 2 === 0 ? 0.008 : -0.008] as const,
-      ),
+      '-0.08 0.07 0.008, -0.05 0.07 -0.008, -0.02 0.07 0.008, 0.02 0.07 -0.008, 0.08 0.07 0.008',
       0.004,
       '#f2c832',
     ),
@@ -181,10 +175,7 @@ export const tabletop = {
     ring([0, 0.021, 0], 0.131, 0.003, trim),
   ]),
   vase: thing(0.34, top(table, 0.95, 0.2), '#4f7fa8 glossy, #f0e8d8 glossy', (clay, trim) => [
-    turned(
-      '0 0, 0.055 0, 0.06 0.01, 0.095 0.1, 0.085 0.19, 0.045 0.26, 0.055 0.3, 0.048 0.3, 0.037 0.26, 0 0.2',
-      clay,
-    ),
+    turned('0 0, 0.055 0, 0.06 0.01, 0.095 0.1, 0.085 0.19, 0.045 0.26, 0.055 0.3, 0.037 0.26, 0 0.2', clay),
     ring([0, 0.1, 0], 0.0945, 0.004, trim),
     ring([0, 0.3, 0], 0.052, 0.005, trim),
   ]),

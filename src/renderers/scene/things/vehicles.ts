@@ -2,22 +2,18 @@
 import {
   ball,
   bend,
-  both,
   box,
-  forward,
   lump,
   post,
   ring,
   rod,
-  round,
   shaded,
-  sideways,
   slab,
-  straight,
   turned,
   type Paint,
   type Part,
 } from './parts.ts';
+import { both, forward, round, sideways, straight } from './placing.ts';
 import type { Vector } from '../vector.ts';
 import { pointsOf } from '../../points.ts';
 import { air, land, thing, top, water } from './thing.ts';

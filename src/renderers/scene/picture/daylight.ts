@@ -39,7 +39,7 @@ const hours = {
   noon: { elevation: 50, sun: '#fffaf2', power: 3.7, sky: 1, colours: '#1f7ad0 #6fbcee #d5effa' },
   afternoon: { elevation: 36, sun: '#ffefd2', power: 3.6, sky: 0.92, colours: '#4690cc #a3d0e2 #f6e8cc' },
   sunset: { elevation: 12, sun: '#ffb07c', power: 2.9, sky: 0.85, colours: '#3f3f86 #d9667a #ffb65c' },
-  dusk: { elevation: 22, sun: '#b49ad8', power: 1.15, sky: 0.85, colours: '#1d2357 #6d4b8c #ec938a' },
+  dusk: { elevation: 22, sun: '#c8a4d0', power: 1.7, sky: 1.15, colours: '#1d2357 #6d4b8c #ec938a' },
   night: { elevation: 40, sun: '#b4c8ff', power: 1.8, sky: 1.5, colours: '#0a1230 #142452 #294370' },
 } satisfies Record<TimeOfDay, object>;
 
@@ -69,9 +69,10 @@ export function daylightOf(setting: Setting, isHourSaid: boolean, facing: number
     horizon: said === undefined ? horizon : mix(said, [1, 1, 1], 0.35),
     glow: linear(rgb(hour.sun)),
     clouds: hasAurora ? 0 : isNight ? 0.12 : 0.34,
-    stars: isNight ? 1 : time === 'dusk' ? 0.3 : 0,
+    stars: isStudio ? 0 : isNight ? 1 : time === 'dusk' ? 0.3 : 0,
     haze: time === 'dawn' || time === 'sunset' ? 1.5 : isNight ? 0.5 : 1,
-    hasMoon: sights.includes('moon') || (time === 'night' && weather === 'clear' && !hasAurora),
+    hasMoon:
+      !isStudio && (sights.includes('moon') || (time === 'night' && weather === 'clear' && !hasAurora)),
     hasRainbow: sights.includes('rainbow'),
     hasAurora,
     isStudio,

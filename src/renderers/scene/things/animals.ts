@@ -13,7 +13,7 @@ export const animals = {
   cat: beast('0.45 0.6', '#d08a3e #f4e8d4', '0.46 0.19 0.23 0.03 0.26 0.01', 'points', 'around', whiskers),
   dog: beast('0.65 0.6', '#b98450 #f4e8d4', '0.6 0.26 0.27 0.1 0.27 0.09', 'flaps', 'up', bib),
   fox: beast('0.55 0.6', '#cf6426', '0.55 0.24 0.22 0.12 0.22 0.14', 'points', 'bush', whiteTip),
-  raccoon: beast('0.5 0.6', '#8d8880 #2c2a2a', '0.5 0.22 0.28 0.06 0.28 0.08', 'round', 'bush', eyePatches),
+  raccoon: beast('0.5 0.6', '#8d8880 #2c2a2a', '0.5 0.22 0.28 0.06 0.28 0.08', 'round', 'bush', mask),
   squirrel: beast('0.35 0.6', '#a8653a #f4e8d4', '0.34 0.12 0.22 0.1 0.22 0.05', 'points', 'plume', bib),
   gecko: beast('0.2 0.6', '#6fae4a', '0.5 0.07 0.13 0.08 0.15 0.07', 'none', 'down'),
   sloth: beast('0.7 0.75', '#a3906f #54432f', '0.7 0.34 0.46 0.1 0.36 0.05 0.1', 'none', 'stub', eyePatches),
@@ -175,6 +175,15 @@ function patches(build: Build, coat: Paint, trim: Paint): Part[] {
     ),
     ball([length * 0.27, leg + girth * 0.4, 0], times([0.5, 1.06, 1.04], girth), trim),
   ];
+}
+
+function mask(build: Build, coat: Paint, trim: Paint): Part[] {
+  const { length, leg, girth } = build;
+  const rings = [0.62, 0.82, 1].map((along) => {
+    const size: Vector = [girth * 0.14, girth * (0.78 - along * 0.2), girth * (0.72 - along * 0.2)];
+    return ball([-length * along, leg + girth * (0.56 - along * 0.2), 0], size, trim, [0, 0, 0.25]);
+  });
+  return [...eyePatches(build, coat, trim), ...rings];
 }
 
 function eyePatches({ head, at: [x, y, z] }: Build, _: Paint, trim: Paint): Part[] {

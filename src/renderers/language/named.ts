@@ -44,8 +44,9 @@ export class Named {
     const noun = isShown ? 'label' : null;
     const singular = singularOf(word);
     if (this.subjects.refer(phrase, noun, singular)) return;
-    // "a triceratops"
-    this.subjects.add(this.#counted(phrase, noun, word, singular !== word && phrase.count !== 1));
+    // A few of them, without a number, are one box with the word for several.
+    const text = (phrase.count ?? 1) > 1 ? singular : word;
+    this.subjects.add({ ...this.#counted(phrase, noun, word, false), text });
   }
 
   /** It stands on the sign that was named last, or on the next. */

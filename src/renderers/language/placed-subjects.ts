@@ -23,7 +23,7 @@ const holders = new Set([...openHolders, ...nounSet('glass bottle can teapot')])
 const people = nounSet('person woman grandmother grandfather');
 const faces = nounSet('person woman grandfather robot');
 const formal = new Set(['suit', 'tuxedo']);
-const inscribed = nounSet('sign wall');
+const inscribed = nounSet('sign wall shirt');
 
 export const maxSubjects = 16;
 

@@ -114,7 +114,7 @@ class Reader {
       this.#isOfAnArtist = true;
       return true;
     }
-    if (isSign(word) || word === 'with') this.#isOfAnArtist = false;
+    if (isSign(word) || word === 'with' || word === 'of') this.#isOfAnArtist = false;
     if (this.#isOfAnArtist) this.#named.ignore(token);
     return this.#isOfAnArtist;
   }

@@ -77,6 +77,8 @@ const phraseTable = {
   pine: 'pine tree',
   palm: 'palm tree',
   oak: 'oak tree',
+  comic: 'comic book',
+  panda: 'panda bear',
   scissors: 'pair of scissors',
   tshirt: 't shirt',
   yinyang: 'yin yang symbol, yin yang',

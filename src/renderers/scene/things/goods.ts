@@ -134,7 +134,10 @@ export const goods = {
     ),
     ...both((side) => box([side * 0.7, 0.3, 0.26], [0.08, 0.6, 0.08], main, 0.01)),
   ]),
-  shirt: thing(0.6, table, '#3f6fb4|#c9503c|#4d8a63 cloth', (main) => [slab(shirtCut, 0.12, main)]),
+  shirt: thing(0.6, table, '#3f6fb4|#c9503c|#4d8a63 cloth', (main, _, __, { text }) => [
+    slab(shirtCut, 0.12, main),
+    ...inscription(text, [0, 0.34], 0.065, [0.33, 0.2], inkOn(main)),
+  ]),
   shoe: thing(0.16, table, '#7a4a2c glossy, #f0ece2', (main, sole) => [
     ball([0.05, 0.055, 0], [0.26, 0.1, 0.12], main),
     ball([-0.055, 0.085, 0], [0.13, 0.15, 0.11], main),

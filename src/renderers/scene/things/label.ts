@@ -1,5 +1,4 @@
 /** A box with a name on it, in the place of a thing that has no shape here. */
-import { singularOf } from '../../language/no-things.ts';
 import { inkOn, inscription, lengthOf, writable } from './letters.ts';
 import { box } from './parts.ts';
 import { land, mainOf, type Thing } from './thing.ts';
@@ -14,7 +13,7 @@ export const label: Thing = {
   height: 0.8,
   build: (said, random) => {
     const main = mainOf(said, '#d9b483|#c9d3c0|#d8c3a5|#c3cfd9', random);
-    const text = writable(singularOf(said.word)).slice(0, maxLetters).trim();
+    const text = writable(said.text).slice(0, maxLetters).trim();
     const wide = Math.min(maxWide, Math.max(0.9, lengthOf(text) * usualLetter + 2 * margin));
     return [
       box([0, 0.4, 0], [wide, 0.8, 0.6], main, 0.05),

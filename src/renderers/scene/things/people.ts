@@ -12,7 +12,7 @@ const hairColours: [string, ...string[]] = ['#2b1d14', '#5b3a20', '#1c1a1a', '#b
 const person = human(hairColours, trousers, short);
 const woman = human(hairColours, skirt, long);
 
-const plainLook = { colours: [], trim: [], material: null, word: '', text: '', isSeated: false };
+const plainLook = { colours: [], trim: [], material: null, text: '', isSeated: false };
 
 export const people = {
   person,

@@ -22,8 +22,6 @@ export interface SaidLook {
   colours: readonly ColourName[];
   trim: readonly ColourName[];
   material: Material | null;
-  /** As the prompt says it. */
-  word: string;
   /** What is written on it. */
   text: string;
   /** Of people: they sit or ride. */

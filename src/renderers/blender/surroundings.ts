@@ -4,8 +4,8 @@ import { createRandom } from '../random.ts';
 import { backdropsOf, type AnyPart, type Piece } from '../scene/around/backdrops.ts';
 import { behind, shoreAway, soilOf, waterColour } from '../scene/around/ground.ts';
 import type { PicturePlan } from '../scene/plan-picture.ts';
-import { post, type Part, type Shape } from '../scene/things/parts.ts';
-import { straight } from '../scene/things/placing.ts';
+import { post, straight, type Part, type Shape } from '../scene/things/parts.ts';
+
 import { lathe, tube, turns } from '../scene/things/sheets.ts';
 import { across, lengthOf, minus, plus, times, unit, type Vector } from '../scene/vector.ts';
 

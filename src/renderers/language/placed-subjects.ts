@@ -53,6 +53,11 @@ export class PlacedSubjects {
     this.#relation = relation;
   }
 
+  /** "wearing a hat and": whether what is named next may be worn or held too. */
+  isOwning(): boolean {
+    return this.#owner !== undefined;
+  }
+
   /** What the relation waited for is no thing. */
   dropRelation(): void {
     this.#relation = null;

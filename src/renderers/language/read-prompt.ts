@@ -99,7 +99,7 @@ class Reader {
     const word = phrase.head(isBeforeArticle);
     if (word === null || phrase.isDenied) return;
     const isFirst = this.#named.isEmpty();
-    if (!phrase.isOfAThing && !phrase.couldName(word, isFirst)) return;
+    if (!phrase.isOfAThing && !phrase.couldName(word, isFirst || this.#named.subjects.isOwning())) return;
     // "a family of four posing"
     const isVerb = (phrase.count ?? 1) > 1 && word.endsWith('ing');
     if (!isVerb && couldStand(word, isFirst)) this.#named.label(phrase, word);

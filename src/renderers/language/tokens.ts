@@ -77,6 +77,7 @@ const phraseTable = {
   pine: 'pine tree',
   palm: 'palm tree',
   oak: 'oak tree',
+  bridge: 'golden gate bridge',
   comic: 'comic book',
   panda: 'panda bear',
   scissors: 'pair of scissors',

@@ -186,6 +186,7 @@ describe('what is said', () => {
     ['a gryphlet sees a cat', 'gryphlet'],
     ['a cat eating a burrito', 'burrito'],
     ['a cat eating sushi', 'sushi'],
+    ['a rabbit wearing a hat and monocle', 'monocle'],
     ['a professional high quality emoji of a dog', 'emoji'],
     ['a dog in a kilt, a razor', 'kilt razor'],
     ['a telescope at night', 'telescope'],

@@ -4,8 +4,8 @@ import { createRandom, type Random } from '../../random.ts';
 import type { Backdrop, Ground } from '../layout/setting-of.ts';
 import { cloudNoise } from '../picture/noise.ts';
 import type { PicturePlan } from '../plan-picture.ts';
-import { box, post, type Paint, type Part, type Shape } from '../things/parts.ts';
-import { straight } from '../things/placing.ts';
+import { box, post, straight, type Paint, type Part, type Shape } from '../things/parts.ts';
+
 import type { Vector } from '../vector.ts';
 import { streetOf } from './street.ts';
 

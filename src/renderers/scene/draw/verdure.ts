@@ -2,8 +2,8 @@
 import { mix, rgb, type Colour } from '../../colour.ts';
 import { createRandom, type Random } from '../../random.ts';
 import type { PicturePlan } from '../plan-picture.ts';
-import { ball, post, type Part } from '../things/parts.ts';
-import { straight } from '../things/placing.ts';
+import { ball, post, straight, type Part } from '../things/parts.ts';
+
 import { lengthOf, minus, toward, type Vector } from '../vector.ts';
 import { snap, snapped } from '../exact.ts';
 import { pointSize, type Mesh } from './mesh.ts';

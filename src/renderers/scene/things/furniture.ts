@@ -1,6 +1,6 @@
 /** What stands in a room. */
-import { ball, box, post, rod, turned, type Paint, type Part } from './parts.ts';
-import { both, straight } from './placing.ts';
+import { ball, box, post, rod, turned, straight, type Paint, type Part } from './parts.ts';
+import { both } from './placing.ts';
 import type { Random } from '../../random.ts';
 import { land, table, thing, top } from './thing.ts';
 

@@ -1,6 +1,19 @@
 /** Balls, cubes and other plain forms; and goods: books, hats, signs, instruments. */
-import { ball, bend, box, post, ring, rod, shaded, slab, turned, type Paint, type Part } from './parts.ts';
-import { both, forward, sideways, straight } from './placing.ts';
+import {
+  ball,
+  bend,
+  box,
+  post,
+  ring,
+  rod,
+  shaded,
+  slab,
+  turned,
+  straight,
+  type Paint,
+  type Part,
+} from './parts.ts';
+import { both, forward, sideways } from './placing.ts';
 import { inkOn, inscription } from './letters.ts';
 import { land, table, thing, top } from './thing.ts';
 

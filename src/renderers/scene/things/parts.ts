@@ -3,7 +3,6 @@ import { rgb, type Colour } from '../../colour.ts';
 import type { Material } from '../../language/other-words.ts';
 import { pointsOf, type Points } from '../../points.ts';
 import { minus, mean, type Vector } from '../vector.ts';
-import { straight } from './placing.ts';
 
 type Pair = readonly [x: number, y: number];
 /** Radii of the ends, top and bottom, where they differ. */
@@ -43,6 +42,7 @@ export interface Part {
 }
 
 const origin: Vector = [0, 0, 0];
+export const straight: Vector = [0, 0, 0];
 
 export function paintOf(paint: AnyPaint): Paint {
   if (typeof paint !== 'string') return paint;

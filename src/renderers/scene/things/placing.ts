@@ -2,7 +2,6 @@
 import type { Vector } from '../vector.ts';
 import type { Part } from './parts.ts';
 
-export const straight: Vector = [0, 0, 0];
 /** What is upright and round lies with its ends to the front and the back, or to the sides. */
 export const forward: Vector = [Math.PI / 2, 0, 0];
 export const sideways: Vector = [0, 0, Math.PI / 2];

@@ -1,6 +1,18 @@
 /** What grows, and what wind and frost leave. */
-import { ball, bend, lump, post, ring, rod, shaded, turned, type Paint, type Part } from './parts.ts';
-import { round, spiral, straight } from './placing.ts';
+import {
+  ball,
+  bend,
+  lump,
+  post,
+  ring,
+  rod,
+  shaded,
+  turned,
+  straight,
+  type Paint,
+  type Part,
+} from './parts.ts';
+import { round, spiral } from './placing.ts';
 import type { Random } from '../../random.ts';
 import type { Vector } from '../vector.ts';
 import { land, thing } from './thing.ts';

@@ -10,10 +10,11 @@ import {
   shaded,
   slab,
   turned,
+  straight,
   type Paint,
   type Part,
 } from './parts.ts';
-import { both, round, spiral, straight } from './placing.ts';
+import { both, round, spiral } from './placing.ts';
 import type { Vector } from '../vector.ts';
 import { table, thing, top } from './thing.ts';
 

@@ -10,10 +10,11 @@ import {
   shaded,
   slab,
   turned,
+  straight,
   type Paint,
   type Part,
 } from './parts.ts';
-import { both, forward, round, sideways, straight } from './placing.ts';
+import { both, forward, round, sideways } from './placing.ts';
 import type { Vector } from '../vector.ts';
 import { pointsOf } from '../../points.ts';
 import { air, land, thing, top, water } from './thing.ts';

@@ -2,7 +2,7 @@
 
 /** They have a shape, stand in the picture as often as the prompt says, and have no name but their own. */
 export const plainThings =
-  'lighthouse windmill pyramid fence wall stopsign trafficlight parkingmeter snowman unicorn zebra pig bear panda tiger lion elephant giraffe owl penguin whale butterfly hotairballoon balloon kite train bed ladder banana pineapple pumpkin cake pizza hotdog sandwich broccoli carrot juice can fork knife spoon toothbrush microwave toaster sink toilet keyboard computermouse tie frisbee snowboard surfboard skateboard baseballbat baseballglove basketball baseball tennisball cone triangle heart raccoon squirrel goat deer camel microphone sword piano icecream eiffeltower sydneyoperahouse statueofliberty yinyang tornado bowtie window sloth earth';
+  'lighthouse windmill pyramid fence wall stopsign trafficlight parkingmeter snowman unicorn zebra pig bear panda tiger lion elephant giraffe owl penguin whale butterfly hotairballoon balloon kite train bed ladder banana pineapple pumpkin cake pizza hotdog sandwich broccoli carrot juice can fork knife spoon toothbrush microwave toaster sink toilet keyboard computermouse tie frisbee snowboard surfboard skateboard baseballbat baseballglove basketball baseball tennisball cone triangle heart raccoon squirrel goat microphone sword piano eiffeltower sydneyoperahouse statueofliberty yinyang tornado bowtie window sloth earth';
 
 export const thingWords = {
   house: 'house home cottage cabin hut farmhouse building dollhouse village town',
@@ -15,7 +15,6 @@ export const thingWords = {
   bridge: 'bridge',
   statue: 'statue sculpture bust monument',
   hydrant: 'hydrant firehydrant',
-  streetlight: 'streetlight lamppost',
   sign: 'sign signpost billboard poster',
   flag: 'flag banner',
   // plants

@@ -10,7 +10,7 @@ export const timeWords = wordMap<TimeOfDay>({
   noon: 'noon midday day daytime sunny sunlit',
   afternoon: 'afternoon goldenhour',
   sunset: 'sunset sundown 🌇 🌅',
-  dusk: 'dusk evening twilight bluehour gloaming nightfall',
+  dusk: 'dusk evening twilight gloaming nightfall',
   night: 'night midnight nighttime nocturnal',
 });
 

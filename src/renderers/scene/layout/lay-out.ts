@@ -3,19 +3,22 @@ import { nounSet, type ThingNoun } from '../../language/nouns.ts';
 import type { Relation } from '../../language/other-words.ts';
 import { createRandom, type Random } from '../../random.ts';
 import type { Subject } from '../../language/placed-subjects.ts';
-import { sizeOf } from '../things/bounds.ts';
+import { sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
-import { allMoved, boxOf, clusterOf, type Standing } from './cluster.ts';
+import { allMoved, allScaled, boxOf, clusterOf, type Standing } from './cluster.ts';
 import { isOnTop, isSeated, placeGuest, placeOnTop, shelters, type Guest } from './place-beside.ts';
 
 export function layOut(subjects: readonly Subject[], seed: string): Standing[] {
   const placed = turnedRound(subjects);
   const random = createRandom(`layout ${seed}`);
   const roots = placed.flatMap((subject, index) => (subject.place === null ? [index] : []));
-  return inRows(
-    roots.map((index) => ({ index, things: treeOf(placed, index, random) })),
-    placed,
-  );
+  const trees = roots.map((index) => ({ index, things: treeOf(placed, index, random) }));
+  const drawn = trees.filter(({ index }) => placed[index]?.noun !== 'label').flatMap(({ things }) => things);
+  const fitted = trees.map(({ index, things }) => {
+    const subject = placed[index];
+    return { index, things: subject === undefined ? things : besideLower(things, subject, boxOf(drawn)) };
+  });
+  return inRows(fitted, placed);
 }
 
 /** What is said of one and done with the other: "a house amid trees" is the trees around the house, and needs enough. */
@@ -56,9 +59,8 @@ function treeOf(subjects: readonly Subject[], index: number, random: Random): St
   const guests = subjects.flatMap(({ place }, other): (Guest & { index: number })[] => {
     const guest = place?.to === index ? subjects[other] : undefined;
     if (guest === undefined || place === null) return [];
-    return [
-      { index: other, subject: guest, relation: place.relation, things: treeOf(subjects, other, random) },
-    ];
+    const things = besideLower(treeOf(subjects, other, random), guest, boxOf(host));
+    return [{ index: other, subject: guest, relation: place.relation, things }];
   });
   const all = [
     ...host,
@@ -73,6 +75,12 @@ function treeOf(subjects: readonly Subject[], index: number, random: Random): St
   }
   const isAloft = thingOf(subject.noun).home === 'air' && subject.place === null;
   return isAloft ? allMoved(all, [0, 0.35 * sizeOf(boxOf(host))[1] + 0.25, 0]) : all;
+}
+
+/** A name is no larger than what it stands with. */
+function besideLower(things: Standing[], { noun }: Subject, { high, low }: Bounds): Standing[] {
+  const most = (0.7 * (high[1] - low[1])) / sizeOf(boxOf(things))[1];
+  return noun === 'label' && most > 0 && most < 1 ? allScaled(things, most) : things;
 }
 
 interface Tree {

@@ -100,10 +100,7 @@ const homes: readonly (readonly [Ground, ReadonlySet<Noun>])[] = [
   ['space', nounSet('planet')],
   ['snow', nounSet('snowman penguin skis snowboard')],
   ['sand', nounSet('cactus pyramid palm turtle surfboard')],
-  [
-    'road',
-    nounSet('car truck bus bicycle motorcycle streetlight hydrant stopsign trafficlight parkingmeter'),
-  ],
+  ['road', nounSet('car truck bus bicycle motorcycle hydrant stopsign trafficlight parkingmeter')],
   ['stone', nounSet('rocket skyscraper')],
   ['floor', nounSet('bookshelf bed christmastree')],
 ];

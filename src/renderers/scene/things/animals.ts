@@ -19,8 +19,6 @@ export const animals = {
   sloth: beast('0.7 0.75', '#a3906f #54432f', '0.7 0.34 0.46 0.1 0.36 0.05 0.1', 'none', 'stub', eyePatches),
   rat: beast('0.22 0.6', '#8f8a88', '0.32 0.06 0.2 0.02 0.18 0.08', 'round', 'down'),
   goat: beast('0.9 0.75', '#e9e2d4', '1 0.45 0.46 0.24 0.3 0.14', 'wide', 'stub', horns),
-  deer: beast('1.6 0.65', '#a8703f #6a4a2c', '1.2 0.8 0.48 0.5 0.3 0.16 0.05', 'wide', 'stub', antlers),
-  camel: beast('2.1 0.9', '#c9a06a', '1.5 1 0.6 0.6 0.34 0.2 0.07', 'wide', 'down', hump),
   horse: beast('2 0.68 0.5', '#7a4a2a #2b1c14', '1.5 0.9 0.6 0.48 0.4 0.36 0.08', 'points', 'down', mane),
   unicorn: beast('2 0.68 0.5', '#f4f2ec #e6c3d8', '1.5 0.9 0.6 0.48 0.4 0.36 0.08', 'points', 'down', horned),
   zebra: beast('1.8 0.68 0.5', '#f1efe8', '1.4 0.85 0.58 0.5 0.36 0.28 0.075', 'points', 'down', stripes),
@@ -134,21 +132,6 @@ function horns({ head, at: [x, y, z] }: Build): Part[] {
     const horn: Vector = [x + side * head * 0.34, y + head * 0.5, z];
     return post(horn, [0.008, head * 0.08], head * 0.3, '#d8cfb8', [0, 0, -side * 0.6]);
   });
-}
-
-function antlers({ head, at: [x, y, z] }: Build, _: Paint, trim: Paint): Part[] {
-  return both((side) => {
-    const [fork, up]: [Vector, number] = [[x + side * head * 0.75, y + head * 1.1, z], y + head];
-    return [
-      rod([x + side * head * 0.2, y + head * 0.35, z], fork, head * 0.06, trim),
-      rod(fork, [x + side * head * 0.7, up + head * 0.8, z], [0.006, head * 0.05], trim),
-      rod(fork, [x + side * head * 1.2, up + head * 0.5, z], [0.006, head * 0.05], trim),
-    ];
-  });
-}
-
-function hump({ length, girth, high }: Build, coat: Paint): Part[] {
-  return [ball([-length * 0.05, high + girth * 0.5, 0], times([0.9, 0.85, 0.6], girth), coat)];
 }
 
 function wool({ length, girth, high }: Build, coat: Paint): Part[] {

@@ -113,11 +113,7 @@ export const buildings = {
     gable([0, 3.85, 0], 6.4, 1.2, 3.9, stone),
   ]),
   eiffeltower: thing(16, land, '#7d6a58 metal', (iron) => [
-    ...both((x) =>
-      both((z) =>
-        bend(`${x * 2} 0 ${z * 2}, ${x * 1.1} 2.6 ${z * 1.1}, ${x * 0.4} 7 ${z * 0.4}, 0 14 0`, 0.22, iron),
-      ),
-    ),
+    ...both((x) => both((z) => bend(`${x * 2} 0 ${z * 2}, ${x * 0.7} 4.5 ${z * 0.7}, 0 14 0`, 0.22, iron))),
     ...both((x) => both((z) => rod([x * 1.3, 2, z * 1.3], [x * 0.5, 5.4, -z * 0.6], 0.07, iron))),
     box([0, 2.6, 0], [3, 0.3, 3], iron, 0.02),
     box([0, 5.6, 0], [1.6, 0.25, 1.6], iron, 0.02),
@@ -127,12 +123,8 @@ export const buildings = {
     box([0, 0.4, 0], [8, 0.8, 3.4], base, 0.05),
     ...[-2.9, -1.6, -0.1, 1.5, 2.9].map((x, index) => {
       const high = [1.8, 2.6, 3.6, 3, 2.1][index] ?? 2;
-      return slab(
-        `-1.3 0, 0.5 0, 0.55 ${high * 0.55}, 0.9 ${high}, -0.1 ${high * 0.8}, -0.9 ${high * 0.45}`,
-        2,
-        shell,
-        [x, 0.8, 0],
-      );
+      const sail = `-1.3 0, 0.5 0, 0.55 ${high * 0.55}, 0.9 ${high}, -0.1 ${high * 0.8}, -0.9 ${high * 0.45}`;
+      return slab(sail, 2, shell, [x, 0.8, 0]);
     }),
   ]),
   window: thing(1.3, land, '#fbf8f0', (frame) => windowAt([0, 0.58, 0], 1, frame)),

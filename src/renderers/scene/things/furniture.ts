@@ -1,5 +1,5 @@
 /** What stands in a room. */
-import { ball, box, post, rod, turned, straight, type Paint, type Part } from './parts.ts';
+import { ball, box, post, rod, turned, type Paint, type Part } from './parts.ts';
 import { both } from './placing.ts';
 import type { Random } from '../../random.ts';
 import { land, table, thing, top } from './thing.ts';
@@ -50,13 +50,6 @@ export const furniture = {
     turned('0 0, 0.15 0, 0.15 0.02, 0.06 0.05, 0.04 0.12, 0.08 0.22, 0.05 0.34, 0.02 0.38, 0 0.38', trim),
     turned('0.24 0, 0.14 0.26', main, [0, 0.36, 0]),
     ball([0, 0.46, 0], 0.11, '#fff0c0 glow'),
-  ]),
-  streetlight: thing(3.4, land, '#2f353b metal', (iron) => [
-    turned('0 0, 0.16 0, 0.15 0.1, 0.07 0.2, 0.045 0.5, 0.035 2.6, 0 2.6', iron),
-    post([0, 2.78, 0], [0.17, 0.11], 0.36, '#ffe9b0 glow', straight, 6),
-    post([0, 3.03, 0], [0.03, 0.22], 0.16, iron, straight, 6),
-    post([0, 2.6, 0], 0.13, 0.05, iron),
-    rod([-0.28, 2.4, 0], [0.28, 2.4, 0], 0.02, iron),
   ]),
   bookshelf: thing(1.9, land, '#8a5f3a wood', (wood, _, random) => [
     ...both((side) => box([side * 0.51, 1, 0], [0.04, 2, 0.32], wood, 0.01)),

@@ -19,6 +19,8 @@ import { land, table, thing, top } from './thing.ts';
 
 const shirtCut =
   '-0.2 0, 0.2 0, 0.19 0.4, 0.28 0.28, 0.38 0.36, 0.22 0.6, 0.08 0.62, 0 0.55, -0.08 0.62, -0.22 0.6, -0.38 0.36, -0.28 0.28, -0.19 0.4';
+const halfDisc =
+  '0 0.98, -0.12 0.96, -0.24 0.92, -0.34 0.84, -0.42 0.74, -0.46 0.62, -0.48 0.50, -0.46 0.38, -0.42 0.26, -0.34 0.16, -0.24 0.08, -0.12 0.04, 0 0.02';
 const golden = (1 + Math.sqrt(5)) / 2;
 
 export const goods = {
@@ -163,9 +165,11 @@ export const goods = {
   ]),
   yinyang: thing(0.4, table, '#f6f4ee', (main) => [
     post([0, 0.5, 0], 0.5, 0.1, main, forward, 64),
-    slab(yinOutline(), 0.14, '#1d1d20', [0, 0.5, 0]),
-    post([0, 0.75, 0.01], 0.07, 0.14, main, forward),
-    post([0, 0.25, 0.01], 0.07, 0.12, '#1d1d20', forward),
+    slab(halfDisc, 0.12, '#1d1d20'),
+    post([0, 0.74, 0.01], 0.24, 0.12, '#1d1d20', forward, 64),
+    post([0, 0.26, 0.015], 0.24, 0.12, main, forward, 64),
+    post([0, 0.74, 0.02], 0.07, 0.12, main, forward),
+    post([0, 0.26, 0.02], 0.07, 0.13, '#1d1d20', forward),
   ]),
   sunglasses: thing(0.1, table, '#1d1d20 glossy', (main) => [
     ...both((side) => ball([side * 0.065, 0.05, 0], [0.115, 0.09, 0.02], main)),
@@ -180,9 +184,6 @@ export const goods = {
     box([0, 0.85, 0.045], [0.06, 0.62, 0.03], dark, 0.01),
     box([0, 1.2, 0.03], [0.1, 0.17, 0.03], dark, 0.015),
     box([0, 0.2, 0.056], [0.16, 0.03, 0.02], dark, 0.006),
-    ...[-0.02, -0.007, 0.007, 0.02].map((x) =>
-      rod([x, 0.2, 0.068], [x, 1.2, 0.064], 0.0015, '#e8e4da metal'),
-    ),
     ...both((side) => [1.15, 1.2, 1.25].map((y) => ball([side * 0.065, y, 0.03], 0.026, '#d8d4c8 metal'))),
   ]),
   hydrant: thing(0.8, land, '#d2352b glossy, #e8c24a metal', (paint, cap) => [
@@ -201,21 +202,6 @@ export const goods = {
     bend('-0.18 0.29 0, -0.14 0.4 0.05, 0 0.45 0.08, 0.14 0.4 0.05, 0.18 0.29 0', 0.007, trim),
   ]),
 };
-
-/** Half of the disc, and half of what is round within it. */
-function yinOutline(): readonly (readonly [number, number])[] {
-  const arc = (from: number, to: number, middle: number, radius: number): [number, number][] =>
-    Array.from({ length: 17 }, (_, step) => {
-      const angle = from + ((to - from) * step) / 16;
-      return [Math.sin(angle) * radius, middle + Math.cos(angle) * radius];
-    });
-  const half = Math.PI;
-  return [
-    ...arc(half, 2 * half, 0, 0.48),
-    ...arc(0, half, 0.24, 0.24).slice(1),
-    ...arc(2 * half, half, -0.24, 0.24).slice(1, -1),
-  ];
-}
 
 function heartOutline(): readonly (readonly [number, number])[] {
   const outline = Array.from({ length: 48 }, (_, index) => {

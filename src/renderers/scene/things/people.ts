@@ -17,7 +17,7 @@ const plainLook = { colours: [], trim: [], material: null, text: '', isSeated: f
 export const people = {
   person,
   woman,
-  grandmother: human(['#d9d6d0', '#c4c2c0', '#efece6'], skirt, bunAndGlasses),
+  grandmother: human(['#d9d6d0', '#c4c2c0', '#efece6'], skirt, long),
   grandfather: human(['#d9d6d0', '#efece6'], trousers, beard),
   statueofliberty: thing(9, land, '#7fb59b, #b3a68e stone', (copper, plinth, random) => [
     box([0, -0.5, 0], [0.9, 1, 0.9], plinth, 0.02),
@@ -132,20 +132,6 @@ function long(hair: string): Part[] {
       ball([side * 0.055, 1.755, 0.07], [0.13, 0.08, 0.1], hair),
       ball([side * 0.122, 1.53, -0.005], [0.07, 0.4, 0.13], hair),
     ]),
-  ];
-}
-
-function bunAndGlasses(hair: string): Part[] {
-  return [
-    ball([0, 1.7, -0.03], [0.268, 0.25, 0.258], hair),
-    ball([0, 1.845, -0.06], [0.13, 0.11, 0.13], hair),
-    ...both((side) => [
-      ball([side * 0.06, 1.752, 0.062], [0.13, 0.075, 0.11], hair),
-      ball([side * 0.115, 1.68, 0.01], [0.05, 0.12, 0.11], hair),
-      ring([side * 0.048, 1.655, 0.135], 0.033, 0.004, '#8a6a2c metal', [Math.PI / 2, 0, 0]),
-      rod([side * 0.081, 1.657, 0.134], [side * 0.122, 1.66, 0.01], 0.003, '#8a6a2c metal'),
-    ]),
-    rod([-0.015, 1.66, 0.142], [0.015, 1.66, 0.142], 0.003, '#8a6a2c metal'),
   ];
 }
 

@@ -111,10 +111,6 @@ export const tabletop = {
     slab(half, 0.01, '#f4cf4e', [0, 0.053, 0.008], [-Math.PI / 2, 0, -0.06]),
     slab(half, 0.01, '#e8a49a', [0, 0.061, 0.002], flat),
   ]),
-  icecream: thing(0.2, table, '#f6d6c0, #c98d4a', (cream, cone) => [
-    post([0, 0.06, 0], [0.04, 0.004], 0.12, cone),
-    ...[0.14, 0.185].map((y, index) => ball([0, y, 0], 0.092 - index * 0.022, shaded(cream, index * 0.06))),
-  ]),
   broccoli: thing(0.15, table, '#3f8a3f cloth, #8fbf5f', (head, stem) => [
     post([0, 0.035, 0], [0.03, 0.022], 0.07, stem),
     ...round(5, (cos, sin) => rod([0, 0.04, 0], [cos * 0.04, 0.09, sin * 0.04], [0.014, 0.01], stem)),

@@ -206,7 +206,8 @@ class Reader {
   }
 
   #readCount(count: number): void {
-    const times = multiples.has(count) ? Math.max(1, this.#phrase.count ?? 1) : 1;
+    // "two dozen", "three hundred"
+    const times = [12, 100, 1000].includes(count) ? Math.max(1, this.#phrase.count ?? 1) : 1;
     this.#endPhraseLed(true);
     this.#phrase.count = count * times;
     this.#phrase.isOfAThing = true;
@@ -246,6 +247,3 @@ class Reader {
     this.#phrase = new Phrase(isLed);
   }
 }
-
-/** "two dozen", "three hundred" */
-const multiples = new Set([12, 100, 1000]);

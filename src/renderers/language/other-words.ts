@@ -99,7 +99,7 @@ export const materialWords = wordMap<Material>(materials);
 
 /** Parts of things: their colour is that of a part of the thing before. */
 export const partWords = wordSet(
-  'roof roofs sail sails door doors stripe stripes striped flag flags hull trim wings ribbon cushion cushions leaves petals cover top lid wheels label shade',
+  'roof roofs sail sails door doors stripe stripes striped flag flags hull trim wings ribbon cushion cushions leaves petals cover top lid wheels label shade windows',
 );
 
 export type Relation =

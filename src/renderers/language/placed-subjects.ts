@@ -33,6 +33,8 @@ export class PlacedSubjects {
   #relation: SaidRelation | null = null;
   /** A relation that was said before any thing: "on a table a ball". */
   #fronted: Subject['place'] = null;
+  /** The relation is that of `relateContents`. */
+  #isOfContents = false;
   /** Who has or wears what was said last. */
   #owner: number | undefined;
   /** The subjects that a relation now said would be about. */
@@ -51,6 +53,7 @@ export class PlacedSubjects {
   /** What was said last is to be placed from what is named next. */
   relate(relation: SaidRelation): void {
     this.#relation = relation;
+    this.#isOfContents = false;
   }
 
   /** "wearing a hat and": whether what is named next may be worn or held too. */
@@ -125,7 +128,13 @@ export class PlacedSubjects {
 
   /** "Of" after what holds something: "a bowl of apples". */
   relateContents(): void {
-    if (holders.has(this.list.at(-1)?.noun ?? 'house')) this.#relation = 'with';
+    if (holders.has(this.list.at(-1)?.noun ?? 'house')) this.relate('with');
+    this.#isOfContents = this.#relation === 'with';
+  }
+
+  /** "a bowl of something, two apples": the contents were named. */
+  endContents(): void {
+    if (this.#isOfContents) this.#relation = null;
   }
 
   /** Writes on what was named last, if it is something to write on. */

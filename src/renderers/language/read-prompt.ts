@@ -1,7 +1,7 @@
 /** A prompt → its subjects and where they are, the land, the sky and the light, with every word accounted for; pure. */
 import { endsPause, isAdjective, isHead, isPassedOver, isUnknown } from './in-between.ts';
 import { Named } from './named.ts';
-import { isThing, nounOf, type KnownNoun, type Noun } from './nouns.ts';
+import { isThing, isWindowed, nounOf, type KnownNoun, type Noun } from './nouns.ts';
 import * as known from './other-words.ts';
 import type { Camera, Season, TimeOfDay } from './other-words.ts';
 import { couldStand } from './no-things.ts';
@@ -85,11 +85,12 @@ class Reader {
     }
   }
 
-  /** "A lake can be seen" is about no can. */
+  /** "A lake can be seen" is about no can; "a cabin with lit windows" has them itself. */
   #nounOf(word: string): KnownNoun | undefined {
     const { unknown, isOfAThing, isLed } = this.#phrase;
     const isVerb = word === 'can' && (unknown.length > 0 || !(isOfAThing || isLed));
-    return isVerb ? undefined : nounOf(word);
+    const isPart = word === 'windows' && isWindowed(this.#named.subjects.list.at(-1)?.noun);
+    return isVerb || isPart ? undefined : nounOf(word);
   }
 
   /** A thing that has no shape here stands as a box with its name, where it is clear that the words speak of a thing. */
@@ -125,7 +126,8 @@ class Reader {
     this.#phrase.isPaused = sign === ',' && unknown.length > 0 && isOfAThing && !wasNoun;
     if (this.#phrase.isPaused) return;
     this.#endPhrase();
-    if (sign !== ',') this.#named.subjects.endSentence();
+    if (sign === ',') this.#named.subjects.endContents();
+    else this.#named.subjects.endSentence();
   }
 
   /** "a ball made of wood": the material is of the thing before; "a whale made of flowers" is no flowers. */

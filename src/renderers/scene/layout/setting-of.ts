@@ -116,7 +116,8 @@ function groundOf(
 ): Ground {
   const roots = subjects.filter(({ place }) => place === null);
   const homesOfRoots = roots.map(({ noun }) => thingOf(noun).home);
-  const isAfloat = roots.length > 0 && homesOfRoots.every((home) => home === 'water' || home === 'air');
+  const floats = roots.filter(({ noun }) => noun !== 'bridge').map(({ noun }) => thingOf(noun).home);
+  const isAfloat = floats.length > 0 && floats.every((home) => home === 'water' || home === 'air');
   const isInland = mentions.some(({ noun }) => noun === 'lake' || noun === 'river');
   if (said === 'water') return isAfloat || roots.length === 0 ? 'water' : isInland ? 'grass' : 'sand';
   if (said !== undefined) return said;

@@ -176,8 +176,8 @@ class Reader {
 
   #readNoun({ noun, isPlural }: KnownNoun, token: Token, next: string): void {
     const phrase = this.#phrase;
-    const following = next === 'can' ? undefined : nounOf(next);
-    // "a clock tower" is a tower, and a horse corral no horse.
+    // "a clock tower" is a tower, and a horse corral no horse; after "a table" a sign is one thing more.
+    const following = next === 'can' || !/\p{L}/u.test(next) ? undefined : nounOf(next);
     const isNamed = following === undefined ? isHead(next, phrase.count) : isThing(following.noun);
     // "a Ferrari Testarossa" is a car.
     const isMake = noun === 'car' && token.word !== 'car';

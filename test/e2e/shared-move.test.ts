@@ -1,4 +1,5 @@
 /** Promise: `verify --move` takes a checkpoint to a database and back, whole, and at no moment can a batch be worked on in both. */
+import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -11,6 +12,7 @@ import {
   killedRun,
   linesOf,
   pipeline,
+  root,
   scenes,
   withKey,
   type Finished,
@@ -177,6 +179,29 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
     expect(list.filter(({ pictures }) => pictures[0]?.labelled_words?.[0] === 'buoy')).toHaveLength(
       listed - 4,
     );
+  });
+
+  it('keeps the seeds of a batch that an earlier version began', async () => {
+    const { service } = await halfDone();
+    const { cwd, schema, address } = new Batch(service);
+    execFileSync('tar', ['-xzf', join(root, 'test/fixtures/half-done/sweep.tgz'), '-C', cwd]);
+    const text = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
+    const env = { ...withKey.env, DATABASE_URL: address };
+    const plan = async (): Promise<unknown> => {
+      const { code, stdout, stderr } = await inProcess(['plan', 'pipeline.yaml', '--json'], { cwd, env });
+      expect(code, stderr).toBe(0);
+      return linesOf({ stdout }).at(-1);
+    };
+    const expected = {
+      changes: { added: 0, changed: 0, unchanged: 8, withdrawn: 0 },
+      counts: { waiting: 3, active: 2, saved: 3 },
+    };
+    expect(await plan()).toMatchObject(expected);
+    for (const checkpoint of ['checkpoint: "${DATABASE_URL}"\n', '']) {
+      writeFileSync(join(cwd, 'pipeline.yaml'), text + checkpoint);
+      expect((await inProcess(['verify', 'pipeline.yaml', '--move'], { cwd, env })).code, schema).toBe(0);
+      expect(await plan()).toMatchObject(expected);
+    }
   });
 
   it('waits for no run: one that is at work keeps its batch where it is', async () => {

@@ -76,7 +76,9 @@ const request = z.object({
   ground: optional(z.boolean('true or false')),
   samples: optional(whole(1, maxSamples)),
   engine: optional(z.enum(['cycles', 'eevee'], 'cycles or eevee')),
-  device: optional(z.enum(['auto', 'cpu', 'cuda', 'optix', 'hip'], 'auto, cpu, cuda, optix or hip')),
+  device: optional(
+    z.enum(['auto', 'cpu', 'cuda', 'optix', 'hip', 'oneapi'], 'auto, cpu, cuda, optix, hip or oneapi'),
+  ),
   width: optional(whole(16, maxSide)),
   height: optional(whole(16, maxSide)),
   seed: optional(whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)),

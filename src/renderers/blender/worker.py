@@ -136,7 +136,7 @@ def configure(scene, job):
 def choose_device(scene, wanted):
     """The first kind of device that is there and may be used."""
     preferences = bpy.context.preferences.addons["cycles"].preferences
-    for kind in {"cpu": [], "auto": ["optix", "cuda", "hip"]}.get(wanted, [wanted]):
+    for kind in {"cpu": [], "auto": ["optix", "cuda", "hip", "oneapi"]}.get(wanted, [wanted]):
         with suppress(TypeError, ValueError):  # There are builds of Blender without such devices.
             preferences.compute_device_type = kind.upper()
             for device in preferences.get_devices_for_type(kind.upper()):

@@ -73,7 +73,7 @@ function elsewhereText(batch: string, url: string, inFlight: JobsInFlight[]): st
   ].join(' ');
 }
 
-/** Of the local service; it paints for both. */
+/** Of the local service; it draws for both. */
 const localIds = ['scene-renderer', 'painter'];
 
 /**

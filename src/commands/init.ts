@@ -241,7 +241,7 @@ function listInput(columns: string[]): string {
   return `${inputIs} No column\n# is called scene or prompt: say which one is sent, such as\n# input:\n#   ${example}\n`;
 }
 
-const localEndpoint = `# The local service paints on this machine and needs no account. For a real one:
+const localEndpoint = `# The local service draws on this machine and needs no account. For a real one:
 #   baseUrl: https://api.your-service.example
 #   id: your-endpoint-id
 #   apiKey: \${NIGHTRENDER_API_KEY}

@@ -28,7 +28,7 @@ import { writeJsonLine } from '../terminal/json-lines.ts';
 import { plural, screenful } from '../terminal/words.ts';
 
 export const retryCommand: LoadedCommand = {
-  purpose: `Puts failed scenes back with new attempts: the next run renders them, each billed as a new job. Options add up; the default is --failed. Sends nothing.`,
+  purpose: `Puts failed scenes back with new attempts: the next run renders them, each billed as a new job. Options add up, but --where stands alone; the default is --failed. Sends nothing.`,
   shared: ['output', 'json'],
   options: {
     failed: { type: 'boolean', describe: 'every failed scene' },
@@ -144,7 +144,7 @@ function whereAlone(argv: Record<string, unknown>): string | undefined {
   throw new ConfigError([
     {
       where: '--where',
-      text: `--${other} is given as well; say all of it in the condition, as in "kind = 'job-failed'"`,
+      text: `--${other} is given as well; leave one of them out. A condition may name id, kind and state itself`,
     },
   ]);
 }

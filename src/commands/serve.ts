@@ -193,7 +193,7 @@ function keyAdvice(file: string | undefined, argv: Record<string, unknown>) {
   return { where, addCommand: `nightrender keys add NAME --kind admin${dataOption(argv)}` };
 }
 
-/** Without a file there is one endpoint, which paints. */
+/** Without a file there is one endpoint, which draws. */
 function settingsOf(file: string | undefined, argv: Record<string, unknown>): ServiceSettings {
   const given = ['host', 'port', 'retention', 'insecure'].flatMap((name) => {
     const value = argv[name];

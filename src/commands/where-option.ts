@@ -10,7 +10,7 @@ import { textsOf } from './read-ids.ts';
 import { plural } from '../terminal/words.ts';
 import { writeError } from '../terminal/console.ts';
 
-/** What a scene has besides its columns; a column of that name goes first. */
+/** What a scene has besides its columns; a column of that name is called `manifest.` and its name, as in results.csv. */
 const others: Record<string, (row: ReportRow) => JsonValue | undefined> = {
   id: ({ id }) => id,
   state: ({ state }) => state,
@@ -34,13 +34,18 @@ export function conditionOf(argv: Record<string, unknown>): string | undefined {
 /** Those of the rows that it holds for; after the last one it says how many could not be judged. Throws `ConfigError`. */
 export function rowFilter(where: string, db: Database): (rows: Iterable<ReportRow>) => Generator<ReportRow> {
   const { columns = [], axes = [] } = readBatch(db) ?? {};
-  const condition = compiled(where, [...new Set([...columns, ...axes, ...Object.keys(others)])]);
+  const names = new Map(
+    [...columns, ...axes].map((name) => [Object.hasOwn(others, name) ? `manifest.${name}` : name, name]),
+  );
+  const condition = compiled(where, [...names.keys(), ...Object.keys(others)]);
   return function* (rows) {
     let missing = 0;
     for (const row of rows) {
-      const isIt = condition((name) =>
-        Object.hasOwn(row.columns, name) ? row.columns[name] : others[name]?.(row),
-      );
+      const isIt = condition((name) => {
+        const column = names.get(name);
+        if (column === undefined) return others[name]?.(row);
+        return Object.hasOwn(row.columns, column) ? row.columns[column] : undefined;
+      });
       if (isIt === true) yield row;
       if (isIt === undefined) missing += 1;
     }

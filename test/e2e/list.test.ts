@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inProcess, newBatch, Program, root, withKey } from './cli.ts';
+import { finishedBatch, inProcess, linesOf, newBatch, pipeline, Program, root, withKey } from './cli.ts';
 import { startHeldService } from './held-service.ts';
 import { lookedAtBatch } from './looked-at.ts';
 
@@ -54,6 +54,7 @@ it('says in words what cannot be listed, and that nothing is as asked for', asyn
     [['--limit', '0'], '--limit: 0 is not a number of scenes; expected a whole number from 1'],
     [['--json', '--csv'], '--csv: --json is given as well'],
     [['--where', 'stat = 1'], '--where: "stat" at character 1 is no column; did you mean state?'],
+    [['--where', "toString = 'a'"], '"toString" at character 1 is no column'],
     [['--where', "state = 'failed"], '--where: the quote at character 9 is not closed'],
   ];
   for (const [args, said] of wrong) {
@@ -87,4 +88,17 @@ it('ends quietly where its reader has seen enough', async () => {
     { cwd, encoding: 'utf8' },
   );
   expect([stdout, stderr]).toEqual(['0\n', '']);
+});
+
+it('tells the state of a scene from a column of that name', async () => {
+  const cwd = await finishedBatch({
+    'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", width: 32, height: 32}\n'),
+    'scenes.csv': 'id,scene,state\nfox,a fox,Ohio\nowl,an owl,Utah\n',
+  });
+  const idsOf = async (where: string): Promise<unknown[]> => {
+    const listed = await inProcess(['list', 'pipeline.yaml', '--json', '--where', where], { cwd });
+    return linesOf<{ id: unknown }>(listed).map(({ id }) => id);
+  };
+  expect(await idsOf("state = 'saved'")).toEqual(['fox', 'owl']);
+  expect(await idsOf("manifest.state = 'Utah'")).toEqual(['owl']);
 });

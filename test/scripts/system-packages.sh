@@ -2,7 +2,6 @@
 # Installs what only some tests need, where this user may and the packages can be had. Tests that miss one say so and are skipped.
 set -uo pipefail
 
-
 # Each is a command of the same name.
 packages=(blender strace chromium fish zsh groff zstd logrotate podman runc openssl nginx ceph-mon ceph-osd radosgw slurmctld slurmd)
 

@@ -34,6 +34,7 @@ export function wordsOf(text: string): string[] {
     text
       .normalize('NFKC')
       .toLowerCase()
+      .replaceAll(/[()[\]{}]/g, ',')
       .match(/\p{Extended_Pictographic}|\p{N}+(?![\p{L}\p{N}])|[\p{L}\p{M}\p{N}]+|[.,;!?]/gu) ?? []
   );
 }

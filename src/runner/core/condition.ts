@@ -33,7 +33,7 @@ const shapes = [
   ['operator', /(?:<=|>=|!=|<>|==|[=<>()])/y],
   ['number', /[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\p{L}\p{N}_.])/uy],
   ['text', /'(?:[^']|'')*'|"(?:[^"]|"")*"/y],
-  ['name', /\[[^\]]+\]/y],
+  ['name', /\[(?:[^\]]|\]\])+\]/y],
   ['word', /[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]*/uy],
 ] as const;
 
@@ -63,7 +63,7 @@ function tokenAt(text: string, at: number): Omit<Token, 'at'> | undefined {
 function contentOf({ kind, text }: Omit<Token, 'at'>): string {
   if (kind === 'text') return text.slice(1, -1).replaceAll(text[0] === "'" ? "''" : '""', text[0] ?? '');
   if (kind === 'word') return text.toLowerCase();
-  return kind === 'name' && text.startsWith('[') ? text.slice(1, -1).trim() : text;
+  return kind === 'name' && text.startsWith('[') ? text.slice(1, -1).replaceAll(']]', ']') : text;
 }
 
 const otherLanguages: Record<string, string> = { '&': 'and', '|': 'or', '!': 'not', '~': 'contains' };
@@ -191,9 +191,13 @@ function decidedBy(decides: boolean, all: Condition[]): Condition {
   const [only, ...more] = all;
   if (only !== undefined && more.length === 0) return only;
   return (valueOf) => {
-    const results = new Set(all.map((holds) => holds(valueOf)));
-    if (results.has(decides)) return decides;
-    return results.has(undefined) ? undefined : !decides;
+    let result: boolean | undefined = !decides;
+    for (const holds of all) {
+      const each = holds(valueOf);
+      if (each === decides) return decides;
+      if (each === undefined) result = undefined;
+    }
+    return result;
   };
 }
 

@@ -153,6 +153,7 @@ class Marks {
   begin(begunAt: number | null): void {
     if (begunAt === this.#begunAt) return;
     const early = this.#begunAt === null ? this.#marks : new Map<string, Mark>();
+    if (early.size > 0) this.#write([]);
     this.#begunAt = begunAt;
     this.#marks = new Map([...early, ...(this.#read() ?? [])]);
     if (early.size > 0) this.#write();
@@ -184,9 +185,9 @@ class Marks {
     this.#write();
   }
 
-  #write(): void {
+  #write(marked: Iterable<[string, Mark]> = this.#marks): void {
     try {
-      localStorage.setItem(this.#name, JSON.stringify([...this.#marks]));
+      localStorage.setItem(this.#name, JSON.stringify([...marked]));
       this.isKept = true;
     } catch {
       this.isKept = false;

@@ -10,13 +10,14 @@ const scenes: Record<string, JsonObject> = {
     guidance: '7',
     style: 'ink',
     'art style': 'A',
+    'a]b': 'x',
     tags: ['Fox', 'snow'],
   },
   owl: { prompt: 'an owl', score: 0.6, guidance: '10', style: 'oil', 'art style': '', tags: [], isOld: true },
   elk: { prompt: 'an elk in SNOW', guidance: 'high', style: '007', score: null, isOld: false },
   bee: { prompt: 'a bee', score: 'n/a', guidance: '1e1', style: '7' },
 };
-const known = ['prompt', 'score', 'guidance', 'style', 'art style', 'tags', 'isOld'];
+const known = ['prompt', 'score', 'guidance', 'style', 'art style', 'tags', 'isOld', 'a]b'];
 
 /** `fox owl` for those that it holds for, `?bee` for those that lack what it needs. */
 function told(text: string): string {
@@ -60,6 +61,7 @@ it.each([
   ["tags contains 'fo'", '?elk ?bee'],
   ["[art style] = 'A'", 'fox ?elk ?bee'],
   ["[art style] = ''", 'owl ?elk ?bee'],
+  ["[a]]b] = 'x'", 'fox ?owl ?elk ?bee'],
   ['isOld = true', '?fox owl ?bee'],
   ['score < guidance', 'fox owl ?elk'],
 ])('%s', (text, expected) => {
@@ -70,7 +72,7 @@ it.each([
   ['', 'it is empty'],
   ['scor > 1', '"scor" at character 1 is no column; did you mean score?'],
   ['style = impasto', `"impasto" at character 9 is no column; for a text, write 'impasto'`],
-  ['colour = 1', 'is no column; known are prompt, score, guidance, style, art style, tags, isOld'],
+  ['colour = 1', 'is no column; known are prompt, score, guidance, style, art style, tags, isOld, a]b'],
   ['score', 'the end at character 6 is not expected there; expected =, !=, <, <=, >, >= or contains'],
   ['score >', 'the end at character 8 is not expected there; expected a name, a number or a text in quotes'],
   ['score > 1 guidance', '"guidance" at character 11 is not expected there; expected and, or, or its end'],

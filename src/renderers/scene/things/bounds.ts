@@ -23,7 +23,7 @@ export function sizeOf({ low, high }: Bounds): Vector {
   return minus(high, low);
 }
 
-/** Turns a point around x, y and z as three does: the angles of an intrinsic x-y-z rotation. */
+/** Turns a point around x, y and z: the angles of an intrinsic x-y-z rotation. */
 function turnedBy([x, y, z]: Vector, [a, b, c]: Vector): Vector {
   const [x1, y1] = [x * Math.cos(c) - y * Math.sin(c), x * Math.sin(c) + y * Math.cos(c)];
   const [x2, z2] = [x1 * Math.cos(b) + z * Math.sin(b), -x1 * Math.sin(b) + z * Math.cos(b)];

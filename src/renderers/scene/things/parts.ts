@@ -122,7 +122,7 @@ export function rod(from: Vector, to: Vector, radii: Radii, paint: AnyPaint): Pa
 /** Leans by `lean` around x, and then turns by `around` around y, as angles in the order x, y, z. */
 function eulerOf(lean: number, around: number): Vector {
   const [cosL, sinL, cosA, sinA] = [Math.cos(lean), Math.sin(lean), Math.cos(around), Math.sin(around)];
-  // The rows of Ry(around) · Rx(lean); three reads its angles as Rx · Ry · Rz.
+  // The rows of Ry(around) · Rx(lean); angles are read as Rx · Ry · Rz.
   const m13 = sinA * cosL;
   const y = Math.asin(Math.max(-1, Math.min(1, m13)));
   return Math.abs(m13) < 0.999999

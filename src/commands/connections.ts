@@ -73,6 +73,9 @@ function elsewhereText(batch: string, url: string, inFlight: JobsInFlight[]): st
   ].join(' ');
 }
 
+/** That draw, each with memory of its own: 2,048 × 2,048 pixels take up to 120 MB. */
+const maxThreads = 8;
+
 /** Of the local service; it draws for both. */
 const localIds = ['scene-renderer', 'painter'];
 
@@ -115,7 +118,9 @@ async function startLocalService(
   const service = await startService({
     dataDir: join(dir, 'local-service'),
     keys: [apiKey],
-    endpoints: endpointIds.map((id) => endpointSettings({ id, workers: availableParallelism() })),
+    endpoints: endpointIds.map((id) =>
+      endpointSettings({ id, workers: Math.min(availableParallelism(), maxThreads) }),
+    ),
     workloadOf: () => localWorkload,
     onProblem,
   });

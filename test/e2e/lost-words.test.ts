@@ -1,5 +1,5 @@
 /** Promise: words that a picture does not show as they are said are told: by the run, per scene, in the results and in the gallery. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
@@ -65,4 +65,19 @@ it('is as good without them: from a service that says nothing, and where their r
     });
     expect([command, code, stderr]).toEqual([command, 0, '']);
   }
+});
+
+it('goes on with a checkpoint of before they were kept', async () => {
+  const cwd = await finishedBatch(files);
+  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
+  db.exec('ALTER TABLE pictures DROP COLUMN output; PRAGMA user_version = 9');
+  db.close();
+  rmSync(join(cwd, 'out/.checkpoint.json'), { force: true });
+  appendFileSync(join(cwd, 'scenes.csv'), 'late,a gryphlet\n');
+  for (const command of ['status', 'verify', 'run']) {
+    const { code, stderr } = await inProcess([command, 'pipeline.yaml'], { cwd });
+    expect([command, code, stderr]).toEqual([command, 0, expect.any(String)]);
+  }
+  const results = readFileSync(join(cwd, 'out/report/results.csv'), 'utf8');
+  expect(results).toMatch(/^late,.*,gryphlet,,a gryphlet/m);
 });

@@ -172,6 +172,9 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
       `ALTER TABLE ${schema}.pictures DROP COLUMN output; ALTER TABLE ${schema}.runs DROP COLUMN rules;
        COMMENT ON SCHEMA ${schema} IS 'nightrender checkpoint, format 3'`,
     );
+    // From a machine that has never seen it, before a run has brought it up to date.
+    rmSync(join(batch.cwd, 'out/.shared'), { recursive: true });
+    expect(await batch.do('status')).toMatchObject({ code: 0, stderr: '' });
     expect((await batch.do('run')).code).toBe(0);
     await batch.expectAllOnce();
     rmSync(join(batch.cwd, 'out/.shared'), { recursive: true });

@@ -31,11 +31,13 @@ export class Named {
   name(phrase: Phrase, noun: Noun, word: string, isPlural: boolean): void {
     if (phrase.isDenied) this.denied.push(noun);
     else if (isThing(noun) && this.subjects.refer(phrase, noun, null)) return;
+    else if (isThing(noun) && this.subjects.isFull()) this.ignored.add(word);
     else this.#add(this.#counted(phrase, noun, word, isPlural));
   }
 
   /** Beyond the most that are shown a thing without a shape keeps its part of the sentence. */
   label(phrase: Phrase, word: string): void {
+    if (this.subjects.isFull()) return void this.ignored.add(word);
     const isShown = this.labelled.size < maxLabelled || this.labelled.has(word);
     if (isShown) {
       this.labelled.add(word);

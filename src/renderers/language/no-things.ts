@@ -18,19 +18,24 @@ const bodyParts = wordSet(
   'arm arms beard beak belly claw claws ear ears eye eyes eyebrows face faces feather feathers finger fingers feet foot fur hair hand hands head heads leg legs lips mane mouth mustache moustache muscle muscles nail neck nose paw paws shoulder shoulders skin smile tail teeth tongue tooth wing',
 );
 
+/** What was done to a thing, or how it is: "a house built on a cliff", "a castle ablaze". */
+const predicates = wordSet(
+  'ablaze abandoned adrift afloat afraid aged aglow alight alive alone aloft amused ashore asleep astray awake away awry beaten bent bitten blown bored born bought bound bred broken brought built burnt bust caught chosen clad cut dead done drawn drenched driven drunk dug eaten fallen fed felt flown forgotten forlorn found frozen full given gone grown held hewn hidden hung hurt kept known laid left lit lost made met mown overboard overgrown overrun overthrown paid rapt read ridden risen run seen sent set shaken shattered shorn shot shown shut slain sold spent split spread spun steeped stolen strewn struck stuck sung sunk swept sworn swung taken taught thrown told torn turned undone unseen upset wed woven worn won wound written far near high low',
+);
+
 const adjective =
   /.(?:ful|ous|ive|ish|less|able|ible|ed|ing|ic|onal|icial|ical|ental|oyal|tural|ly|esque|like)$/;
 
 /** Whether a noun that has no shape here names something that could stand in a scene. */
 export function couldStand(word: string, isFirst: boolean): boolean {
-  const isIdea = noThings.has(word) || /(?:ness|ism|.{4}ed)$/.test(word);
+  const isIdea = noThings.has(word) || predicates.has(word) || /(?:ness|ism|.{4}ed)$/.test(word);
   const isLetter = /^\p{N}|^[a-z]$/u.test(word);
   return !isIdea && !isLetter && (isFirst || !bodyParts.has(word));
 }
 
 /** It stands without an article or a number: whether it is a noun all the same. */
 export function isBareNoun(word: string): boolean {
-  return !adjective.test(word);
+  return !adjective.test(word) && !predicates.has(word);
 }
 
 export function isPluralForm(word: string): boolean {

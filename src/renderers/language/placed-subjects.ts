@@ -72,9 +72,13 @@ export class PlacedSubjects {
     this.#owner = undefined;
   }
 
+  isFull(): boolean {
+    return this.list.length >= maxSubjects;
+  }
+
   add(mention: Omit<Candidate, 'place'>): void {
     const index = this.list.length;
-    if (index >= maxSubjects || this.#isDrink(mention)) return;
+    if (this.#isDrink(mention)) return;
     // "in a shirt" is in no box.
     if (this.#relation === 'in' && mention.noun === 'shirt') this.#relation = 'with';
     const relation = this.#relation;

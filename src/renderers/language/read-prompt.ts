@@ -27,7 +27,7 @@ export interface Prompt {
   notes: string[];
 }
 
-/** Beyond this many words the rest of a text is listed as ignored. */
+/** Beyond this many words a text is not read, which a note says. */
 const maxWords = 400;
 
 export function readPrompt(text: string): Prompt {
@@ -37,7 +37,7 @@ export function readPrompt(text: string): Prompt {
   for (const [index, token] of read.entries()) {
     reader.read(token, read[index + 1]?.word ?? '', read[index + 2]?.word ?? '');
   }
-  return reader.end(tokens.slice(maxWords));
+  return reader.end(tokens.length > maxWords);
 }
 
 class Reader {
@@ -51,10 +51,10 @@ class Reader {
   /** What follows is a name: "in the style of". */
   #isOfAnArtist = false;
 
-  /** After the last word; those that are too many are given. */
-  end(rest: readonly Token[]): Prompt {
+  /** After the last word that is read. */
+  end(isCut: boolean): Prompt {
     this.#endPhrase();
-    for (const token of rest) this.#named.ignore(token);
+    if (isCut) this.#named.notes.push(`Only the first ${maxWords} words are read.`);
     const { mentions, denied, labelled, ignored, notes } = this.#named;
     const [time, season, camera] = [this.#time, this.#season, this.#camera];
     const subjects = this.#named.allSubjects();

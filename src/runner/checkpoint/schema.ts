@@ -155,12 +155,11 @@ CREATE INDEX pictures_labelled ON pictures (label, number) WHERE label IS NOT NU
 /**
  * - `runs.rules`: the version of `SceneRules` by which its list was read, as `batch` has it: a version of the program that
  *   does not know of them would make other scenes of the list
- * - `pictures.output`: JSON of what the job's output says of it besides (`PictureOutput`); null where that is nothing
  */
-const ninth = `
-ALTER TABLE runs ADD COLUMN rules INTEGER;
-ALTER TABLE pictures ADD COLUMN output TEXT;
-`;
+const ninth = 'ALTER TABLE runs ADD COLUMN rules INTEGER';
+
+/** - `pictures.output`: JSON of what the job's output says of it besides (`PictureOutput`); null where that is nothing */
+const tenth = 'ALTER TABLE pictures ADD COLUMN output TEXT';
 
 /** With their keys; of what refers to others, the others first. */
 export const tables = {
@@ -179,6 +178,6 @@ export const tableNames = Object.keys(tables) as Table[];
 /** `application_id` spells "nRcp". */
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
-  migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth],
+  migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth],
   advice: 'Put a copy of it back, or repair it with `nightrender verify <pipeline> --repair`',
 };

@@ -210,6 +210,33 @@ describe('what is said', () => {
     expect(readPrompt(text).labelledWords).toEqual([]);
   });
 
+  it.each([
+    ['a house built on a cliff', 'house rock', 'built'],
+    ['a lighthouse seen from the sea', 'lighthouse', 'seen'],
+    ['a castle ablaze at night', 'castle', 'ablaze'],
+    ['a dog (frob)', 'dog', 'frob'],
+    ['a city seen from above', '', 'seen'],
+    ['a small cabin with lit windows', 'house', ''],
+    ['a candle on a table ☕', 'candle table cup', ''],
+  ])('keeps the thing of which something is said: %s', (text, nouns, ignored) => {
+    const { subjects, labelledWords, ignoredWords } = readPrompt(text);
+    expect(subjects.map(({ noun }) => noun).join(' ')).toBe(nouns);
+    expect([labelledWords, ignoredWords.join(' ')]).toEqual([[], ignored]);
+  });
+
+  it('lists what is beyond sixteen things, and says where it stops reading', () => {
+    const sixteen = 'cat dog cow horse pig sheep bird fox car bus truck train boat chair table lamp'.split(
+      ' ',
+    );
+    const list = [...sixteen, 'vase', 'zorp'].map((word) => `a ${word}`).join(', ');
+    const { subjects, labelledWords, ignoredWords } = readPrompt(list);
+    expect(subjects.map(({ noun }) => noun)).toEqual(sixteen);
+    expect([labelledWords, ignoredWords]).toEqual([[], ['vase', 'zorp']]);
+    const long = readPrompt(`${'a cat in a garden. '.repeat(120)} a zorp`);
+    expect(long.notes).toEqual(['Only the first 400 words are read.']);
+    expect(long.ignoredWords).not.toContain('zorp');
+  });
+
   it('takes what is named again for the same one', () => {
     const { subjects } = readPrompt(
       'a cat and a gryphlet. The cat is on a table beside the gryphlet, the red gryphlet',

@@ -52,9 +52,18 @@ function contrast({ data }: Pixels): number {
   );
 }
 
+const isBlack = (red: number, green: number, blue: number): boolean => red + green + blue === 0;
 const isRed = (red: number, green: number, blue: number): boolean =>
   red > 110 && red > 1.7 * green && red > 1.5 * blue;
 const seeds = [1, 2, 3, 4, 5];
+
+test.each([
+  ['five castles', 29],
+  ['20 houses', 3],
+  ['50 trees', 4],
+])('by day no sky is black, wherever it is seen from: %s', async (scene, seed) => {
+  expect(countPixels(await pixelsOf(scene, seed, 128, 128), isBlack)).toBe(0);
+});
 
 describe('the words show', () => {
   test.each(['rolling hills', 'the sea', 'a red house', 'a city'])(

@@ -87,6 +87,22 @@ it('puts as many around a thing as were asked for', () => {
   expect(planPicture('four cups surrounding a teapot', 1, 1).things).toHaveLength(5);
 });
 
+it.each([
+  ['five cats on five tables', [1, 1, 1, 1, 1]],
+  ['three cats on two tables', [2, 1]],
+  ['dogs wearing hats', [1, 1, 1]],
+])('puts each on its own: %s', (text, expected) => {
+  const { things } = planPicture(text, 3, 1.5);
+  const hosts = things.filter(({ subject }) => subject === 1 - Number(text.startsWith('dogs')));
+  const guests = things.filter((thing) => !hosts.includes(thing));
+  const on = hosts.map(({ bounds: { low, high } }) => {
+    const isOn = ({ at: [x, , z] }: Standing): boolean =>
+      x > low[0] && x < high[0] && z > low[2] && z < high[2];
+    return guests.filter(isOn).length;
+  });
+  expect(on).toEqual(expected);
+});
+
 it('shares several colours out', () => {
   const { things } = planPicture('two red and yellow balls', 1, 1);
   expect(things.map(({ parts }) => parts[0]?.paint.colour)).toEqual([namedColours.red, namedColours.yellow]);

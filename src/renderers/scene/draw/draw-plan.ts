@@ -37,7 +37,7 @@ export function drawPlan(given: PicturePlan, width: number, height: number): Uin
   mesh.clip((x, y, z) => depthOf(eye, x, y, z) - nearest);
   const seed = hashOf(plan.seed) % 1000;
   const skyView = skyViewOf(eye, seed, true);
-  const sky = new SkyGrid(eye, daylight.isStudio || daylight.isSpace ? -1 : -0.03, (toward, x, y) =>
+  const sky = new SkyGrid(eye, (toward, x, y) =>
     daylight.isStudio ? wallAt(x / width, y / width, seed) : skyToward(daylight, toward, skyView),
   );
   const scene: Scene = {

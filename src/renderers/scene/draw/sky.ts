@@ -13,14 +13,13 @@ export class SkyGrid {
   readonly #columns: number;
   readonly #values: Float32Array;
 
-  constructor(eye: Eye, lowest: number, light: (toward: Vector, x: number, y: number) => Light) {
+  constructor(eye: Eye, light: (toward: Vector, x: number, y: number) => Light) {
     this.#columns = Math.ceil(eye.width / step) + 2;
     const rows = Math.ceil(eye.height / step) + 2;
     this.#values = new Float32Array(this.#columns * rows * 3);
     for (let row = 0; row < rows; row += 1) {
       for (let column = 0; column < this.#columns; column += 1) {
         const toward = normal(rayOf(eye, column * step, row * step));
-        if (toward[1] < lowest) continue;
         this.#values.set(light(toward, column * step, row * step), (row * this.#columns + column) * 3);
       }
     }

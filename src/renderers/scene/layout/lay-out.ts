@@ -6,7 +6,7 @@ import type { Subject } from '../../language/placed-subjects.ts';
 import { sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
 import { allMoved, allScaled, boxOf, clusterOf, type Standing } from './cluster.ts';
-import { isOnTop, isSeated, placeGuest, placeOnTop, shelters, type Guest } from './place-beside.ts';
+import { isOnTop, isSeated, placeGuest, placeOnEach, shelters, type Guest } from './place-beside.ts';
 
 export function layOut(subjects: readonly Subject[], seed: string): Standing[] {
   const placed = turnedRound(subjects);
@@ -64,7 +64,7 @@ function treeOf(subjects: readonly Subject[], index: number, random: Random): St
   });
   const all = [
     ...host,
-    ...placeOnTop(
+    ...placeOnEach(
       guests.filter((guest) => isOnTop(guest, subject)),
       subject,
       host,

@@ -87,8 +87,26 @@ const worn = new Map<ThingNoun, readonly [up: number, wide: number, front: numbe
   ['sunglasses', [0.905, 0.14, 0.17]],
 ]);
 
-/** On the first of the host's things, as small as its top demands. */
-export function placeOnTop(all: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
+/** "five cats on five chairs": each on its own, more than that shared out; a few without a number are one each. */
+export function placeOnEach(guests: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
+  const [guest] = guests;
+  const isOne = guests.length === 1 && guest !== undefined && guest.things.length === guest.subject.count;
+  if (!isOne || host.length === 1) return placeOnTop(guests, hostSubject, host);
+  const { subject, things } = guest;
+  const isIts = (index: number, number: number): boolean =>
+    subject.isCounted
+      ? Math.floor((index * host.length) / things.length) === number
+      : index === number % things.length;
+  return host.flatMap((one, number) => {
+    const own = things.filter((_, index) => isIts(index, number));
+    const { low, high } = boxOf(own);
+    const centred = allMoved(own, [-(low[0] + high[0]) / 2, -low[1], -(low[2] + high[2]) / 2]);
+    return own.length === 0 ? [] : placeOnTop([{ ...guest, things: centred }], hostSubject, [one]);
+  });
+}
+
+/** On the one in the middle of the host's things, as small as its top demands. */
+function placeOnTop(all: readonly Guest[], hostSubject: Subject, host: Standing[]): Standing[] {
   const first = host[Math.floor((host.length - 1) / 2)];
   if (first === undefined) return all.flatMap(({ things }) => things);
   const { bounds } = first;

@@ -99,7 +99,7 @@ export class Replica {
 
   #page(table: Followed, changed: unknown, key: unknown, until: number): Promise<Rows> {
     return this.#from.query(
-      `SELECT ${this.#selected(table)} FROM ${this.#schema}.${table}
+      `SELECT * FROM ${this.#schema}.${table}
        WHERE (changed, ${tables[table]}) > ($1, $2) AND changed <= $3
        ORDER BY changed, ${tables[table]} LIMIT ${pageRows}`,
       [changed, key, until],
@@ -117,16 +117,10 @@ export class Replica {
     );
     const whole: [string, Rows][] = [];
     for (const table of wholeTables)
-      whole.push([
-        table,
-        await session.query(`SELECT ${columnsOf(this.db, table).join()} FROM ${this.#schema}.${table}`),
-      ]);
+      whole.push([table, await session.query(`SELECT * FROM ${this.#schema}.${table}`)]);
     const changed: [Followed, Rows][] = [];
     for (const table of followed)
-      changed.push([
-        table,
-        await session.query(`SELECT ${this.#selected(table)} FROM ${this.#schema}.${table} ${since}`, values),
-      ]);
+      changed.push([table, await session.query(`SELECT * FROM ${this.#schema}.${table} ${since}`, values)]);
     const [account] = await session.query<{ lost: number }>(`SELECT lost FROM ${this.#schema}.account`);
     const put = (now: Mark): void => {
       this.db.prepare('UPDATE commits SET lost_submissions = ?').run(account?.lost ?? 0);
@@ -175,10 +169,6 @@ export class Replica {
     return account ?? { birth: '', version: 0 };
   }
 
-  #selected(table: Followed): string {
-    return `${columnsOf(this.db, table).join()}, changed`;
-  }
-
   #replace(table: string, rows: Rows): void {
     const columns = columnsOf(this.db, table);
     // Of runs none goes but with the rest of a batch that has gone back; one that began meanwhile may be there already.
@@ -186,7 +176,7 @@ export class Replica {
     const put = this.db.prepare(
       `INSERT OR REPLACE INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
     );
-    for (const row of rows) put.run(...columns.map((column) => row[column]));
+    for (const row of rows) put.run(...columns.map((column) => row[column] ?? null));
   }
 
   /** What is there in a later state stays: several processes of this machine may be at it, each as quick as it is. */
@@ -196,7 +186,9 @@ export class Replica {
       `INSERT OR REPLACE INTO ${table} (${columns.join()}) SELECT ${columns.map((column) => `@${column}`).join()}
        WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE ${tables[table]} = @${tables[table]} AND changed > @changed)`,
     );
-    for (const row of rows) put.run(row);
+    // A database of an earlier version lacks some.
+    const lacking = Object.fromEntries(columns.map((column) => [column, null]));
+    for (const row of rows) put.run({ ...lacking, ...row });
   }
 
   /** Unless it has become the copy of another batch meanwhile, or was emptied. */

@@ -110,12 +110,14 @@ ALTER TABLE account ADD COLUMN epoch text, ADD COLUMN claimed bigint NOT NULL DE
 ${writeGroupFunction}`;
 
 /** As the ninth of `checkpoint.sqlite`. */
-const fourth = `
-ALTER TABLE runs ADD COLUMN rules bigint;
+const fourth = 'ALTER TABLE runs ADD COLUMN rules bigint';
+
+/** As the tenth. */
+const fifth = `
 ALTER TABLE pictures ADD COLUMN output text;
 ${writeGroupFunction}`;
 
-const migrations = [first, second, third, fourth];
+const migrations = [first, second, third, fourth, fifth];
 
 /** Thrown where the schema is not one that this program can work with. */
 export class UnusableSchema extends Error {}

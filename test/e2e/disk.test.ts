@@ -25,7 +25,7 @@ import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
 const notMounted = '(skipped where this user may not mount a file system)';
 
 it.skipIf(!canMount)(`full: ends with 14 and goes on when there is room ${notMounted}`, async () => {
-  const { cwd, dataDir, count } = await batch(40, 256);
+  const { cwd, dataDir, count } = await batch(40, 160);
   mountSmallDisk(join(cwd, 'out'), 8);
   // Room for the checkpoint and some pictures, but not for all.
   const ballast = join(cwd, 'out/ballast');

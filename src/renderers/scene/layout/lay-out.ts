@@ -6,7 +6,8 @@ import type { Subject } from '../../language/placed-subjects.ts';
 import { sizeOf, type Bounds } from '../things/bounds.ts';
 import { thingOf } from '../things/catalogue.ts';
 import { allMoved, allScaled, boxOf, clusterOf, type Standing } from './cluster.ts';
-import { isOnTop, isSeated, placeGuest, placeOnEach, shelters, type Guest } from './place-beside.ts';
+import { placeGuest, shelters } from './place-beside.ts';
+import { isOnTop, isSeated, placeOnEach, type Guest } from './place-on-top.ts';
 
 export function layOut(subjects: readonly Subject[], seed: string): Standing[] {
   const placed = turnedRound(subjects);

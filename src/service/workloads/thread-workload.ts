@@ -11,6 +11,20 @@ export function threadWorkload(name: string, path: string): Workload {
   return { name, startWorker: () => Promise.resolve(new ThreadWorker(path)) };
 }
 
+/** Threads that no worker has, by their module: the next service of this process begins with what they have compiled. */
+const idle = new Map<string, Thread[]>();
+
+function takeThread(path: string): Thread {
+  const known = idle.get(path)?.pop();
+  if (known !== undefined) return known;
+  const thread = new Thread(runnerPath, { workerData: path, execArgv: [] });
+  thread.unref();
+  // One that ends without a job is nobody's trouble.
+  thread.on('error', () => undefined);
+  thread.once('exit', () => idle.set(path, idle.get(path)?.filter((each) => each !== thread) ?? []));
+  return thread;
+}
+
 interface Run {
   report: RunReport;
   resolve(output: unknown): void;
@@ -19,28 +33,29 @@ interface Run {
 
 class ThreadWorker implements Worker {
   readonly ended: Promise<string>;
+  readonly #path: string;
   readonly #thread: Thread;
+  #end: (reason: string) => void = () => undefined;
   #run: Run | undefined;
   #endedBecause: string | undefined;
 
   constructor(path: string) {
-    this.#thread = new Thread(runnerPath, { workerData: path, execArgv: [] });
-    this.#thread.unref();
-    this.#thread.on('message', (answer: ThreadAnswer) => this.#take(answer));
+    this.#path = path;
+    this.#thread = takeThread(path);
+    this.#thread.on('message', this.#take);
     this.ended = new Promise((resolve) => {
-      const end = (reason: string): void => {
+      this.#end = (reason) => {
         this.#endedBecause ??= reason;
         this.#settle()?.reject(new WorkerDied(reason));
         resolve(reason);
       };
-      this.#thread.once('error', (error) => end(`the worker's thread failed: ${String(error)}`));
-      this.#thread.once('exit', () => end("the worker's thread was ended"));
     });
+    this.#thread.once('error', this.#onError);
+    this.#thread.once('exit', this.#onExit);
   }
 
   run({ id, input }: WorkloadJob, report: RunReport): Promise<unknown> {
     if (this.#endedBecause !== undefined) return Promise.reject(new WorkerDied(this.#endedBecause));
-    // What it is at cannot be told to stop.
     const cancel = (): void => void this.stop();
     report.signal.addEventListener('abort', cancel, { once: true });
     const outcome = new Promise((resolve, reject) => {
@@ -51,15 +66,27 @@ class ThreadWorker implements Worker {
     return outcome.finally(() => report.signal.removeEventListener('abort', cancel));
   }
 
+  /** One that is at work cannot be told to stop; any other waits for the next worker. */
   async stop(): Promise<void> {
-    await this.#thread.terminate();
+    if (this.#endedBecause !== undefined) return;
+    if (this.#run !== undefined) {
+      await this.#thread.terminate();
+      return;
+    }
+    this.#thread.off('message', this.#take).off('error', this.#onError).off('exit', this.#onExit);
+    this.#end("the worker's thread was handed back");
+    idle.set(this.#path, [...(idle.get(this.#path) ?? []), this.#thread]);
   }
 
-  #take(answer: ThreadAnswer): void {
+  readonly #onError = (error: unknown): void => this.#end(`the worker's thread failed: ${String(error)}`);
+
+  readonly #onExit = (): void => this.#end("the worker's thread was ended");
+
+  readonly #take = (answer: ThreadAnswer): void => {
     if ('progress' in answer) void this.#run?.report.progress(answer.progress);
     else if ('error' in answer) this.#settle()?.reject(new Error(answer.error));
     else this.#settle()?.resolve(answer.output);
-  }
+  };
 
   /** It takes one job at a time. */
   #settle(): Run | undefined {

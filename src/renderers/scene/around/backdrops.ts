@@ -56,13 +56,14 @@ function relief(
   /** Only what is above this share of the height. */
   snowline = -1,
 ): AnyPart {
-  const [columns, rows] = [120, 22];
+  // What is rounded needs fewer of them.
+  const [columns, rows, octaves] = isRocky ? [120, 22, 5] : [72, 12, 3];
   const offset = createRandom(`relief ${seed}`).between(0, 900);
   const point = (row: number, column: number): Vector => {
     const angle = facing + Math.PI + (column / columns - 0.5) * 2.4;
     const away = 42 + (row / rows) * 48;
     const [x, z] = [Math.sin(angle) * away, Math.cos(angle) * away];
-    const rough = cloudNoise(x * detail + offset, 0.5, z * detail, 5);
+    const rough = cloudNoise(x * detail + offset, 0.5, z * detail, octaves);
     const rise = Math.sin(Math.min(1, row / rows / 0.72) * Math.PI * 0.5) ** 1.4;
     const broad = cloudNoise(x * 0.045, offset, z * 0.045, 2);
     const y = high * rise * (isRocky ? ridge(rough, broad) : 0.6 + rough * 1.1) - 0.25;

@@ -37,7 +37,7 @@ export function buildMesh(
     }
   }
   for (const part of farTrees(plan)) addPart(mesh, part, here, eye, surfaces);
-  addGrass(mesh, plan, soilOf(plan), surfaces);
+  addGrass(mesh, plan, soilOf(plan), surfaces, eye.width);
   return { mesh, things };
 }
 

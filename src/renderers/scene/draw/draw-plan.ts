@@ -30,7 +30,7 @@ export function drawPlan(given: PicturePlan, width: number, height: number): Uin
     const at = (mesh.surfaces[patch] ?? 0) * surfaceSize;
     return surfaces.values[at + 5] === 0 && surfaces.values[at + 7] === 1;
   };
-  const shadows = new Shadows(mesh, plan, things, isOpaque);
+  const shadows = new Shadows(mesh, plan, things, width, isOpaque);
   const level = plan.setting.ground === 'water' ? 0.1 : 0;
   const hasWater = plan.setting.ground === 'water' || plan.setting.hasWater;
   if (hasWater) mesh.clip((_, y) => y - level);

@@ -26,13 +26,24 @@ export class Shadows {
   readonly #contact: Float32Array;
 
   /** Of the triangles of things that the test lets through. */
-  constructor(mesh: Mesh, plan: PicturePlan, things: Extent, doesThrow: (patch: number) => boolean) {
+  constructor(
+    mesh: Mesh,
+    plan: PicturePlan,
+    things: Extent,
+    width: number,
+    doesThrow: (patch: number) => boolean,
+  ) {
     const low = snapped(plan.box.low);
     const high = snapped(plan.box.high);
     const center = mean(low, high);
     const reach = 0.62 * long(...minus(high, low)) + 0.2;
     this.#size = reach;
-    this.#sun = emptyMap(512, reach * 1.05, center, normal(snapped(plan.daylight.sunAt)));
+    this.#sun = emptyMap(
+      Math.min(512, 96 + width),
+      reach * 1.05,
+      center,
+      normal(snapped(plan.daylight.sunAt)),
+    );
     this.#sky = emptyMap(160, reach * 1.7, center, [0, 1, 0]);
     this.#sun.heights = fill(this.#sun, mesh, things, doesThrow);
     this.#sky.heights = fill(this.#sky, mesh, things, doesThrow);

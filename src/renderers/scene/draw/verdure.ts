@@ -40,8 +40,14 @@ function roundTree([x, y, z]: Vector, high: number, random: Random): Part[] {
   ];
 }
 
-/** Blades and flowers as triangles that stand on the ground, lit as it is. */
-export function addGrass(mesh: Mesh, plan: PicturePlan, soil: Colour, surfaces: Surfaces): void {
+/** Blades and flowers as triangles that stand on the ground, lit as it is; as many as can be seen in a picture so wide. */
+export function addGrass(
+  mesh: Mesh,
+  plan: PicturePlan,
+  soil: Colour,
+  surfaces: Surfaces,
+  width: number,
+): void {
   const { setting, view, box, seed } = plan;
   const isGrass = setting.ground === 'grass' || setting.ground === 'field';
   if (!isGrass) return;
@@ -53,7 +59,8 @@ export function addGrass(mesh: Mesh, plan: PicturePlan, soil: Colour, surfaces: 
   );
   const petals = ['#f4f0e2', '#f2cf5a', '#e8a0b4'].map((colour) => surfaces.of(rgb(colour), 'matt'));
   const [backX, , backZ] = toward(view.facing + Math.PI, 0);
-  for (let tuft = 0; tuft < 420; tuft += 1) {
+  const tufts = Math.min(420, width);
+  for (let tuft = 0; tuft < tufts; tuft += 1) {
     const angle = random.between(-Math.PI, Math.PI);
     const [ox, , oz] = toward(angle, 0);
     const out = size * (0.35 + 1.9 * Math.sqrt(random.next()));

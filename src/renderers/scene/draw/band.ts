@@ -95,7 +95,6 @@ export class Band {
       if (!(end > 0 && top < eye.height)) continue;
       if (!(Math.max(ax, bx, cx) > 0 && Math.min(ax, bx, cx) < eye.width)) continue;
       if (mirrored === 1 && this.#isGlass(triangle)) continue;
-      if (mirrored === 1 && this.#isGlass(triangle)) continue;
       this.#ids[this.#count] = firstTriangle + triangle * 2 + mirrored;
       this.#tops[this.#count] = Math.max(0, Math.floor(top));
       this.#ends[this.#count] = Math.min(eye.height, Math.floor(end));

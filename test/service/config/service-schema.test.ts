@@ -129,7 +129,7 @@ it('refuses nothing that the service accepts, whatever stands in any of its keys
     }),
     { numRuns: runs(400) },
   );
-  expect(accepted).toBeGreaterThan(40);
+  expect(accepted).toBeGreaterThan(runs(400) / 10);
 });
 
 const sensible: Record<string, JsonValue[]> = {

@@ -1,6 +1,6 @@
 /** The report of a batch folder, from its checkpoint. */
 import { join, resolve } from 'node:path';
-import { readBatch, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
+import { readBatch, resultColumns, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readLabels, readListNames } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
@@ -36,7 +36,7 @@ export async function writeBatchReport(
     if (batch === undefined) return undefined;
     const source = {
       rows: () => readRows(db),
-      columns: () => batch.columns,
+      columns: () => resultColumns(batch),
       labels: () => readLabels(db),
       lists: () => readListNames(db),
       runs: () => readRuns(db, maxRuns),

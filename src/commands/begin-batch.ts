@@ -105,6 +105,7 @@ export function identityOf(
     ...(config.output.files.length > 0 && {
       files: config.output.files.map(({ label, kind }) => ({ label, kind })),
     }),
+    ...(config.output.values.length > 0 && { values: config.output.values }),
     ...picturesIn(file, config, checkpointDir),
     ...(config.output.isOverridden && { output: config.output.dir }),
     ...(config.pricing !== undefined && { pricing: config.pricing }),

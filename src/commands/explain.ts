@@ -1,5 +1,7 @@
 /** `nightrender explain`: one scene's whole story, and what decides what happens to it next. */
 import { basename } from 'node:path';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { valuesIn, type NamedValue } from '../runner/core/output-value.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { readIds, readOwner, readStory } from '../runner/checkpoint/read-story.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
@@ -56,16 +58,18 @@ export const explainCommand: LoadedCommand = {
 async function explain({ dir, record, json, others }: BatchCall, wanted: string): Promise<void> {
   if (wanted === '') throw new ConfigError([{ where: '', text: 'Specify a scene id.' }]);
   let images = '';
+  let values: NamedValue[] = [];
   const story = await lookAtBatch(record.dir, (db) => {
     // One view of it, though a run may be writing.
     db.exec('BEGIN');
     images = shownImages(dir, bucketOf(db));
+    values = readBatch(db)?.values ?? [];
     const found = readStory(db, wanted) ?? readStory(db, findScene(db, wanted));
     if (found === undefined) throw unknownScene(db, wanted);
     return found;
   });
   const retryCommand = `nightrender retry ${others} --id ${shellWord(story.id)}`;
-  const place = { isRunning: record.isHeld(), shownImages: images, retryCommand, now: Date.now() };
+  const place = { isRunning: record.isHeld(), shownImages: images, values, retryCommand, now: Date.now() };
   printStory({ ...story, ...place }, json);
 }
 
@@ -115,6 +119,8 @@ interface ShownStory extends SceneStory {
   isRunning: boolean;
   /** The output folder as people should read it. */
   shownImages: string;
+  /** What is asked for of the outputs. */
+  values: NamedValue[];
   /** `nightrender retry pipeline.yaml --id …` */
   retryCommand: string;
   /** Epoch ms. */
@@ -175,6 +181,8 @@ function showAttempt(story: ShownStory, attempt: AttemptStory, say: Say): void {
     say('', `${story.shownImages}/${file}  ${facts}`);
     const words = lostWords(output);
     if (words !== '') say('words', words);
+    const told = Object.entries(valuesIn(output, story.values));
+    if (told.length > 0) say('values', told.map(([name, value]) => `${name} ${String(value)}`).join(', '));
   }
 }
 

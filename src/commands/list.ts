@@ -1,5 +1,5 @@
 /** `nightrender list`: the scenes of a batch, all or some, one a line. */
-import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
 import { readLabels, readListNames } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRows, type RowChoice } from '../runner/checkpoint/read-rows.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
@@ -128,7 +128,7 @@ function formatter(form: Form, db: Database, dir: string): Formatter {
     case 'json':
       return { head: '', text: (rows) => rows.map(resultLine).join('') };
     case 'csv': {
-      const { header, text } = csvTable(readBatch(db)?.columns ?? [], {
+      const { header, text } = csvTable(resultColumns(readBatch(db)), {
         exact: true,
         labels: readLabels(db),
         lists: readListNames(db),

@@ -11,7 +11,7 @@ import { type LoadedCommand, common } from './command.ts';
 import { onBatch, type BatchCall } from './on-batch.ts';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
 import { LiveReader, type LiveList, type LiveReading } from '../runner/checkpoint/live-reader.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
@@ -200,7 +200,7 @@ class CountedGallery {
         about,
         summary,
         runs: readRuns(db, maxRuns),
-        columns: batch.columns,
+        columns: resultColumns(batch),
       });
       let rows = 0;
       for (const row of readRows(db)) {

@@ -1,5 +1,5 @@
 /** `--where`: scenes that a condition holds for. */
-import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
 import { compileCondition, ConditionError } from '../runner/core/condition.ts';
 import { promptOf } from '../runner/core/prompt.ts';
 import type { ReportRow } from '../runner/core/report-row.ts';
@@ -33,9 +33,12 @@ export function conditionOf(argv: Record<string, unknown>): string | undefined {
 
 /** Those of the rows that it holds for; after the last one it says how many could not be judged. Throws `ConfigError`. */
 export function rowFilter(where: string, db: Database): (rows: Iterable<ReportRow>) => Generator<ReportRow> {
-  const { columns = [], axes = [] } = readBatch(db) ?? {};
+  const batch = readBatch(db);
   const names = new Map(
-    [...columns, ...axes].map((name) => [Object.hasOwn(others, name) ? `manifest.${name}` : name, name]),
+    [...resultColumns(batch), ...(batch?.axes ?? [])].map((name) => [
+      Object.hasOwn(others, name) ? `manifest.${name}` : name,
+      name,
+    ]),
   );
   const condition = compiled(where, [...names.keys(), ...Object.keys(others)]);
   return function* (rows) {

@@ -58,6 +58,7 @@ export async function withPorts<Result>(
     maxBodyBytes: config.limits.bodyBytes,
     imagePath: config.output.imagePath,
     files: config.output.files,
+    values: config.output.values,
   });
   const downloads = new HttpsDownloads({
     hosts: config.output.hosts,

@@ -3,6 +3,7 @@ import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject } from '../lib/text/json.ts';
 import { describeValue, isNothing, exactInteger, parseExactly } from './json-value.ts';
 import { errorText } from './error-text.ts';
+import { restOfOutput, type OutputRest } from './rest-of-output.ts';
 import { readWordLists, type WordLists } from './word-lists.ts';
 
 export type FoundOutput =
@@ -15,7 +16,10 @@ export type FoundOutput =
   | { kind: 'unknown'; found: string };
 
 /** Base64 as it came, or an address; the seed in the worker's own digits. */
-type PictureInOutput = ({ base64: string } | { url: string }) & { seed?: string; output?: WordLists };
+type PictureInOutput = ({ base64: string } | { url: string }) & {
+  seed?: string;
+  output?: WordLists & Partial<OutputRest>;
+};
 
 /**
  * Where workers put their pictures; the first row that fits is taken.
@@ -40,16 +44,16 @@ const shapes: readonly { worker: string; at: string; amongTexts?: true }[] = [
 
 /**
  * `output` as parsed from JSON, integers beyond 2^53 as text. `imagePath`, such as `images[0].data` or
- * `images[*].data`, says where the pictures stand.
+ * `images[*].data`, says where the pictures stand. With `values`, paths of what is wanted of the rest, the rest is kept.
  */
-export function findPictures(output: unknown, imagePath?: string): FoundOutput {
+export function findPictures(output: unknown, imagePath?: string, values?: readonly string[][]): FoundOutput {
   if (isNothing(output)) return { kind: 'none' };
   const failure = declaredFailure(output);
   if (failure !== undefined) return { kind: 'failure', message: failure };
   const places =
     imagePath === undefined ? placesByShape(output) : placesAt(output, imagePath).flatMap(itemsOf);
   const texts = places.filter(isText);
-  if (texts.length > 0) return readPictures(texts);
+  if (texts.length > 0) return readPictures(texts, values);
   const complaint = complaintOf(output);
   if (complaint !== undefined) return { kind: 'failure', message: complaint };
   const where = imagePath === undefined ? '' : `nothing at "${oneLine(imagePath, 80) ?? ''}" in `;
@@ -85,9 +89,12 @@ function isWorkerPath(text: string): boolean {
   return text.length < 1000 && !isAddress(text) && /^\S+\.(?:png|jpe?g|webp|gif|bmp)\s*$/i.test(text);
 }
 
-function readPictures(places: Place<string>[]): FoundOutput {
+function readPictures(places: Place<string>[], values: readonly string[][] | undefined): FoundOutput {
   const path = places.find(({ value }) => isWorkerPath(value));
-  if (path === undefined) return { kind: 'pictures', pictures: places.map(readPicture) };
+  if (path === undefined) {
+    const count = places.length;
+    return { kind: 'pictures', pictures: places.map((place) => readPicture(place, count, values)) };
+  }
   const name = oneLine(path.value, 120) ?? '';
   return {
     kind: 'failure',
@@ -95,12 +102,21 @@ function readPictures(places: Place<string>[]): FoundOutput {
   };
 }
 
-function readPicture(place: Place<string>): PictureInOutput {
-  const { value } = place;
+function readPicture(
+  place: Place<string>,
+  count: number,
+  values: readonly string[][] | undefined,
+): PictureInOutput {
+  const { value, owners, index } = place;
   const picture = isAddress(value) ? { url: value.trim() } : { base64: value };
   const seed = seedOf(place);
-  const output = readWordLists(place.owners);
-  return { ...picture, ...(seed !== undefined && { seed }), ...(output && { output }) };
+  const rest = values && restOfOutput(owners, { index, count }, values);
+  const output = { ...readWordLists(owners), ...rest };
+  return {
+    ...picture,
+    ...(seed !== undefined && { seed }),
+    ...(Object.keys(output).length > 0 && { output }),
+  };
 }
 
 /** In the worker's own digits; undefined where there is none, or not an exact one. */

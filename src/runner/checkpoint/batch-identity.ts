@@ -2,6 +2,7 @@
 import type { Endpoint } from '../core/attempt.ts';
 import type { DefaultNames } from '../core/default-name.ts';
 import type { NamedFile } from '../core/named-file.ts';
+import type { NamedValue } from '../core/output-value.ts';
 import type { RepeatedRows } from '../core/plan.ts';
 import { newestRules, type RulesVersion } from '../core/scene-rules.ts';
 import type { Pricing } from '../core/spending.ts';
@@ -27,6 +28,8 @@ export interface BatchIdentity {
   names?: DefaultNames;
   /** What each scene has besides pictures; absent where nothing is asked for. */
   files?: RecordedFile[];
+  /** What is kept of each job's output besides; absent where nothing is asked for. */
+  values?: NamedValue[];
   /** Where the pictures are, unless they are in the output folder. */
   pictures?: PicturesInBucket;
   /** That of the mark in buckets where its pictures are, or were. */
@@ -110,6 +113,12 @@ function rulesOfRuns(db: Database): RulesVersion | undefined {
   if (!hasColumn(db, 'runs', 'rules')) return undefined;
   const latest = db.prepare<[], { rules: RulesVersion | null }>('SELECT max(rules) AS rules FROM runs').get();
   return latest?.rules ?? undefined;
+}
+
+/** The columns of its results: those of its lists, in order, and after them its values, where no column has their name. */
+export function resultColumns(batch: BatchIdentity | undefined): string[] {
+  const { columns = [], values = [] } = batch ?? {};
+  return [...new Set([...columns, ...values.map(({ name }) => name)])];
 }
 
 export interface ComparedList {

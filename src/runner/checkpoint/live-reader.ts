@@ -9,7 +9,7 @@ import type { SceneCounts } from '../core/scene.ts';
 import { batchCost, type BatchCost, type Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { AttemptTally } from './attempt-tally.ts';
-import { readBatch } from './batch-identity.ts';
+import { readBatch, resultColumns } from './batch-identity.ts';
 import {
   piecesOf,
   readArrived,
@@ -149,7 +149,7 @@ export class LiveReader {
       setAside: new Map(readFailedKinds(db).map(({ kind, scenes: count }) => [kind, count])),
       lastTexts: readLastTexts(db, tally),
       cost: readCost(db, tally, batch?.pricing),
-      columns: batch?.columns ?? [],
+      columns: resultColumns(batch),
       lists: batch?.lists,
       lastRun,
       lagMs: readLag(db, tally.inFlight),

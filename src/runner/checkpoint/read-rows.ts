@@ -6,7 +6,9 @@ import type { ReportRow } from '../core/report-row.ts';
 import { sentColumns, sentInput, type SceneState } from '../core/scene.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { seedColumn, storedJson, storedSeed } from './damage.ts';
+import { readBatch } from './batch-identity.ts';
 import { savedReader } from './recorded-pictures.ts';
+import { valuesIn } from '../core/output-value.ts';
 
 /** All conditions given must hold. */
 export interface RowChoice {
@@ -197,11 +199,13 @@ function hasText(search: string): HasText {
 
 function rowReader(db: Database): (row: SceneRow) => ReportRow {
   const savedOf = savedReader(db);
+  const { values = [] } = readBatch(db) ?? {};
   return (row) => {
     const { pictures, files } = row.attempt === null ? { pictures: [], files: [] } : savedOf(row.attempt);
     const isSaved = pictures.length + files.length > 0;
     const of = `scene ${row.id}`;
     const seed = storedSeed(row.seed, of);
+    const told = valuesIn((pictures[0] ?? files[0])?.output, values);
     return {
       id: row.id,
       state: row.state,
@@ -220,7 +224,7 @@ function rowReader(db: Database): (row: SceneRow) => ReportRow {
       failureKind: row.failure_kind ?? row.attempt_failure_kind,
       failureText: row.failure_text ?? row.attempt_failure_text,
       source: row.source,
-      columns: sentColumns(storedJson(row.columns, of) as JsonObject, seed),
+      columns: { ...told, ...sentColumns(storedJson(row.columns, of) as JsonObject, seed) },
       input: row.input === null ? null : sentInput(storedJson(row.input, of) as JsonObject, seed),
     };
   };

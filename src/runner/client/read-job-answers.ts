@@ -7,6 +7,7 @@ import type { StatusReply, SubmitReply } from '../pipeline/ports.ts';
 import { bodyText, errorText } from '../../protocol/error-text.ts';
 import { findPictures } from '../../protocol/output-shapes.ts';
 import { noPicture, type FilePlace } from '../core/named-file.ts';
+import { oddValues, type NamedValue } from '../core/output-value.ts';
 import type { FoundPicture } from '../core/picture.ts';
 import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
@@ -15,12 +16,15 @@ import { readRefusal, unreadable } from './read-refusal.ts';
 import { describeValue, isNothing } from '../../protocol/json-value.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { memberText } from '../../protocol/member-text.ts';
+import { restOfOutput } from '../../protocol/rest-of-output.ts';
 
 /** Where an output has what is to be saved. */
 export interface OutputPlaces {
   /** Path of the picture, for outputs of no known shape; `none` where there is none. */
   imagePath: string | undefined;
   files?: readonly FilePlace[];
+  /** What is wanted of the rest of the output. */
+  values?: readonly NamedValue[];
 }
 
 export function readStatusAnswer(answer: HttpResponse, jobId: string, places: OutputPlaces): StatusReply {
@@ -93,11 +97,13 @@ function readCompleted(
 function readOutput(
   output: unknown,
   body: string,
-  { imagePath, files = [] }: OutputPlaces,
+  { imagePath, files = [], values = [] }: OutputPlaces,
 ): { pictures: FoundPicture[] } | Failure {
   const beside = findFiles(output, body, files);
-  if (imagePath === noPicture && 'files' in beside) return { pictures: beside.files };
-  const found = findPictures(output, imagePath);
+  if (imagePath === noPicture && 'files' in beside)
+    return { pictures: beside.files.map((file, i) => (i === 0 ? withRest(file, output, values) : file)) };
+  const paths = values.length === 0 ? undefined : values.map(({ at }) => at);
+  const found = findPictures(output, imagePath, paths);
   switch (found.kind) {
     case 'none':
       return {
@@ -111,8 +117,29 @@ function readOutput(
         ? withFiles([], beside, output)
         : unknownShape(found.found, digestOf(output));
     case 'pictures':
-      return withFiles(found.pictures, beside, output);
+      return withFiles(
+        found.pictures.map((picture) => withOdd(picture, values)),
+        beside,
+        output,
+      );
   }
+}
+
+/** Of a job without pictures the first of its files has what is kept of the output. */
+function withRest(file: FoundPicture, output: unknown, values: readonly NamedValue[]): FoundPicture {
+  const sole: unknown = Array.isArray(output) && output.length === 1 ? output[0] : output;
+  if (values.length === 0 || !isJsonObject(sole)) return file;
+  const rest = restOfOutput(
+    [sole],
+    { index: 0, count: 1 },
+    values.map(({ at }) => at),
+  );
+  return rest === undefined ? file : withOdd({ ...file, output: rest }, values);
+}
+
+function withOdd(picture: FoundPicture, values: readonly NamedValue[]): FoundPicture {
+  const odd = oddValues(picture.output ?? {}, values);
+  return odd.length === 0 ? picture : { ...picture, output: { ...picture.output, odd } };
 }
 
 function withFiles(

@@ -1,4 +1,5 @@
 /** Keeps the key out of everything that is emitted, recorded or shown, whatever a service answers. */
+import { isJsonObject } from '../../lib/text/json.ts';
 import type { PictureOutput } from '../core/picture.ts';
 import type { CancelReply, HealthReply, StatusReply, SubmitReply } from '../pipeline/ports.ts';
 
@@ -18,17 +19,21 @@ export function withoutKey<Reply extends SubmitReply | StatusReply | CancelReply
       pictures: reply.pictures.map((picture) => ({
         ...picture,
         ...('url' in picture && { url: textWithoutKey(picture.url, key) }),
-        ...(picture.output && { output: outputWithoutKey(picture.output, key) }),
+        ...(picture.output && { output: valueWithoutKey(picture.output, key) as PictureOutput }),
       })),
     }),
   };
 }
 
-function outputWithoutKey(output: PictureOutput, key: string): PictureOutput {
-  const lists = Object.entries(output) as [keyof PictureOutput, string[]][];
-  return Object.fromEntries(
-    lists.map(([name, list]) => [name, list.map((text) => textWithoutKey(text, key))]),
-  );
+function valueWithoutKey(value: unknown, key: string): unknown {
+  if (typeof value === 'string') return textWithoutKey(value, key);
+  if (Array.isArray(value)) return value.map((item) => valueWithoutKey(item, key));
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).map(([name, inner]) => [
+    textWithoutKey(name, key),
+    valueWithoutKey(inner, key),
+  ]);
+  return Object.fromEntries(entries) as unknown;
 }
 
 /** Whether the text cannot be told without telling the key. */

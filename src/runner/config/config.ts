@@ -5,6 +5,7 @@ import type { NoticeTarget } from '../core/notices.ts';
 import type { RateSettings } from '../core/pacing.ts';
 import type { PollSettings } from '../core/polling.ts';
 import type { FilePlace } from '../core/named-file.ts';
+import type { NamedValue } from '../core/output-value.ts';
 import type { PictureCopy } from '../core/picture-copy.ts';
 import type { RetrySettings } from '../core/retry.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
@@ -60,6 +61,8 @@ export interface Config {
     imagePath: string | undefined;
     /** What each scene has besides. */
     files: FilePlace[];
+    /** What is kept of each output besides, as columns of the results. */
+    values: NamedValue[];
     /** Where pictures may be downloaded from: `cdn.example.com`, `*.example.com`, in lower case. */
     hosts: string[];
     /** What is made of each picture besides. */

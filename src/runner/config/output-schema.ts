@@ -104,6 +104,34 @@ export const files = z
     'files of each scene besides pictures, all of them or none, such as `depth: {at: files.depth, kind: exr}`',
   );
 
+const maxValues = 64;
+
+export const values = z
+  .record(
+    z.string(),
+    z
+      .string('where the value is in the output, such as quality.score')
+      .regex(/^[^\s."\\[\]]+(?:\.[^\s."\\[\]]+)*$/, 'keys joined by dots, such as quality.score'),
+    'values such as {score: quality.score}',
+  )
+  .superRefine((named, context) => {
+    const names = Object.keys(named);
+    for (const name of names.filter((each) => !/^[\p{L}_][\p{L}\p{N}_-]{0,63}$/u.test(each)))
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        params: { isOfName: true },
+        message: 'a name such as score: a letter, then letters, digits, - or _, 64 characters at most',
+      });
+    if (names.length > maxValues)
+      context.addIssue({ code: 'custom', message: `${maxValues} values at most` });
+  })
+  .transform((named) => Object.entries(named).map(([name, at]) => ({ name, at: at.split('.') })))
+  .prefault({})
+  .describe(
+    'numbers, texts, true and false out of each output, as columns of the results: `score: quality.score` by keys joined by dots',
+  );
+
 export const output = z
   .strictObject({
     dir: path.describe('the folder of pictures, report and checkpoint, relative to this file'),
@@ -119,9 +147,10 @@ export const output = z
       .string('the path of the picture in the output, such as images[0].data')
       .optional()
       .describe(
-        `where the picture is in an output of unknown shape, such as \`images[0].data\`; \`${noPicture}\` for jobs with \`output.files\` alone`,
+        `where the picture is in an output of unknown shape, such as \`images[0].data\`; \`${noPicture}\` for jobs with \`output.files\` or \`output.values\` alone`,
       ),
     files,
+    values,
     hosts: z
       .array(host, 'a list of host names such as [cdn.example.com]')
       .prefault([])
@@ -136,8 +165,9 @@ export const output = z
         'where each PNG records its origin: in itself (`embed`) or in a JSON file next to it (`sidecar`)',
       ),
   })
-  .superRefine(({ image, files: asked }, context) => {
-    if (image !== noPicture || asked.length > 0) return;
-    const message = '`output.files` as well: without pictures and files nothing is left to save';
+  .superRefine(({ image, files: asked, values: wanted }, context) => {
+    if (image !== noPicture || asked.length + wanted.length > 0) return;
+    const message =
+      '`output.files` or `output.values` as well: without pictures nothing else is left to save';
     context.addIssue({ code: 'custom', path: ['image'], message });
   });

@@ -5,6 +5,7 @@ import { compileTemplates } from './compile-templates.ts';
 import type { Config, NamedAxis, SceneSettings } from './config.ts';
 import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';
+import { filesAsked } from '../core/named-file.ts';
 import { noticeTarget } from './notify-schema.ts';
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
 import {
@@ -62,7 +63,8 @@ export function readConfig(
       pictures: raw.output.pictures,
       name: templates.name,
       imagePath: raw.output.image,
-      files: raw.output.files,
+      files: filesAsked(raw.output.image, raw.output.files),
+      values: raw.output.values,
       hosts: raw.output.hosts,
       metadata: raw.output.metadata,
       formats: raw.output.formats,

@@ -3,6 +3,7 @@ import { isJsonObject } from '../../lib/text/json.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
 import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 import { baseUrlExpected, endpointUrl, pipelineLayout, reportPartSchema } from './schema.ts';
+import { filesAsked } from '../core/named-file.ts';
 import type { Config } from './config.ts';
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
 
@@ -35,7 +36,8 @@ export function readReportSettings(
   const yaml = readYamlFile(file, env, { overrides });
   const { raw, problems } = checkAgainst(reportPartSchema, yaml, [], pipelineLayout);
   if (raw === undefined) throw new ConfigError(problems);
-  const { formats, files, metadata, pictures } = raw.output;
+  const { formats, metadata, pictures } = raw.output;
+  const files = filesAsked(raw.output.image, raw.output.files);
   const { thumbnails: hasThumbnails, bom: hasBom } = raw.report;
   return { hasThumbnails, hasBom, output: { formats, files, metadata, pictures } };
 }

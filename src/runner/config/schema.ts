@@ -144,6 +144,7 @@ function checkCost(
 export const reportPartSchema = z.looseObject({
   report: report.prefault({}),
   output: z.looseObject({
+    image: output.shape.image,
     files,
     formats,
     metadata: output.shape.metadata,

@@ -24,6 +24,12 @@ export function kindOfFile(file: string): FileKind {
   return fileKinds.find((kind) => file.endsWith(`.${kind}`)) ?? 'png';
 }
 
+/** A job without pictures and files, of which only values are wanted, leaves its whole output. */
+export function filesAsked(image: string | undefined, files: FilePlace[]): FilePlace[] {
+  const isBare = image === noPicture && files.length === 0;
+  return isBare ? [{ label: 'output', kind: 'json', at: [] }] : files;
+}
+
 /** How many saved scenes have no such file, since they were saved before it was asked for. */
 export interface LackingFile {
   label: string;

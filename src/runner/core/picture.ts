@@ -10,6 +10,12 @@ export interface PictureOutput {
   ignored_words?: string[];
   /** What else is not as it was said, in sentences. */
   notes?: string[];
+  /** All else that is small enough to be kept, where `output.values` asks for some of it. */
+  rest?: JsonObject;
+  /** There was more. */
+  isCut?: true;
+  /** Names of `output.values` at whose place there is no number, text or truth. */
+  odd?: string[];
 }
 
 interface Told {

@@ -1,7 +1,7 @@
 /** The columns of `results.csv`, and a scene as one row of it. */
 import { stringify } from 'csv-stringify/sync';
 import type { JsonValue } from '../../lib/text/json.ts';
-import type { PictureOutput, SavedPicture } from '../core/picture.ts';
+import type { SavedPicture } from '../core/picture.ts';
 import type { ReportRow } from '../core/report-row.ts';
 import { instant, pathOf } from './result-json.ts';
 
@@ -31,7 +31,7 @@ const ownColumns = {
 } satisfies Record<string, (row: ReportRow) => string | number | null | undefined>;
 
 /** Of words, which a service may bring with a picture. */
-export type ListName = Exclude<keyof PictureOutput, 'notes'>;
+export type ListName = 'labelled_words' | 'ignored_words';
 
 export interface CsvTable {
   /** The first line. */

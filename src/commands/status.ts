@@ -23,6 +23,7 @@ import { formatPart } from '../runner/core/part.ts';
 import { hanging } from '../terminal/fit-text.ts';
 import { jsonInstant, writeJsonLine, jsonLine } from '../terminal/json-lines.ts';
 import {
+  describeValues,
   describeWords,
   plural,
   formatBytes,
@@ -148,6 +149,7 @@ export function statusLines(status: BatchStatus, columns: number): string[] {
     ['pace', describePace(status.pace)],
     ['pictures', `${plural(pictures.files, 'file')}, ${formatBytes(pictures.bytes)}`],
     ['words', describeWords(pictures)],
+    ['values', describeValues(pictures)],
     ['files', files === undefined ? '' : `${plural(files.files, 'file')}, ${formatBytes(files.bytes)}`],
     ['', status.lacking ?? ''],
     ['latest', describeLatest(status)],

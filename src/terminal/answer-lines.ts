@@ -76,6 +76,8 @@ export const pictureTotals = z.looseObject({
   bytes: count,
   labelled: count.optional().describe('those that draw words as labelled boxes'),
   ignored: count.optional().describe('those that leave words out'),
+  odd: count.optional().describe('those at which a list or an object is where a value is asked for'),
+  cut: count.optional().describe('those whose output was longer than what is kept'),
 });
 
 export const statusShape = {

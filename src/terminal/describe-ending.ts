@@ -3,7 +3,7 @@ import { endings, type EndingRule } from '../runner/core/ending.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { ViewOptions } from './view.ts';
-import { describeWords, formatCounts, plural } from './words.ts';
+import { describeValues, describeWords, formatCounts, plural } from './words.ts';
 
 /** `took` is how long it all took, in words. */
 export function describeEnding(
@@ -28,6 +28,8 @@ export function describeEnding(
   rows.push(['pictures', shownImages]);
   const words = event.pictures === undefined ? '' : describeWords(event.pictures);
   if (words !== '') rows.push(['words', words]);
+  const values = event.pictures === undefined ? '' : describeValues(event.pictures);
+  if (values !== '') rows.push(['values', values]);
   if (event.report !== undefined) rows.push(['gallery', `${shownDir}/report/index.html`]);
   else if (event.ending !== 'output-unwritable' && total > 0)
     rows.push(['gallery', `not updated; run \`nightrender report ${file}\``]);

@@ -20,6 +20,17 @@ export function describeWords({ files, labelled = 0, ignored = 0 }: PictureTotal
   return `${shown.join(' and ')} of ${plural(files, 'picture')}; results.csv names them`;
 }
 
+/** What could not be kept of the outputs as it was asked for; empty where all was. */
+export function describeValues({ odd = 0, cut = 0 }: PictureTotals): string {
+  const said = [
+    odd === 0
+      ? []
+      : `${plural(odd, 'picture has', 'pictures have')} an empty value: a list or an object is at its place`,
+    cut === 0 ? [] : `${plural(cut, 'output was', 'outputs were')} longer than the 2 kB that are kept`,
+  ];
+  return said.flat().join('; ');
+}
+
 /** Rows of one name, which only the first of them shows. */
 export function titled(name: string, texts: string[]): [name: string, text: string][] {
   return texts.map((text, i) => [i === 0 ? name : '', text]);

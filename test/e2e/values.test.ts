@@ -42,6 +42,9 @@ it('keeps them with the picture, and shows them as columns', async () => {
     inProcess([args[0] ?? '', 'pipeline.yaml', ...args.slice(1)], { cwd, ...withKey });
   const run = await start('run');
   expect(run.code, run.stderr).toBe(0);
+  expect(run.stdout).toContain(
+    '  values    1 picture has an empty value: a list or an object is at its place\n',
+  );
   const rows = linesOf<{ id: string; columns: object }>(await start('list', '--json'));
   expect(rows.map(({ columns }) => columns)).toMatchObject([
     { score: 0, nsfw: false, model: 'sdxl' },

@@ -9,7 +9,7 @@ import type { RunStats } from '../core/run-stats.ts';
 import type { EndedAttempt } from '../core/run-condition.ts';
 import { readBatch } from './batch-identity.ts';
 import { readPart } from './due-scenes.ts';
-import { hasList, labelColumn } from './recorded-pictures.ts';
+import { hasList, labelColumn, outputColumn } from './recorded-pictures.ts';
 import { readAttemptStates, readCounts, readSpending } from './read-totals.ts';
 import { hasColumn, storedJson } from './damage.ts';
 
@@ -43,19 +43,22 @@ export function readNumbers(db: Database): BatchNumbers {
 
 export function readSaved(db: Database): Pick<BatchNumbers, 'pictures' | 'files'> {
   const isPicture = `${labelColumn(db)} IS NULL`;
-  const sums = db.prepare<[], [number, number, number, number, number, number]>(
+  const has = (text: string): string => `count(*) FILTER (WHERE instr(${outputColumn(db)}, '${text}') > 0)`;
+  const sums = db.prepare<[], number[]>(
     `SELECT count(*), coalesce(sum(bytes), 0), count(*) FILTER (WHERE ${isPicture}),
        coalesce(sum(bytes) FILTER (WHERE ${isPicture}), 0),
        count(*) FILTER (WHERE ${hasList(db, 'labelled_words', true)}),
-       count(*) FILTER (WHERE ${hasList(db, 'ignored_words', true)}) FROM pictures p`,
+       count(*) FILTER (WHERE ${hasList(db, 'ignored_words', true)}),
+       ${has('"odd":["')}, ${has('"isCut":true')} FROM pictures p`,
   );
-  const [files = 0, bytes = 0, pictures = 0, pictureBytes = 0, labelled = 0, ignored = 0] =
+  const [files = 0, bytes = 0, pictures = 0, pictureBytes = 0, labelled = 0, ignored = 0, odd = 0, cut = 0] =
     sums.raw().get() ?? [];
   return {
     pictures: {
       files: pictures,
       bytes: pictureBytes,
       ...(labelled + ignored > 0 && { labelled, ignored }),
+      ...(odd + cut > 0 && { odd, cut }),
     },
     ...(files > pictures && { files: { files: files - pictures, bytes: bytes - pictureBytes } }),
   };

@@ -67,6 +67,9 @@ export interface PictureTotals {
   /** Those that show words as labelled boxes, and those that leave words out; absent where there are neither. */
   labelled?: number;
   ignored?: number;
+  /** Those that lack one of `output.values` since something else is at its place, and those whose output was too long to be kept; as above. */
+  odd?: number;
+  cut?: number;
 }
 
 /** What a picture does not show as it was said, in sentences; empty where all is shown, or nothing is known of it. */

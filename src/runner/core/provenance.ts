@@ -1,6 +1,7 @@
 /** Where a picture comes from: what it says of itself, where that is asked for, to programs and to people. */
 import { type Endpoint, endpointVersions, type SubmittedAttempt } from './attempt.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import type { PictureOutput, SavedPicture } from './picture.ts';
 import { promptOf } from './prompt.ts';
 import { readRulesVersion, type RulesVersion } from './scene-rules.ts';
 
@@ -16,6 +17,8 @@ export interface Provenance {
   number: number;
   jobId: string;
   endpoint: Endpoint;
+  /** What is kept of the output besides. */
+  output?: PictureOutput | undefined;
 }
 
 /** Longer texts are files sent as base64 rather than anything that is read. */
@@ -23,7 +26,11 @@ const maxCharacters = 16_000;
 /** Kept of those, to identify what it was. */
 const fewCharacters = 100;
 
-export function provenanceOf(attempt: SubmittedAttempt, index: number, seed: string | undefined): Provenance {
+export function provenanceOf(
+  attempt: SubmittedAttempt,
+  index: number,
+  { seed, output }: Pick<SavedPicture, 'seed' | 'output'>,
+): Provenance {
   const { sceneId, input, jobId, endpoint } = attempt;
   const prompt = promptOf(input, {});
   return {
@@ -34,6 +41,7 @@ export function provenanceOf(attempt: SubmittedAttempt, index: number, seed: str
     number: index + 1,
     jobId,
     endpoint,
+    output,
   };
 }
 
@@ -60,7 +68,7 @@ export interface ProvenanceWriter {
 
 /** As it is written into a picture, or into its sidecar. */
 export function provenanceJson(provenance: Provenance, { program, rules }: ProvenanceWriter): JsonObject {
-  const { scene, prompt = null, input, seed, number, jobId, endpoint } = provenance;
+  const { scene, prompt = null, input, seed, number, jobId, endpoint, output } = provenance;
   const { baseUrl, id, version } = endpoint;
   return {
     formatVersion,
@@ -73,11 +81,15 @@ export function provenanceJson(provenance: Provenance, { program, rules }: Prove
     jobId,
     endpoint: { baseUrl, id, version },
     rules,
+    ...(output && { output: output as JsonObject }),
   };
 }
 
 /** Which scene and job a picture comes from, as its file records it. */
-export type Origin = Pick<Provenance, 'scene' | 'input' | 'seed' | 'number' | 'jobId' | 'endpoint'> &
+export type Origin = Pick<
+  Provenance,
+  'scene' | 'input' | 'seed' | 'number' | 'jobId' | 'endpoint' | 'output'
+> &
   Pick<Partial<ProvenanceWriter>, 'rules'>;
 
 /** Out of `provenanceJson`; undefined where it is anything else. */
@@ -92,7 +104,8 @@ export function readOrigin(json: unknown): Origin | undefined {
   if (version === undefined) return undefined;
   const seedText = typeof seed === 'string' ? seed : null;
   const rules = readRulesVersion(json['rules']);
-  const from = { jobId, endpoint: { baseUrl, id, version }, ...(rules !== undefined && { rules }) };
+  const output = isJsonObject(json['output']) ? (json['output'] as PictureOutput) : undefined;
+  const from = { jobId, endpoint: { baseUrl, id, version }, ...(rules !== undefined && { rules }), output };
   return { scene, input, seed: seedText, number, ...from };
 }
 

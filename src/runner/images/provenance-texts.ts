@@ -66,7 +66,9 @@ export async function examinePicture(
   const own = readTexts(bytes).find(({ keyword }) => keyword === provenanceKeyword)?.text;
   const origin = readOrigin(parsed(own) ?? sidecarOfThis(parsed(await sidecar()), sha256));
   const seed = origin?.seed ?? undefined;
-  const picture = { file, width, height, bytes: bytes.length, sha256, ...(seed !== undefined && { seed }) };
+  const { output } = origin ?? {};
+  const told = { ...(seed !== undefined && { seed }), ...(output && { output }) };
+  const picture = { file, width, height, bytes: bytes.length, sha256, ...told };
   return { picture, origin };
 }
 

@@ -55,7 +55,7 @@ export async function finishOne(
   }
   if (isInFlight && files.length === settlement.pictures.length) {
     for (const [i, picture] of splitFiles(settlement.pictures).pictures.entries())
-      await images.complete(picture, provenanceOf(attempt, i, picture.seed));
+      await images.complete(picture, provenanceOf(attempt, i, picture));
     return checkpoint.settle(attempt, settlement);
   }
   // Its job is asked for again; by then the name may be another scene's.

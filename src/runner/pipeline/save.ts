@@ -48,7 +48,7 @@ export async function save(
     held.map(async (picture, i) =>
       isFailure(picture)
         ? picture
-        : run.ports.images.check(picture, provenanceOf(attempt, i, found[i]?.seed)),
+        : run.ports.images.check(picture, provenanceOf(attempt, i, found[i] ?? {})),
     ),
   );
   const bad = checked.find(isFailure);

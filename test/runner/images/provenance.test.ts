@@ -29,7 +29,7 @@ const attempt = {
   jobId: 'job-1-u1',
   endpoint: { baseUrl: 'https://api.example.com', id: 'ep', version: 'v2' },
 } as unknown as SubmittedAttempt;
-const provenance = provenanceOf(attempt, 0, '18446744073709551615');
+const provenance = provenanceOf(attempt, 0, { seed: '18446744073709551615' });
 const program = 'nightrender 1.2.3';
 const writer = { program, rules: 3 } as const;
 
@@ -138,7 +138,7 @@ it('does not carry files that were sent as text', () => {
   const { input } = provenanceOf(
     { ...attempt, input: { image: photo, list: [photo], prompt: 'p' } },
     1,
-    undefined,
+    {},
   );
   expect(JSON.stringify(input).length).toBeLessThan(500);
   expect(input['image']).toBe(`${'x'.repeat(100)}… (2,999,900 characters left out)`);
@@ -150,7 +150,7 @@ it.each([
   [{ steps: 3, text: 'c', more: 'd' }, 'c'],
   [{ steps: 3 }, undefined],
 ])('the prompt of %j is %j', (input, prompt) => {
-  expect(provenanceOf({ ...attempt, input }, 0, undefined).prompt).toBe(prompt);
+  expect(provenanceOf({ ...attempt, input }, 0, {}).prompt).toBe(prompt);
 });
 
 describe('beside', () => {

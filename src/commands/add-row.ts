@@ -15,7 +15,7 @@ import {
   type Combination,
   type Expansion,
 } from '../runner/core/expansion.ts';
-import { withoutPaths } from '../runner/core/file-text.ts';
+import { type SentFile, withoutPaths } from '../runner/core/file-text.ts';
 import type { JsonObject, JsonValue } from '../lib/text/json.ts';
 import { fingerprintOf, type Scene, sceneIdOf } from '../runner/core/scene.ts';
 import type { ManifestEntry } from '../runner/manifest/read-manifest.ts';
@@ -59,9 +59,10 @@ export function addRow(
     id = readId(entry.columns['id']);
     const columns = typedRow(entry.columns, adder.config.columns);
     if (input === undefined) throw new TemplateError('it has no column scene or prompt');
+    const { picture } = entry;
     if (adder.expansion !== undefined)
-      return addExpanded(adder, adder.expansion, { id, columns, source }, input);
-    const scene = renderScene(adder, columns, input);
+      return addExpanded(adder, adder.expansion, { id, columns, source, picture }, input);
+    const scene = renderScene(adder, { columns, picture }, input);
     adder.inputs.add(scene.fingerprint, columns, input);
     const isCounted = id === undefined && adder.config.skipRepeatedRows;
     const occurrence = isCounted ? adder.countEqual(scene.fingerprint) : 1;
@@ -78,6 +79,7 @@ interface Row {
   id: string | undefined;
   columns: JsonObject;
   source: string;
+  picture: SentFile | undefined;
 }
 
 /** Undefined where the row has no `id` column, so that it is known by its input. */
@@ -107,8 +109,8 @@ async function addExpanded(
     const source = `${row.source} (${shownAxes(columns)})`;
     try {
       const number = seedNumber === undefined ? {} : { [seedNumberColumn]: seedNumber };
-      const scene = { id, columns: { ...number, ...row.columns, ...columns }, source };
-      const made = renderScene(adder, scene.columns, input);
+      const scene = { id, columns: { ...number, ...row.columns, ...columns }, source, picture: row.picture };
+      const made = renderScene(adder, scene, input);
       if (isLeftOut === undefined) {
         adder.inputs.add(made.fingerprint, row.columns, input);
         isLeftOut = adder.repeats.isLeftOut(own);
@@ -164,8 +166,12 @@ function shownAxes(columns: JsonObject): string {
 type RenderedScene = Pick<Scene, 'input' | 'fingerprint'>;
 
 /** Throws `TemplateError`. */
-function renderScene(adder: RowAdder, columns: JsonObject, input: InputTemplate): RenderedScene {
-  const rendered = input.render(columns);
+function renderScene(
+  adder: RowAdder,
+  { columns, picture }: Pick<Row, 'columns' | 'picture'>,
+  input: InputTemplate,
+): RenderedScene {
+  const rendered = input.render(columns, picture);
   adder.checkName(columns);
   return {
     input: rendered,
@@ -173,10 +179,11 @@ function renderScene(adder: RowAdder, columns: JsonObject, input: InputTemplate)
   };
 }
 
-function stageScene(adder: RowAdder, row: Row, scene: RenderedScene): void {
+function stageScene(adder: RowAdder, row: Omit<Row, 'picture'>, scene: RenderedScene): void {
   adder.position += 1;
   if (adder.expansion !== undefined && adder.position > maxExpanded) throw tooMany(adder.config);
-  adder.stage.add({ ...row, ...scene, position: adder.position });
+  const { id, columns, source } = row;
+  adder.stage.add({ id, columns, source, ...scene, position: adder.position });
 }
 
 function addBad(adder: RowAdder, source: string, problem: string, id: string | undefined): void {

@@ -1,6 +1,5 @@
 /** Values that are given on the command line. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { pipelineIn } from '../runner/config/pipeline-in.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 
 /** An option that takes a text. */
@@ -28,9 +27,7 @@ export function oneText(argv: Record<string, unknown>, name: string): string | u
 
 /** A folder stands for the pipeline.yaml in it. */
 export function fileIn(argv: Record<string, unknown>): string {
-  const file = textIn(argv, 'pipeline');
-  const inside = join(file, 'pipeline.yaml');
-  return file !== '' && existsSync(inside) ? inside : file;
+  return pipelineIn(textIn(argv, 'pipeline'));
 }
 
 export function textIn(argv: Record<string, unknown>, name: string): string {

@@ -72,6 +72,7 @@ export async function planOnCopy(
       changes && {
         isRunning,
         changes,
+        notes: scenes.notes,
         ...(await lookAt(config, begun, copy, options)),
       }
     );

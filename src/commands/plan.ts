@@ -102,9 +102,10 @@ async function planConfig(
   const check = isChecked ? await unlessStopped(stop, () => checkEndpoint(config, stop.draining)) : null;
   const obstacle = notWritable(dir) ?? null;
   const ending = endingOf(check?.ending, obstacle);
+  const { notes, ...facts } = batch;
   printPlan(
     {
-      ...batch,
+      ...facts,
       program,
       file,
       commandArguments: configuredArguments(file, config),
@@ -115,7 +116,7 @@ async function planConfig(
       shownDir: shownPath(dir),
       files: config.output.files.map(({ label, kind }) => ({ label, kind })),
       asked: options.part ?? null,
-      warnings: config.warnings,
+      warnings: [...config.warnings, ...notes],
       check,
       obstacle,
       exitCode: endings[ending].exitCode,
@@ -154,7 +155,7 @@ function requestsOf(argv: Record<string, unknown>, problems: Problem[]): number 
   return 0;
 }
 
-interface ShownPlan extends BatchPlan {
+interface ShownPlan extends Omit<BatchPlan, 'notes'> {
   program: string;
   /** The pipeline.yaml, as it was given. */
   file: string;

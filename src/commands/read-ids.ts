@@ -6,22 +6,32 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 export function readIds(argv: Record<string, unknown>): Map<string, string> {
   const places = new Map(textsOf(argv, 'id').map((id) => [id, '--id']));
   for (const path of textsOf(argv, 'ids')) {
-    const ids = readLines(path).map((line) => line.trim());
-    // For some commands that would mean every scene.
-    if (ids.every((id) => id === '')) throw new ConfigError([{ where: '--ids', text: `${path} has no ids` }]);
+    const ids = idLines(path, '--ids');
     for (const [index, id] of ids.entries())
       if (id !== '' && !places.has(id)) places.set(id, `${path}:${index + 1}`);
   }
   return places;
 }
 
-function readLines(path: string): string[] {
+/** `where`: what names the file. Throws `ConfigError`. */
+export function readIdFile(path: string, where: string): Set<string> {
+  return new Set(idLines(path, where).filter((id) => id !== ''));
+}
+
+function idLines(path: string, where: string): string[] {
+  const ids = readLines(path, where).map((line) => line.trim());
+  // For some commands that would mean every scene.
+  if (ids.every((id) => id === '')) throw new ConfigError([{ where, text: `${path} has no ids` }]);
+  return ids;
+}
+
+function readLines(path: string, where: string): string[] {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).split('\n');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read as text (${code})`;
-    throw new ConfigError([{ where: '--ids', text: `${path}: ${why}` }]);
+    throw new ConfigError([{ where, text: `${path}: ${why}` }]);
   }
 }
 

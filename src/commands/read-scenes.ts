@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
 import { readRules } from '../runner/checkpoint/open-checkpoint.ts';
-import type { Config } from '../runner/config/config.ts';
+import type { Config, StageSource } from '../runner/config/config.ts';
 import type { InputTemplate } from '../runner/config/input-template.ts';
 import { type Problem, ConfigError } from '../lib/yaml/problem.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
@@ -14,6 +14,7 @@ import type { ManifestScenes } from '../runner/pipeline/ports.ts';
 import { addRow, type RowAdder } from './add-row.ts';
 import { listDigest } from './list-digest.ts';
 import { RepeatCounter, RowInputs } from './row-inputs.ts';
+import { openStage } from './read-stage.ts';
 import { readExpansion, type ReadExpansion } from './read-expansion.ts';
 import {
   addedColumns,
@@ -37,6 +38,8 @@ export interface ReadScenes {
   columns: string[];
   /** By which they were read. */
   rules: RulesVersion;
+  /** What should be known of the list, in sentences. */
+  notes: string[];
 }
 
 /**
@@ -51,7 +54,8 @@ export async function readScenes(
   rules = readRules(checkpointDir),
 ): Promise<ReadScenes & { stage: ManifestStage }> {
   const stage = new ManifestStage();
-  stage.allowsFewer = config.allowsFewer;
+  // What another batch has and does not choose any more is no list that was cut off.
+  stage.allowsFewer = config.allowsFewer || config.stage !== undefined;
   try {
     const expanded = await readExpansion(config, sceneRules[rules], signal);
     const { problems } = expanded;
@@ -69,9 +73,11 @@ export async function readScenes(
       rows: 0,
       stdin,
       signal,
+      notes: [],
     };
-    for (const index of config.manifest.keys()) await readManifest(reading, index);
-    if (config.manifest.length === 0) await readListless(reading);
+    for (const index of config.manifest.keys()) await readFile(reading, index);
+    if (config.stage !== undefined) await readStage(reading, config.stage);
+    else if (config.manifest.length === 0) await readListless(reading);
     if (reading.isOpen !== true) stage.settleIds();
     // A list that a dying terminal has cut short is not believed.
     signal.throwIfAborted();
@@ -79,8 +85,10 @@ export async function readScenes(
     assertGood(reading);
     stage.repeated = reading.repeats.result;
     const isKnown = reading.contents.length === config.manifest.length && config.input?.sendsFiles !== true;
-    if (isKnown) stage.digest = listDigest(config, rules, [...reading.contents, ...expanded.contents]);
-    return { stage, columns: [...new Set([...reading.columns, ...addedColumns(config)])], rules };
+    if (isKnown && config.stage === undefined)
+      stage.digest = listDigest(config, rules, [...reading.contents, ...expanded.contents]);
+    const columns = [...new Set([...reading.columns, ...addedColumns(config)])];
+    return { stage, columns, rules, notes: reading.notes };
   } catch (error) {
     stage.close();
     throw error;
@@ -106,10 +114,11 @@ interface Reading {
   problems: Problem[];
   /** Rows so far, of all manifests, bad ones included. */
   rows: number;
+  notes: string[];
 }
 
 /** What is wrong with one manifest does not keep the others from being read: all problems are reported at once. */
-async function readManifest(reading: Reading, index: number): Promise<void> {
+async function readFile(reading: Reading, index: number): Promise<void> {
   const { config, problems, stdin, signal, rules } = reading;
   const { trimsLines } = rules;
   const path = config.manifest[index] ?? '-';
@@ -118,20 +127,37 @@ async function readManifest(reading: Reading, index: number): Promise<void> {
     const manifest = await (path === '-'
       ? openManifest('-', { source: stdin as NodeJS.ReadStream, signal, trimsLines })
       : openManifest(shownFile(path), { signal, trimsLines, onBytes: (chunk) => void bytes.update(chunk) }));
-    const { columns } = manifest;
-    const wrong = columns === undefined ? [] : headerProblems(config, manifest.path, columns);
-    addProblems(reading, wrong);
-    for (const column of columns ?? []) reading.columns.add(column);
-    // Every row would lack the column, too.
-    if (wrong.length === 0) await readRows(reading, manifest);
-    // Standard input may stay open for ever.
-    else if (path !== '-') await leaveUnread(manifest);
+    await readManifest(reading, manifest, path === '-');
     if (path !== '-') reading.contents.push(bytes.digest('hex'));
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
     const place = config.manifest.length > 1 ? ['manifest', index] : ['manifest'];
     problems.push({ where: config.placeOf(place), text: error.message });
   }
+}
+
+/** As above, of another batch. */
+async function readStage(reading: Reading, source: StageSource): Promise<void> {
+  try {
+    const manifest = await openStage(source, reading.config);
+    await readManifest(reading, manifest, false);
+    reading.notes.push(...manifest.notes.map((note) => `${manifest.path}: ${note}`));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    reading.problems.push(...error.problems);
+  }
+}
+
+/** `isEndless`: it is left as it is where its rows would be of no use. */
+async function readManifest(reading: Reading, manifest: Manifest, isEndless: boolean): Promise<void> {
+  const { columns } = manifest;
+  const wrong = columns === undefined ? [] : headerProblems(reading.config, manifest.path, columns);
+  addProblems(reading, wrong);
+  for (const column of columns ?? []) reading.columns.add(column);
+  // Every row would lack the column, too.
+  if (wrong.length === 0) await readRows(reading, manifest);
+  // Standard input may stay open for ever.
+  else if (!isEndless) await leaveUnread(manifest);
 }
 
 async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
@@ -153,7 +179,8 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
       }
       reading.rows += 1;
       const numbered = isNumbered ? withRow(entry, reading.rows) : entry;
-      const added = addRow(adder, numbered, `${manifest.path}:${entry.line}`, input);
+      const source = (entry.kind === 'row' && entry.source) || `${manifest.path}:${entry.line}`;
+      const added = addRow(adder, numbered, source, input);
       // One await a row costs too much at a million rows.
       if (added !== undefined) await added;
       if (entry.kind === 'bad' && !config.skipBadRows) reading.isOpen = entry.isOpen;
@@ -210,10 +237,13 @@ interface WhatWasRead {
   columns: ReadonlySet<string>;
   /** What is wrong besides bad rows. */
   problems: Problem[];
+  notes: string[];
 }
 
+const noPicture = 'none of the pictures of that batch is chosen';
+
 /** Throws `ConfigError`; bad rows pass with `skipBadRows`. */
-function assertGood({ config, stage, columns, problems }: WhatWasRead): void {
+function assertGood({ config, stage, columns, problems, notes }: WhatWasRead): void {
   const unknown = problems.length === 0 ? unknownColumns(config, columns) : [];
   if (unknown.length > 0) throw new ConfigError(unknown);
   const bad = config.skipBadRows ? [] : [...badRowProblems(stage)];
@@ -221,7 +251,8 @@ function assertGood({ config, stage, columns, problems }: WhatWasRead): void {
   if (stage.count().scenes > 0) return;
   const files = config.manifest.map((path) => (path === '-' ? 'standard input' : shownFile(path)));
   const where = files.length > 0 ? files.join(', ') : config.placeOf(['scenes'], true);
-  throw new ConfigError([{ where, text: 'it has no scene to render' }]);
+  const why = config.stage === undefined ? ['it has no scene to render'] : [noPicture, ...notes];
+  throw new ConfigError([{ where, text: why.join('; ') }]);
 }
 
 /** JSON Lines show what columns they have when all is read; without any, there is no good row to speak of. */

@@ -45,7 +45,7 @@ export async function runLocked(
     notifier.emit(event);
   };
   try {
-    emitStart(config, file, emit);
+    emitStart(config, file, scenes?.notes ?? [], emit);
     const isAnyAccepted = choices.isFresh || choices.isAdopting;
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
     const result = await withPorts(
@@ -86,7 +86,7 @@ export async function runLocked(
   }
 }
 
-function emitStart(config: Config, file: string, emit: Listener): void {
+function emitStart(config: Config, file: string, notes: readonly string[], emit: Listener): void {
   const { baseUrl, id } = config.endpoint;
   emit({
     type: 'run-started',
@@ -96,7 +96,7 @@ function emitStart(config: Config, file: string, emit: Listener): void {
     outputDir: config.output.dir,
     concurrency: config.concurrency,
   });
-  for (const text of config.warnings) emit({ type: 'warning', text });
+  for (const text of [...config.warnings, ...notes]) emit({ type: 'warning', text });
 }
 
 function endOf(

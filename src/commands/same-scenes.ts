@@ -19,8 +19,8 @@ export async function sameScenes(
   checkpointDir = config.output.dir,
   isShared = false,
 ): Promise<ReadScenes | undefined> {
-  // Whether files that are sent have changed, the list does not show.
-  if (config.input?.sendsFiles === true) return undefined;
+  // Whether files that are sent, or another batch, have changed, the list does not show.
+  if (config.input?.sendsFiles === true || config.stage !== undefined) return undefined;
   const compared = await orUndefined(signal, () => readComparedDigest(checkpointDir, isShared));
   if (compared === undefined) return undefined;
   const contents: string[] = [];
@@ -37,6 +37,7 @@ export async function sameScenes(
     // The checkpoint knows them.
     columns: [],
     rules,
+    notes: [],
   };
 }
 

@@ -11,8 +11,9 @@ export function shownPath(path: string): string {
   return short.startsWith('..') ? path : short;
 }
 
-/** The manifests; where there is none, `file`, the pipeline.yaml that says everything. */
-export function shownLists({ manifest }: Config, file: string): string[] {
+/** The manifests, or the pipeline.yaml of the batch before; where there is neither, `file`, which says everything. */
+export function shownLists({ manifest, stage }: Config, file: string): string[] {
+  if (stage !== undefined) return [shownPath(stage.from)];
   return manifest.length === 0 ? [shownPath(file)] : manifest.map(shownPath);
 }
 

@@ -13,6 +13,7 @@ import { FatalFailure } from '../runner/core/failure.ts';
 import type { Bucket, BucketOptions } from '../lib/s3/bucket.ts';
 import { createBucketStore } from '../runner/images/bucket-store.ts';
 import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
+import { withBucketFailure } from '../runner/images/bucket-failure.ts';
 import { uploadReport } from '../runner/images/upload-report.ts';
 import { linksTo, openBucket } from './pictures-place.ts';
 import type { Event } from '../runner/pipeline/event.ts';
@@ -69,6 +70,9 @@ export async function withPorts<Result>(
   const bucket =
     opened.pictures &&
     (await openBucket(opened.pictures.url, bucketOptions(warn, stop, config.shutdownGraceMs, patienceMs)));
+  const otherBuckets = new OtherBuckets((url) =>
+    openBucket(url, bucketOptions(warn, stop, config.shutdownGraceMs, patienceMs)),
+  );
   try {
     const images = imagesOf(config, opened, bucket, isAnyAccepted, warn);
     await images.prepare().catch((error: unknown) => {
@@ -80,7 +84,9 @@ export async function withPorts<Result>(
     const ports = {
       // Of memory of its own: a job that is being sent must not wait for pictures, nor they for it.
       service: whileLeased(
-        sendingFiles(service, config.folder, new ByteSemaphore(config.limits.memoryBytes)),
+        sendingFiles(service, config.folder, new ByteSemaphore(config.limits.memoryBytes), (address) =>
+          otherBuckets.read(address),
+        ),
         lease,
       ),
       downloads,
@@ -103,6 +109,7 @@ export async function withPorts<Result>(
     return result;
   } finally {
     await bucket?.close();
+    await otherBuckets.close();
     await service.close();
     await downloads.close();
     await connections.close();
@@ -130,6 +137,28 @@ function imagesOf(
     ...options,
     owner: { batch: pictures.batch, run, isAnyAccepted },
   });
+}
+
+/** Buckets with the pictures of other batches, opened where there is something to read. */
+class OtherBuckets {
+  readonly #open: (url: string) => Promise<Bucket>;
+  readonly #opened = new Map<string, Promise<Bucket>>();
+
+  constructor(open: (url: string) => Promise<Bucket>) {
+    this.#open = open;
+  }
+
+  /** `address`: `s3://bucket/key`; undefined where it is not there. Throws `FatalFailure`. */
+  async read(address: string): Promise<Buffer | undefined> {
+    const [, url = '', key = ''] = /^(s3:\/\/[^/]+\/)(.*)$/.exec(address) ?? [];
+    const opened = this.#opened.get(url) ?? this.#open(url);
+    this.#opened.set(url, opened);
+    return withBucketFailure(async () => (await opened).get(key));
+  }
+
+  async close(): Promise<void> {
+    for (const opened of this.#opened.values()) await (await opened).close();
+  }
 }
 
 const runPatienceMs = 10 * 60_000;

@@ -25,6 +25,18 @@ export interface SceneSettings {
   seeds: number;
 }
 
+/** Another batch whose saved pictures are the list; paths are absolute. */
+export interface StageSource {
+  /** Its pipeline.yaml. */
+  from: string;
+  /** A condition that a picture has to fulfil. */
+  keep: string | undefined;
+  /** A file with the ids of scenes. */
+  ids: string | undefined;
+  /** Of each group, which `of` makes, the pictures with the highest numbers in `by`. */
+  best: { of: string; by: string; count: number } | undefined;
+}
+
 /** A file's path is absolute. */
 export interface NamedAxis {
   name: string;
@@ -32,7 +44,9 @@ export interface NamedAxis {
 }
 
 export interface Config {
-  /** Where pipeline.yaml is, absolute: what its paths are relative to. */
+  /** pipeline.yaml, absolute. */
+  file: string;
+  /** Where it is, absolute: what its paths are relative to. */
   folder: string;
   /** Absolute paths; `-` is standard input. Empty where `scenes` alone says everything. */
   manifest: string[];
@@ -45,6 +59,8 @@ export interface Config {
   input: InputTemplate | undefined;
   /** Of the columns that are not text, in the order of the file. */
   columns: ReadonlyMap<string, ColumnType>;
+  /** Instead of a manifest. */
+  stage: StageSource | undefined;
   /** What every row is multiplied by; undefined where each is one scene. */
   scenes: SceneSettings | undefined;
   concurrency: number;

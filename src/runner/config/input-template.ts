@@ -19,9 +19,11 @@ export interface InputTemplate {
   sendsFiles: boolean;
   /** The columns it uses, with the path of the value that does. */
   columns: { name: string; path: (string | number)[] }[];
-  /** Throws `TemplateError`, its message for the row's author. */
-  render(columns: JsonObject): JsonObject;
+  /** `known`: a file that is on record already, and not read. Throws `TemplateError`, its message for the row's author. */
+  render(columns: JsonObject, known?: SentFile): JsonObject;
 }
+
+type Render = (row: JsonObject, known?: SentFile) => JsonValue;
 
 interface Leaf {
   path: (string | number)[];
@@ -35,7 +37,7 @@ export function compileInput(
   files?: InputFiles,
 ): InputTemplate {
   const leaves: Leaf[] = [];
-  const compileText = (text: string, path: (string | number)[]): ((row: JsonObject) => JsonValue) => {
+  const compileText = (text: string, path: (string | number)[]): Render => {
     try {
       const template = compileTemplate(text);
       if (template.names.length > 0) leaves.push({ path, template });
@@ -49,15 +51,18 @@ export function compileInput(
     }
   };
   if (looksLikeFileText(input)) report(['input'], `the key ${fileTextKey} is reserved; choose another`);
-  const render = compileValue(input, ['input'], compileText) as (row: JsonObject) => JsonObject;
+  const render = compileValue(input, ['input'], compileText) as (
+    row: JsonObject,
+    known?: SentFile,
+  ) => JsonObject;
   const described = describingLeaves(leaves);
   const text = JSON.stringify(input);
   return {
     text,
     sendsFiles: sendsFiles(text),
     columns: leaves.flatMap(({ path, template }) => template.names.map((name) => ({ name, path }))),
-    render: (row) => {
-      const rendered = render(row);
+    render: (row, known) => {
+      const rendered = render(row, known);
       for (const leaf of described) assertDescribed(rendered, leaf, row);
       if (files !== undefined && sendsFiles(text)) assertFits(rendered, files.maxBytes);
       return rendered;
@@ -66,7 +71,7 @@ export function compileInput(
 }
 
 /** What a list holds must not pass for a file that the template sends. */
-function plainRenderer({ render }: Template): (row: JsonObject) => JsonValue {
+function plainRenderer({ render }: Template): Render {
   return (row) => {
     const value = render(row);
     if (typeof value === 'object' && value !== null && looksLikeFileText(value))
@@ -94,18 +99,18 @@ export function defaultInput(columns: string[]): JsonObject | undefined {
 function compileValue(
   value: JsonValue,
   path: (string | number)[],
-  compileText: (text: string, path: (string | number)[]) => (row: JsonObject) => JsonValue,
-): (row: JsonObject) => JsonValue {
+  compileText: (text: string, path: (string | number)[]) => Render,
+): Render {
   if (typeof value === 'string') return compileText(value, path);
   if (Array.isArray(value)) {
     const items = value.map((item, i) => compileValue(item, [...path, i], compileText));
-    return (row) => items.map((item) => item(row));
+    return (row, known) => items.map((item) => item(row, known));
   }
   if (!isJsonObject(value)) return () => value;
   const entries = Object.entries(value).map(
     ([key, item]) => [key, compileValue(item, [...path, key], compileText)] as const,
   );
-  return (row) => Object.fromEntries(entries.map(([key, item]) => [key, item(row)]));
+  return (row, known) => Object.fromEntries(entries.map(([key, item]) => [key, item(row, known)]));
 }
 
 /** The values that describe the scene: those called so, else the first that uses a column. */
@@ -150,14 +155,14 @@ const mark = randomUUID();
 const marks = new RegExp(`${mark}:(\\d+);`);
 
 /** Throws `TemplateError` where the folder is not written out. */
-function fileRenderer({ text, render }: Template, { describe }: InputFiles): (row: JsonObject) => JsonValue {
+function fileRenderer({ text, render }: Template, { describe }: InputFiles): Render {
   // Were it a column, a list could name any folder of this machine.
   if (/\|\s*file_base64\s*:\s*[^'"\s]/.test(text))
     throw new TemplateError('write the folder of file_base64 in quotes: {{ photo | file_base64: "photos" }}');
-  return (row) => {
+  return (row, known) => {
     const taken: SentFile[] = [];
     const value = render(row, (path, folder) => {
-      taken.push(sentFile(describe, path, folder));
+      taken.push(known !== undefined && path === known.path ? known : sentFile(describe, path, folder));
       return `${mark}:${taken.length - 1};`;
     });
     return taken.length === 0 ? value : putIn(value, taken);

@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { fileDescriber } from '../files/sent-files.ts';
 import { compileTemplates } from './compile-templates.ts';
-import type { Config, NamedAxis, SceneSettings } from './config.ts';
+import type { Config, NamedAxis, SceneSettings, StageSource } from './config.ts';
 import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';
 import { filesAsked } from '../core/named-file.ts';
@@ -15,6 +15,7 @@ import {
   pipelineLayout,
   type RawConfig,
 } from './schema.ts';
+import { pipelineIn } from './pipeline-in.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
 import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
@@ -37,6 +38,8 @@ export function readConfig(
   const { raw, problems } = checkAgainst<RawConfig>(schema, yaml, secrets, pipelineLayout);
   const report = (path: Path, text: string): void => void problems.push({ where: yaml.placeOf(path), text });
   const base = dirname(resolve(file));
+  if (raw?.manifest !== undefined && raw.scenes?.from !== undefined)
+    report(['manifest'], 'there is scenes.from as well; expected one of the two');
   const maxBytes = raw?.limits.body ?? 0;
   const withheld = [resolve(file), ...(raw === undefined ? [] : [resolve(base, raw.output.dir)])];
   const files = { describe: fileDescriber({ base, maxBytes, withheld }), maxBytes };
@@ -50,9 +53,11 @@ export function readConfig(
   const isOverridden = (key: string): boolean => overrides.some(({ path }) => path.join('.') === key);
   return {
     ...plainSettings(raw),
+    file: resolve(file),
     folder: base,
     manifest: [raw.manifest ?? []].flat().map((path) => (path === '-' ? path : resolve(base, path))),
     isManifestOverridden: isOverridden('manifest'),
+    stage: stageOf(raw, base),
     scenes: scenesOf(raw, base),
     endpoint: endpointOf(raw),
     apiKey,
@@ -81,21 +86,32 @@ export function readConfig(
 /** Whether `scenes` alone make scenes, so that the manifest is optional. */
 function hasLists(value: unknown): boolean {
   const scenes = isJsonObject(value) ? value['scenes'] : undefined;
-  return isJsonObject(scenes) && [scenes['matrix'], scenes['zip']].some((axes) => isJsonObject(axes));
+  if (!isJsonObject(scenes)) return false;
+  const { from: source, matrix, zip } = scenes;
+  return source !== undefined || [matrix, zip].some((axes) => isJsonObject(axes));
+}
+
+function stageOf({ scenes }: RawConfig, base: string): StageSource | undefined {
+  if (scenes?.from === undefined) return undefined;
+  const { from, keep, ids, best } = scenes;
+  return { from: pipelineIn(resolve(base, from)), keep, ids: ids && resolve(base, ids), best };
 }
 
 function scenesOf({ scenes }: RawConfig, base: string): SceneSettings | undefined {
   if (scenes === undefined) return undefined;
+  const { from, matrix, zip, seeds } = scenes;
+  if (from !== undefined && (matrix ?? zip ?? seeds) === undefined && scenes.exclude.length === 0)
+    return undefined;
   const axesOf = (list: [string, AxisSource][] = []): NamedAxis[] =>
     list.map(([name, source]) => {
       if (source.kind === 'values') return { name, source };
       return { name, source: { ...source, path: resolve(base, source.path) } };
     });
   return {
-    matrix: axesOf(scenes.matrix),
-    zip: axesOf(scenes.zip),
+    matrix: axesOf(matrix),
+    zip: axesOf(zip),
     exclude: scenes.exclude.map((rule) => new Map(rule)),
-    seeds: scenes.seeds ?? 0,
+    seeds: seeds ?? 0,
   };
 }
 

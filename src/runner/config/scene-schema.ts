@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { columnTypes } from '../core/typed-column.ts';
-import { count } from '../../lib/yaml/scalar-schemas.ts';
+import { count, path as filePath } from '../../lib/yaml/scalar-schemas.ts';
 import { isRange, rangePattern, readRange } from '../../lib/text/range.ts';
 
 /** Where an axis takes its values from. */
@@ -77,6 +77,19 @@ const excluded = named(z.custom<JsonValue>(isValue, 'a text, a number, true or f
   json: valueJson,
 }).refine((rule) => rule.length > 0, ruleExpected);
 
+const condition = z.string("a condition such as 'score >= 0.6'").min(1, "a condition such as 'score >= 0.6'");
+
+const columnName = z.string('the name of a column or a value').min(1, 'the name of a column or a value');
+
+const best = z.strictObject({
+  of: columnName.describe('what a group has in common, such as prompt'),
+  by: columnName.describe('the number that decides: the highest is the best'),
+  count: count(1, 1000, 'pictures of each group').default(1).describe('how many of each group'),
+});
+
+/** Keys that choose among the pictures of `from`. */
+const choosing = ['keep', 'ids', 'best'] as const;
+
 export const scenes = z
   .strictObject({
     matrix: axes.optional().describe('lists of values; each is combined with each, and with every row'),
@@ -88,12 +101,23 @@ export const scenes = z
       .array(excluded, 'a list of combinations, such as [{style: ink, steps: 1}]')
       .default([])
       .describe('combinations that are left out'),
+    from: filePath.optional().describe('the pipeline.yaml of another batch: its saved pictures are the list'),
+    keep: condition
+      .optional()
+      .describe('with `from`: a condition that a picture has to fulfil, as `list --where`'),
+    ids: filePath
+      .optional()
+      .describe('with `from`: a file with the ids of the scenes that are taken, a line each'),
+    best: best.optional().describe('with `from`: the best of each group, once all of its scenes are settled'),
   })
-  .superRefine(({ matrix = [], zip = [], seeds }, context) => {
+  .superRefine(({ from, matrix = [], zip = [], seeds, ...others }, context) => {
     const report = (path: PropertyKey[], message: string): void =>
       context.addIssue({ code: 'custom', path, message });
-    if (matrix.length + zip.length === 0 && seeds === undefined)
-      report([], 'at least one list in matrix or zip, or seeds');
+    if (from === undefined && matrix.length + zip.length === 0 && seeds === undefined)
+      report([], 'at least one list in matrix or zip, or seeds, or from');
+    for (const key of choosing)
+      if (from === undefined && others[key] !== undefined)
+        report([key], 'from as well, the pipeline.yaml that it chooses from');
     for (const [name] of zip)
       if (matrix.some(([other]) => other === name)) report(['zip', name], 'a name that matrix does not have');
     const own = matrix.some(([name]) => name === 'seed') ? 'matrix' : 'zip';

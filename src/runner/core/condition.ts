@@ -244,7 +244,8 @@ function isMissing(value: JsonValue | undefined): value is null | undefined {
   return value === undefined || value === null;
 }
 
-function numberOf(value: JsonValue): number | undefined {
+/** Of a number, or of a text that is one. */
+export function numberOf(value: JsonValue): number | undefined {
   if (typeof value === 'number') return value;
   const isNumber = typeof value === 'string' && /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\s*$/i.test(value);
   return isNumber ? Number(value) : undefined;

@@ -101,6 +101,8 @@ export interface BatchPlan {
   forecast: Forecast;
   /** Which files saved scenes lack, in words; null where none does. */
   lacking: string | null;
+  /** What should be known of the list, in sentences. */
+  notes: string[];
   /** What should be known of the folder, in words; null where there is nothing. */
   warning: string | null;
 }

@@ -122,15 +122,21 @@ function hashOf(real: string, path: string, size: number): string {
   }
 }
 
-/** `base` is the folder of pipeline.yaml. */
+/** Reads an object of a bucket, by its whole address; undefined where it is not there. Throws with a `code`. */
+export type ReadObject = (address: string) => Promise<Buffer | undefined>;
+
+/** `base` is the folder of pipeline.yaml. Throws what `readObject` throws. */
 export async function fillInFiles(
   input: JsonObject,
   base: string,
+  readObject: ReadObject,
 ): Promise<{ input: JsonObject } | { failure: Failure }> {
   const texts = new Map<string, string>();
   for (const file of filesIn(input)) {
     if (texts.has(file.path)) continue;
-    const read = await readSame(resolve(base, file.path), file);
+    const read = file.path.startsWith('s3://')
+      ? await readSameObject(file, readObject)
+      : await readSame(resolve(base, file.path), file);
     if ('problem' in read) return { failure: failureOf(file, read.problem) };
     texts.set(file.path, read.text);
   }
@@ -150,6 +156,17 @@ async function readSame(
   } catch (error) {
     return { problem: `cannot be read (${String((error as { code?: unknown }).code)}) any more as` };
   }
+}
+
+async function readSameObject(
+  { path, sha256 }: SentFile,
+  readObject: ReadObject,
+): Promise<{ text: string } | { problem: string }> {
+  const content = await readObject(path);
+  if (content === undefined) return { problem: 'cannot be read (NoSuchKey) any more as' };
+  return hash('sha256', content) === sha256
+    ? { text: content.toString('base64') }
+    : { problem: 'is another than' };
 }
 
 function failureOf({ path }: SentFile, problem: string): Failure {

@@ -1,4 +1,5 @@
 /** What reading a manifest gives, and the limits that it is read within. */
+import type { SentFile } from '../core/file-text.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 
 /**
@@ -9,6 +10,10 @@ export interface ManifestRow {
   kind: 'row';
   columns: JsonObject;
   line: number;
+  /** Where it comes from, for people, unless that is its line of the file. */
+  source?: string;
+  /** A file that may be sent wherever it lies, as it is on record elsewhere. */
+  picture?: SentFile;
 }
 
 /** A row that cannot be read, with the reason in words that follow the place: "is not valid UTF-8". */

@@ -1,11 +1,13 @@
 /** What is sent is what the list was read with: a file goes along as it was then, or nothing goes. */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
 import { sendingFiles } from '../../../src/runner/client/sending-files.ts';
+import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import { fileText } from '../../../src/runner/core/file-text.ts';
+import type { ReadObject } from '../../../src/runner/files/sent-files.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 import type { RenderService, SubmitReply } from '../../../src/runner/pipeline/ports.ts';
 import { tempFolder } from '../config/pipeline-file.ts';
@@ -37,18 +39,22 @@ function recording(submit?: () => Promise<SubmitReply>): { sent: JsonObject[]; s
   return { sent, service };
 }
 
+const noObject = (): never => {
+  throw new Error('nobody asked for an object of a bucket');
+};
+
 it('the file is in its place, as base64', async () => {
   const folder = tempFolder();
   const { sent, service } = recording();
   const input = describedIn(folder, 'a.jpg', 'ten bytes.');
   expect(
-    await sendingFiles(service, folder, new ByteSemaphore(1e6)).submit(endpoint, input, never),
+    await sendingFiles(service, folder, new ByteSemaphore(1e6), noObject).submit(endpoint, input, never),
   ).toMatchObject({
     kind: 'accepted',
   });
   expect(sent).toEqual([{ scene: 'x', image: 'data:,dGVuIGJ5dGVzLg==' }]);
   const plain = { scene: 'y', list: [1, null, { a: 'b' }] };
-  await sendingFiles(service, folder, new ByteSemaphore(1e6)).submit(endpoint, plain, never);
+  await sendingFiles(service, folder, new ByteSemaphore(1e6), noObject).submit(endpoint, plain, never);
   expect(sent[1]).toBe(plain);
 });
 
@@ -65,7 +71,9 @@ it.each<[string, (file: string) => void, RegExp]>([
   const { sent, service } = recording();
   const input = describedIn(folder, 'a.jpg', 'ten bytes.');
   change(join(folder, 'a.jpg'));
-  expect(await sendingFiles(service, folder, new ByteSemaphore(1e6)).submit(endpoint, input, never)).toEqual({
+  expect(
+    await sendingFiles(service, folder, new ByteSemaphore(1e6), noObject).submit(endpoint, input, never),
+  ).toEqual({
     kind: 'failure',
     failure: { kind: 'file-changed', text: expect.stringMatching(text) as string },
   });
@@ -88,8 +96,34 @@ it('no more are read at a time than memory has room for, and all are sent', asyn
     return { kind: 'accepted', jobId: 'j', status: 'IN_QUEUE' };
   });
   const inputs = Array.from({ length: 12 }, (_, i) => describedIn(folder, `${i}`, 'x'.repeat(3000)));
-  const sending = sendingFiles(service, folder, new ByteSemaphore(3 * 4000 * 2));
+  const sending = sendingFiles(service, folder, new ByteSemaphore(3 * 4000 * 2), noObject);
   await Promise.all(inputs.map((input) => sending.submit(endpoint, input, never)));
   expect(sent).toHaveLength(12);
   expect(most).toBe(2);
+});
+
+it('a picture in a bucket is sent where it is the one on record, and nothing where the bucket does not answer', async () => {
+  const { sent, service } = recording();
+  const content = Buffer.from('ten bytes.');
+  const path = 's3://night/owls/images/a.png';
+  const file = { path, sha256: hash('sha256', content), bytes: content.length };
+  const send = (readObject: ReadObject) =>
+    sendingFiles(service, '/', new ByteSemaphore(1e6), readObject).submit(
+      endpoint,
+      { image: fileText([file]) },
+      never,
+    );
+  expect(await send(async (address) => (address === path ? content : undefined))).toMatchObject({
+    kind: 'accepted',
+  });
+  expect(sent).toEqual([{ image: content.toString('base64') }]);
+  const failure = { kind: 'output-unwritable' as const, text: 'the bucket does not answer' };
+  const answers: [ReadObject, object][] = [
+    [async () => Buffer.from('others'), { kind: 'file-changed' }],
+    [async () => undefined, { kind: 'file-changed' }],
+    [() => Promise.reject(new FatalFailure(failure)), failure],
+  ];
+  for (const [readObject, expected] of answers)
+    expect(await send(readObject)).toMatchObject({ kind: 'failure', failure: expected });
+  expect(sent).toHaveLength(1);
 });

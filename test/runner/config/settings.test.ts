@@ -16,6 +16,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
   expect(placeOf(['output', 'dir'])).toMatch(/pipeline\.yaml:6:8$/);
   expect(output.name).toBeUndefined();
   expect({ ...config, dir: output.dir }).toEqual({
+    file,
     folder: dirname(file),
     manifest: [join(dirname(file), 'scenes.csv')],
     isManifestOverridden: false,

@@ -1,0 +1,140 @@
+/** The list of a stage: the saved pictures of another batch, as the rows of a manifest. */
+import { dirname, join, relative, resolve } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { UnusableDatabase, type Database } from '../lib/sqlite/database.ts';
+import { isJsonObject, type JsonObject } from '../lib/text/json.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { readYamlFile, shownFile } from '../lib/yaml/yaml-file.ts';
+import { type BatchIdentity, readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
+import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
+import type { Config, StageSource } from '../runner/config/config.ts';
+import { pipelineIn } from '../runner/config/pipeline-in.ts';
+import { readCheckpointAddress, readOutputDir } from '../runner/config/read-output-dir.ts';
+import { picturesFolder } from '../runner/images/bucket-store.ts';
+import { type Manifest, type ManifestRow, maxBatchRows } from '../runner/manifest/manifest.ts';
+import { openRecord } from './batch-record.ts';
+import { noBatch } from './existing-batch.ts';
+import { addedColumns } from './scene-columns.ts';
+import { type StagePicture, StagePictures } from './stage-pictures.ts';
+
+/** `notes`: what is not in the list and why, in sentences; complete once its rows are read. */
+export type StageManifest = Manifest & { columns: string[]; notes: string[] };
+
+/** Nothing of the other batch is written or locked, also while it runs. Throws `ConfigError`. */
+export async function openStage(stage: StageSource, config: Config): Promise<StageManifest> {
+  const { from } = stage;
+  const place = config.placeOf(['scenes', 'from']);
+  assertNoCircle(config.file, from, place);
+  const dir = readOutputDir(from, [], process.env);
+  if (dir === config.output.dir)
+    throw problem(place, `${shownFile(from)} has the same output.dir; expected a folder of its own`);
+  const record = await openRecord(dir, readCheckpointAddress(from, [], process.env));
+  let db: Database | undefined;
+  const close = async (): Promise<void> => {
+    db?.close();
+    await record.close();
+  };
+  try {
+    db = openCheckpointForReading(record.dir);
+    // One view of it, though a run may be writing.
+    db?.exec('BEGIN');
+    const batch = db && readBatch(db);
+    if (db === undefined || batch === undefined) throw noBatch(dir);
+    const pictures = new StagePictures(db, batch, pathsOf(stage, config, batch, dir), stage, config.placeOf);
+    return manifestOf(pictures, batch, config, shownFile(from), close);
+  } catch (error) {
+    await close();
+    if (!(error instanceof UnusableDatabase)) throw error;
+    throw problem(
+      place,
+      error.message.replaceAll('<pipeline>', () => shownFile(from)),
+    );
+  }
+}
+
+function problem(where: string, text: string): ConfigError {
+  return new ConfigError([{ where, text }]);
+}
+
+/** Of files that take their lists from each other none could begin. */
+function assertNoCircle(file: string, from: string, where: string): void {
+  const seen = [file];
+  for (let next: string | undefined = from; next !== undefined; next = sourceOf(next)) {
+    const text =
+      seen.length === 1
+        ? 'this is the same file; expected the pipeline.yaml of another batch'
+        : `these files take their lists from each other: ${[...seen, next].map(shownFile).join(' from ')}`;
+    if (seen.some((each) => realPath(each) === realPath(next ?? ''))) throw problem(where, text);
+    seen.push(next);
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function sourceOf(file: string): string | undefined {
+  const { value } = readYamlFile(file, process.env);
+  const scenes = isJsonObject(value) ? value['scenes'] : undefined;
+  const from = isJsonObject(scenes) ? scenes['from'] : undefined;
+  return typeof from === 'string' && from !== '' ? pipelineIn(resolve(dirname(file), from)) : undefined;
+}
+
+/** As the input of a scene has them: from the folder of the stage's own pipeline.yaml. */
+function pathsOf({ from }: StageSource, { folder }: Config, { pictures }: BatchIdentity, dir: string) {
+  const images = pictures === undefined ? join(dir, 'images') : pictures.url + picturesFolder;
+  return {
+    pathOf: (file: string): string =>
+      pictures === undefined ? relative(folder, join(images, file)) : images + file,
+    passedOn: (path: string): string =>
+      path.startsWith('s3://') ? path : relative(folder, resolve(dirname(from), path)),
+  };
+}
+
+function manifestOf(
+  pictures: StagePictures,
+  batch: BatchIdentity,
+  config: Config,
+  path: string,
+  close: () => Promise<void>,
+): StageManifest {
+  const own = new Set(['id', 'picture', ...addedColumns(config)]);
+  const names = resultColumns(batch).map(
+    (name) => [name, own.has(name) ? `manifest.${name}` : name] as const,
+  );
+  const told = ['prompt', 'seed'].filter((name) => !own.has(name) && names.every(([, as]) => as !== name));
+  const notes: string[] = [];
+  const rowOf = ({ id, row, picture }: StagePicture): ManifestRow => {
+    const columns: JsonObject = { id };
+    for (const [name, as] of names) columns[as] = row.columns[name] ?? null;
+    for (const name of told) columns[name] = pictures.values.valueOf(row, name) ?? null;
+    if (picture !== undefined) columns['picture'] = picture.path;
+    return { kind: 'row', columns, line: 0, source: `${path}: scene ${id}`, ...(picture && { picture }) };
+  };
+  async function* batches(): AsyncGenerator<ManifestRow[]> {
+    try {
+      let rows: ManifestRow[] = [];
+      for (const each of await pictures.choose(notes)) {
+        rows.push(rowOf(each));
+        if (rows.length < maxBatchRows) continue;
+        yield rows;
+        rows = [];
+        await nextTurn();
+      }
+      yield rows;
+    } finally {
+      await close();
+    }
+  }
+  return {
+    path,
+    columns: ['id', ...names.map(([, as]) => as), ...told, 'picture'],
+    batches: batches(),
+    notes,
+  };
+}

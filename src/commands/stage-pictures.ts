@@ -1,0 +1,171 @@
+/** The saved pictures of a batch that a stage takes: those that fulfil a condition, are asked for by id, or are the best. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { didYouMean } from '../lib/text/closest.ts';
+import type { Database } from '../lib/sqlite/database.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import type { BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
+import { readRows } from '../runner/checkpoint/read-rows.ts';
+import { readCounts } from '../runner/checkpoint/read-totals.ts';
+import type { Config, StageSource } from '../runner/config/config.ts';
+import { listed } from '../runner/config/template.ts';
+import { BestOf } from '../runner/core/best-of.ts';
+import { numberOf } from '../runner/core/condition.ts';
+import { seedNumberColumn } from '../runner/core/expansion.ts';
+import { filesIn, type SentFile } from '../runner/core/file-text.ts';
+import { valuesIn } from '../runner/core/output-value.ts';
+import type { ReportRow } from '../runner/core/report-row.ts';
+import { formatCounts, plural } from '../terminal/words.ts';
+import { readIdFile } from './read-ids.ts';
+import { RowValues, type RowCondition } from './row-values.ts';
+
+export interface StagePicture {
+  /** That of its scene; the second picture of a scene gets `.2`, and so on. */
+  id: string;
+  /** Its scene, with this picture alone and its values. */
+  row: ReportRow;
+  /** Undefined where the scene has none and was sent none. */
+  picture: SentFile | undefined;
+}
+
+/** `pathOf` the file of a picture of the batch, `passedOn` of one that its own list names: from the folder of the stage. */
+interface Paths {
+  pathOf: (file: string) => string;
+  passedOn: (path: string) => string;
+}
+
+export class StagePictures {
+  readonly values: RowValues;
+  readonly #db: Database;
+  readonly #batch: BatchIdentity;
+  readonly #paths: Paths;
+  readonly #holds: RowCondition | undefined;
+  readonly #ids: ReadonlySet<string> | undefined;
+  readonly #best: StageSource['best'];
+
+  /** Throws `ConfigError` for what the batch does not know. */
+  constructor(
+    db: Database,
+    batch: BatchIdentity,
+    paths: Paths,
+    stage: StageSource,
+    placeOf: Config['placeOf'],
+  ) {
+    const { keep, ids, best } = stage;
+    this.values = new RowValues(batch);
+    this.#db = db;
+    this.#batch = batch;
+    this.#paths = paths;
+    this.#holds = keep === undefined ? undefined : this.values.condition(keep, placeOf(['scenes', 'keep']));
+    this.#ids = ids === undefined ? undefined : readIdFile(ids, placeOf(['scenes', 'ids']));
+    this.#best = best;
+    if (best !== undefined) this.#assertKnown(best, placeOf);
+  }
+
+  /** What is left out and why goes to `notes`. */
+  async choose(notes: string[]): Promise<Iterable<StagePicture>> {
+    notes.push(...missing(this.#db));
+    if (this.#best === undefined) return this.#kept(notes);
+    const best = await this.#bestOf(this.#best, notes);
+    return filtered(this.#all(), ({ id }) => best.has(id));
+  }
+
+  *#all(): Generator<StagePicture> {
+    const { pathOf, passedOn } = this.#paths;
+    const own = new Set(this.#batch.columns);
+    const asked = (this.#batch.values ?? []).filter(({ name }) => !own.has(name));
+    for (const row of readRows(this.#db, { states: ['saved'] })) {
+      const id = row.id ?? '';
+      if (row.pictures.length === 0) {
+        const sent = filesIn(row.input ?? {}).find(({ path }) => path === row.columns['picture']);
+        yield { id, row, picture: sent && { ...sent, path: passedOn(sent.path) } };
+      }
+      for (const [index, { file, sha256, bytes, output }] of row.pictures.entries()) {
+        const columns = index === 0 ? row.columns : { ...row.columns, ...valuesIn(output, asked) };
+        yield {
+          id: index === 0 ? id : `${id}.${index + 1}`,
+          row: { ...row, columns, pictures: row.pictures.slice(index, index + 1) },
+          picture: { path: pathOf(file), sha256, bytes },
+        };
+      }
+    }
+  }
+
+  *#kept(notes: string[]): Generator<StagePicture> {
+    const strangers = new Set(this.#ids);
+    let lacking = 0;
+    for (const each of this.#all()) {
+      const scene = each.row.id ?? '';
+      strangers.delete(scene);
+      if (this.#ids?.has(scene) === false) continue;
+      const isKept = this.#holds?.(each.row) ?? (this.#holds === undefined ? true : undefined);
+      if (isKept === undefined) lacking += 1;
+      if (isKept === true) yield each;
+    }
+    if (lacking > 0)
+      notes.push(`${plural(lacking, 'picture lacks', 'pictures lack')} a value that keep asks for`);
+    if (strangers.size > 0)
+      notes.push(
+        `${plural(strangers.size, 'id')} of ids ${strangers.size === 1 ? 'has' : 'have'} no saved picture (the first is ${[...strangers][0]})`,
+      );
+  }
+
+  async #bestOf({ of, by, count }: NonNullable<StageSource['best']>, notes: string[]): Promise<Set<string>> {
+    const best = new BestOf(count);
+    const groupOf = (row: ReportRow): string => JSON.stringify(this.values.valueOf(row, of) ?? null);
+    let seen = 0;
+    for (const { id, row } of this.#kept(notes)) {
+      const seedNumber = row.columns[seedNumberColumn];
+      best.add({
+        key: id,
+        group: groupOf(row),
+        value: numberOf(this.values.valueOf(row, by) ?? null),
+        seedNumber: typeof seedNumber === 'number' ? seedNumber : undefined,
+      });
+      seen += 1;
+      if (seen % rowsInTurn === 0) await nextTurn();
+    }
+    const open = new Set<string>();
+    for (const row of readRows(this.#db, { states: ['waiting', 'active'] })) open.add(groupOf(row));
+    if (open.size > 0)
+      notes.push(
+        `${plural(open.size, 'group')} of best ${open.size === 1 ? 'waits' : 'wait'} for scenes that are not settled`,
+      );
+    return best.chosen(open);
+  }
+
+  #assertKnown({ of, by }: NonNullable<StageSource['best']>, placeOf: Config['placeOf']): void {
+    const { names } = this.values;
+    for (const [key, name] of Object.entries({ of, by })) {
+      const hint = didYouMean(name, names) ?? `known are ${listed(names)}`;
+      const text = `there is no column or value ${JSON.stringify(name)}; ${hint}`;
+      if (!names.includes(name)) throw new ConfigError([{ where: placeOf(['scenes', 'best', key]), text }]);
+    }
+    // Scenes that are not settled have none yet, and their group could not be told.
+    const isValue =
+      this.#batch.values?.some(({ name }) => name === of) === true && !this.#batch.columns.includes(of);
+    const text = `${of} is a value of the output; expected a column or prompt, which every scene has from the start`;
+    if (isValue) throw new ConfigError([{ where: placeOf(['scenes', 'best', 'of']), text }]);
+  }
+}
+
+/** Between two turns of the event loop. */
+const rowsInTurn = 1_000;
+
+function* filtered<T>(all: Iterable<T>, test: (each: T) => boolean): Generator<T> {
+  for (const each of all) if (test(each)) yield each;
+}
+
+/** Scenes that have no picture, or not yet. */
+function missing(db: Database): string[] {
+  const { waiting, active, failed } = readCounts(db);
+  const count = waiting + active + failed;
+  if (count === 0) return [];
+  const states = formatCounts([
+    [waiting, waiting === 1 ? 'waits' : 'wait'],
+    [active, active === 1 ? 'is in flight' : 'are in flight'],
+    [failed, 'failed'],
+  ]);
+  return [
+    `${plural(count, 'scene has', 'scenes have')} no picture (${states}) and ${count === 1 ? 'is' : 'are'} not asked for here`,
+  ];
+}

@@ -1,0 +1,252 @@
+/** Promise: a batch whose list is another batch sends its saved pictures as they are on record, those that are chosen, and each once. */
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { expect, it } from 'vitest';
+import type { JsonObject } from '../../src/lib/text/json.ts';
+import { folderWith, inProcess, linesOf, pipeline, withKey } from './cli.ts';
+import { completed, startStandIn } from './stand-ins.ts';
+
+/** A picture of its own for each tone, as base64. */
+async function tone(level: number): Promise<string> {
+  const background = { r: level, g: 40, b: 80 };
+  const picture = sharp({ create: { width: 64, height: 48, channels: 3, background } });
+  return (await picture.png().toBuffer()).toString('base64');
+}
+
+const sha256Of = (base64: unknown): string =>
+  createHash('sha256')
+    .update(Buffer.from(String(base64), 'base64'))
+    .digest('hex');
+
+/** Two scenes of each prompt, with the scores of `tones`; and the stage that takes its list from them. */
+async function twoBatches(stage: string, tones: Record<string, number>) {
+  const pictures = new Map<number, string>();
+  for (const level of new Set(Object.values(tones))) pictures.set(level, await tone(level));
+  const rendering = await startStandIn({
+    plan: ({ scene, seed }) => {
+      const level = tones[`${scene as string} ${seed as string}`];
+      if (level === undefined) return { end: () => ({ status: 'FAILED', error: 'no such tone' }) };
+      return { end: () => completed([{ image: pictures.get(level), score: level / 100 }]) };
+    },
+  });
+  const large = await tone(200);
+  const scaling = await startStandIn({ plan: () => ({ end: () => completed([{ image: large }]) }) });
+  const render = pipeline(
+    rendering.url,
+    "input: {scene: '{{ prompt }}', seed: '{{ number }}'}\nretry: {attempts: 1}\n",
+  )
+    .replace('scenes.csv', 'list.csv')
+    .replace('  dir: out\n', '  dir: out\n  values: {score: score}\n');
+  const upscale = pipeline(
+    scaling.url,
+    "input: {image: '{{ picture | file_base64 }}', text: '{{ prompt }}', of: '{{ score }}'}\n",
+  )
+    .replace('manifest: scenes.csv\n', stage)
+    .replace('dir: out', 'dir: large');
+  const rows = Object.keys(tones)
+    .map((key) => key.split(' '))
+    .map(([prompt, number]) => `${prompt}${number},${prompt},${number}`);
+  const cwd = folderWith({
+    'render.yaml': render,
+    'upscale.yaml': upscale,
+    'list.csv': `id,prompt,number\n${rows.join('\n')}\n`,
+  });
+  const start = (command: string, file: string, ...more: string[]) =>
+    inProcess([command, file, ...more], { cwd, ...withKey });
+  return { cwd, start, rendering, scaling, tones, pictures };
+}
+
+const sent = (inputs: JsonObject[]) => inputs.map(({ text, of, image }) => [text, of, sha256Of(image)]);
+
+it('sends pictures that are good enough, as they are on record', async () => {
+  const { start, scaling, pictures } = await twoBatches(
+    "scenes: {from: render.yaml, keep: 'score >= 0.6'}\n",
+    {
+      'owl 1': 50,
+      'owl 2': 90,
+      'fox 1': 60,
+    },
+  );
+  expect((await start('run', 'render.yaml')).code).toBe(0);
+  const run = await start('run', 'upscale.yaml');
+  expect(run.code, run.stderr).toBe(0);
+  expect(sent(scaling.inputs).toSorted(([a], [b]) => String(a).localeCompare(String(b)))).toEqual([
+    ['fox', 0.6, sha256Of(pictures.get(60))],
+    ['owl', 0.9, sha256Of(pictures.get(90))],
+  ]);
+  const [row] = linesOf<{ id: string; columns: JsonObject; source: string }>(
+    await start('list', 'upscale.yaml', '--json'),
+  );
+  expect(row).toMatchObject({
+    id: 'owl2',
+    source: 'render.yaml: scene owl2',
+    columns: {
+      prompt: 'owl',
+      number: '2',
+      score: 0.9,
+      picture: expect.stringMatching(/^out\/images\/.*\.png$/) as string,
+    },
+  });
+  // A second start sends nothing.
+  expect((await start('run', 'upscale.yaml')).code).toBe(0);
+  expect(scaling.inputs).toHaveLength(2);
+});
+
+it('follows what became of the batch before: new, rendered anew, no longer chosen', async () => {
+  const { cwd, start, scaling, tones, pictures } = await twoBatches(
+    "scenes: {from: render.yaml, keep: 'score >= 0.6'}\n",
+    {
+      'owl 1': 70,
+      'owl 2': 90,
+      'fox 1': 60,
+    },
+  );
+  expect((await start('run', 'render.yaml')).code).toBe(0);
+  expect((await start('run', 'upscale.yaml')).code).toBe(0);
+  const saved = readdirSync(join(cwd, 'large/images'));
+  expect(saved).toHaveLength(3);
+
+  // One is rendered anew and is another, one is no longer good enough.
+  tones['owl 1'] = 75;
+  pictures.set(75, await tone(75));
+  tones['owl 2'] = 10;
+  pictures.set(10, await tone(10));
+  expect((await start('retry', 'render.yaml', '--id', 'owl1', '--id', 'owl2', '--again')).code).toBe(0);
+  expect((await start('run', 'render.yaml')).code).toBe(0);
+  const plan = await start('plan', 'upscale.yaml');
+  expect(plan.stdout).toContain(
+    '1 edited since: the old picture is kept; 1 no longer listed: their pictures stay',
+  );
+  expect((await start('run', 'upscale.yaml')).code).toBe(0);
+  expect(sent(scaling.inputs).slice(3)).toEqual([['owl', 0.75, sha256Of(pictures.get(75))]]);
+  const files = readdirSync(join(cwd, 'large/images'));
+  expect(files).toHaveLength(4);
+});
+
+it('takes the best of each group once all of its scenes are settled', async () => {
+  const stage = 'scenes: {from: render.yaml, best: {of: prompt, by: score}}\n';
+  const { cwd, start, scaling } = await twoBatches(stage, {
+    'owl 1': 70,
+    'owl 2': 90,
+    'fox 1': 60,
+    'fox 2': 60,
+  });
+  const list = readFileSync(join(cwd, 'list.csv'), 'utf8');
+  // A scene that fails is settled.
+  writeFileSync(join(cwd, 'list.csv'), `${list}bat1,bat,1\n`);
+  expect((await start('run', 'render.yaml', '--limit', '4')).code).not.toBe(2);
+  const half = await start('plan', 'upscale.yaml', '--json');
+  expect(half.stdout + half.stderr).toMatch(/groups? of best waits? for scenes that are not settled/);
+  expect((await start('run', 'render.yaml')).code).toBe(3);
+  const run = await start('run', 'upscale.yaml');
+  expect(run.code, run.stderr).toBe(0);
+  expect(run.stdout + run.stderr).toContain(
+    'render.yaml: 1 scene has no picture (1 failed) and is not asked for here',
+  );
+  const rows = linesOf<{ id: string }>(await start('list', 'upscale.yaml', '--json'));
+  expect(rows.map(({ id }) => id)).toEqual(['owl2', 'fox1']);
+  expect(scaling.inputs).toHaveLength(2);
+});
+
+it('takes the scenes that were starred, and says which ids have no picture', async () => {
+  const { cwd, start } = await twoBatches('scenes: {from: render.yaml, ids: starred.txt}\n', {
+    'owl 1': 70,
+    'fox 1': 60,
+  });
+  writeFileSync(join(cwd, 'starred.txt'), 'fox1\nbear1\n');
+  expect((await start('run', 'render.yaml')).code).toBe(0);
+  const run = await start('run', 'upscale.yaml');
+  expect(run.code, run.stderr).toBe(0);
+  expect(run.stdout + run.stderr).toContain(
+    'render.yaml: 1 id of ids has no saved picture (the first is bear1)',
+  );
+  expect(readdirSync(join(cwd, 'large/images'))).toHaveLength(1);
+});
+
+it('passes the picture on through a stage that has none of its own', async () => {
+  const { cwd, start, scaling, pictures } = await twoBatches(
+    "scenes: {from: score.yaml, keep: 'good > 4'}\n",
+    {
+      'owl 1': 70,
+      'fox 1': 60,
+    },
+  );
+  const scoring = await startStandIn({
+    plan: ({ name }) => ({ end: () => completed({ good: name === 'owl' ? 5 : 3 }) }),
+  });
+  const score = pipeline(scoring.url, "input: {image: '{{ picture | file_base64 }}', name: '{{ prompt }}'}\n")
+    .replace('manifest: scenes.csv\n', 'scenes: {from: render.yaml}\n')
+    .replace('  dir: out\n', '  dir: score\n  image: none\n  values: {good: good}\n');
+  writeFileSync(join(cwd, 'score.yaml'), score);
+  writeFileSync(
+    join(cwd, 'upscale.yaml'),
+    readFileSync(join(cwd, 'upscale.yaml'), 'utf8').replace('{{ score }}', '{{ good }}'),
+  );
+  for (const file of ['render.yaml', 'score.yaml', 'upscale.yaml']) {
+    const run = await start('run', file);
+    expect(run.code, run.stderr).toBe(0);
+  }
+  expect(sent(scaling.inputs)).toEqual([['owl', 5, sha256Of(pictures.get(70))]]);
+});
+
+it('sends no picture that is another than the one on record', async () => {
+  const { cwd, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', {
+    'owl 1': 70,
+    'fox 1': 60,
+  });
+  expect((await start('run', 'render.yaml')).code).toBe(0);
+  const [first = '', second = ''] = readdirSync(join(cwd, 'out/images'));
+  writeFileSync(join(cwd, 'out/images', first), readFileSync(join(cwd, 'out/images', second)));
+  rmSync(join(cwd, 'out/images', second));
+  const run = await start('run', 'upscale.yaml');
+  expect(run.code).toBe(3);
+  expect(scaling.inputs).toHaveLength(0);
+  expect((await start('list', 'upscale.yaml')).stdout).toMatch(
+    /file-changed: the file "out\/images\/.*" is another than/,
+  );
+});
+
+it.each([
+  ['scenes: {from: upscale.yaml}\n', 'upscale.yaml:1:16: this is the same file'],
+  ['scenes: {from: nowhere.yaml}\n', 'nowhere.yaml: no such file'],
+  [
+    "scenes: {from: render.yaml, keep: 'scor > 1'}\n",
+    '"scor" at character 1 is no column; did you mean score?',
+  ],
+  ['scenes: {from: render.yaml, best: {of: promt, by: score}}\n', 'did you mean prompt?'],
+  [
+    'scenes: {from: render.yaml, best: {of: score, by: score}}\n',
+    'score is a value of the output; expected a column or prompt',
+  ],
+  ['scenes: {from: render.yaml, ids: no.txt}\n', 'no.txt: there is no such file'],
+  ["scenes: {keep: 'score > 1', seeds: 2}\nmanifest: list.csv\n", 'from as well'],
+  [
+    'scenes: {from: render.yaml}\nmanifest: list.csv\n',
+    'there is scenes.from as well; expected one of the two',
+  ],
+  ["scenes: {from: render.yaml, keep: 'score > 5'}\n", 'none of the pictures of that batch is chosen'],
+])('refuses %s', async (stage, words) => {
+  const { start, scaling } = await twoBatches(stage, { 'owl 1': 70 });
+  expect((await start('run', 'render.yaml')).code).toBe(0);
+  const run = await start('run', 'upscale.yaml');
+  expect(run.code, run.stdout).toBe(2);
+  expect(run.stderr).toContain(words);
+  expect(scaling.inputs).toHaveLength(0);
+});
+
+it('refuses lists that are taken from each other, a folder that two share, and a batch that has not begun', async () => {
+  const { cwd, start } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
+  expect((await start('run', 'upscale.yaml')).stderr).toContain('there is no batch here yet');
+  const render = readFileSync(join(cwd, 'render.yaml'), 'utf8');
+  writeFileSync(
+    join(cwd, 'render.yaml'),
+    render.replace('manifest: list.csv', 'scenes: {from: upscale.yaml}'),
+  );
+  expect((await start('run', 'upscale.yaml')).stderr).toContain(
+    'these files take their lists from each other: upscale.yaml from render.yaml from upscale.yaml',
+  );
+  writeFileSync(join(cwd, 'render.yaml'), render.replace('dir: out', 'dir: large'));
+  expect((await start('run', 'upscale.yaml')).stderr).toContain('render.yaml has the same output.dir');
+});

@@ -58,7 +58,7 @@ async function choose(args: string[], loaded: Loaded): Promise<Chosen | undefine
       (own) => command && declareCommand(own, usage, command),
       (argv) => {
         if (command === undefined) return;
-        throw new Chosen(command, takes === '[pipeline]' ? withPipeline(name, argv) : argv);
+        throw new Chosen(command, takes.startsWith('[pipeline') ? withPipeline(name, takes, argv) : argv);
       },
     );
   }
@@ -86,13 +86,16 @@ class Chosen {
 }
 
 /** The pipeline.yaml that is there is meant where none is given. What follows `--` is given as well. */
-function withPipeline(name: string, argv: Record<string, unknown>): Record<string, unknown> {
+function withPipeline(name: string, takes: string, argv: Record<string, unknown>): Record<string, unknown> {
   const words = [argv['_'] ?? []].flat().slice(1);
-  const [given, other] = [argv['pipeline'] ?? [], words].flat();
-  if (other !== undefined) throw new WrongUse(`${name} does not take ${JSON.stringify(other)}.`);
+  const all = [argv['pipeline'] ?? [], words].flat();
+  const [given, other] = all;
+  const takesMore = takes === '[pipeline..]';
+  if (other !== undefined && !takesMore)
+    throw new WrongUse(`${name} does not take ${JSON.stringify(other)}.`);
   if (given === undefined && !existsSync(pipelineFile))
     throw new WrongUse(`${noPipeline} There is none in this folder.`);
-  return { ...argv, pipeline: given ?? pipelineFile };
+  return { ...argv, pipeline: given === undefined ? pipelineFile : takesMore ? all : given };
 }
 
 function baseParser(args: string[], loaded: Loaded) {

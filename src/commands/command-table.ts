@@ -9,13 +9,13 @@ export const commands = {
     load: async () => (await import('./init.ts')).initCommand,
   },
   plan: {
-    takes: '[pipeline]',
+    takes: '[pipeline..]',
     summary: 'show what a run would do and cost; sends nothing',
     load: async () => (await import('./plan.ts')).planCommand,
   },
   run: {
-    takes: '[pipeline]',
-    summary: 'start or resume a batch',
+    takes: '[pipeline..]',
+    summary: 'start or resume a batch, or several in turn',
     load: async () => (await import('./run.ts')).runCommand,
   },
   status: {

@@ -21,7 +21,7 @@ export async function onConfig<Options>(
   try {
     const problems: Problem[] = [];
     const options = readOptions(problems);
-    config = read(problems, file, argv, needsKey);
+    config = readOrReport(problems, file, argv, needsKey);
     if (config === undefined || problems.length > 0) throw new ConfigError(problems);
     return await work(config, options);
   } catch (thrown) {
@@ -31,7 +31,7 @@ export async function onConfig<Options>(
 }
 
 /** Undefined where something is wrong with the file, which is added to `problems`. */
-function read(
+export function readOrReport(
   problems: Problem[],
   file: string,
   argv: Record<string, unknown>,

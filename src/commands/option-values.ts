@@ -25,9 +25,13 @@ export function oneText(argv: Record<string, unknown>, name: string): string | u
   throw new ConfigError([{ where: `--${name}`, text: `${inWords(value)} is given; expected one text` }]);
 }
 
-/** A folder stands for the pipeline.yaml in it. */
 export function fileIn(argv: Record<string, unknown>): string {
   return pipelineIn(textIn(argv, 'pipeline'));
+}
+
+/** For commands that take several. */
+export function filesIn(argv: Record<string, unknown>): string[] {
+  return [argv['pipeline']].flat().map((file) => pipelineIn(String(file)));
 }
 
 export function textIn(argv: Record<string, unknown>, name: string): string {

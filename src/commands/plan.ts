@@ -13,7 +13,9 @@ import { withSignals, StoppedEarly } from './signals.ts';
 import { program } from './version.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { onConfig } from './on-config.ts';
-import { fileIn } from './option-values.ts';
+import { filesIn } from './option-values.ts';
+import { inTurn } from './in-turn.ts';
+import { pipelineArguments } from './run-options.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
 import type { NamedFile } from '../runner/core/named-file.ts';
 import { formatPart, type Part } from '../runner/core/part.ts';
@@ -31,6 +33,7 @@ import { withFilesNamed } from '../runner/core/file-text.ts';
 
 export const planCommand: LoadedCommand = {
   purpose: `Checks what a run would check and shows what it would do: new, edited, done and failed scenes, the first requests in full, file names, and cost and time from earlier runs of this batch. Sends nothing, writes nothing, takes no lock; works during a run. Needs room for a copy of the checkpoint in the folder for temporary files.`,
+  positionals: { pipeline: pipelineArguments },
   shared: ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'allow-fewer', 'json'],
   options: {
     ...partOptions,
@@ -48,6 +51,7 @@ export const planCommand: LoadedCommand = {
   examples: [
     ['$0 plan pipeline.yaml', 'before the night'],
     ['$0 plan', 'the same, for the pipeline.yaml of this folder'],
+    ['$0 plan render.yaml upscale.yaml', 'one after the other, and the sum'],
     ['$0 plan pipeline.yaml --check', 'the key and the endpoint, too'],
     ['$0 plan pipeline.yaml --limit 20', 'what a preview of 20 scenes would do'],
     ['$0 plan pipeline.yaml --json', 'for a script: one JSON object'],
@@ -62,25 +66,42 @@ export const planCommand: LoadedCommand = {
     interrupted: endings.interrupted.means,
     terminated: endings.terminated.means,
   },
-  work: (argv) => plan(fileIn(argv), argv),
+  work: (argv) => planAll(filesIn(argv), argv),
 };
 
-/** Resolves to the exit code: that of a run which could not begin, and 0 where it could. */
-export function plan(file: string, argv: Record<string, unknown>): Promise<number> {
-  const readOptions = (problems: Problem[]): PlanOptions => ({
-    part: partOf(argv, problems),
-    requests: requestsOf(argv, problems),
-    isChecked: argv['check'] === true,
-    ...beginChoicesOf(argv, problems),
+/** What is wrong with one file keeps none of the others from being shown. */
+async function planAll(files: string[], argv: Record<string, unknown>): Promise<number> {
+  const together: ShownPlan[] | undefined = files.length > 1 ? [] : undefined;
+  const exitCode = await inTurn(files, argv, {
+    readOptions: (problems) => readPlanOptions(argv, problems),
+    needsKey: argv['check'] === true,
+    work: (file) => plan(file, argv, together),
+    goesOn: () => true,
   });
+  if (together?.length === files.length) writeOut(`\n${sumOf(together)}`);
+  return exitCode;
+}
+
+/** Resolves to the exit code: that of a run which could not begin, and 0 where it could. */
+export function plan(file: string, argv: Record<string, unknown>, together?: ShownPlan[]): Promise<number> {
+  const readOptions = (problems: Problem[]): PlanOptions => readPlanOptions(argv, problems);
   const isChecked = argv['check'] === true;
   return onConfig(
     file,
     argv,
     readOptions,
-    (config, options) => withSignals((stop) => planConfig(file, config, options, isChecked, stop)),
+    (config, options) => withSignals((stop) => planConfig(file, config, options, isChecked, stop, together)),
     isChecked,
   );
+}
+
+function readPlanOptions(argv: Record<string, unknown>, problems: Problem[]): PlanOptions {
+  return {
+    part: partOf(argv, problems),
+    requests: requestsOf(argv, problems),
+    isChecked: argv['check'] === true,
+    ...beginChoicesOf(argv, problems),
+  };
 }
 
 async function planConfig(
@@ -89,6 +110,7 @@ async function planConfig(
   options: PlanOptions,
   isChecked: boolean,
   stop: Stop,
+  together: ShownPlan[] | undefined,
 ): Promise<number> {
   const { dir } = config.output;
   const batch = await unlessStopped(stop, async () => {
@@ -122,6 +144,7 @@ async function planConfig(
       exitCode: endings[ending].exitCode,
     },
     config.terminal.json,
+    together,
   );
   return endings[ending].exitCode;
 }
@@ -179,11 +202,16 @@ interface ShownPlan extends Omit<BatchPlan, 'notes'> {
   exitCode: number;
 }
 
-function printPlan(shown: ShownPlan, json: boolean): void {
+/** `together`: the plans before it, of which it becomes one; for people alone. */
+function printPlan(shown: ShownPlan, json: boolean, together: ShownPlan[] | undefined): void {
   if (json) {
     const { shownDir: _, commandArguments: __, runArguments: ___, ...facts } = shown;
     const requests = shown.requests.map(({ before: _before, ...request }) => request);
     return writeJsonLine('plan', { ...facts, requests });
+  }
+  if (together !== undefined) {
+    writeOut(`${together.length === 0 ? '' : '\n'}${shown.file}\n`);
+    together.push(shown);
   }
   const columns = outColumns();
   const rows = rowsOf(shown).filter(([, text]) => text !== '');
@@ -196,6 +224,17 @@ function printPlan(shown: ShownPlan, json: boolean): void {
     ...hanging('', lastWords(shown), columns, 0),
   ];
   writeOut(lines.join('\n'));
+}
+
+/** Of several plans, what their runs would send; the price where all have one, in one currency. */
+function sumOf(plans: ShownPlan[]): string {
+  const scenes = plans.reduce((sum, { forecast }) => sum + forecast.scenes, 0);
+  const costs = plans.flatMap(({ forecast: { scenes: count, cost } }) => (count === 0 ? [] : [cost]));
+  const [currency, ...others] = new Set(costs.map((cost) => cost?.currency));
+  const isPriced = currency !== undefined && others.length === 0;
+  const spent = costs.reduce((sum, cost) => sum + (cost?.amount ?? 0), 0);
+  const price = isPriced ? `, for about ${formatCost({ spent, currency })}` : '';
+  return `Together they would submit ${plural(scenes, 'scene')}${price}.`;
 }
 
 function headOf({ counts, part, asked, shownDir, file }: ShownPlan): string {

@@ -89,6 +89,12 @@ export const pipelineArgument = {
   describe: 'the configuration file, such as pipeline.yaml, or its folder',
 } as const;
 
+/** For commands that take several. */
+export const pipelineArguments = {
+  type: 'string',
+  describe: `${pipelineArgument.describe}; of several, one after the other`,
+} as const;
+
 /** A number has no type here: the parser would make NaN of anything else, and the problem could not show what was given. */
 export function sharedOptions(names: readonly OptionName[]) {
   return Object.fromEntries(

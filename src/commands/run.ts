@@ -11,10 +11,14 @@ import { assertPlace } from './known-batch.ts';
 import type { LoadedCommand } from './command.ts';
 import { openBucket } from './pictures-place.ts';
 import { onConfig } from './on-config.ts';
-import { fileIn } from './option-values.ts';
+import { filesIn } from './option-values.ts';
+import { inTurn } from './in-turn.ts';
+import { pipelineArguments } from './run-options.ts';
+import { endings } from '../runner/core/ending.ts';
 
 export const runCommand: LoadedCommand = {
-  purpose: `Renders every scene of the manifest that has no picture yet, and writes the report. The same command resumes after a stop, a crash or an edit of the manifest, and avoids paying twice.`,
+  purpose: `Renders every scene of the manifest that has no picture yet, and writes the report. The same command resumes after a stop, a crash or an edit of the manifest, and avoids paying twice. Several files run in turn, each with its own limits: after 0 or 3 the next begins, any other code ends it; the exit code is the first that is not 0.`,
+  positionals: { pipeline: pipelineArguments },
   shared: [
     'manifest',
     'output',
@@ -30,6 +34,7 @@ export const runCommand: LoadedCommand = {
   examples: [
     ['$0 run pipeline.yaml', 'start, or resume after a stop or a crash'],
     ['$0 run', 'the same, for the pipeline.yaml of this folder'],
+    ['$0 run render.yaml upscale.yaml', 'one after the other, both checked before the first begins'],
     ['$0 run pipeline.yaml --concurrency 4', 'four jobs in flight at most'],
     ['$0 run pipeline.yaml --limit 20', 'a preview: 20 scenes from all over the list'],
     ['$0 run pipeline.yaml --stats', 'print at the end what held the run back'],
@@ -37,18 +42,28 @@ export const runCommand: LoadedCommand = {
     ['zcat list.txt.gz | $0 run pipeline.yaml --manifest -', 'scenes from standard input'],
     ['$0 run pipeline.yaml --quiet', 'from cron: prints only if something is wrong'],
   ],
-  work: (argv) => run(fileIn(argv), argv),
+  work: (argv) =>
+    inTurn(filesIn(argv), argv, {
+      readOptions: (problems) => readChoices(argv, problems),
+      needsKey: true,
+      work: (file) => run(file, argv),
+      goesOn: (exitCode) => goesOn.has(exitCode),
+    }),
 };
+
+/** What a scene lacks is no reason to leave the next file alone. */
+const goesOn = new Set<number>([endings.complete.exitCode, endings.incomplete.exitCode]);
 
 /** Resolves to the exit code. */
 export async function run(file: string, argv: Record<string, unknown>): Promise<number> {
-  const readOptions = (problems: Problem[]): RunChoices => ({
-    part: partOf(argv, problems),
-    ...beginChoicesOf(argv, problems),
-  });
+  const readOptions = (problems: Problem[]): RunChoices => readChoices(argv, problems);
   return onConfig(file, argv, readOptions, (config, choices) =>
     withSignals((stop) => runConfig(file, config, choices, stop)),
   );
+}
+
+function readChoices(argv: Record<string, unknown>, problems: Problem[]): RunChoices {
+  return { part: partOf(argv, problems), ...beginChoicesOf(argv, problems) };
 }
 
 async function runConfig(file: string, config: Config, choices: RunChoices, stop: Stop): Promise<number> {

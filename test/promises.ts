@@ -154,6 +154,8 @@ export const promises: Record<string, Record<string, string>> = {
       'e2e/leave.test.ts',
     'A second one ends it at once, still resumable.': 'e2e/leave.test.ts',
     'SIGHUP finishes what is in flight and submits nothing more.': 'e2e/finish.test.ts',
+    'Of several files in one command all are checked before the first begins; after a signal, or any end but 0 and 3, no other one does.':
+      'e2e/in-turn.test.ts',
     'A run goes on when nobody reads its output any more.': 'e2e/disk.test.ts',
   },
   'Your key and your prompts': {

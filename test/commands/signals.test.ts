@@ -2,13 +2,17 @@
 import { expect, it, vi } from 'vitest';
 import { withSignals } from '../../src/commands/signals.ts';
 
+/** A run of several files, which listens while each of them does. */
+const nested: typeof withSignals = (work) => withSignals(() => withSignals(work));
+
 it.each([
-  ['SIGTERM', 'SIGINT'],
-  ['SIGTERM', 'SIGTERM'],
-] as const)('%s and %s', async (first, second) => {
+  ['SIGTERM', 'SIGINT', withSignals],
+  ['SIGTERM', 'SIGTERM', withSignals],
+  ['SIGINT', 'SIGINT', nested],
+] as const)('%s and %s', async (first, second, listening) => {
   const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
   const before = process.listenerCount(second);
-  await withSignals(async ({ leaving }) => {
+  await listening(async ({ leaving }) => {
     process.emit(first);
     expect(leaving.aborted).toBe(true);
     expect(kill).not.toHaveBeenCalled();

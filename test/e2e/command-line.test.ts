@@ -21,7 +21,7 @@ it.each([
     ['report', 'pipeline.yaml', '--contact-sheet'],
     'report has no --contact-sheet any more: the gallery, report/index.html, shows all pictures.',
   ],
-  [['run', 'pipeline.yaml', 'other.yaml'], 'run does not take "other.yaml".'],
+  [['status', 'pipeline.yaml', 'other.yaml'], 'status does not take "other.yaml".'],
   [['run', 'p.yaml', '--concurrency'], '--concurrency needs a value.'],
   [['serve', '--port'], '--port needs a value.'],
   [['run', 'p.yaml', '--skipBadRows='], '--skipBadRows is ""; expected true, false or'],

@@ -8,6 +8,7 @@ import { openRecord, sharedAddressOf } from './batch-record.ts';
 import { checkEndpoint } from './check-endpoint.ts';
 import { configuredArguments, configuredRun, shownLists, shownPath } from './shown-path.ts';
 import { notWritable } from './explain-blocked-path.ts';
+import { comingText, PlansTogether } from './plan-together.ts';
 import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
 import { withSignals, StoppedEarly } from './signals.ts';
 import { program } from './version.ts';
@@ -71,19 +72,19 @@ export const planCommand: LoadedCommand = {
 
 /** What is wrong with one file keeps none of the others from being shown. */
 async function planAll(files: string[], argv: Record<string, unknown>): Promise<number> {
-  const together: ShownPlan[] | undefined = files.length > 1 ? [] : undefined;
+  const together = files.length > 1 ? new PlansTogether() : undefined;
   const exitCode = await inTurn(files, argv, {
     readOptions: (problems) => readPlanOptions(argv, problems),
     needsKey: argv['check'] === true,
     work: (file) => plan(file, argv, together),
     goesOn: () => true,
   });
-  if (together?.length === files.length) writeOut(`\n${sumOf(together)}`);
+  if (together?.count === files.length && argv['json'] !== true) writeOut(`\n${together.sum()}`);
   return exitCode;
 }
 
 /** Resolves to the exit code: that of a run which could not begin, and 0 where it could. */
-export function plan(file: string, argv: Record<string, unknown>, together?: ShownPlan[]): Promise<number> {
+export function plan(file: string, argv: Record<string, unknown>, together?: PlansTogether): Promise<number> {
   const readOptions = (problems: Problem[]): PlanOptions => readPlanOptions(argv, problems);
   const isChecked = argv['check'] === true;
   return onConfig(
@@ -110,9 +111,15 @@ async function planConfig(
   options: PlanOptions,
   isChecked: boolean,
   stop: Stop,
-  together: ShownPlan[] | undefined,
+  together: PlansTogether | undefined,
 ): Promise<number> {
   const { dir } = config.output;
+  const coming = await together?.comingTo(config, stop.draining);
+  if (coming?.isUnread) {
+    printUnread(file, config, coming.upTo);
+    together?.addUnread(config, coming.upTo);
+    return endings.complete.exitCode;
+  }
   const batch = await unlessStopped(stop, async () => {
     const record = await openRecord(dir, sharedAddressOf(config), options.isFresh);
     try {
@@ -139,6 +146,7 @@ async function planConfig(
       files: config.output.files.map(({ label, kind }) => ({ label, kind })),
       asked: options.part ?? null,
       warnings: [...config.warnings, ...notes],
+      ...(coming && { upTo: coming.upTo }),
       check,
       obstacle,
       exitCode: endings[ending].exitCode,
@@ -195,6 +203,8 @@ interface ShownPlan extends Omit<BatchPlan, 'notes'> {
   /** What each scene gets besides its pictures. */
   files: NamedFile[];
   warnings: string[];
+  /** Of a stage that is planned with the batch before it: the most scenes that may come besides. */
+  upTo?: number;
   /** Null where the endpoint was not to be asked. */
   check: EndpointCheck | null;
   /** Why a run could not write, in a sentence; null where it could. */
@@ -202,16 +212,24 @@ interface ShownPlan extends Omit<BatchPlan, 'notes'> {
   exitCode: number;
 }
 
+/** A stage of a batch that has no pictures yet. */
+function printUnread(file: string, config: Config, upTo: number): void {
+  if (config.terminal.json)
+    return writeJsonLine('plan', { program, file, manifest: shownLists(config, file), upTo, exitCode: 0 });
+  const text = `A run of ${file} would submit ${comingText(shownLists(config, file).join(), upTo)}.`;
+  writeOut([`\n${file}\n`, ...hanging('', text, outColumns(), 0)].join('\n'));
+}
+
 /** `together`: the plans before it, of which it becomes one; for people alone. */
-function printPlan(shown: ShownPlan, json: boolean, together: ShownPlan[] | undefined): void {
+function printPlan(shown: ShownPlan, json: boolean, together: PlansTogether | undefined): void {
+  together?.add({ upTo: 0, ...shown });
   if (json) {
     const { shownDir: _, commandArguments: __, runArguments: ___, ...facts } = shown;
     const requests = shown.requests.map(({ before: _before, ...request }) => request);
     return writeJsonLine('plan', { ...facts, requests });
   }
   if (together !== undefined) {
-    writeOut(`${together.length === 0 ? '' : '\n'}${shown.file}\n`);
-    together.push(shown);
+    writeOut(`${together.count === 1 ? '' : '\n'}${shown.file}\n`);
   }
   const columns = outColumns();
   const rows = rowsOf(shown).filter(([, text]) => text !== '');
@@ -224,17 +242,6 @@ function printPlan(shown: ShownPlan, json: boolean, together: ShownPlan[] | unde
     ...hanging('', lastWords(shown), columns, 0),
   ];
   writeOut(lines.join('\n'));
-}
-
-/** Of several plans, what their runs would send; the price where all have one, in one currency. */
-function sumOf(plans: ShownPlan[]): string {
-  const scenes = plans.reduce((sum, { forecast }) => sum + forecast.scenes, 0);
-  const costs = plans.flatMap(({ forecast: { scenes: count, cost } }) => (count === 0 ? [] : [cost]));
-  const [currency, ...others] = new Set(costs.map((cost) => cost?.currency));
-  const isPriced = currency !== undefined && others.length === 0;
-  const spent = costs.reduce((sum, cost) => sum + (cost?.amount ?? 0), 0);
-  const price = isPriced ? `, for about ${formatCost({ spent, currency })}` : '';
-  return `Together they would submit ${plural(scenes, 'scene')}${price}.`;
 }
 
 function headOf({ counts, part, asked, shownDir, file }: ShownPlan): string {
@@ -262,6 +269,7 @@ function rowsOf(shown: ShownPlan): [string, string][] {
     ['scenes', statesOf(counts)],
     ['', changesOf(changes)],
     ['', changes.repeated === undefined ? '' : describeRepeated(changes.repeated)],
+    ['', shown.upTo ? `besides, ${comingText(manifest.join(), shown.upTo)}` : ''],
     ['preview', part === null ? '' : statesOf(part)],
     ['run', shown.isRunning ? 'a run is active; these are the numbers at this moment' : ''],
     ['in flight', inFlightOf(shown)],

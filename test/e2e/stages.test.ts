@@ -250,3 +250,29 @@ it('refuses lists that are taken from each other, a folder that two share, and a
   writeFileSync(join(cwd, 'render.yaml'), render.replace('dir: out', 'dir: large'));
   expect((await start('run', 'upscale.yaml')).stderr).toContain('render.yaml has the same output.dir');
 });
+
+it('plans a chain before it has begun: how many each stage sends at most', async () => {
+  const stage = 'scenes: {from: render.yaml, matrix: {scale: [2, 4]}}\n';
+  const { cwd, start, scaling } = await twoBatches(stage, { 'owl 1': 70, 'fox 1': 60, 'bat 1': 50 });
+  const text = readFileSync(join(cwd, 'upscale.yaml'), 'utf8');
+  writeFileSync(join(cwd, 'upscale.yaml'), text.replace('input: {', "input: {scale: '{{ scale }}', "));
+  const before = await start('plan', 'render.yaml', 'upscale.yaml');
+  expect(before.code, before.stderr).toBe(0);
+  expect(before.stdout).toContain(
+    'A run of upscale.yaml would submit up to 6 scenes once render.yaml has their pictures.',
+  );
+  expect(before.stdout).toContain(
+    'Together they would submit 3 scenes; up to 6 scenes more as the stages get their pictures.',
+  );
+  expect((await start('run', 'render.yaml', '--limit', '1')).code).toBe(0);
+  const halfway = linesOf<{ upTo?: number; counts: { waiting: number } }>(
+    await start('plan', 'render.yaml', 'upscale.yaml', '--json'),
+  );
+  expect(halfway.map(({ upTo, counts }) => [counts.waiting, upTo])).toEqual([
+    [2, undefined],
+    [2, 4],
+  ]);
+  const run = await start('run', 'render.yaml', 'upscale.yaml');
+  expect(run.code, run.stderr).toBe(0);
+  expect(scaling.inputs).toHaveLength(6);
+});

@@ -1,0 +1,72 @@
+/** Several plans in one answer: what they add up to, and what a stage may yet be given by the batch before it. */
+import { resolve } from 'node:path';
+import type { Config } from '../runner/config/config.ts';
+import { scenesPerRow } from '../runner/core/expansion.ts';
+import type { Forecast } from '../runner/core/forecast.ts';
+import type { SceneCounts } from '../runner/core/scene.ts';
+import { newestRules, sceneRules } from '../runner/core/scene-rules.ts';
+import { formatCost } from '../runner/core/spending.ts';
+import { plural } from '../terminal/words.ts';
+import { readExpansion } from './read-expansion.ts';
+
+interface Planned {
+  /** The pipeline.yaml, as it was given. */
+  file: string;
+  counts: SceneCounts;
+  forecast: Forecast;
+  /** The most scenes that may come besides, when those before it have their pictures. */
+  upTo: number;
+}
+
+export class PlansTogether {
+  readonly #plans: Pick<Planned, 'forecast' | 'upTo'>[] = [];
+  /** By absolute path. */
+  readonly #left = new Map<string, { scenes: number; hasPictures: boolean }>();
+
+  /** How many there are. */
+  get count(): number {
+    return this.#plans.length;
+  }
+
+  add({ file, counts, forecast, upTo }: Planned): void {
+    const { waiting, active, saved } = counts;
+    this.#plans.push({ forecast, upTo });
+    this.#left.set(resolve(file), { scenes: waiting + active + upTo, hasPictures: saved > 0 });
+  }
+
+  /** A stage of a batch that has no pictures yet. */
+  addUnread({ file }: Config, upTo: number): void {
+    this.#plans.push({ forecast: { scenes: 0 } as Forecast, upTo });
+    this.#left.set(file, { scenes: upTo, hasPictures: false });
+  }
+
+  /** Of a stage of one of them; undefined of any other. */
+  async comingTo(
+    config: Config,
+    signal: AbortSignal,
+  ): Promise<{ upTo: number; isUnread: boolean } | undefined> {
+    const before = config.stage && this.#left.get(config.stage.from);
+    if (before === undefined) return undefined;
+    const { expansion } = await readExpansion(config, sceneRules[newestRules], signal);
+    const perRow = expansion === undefined ? 1 : scenesPerRow(expansion);
+    return { upTo: before.scenes * perRow, isUnread: !before.hasPictures };
+  }
+
+  /** What their runs would send; the price where all have one, in one currency. */
+  sum(): string {
+    const all = this.#plans.map(({ forecast }) => forecast).filter(({ scenes }) => scenes > 0);
+    const scenes = all.reduce((sum, forecast) => sum + forecast.scenes, 0);
+    const [currency, ...others] = new Set(all.map(({ cost }) => cost?.currency));
+    const isPriced = currency !== undefined && others.length === 0;
+    const spent = all.reduce((sum, { cost }) => sum + (cost?.amount ?? 0), 0);
+    const price = isPriced ? `, for about ${formatCost({ spent, currency })}` : '';
+    const upTo = this.#plans.reduce((sum, each) => sum + each.upTo, 0);
+    const more = upTo === 0 ? '' : `; up to ${plural(upTo, 'scene')} more as the stages get their pictures`;
+    return `Together they would submit ${plural(scenes, 'scene')}${price}${more}.`;
+  }
+}
+
+/** Of a stage, to be shown with its plan or instead of it. */
+export function comingText(from: string, upTo: number): string {
+  return `up to ${plural(upTo, 'scene')} once ${from} has their pictures`;
+}

@@ -1,5 +1,5 @@
 /** The report of a batch folder, from its checkpoint. */
-import { join, resolve } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { readBatch, resultColumns, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readLabels, readListNames } from '../runner/checkpoint/recorded-pictures.ts';
@@ -52,11 +52,17 @@ export async function writeBatchReport(
 /** `dir`: the output folder. */
 export function reportHeader(
   dir: string,
-  { axes = [], manifest, endpoint, pipeline, output, rules }: BatchIdentity,
+  { axes = [], manifest, endpoint, pipeline, output, rules, stage }: BatchIdentity,
   writtenAt: number,
   chosen: HeaderChoices = {},
 ): ReportHeader {
   const name = batchName(resolve(dir));
   const batch = { manifest, endpoint };
-  return { name, axes, batch, rules, pipeline, output, program, writtenAt, ...chosen };
+  const stageAt =
+    stage === undefined || pipeline === undefined
+      ? undefined
+      : `${relative(join(resolve(dir), 'report'), dirname(pipeline))
+          .split(sep)
+          .join('/')}/`;
+  return { name, axes, batch, rules, stageAt, pipeline, output, program, writtenAt, ...chosen };
 }

@@ -101,6 +101,7 @@ export function identityOf(
       choices.isAdopting && config.output.pictures === undefined
         ? namesOf(listPictures(join(config.output.dir, 'images')))
         : 'prompt',
+    ...(config.stage && { stage: config.stage.from }),
     pipeline: resolve(file),
     ...(config.output.files.length > 0 && {
       files: config.output.files.map(({ label, kind }) => ({ label, kind })),

@@ -195,7 +195,8 @@ class CountedGallery {
     try {
       if (db === undefined || batch === undefined) return undefined;
       const summary = await readSummary(db, this.#signal);
-      const about = reportHeader(this.#dir, batch, Date.now());
+      // Pictures of other batches are not served.
+      const about = { ...reportHeader(this.#dir, batch, Date.now()), stageAt: undefined };
       const counts = new GalleryCounts({
         about,
         summary,

@@ -22,6 +22,8 @@ export interface BatchIdentity {
   /** By which its lists are read; earlier versions kept `seedBits` or nothing. */
   rules?: RulesVersion;
   pricing?: Pricing;
+  /** Of a stage: the pipeline.yaml of the batch before it, as an absolute path. */
+  stage?: string;
   /** The pipeline.yaml, as an absolute path; earlier versions did not keep it. */
   pipeline?: string;
   /** Of pictures, where `output.name` is not set; earlier versions named them by id and did not keep it. */

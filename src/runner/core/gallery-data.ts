@@ -14,6 +14,8 @@ export interface GalleryData {
   pictures: PictureTotals;
   /** Where the pictures are for a page that was opened from a disk, with a `/` at its end; null where they are beside it. */
   picturesAt: string | null;
+  /** Of a stage: what the paths in its column picture are relative to, from the page, with a `/` at its end; null elsewhere. */
+  stageAt: string | null;
   /** Whether links to pictures show them to whoever has the page. */
   isSigned: boolean;
   /** Submissions so far, and how many of them have an unknown cost. */

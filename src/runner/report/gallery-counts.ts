@@ -62,6 +62,7 @@ export class GalleryCounts {
       scenes,
       pictures,
       picturesAt: about.bucket?.picturesAt ?? null,
+      stageAt: about.stageAt ?? null,
       isSigned: about.bucket?.sign !== undefined,
       attempts: { total, unanswered, expired },
       cost: cost && { spent: cost.spent, currency: cost.currency },

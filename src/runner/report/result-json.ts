@@ -75,6 +75,8 @@ export interface ReportHeader {
   pipeline: string | undefined;
   /** The output folder, where it is not the one of pipeline.yaml, as an absolute path. */
   output?: string | undefined;
+  /** Of a stage: the folder of its pipeline.yaml, from that of the report. */
+  stageAt?: string | undefined;
   /** Where the pictures are in a bucket. */
   bucket?: PicturesLinks | undefined;
   /** By which its list was read, for `--adopt`. */

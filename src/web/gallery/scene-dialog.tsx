@@ -1,13 +1,7 @@
 /** One scene in full: its pictures, prompt, inputs, seed and story; arrow keys move on to the next. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type {
-  GalleryColumn,
-  GalleryData,
-  GalleryFile,
-  GalleryPicture,
-  GalleryRow,
-} from '../../runner/core/gallery-data.ts';
+import type { GalleryData, GalleryFile, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { lostWords } from '../../runner/core/picture.ts';
 import { PictureViewer } from '../shared/dialog.tsx';
 import { Facts, type Fact } from '../shared/facts.tsx';
@@ -93,7 +87,7 @@ function SceneDialog({ data, rows, marking, go, order, pageOf, open }: DialogPro
       onClose={close}
     >
       {row?.id !== undefined && <MarkButtons {...marking} id={row.id} hasWords />}
-      {row !== undefined && <SceneStory row={row} picture={shown} columns={data.columns} />}
+      {row !== undefined && <SceneStory row={row} picture={shown} data={data} />}
     </PictureViewer>
   );
 }
@@ -127,11 +121,13 @@ async function find(rows: Rows, index: number, id: string): Promise<Found> {
 interface StoryProps {
   row: GalleryRow;
   picture: GalleryPicture | undefined;
-  columns: GalleryColumn[];
+  data: GalleryData;
 }
 
 /** All that is known of a scene, beside its picture. */
-function SceneStory({ row, picture, columns }: StoryProps): JSX.Element {
+function SceneStory({ row, picture, data }: StoryProps): JSX.Element {
+  const { columns } = data;
+  const before = pictureBefore(row, data);
   const prompt = promptOf(row);
   const words = lostWords(picture?.output);
   const inputs = [
@@ -157,6 +153,14 @@ function SceneStory({ row, picture, columns }: StoryProps): JSX.Element {
           <strong>{row.failure[0]}</strong> <bdi>{row.failure[1]}</bdi>
         </p>
       )}
+      {before !== undefined && (
+        <section class="before" aria-label="The picture before">
+          <h3>The picture before</h3>
+          <a href={before}>
+            <Image sources={[before]} alt="what this one was made from" state={row.state} word="" />
+          </a>
+        </section>
+      )}
       {inputs.length > 0 && (
         <section aria-label="Inputs">
           <h3>Inputs</h3>
@@ -181,6 +185,13 @@ function SceneStory({ row, picture, columns }: StoryProps): JSX.Element {
       )}
     </>
   );
+}
+
+/** That of the stage before, which this one was made from; of a bucket there is no address. */
+function pictureBefore({ values = [] }: GalleryRow, { stageAt, columns }: GalleryData): string | undefined {
+  const path = values[columns.findIndex(({ name }) => name === 'picture')];
+  if (stageAt === null || typeof path !== 'string' || path.includes('://')) return undefined;
+  return stageAt + path.split('/').map(encodeURIComponent).join('/');
 }
 
 function storyOf(row: GalleryRow): Fact[] {

@@ -144,7 +144,9 @@ async function readStage(reading: Reading, source: StageSource): Promise<void> {
     reading.notes.push(...manifest.notes.map((note) => `${manifest.path}: ${note}`));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    reading.problems.push(...error.problems);
+    // The commands that it names are for the other batch.
+    const named = (text: string): string => text.replaceAll('<pipeline>', () => shownFile(source.from));
+    reading.problems.push(...error.problems.map(({ where, text }) => ({ where, text: named(text) })));
   }
 }
 

@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { realpathSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { UnusableDatabase, type Database } from '../lib/sqlite/database.ts';
+import { shellWord } from '../lib/text/format.ts';
 import { isJsonObject, type JsonObject } from '../lib/text/json.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readYamlFile, shownFile } from '../lib/yaml/yaml-file.ts';
@@ -40,17 +41,20 @@ export async function openStage(stage: StageSource, config: Config): Promise<Sta
     // One view of it, though a run may be writing.
     db?.exec('BEGIN');
     const batch = db && readBatch(db);
-    if (db === undefined || batch === undefined) throw noBatch(dir);
+    if (db === undefined || batch === undefined) throw problem(place, whyNoBatch(dir, from, config.file));
     const pictures = new StagePictures(db, batch, pathsOf(stage, config, batch, dir), stage, config.placeOf);
     return manifestOf(pictures, batch, config, shownFile(from), close);
   } catch (error) {
     await close();
-    if (!(error instanceof UnusableDatabase)) throw error;
-    throw problem(
-      place,
-      error.message.replaceAll('<pipeline>', () => shownFile(from)),
-    );
+    throw error instanceof UnusableDatabase ? problem(place, error.message) : error;
   }
+}
+
+function whyNoBatch(dir: string, from: string, file: string): string {
+  const error = noBatch(dir);
+  if (!(error instanceof ConfigError)) return error.message;
+  const both = [from, file].map((path) => shellWord(shownFile(path))).join(' ');
+  return `${shownFile(from)} has not begun, so there are no pictures of it yet; \`nightrender run ${both}\` runs both in turn`;
 }
 
 function problem(where: string, text: string): ConfigError {
@@ -103,7 +107,9 @@ function manifestOf(
   path: string,
   close: () => Promise<void>,
 ): StageManifest {
-  const own = new Set(['id', 'picture', ...addedColumns(config)]);
+  // What this batch says of its scenes itself.
+  const asked = config.output.values.map(({ name }) => name);
+  const own = new Set(['id', 'picture', ...addedColumns(config), ...asked]);
   const names = resultColumns(batch).map(
     (name) => [name, own.has(name) ? `manifest.${name}` : name] as const,
   );

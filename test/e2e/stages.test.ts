@@ -238,7 +238,9 @@ it.each([
 
 it('refuses lists that are taken from each other, a folder that two share, and a batch that has not begun', async () => {
   const { cwd, start } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
-  expect((await start('run', 'upscale.yaml')).stderr).toContain('there is no batch here yet');
+  expect((await start('run', 'upscale.yaml')).stderr).toContain(
+    'upscale.yaml:1:16: render.yaml has not begun, so there are no pictures of it yet; `nightrender run render.yaml upscale.yaml` runs both in turn',
+  );
   const render = readFileSync(join(cwd, 'render.yaml'), 'utf8');
   writeFileSync(
     join(cwd, 'render.yaml'),

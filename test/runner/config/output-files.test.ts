@@ -31,7 +31,7 @@ it.each([
   ['files: {2nd: {at: a, kind: exr}}', /cannot be set in output\.files; expected a name such as depth/],
   ['files: {a/b: {at: a, kind: exr}}', /cannot be set in output\.files; expected a name such as depth/],
   ['files: {A: {at: b, kind: exr}}', /cannot be set in output\.files; expected a name such as depth/],
-  ['image: none', /output\.image is .*none.*; expected `output\.files` as well/],
+  ['image: none', /output\.image is .*none.*; expected `output\.files` or `output\.values` as well/],
 ])('refuses %s', (more, expected) => {
   const problems = problemsOf(withOutput(more));
   expect(problems.join('\n')).toMatch(expected);

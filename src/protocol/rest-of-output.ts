@@ -1,14 +1,14 @@
 /** What a job's output says beside its pictures, so much of it as is worth keeping. */
-import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
+import { isJsonObject, valueAt, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 
 /** Bytes of what is kept, as JSON in UTF-8. */
 const maxKeptBytes = 2_000;
-/** Longer texts are pictures, or nothing that a value could be. */
-const maxTextLength = 500;
 const deepest = 6;
+/** Of an object, and items of a list. */
 const maxKeys = 200;
 
 export interface OutputRest {
+  /** A value within an object that was too long itself stands under its keys, joined by dots. */
   rest: JsonObject;
   /** There was more. */
   isCut?: true;
@@ -16,34 +16,41 @@ export interface OutputRest {
 
 /**
  * The keys of the objects around a picture, innermost first, each as the innermost of them has it; of a list with as many
- * items as there are pictures (`count`) the one of this picture. What is at one of the paths `wanted` (keys, outermost first) goes before all
- * else. Base64 and addresses are left out. Undefined where nothing is left.
+ * items as there are pictures (`count`) the one of this picture. What is at one of the paths `wanted` (keys, outermost
+ * first) goes before all else. Base64 and addresses are left out. Undefined where nothing is left.
  */
 export function restOfOutput(
   owners: readonly Record<string, unknown>[],
   { index, count }: { index: number; count: number },
   wanted: readonly (readonly string[])[],
 ): OutputRest | undefined {
-  const all: Record<string, unknown> = Object.assign({}, ...owners.toReversed());
-  const first = new Set(wanted.map(([key = '']) => key));
-  const keys = Object.keys(all).toSorted((a, b) => Number(first.has(b)) - Number(first.has(a)));
-  const rest: JsonObject = {};
+  const all = Object.entries(Object.assign({}, ...owners.toReversed()) as Record<string, unknown>)
+    .filter(([, value]) => !isAround(value, owners))
+    .map(([key, value]): [string, unknown] => [key, itemOf(value, index, count)]);
+  const rest = new Map<string, JsonValue>();
   let left = maxKeptBytes;
-  let isCut = keys.length > maxKeys;
-  const itemOf = (value: unknown): unknown =>
-    count > 1 && Array.isArray(value) && value.length === count ? value[index] : value;
-  for (const key of keys.slice(0, maxKeys)) {
-    const value = isAround(all[key], owners) ? undefined : small(itemOf(all[key]), 0);
-    if (value === undefined) continue;
+  let isCut = all.length > maxKeys;
+  const keep = (key: string, found: unknown): void => {
+    const value = rest.has(key) ? undefined : small(found, 0);
+    if (value === undefined) return;
     const bytes = Buffer.byteLength(JSON.stringify({ [key]: value }));
     if (bytes > left) isCut = true;
     else {
-      rest[key] = value;
+      rest.set(key, value);
       left -= bytes;
     }
-  }
-  if (Object.keys(rest).length === 0 && !isCut) return undefined;
-  return { rest, ...(isCut && { isCut }) };
+  };
+  const within = Object.fromEntries(all);
+  for (const path of wanted) keep(path.join('.'), valueAt(within, path));
+  for (const [key, value] of all.slice(0, maxKeys)) keep(key, value);
+  for (const [key = '', ...more] of wanted)
+    if (more.length > 0 && rest.has(key)) rest.delete([key, ...more].join('.'));
+  if (rest.size === 0 && !isCut) return undefined;
+  return { rest: Object.fromEntries(rest), ...(isCut && { isCut }) };
+}
+
+function itemOf(value: unknown, index: number, count: number): unknown {
+  return count > 1 && Array.isArray(value) && value.length === count ? value[index] : value;
 }
 
 /** Whether it is what holds one of the objects around the picture: that, or the list that it is in. */
@@ -51,10 +58,10 @@ function isAround(value: unknown, owners: readonly unknown[]): boolean {
   return owners.includes(value) || (Array.isArray(value) && value.some((item) => owners.includes(item)));
 }
 
-/** Without what is too long for it; undefined where nothing is left. */
+/** Without base64, addresses, and what is too deep; undefined where nothing is left. */
 function small(value: unknown, depth: number): JsonValue | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return value;
-  if (typeof value === 'string') return value.length > maxTextLength || isAddress(value) ? undefined : value;
+  if (typeof value === 'string') return isAddress(value) || isBase64(value) ? undefined : value;
   if (depth === deepest) return undefined;
   if (Array.isArray(value)) {
     const items = value.slice(0, maxKeys).flatMap((item) => small(item, depth + 1) ?? []);
@@ -70,4 +77,9 @@ function small(value: unknown, depth: number): JsonValue | undefined {
 
 function isAddress(text: string): boolean {
   return /^\s*(?:https?:\/\/|data:)/i.test(text);
+}
+
+/** A hash is short. */
+function isBase64(text: string): boolean {
+  return text.length > 200 && /^\s*[\w+/-]{60}/.test(text);
 }

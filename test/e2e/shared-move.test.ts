@@ -34,7 +34,10 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
     const batch = await halfDone();
     const before = await batch.list();
     expect(before).toContainEqual(
-      expect.objectContaining({ pictures: [expect.objectContaining({ labelled_words: ['buoy'] })] }),
+      expect.objectContaining({
+        pictures: [expect.objectContaining({ labelled_words: ['buoy'] })],
+        columns: expect.objectContaining({ score: 0.5 }) as object,
+      }),
     );
     batch.setShared(true);
     const refused = await batch.do('run');
@@ -63,6 +66,9 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
     const unknown = await inProcess(['verify', 'pipeline.yaml', '--move'], { cwd: batch.cwd, ...withKey });
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('DATABASE_URL')]);
     const there = await batch.list(true);
+    const saved = there.filter((row) => (row as { state: string }).state === 'saved');
+    expect(saved.length).toBeGreaterThan(4);
+    for (const row of saved) expect(row).toMatchObject({ columns: { score: 0.5 } });
     const back = await batch.do('verify', '--move');
     expect([back.code, back.stdout]).toEqual([0, expect.stringContaining('12 scenes')]);
     expect(await batch.list()).toEqual(there);
@@ -232,11 +238,15 @@ class Batch {
   constructor(service: HttpService) {
     this.service = service;
     this.address = `${server.url}?batch=${this.schema.slice('nightrender_'.length)}`;
-    this.cwd = folderWith({ 'pipeline.yaml': pipeline(service.url), 'scenes.csv': scenes(listed) });
+    this.cwd = folderWith({ 'pipeline.yaml': this.text(), 'scenes.csv': scenes(listed) });
+  }
+
+  text(more = ''): string {
+    return pipeline(this.service.url, more).replace('  dir: out\n', '  dir: out\n  values: {score: score}\n');
   }
 
   setShared(isShared: boolean, address = '${DATABASE_URL}'): void {
-    const text = pipeline(this.service.url, isShared ? `checkpoint: "${address}"\n` : '');
+    const text = this.text(isShared ? `checkpoint: "${address}"\n` : '');
     writeFileSync(join(this.cwd, 'pipeline.yaml'), text);
   }
 
@@ -280,7 +290,7 @@ class Batch {
 }
 
 async function halfDone(): Promise<Batch> {
-  const output = [{ rendered_image: await blackPicture(), seed: 1, labelled_words: ['buoy'] }];
+  const output = [{ rendered_image: await blackPicture(), seed: 1, score: 0.5, labelled_words: ['buoy'] }];
   const service = await startStandIn({ plan: () => ({ executionMs: 10, end: () => completed(output) }) });
   const batch = new Batch(service);
   const run = await batch.do('run', '--limit', '4');

@@ -1,5 +1,5 @@
 /** Promise: values out of a job's output are columns of its results, wherever these are shown, and of a job without pictures as well. */
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { folderWith, inProcess, linesOf, pipeline, scenes, withKey } from './cli.ts';
@@ -12,7 +12,7 @@ async function scored(isWithPicture: boolean) {
   const picture = isWithPicture ? { rendered_image: await blackPicture(), seed: 1 } : {};
   const service = await startStandIn({
     plan: ({ scene }) => {
-      const number = Number(/\d+/.exec(String(scene))?.[0]);
+      const number = Number(/\d+/.exec(JSON.stringify(scene))?.[0]);
       const said = {
         quality: { score: number / 10 },
         flags: { nsfw: number === 2 },
@@ -69,6 +69,30 @@ it('keeps them with the picture, and shows them as columns', async () => {
   const later = linesOf<{ columns: object }>(await start('list', '--json'))[3]?.columns;
   expect(later).toMatchObject({ later: 'of 3', score: 0.3 });
   expect(later).not.toHaveProperty('page');
+  const { stdout } = await start('list', '--csv');
+  expect(stdout).toContain(',scene,later,page,score,');
+  expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).toBe(stdout);
+});
+
+it('goes before a column of its name, and comes back with pictures that are adopted', async () => {
+  const service = await scored(true);
+  const cwd = folderWith({
+    ...filesOf(service.url, `metadata: sidecar\n  ${values}`),
+    'scenes.csv': scenes(4).replaceAll('\n', ',of the list\n').replace('of the list', 'score'),
+  });
+  const start = (...args: string[]) =>
+    inProcess([args[0] ?? '', 'pipeline.yaml', ...args.slice(1)], { cwd, ...withKey });
+  const scores = async (): Promise<unknown[]> =>
+    linesOf<{ columns: { score?: unknown } }>(await start('list', '--json')).map(
+      ({ columns }) => columns.score,
+    );
+  await start('run', '--limit', '3');
+  expect(await scores()).toEqual([0, 0.1, 0.2, undefined]);
+  for (const end of ['', '-wal', '-shm']) rmSync(join(cwd, `out/checkpoint.sqlite${end}`), { force: true });
+  const run = await start('run', '--adopt');
+  expect(run.code, run.stderr).toBe(0);
+  expect(service.inputs).toHaveLength(4);
+  expect(await scores()).toEqual([0, 0.1, 0.2, 0.3]);
 });
 
 it('takes jobs that return no picture', async () => {

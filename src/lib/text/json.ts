@@ -9,6 +9,14 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** By keys, outermost first; a list of one counts as its item. Undefined where they lead nowhere. */
+export function valueAt(value: unknown, keys: readonly string[]): unknown {
+  const sole: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
+  const [key, ...more] = keys;
+  if (key === undefined) return sole;
+  return isJsonObject(sole) && Object.hasOwn(sole, key) ? valueAt(sole[key], more) : undefined;
+}
+
 /** The value as JSON with the keys of every object in code unit order, so that equal values read the same. */
 export function canonicalJson(value: JsonValue): string {
   // Most values are in order as they stand, and sorting every one of a million takes seconds.

@@ -117,7 +117,7 @@ function rulesOfRuns(db: Database): RulesVersion | undefined {
   return latest?.rules ?? undefined;
 }
 
-/** The columns of its results: those of its lists, in order, and after them its values, where no column has their name. */
+/** The columns of its results: those of its lists, in order, and its values, which go before columns of their names. */
 export function resultColumns(batch: BatchIdentity | undefined): string[] {
   const { columns = [], values = [] } = batch ?? {};
   return [...new Set([...columns, ...values.map(({ name }) => name)])];

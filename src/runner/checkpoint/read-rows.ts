@@ -8,7 +8,7 @@ import type { Database } from '../../lib/sqlite/database.ts';
 import { seedColumn, storedJson, storedSeed } from './damage.ts';
 import { readBatch } from './batch-identity.ts';
 import { savedReader } from './recorded-pictures.ts';
-import { valuesIn } from '../core/output-value.ts';
+import { withValues } from '../core/output-value.ts';
 
 /** All conditions given must hold. */
 export interface RowChoice {
@@ -205,7 +205,7 @@ function rowReader(db: Database): (row: SceneRow) => ReportRow {
     const isSaved = pictures.length + files.length > 0;
     const of = `scene ${row.id}`;
     const seed = storedSeed(row.seed, of);
-    const told = valuesIn((pictures[0] ?? files[0])?.output, values);
+    const columns = sentColumns(storedJson(row.columns, of) as JsonObject, seed);
     return {
       id: row.id,
       state: row.state,
@@ -224,7 +224,7 @@ function rowReader(db: Database): (row: SceneRow) => ReportRow {
       failureKind: row.failure_kind ?? row.attempt_failure_kind,
       failureText: row.failure_text ?? row.attempt_failure_text,
       source: row.source,
-      columns: { ...told, ...sentColumns(storedJson(row.columns, of) as JsonObject, seed) },
+      columns: withValues(columns, (pictures[0] ?? files[0])?.output, values),
       input: row.input === null ? null : sentInput(storedJson(row.input, of) as JsonObject, seed),
     };
   };

@@ -43,13 +43,16 @@ export function readNumbers(db: Database): BatchNumbers {
 
 export function readSaved(db: Database): Pick<BatchNumbers, 'pictures' | 'files'> {
   const isPicture = `${labelColumn(db)} IS NULL`;
-  const has = (text: string): string => `count(*) FILTER (WHERE instr(${outputColumn(db)}, '${text}') > 0)`;
+  const output = outputColumn(db);
+  // A worker may write such words too, within what is kept of its output.
+  const has = (key: string): string =>
+    `count(CASE WHEN instr(${output}, '"${key}":') > 0 AND json_valid(${output}) THEN json_type(${output}, '$.${key}') END)`;
   const sums = db.prepare<[], number[]>(
     `SELECT count(*), coalesce(sum(bytes), 0), count(*) FILTER (WHERE ${isPicture}),
        coalesce(sum(bytes) FILTER (WHERE ${isPicture}), 0),
        count(*) FILTER (WHERE ${hasList(db, 'labelled_words', true)}),
        count(*) FILTER (WHERE ${hasList(db, 'ignored_words', true)}),
-       ${has('"odd":["')}, ${has('"isCut":true')} FROM pictures p`,
+       ${has('odd')}, ${has('isCut')} FROM pictures p`,
   );
   const [files = 0, bytes = 0, pictures = 0, pictureBytes = 0, labelled = 0, ignored = 0, odd = 0, cut = 0] =
     sums.raw().get() ?? [];

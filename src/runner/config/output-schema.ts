@@ -123,6 +123,13 @@ export const values = z
         params: { isOfName: true },
         message: 'a name such as score: a letter, then letters, digits, - or _, 64 characters at most',
       });
+    if (names.includes('id'))
+      context.addIssue({
+        code: 'custom',
+        path: ['id'],
+        params: { isOfName: true },
+        message: 'another name: id is that of the scene',
+      });
     if (names.length > maxValues)
       context.addIssue({ code: 'custom', message: `${maxValues} values at most` });
   })

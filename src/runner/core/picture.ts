@@ -72,6 +72,15 @@ export interface PictureTotals {
   cut?: number;
 }
 
+/** Without what is kept of the rest, which columns show. */
+export function wordListsOf({ labelled_words, ignored_words, notes }: PictureOutput): PictureOutput {
+  return {
+    ...(labelled_words && { labelled_words }),
+    ...(ignored_words && { ignored_words }),
+    ...(notes && { notes }),
+  };
+}
+
 /** What a picture does not show as it was said, in sentences; empty where all is shown, or nothing is known of it. */
 export function lostWords(output: PictureOutput = {}): string {
   const { labelled_words: labelled = [], ignored_words: ignored = [], notes = [] } = output;

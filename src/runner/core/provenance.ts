@@ -104,9 +104,19 @@ export function readOrigin(json: unknown): Origin | undefined {
   if (version === undefined) return undefined;
   const seedText = typeof seed === 'string' ? seed : null;
   const rules = readRulesVersion(json['rules']);
-  const output = isJsonObject(json['output']) ? (json['output'] as PictureOutput) : undefined;
+  const output = readOutput(json['output']);
   const from = { jobId, endpoint: { baseUrl, id, version }, ...(rules !== undefined && { rules }), output };
   return { scene, input, seed: seedText, number, ...from };
+}
+
+/** Anybody may have written it: lists are of texts, or are none. */
+function readOutput(json: unknown): PictureOutput | undefined {
+  if (!isJsonObject(json)) return undefined;
+  const { rest, ...others } = json;
+  const lists = Object.entries(others).filter(
+    ([, list]) => Array.isArray(list) && list.every((text) => typeof text === 'string'),
+  );
+  return { ...(Object.fromEntries(lists) as PictureOutput), ...(isJsonObject(rest) && { rest }) };
 }
 
 /** Whether the picture is of exactly what the scene sends. */

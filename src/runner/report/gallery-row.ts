@@ -1,7 +1,7 @@
 /** A scene as the gallery is given it. */
 import type { GalleryFile, GalleryPicture, GalleryRow } from '../core/gallery-data.ts';
 import { withFilesNamed } from '../core/file-text.ts';
-import { type SavedPicture, thumbnailOf } from '../core/picture.ts';
+import { type SavedPicture, thumbnailOf, wordListsOf } from '../core/picture.ts';
 import { promptOf } from '../core/prompt.ts';
 import type { ReportRow } from '../core/report-row.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
@@ -76,7 +76,7 @@ function galleryPicture(picture: SavedPicture, links: Links): GalleryPicture {
     height,
     bytes,
     ...(seed !== undefined && { seed }),
-    ...(output && { output }),
+    ...(output && { output: wordListsOf(output) }),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The JSON of the report: a scene as one line of `results.jsonl`, and the batch as `summary.json`. */
 import { kindOfFile } from '../core/named-file.ts';
-import type { SavedPicture } from '../core/picture.ts';
+import { wordListsOf, type SavedPicture } from '../core/picture.ts';
 import type { ReportRow, BatchSummary } from '../core/report-row.ts';
 import type { RulesVersion } from '../core/scene-rules.ts';
 
@@ -21,7 +21,7 @@ function resultJson(row: ReportRow): object {
       sha256: picture.sha256,
       // In quotes: a seed may be beyond what a JSON reader keeps exactly.
       seed: picture.seed ?? null,
-      ...picture.output,
+      ...wordListsOf(picture.output ?? {}),
     })),
     ...(row.files.length > 0 && { files: Object.fromEntries(row.files.map(fileJson)) }),
     jobId: row.jobId,

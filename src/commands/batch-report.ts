@@ -52,7 +52,7 @@ export async function writeBatchReport(
 /** `dir`: the output folder. */
 export function reportHeader(
   dir: string,
-  { axes = [], manifest, endpoint, pipeline, output, rules, stage }: BatchIdentity,
+  { axes = [], values = [], manifest, endpoint, pipeline, output, rules, stage }: BatchIdentity,
   writtenAt: number,
   chosen: HeaderChoices = {},
 ): ReportHeader {
@@ -64,5 +64,18 @@ export function reportHeader(
       : `${relative(join(resolve(dir), 'report'), dirname(pipeline))
           .split(sep)
           .join('/')}/`;
-  return { name, axes, batch, rules, stageAt, pipeline, output, program, writtenAt, ...chosen };
+  const names = values.map((value) => value.name);
+  return {
+    name,
+    axes,
+    values: names,
+    batch,
+    rules,
+    stageAt,
+    pipeline,
+    output,
+    program,
+    writtenAt,
+    ...chosen,
+  };
 }

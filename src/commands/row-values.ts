@@ -1,13 +1,14 @@
 /** What conditions may ask of the scenes of a batch, by name. */
 import { type BatchIdentity, resultColumns } from '../runner/checkpoint/batch-identity.ts';
 import { compileCondition, ConditionError } from '../runner/core/condition.ts';
+import { conditionName, sceneNames } from '../runner/core/condition-name.ts';
 import { promptOf } from '../runner/core/prompt.ts';
 import type { ReportRow } from '../runner/core/report-row.ts';
 import type { JsonValue } from '../lib/text/json.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 
-/** What a scene has besides its columns; a column of that name is called `manifest.` and its name, as in results.csv. */
-const others: Record<string, (row: ReportRow) => JsonValue | undefined> = {
+/** What a scene has besides its columns. */
+const others: Record<(typeof sceneNames)[number], (row: ReportRow) => JsonValue | undefined> = {
   id: ({ id }) => id,
   state: ({ state }) => state,
   kind: ({ failureKind }) => failureKind,
@@ -18,6 +19,8 @@ const others: Record<string, (row: ReportRow) => JsonValue | undefined> = {
   ignored_words: ({ pictures }) => pictures.flatMap(({ output }) => output?.ignored_words ?? []),
 };
 
+const ofScene = new Map(Object.entries(others));
+
 /** Undefined where it depends on a value that the scene does not have. */
 export type RowCondition = (row: ReportRow) => boolean | undefined;
 
@@ -26,19 +29,17 @@ export class RowValues {
 
   constructor(batch: BatchIdentity | undefined) {
     const columns = [...resultColumns(batch), ...(batch?.axes ?? [])];
-    this.#columns = new Map(
-      columns.map((name) => [Object.hasOwn(others, name) ? `manifest.${name}` : name, name]),
-    );
+    this.#columns = new Map(columns.map((name) => [conditionName(name), name]));
   }
 
   get names(): string[] {
-    return [...this.#columns.keys(), ...Object.keys(others)];
+    return [...this.#columns.keys(), ...sceneNames];
   }
 
   /** Undefined where it has none. */
   valueOf(row: ReportRow, name: string): JsonValue | undefined {
     const column = this.#columns.get(name);
-    if (column === undefined) return others[name]?.(row);
+    if (column === undefined) return ofScene.get(name)?.(row);
     return Object.hasOwn(row.columns, column) ? row.columns[column] : undefined;
   }
 

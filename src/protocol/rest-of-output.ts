@@ -1,5 +1,6 @@
 /** What a job's output says beside its pictures, so much of it as is worth keeping. */
 import { isJsonObject, valueAt, type JsonObject, type JsonValue } from '../lib/text/json.ts';
+import { isWordList } from './word-lists.ts';
 
 /** Bytes of what is kept, as JSON in UTF-8. */
 const maxKeptBytes = 2_000;
@@ -17,7 +18,7 @@ export interface OutputRest {
 /**
  * The keys of the objects around a picture, innermost first, each as the innermost of them has it; of a list with as many
  * items as there are pictures (`count`) the one of this picture. What is at one of the paths `wanted` (keys, outermost
- * first) goes before all else. Base64 and addresses are left out. Undefined where nothing is left.
+ * first) goes before all else. Base64, addresses and what `readWordLists` reads are left out. Undefined where nothing is left.
  */
 export function restOfOutput(
   owners: readonly Record<string, unknown>[],
@@ -25,7 +26,7 @@ export function restOfOutput(
   wanted: readonly (readonly string[])[],
 ): OutputRest | undefined {
   const all = Object.entries(Object.assign({}, ...owners.toReversed()) as Record<string, unknown>)
-    .filter(([, value]) => !isAround(value, owners))
+    .filter(([key, value]) => !isAround(value, owners) && !isWordList(key, value))
     .map(([key, value]): [string, unknown] => [key, itemOf(value, index, count)]);
   const rest = new Map<string, JsonValue>();
   let left = maxKeptBytes;

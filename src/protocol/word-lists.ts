@@ -1,9 +1,9 @@
 /** What a worker says of the words of a picture in lists, of which so much is read as is worth keeping. */
 import { oneLine } from '../lib/text/format.ts';
 
-const names = ['labelled_words', 'ignored_words', 'notes'] as const;
+const wordLists = ['labelled_words', 'ignored_words', 'notes'] as const;
 
-export type WordLists = Partial<Record<(typeof names)[number], string[]>>;
+export type WordLists = Partial<Record<(typeof wordLists)[number], string[]>>;
 
 /** Bytes of all lists together, as JSON in UTF-8. */
 const maxKeptBytes = 2_000;
@@ -19,7 +19,7 @@ const maxTextLength = 200;
 export function readWordLists(owners: readonly Record<string, unknown>[]): WordLists | undefined {
   const lists: WordLists = {};
   let left = maxKeptBytes;
-  for (const name of names) {
+  for (const name of wordLists) {
     const found: unknown = owners.map((owner) => owner[name]).find((value) => Array.isArray(value));
     if (!Array.isArray(found)) continue;
     const kept: string[] = (lists[name] = []);
@@ -33,4 +33,9 @@ export function readWordLists(owners: readonly Record<string, unknown>[]): WordL
     }
   }
   return Object.keys(lists).length === 0 ? undefined : lists;
+}
+
+/** Whether it is one of those lists. */
+export function isWordList(key: string, value: unknown): boolean {
+  return Array.isArray(value) && wordLists.some((name) => name === key);
 }

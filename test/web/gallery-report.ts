@@ -101,8 +101,9 @@ export async function writtenReport(
   rows: ReportRow[],
   columns: string[],
   counts: Partial<SceneCounts> = {},
+  values: string[] = [],
 ): Promise<WrittenReport> {
-  return { url: await write(folder, rows, columns, { saved: rows.length, ...counts }), rows };
+  return { url: await write(folder, rows, columns, { saved: rows.length, ...counts }, values), rows };
 }
 
 /** So many scenes without files of pictures. */
@@ -141,6 +142,7 @@ async function write(
   rows: Iterable<ReportRow>,
   columns: string[],
   counts: Partial<SceneCounts> = {},
+  values: string[] = [],
 ): Promise<string> {
   const scenes = { ...summary.scenes, saved: 285, failed: 15, invalid: 0, ...counts };
   const times = {
@@ -153,6 +155,6 @@ async function write(
   const pictures = { ...summary.pictures, labelled: 3, ignored: 0 };
   const numbers = { ...summary, scenes, times, cost, pictures };
   const source = { ...sourceOf(rows, columns), summary: () => numbers };
-  const { index } = await writeReport(join(folder, 'report'), source, about);
+  const { index } = await writeReport(join(folder, 'report'), source, { ...about, values });
   return pathToFileURL(index).href;
 }

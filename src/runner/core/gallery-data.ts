@@ -28,8 +28,8 @@ export interface GalleryData {
   columns: GalleryColumn[];
   /** Names of those that `scenes` of pipeline.yaml adds, in order. */
   axes: string[];
-  /** The command that more options follow: `nightrender retry pipeline.yaml`. */
-  retry: string;
+  /** The batch as commands take it, such as `pipeline.yaml`: more options may follow. */
+  batch: string;
   /** Where the rows are: their folder, relative to the page, and how many each file has, in order. */
   chunks: { folder: string; rows: number[] };
   /** Of the whole batch; with a second one, of the latest run. */
@@ -63,6 +63,10 @@ export interface GalleryColumn {
   name: string;
   /** Its values as text with the number of rows each, where they are few; null where they are many. */
   choices: [text: string, rows: number][] | null;
+  /** Whether it is one of `output.values`. */
+  isValue?: true;
+  /** The least and the most of a value that is a number wherever there is one; it has no choices. */
+  range?: [least: number, most: number];
 }
 
 /** How many scenes were saved and failed in which part of a time, all parts being as long. */

@@ -31,7 +31,7 @@ export class GalleryCounts {
 
   constructor(of: Counted) {
     this.#of = of;
-    this.#choices = new ColumnChoices(of.columns);
+    this.#choices = new ColumnChoices(of.columns, of.about.values ?? []);
     this.#nights = spansOf(of).map(([start, end]) => new NightBins(start, end));
   }
 
@@ -71,7 +71,7 @@ export class GalleryCounts {
       runs: runs.map(({ run, startedAt, endedAt, ending }) => ({ run, startedAt, endedAt, ending })),
       columns: this.#choices.result(),
       axes: about.axes,
-      retry: this.#retry(),
+      batch: this.#batch(),
       chunks,
       nights: this.#nights.map((night) => night.result()),
       delay: this.#delay.result(),
@@ -94,10 +94,9 @@ export class GalleryCounts {
     this.#failures.set(kind, { ...group, scenes: group.scenes + 1 });
   }
 
-  #retry(): string {
+  #batch(): string {
     const { pipeline = 'pipeline.yaml', output } = this.#of.about;
-    const batch = [pipeline, ...(output === undefined ? [] : ['--output', output])].map(shellWord).join(' ');
-    return `nightrender retry ${batch}`;
+    return [pipeline, ...(output === undefined ? [] : ['--output', output])].map(shellWord).join(' ');
   }
 
   #failureGroups(): GalleryFailure[] {
@@ -109,7 +108,7 @@ export class GalleryCounts {
         means: isFailureKind(kind)
           ? failureRules[kind].means
           : 'a row of the manifest that cannot be rendered',
-        command: isFailureKind(kind) ? `${this.#retry()} --kind ${kind}` : null,
+        command: isFailureKind(kind) ? `nightrender retry ${this.#batch()} --kind ${kind}` : null,
       }));
   }
 }
@@ -139,20 +138,32 @@ const maxChoiceLength = 80;
 /** Columns whose values are counted: the page holds the values of all of these. */
 const maxColumns = 100;
 
-class ColumnChoices {
-  readonly #columns: { name: string; counts: Map<string, number> | null }[];
+interface CountedColumn {
+  name: string;
+  counts: Map<string, number> | null;
+  isValue: boolean;
+  /** As in `GalleryColumn`; null where there is none. */
+  range: [number, number] | null | undefined;
+}
 
-  constructor(columns: string[]) {
+class ColumnChoices {
+  readonly #columns: CountedColumn[];
+
+  constructor(columns: string[], values: string[]) {
     this.#columns = columns.map((name, index) => ({
       name,
       counts: index < maxColumns && name !== 'id' ? new Map<string, number>() : null,
+      isValue: values.includes(name),
+      range: undefined,
     }));
   }
 
   add(columns: JsonObject): void {
     for (const column of this.#columns) {
+      const value = columns[column.name];
+      if (column.isValue && value !== undefined) column.range = widened(column.range, value);
       if (column.counts === null) continue;
-      const text = choiceOf(columns[column.name]);
+      const text = choiceOf(value);
       if (text === undefined) continue;
       column.counts.set(text, (column.counts.get(text) ?? 0) + 1);
       if (column.counts.size > maxChoices || text.length > maxChoiceLength) column.counts = null;
@@ -161,11 +172,20 @@ class ColumnChoices {
 
   /** Numbers are sorted, texts in the order of the manifest: dawn, noon, dusk. */
   result(): GalleryColumn[] {
-    return this.#columns.map(({ name, counts }) => ({
+    return this.#columns.map(({ name, counts, isValue, range }) => ({
       name,
-      choices: counts === null || counts.size === 0 ? null : inOrder([...counts]),
+      choices: counts === null || counts.size === 0 || range ? null : inOrder([...counts]),
+      ...(isValue && { isValue }),
+      ...(range && { range }),
     }));
   }
+}
+
+/** Null once there was something else than a number. */
+function widened(range: CountedColumn['range'], value: JsonValue): CountedColumn['range'] {
+  if (range === null || typeof value !== 'number') return null;
+  const [least, most] = range ?? [value, value];
+  return [Math.min(least, value), Math.max(most, value)];
 }
 
 function inOrder(choices: [text: string, rows: number][]): [text: string, rows: number][] {

@@ -70,6 +70,8 @@ export interface ReportHeader {
   name: string;
   /** Those of the columns that `scenes` of pipeline.yaml adds, in order. */
   axes: string[];
+  /** Names of `output.values`. */
+  values?: string[];
   batch: { manifest: string[]; endpoint: { baseUrl: string; id: string; version: string } };
   /** The pipeline.yaml, as an absolute path; undefined where it is unknown. */
   pipeline: string | undefined;

@@ -48,7 +48,7 @@ export function Gallery({ data, rows, connection }: Props): JSX.Element {
       </main>
       <MarkBar
         kept={kept}
-        retry={data.retry}
+        batch={data.batch}
         shown={place.query.mark}
         onShow={(mark) => go({ view: 'pictures', query: { ...place.query, mark }, page: 1, open: undefined })}
       />

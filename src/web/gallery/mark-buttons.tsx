@@ -79,15 +79,15 @@ export function KeyHint(): JSX.Element {
 
 interface BarProps {
   kept: Marks;
-  /** The command that options follow. */
-  retry: string;
+  /** As commands take it. */
+  batch: string;
   /** The mark whose scenes are shown; empty for all scenes. */
   shown: Mark | '';
   onShow(mark: Mark | ''): void;
 }
 
 /** How many are marked, only where there are any. A count shows its scenes, and how to have their ids. */
-export function MarkBar({ kept, retry, shown, onShow }: BarProps): JSX.Element | null {
+export function MarkBar({ kept, batch, shown, onShow }: BarProps): JSX.Element | null {
   const lists = markNames.map((mark) => ({ ...marks[mark], mark, ids: kept.ids(mark) }));
   const some = lists.filter(({ mark, ids }) => ids.length > 0 || mark === shown);
   if (some.length === 0) return null;
@@ -116,7 +116,13 @@ export function MarkBar({ kept, retry, shown, onShow }: BarProps): JSX.Element |
       {chosen?.mark === 'again' && (
         <Copyable
           label="In the folder of the list (--new-seed for other pictures)"
-          text={`${retry} --ids ${chosen.file} --again`}
+          text={`nightrender retry ${batch} --ids ${chosen.file} --again`}
+        />
+      )}
+      {chosen?.mark === 'star' && (
+        <Copyable
+          label="In the folder of the list (a list for another batch)"
+          text={`nightrender list ${batch} --ids ${chosen.file} --csv > starred.csv`}
         />
       )}
       {!kept.isKept && <p class="hint">This browser keeps no marks: download them before you leave.</p>}

@@ -4,7 +4,7 @@ import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts'
 import { useLoaded } from '../shared/hooks.ts';
 import { KeyHint, MarkButtons } from './mark-buttons.tsx';
 import { marks } from './marks.ts';
-import type { Matching } from './query.ts';
+import { columnOf, kindOf, type Matching } from './query.ts';
 import { countWords, counted, durationWords, moneyWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
 import type { Rows } from './rows.ts';
@@ -13,7 +13,7 @@ import { scenePicture } from './scene-picture.ts';
 import { useSelection, type Selected, type Selection } from './use-selection.ts';
 
 export function matchingOf({ data, marking }: Pick<ViewProps, 'data' | 'marking'>): Matching {
-  return { isChoice: (column) => data.columns[column]?.choices !== null, markOf: (id) => marking.of(id) };
+  return { kindOf: (column) => kindOf(data.columns[column]), markOf: (id) => marking.of(id) };
 }
 
 /** Some screens full; the next ones are a click away. */
@@ -31,7 +31,7 @@ export function PicturesView(props: ViewProps): JSX.Element {
   return (
     <section aria-label="Pictures">
       <Found {...selected} data={props.data} hasFailed={selected.hasFailed || isGone} rows={rows} />
-      <ScenePictures {...props} shown={shown} />
+      <ScenePictures {...props} shown={shown} by={columnOf(place.query.order)} />
       {pages > 1 && <Pages page={page} pages={pages} onPage={(next) => go({ page: next })} />}
       <OpenScene
         {...props}
@@ -50,13 +50,18 @@ export interface Scene {
   index: number;
 }
 
-type ScenesProps = Pick<ViewProps, 'marking' | 'go'> & { shown: Scene[]; isSmall?: boolean };
+type ScenesProps = Pick<ViewProps, 'marking' | 'go'> & {
+  shown: Scene[];
+  isSmall?: boolean;
+  /** The number of the column that they are sorted by. */
+  by?: number | undefined;
+};
 
-export function ScenePictures({ shown, marking, isSmall = false, go }: ScenesProps): JSX.Element {
+export function ScenePictures({ shown, marking, isSmall = false, by, go }: ScenesProps): JSX.Element {
   return (
     <PictureGrid
       isSmall={isSmall}
-      pictures={shown.map(({ row, index }) => scenePicture(row, index))}
+      pictures={shown.map(({ row, index }) => scenePicture(row, index, by))}
       onOpen={(position) => {
         const chosen = shown[position];
         if (chosen !== undefined) go(openedAt(chosen.index, chosen.row));

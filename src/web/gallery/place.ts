@@ -1,6 +1,6 @@
 /** Where in the page a reader is: kept in the address, so that it can be sent to somebody. */
 import { marks, type Mark } from './marks.ts';
-import { everything, lostKinds, orders, type LostWords, type Order, type Query } from './query.ts';
+import { columnOf, everything, lostKinds, orders, type LostWords, type Order, type Query } from './query.ts';
 
 export const views = {
   pictures: 'Pictures',
@@ -41,7 +41,7 @@ export function readPlace(hash: string, names: string[]): Place {
       mark: isKeyOf(marks, of('mark')) ? (of('mark') as Mark) : '',
       lost: isKeyOf(lostKinds, of('words')) ? (of('words') as LostWords) : '',
       columns: Object.fromEntries(columns) as Query['columns'],
-      order: isKeyOf(orders, of('order')) ? (of('order') as Order) : everything.order,
+      order: readOrder(of('order'), names),
     },
     page: wholeNumber(of('page')) ?? 1,
     open: number === undefined ? undefined : { number, id: of('id') },
@@ -62,13 +62,23 @@ export function writePlace({ view, query, page, open, across, down }: Place, nam
   for (const [index, value] of Object.entries(query.columns)) add(`column.${names[Number(index)]}`, value);
   add('mark', query.mark);
   add('words', query.lost);
-  add('order', query.order, everything.order);
+  const column = columnOf(query.order);
+  const order = column === undefined ? query.order : `${query.order.split(':')[0]}:${names[column]}`;
+  add('order', order, everything.order);
   add('across', across);
   add('down', down);
   add('page', String(page), '1');
   add('scene', open === undefined ? '' : String(open.number));
   add('id', open?.id ?? '');
   return values.size === 0 ? '' : `#${values.toString()}`;
+}
+
+/** `down:score`: by a column. */
+function readOrder(text: string, names: string[]): Order {
+  if (isKeyOf(orders, text)) return text as Order;
+  const way = /^(?:up|down)(?=:)/.exec(text)?.[0];
+  const column = way === undefined ? -1 : names.indexOf(text.slice(way.length + 1));
+  return column === -1 ? everything.order : `${way as 'up' | 'down'}:${column}`;
 }
 
 function isKeyOf(table: object, text: string): boolean {

@@ -1,5 +1,5 @@
 /** What a reader asks for: which scenes, in which order. */
-import type { GalleryRow } from '../../runner/core/gallery-data.ts';
+import type { GalleryColumn, GalleryRow } from '../../runner/core/gallery-data.ts';
 import type { Mark } from './marks.ts';
 
 export interface Query {
@@ -9,7 +9,7 @@ export interface Query {
   state: string;
   /** A kind of failure; empty for any. */
   kind: string;
-  /** By the number of the column; a choice has to be equal, another is looked for within. */
+  /** By the number of the column; a choice has to be equal, a number within `0.6..0.9`, another is looked for within. */
   columns: Record<number, string>;
   /** Empty for any scene, marked or not. */
   mark: Mark | '';
@@ -35,7 +35,10 @@ export const orders = {
   slow: 'longest execution',
 } as const;
 
-export type Order = keyof typeof orders;
+/** Or by the number of a column of numbers, the least first or the most. */
+type ByColumn = `up:${number}` | `down:${number}`;
+
+export type Order = keyof typeof orders | ByColumn;
 
 export const everything: Query = {
   text: '',
@@ -53,28 +56,46 @@ export function isEverything({ text, state, kind, columns, mark, lost, order }: 
   return order === 'listed' && wanted.every((each) => each === '');
 }
 
+export function kindOf({ choices = [], range }: Partial<GalleryColumn> = {}): 'choice' | 'range' | 'text' {
+  if (range !== undefined) return 'range';
+  return choices === null ? 'text' : 'choice';
+}
+
 /** What a row is compared with, besides itself. */
 export interface Matching {
-  /** Whether the values of a column are a few to choose from. */
-  isChoice(column: number): boolean;
+  /** Whether the values of a column are a few to choose from, or all of them numbers. */
+  kindOf(column: number): ReturnType<typeof kindOf>;
   markOf(id: string | undefined): Mark | undefined;
 }
 
-export function matcher(query: Query, { isChoice, markOf }: Matching): (row: GalleryRow) => boolean {
+export function matcher(query: Query, matching: Matching): (row: GalleryRow) => boolean {
   const words = wordsOf(query.text);
   const wanted = Object.entries(query.columns).filter(([, value]) => value !== '');
-  const tests = wanted.map(([column, value]) => columnTest(Number(column), value, isChoice(Number(column))));
+  const tests = wanted.map(([column, value]) =>
+    columnTest(Number(column), value, matching.kindOf(Number(column))),
+  );
   return (row) =>
     (query.state === '' || row.state === query.state) &&
     (query.kind === '' || row.failure?.[0] === query.kind) &&
-    (query.mark === '' || markOf(row.id) === query.mark) &&
+    (query.mark === '' || matching.markOf(row.id) === query.mark) &&
     (query.lost === '' || hasLost(row, query.lost)) &&
     tests.every((test) => test(row)) &&
     (words.length === 0 || hasWords(row, words));
 }
 
-function columnTest(column: number, wanted: string, isChoice: boolean): (row: GalleryRow) => boolean {
-  if (isChoice) return (row) => textOf(row.values?.[column]) === wanted;
+function columnTest(
+  column: number,
+  wanted: string,
+  kind: ReturnType<typeof kindOf>,
+): (row: GalleryRow) => boolean {
+  if (kind === 'choice') return (row) => textOf(row.values?.[column]) === wanted;
+  const { least, most } = boundsOf(wanted);
+  if (kind === 'range')
+    return (row) => {
+      const value = row.values?.[column];
+      if (typeof value !== 'number') return false;
+      return (least === '' || value >= Number(least)) && (most === '' || value <= Number(most));
+    };
   const words = wordsOf(wanted);
   return (row) => {
     const text = textOf(row.values?.[column]).toLowerCase();
@@ -86,7 +107,13 @@ function hasLost({ pictures = [] }: GalleryRow, kind: LostWords): boolean {
   return pictures.some(({ output }) => (output?.[kind] ?? []).length > 0);
 }
 
-function wordsOf(text: string): string[] {
+/** Of `0.6..0.9`; empty where it is open. */
+export function boundsOf(text: string): { least: string; most: string } {
+  const [least = '', most = ''] = text.split('..');
+  return { least, most };
+}
+
+export function wordsOf(text: string): string[] {
   return text
     .toLowerCase()
     .split(/\s+/)
@@ -109,8 +136,18 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** Enough to compare by. */
+export function fewDigits(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}
+
 /** What the rows are sorted by; undefined is last. */
 export function sortKey(row: GalleryRow, order: Order): string | number | undefined {
+  if (isByColumn(order)) {
+    const value = row.values?.[columnOf(order) ?? -1];
+    if (typeof value !== 'number') return undefined;
+    return order.startsWith('down') ? -value : value;
+  }
   switch (order) {
     case 'listed':
       return undefined;
@@ -125,4 +162,13 @@ export function sortKey(row: GalleryRow, order: Order): string | number | undefi
     case 'slow':
       return row.executionMs === undefined ? undefined : -row.executionMs;
   }
+}
+
+function isByColumn(order: Order): order is ByColumn {
+  return order.includes(':');
+}
+
+/** The number of the column that an order goes by. */
+export function columnOf(order: Order): number | undefined {
+  return isByColumn(order) ? Number(order.split(':')[1]) : undefined;
 }

@@ -130,12 +130,12 @@ function SceneStory({ row, picture, data }: StoryProps): JSX.Element {
   const before = pictureBefore(row, data);
   const prompt = promptOf(row);
   const words = lostWords(picture?.output);
-  const inputs = [
-    ...columns.flatMap(({ name }, index): [string, unknown][] =>
-      name === 'id' || index === row.prompt ? [] : [[name, row.values?.[index]]],
-    ),
-    ...Object.entries(row.input ?? {}),
-  ].filter(([, value]) => textOf(value) !== '');
+  const factsOf = (isValue: boolean): [string, unknown][] =>
+    columns.flatMap((column, index): [string, unknown][] =>
+      column.name === 'id' || index === row.prompt || (column.isValue ?? false) !== isValue
+        ? []
+        : [[column.name, row.values?.[index]]],
+    );
   return (
     <>
       {prompt !== '' && (
@@ -161,12 +161,8 @@ function SceneStory({ row, picture, data }: StoryProps): JSX.Element {
           </a>
         </section>
       )}
-      {inputs.length > 0 && (
-        <section aria-label="Inputs">
-          <h3>Inputs</h3>
-          <Facts facts={inputs.map(([name, value]) => [name, textOf(value)])} />
-        </section>
-      )}
+      <Values title="Values" of={factsOf(true)} />
+      <Values title="Inputs" of={[...factsOf(false), ...Object.entries(row.input ?? {})]} />
       <section aria-label="Story">
         <h3>Story</h3>
         <Facts facts={storyOf(row)} />
@@ -192,6 +188,17 @@ function pictureBefore({ values = [] }: GalleryRow, { stageAt, columns }: Galler
   const path = values[columns.findIndex(({ name }) => name === 'picture')];
   if (stageAt === null || typeof path !== 'string' || path.includes('://')) return undefined;
   return stageAt + path.split('/').map(encodeURIComponent).join('/');
+}
+
+function Values({ title, of }: { title: string; of: [string, unknown][] }): JSX.Element | null {
+  const facts = of.map(([name, value]): Fact => [name, textOf(value)]).filter(([, text]) => text !== '');
+  if (facts.length === 0) return null;
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      <Facts facts={facts} />
+    </section>
+  );
 }
 
 function storyOf(row: GalleryRow): Fact[] {

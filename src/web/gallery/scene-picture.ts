@@ -2,17 +2,18 @@
 import type { GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { earlierThumbnail } from '../../runner/core/picture.ts';
 import type { GridPicture } from '../shared/grid-picture.ts';
-import { promptOf } from './query.ts';
+import { fewDigits, promptOf } from './query.ts';
 
-/** `index` is the number of the row from 0. */
-export function scenePicture(row: GalleryRow, index: number): GridPicture {
+/** `index` is the number of the row from 0, `by` that of the column that the pictures are sorted by. */
+export function scenePicture(row: GalleryRow, index: number, by?: number): GridPicture {
   const [picture, ...others] = row.pictures ?? [];
   const prompt = promptOf(row);
+  const value = by === undefined ? undefined : row.values?.[by];
   return {
     key: String(index + 1),
     sources: picture === undefined ? [] : sourcesOf(picture),
     alt: short(prompt) || row.id || 'a scene without a prompt',
-    caption: row.id ?? row.source,
+    caption: (typeof value === 'number' ? `${fewDigits(value)} · ` : '') + (row.id ?? row.source),
     prompt: short(prompt),
     id: row.id,
     state: row.state,

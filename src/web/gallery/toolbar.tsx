@@ -4,7 +4,11 @@ import { useEffect, useState } from 'preact/hooks';
 import type { GalleryColumn, GalleryData } from '../../runner/core/gallery-data.ts';
 import { Select } from '../shared/choices.tsx';
 import { countWords } from '../shared/number-words.ts';
+import { Copyable } from '../shared/text.tsx';
+import { listCommand } from './list-command.ts';
 import {
+  boundsOf,
+  fewDigits,
   everything,
   isEverything,
   lostKinds,
@@ -25,6 +29,7 @@ interface Props {
 export function Toolbar(props: Props): JSX.Element {
   const { query, onQuery } = props;
   const [isOpen, setOpen] = useState(false);
+  const command = listCommand(query, props.data);
   return (
     <search class="row toolbar">
       <TextFilter
@@ -41,6 +46,9 @@ export function Toolbar(props: Props): JSX.Element {
         </button>
       )}
       {isOpen && <Filters {...props} />}
+      {isOpen && command !== undefined && (
+        <Copyable label="These scenes in a terminal, in the folder of the list" text={command} />
+      )}
     </search>
   );
 }
@@ -53,7 +61,7 @@ function Filters({ data, query, isOrdered, onQuery }: Props): JSX.Element {
       {isOrdered && (
         <Choice
           label="Order"
-          options={Object.entries(orders) as [Order, string][]}
+          options={[...(Object.entries(orders) as [Order, string][]), ...data.columns.flatMap(ordersBy)]}
           chosen={query.order}
           onChoose={(order) => onQuery({ ...query, order })}
         />
@@ -78,6 +86,14 @@ function Filters({ data, query, isOrdered, onQuery }: Props): JSX.Element {
   );
 }
 
+function ordersBy({ name, range }: GalleryColumn, index: number): [Order, string][] {
+  if (range === undefined) return [];
+  return [
+    [`down:${index}`, `by ${name}, highest first`],
+    [`up:${index}`, `by ${name}, lowest first`],
+  ];
+}
+
 interface ChoiceProps<T> {
   label: string;
   options: [T, string][];
@@ -95,7 +111,8 @@ export function Choice<T extends string>({ label, ...rest }: ChoiceProps<T>): JS
 }
 
 /** One value alone tells nothing apart. */
-function isFilter({ choices }: GalleryColumn): boolean {
+function isFilter({ choices, range }: GalleryColumn): boolean {
+  if (range !== undefined) return range[0] < range[1];
   return choices === null || choices.length > 1;
 }
 
@@ -129,10 +146,39 @@ interface TextProps {
 
 type ColumnProps = GalleryColumn & Omit<TextProps, 'label'>;
 
-function ColumnFilter({ name, choices, value, onValue }: ColumnProps): JSX.Element {
+function ColumnFilter({ name, choices, range, value, onValue }: ColumnProps): JSX.Element {
+  if (range !== undefined) return <RangeFilter name={name} range={range} value={value} onValue={onValue} />;
   if (choices === null) return <TextFilter label={name} value={value} onValue={onValue} />;
   const options = choices.map(([text, rows]): [string, string] => [text, `${text} (${countWords(rows)})`]);
   return <Choice label={name} options={[['', 'any'], ...options]} chosen={value} onChoose={onValue} />;
+}
+
+type RangeProps = Pick<ColumnProps, 'name' | 'value' | 'onValue'> & { range: [number, number] };
+
+function RangeFilter({ name, range, value, onValue }: RangeProps): JSX.Element {
+  const { least, most } = boundsOf(value);
+  const bound = (words: string, at: number, now: string, next: (text: string) => string): JSX.Element => (
+    <input
+      type="number"
+      step="any"
+      aria-label={`${name}, ${words}`}
+      placeholder={fewDigits(at)}
+      value={now}
+      onChange={(event) => {
+        const text = next(event.currentTarget.value);
+        onValue(text === '..' ? '' : text);
+      }}
+    />
+  );
+  return (
+    <div class="field short" role="group" aria-label={name}>
+      <bdi>{name}</bdi>
+      <div class="range">
+        {bound('at least', range[0], least, (text) => `${text}..${most}`)}–
+        {bound('at most', range[1], most, (text) => `${least}..${text}`)}
+      </div>
+    </div>
+  );
 }
 
 /** Asks when the reader pauses: each answer may mean looking at a hundred thousand rows. */

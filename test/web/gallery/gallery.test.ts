@@ -130,6 +130,36 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
+  it('finds and sorts by values, and says the command that lists the same', async () => {
+    const rows = [0.25, 0.123456789, 1, undefined, 0.5].map((score, index) => ({
+      ...savedRow,
+      id: `s${index}`,
+      pictures: [],
+      columns: { style: index % 2 === 0 ? "painter's" : 'ink', ...(score !== undefined && { score }) },
+    }));
+    const { url } = await writtenReport(join(folder, 'values'), rows, ['style', 'score'], {}, ['score']);
+    await looking(url, async ({ page }) => {
+      await page.getByRole('button', { name: 'Filter' }).click();
+      await page.getByLabel('Order').selectOption('by score, highest first');
+      const all = ['1 · s2', '0.5 · s4', '0.25 · s0', '0.1235 · s1', 's3'];
+      await expect.poll(() => captions(page)).toEqual(all);
+      await page.getByLabel('score, at least').fill('0.2');
+      await page.getByLabel('score, at most').fill('0.5');
+      await page.keyboard.press('Tab');
+      await page.getByLabel('style').selectOption("painter's");
+      await expect.poll(() => captions(page)).toEqual(['0.5 · s4', '0.25 · s0']);
+      await expect
+        .poll(() => page.locator('.toolbar pre').innerText())
+        .toBe(
+          `nightrender list '/home/me/my night/pipeline.yaml' --where 'style = "painter'\\''s" and score >= 0.2 and score <= 0.5'`,
+        );
+      await page.locator('.picture').first().click();
+      await expect
+        .poll(() => page.locator(`${dialog} [aria-label=Values]`).innerText())
+        .toMatch(/score\s+0.5/);
+    });
+  });
+
   it('shows a scene in full and goes on by keyboard, and back to where it was left', async () => {
     await looking(small, async ({ page }) => {
       await page.locator('.picture').first().waitFor();

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readPlace, writePlace, type Place } from '../../../src/web/gallery/place.ts';
-import { everything, orders } from '../../../src/web/gallery/query.ts';
+import { everything, orders, type Order } from '../../../src/web/gallery/query.ts';
 
 const text = fc.string({ unit: 'grapheme' });
 
@@ -19,7 +19,11 @@ it('comes back from the address as it was', () => {
           mark: fc.constantFrom('', 'star', 'reject', 'again'),
           lost: fc.constantFrom('', 'labelled_words', 'ignored_words'),
           columns: fc.record({ 0: fc.string({ minLength: 1 }), 2: fc.string({ minLength: 1 }) }),
-          order: fc.constantFrom(...(Object.keys(orders) as (keyof typeof orders)[])),
+          order: fc.constantFrom<Order>(
+            ...(Object.keys(orders) as (keyof typeof orders)[]),
+            'up:0',
+            'down:2',
+          ),
         }),
         page: fc.integer({ min: 1, max: 1e8 }),
         open: fc.option(fc.record({ number: fc.integer({ min: 1, max: 1e8 }), id: text }), {

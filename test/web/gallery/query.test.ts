@@ -7,7 +7,7 @@ const row: GalleryRow = {
   id: 'Harbour-7',
   state: 'failed',
   prompt: 'built by a template: FOGGY Ärmelkanal',
-  values: ['a red boat', 30, true, null, { tags: ['oil', 'dusk'] }],
+  values: ['a red boat', 30, true, null, { tags: ['oil', 'dusk'] }, 0.5],
   pictures: [
     { file: 'a.png', width: 1, height: 1, bytes: 1 },
     { file: 'b.png', width: 1, height: 1, bytes: 1, output: { labelled_words: ['buoy'], ignored_words: [] } },
@@ -20,7 +20,7 @@ const asks = (query: Partial<Query>): boolean =>
   matcher(
     { ...everything, ...query },
     {
-      isChoice: (column) => column === 1 || column === 2,
+      kindOf: (column) => (column === 1 || column === 2 ? 'choice' : column === 5 ? 'range' : 'text'),
       markOf: (id) => (id === row.id ? 'star' : undefined),
     },
   )(row);
@@ -50,6 +50,10 @@ it.each<[Partial<Query>, boolean]>([
   [{ columns: { 0: 'BOAT' } }, true],
   [{ columns: { 0: 'boat', 1: '31' } }, false],
   [{ columns: { 3: 'x' } }, false],
+  [{ columns: { 5: '0.5..' } }, true],
+  [{ columns: { 5: '..0.49' } }, false],
+  [{ columns: { 5: '0.4..0.6' } }, true],
+  [{ columns: { 5: '0.6..' } }, false],
 ])('%j: %s', (query, isFound) => {
   expect(asks(query)).toBe(isFound);
 });

@@ -1,0 +1,34 @@
+/** What a reader has filtered for is said as a condition that finds the same scenes. */
+import { expect, it } from 'vitest';
+import type { GalleryData } from '../../../src/runner/core/gallery-data.ts';
+import { compileCondition } from '../../../src/runner/core/condition.ts';
+import { listCommand } from '../../../src/web/gallery/list-command.ts';
+import { everything, type Query } from '../../../src/web/gallery/query.ts';
+
+const columns = [
+  { name: 'art style', choices: [['ink', 1]] },
+  { name: 'state', choices: null },
+  { name: 'score', choices: null, range: [0, 1] },
+];
+const data = { batch: 'night.yaml', columns } as unknown as GalleryData;
+
+it.each<[Partial<Query>, string | undefined]>([
+  [{}, undefined],
+  [{ order: 'down:2' }, undefined],
+  [{ text: 'sea' }, undefined],
+  [{ lost: 'ignored_words', state: 'saved' }, undefined],
+  [{ mark: 'star' }, '--ids starred.txt'],
+  [{ state: 'saved', columns: { 2: '0.6..' } }, `--where 'state = "saved" and score >= 0.6'`],
+  [{ mark: 'reject', columns: { 2: '..0.6' } }, `--ids rejected.txt --where 'score <= 0.6'`],
+  [{ kind: 'job-failed' }, `--where 'kind = "job-failed" and state != "saved"'`],
+  [
+    { columns: { 0: 'ink "x"', 1: 'Up north' } },
+    `--where '[art style] = "ink ""x""" and manifest.state contains "up" and manifest.state contains "north"'`,
+  ],
+])('%j is %s', (query, options) => {
+  const command = listCommand({ ...everything, ...query }, data);
+  expect(command).toBe(options && `nightrender list night.yaml ${options}`);
+  const [, where] = /--where '(.*)'/.exec(command ?? '') ?? [];
+  const known = ['art style', 'manifest.state', 'state', 'kind', 'score'];
+  if (where !== undefined) expect(() => compileCondition(where, known)).not.toThrow();
+});

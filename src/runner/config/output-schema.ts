@@ -136,7 +136,7 @@ export const values = z
   .transform((named) => Object.entries(named).map(([name, at]) => ({ name, at: at.split('.') })))
   .prefault({})
   .describe(
-    'numbers, texts, true and false out of each output, as columns of the results: `score: quality.score` by keys joined by dots',
+    'numbers, texts, true and false out of each output, as columns of the results: `score: quality.score`',
   );
 
 export const output = z
@@ -154,7 +154,7 @@ export const output = z
       .string('the path of the picture in the output, such as images[0].data')
       .optional()
       .describe(
-        `where the picture is in an output of unknown shape, such as \`images[0].data\`; \`${noPicture}\` for jobs with \`output.files\` or \`output.values\` alone`,
+        `where the picture is in an output of unknown shape, such as \`images[0].data\`; \`${noPicture}\` for jobs without one`,
       ),
     files,
     values,

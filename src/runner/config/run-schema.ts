@@ -26,7 +26,7 @@ export const retry = z.strictObject({
     .enum(['resubmit', 'hold'], 'resubmit or hold')
     .default('resubmit')
     .describe(
-      'what happens after a submission with an unknown outcome, which may run and be billed: `hold` fails the scene until `retry --held`',
+      'after a submission with an unknown outcome, which may be billed: `hold` fails the scene until `retry --held`',
     ),
 });
 
@@ -37,7 +37,7 @@ export const polling = z.strictObject({
     .max(1, 'a share of the execution time, from 0.001 to 1')
     .default(0.05)
     .describe(
-      'the average time until a finished result is noticed, as a share of the execution time; doubling it halves the requests',
+      'how late results are noticed on average, as a share of execution time; doubling it halves the requests',
     ),
   shortest: durationWithin('1ms', '15m')
     .prefault('10ms')
@@ -85,7 +85,7 @@ export const timeouts = z.strictObject({
   request: durationWithin('1ms', longestWait)
     .prefault('30s')
     .describe(
-      'one HTTP request, from sending to the last byte; each 4 kB that are sent, and each 16 kB of the response, add a second',
+      'one HTTP request to its last byte; each 4 kB sent and each 16 kB of the response add a second',
     ),
   queue: durationWithin('1ms', longestWait).prefault('1h').describe('a job not started by then fails'),
   execution: durationWithin('1ms', longestWait).prefault('30m').describe('a job not finished by then fails'),
@@ -126,7 +126,7 @@ export const limits = z.strictObject({
   memory: sizeWithin('1MB', '100GB')
     .prefault('64MB')
     .describe(
-      'memory for all large responses; one that does not fit is requested again once it does, and a larger one is received alone',
+      'memory for all large responses; one that does not fit is requested later, a larger one received alone',
     ),
   pixels: count(1, 1_000_000_000, 'pixels of one picture')
     .default(100_000_000)

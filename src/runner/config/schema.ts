@@ -88,7 +88,7 @@ const configShape = z.strictObject({
     .refine(isPostgresAddress, postgresExpected)
     .optional()
     .describe(
-      'a PostgreSQL database that any number of runs share as `${DATABASE_URL}`; left out, each batch has a file in its output folder',
+      'a PostgreSQL database that runs share, as `${DATABASE_URL}`; left out, a file in the output folder',
     ),
   retry: retry.prefault({}).describe('attempts and submissions of a scene'),
   polling: polling

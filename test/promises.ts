@@ -211,6 +211,8 @@ export const promises: Record<string, Record<string, string>> = {
     '… and `explain`.': 'e2e/explain.test.ts',
     'Words that a picture does not show as they are said are told: by the run, by scene, in the results and in the gallery.':
       'e2e/lost-words.test.ts',
+    'Values out of a job’s output are columns of its results wherever these are shown; one that is asked for later needs no job, and jobs without pictures have them too.':
+      'e2e/values.test.ts',
     'The page of `watch` changes nothing, whoever asks.': 'runner/watch/watch-server.test.ts',
     'It shows no key.': 'e2e/watch.test.ts',
     'No page of another site can read it.': 'runner/watch/watch-server.test.ts',

@@ -12,7 +12,7 @@ import { BestOf } from '../runner/core/best-of.ts';
 import { numberOf } from '../runner/core/condition.ts';
 import { seedNumberColumn } from '../runner/core/expansion.ts';
 import { filesIn, type SentFile } from '../runner/core/file-text.ts';
-import { valuesIn } from '../runner/core/output-value.ts';
+import { withValues } from '../runner/core/output-value.ts';
 import type { ReportRow } from '../runner/core/report-row.ts';
 import { formatCounts, plural } from '../terminal/words.ts';
 import { readIdFile } from './read-ids.ts';
@@ -71,8 +71,7 @@ export class StagePictures {
 
   *#all(): Generator<StagePicture> {
     const { pathOf, passedOn } = this.#paths;
-    const own = new Set(this.#batch.columns);
-    const asked = (this.#batch.values ?? []).filter(({ name }) => !own.has(name));
+    const { values = [] } = this.#batch;
     for (const row of readRows(this.#db, { states: ['saved'] })) {
       const id = row.id ?? '';
       if (row.pictures.length === 0) {
@@ -80,7 +79,7 @@ export class StagePictures {
         yield { id, row, picture: sent && { ...sent, path: passedOn(sent.path) } };
       }
       for (const [index, { file, sha256, bytes, output }] of row.pictures.entries()) {
-        const columns = index === 0 ? row.columns : { ...row.columns, ...valuesIn(output, asked) };
+        const columns = index === 0 ? row.columns : withValues(row.columns, output, values);
         yield {
           id: index === 0 ? id : `${id}.${index + 1}`,
           row: { ...row, columns, pictures: row.pictures.slice(index, index + 1) },
@@ -141,8 +140,7 @@ export class StagePictures {
       if (!names.includes(name)) throw new ConfigError([{ where: placeOf(['scenes', 'best', key]), text }]);
     }
     // Scenes that are not settled have none yet, and their group could not be told.
-    const isValue =
-      this.#batch.values?.some(({ name }) => name === of) === true && !this.#batch.columns.includes(of);
+    const isValue = this.#batch.values?.some(({ name }) => name === of) === true;
     const text = `${of} is a value of the output; expected a column or prompt, which every scene has from the start`;
     if (isValue) throw new ConfigError([{ where: placeOf(['scenes', 'best', 'of']), text }]);
   }

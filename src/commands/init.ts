@@ -1,4 +1,4 @@
-/** `nightrender init`: a pipeline.yaml or a service.yaml with its schema, and what belongs to it, that run at once. */
+/** `nightrender init`: a pipeline.yaml, a service.yaml or both with their schemas, and what belongs to them, that run at once. */
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { pipelineSchemaText, sections } from '../runner/config/schema.ts';
@@ -14,10 +14,11 @@ import { ManifestError } from '../runner/manifest/manifest.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { captionColumn, inputLine, likelyColumn } from './scene-columns.ts';
 import { oneText, textIn, textOption } from './option-values.ts';
+import { stageFiles, stageSteps } from './stage-files.ts';
 import { writeOut } from '../terminal/console.ts';
 
 export const initCommand: LoadedCommand = {
-  purpose: `Creates a commented pipeline.yaml and scenes.csv, for the local service or a real endpoint, and pipeline.schema.json for editors; with --service a commented service.yaml and its schema. Existing files are never changed.`,
+  purpose: `Creates a commented pipeline.yaml and scenes.csv, for the local service or a real endpoint, and pipeline.schema.json for editors; with --service a commented service.yaml and its schema; with --stages three batches that render, score and upscale, and a service for them. Existing files are never changed.`,
   positionals: {
     dir: {
       type: 'string',
@@ -33,6 +34,10 @@ export const initCommand: LoadedCommand = {
     id: { ...textOption, describe: 'id of the endpoint there' },
     manifest: { ...textOption, describe: 'a list of scenes that is there already' },
     service: { type: 'boolean', describe: 'a service.yaml instead, for a service of your own' },
+    stages: {
+      type: 'boolean',
+      describe: 'render, score and upscale instead: batches that take their lists from one another',
+    },
   },
   examples: [
     ['$0 init night', 'a batch for the local service, in the folder night'],
@@ -42,6 +47,7 @@ export const initCommand: LoadedCommand = {
     ],
     ['$0 init --manifest prompts.txt', 'a pipeline.yaml for a list that is there'],
     ['$0 init --service', 'a service.yaml, for nightrender serve service.yaml'],
+    ['$0 init stages --stages', 'the best picture of each prompt, upscaled'],
   ],
   exits: {
     bug: common.bug,
@@ -56,7 +62,8 @@ export const initCommand: LoadedCommand = {
 async function init(dir: string, argv: Record<string, unknown>): Promise<number> {
   const folder = resolve(dir);
   try {
-    if (argv['service'] === true) beginService(folder, argv);
+    if (argv['stages'] === true) beginStages(folder, argv);
+    else if (argv['service'] === true) beginService(folder, argv);
     else await beginBatch(folder, argv);
     return 0;
   } catch (thrown) {
@@ -119,20 +126,31 @@ async function columnsOf(list: string): Promise<string[]> {
   return [];
 }
 
+function beginStages(folder: string, argv: Record<string, unknown>): void {
+  const text = 'does not go with --stages, which writes all of its files';
+  refuseOptions(argv, ['endpoint', 'id', 'manifest', 'service'], text);
+  const paths = make(folder, {
+    ...stageFiles(schemaFile, serviceSchemaFile),
+    [schemaFile]: pipelineSchemaText(),
+    [serviceSchemaFile]: serviceSchemaText(),
+  });
+  const steps = stageSteps(shownPath(folder), (name) => shownPath(join(folder, name)));
+  writeOut(`Created ${paths.slice(0, -2).join(', ')}, and schemas for editors.\n${steps}`);
+}
+
 function beginService(folder: string, argv: Record<string, unknown>): void {
-  const misplaced = ['endpoint', 'id'].filter((name) => argv[name] !== undefined);
-  if (misplaced.length > 0)
-    throw new ConfigError(
-      misplaced.map((name) => ({
-        where: `--${name}`,
-        text: `belongs to a pipeline.yaml; the endpoints of a service are in service.yaml`,
-      })),
-    );
+  const text = 'belongs to a pipeline.yaml; the endpoints of a service are in service.yaml';
+  refuseOptions(argv, ['endpoint', 'id'], text);
   const [service = '', schema = ''] = make(folder, {
     'service.yaml': serviceExample(serviceSchemaFile),
     [serviceSchemaFile]: serviceSchemaText(),
   });
   printServiceInit({ service, schema });
+}
+
+function refuseOptions(argv: Record<string, unknown>, names: string[], text: string): void {
+  const given = names.filter((name) => argv[name] !== undefined && argv[name] !== false);
+  if (given.length > 0) throw new ConfigError(given.map((name) => ({ where: `--${name}`, text })));
 }
 
 /** By their names; returns their paths as people are shown them. */
@@ -187,7 +205,7 @@ function assertFree(paths: string[]): void {
 function cureFor(path: string): string {
   if (basename(path) === listFile)
     return `to use it: \`nightrender init ${shellWord(dirname(shownPath(path)))} --manifest ${shellWord(shownPath(path))}\``;
-  return 'choose another folder: `nightrender init <dir>`';
+  return 'choose another folder';
 }
 
 const listFile = 'scenes.csv';

@@ -65,7 +65,7 @@ it('shows a service.yaml that is read', () => {
   const shown = blocksIn('yaml').filter(isOfService);
   // The files of the examples are not there, and not every program.
   const isOfFiles = (line: string): boolean =>
-    /expected (a file that can be read$|an existing (folder|program):)/.test(line);
+    /expected (a file that can be read$|an existing (folder|program|file):)/.test(line);
   const problems = shown.flatMap((block) =>
     serviceProblems(block, { env: { DATABASE_URL: 'postgres://host/database' } }),
   );
@@ -78,12 +78,14 @@ it.each(
     .filter((block) => !isOfService(block) && !isOfOthers(block))
     .map((block) => [block.split('\n')[0], block]),
 )('shows a pipeline.yaml, or a part of one, that is read: %s', (_, block) => {
+  const shown = parse(block ?? '') as { scenes?: { from?: string } };
   const whole = {
-    manifest: 'scenes.csv',
+    // A stage has another batch in its place.
+    ...(shown.scenes?.from === undefined && { manifest: 'scenes.csv' }),
     endpoint: { baseUrl: 'local', id: 'painter' },
     output: { dir: 'x' },
   };
-  const text = stringify({ ...whole, ...(parse(block ?? '') as object) });
+  const text = stringify({ ...whole, ...shown });
   const env = {
     NIGHTRENDER_API_KEY: 'key-of-a-test',
     DATABASE_URL: 'postgres://user:password@host/database',

@@ -22,6 +22,7 @@ const groups = {
   'What to render': {
     manifest: 'lists of scenes: formats, ids, types, bad rows, edits',
     matrix: 'every row with every combination of values; several seeds',
+    stages: 'score, choose, upscale: the list is another batch',
     'input-files': 'send local pictures and other files with a job',
     'pipeline-file': 'pipeline.yaml: every key and its default; templates',
   },

@@ -77,9 +77,9 @@ output:
 `;
 
 const scenesText = `id,prompt
-harbour,An old harbour at sunrise with a lighthouse
+harbour,A harbour at sunrise with a lighthouse
 village,A village in the snow at night under a full moon
-balloons,Five hot-air balloons over rolling green hills
+balloons,Five hot-air balloons over green hills
 `;
 
 const serviceText = `# The endpoints of score.yaml and upscale.yaml: two modules, whose ids are made of these names.

@@ -87,8 +87,8 @@ it.each([
 
 it.each([
   [['run', '--', 'other.yaml'], 'other.yaml'],
-  [['plan', 'a.yaml', '--', 'b.yaml'], 'plan does not take "b.yaml".'],
-])('takes no other file than the one that is given: %j', async (args, said) => {
+  [['plan', 'a.yaml', '--', 'b.yaml'], 'b.yaml: no such file'],
+])('takes no other file than those that are given: %j', async (args, said) => {
   const cwd = folderWith({});
   await inProcess(['init'], { cwd });
   const before = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');

@@ -6,6 +6,7 @@ import { readLabels, readListNames } from '../runner/checkpoint/recorded-picture
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import { batchName } from '../runner/core/batch-name.ts';
+import { untilNote } from '../runner/core/seeds-until.ts';
 import type { ReportHeader } from '../runner/report/result-json.ts';
 import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
 import { program } from './version.ts';
@@ -52,7 +53,7 @@ export async function writeBatchReport(
 /** `dir`: the output folder. */
 export function reportHeader(
   dir: string,
-  { axes = [], values = [], manifest, endpoint, pipeline, output, rules, stage }: BatchIdentity,
+  { axes = [], values = [], manifest, endpoint, pipeline, output, rules, stage, until }: BatchIdentity,
   writtenAt: number,
   chosen: HeaderChoices = {},
 ): ReportHeader {
@@ -65,17 +66,7 @@ export function reportHeader(
           .split(sep)
           .join('/')}/`;
   const names = values.map((value) => value.name);
-  return {
-    name,
-    axes,
-    values: names,
-    batch,
-    rules,
-    stageAt,
-    pipeline,
-    output,
-    program,
-    writtenAt,
-    ...chosen,
-  };
+  const bias = until === undefined ? null : untilNote(until);
+  const about = { name, axes, values: names, batch, rules, bias, stageAt, pipeline, output };
+  return { ...about, program, writtenAt, ...chosen };
 }

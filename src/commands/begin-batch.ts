@@ -24,6 +24,8 @@ import { createImageStore } from '../runner/images/image-store.ts';
 import { listPictures } from '../runner/images/saved-files.ts';
 import { shownImages } from './pictures-place.ts';
 import type { FileKind } from '../runner/core/named-file.ts';
+import { ConditionError } from '../runner/core/condition.ts';
+import { judgeOf } from '../runner/core/seeds-until.ts';
 import { newestRules } from '../runner/core/scene-rules.ts';
 import { namesOf } from '../runner/core/default-name.ts';
 import { outputFiles } from './output-files.ts';
@@ -89,6 +91,8 @@ export function identityOf(
   checkpointDir: string,
 ): BatchIdentity {
   const axes = [...new Set(addedColumns(config))].filter((name) => name !== 'seed');
+  const until = config.scenes?.until;
+  if (until !== undefined) assertUntil(config, until, [...scenes.columns, ...axes], checkpointDir);
   return {
     manifest: shownLists(config, file),
     ...(config.isManifestOverridden && { lists: config.manifest }),
@@ -107,10 +111,30 @@ export function identityOf(
       files: config.output.files.map(({ label, kind }) => ({ label, kind })),
     }),
     ...(config.output.values.length > 0 && { values: config.output.values }),
+    ...(until !== undefined && { until }),
     ...picturesIn(file, config, checkpointDir),
     ...(config.output.isOverridden && { output: config.output.dir }),
     ...(config.pricing !== undefined && { pricing: config.pricing }),
   };
+}
+
+/** Throws `ConfigError` where the condition cannot be understood. `columns`: of a list that was read; of one that was not, the checkpoint has them. */
+function assertUntil(
+  { output: { values }, placeOf }: Config,
+  until: string,
+  columns: string[],
+  checkpointDir: string,
+): void {
+  const db = openCheckpointForReading(checkpointDir);
+  try {
+    const known = (db && readBatch(db)?.columns) ?? [];
+    judgeOf({ until, columns: [...columns, ...known, ...values.map(({ name }) => name)], values });
+  } catch (error) {
+    if (!(error instanceof ConditionError)) throw error;
+    throw new ConfigError([{ where: placeOf(['scenes', 'until']), text: error.message }]);
+  } finally {
+    db?.close();
+  }
 }
 
 /** Throws `ConfigError` where the pictures that are saved are somewhere else. */

@@ -26,7 +26,7 @@ export const listCommand: LoadedCommand = {
   options: {
     state: {
       ...textOption,
-      describe: 'scenes in this state: waiting, active, saved, failed, withdrawn, invalid',
+      describe: 'scenes in this state: waiting, active, saved, failed, unneeded, withdrawn, invalid',
     },
     kind: { ...textOption, describe: 'scenes whose last failure is of this kind, such as job-failed' },
     search: {

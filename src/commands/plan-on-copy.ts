@@ -8,7 +8,7 @@ import { markFile } from '../runner/checkpoint/commit-mark.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readExperience, readPaidBefore, readSetAside } from '../runner/checkpoint/read-for-plan.ts';
 import type { Config } from '../runner/config/config.ts';
-import { forecast } from '../runner/core/forecast.ts';
+import { forecast, type Forecast } from '../runner/core/forecast.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import type { Part } from '../runner/core/part.ts';
 import { lackingText } from '../runner/core/named-file.ts';
@@ -73,7 +73,7 @@ export async function planOnCopy(
         isRunning,
         changes,
         notes: scenes.notes,
-        ...(await lookAt(config, begun, copy, options)),
+        ...(await lookAt(config, begun, copy, options, changes)),
       }
     );
   } catch (error) {
@@ -160,7 +160,13 @@ async function compare(
   return changes;
 }
 
-async function lookAt(config: Config, { opened }: BegunBatch, copy: string, options: PlanOptions) {
+async function lookAt(
+  config: Config,
+  { opened }: BegunBatch,
+  copy: string,
+  options: PlanOptions,
+  { heldSeeds = 0 }: Plan,
+) {
   const { checkpoint } = opened;
   const settings = batchSettings(config, Date.now(), opened.names);
   const { part, ...counts } = await checkpoint.counts();
@@ -182,6 +188,7 @@ async function lookAt(config: Config, { opened }: BegunBatch, copy: string, opti
     return {
       ...known,
       forecast: expected,
+      atMost: part === undefined && heldSeeds > 0 ? atMostOf(expected, heldSeeds) : null,
       requests,
       warning: change ?? (options.isAdopting ? adopting : null),
       lacking: lackingText(await checkpoint.lackingFiles()) ?? null,
@@ -189,6 +196,11 @@ async function lookAt(config: Config, { opened }: BegunBatch, copy: string, opti
   } finally {
     db.close();
   }
+}
+
+function atMostOf({ scenes, cost }: Forecast, more: number): NonNullable<BatchPlan['atMost']> {
+  const all = scenes + more;
+  return { scenes: all, cost: cost && all * cost.perScene };
 }
 
 function leftMsOf({ forMs, untilAt }: { forMs?: number; untilAt?: number }): number | undefined {

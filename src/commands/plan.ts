@@ -26,7 +26,7 @@ import { outColumns, writeOut } from '../terminal/console.ts';
 import { hanging, harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { describeRepeated } from '../terminal/describe-event.ts';
-import { formatBytes, formatCounts, formatShortTime, plural, titled } from '../terminal/words.ts';
+import { formatBytes, formatCounts, formatShortTime, plural, titled, unneededOf } from '../terminal/words.ts';
 import { formatDuration } from '../lib/text/format.ts';
 import type { Cut, Forecast } from '../runner/core/forecast.ts';
 import { formatCost } from '../runner/core/spending.ts';
@@ -285,6 +285,7 @@ function rowsOf(shown: ShownPlan): [string, string][] {
     ],
     ...badRowsOf(shown),
     ['cost', costOf(forecast)],
+    ['seeds', atMostOf(shown)],
     ['time', timeOf(forecast)],
     ...titled('limits', forecast.cuts.map(describeCut)),
     ...[...shown.warnings, shown.warning ?? '', shown.lacking ?? ''].map((text): [string, string] => [
@@ -295,12 +296,14 @@ function rowsOf(shown: ShownPlan): [string, string][] {
   ];
 }
 
-function statesOf({ waiting, active, saved, failed, invalid, withdrawn }: SceneCounts): string {
+function statesOf(counts: SceneCounts): string {
+  const { waiting, active, saved, failed, invalid, withdrawn } = counts;
   return formatCounts([
     [waiting, 'to render'],
     [active, 'in flight'],
     [saved, 'saved'],
     [failed, 'failed'],
+    unneededOf(counts),
     [withdrawn, 'withdrawn'],
     [invalid, invalid === 1 ? 'bad row skipped' : 'bad rows skipped'],
   ]);
@@ -330,6 +333,17 @@ function badRowsOf({ setAside: { badRows }, counts }: ShownPlan): [string, strin
   const more = counts.invalid - badRows.length;
   const all = more > 0 ? [...shown, `and ${more.toLocaleString('en')} more`] : shown;
   return titled('bad rows', all);
+}
+
+/** Empty where each seed is needed for sure, or none is. */
+function atMostOf({ atMost, forecast: { scenes, cost } }: ShownPlan): string {
+  if (atMost === null) return '';
+  const priced = (count: number, amount: number | null): string =>
+    cost === null || amount === null
+      ? count.toLocaleString('en')
+      : `${count.toLocaleString('en')} (about ${formatCost({ spent: amount, currency: cost.currency })})`;
+  const least = priced(scenes, cost && cost.amount);
+  return `\`scenes.until\` decides how many are sent: ${least} at least, ${priced(atMost.scenes, atMost.cost)} at most`;
 }
 
 /** Empty where nothing is to be rendered. */

@@ -233,6 +233,7 @@ const whyNot: Record<WrongId['state'], string> = {
   failed: 'is set aside',
   unknown: 'is not the id of a scene in this batch',
   waiting: 'is waiting already: the next run renders it',
+  unneeded: 'is sent only where the seeds before it fall short (`scenes.until`)',
   active: 'is in flight: the next run collects it',
   saved: 'is saved',
   withdrawn: 'is no longer in the manifest',

@@ -2,6 +2,7 @@
 import type { Config } from '../runner/config/config.ts';
 import { damageAsFailure } from '../runner/checkpoint/journal.ts';
 import { endings } from '../runner/core/ending.ts';
+import { untilNote } from '../runner/core/seeds-until.ts';
 import type { Part } from '../runner/core/part.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { BatchResult } from '../runner/pipeline/report-batch.ts';
@@ -106,6 +107,7 @@ function endOf(
   untold: number,
 ): RunEnded {
   const { kind, text, isLost } = ending;
+  const until = config.scenes?.until;
   const { exitCode } = endings[kind];
   const outputDir = config.output.dir;
   const others = configuredArguments(file, config);
@@ -126,6 +128,7 @@ function endOf(
     ...(isLost && { isLost }),
     counts,
     ...(part && { part }),
+    ...(until !== undefined && { bias: untilNote(until) }),
     pictures,
     outputDir,
     report,

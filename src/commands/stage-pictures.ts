@@ -16,7 +16,7 @@ import { withValues } from '../runner/core/output-value.ts';
 import type { ReportRow } from '../runner/core/report-row.ts';
 import { formatCounts, plural } from '../terminal/words.ts';
 import { readIdFile } from './read-ids.ts';
-import { RowValues, type RowCondition } from './row-values.ts';
+import { rowCondition, rowValues, type RowValues } from './row-values.ts';
 
 export interface StagePicture {
   /** That of its scene; the second picture of a scene gets `.2`, and so on. */
@@ -38,7 +38,7 @@ export class StagePictures {
   readonly #db: Database;
   readonly #batch: BatchIdentity;
   readonly #paths: Paths;
-  readonly #holds: RowCondition | undefined;
+  readonly #holds: ((row: ReportRow) => boolean | undefined) | undefined;
   readonly #ids: ReadonlySet<string> | undefined;
   readonly #best: StageSource['best'];
 
@@ -51,11 +51,12 @@ export class StagePictures {
     placeOf: Config['placeOf'],
   ) {
     const { keep, ids, best } = stage;
-    this.values = new RowValues(batch);
+    this.values = rowValues(batch);
     this.#db = db;
     this.#batch = batch;
     this.#paths = paths;
-    this.#holds = keep === undefined ? undefined : this.values.condition(keep, placeOf(['scenes', 'keep']));
+    this.#holds =
+      keep === undefined ? undefined : rowCondition(this.values, keep, placeOf(['scenes', 'keep']));
     this.#ids = ids === undefined ? undefined : readIdFile(ids, placeOf(['scenes', 'ids']));
     this.#best = best;
     if (best !== undefined) this.#assertKnown(best, placeOf);

@@ -25,6 +25,7 @@ import { jsonInstant, writeJsonLine, jsonLine } from '../terminal/json-lines.ts'
 import {
   describeValues,
   describeWords,
+  unneededOf,
   plural,
   formatBytes,
   formatCounts,
@@ -258,12 +259,14 @@ function endingOf(run: RunRecord): string {
   return run.ending ?? 'ended';
 }
 
-export function otherStates({ waiting, active, failed, invalid, withdrawn }: BatchNumbers['scenes']): string {
+export function otherStates(scenes: BatchNumbers['scenes']): string {
+  const { waiting, active, failed, invalid, withdrawn } = scenes;
   return formatCounts([
     [active, 'in flight'],
     [waiting, 'waiting'],
     [failed, 'failed'],
     [invalid, 'invalid'],
+    unneededOf(scenes),
     [withdrawn, 'withdrawn'],
   ]);
 }

@@ -4,7 +4,7 @@ import type { ReportRow } from '../runner/core/report-row.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { textsOf } from './read-ids.ts';
-import { RowValues } from './row-values.ts';
+import { rowCondition, rowValues } from './row-values.ts';
 import { plural } from '../terminal/words.ts';
 import { writeError } from '../terminal/console.ts';
 
@@ -19,7 +19,7 @@ export function conditionOf(argv: Record<string, unknown>): string | undefined {
 
 /** Those of the rows that it holds for; after the last one it says how many could not be judged. Throws `ConfigError`. */
 export function rowFilter(where: string, db: Database): (rows: Iterable<ReportRow>) => Generator<ReportRow> {
-  const holds = new RowValues(readBatch(db)).condition(where, '--where');
+  const holds = rowCondition(rowValues(readBatch(db)), where, '--where');
   return function* (rows) {
     let missing = 0;
     for (const row of rows) {

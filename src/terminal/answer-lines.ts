@@ -14,6 +14,7 @@ export const counts = z.looseObject({
   saved: count,
   failed: count,
   withdrawn: count,
+  unneeded: count.optional().describe('seeds that `scenes.until` does without'),
   invalid: count,
 });
 const endpoint = z.looseObject({ baseUrl: text, id: text, version: text });
@@ -22,6 +23,10 @@ export const repeated = z
   .looseObject({ rows: count, isSkipped: z.boolean() })
   .optional()
   .describe('rows that repeat a prompt of another row, and whether they are left out (`skipRepeatedRows`)');
+
+export const heldSeeds = count
+  .optional()
+  .describe('seeds that are sent only if those before them fall short (`scenes.until`)');
 
 export const planShape = {
   program: text,
@@ -32,7 +37,14 @@ export const planShape = {
   isRunning: z.boolean().describe('whether a run holds the batch at this moment'),
   asked: anything.nullable().describe('the requested preview: `share`, `limit`'),
   files: z.array(z.looseObject({ label: text, kind: text })).describe('`output.files`'),
-  changes: z.looseObject({ added: count, changed: count, unchanged: count, withdrawn: count, repeated }),
+  changes: z.looseObject({
+    added: count,
+    changed: count,
+    unchanged: count,
+    withdrawn: count,
+    repeated,
+    heldSeeds,
+  }),
   counts,
   part: counts.nullable().describe('of the scenes of the preview'),
   setAside: z.looseObject({
@@ -60,6 +72,10 @@ export const planShape = {
     ground: anything.describe('what earlier runs needed'),
     cuts: z.array(anything).describe('limits that end the run before all is rendered'),
   }),
+  atMost: z
+    .looseObject({ scenes: count, cost: z.number().nullable() })
+    .nullable()
+    .describe('if every seed is needed (`scenes.until`)'),
   warnings: z.array(text),
   warning: text.nullable().describe('a warning about the folder'),
   lacking: text.nullable().describe('which of `output.files` saved scenes lack'),

@@ -3,7 +3,7 @@ import { endings, type EndingRule } from '../runner/core/ending.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { ViewOptions } from './view.ts';
-import { describeValues, describeWords, formatCounts, plural } from './words.ts';
+import { describeValues, describeWords, formatCounts, plural, unneededOf } from './words.ts';
 
 /** `took` is how long it all took, in words. */
 export function describeEnding(
@@ -16,12 +16,12 @@ export function describeEnding(
   }: Pick<ViewOptions, 'shownDir' | 'shownImages' | 'file' | 'runArguments'>,
   took: string,
 ): string {
-  const { saved, waiting, active, failed, withdrawn, invalid } = event.counts;
+  const { saved, waiting, active, failed, withdrawn, invalid, unneeded = 0 } = event.counts;
   const total = saved + waiting + active + failed + invalid;
   const rows: [string, string][] = [];
   // The first words say it where all are saved.
   const isAll = event.ending === 'complete' && event.part === undefined && total > 0;
-  if (!isAll || withdrawn > 0) rows.push(['scenes', countsOf(event.counts)]);
+  if (!isAll || withdrawn + unneeded > 0) rows.push(['scenes', countsOf(event.counts)]);
   if (!isAll) rows.push(['time', took]);
   if (event.cost !== undefined) rows.push(['cost', `${formatCost(event.cost)} so far`]);
   if (event.untold > 0) rows.push(['in doubt', inDoubt(event.untold)]);
@@ -30,6 +30,7 @@ export function describeEnding(
   if (words !== '') rows.push(['words', words]);
   const values = event.pictures === undefined ? '' : describeValues(event.pictures);
   if (values !== '') rows.push(['values', values]);
+  if (event.bias !== undefined) rows.push(['seeds', event.bias]);
   if (event.report !== undefined) rows.push(['gallery', `${shownDir}/report/index.html`]);
   else if (event.ending !== 'output-unwritable' && total > 0)
     rows.push(['gallery', `not updated; run \`nightrender report ${file}\``]);
@@ -51,6 +52,7 @@ function countsOf(counts: (Event & { type: 'run-ended' })['counts']): string {
     [active, 'in flight'],
     [waiting, 'waiting'],
     [invalid, 'invalid'],
+    unneededOf(counts),
     [withdrawn, 'withdrawn'],
   ]);
   return shown || 'none';

@@ -10,6 +10,7 @@ import {
   statusShape,
   storyShape,
   pictureTotals,
+  heldSeeds,
   statsShape,
 } from './answer-lines.ts';
 import { formatVersion } from './json-lines.ts';
@@ -58,6 +59,7 @@ const runLines = {
     unchanged: count,
     withdrawn: count,
     repeated,
+    heldSeeds,
   }),
   adopted: line('pictures that were on no record were adopted (`--adopt`)', {
     scenes: count,
@@ -113,6 +115,7 @@ const runLines = {
     text,
     counts,
     part: part.describe('as in `plan-made`'),
+    bias: text.optional().describe('how the seeds were chosen, with `scenes.until`'),
     pictures: pictureTotals.optional(),
     outputDir: text,
     report: text.optional().describe('the folder of the report, where it was written'),

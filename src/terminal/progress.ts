@@ -87,6 +87,8 @@ export class ProgressCount {
 
   now(): Progress {
     const now = this.#elapsed();
+    // Seeds that turn out to be needed come on top.
+    this.#total = Math.max(this.#total, this.#saved + this.#failed + this.#inFlight);
     const left = Math.max(0, this.#total - this.#saved - this.#failed);
     const inFlight = this.#inFlight;
     const perMs = finishedPerMs(this.#finished, now, inFlight);

@@ -2,6 +2,7 @@
 
 import { formatDuration } from '../lib/text/format.ts';
 import type { PictureTotals } from '../runner/core/picture.ts';
+import type { SceneCounts } from '../runner/core/scene.ts';
 
 /** Lines of a list that are shown; the rest is counted. */
 export const screenful = 20;
@@ -29,6 +30,11 @@ export function describeValues({ odd = 0, cut = 0 }: PictureTotals): string {
     cut === 0 ? [] : `${plural(cut, 'output was', 'outputs were')} longer than the 2 kB that are kept`,
   ];
   return said.flat().join('; ');
+}
+
+/** Seeds that were not sent; as long as others are to come, that may change. */
+export function unneededOf({ unneeded = 0, waiting, active }: SceneCounts): [count: number, text: string] {
+  return [unneeded, waiting + active > 0 ? 'not needed so far' : 'not needed'];
 }
 
 /** Rows of one name, which only the first of them shows. */

@@ -70,7 +70,8 @@ export class FakeImages implements ImageStore {
       sha256: sha256Of(content),
       ...(named && { label: named.label }),
     };
-    return { picture, origin: this.origins.get(content) };
+    const origin = this.origins.get(content);
+    return { picture: { ...picture, ...(origin?.output && { output: origin.output }) }, origin };
   }
 
   async findMissing(pictures: Iterable<RecordedPicture>): Promise<MissingPictures> {

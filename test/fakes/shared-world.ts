@@ -14,7 +14,7 @@ import type { Checkpoint, Ports } from '../../src/runner/pipeline/ports.ts';
 import type { BatchSettings } from '../../src/runner/pipeline/settings.ts';
 import type { BatchResult } from '../../src/runner/pipeline/report-batch.ts';
 import type { Behaviour } from './fake-service.ts';
-import { endpoint, World } from './world.ts';
+import { plainBatch, World } from './world.ts';
 
 /** Thrown in a transaction whose program has died. */
 const died = new Error('the program has died');
@@ -86,7 +86,7 @@ export class SharedWorld extends World {
     );
     const joined = await joinBatch(shared, {
       program: 'test',
-      batch: { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] },
+      batch: { ...plainBatch, ...this.batch },
       limits,
       pricing,
       clock: { now: () => Date.now(), elapsed: () => performance.now() },

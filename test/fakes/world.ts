@@ -1,6 +1,7 @@
 /** A batch in a fake world: real checkpoint in memory, everything else in virtual time; it can die and come back. */
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import type { Database } from '../../src/lib/sqlite/database.ts';
+import { rememberBatch, type BatchIdentity } from '../../src/runner/checkpoint/batch-identity.ts';
 import {
   pictureRepair,
   readSavedJobs,
@@ -68,6 +69,8 @@ export class World {
   readonly events: Event[] = [];
   /** What dead runs had in hand. */
   readonly marks: CrashMarker[] = [];
+  /** What pipeline.yaml says of the batch besides. */
+  batch: Pick<BatchIdentity, 'until' | 'values'> = {};
   readonly started = Date.UTC(2026, 0, 1);
   clock = new VirtualClock(this.started);
 
@@ -181,6 +184,7 @@ export class World {
          SELECT 1, 'here', 'test', 0, 'run-' || (count(*) + 1) FROM runs`,
       )
       .run();
+    if (this.batch.values !== undefined) rememberBatch(this.db, { ...plainBatch, ...this.batch });
     const markers = new CrashMarkersInMemory(this.marks);
     const checkpoint = new SqliteCheckpoint(this.db, Number(run.lastInsertRowid), markers);
     return { checkpoint, file: checkpoint, others: undefined };
@@ -234,6 +238,8 @@ async function drive<Result>(
 }
 
 export const endpoint = { baseUrl: 'https://service.example', id: 'scene-renderer', version: 'v2' } as const;
+
+export const plainBatch: BatchIdentity = { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] };
 
 export const defaultSettings: BatchSettings = {
   endpoint,

@@ -1,9 +1,9 @@
 /** Holds what a batch folder says against the service's own account, start after start; every difference is a sentence. */
 import { existsSync } from 'node:fs';
 import type { Damaged } from './damages.ts';
-import { pixelsOf, type AttemptRow, type Folder, type FolderState } from './folder-state.ts';
+import { pixelsOf, type AttemptRow, type Folder, type FolderState, type SceneRow } from './folder-state.ts';
 import { retentionMs } from '../fakes/service-jobs.ts';
-import { isAnswered, pictureOf, type NightJob } from './night-service.ts';
+import { goodScore, isAnswered, pictureOf, scoreOf, type NightJob } from './night-service.ts';
 import { outOf, type Machine, type Outcome, type Start } from './start.ts';
 
 /** What a start was told, as far as it bears on what it may do. */
@@ -14,6 +14,8 @@ export interface Terms {
   jobs: number | undefined;
   /** The rows of the list, by what they send. */
   scenes: readonly string[];
+  /** Whether a seed is sent only where the one before it is not good. */
+  isUntilGood: boolean;
 }
 
 /** Submissions whose job is not known. */
@@ -116,6 +118,7 @@ export class Account {
       ...this.#wrongRepeats(state),
       ...this.#wrongBudget(terms),
       ...this.#wrongPictures(state, files, isDead),
+      ...(asked.what === 'run' && terms.isUntilGood ? this.#wrongSeeds(state) : []),
       ...(outcome.exitCode === 0 && asked.what === 'run' ? this.#wrongComplete(state, files, terms) : []),
     ];
     this.#before = state;
@@ -288,6 +291,28 @@ export class Account {
   }
 
   /** Each scene of the list has its picture, on record and on the disk. */
+  /** Nothing is sent of a row one of whose seeds was good before this start. */
+  #wrongSeeds({ attempts, scenes }: FolderState): string[] {
+    if (this.#before === undefined) return [];
+    // A picture that was adopted by its name brings no score.
+    const told = new Set(
+      this.#before.attempts.filter(({ job_id: id }) => id !== null).map((row) => row.fingerprint),
+    );
+    const rowOf = ({ id, input }: SceneRow): string =>
+      `${id.replace(/-s\d+$/, '')} ${sceneOf(JSON.parse(input))}`;
+    const good = new Map(
+      this.#before.scenes
+        .filter(({ state, fingerprint }) => state === 'saved' && scoreOf(fingerprint) >= goodScore)
+        .filter(({ fingerprint }) => told.has(fingerprint))
+        .map((scene) => [rowOf(scene), scene.id]),
+    );
+    const known = new Set(this.#before.attempts.map(({ fingerprint }) => fingerprint));
+    const sent = new Set(attempts.map(({ fingerprint }) => fingerprint).filter((each) => !known.has(each)));
+    return scenes
+      .filter((scene) => sent.has(scene.fingerprint) && good.has(rowOf(scene)))
+      .map((scene) => `${scene.id} was sent, and ${good.get(rowOf(scene))} was good before`);
+  }
+
   #wrongComplete(
     { attempts, scenes, pictures }: FolderState,
     files: Folder['files'],
@@ -297,7 +322,7 @@ export class Account {
     // What is stored of a scene that is saved may be damaged: nothing is sent on its word.
     const inputs = new Map(this.#machine.service.jobs.map((job) => [job.plan.fingerprint, job.input]));
     const sent = saved.map((row) => sceneOf(inputs.get(row.fingerprint) ?? JSON.parse(row.input))).toSorted();
-    const wanted = terms.scenes.toSorted();
+    const wanted = terms.isUntilGood ? neededOf(saved, sent, terms) : terms.scenes.toSorted();
     const wrong = attempts.filter(isOpen).map(({ attempt }) => `complete, and attempt ${attempt} is open`);
     if (sent.join('\n') !== wanted.join('\n'))
       wrong.push(`complete with ${sent.length} scenes saved of ${terms.scenes.length}`);
@@ -309,6 +334,17 @@ export class Account {
     }
     return wrong;
   }
+}
+
+/** Of each row: what is saved, where one of it is good; all of its seeds, where none is. */
+function neededOf(saved: readonly SceneRow[], sent: readonly string[], { scenes }: Terms): string[] {
+  const good = new Set(
+    saved
+      .filter(({ fingerprint }) => scoreOf(fingerprint) >= goodScore)
+      .map(({ input }) => sceneOf(JSON.parse(input))),
+  );
+  const without = scenes.filter((scene) => !good.has(scene));
+  return [...without, ...sent.filter((scene) => good.has(scene) && scenes.includes(scene))].toSorted();
 }
 
 function sceneOf(input: unknown): string {

@@ -16,10 +16,14 @@ export class NightList {
   readonly #earlier: Row[] = [];
   /** Seeds of each row; 0 for none. */
   readonly seeds: number;
+  /** Whether a seed is sent only where the one before it is not good. */
+  readonly isUntilGood: boolean;
 
-  constructor(chance: Chance) {
+  constructor(chance: Chance, untilGood: Chance) {
     this.#chance = chance;
-    this.seeds = chance.hits(0.15) ? chance.between(1, 2) : 0;
+    const seeds = chance.hits(0.15) ? chance.between(1, 2) : 0;
+    this.isUntilGood = seeds > 0 && untilGood.hits(0.6);
+    this.seeds = this.isUntilGood ? 3 : seeds;
     this.#rows = Array.from({ length: chance.between(3, this.seeds > 0 ? 5 : 9) }, () => this.#newRow());
   }
 

@@ -99,7 +99,7 @@ export class NightService extends FakeService<NightPlan> {
   protected override picturesOf({ id, plan }: NightJob): FoundPicture[] {
     const picture = pictureOf(id);
     const brought = plan.end === 'bad-picture' ? picture.subarray(0, -20) : picture;
-    return [{ base64: brought.toString('base64') }];
+    return [{ base64: brought.toString('base64'), output: { rest: { score: scoreOf(plan.fingerprint) } } }];
   }
 
   #refusal(input: JsonObject): ReturnType<typeof failed> | undefined {
@@ -150,6 +150,14 @@ export class NightService extends FakeService<NightPlan> {
     const isFresh = job !== undefined && this.now() < job.submittedAt + weather.freshMs;
     return weather.isGone || isFresh ? { kind: 'missing', text: 'job not found' } : undefined;
   }
+}
+
+/** A half of all is as good. */
+export const goodScore = 0.5;
+
+/** From 0 to 1: the same input is always as good. */
+export function scoreOf(fingerprint: string): number {
+  return Number.parseInt(fingerprint.slice(0, 2), 16) / 255;
 }
 
 /** Whether its submission was answered with its id. */

@@ -8,7 +8,7 @@ import { copyFolder, damages, fastFolder, keepCheckpoint } from './damages.ts';
 import { readFolder, type Folder } from './folder-state.ts';
 import { NightList } from './list.ts';
 import { persist } from './persist.ts';
-import { calm, NightService, type Weather } from './night-service.ts';
+import { calm, goodScore, NightService, type Weather } from './night-service.ts';
 import { outOf, start, type Machine, type Outcome, type Start } from './start.ts';
 
 export interface NightResult {
@@ -56,7 +56,7 @@ class Night {
   constructor(seed: number, root: string) {
     this.#place = new RegExp(String.raw`\S*${basename(root)}`, 'g');
     this.#chance = chance(seed, 'night');
-    this.#list = new NightList(chance(seed, 'list'));
+    this.#list = new NightList(chance(seed, 'list'), chance(seed, 'until'));
     this.#machine = {
       root,
       service: new NightService(chance(seed, 'service')),
@@ -129,12 +129,12 @@ class Night {
     const isHold = !isCalm && hits(0.3);
     const jobs = !isCalm && hits(0.15) ? between(1, 12) : undefined;
     const forTime = !isCalm && hits(0.1) ? 'for: 2m, ' : '';
-    const seeds = this.#list.seeds;
+    const { seeds, isUntilGood } = this.#list;
     const text = `manifest: list.csv
 endpoint: {baseUrl: 'https://service.example', id: scene-renderer, apiKey: '\${NIGHTRENDER_API_KEY}'}
 input: {scene: '{{ scene }}'${seeds > 0 ? ", seed: '{{ seed }}'" : ''}}
-${seeds > 0 ? `scenes: {seeds: ${seeds}}\n` : ''}concurrency: ${between(1, 6)}
-output: {dir: out, metadata: ${this.#metadata}${seeds > 0 ? ", name: '{{ id }}.png'" : ''}}
+${seeds > 0 ? `scenes: {seeds: ${seeds}${isUntilGood ? `, until: 'score >= ${goodScore}'` : ''}}\n` : ''}concurrency: ${between(1, 6)}
+output: {dir: out, ${isUntilGood ? 'values: {score: score}, ' : ''}metadata: ${this.#metadata}${seeds > 0 ? ", name: '{{ id }}.png'" : ''}}
 retry: {attempts: ${attempts}, submissions: ${isCalm ? 50 : between(4, 10)}, unanswered: ${isHold ? 'hold' : 'resubmit'}, longestWait: 1m}
 polling: {shortest: 1s, longest: 30s}
 timeouts: {queue: 10m, execution: 10m}
@@ -144,7 +144,7 @@ report: {every: ${this.#report}, thumbnails: false}
 `;
     writeFileSync(join(this.#machine.root, 'pipeline.yaml'), text);
     this.#emit(text);
-    return { attempts, isHold, overdueMs: 600_000, jobs, scenes: this.#list.scenes };
+    return { attempts, isHold, overdueMs: 600_000, jobs, scenes: this.#list.scenes, isUntilGood };
   }
 
   async #betweenStarts(): Promise<void> {

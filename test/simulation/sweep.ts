@@ -34,7 +34,14 @@ interface Moment {
 }
 
 const scenes = ['sea', 'hills', 'moon', 'rain', 'snow', 'fog'];
-const terms: Terms = { attempts: 3, isHold: false, overdueMs: 600_000, jobs: undefined, scenes };
+const terms: Terms = {
+  attempts: 3,
+  isHold: false,
+  overdueMs: 600_000,
+  jobs: undefined,
+  scenes,
+  isUntilGood: false,
+};
 
 /** `flips`: bytes flipped in each file; few of them for files that a start does not read, where `isWhole` is false. */
 export async function sweep(

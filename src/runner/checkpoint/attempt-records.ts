@@ -49,7 +49,8 @@ export function recordSubmitted(
   return 'recorded';
 }
 
-export function settle(sql: Statements, attempt: Attempt, settlement: Settlement): void {
+/** `next`: the seed that is sent after that, where its scene is still the one that it was. */
+export function settle(sql: Statements, attempt: Attempt, settlement: Settlement, next?: string): void {
   const { state, at, failure, delayTimeMs, executionTimeMs } = settlement;
   assertMove(sql, attempt, state);
   sql.settle.run({
@@ -66,7 +67,8 @@ export function settle(sql: Statements, attempt: Attempt, settlement: Settlement
     failureDigest: failure?.digest ?? null,
   });
   for (const [i, picture] of (settlement.pictures ?? []).entries()) addPicture(sql, attempt, i + 1, picture);
-  moveScene(sql, attempt, settlement.scene);
+  const isMoved = moveScene(sql, attempt, settlement.scene);
+  if (isMoved && next !== undefined) sql.sendSeed.run({ id: next });
 }
 
 /** When it was submitted is unknown. Returns whether no other attempt has its job. */
@@ -98,15 +100,17 @@ function addPicture(sql: Statements, attempt: Attempt, number: number, picture: 
   });
 }
 
-function moveScene(sql: Statements, attempt: Attempt, scene: NextScene): void {
+/** Not where it was withdrawn meanwhile. */
+function moveScene(sql: Statements, attempt: Attempt, scene: NextScene): boolean {
   const failure = scene.state === 'failed' ? scene.failure : undefined;
-  sql.moveScene.run({
+  const { changes } = sql.moveScene.run({
     attempt: attempt.key,
     state: scene.state,
     dueAt: scene.state === 'waiting' ? Math.max(1, scene.dueAt) : 0,
     failureKind: failure?.kind ?? null,
     failureText: failure?.text ?? null,
   });
+  return changes > 0;
 }
 
 /** Throws where the table of moves has no such move, or the checkpoint no such attempt. */

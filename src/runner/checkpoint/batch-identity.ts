@@ -32,6 +32,8 @@ export interface BatchIdentity {
   files?: RecordedFile[];
   /** What is kept of each job's output besides; absent where nothing is asked for. */
   values?: NamedValue[];
+  /** By which a seed of a row is the last one that is needed (`scenes.until`); absent where every seed is. */
+  until?: string;
   /** Where the pictures are, unless they are in the output folder. */
   pictures?: PicturesInBucket;
   /** That of the mark in buckets where its pictures are, or were. */
@@ -140,8 +142,8 @@ export function readComparedList(db: Database): ComparedList | undefined {
 
 /** How many scenes of the batch are in its list, as far as that was compared. */
 export function listedScenes(db: Database): number {
-  const { waiting, active, saved, failed } = readCounts(db);
-  return waiting + active + saved + failed;
+  const { waiting, active, saved, failed, unneeded = 0 } = readCounts(db);
+  return waiting + active + saved + failed + unneeded;
 }
 
 /** In the transaction of the comparison. */

@@ -3,8 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { suspectDeaths } from '../core/retry.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { sizeOfPart, turnOf, type Part, type PartRecord } from '../core/part.ts';
-import { sceneMoves, type SceneCounts, type SceneState } from '../core/scene.ts';
+import type { SceneCounts, SceneState } from '../core/scene.ts';
+import { readBatch } from './batch-identity.ts';
 import { storedJson } from './damage.ts';
+import { sceneCounts } from './read-totals.ts';
 
 export interface DueScenes {
   /** Up to `max`: retries that are due by then, oldest first, then manifest order. Each is asked for to be submitted. */
@@ -107,9 +109,11 @@ export async function choosePart(db: Database, part: Part | undefined, signal: A
     CREATE TEMP TABLE turns (scene INTEGER PRIMARY KEY, turn INTEGER NOT NULL);
     CREATE TEMP TABLE part (scene INTEGER PRIMARY KEY);
     CREATE TEMP TABLE part_fresh (n INTEGER PRIMARY KEY, scene INTEGER NOT NULL)`);
+  // The others follow in the run of all, if they do.
+  const onlyFirst = readBatch(db)?.until === undefined ? '' : "AND id GLOB '*-s1'";
   const take = db.prepare<[object]>(
     `INSERT INTO temp.turns SELECT scene, turn_of(id, fingerprint) FROM scenes
-     WHERE scene BETWEEN @from AND @to AND position IS NOT NULL`,
+     WHERE scene BETWEEN @from AND @to AND position IS NOT NULL ${onlyFirst}`,
   );
   const last = db.prepare<[], { key: number | null }>('SELECT max(scene) AS key FROM scenes').get();
   for (let from = 1; from <= (last?.key ?? 0); from += sliceScenes) {
@@ -142,7 +146,5 @@ export function readPartCounts(db: Database): SceneCounts {
     )
     .all();
   const counts = new Map(rows.map(({ state, n }) => [state, n]));
-  const states = Object.keys(sceneMoves) as SceneState[];
-  const entries = states.map((state) => [state, counts.get(state) ?? 0]);
-  return { ...(Object.fromEntries(entries) as Record<SceneState, number>), invalid: 0 };
+  return sceneCounts((state) => counts.get(state) ?? 0, 0);
 }

@@ -93,7 +93,7 @@ interface SceneRow {
 
 export async function* readListedScenes(db: Database): AsyncGenerator<FoundScene> {
   const page = db.prepare<[number], SceneRow>(`
-    SELECT scene AS sceneKey, id, input, columns, seed, state = 'waiting' AS isWaiting FROM scenes
+    SELECT scene AS sceneKey, id, input, columns, seed, state IN ('waiting', 'unneeded') AS isWaiting FROM scenes
     WHERE scene > ? AND state <> 'withdrawn' ORDER BY scene LIMIT ${pageSize}`);
   for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.sceneKey ?? 0)) {
     for (const row of rows) {

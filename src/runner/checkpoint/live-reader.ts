@@ -159,8 +159,8 @@ export class LiveReader {
 
   /** Attempts tell which rows are others; what is done without one changes the counts, or is done between two runs. */
   #readList(db: Database, scenes: SceneCounts, lastRun: RunSpan | null): LiveList {
-    const { waiting, active, saved, failed, withdrawn, invalid } = scenes;
-    const listed = waiting + active + saved + failed;
+    const { waiting, active, saved, failed, unneeded = 0, withdrawn, invalid } = scenes;
+    const listed = waiting + active + saved + failed + unneeded;
     const told = db.prepare<[], string | null>('SELECT group_concat(value) FROM batch').pluck().get();
     const sign = [this.#birth, told, listed, withdrawn, invalid, lastRun?.run, lastRun?.endedAt].join(' ');
     const isPutBack = this.#latest !== undefined && hasFewer(this.#latest.scenes, scenes);

@@ -3,6 +3,7 @@ import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
 import type { SceneState } from '../core/scene.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
+import { holdSeedsNow } from './hold-seeds.ts';
 import { seedText, storedJson, storedSeed } from './damage.ts';
 
 /** Scenes that are put back and why they were set aside, in the order of the manifest. */
@@ -98,6 +99,7 @@ function change(db: Database, choice: PutBackChoice, at: number): PutBack {
     SELECT attempt FROM attempts WHERE scene IN (SELECT scene FROM temp.chosen WHERE was = 'saved'))`);
   const { newSeed } = choice;
   if (newSeed !== undefined) for (const id of choice.ids) changeSeed(db, id, newSeed);
+  holdSeedsNow(db);
   return { scenes: changes, givenUp };
 }
 

@@ -7,7 +7,14 @@ import { readLostSubmissions } from './commit-mark.ts';
 
 export function readCounts(db: Database): SceneCounts {
   const bad = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM bad_rows').get();
-  return { ...countStates(db, 'scenes', Object.keys(sceneMoves) as SceneState[]), invalid: bad?.n ?? 0 };
+  const states = countStates(db, 'scenes', Object.keys(sceneMoves) as SceneState[]);
+  return sceneCounts((state) => states[state], bad?.n ?? 0);
+}
+
+export function sceneCounts(countOf: (state: SceneState) => number, invalid: number): SceneCounts {
+  const states = (Object.keys(sceneMoves) as SceneState[]).map((state) => [state, countOf(state)] as const);
+  const shown = states.filter(([state, n]) => state !== 'unneeded' || n > 0);
+  return { ...(Object.fromEntries(shown) as Omit<SceneCounts, 'invalid'>), invalid };
 }
 
 /** With those whose record was lost. */

@@ -12,6 +12,7 @@ import {
   rememberComparedList,
   type ComparedList,
 } from './batch-identity.ts';
+import { holdSeeds } from './hold-seeds.ts';
 import { lister } from './list-scenes.ts';
 
 /** Rows between two turns of the event loop: enough to be fast, few enough that a signal never waits for them. */
@@ -34,12 +35,22 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const compared = readComparedList(db);
   const isSame = compared !== undefined && manifest.digest === compared.digest;
-  const plan = isSame ? samePlan(db, compared) : await compare(db, manifest, signal);
+  const changes = isSame ? samePlan(db, compared) : await compare(db, manifest, signal);
+  const heldSeeds = await holdBack(db, signal);
+  const plan = { ...changes, ...(heldSeeds > 0 && { heldSeeds }) };
   // In a bucket, no two pictures ever have one name.
   if (readBatch(db)?.pictures !== undefined) return plan;
   await overTable(db, 'temp.withdrawn', signal, renameReplaced(db));
   restoreNames(db);
   return plan;
+}
+
+/** What is on record decides it, each time anew: of seeds, values and condition each may be another since. */
+async function holdBack(db: Database, signal: AbortSignal): Promise<number> {
+  const pages = holdSeeds(db);
+  let page = pages.next();
+  for (; page.done !== true; page = pages.next()) await breathe(signal);
+  return page.value;
 }
 
 /** Every listed scene is there, and no other is. */

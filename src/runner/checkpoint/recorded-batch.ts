@@ -1,12 +1,17 @@
 /** What both journals read of a batch: in its own file, or in the local copy of one that is shared. */
 import type { FoundScene } from '../core/adoption.ts';
+import type { Attempt } from '../core/attempt.ts';
 import type { LackingFile } from '../core/named-file.ts';
 import type { MadeAt } from '../core/plan.ts';
 import type { PictureTotals } from '../core/picture.ts';
 import type { SceneCounts } from '../core/scene.ts';
+import { seedAfter } from '../core/seeds-until.ts';
+import type { Settlement } from '../core/settlement.ts';
 import type { RecordedPicture } from '../core/verification.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
+import { readBatch } from './batch-identity.ts';
 import { readPartCounts } from './due-scenes.ts';
+import { judgeIn } from './hold-seeds.ts';
 import { readLacking } from './lacking-files.ts';
 import { readListedScenes, readNextScenes } from './list-scenes.ts';
 import { readMadeAt } from './read-for-plan.ts';
@@ -17,6 +22,23 @@ import { readPicturesOfSaved } from './recorded-pictures.ts';
 export abstract class RecordedBatch {
   /** Whether only a part of the batch is rendered; `temp.part` has its scenes. */
   protected hasPart = false;
+
+  /** Undefined until it is asked for. */
+  #judge: { isGood: ReturnType<typeof judgeIn> } | undefined;
+
+  /** The seed that is to be sent now that one has ended so; undefined where none is. `db`: has the batch on record. */
+  protected nextSeedAfter(
+    db: Database,
+    attempt: Attempt,
+    { scene, pictures }: Settlement,
+  ): string | undefined {
+    this.#judge ??= { isGood: judgeIn(readBatch(db)) };
+    const { isGood } = this.#judge;
+    if (isGood === undefined || scene.state === 'waiting') return undefined;
+    const { sceneId, columns, input } = attempt;
+    const rendered = { id: sceneId, columns, input, saved: pictures ?? [] };
+    return scene.state === 'saved' && isGood(rendered) ? undefined : seedAfter(sceneId);
+  }
 
   /** Of what is on record at this moment. */
   protected abstract recorded<T>(read: (db: Database) => T): Promise<T>;

@@ -161,6 +161,16 @@ const ninth = 'ALTER TABLE runs ADD COLUMN rules INTEGER';
 /** - `pictures.output`: JSON of what the job's output says of it besides (`PictureOutput`); null where that is nothing */
 const tenth = 'ALTER TABLE pictures ADD COLUMN output TEXT';
 
+/** What a scene's `state` may be has grown; SQLite changes that of a column by making another. */
+const eleventh = `
+ALTER TABLE scenes ADD COLUMN now TEXT NOT NULL DEFAULT 'waiting' CHECK (now IN (${words(sceneMoves)}));
+UPDATE scenes SET now = state;
+DROP INDEX scenes_by_state;
+ALTER TABLE scenes DROP COLUMN state;
+ALTER TABLE scenes RENAME COLUMN now TO state;
+CREATE INDEX scenes_by_state ON scenes (state, due_at, position);
+`;
+
 /** With their keys; of what refers to others, the others first. */
 export const tables = {
   batch: 'name',
@@ -178,6 +188,6 @@ export const tableNames = Object.keys(tables) as Table[];
 /** `application_id` spells "nRcp". */
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
-  migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth],
+  migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh],
   advice: 'Put a copy of it back, or repair it with `nightrender verify <pipeline> --repair`',
 };

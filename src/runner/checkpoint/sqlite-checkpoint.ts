@@ -32,6 +32,7 @@ import {
 } from './attempt-records.ts';
 import type { CrashMarkers } from './crash-markers.ts';
 import { readSpending } from './read-totals.ts';
+import { holdSeedsNow } from './hold-seeds.ts';
 import { RecordedBatch } from './recorded-batch.ts';
 import { reconcile } from './reconcile.ts';
 import { prepareStatements, type Statements } from './statements.ts';
@@ -165,7 +166,8 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
   }
 
   settle(attempt: Attempt, settlement: Settlement): Promise<void> {
-    return this.#journal.writeResult(() => settle(this.#sql, attempt, settlement));
+    const next = this.nextSeedAfter(this.#db, attempt, settlement);
+    return this.#journal.writeResult(() => settle(this.#sql, attempt, settlement, next));
   }
 
   adopt(adopted: AdoptedScene[], at: number): Promise<void> {
@@ -173,6 +175,7 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
       const found = adopted.filter((scene) => recordAdopted(this.#sql, scene, { run: this.#run, at }));
       // Their submissions were presumably among the lost ones, and are not counted twice.
       this.#sql.countFound.run({ found: found.length });
+      holdSeedsNow(this.#db);
       this.#next.dropSettled();
     });
   }

@@ -100,6 +100,9 @@ export function prepareStatements(db: Database) {
     moveScene: db.prepare<[object]>(`
       UPDATE scenes SET state = @state, due_at = @dueAt, failure_kind = @failureKind, failure_text = @failureText
       WHERE scene = (SELECT scene FROM attempts WHERE attempt = @attempt) AND state = 'active'`),
+    sendSeed: db.prepare<[object]>(
+      "UPDATE scenes SET state = 'waiting', due_at = 1 WHERE id = @id AND state = 'unneeded' AND due_at = 0",
+    ),
     countFound: db.prepare<[object]>(
       'UPDATE commits SET lost_submissions = max(0, lost_submissions - @found)',
     ),

@@ -23,6 +23,8 @@ export interface SceneSettings {
   exclude: ReadonlyMap<string, JsonValue>[];
   /** Seeds of each scene; 0 for none. */
   seeds: number;
+  /** The condition after which no other seed is sent; undefined where each is. */
+  until?: string | undefined;
 }
 
 /** Another batch whose saved pictures are the list; paths are absolute. */

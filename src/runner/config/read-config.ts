@@ -112,6 +112,7 @@ function scenesOf({ scenes }: RawConfig, base: string): SceneSettings | undefine
     zip: axesOf(zip),
     exclude: scenes.exclude.map((rule) => new Map(rule)),
     seeds: seeds ?? 0,
+    until: scenes.until,
   };
 }
 

@@ -97,6 +97,11 @@ export const scenes = z
     seeds: count(1, 1000, 'seeds of each scene')
       .optional()
       .describe('how many seeds each scene is rendered with, from 1 to 1000'),
+    until: z
+      .string('a condition, such as score >= 0.6')
+      .min(1, 'a condition, such as score >= 0.6')
+      .optional()
+      .describe('sends the next seed only if this condition over `output.values` does not hold'),
     exclude: z
       .array(excluded, 'a list of combinations, such as [{style: ink, steps: 1}]')
       .default([])
@@ -110,7 +115,7 @@ export const scenes = z
       .describe('with `from`: a file with the ids of the scenes that are taken, a line each'),
     best: best.optional().describe('with `from`: the best of each group, once all of its scenes are settled'),
   })
-  .superRefine(({ from, matrix = [], zip = [], seeds, ...others }, context) => {
+  .superRefine(({ from, matrix = [], zip = [], seeds, until, ...others }, context) => {
     const report = (path: PropertyKey[], message: string): void =>
       context.addIssue({ code: 'custom', path, message });
     if (from === undefined && matrix.length + zip.length === 0 && seeds === undefined)
@@ -118,6 +123,7 @@ export const scenes = z
     for (const key of choosing)
       if (from === undefined && others[key] !== undefined)
         report([key], 'from as well, the pipeline.yaml that it chooses from');
+    if (until !== undefined && seeds === undefined) report(['until'], 'seeds as well: how many are tried');
     for (const [name] of zip)
       if (matrix.some(([other]) => other === name)) report(['zip', name], 'a name that matrix does not have');
     const own = matrix.some(([name]) => name === 'seed') ? 'matrix' : 'zip';

@@ -123,12 +123,16 @@ export const pipelineLayout: Layout = {
   },
 };
 
-export const configSchema = configShape.superRefine(checkCost).superRefine(checkAddress);
+export const configSchema = configShape
+  .superRefine(checkCost)
+  .superRefine(checkUntil)
+  .superRefine(checkAddress);
 
 /** For a file whose `scenes` have lists of their own, of which scenes can be made without a row. */
 export const manifestOptionalSchema = configShape
   .partial({ manifest: true })
   .superRefine(checkCost)
+  .superRefine(checkUntil)
   .superRefine(checkAddress);
 
 function checkCost(
@@ -138,6 +142,15 @@ function checkCost(
   if (cost === undefined || price !== undefined) return;
   const message = 'pricing.perSecond as well: without a price, costs are unknown';
   context.addIssue({ code: 'custom', path: ['limits', 'cost'], message });
+}
+
+function checkUntil(
+  { scenes: expanded, output: { values } }: Pick<z.output<typeof configShape>, 'scenes' | 'output'>,
+  context: z.RefinementCtx,
+): void {
+  if (expanded?.until === undefined || values.length > 0) return;
+  const message = 'output.values as well: what the condition is about';
+  context.addIssue({ code: 'custom', path: ['scenes', 'until'], message });
 }
 
 /** What the report needs; the rest is not checked. */

@@ -28,6 +28,8 @@ export interface GalleryData {
   columns: GalleryColumn[];
   /** Names of those that `scenes` of pipeline.yaml adds, in order. */
   axes: string[];
+  /** What has to be known of how its pictures were chosen, in a sentence; null where there is nothing. */
+  bias: string | null;
   /** The batch as commands take it, such as `pipeline.yaml`: more options may follow. */
   batch: string;
   /** Where the rows are: their folder, relative to the page, and how many each file has, in order. */

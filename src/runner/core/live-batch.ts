@@ -4,7 +4,13 @@ import type { RunCondition } from './run-condition.ts';
 import type { BatchCost } from './spending.ts';
 
 /** How many scenes are in which state; `invalid` counts rows of the manifest that were skipped. */
-export type LiveCounts = Record<'waiting' | 'active' | 'saved' | 'failed' | 'withdrawn' | 'invalid', number>;
+export type LiveCounts = Record<
+  'waiting' | 'active' | 'saved' | 'failed' | 'withdrawn' | 'invalid',
+  number
+> & {
+  /** Absent where there are none. */
+  unneeded?: number;
+};
 
 /** How a batch stands at one moment. Instants are epoch ms. */
 export interface LiveState {

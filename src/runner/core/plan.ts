@@ -17,6 +17,8 @@ export interface Plan {
   withdrawn: number;
   /** Absent where there are none. */
   repeated?: RepeatedRows;
+  /** Seeds that are sent only where those before them fall short, which is yet open; as above. */
+  heldSeeds?: number;
 }
 
 /** Rows that add to the input what another row of the list does. */
@@ -99,6 +101,8 @@ export interface BatchPlan {
   setAside: SetAside;
   requests: FirstRequest[];
   forecast: Forecast;
+  /** Where more seeds may turn out to be needed: the scenes if all are, and what they cost; that is null where it is unknown. */
+  atMost: { scenes: number; cost: number | null } | null;
   /** Which files saved scenes lack, in words; null where none does. */
   lacking: string | null;
   /** What should be known of the list, in sentences. */

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../lib/text/json.ts';
 import type { PartRecord } from './part.ts';
 import type { PictureTotals, SavedPicture } from './picture.ts';
 import type { RunStats } from './run-stats.ts';
-import { sceneMoves, type SceneState } from './scene.ts';
+import { sceneMoves, type SceneCounts, type SceneState } from './scene.ts';
 import type { BatchCost } from './spending.ts';
 
 /** One scene, or one row of the manifest that was skipped as `invalid`. Instants are epoch ms. */
@@ -46,7 +46,7 @@ export const rowKinds: string[] = [...Object.keys(failureRules), 'invalid-row'];
 /** A batch in numbers that are quick to compute, for `status`. */
 export interface BatchNumbers {
   /** Scenes by state; `invalid` counts the manifest's skipped rows. */
-  scenes: Record<SceneState | 'invalid', number>;
+  scenes: SceneCounts;
   pictures: PictureTotals;
   /** Those of `output.files`; absent where there are none. */
   files?: { files: number; bytes: number };

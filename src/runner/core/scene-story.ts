@@ -81,6 +81,8 @@ export function nextStep(version: SceneVersion, place: StoryPlace): string {
       return whileActive(version, place);
     case 'waiting':
       return whileWaiting(version, place);
+    case 'unneeded':
+      return `${place.isRunning ? 'the run' : 'the next run'} sends it only if the seed before it falls short (\`scenes.until\`)`;
     case 'failed':
       return afterFailure(version, place);
     case 'withdrawn':

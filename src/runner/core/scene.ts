@@ -37,6 +37,7 @@ export interface BadRow {
  * The states of a scene and the moves between them.
  *
  * - `waiting`: to be submitted, at once or at a later instant
+ * - `unneeded`: a seed that is sent only where those before it fall short (`scenes.until`), as they did not so far
  * - `active`: an attempt of it is recorded and not yet settled
  * - `saved`: its pictures are on disk under their final names
  * - `failed`: given up, with a reason
@@ -45,7 +46,9 @@ export interface BadRow {
  * A withdrawn scene whose row comes back takes the state of its attempts (`stateAfter`).
  */
 export const sceneMoves = {
-  waiting: ['active', 'withdrawn'],
+  waiting: ['active', 'unneeded', 'withdrawn'],
+  // Its picture is taken over (`--adopt`), or the checkpoint had lost that it was sent.
+  unneeded: ['waiting', 'active', 'withdrawn'],
   active: ['saved', 'failed', 'waiting', 'withdrawn'],
   saved: ['waiting', 'withdrawn'],
   failed: ['waiting', 'withdrawn'],
@@ -55,7 +58,9 @@ export const sceneMoves = {
 export type SceneState = keyof typeof sceneMoves;
 
 /** How many scenes are in which state. */
-export type SceneCounts = Record<SceneState, number> & {
+export type SceneCounts = Record<Exclude<SceneState, 'unneeded'>, number> & {
+  /** Absent where there are none. */
+  unneeded?: number;
   /** Bad rows of the manifest that were skipped on the user's word. */
   invalid: number;
 };

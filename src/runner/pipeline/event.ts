@@ -76,6 +76,8 @@ export type Event =
       counts: SceneCounts;
       /** As in `plan-made`. */
       part?: SceneCounts;
+      /** What has to be known of how its pictures were chosen, in a sentence. */
+      bias?: string;
       /** Of all that is on record. */
       pictures?: PictureTotals;
       outputDir: string;

@@ -97,7 +97,8 @@ function endingOf(
   if (stop.ending !== undefined && (hasLeft || pictures?.missing !== 0)) return stop.ending;
   if (pictures !== undefined && pictures.missing > 0)
     return { kind: 'incomplete', text: missingText(pictures) };
-  if (missingOf(counts) === 0) return { kind: 'complete', text: 'Every scene is saved' };
+  const which = counts.unneeded === undefined ? '' : ' that is needed';
+  if (missingOf(counts) === 0) return { kind: 'complete', text: `Every scene${which} is saved` };
   const missing = missingOf(part ?? counts);
   if (part !== undefined && missing === 0) return { kind: 'complete', text: previewText(part, counts) };
   const text = `${missing.toLocaleString('en')} ${missing === 1 ? 'scene' : 'scenes'}${part ? ' of this preview' : ''} ${missing === 1 ? 'is' : 'are'} not saved`;

@@ -71,6 +71,7 @@ export class GalleryCounts {
       runs: runs.map(({ run, startedAt, endedAt, ending }) => ({ run, startedAt, endedAt, ending })),
       columns: this.#choices.result(),
       axes: about.axes,
+      bias: about.bias ?? null,
       batch: this.#batch(),
       chunks,
       nights: this.#nights.map((night) => night.result()),

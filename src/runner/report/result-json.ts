@@ -83,6 +83,8 @@ export interface ReportHeader {
   bucket?: PicturesLinks | undefined;
   /** By which its list was read, for `--adopt`. */
   rules?: RulesVersion | undefined;
+  /** What has to be known of how its pictures were chosen, in a sentence; null where there is nothing. */
+  bias?: string | null;
   /** Whether results.csv begins with a byte order mark. */
   hasBom?: boolean;
   /** `nightrender x.y.z` */
@@ -102,6 +104,7 @@ export function summaryJson(summary: BatchSummary, about: ReportHeader): object 
     writtenAt: instant(about.writtenAt),
     batch: about.batch,
     rules: about.rules,
+    ...(about.bias && { bias: about.bias }),
     ...summary,
     times: {
       ...times,

@@ -13,6 +13,7 @@ export function Head({ data }: { data: GalleryData }): JSX.Element {
   return (
     <PageHead name={data.title} tone={tone} state={word}>
       <BatchNumbers data={data} />
+      {data.bias !== null && <p class="soft why">{data.bias}.</p>}
       {tone !== 'good' && ending !== '' && (
         <p class="soft why" title={ending}>
           {ending}
@@ -29,10 +30,12 @@ export function BatchNumbers({
   data: GalleryData;
 }): JSX.Element {
   const withdrawn = scenes['withdrawn'] ?? 0;
-  const listed = Object.values(scenes).reduce((sum, count) => sum + count, 0) - withdrawn;
+  const unneeded = scenes['unneeded'] ?? 0;
+  const listed = Object.values(scenes).reduce((sum, count) => sum + count, 0) - withdrawn - unneeded;
   const { firstSubmittedAt: from, lastSavedAt: to } = times;
   const numbers = [
     `${countWords(scenes['saved'] ?? 0)} of ${countWords(listed)}`,
+    unneeded === 0 ? '' : `${countWords(unneeded)} not needed`,
     withdrawn === 0 ? '' : `${countWords(withdrawn)} withdrawn`,
     costWords(cost, attempts.unanswered + attempts.expired),
     from === null || to === null ? '' : durationWords(to - from),

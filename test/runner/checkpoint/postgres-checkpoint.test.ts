@@ -19,7 +19,7 @@ import type { AdoptedScene } from '../../../src/runner/core/adoption.ts';
 import type { Attempt } from '../../../src/runner/core/attempt.ts';
 import type { SavedSettlement } from '../../../src/runner/core/settlement.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
-import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
+import { endpoint, manifestOf, plainBatch, unstopped } from '../../fakes/world.ts';
 import { checkpointContract } from './checkpoint.contract.ts';
 
 let server: PostgresServer;
@@ -72,6 +72,39 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
     const ids = claimed.flat().map(({ sceneId }) => sceneId);
     expect(new Set(ids)).toEqual(new Set(['a', 'b', 'c']));
     expect(ids).toHaveLength(3);
+  });
+
+  it('gives the next seed to any runner once the one before it fell short, and to none where one is good', async () => {
+    const values = [{ name: 'score', at: ['score'] }];
+    const seeds = manifestOf(
+      ['a', 'b'].flatMap((row) => [1, 2, 3].map((n): [string, string] => [`${row}-s${n}`, `${row} ${n}`])),
+    );
+    const [first, second] = await two({ batch: { ...plainBatch, values, until: 'score >= 0.6' } });
+    for (const { joined } of [first, second])
+      expect(await joined.checkpoint.reconcile(seeds, unstopped)).toMatchObject({ heldSeeds: 4 });
+    const claim = async ({ joined }: Runner) =>
+      (await joined.checkpoint.claim(9, endpoint, 50)).map((attempt) => ({ joined, attempt }));
+    const save = async ({ joined, attempt }: Awaited<ReturnType<typeof claim>>[number], score: number) => {
+      const { sceneId } = attempt;
+      await joined.checkpoint.recordSubmitted(attempt, job(sceneId));
+      const [picture] = saved(`${sceneId}.png`).pictures;
+      if (picture === undefined) throw new Error('there is one');
+      const pictures = [{ ...picture, output: { rest: { score } } }];
+      await joined.checkpoint.settle(attempt, { ...saved(''), pictures });
+    };
+    const [a1, b1] = await claim(first);
+    if (a1 === undefined || b1 === undefined) throw new Error('two were claimed');
+    expect(await claim(second)).toEqual([]);
+    await Promise.all([save(a1, 0.5), save(b1, 0.7)]);
+    const [a2, ...more] = await claim(second);
+    expect([a2?.attempt.sceneId, ...more]).toEqual(['a-s2']);
+    if (a2 === undefined) throw new Error('one was claimed');
+    await save(a2, 0.6);
+    expect(await claim(first)).toEqual([]);
+    expect(await first.joined.checkpoint.counts()).toMatchObject({ saved: 3, waiting: 0, unneeded: 3 });
+    // Who joins later finds the same.
+    expect(await second.joined.checkpoint.reconcile(seeds, unstopped)).not.toHaveProperty('heldSeeds');
+    expect(await claim(second)).toEqual([]);
   });
 
   it('has one budget over all runners', async () => {
@@ -691,7 +724,7 @@ async function joinNow(dir: string, batch: string, more: Partial<Joining> = {}):
   const shared = await find(dir, batch);
   const joined = await joinBatch(shared, {
     program: 'test',
-    batch: { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] },
+    batch: plainBatch,
     limits: {},
     pricing: undefined,
     clock: { now: () => Date.now(), elapsed: () => performance.now() },

@@ -32,7 +32,8 @@ function attempts(times: (number | null)[], state: string): World['db'] {
   const { db } = new World();
   db.exec("INSERT INTO runs (run, pid, host, program, started_at) VALUES (1, 1, 'here', 'test', 0)");
   db.exec(
-    "INSERT INTO scenes VALUES (1, 'a', 'f', 1, 'x', '{}', '{}', 'active', 0, 0, NULL, NULL, 0, NULL, 0, NULL)",
+    `INSERT INTO scenes (scene, id, fingerprint, position, source, input, columns, state)
+     VALUES (1, 'a', 'f', 1, 'x', '{}', '{}', 'active')`,
   );
   const add = db.prepare<[object]>(`
     INSERT INTO attempts (scene, number, run, state, base_url, endpoint_id, version, intended_at, delay_time_ms, execution_time_ms)

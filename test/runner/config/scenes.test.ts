@@ -88,10 +88,11 @@ it('tells every problem at its place', () => {
 it.each([
   ['scenes: ▸{}', 'at least one list in matrix or zip, or seeds'],
   ['scenes: ▸{exclude: [{a: 1}]}', 'at least one list'],
-  ['scenes: ▸[]', 'the keys matrix, zip, seeds, exclude'],
+  ['scenes: ▸[]', 'the keys matrix, zip, seeds, until, exclude'],
   ['scenes: {matrix: {a: [1]}, zip: {a: ▸[1]}}', 'a name that matrix does not have'],
   ['scenes: {matrix: {seed: ▸[1]}, seeds: 2}', 'these make a column seed, too'],
   ['scenes: {zip: {seed: ▸[1]}, seeds: 2}', 'these make a column seed, too'],
+  ['scenes: {seeds: 4, until: ▸score > 1}', 'output.values as well: what the condition is about'],
 ])('%s', (line, expected) => {
   const { text, places } = marked(withRequired(line));
   const problems = problemsOf(text);

@@ -15,7 +15,8 @@ export type Write =
   | { do: 'writing'; attempt: Attempt; settlement: SavedSettlement }
   | { do: 'drop'; attempt: number }
   | { do: 'owner'; key: string }
-  | { do: 'settle'; attempt: Attempt; settlement: Settlement };
+  /** `next`: the seed that is sent after that. */
+  | { do: 'settle'; attempt: Attempt; settlement: Settlement; next: string | undefined };
 
 export type Of<Kind extends Write['do']> = Write & { do: Kind };
 

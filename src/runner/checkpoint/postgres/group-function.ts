@@ -8,6 +8,7 @@ const nameLost = JSON.stringify({
     'the database lost the record of its picture, and another one has got the name of that meanwhile',
   scene_state: 'waiting',
   due_at: 1,
+  next_seed: null,
 });
 
 /**
@@ -137,7 +138,7 @@ BEGIN
     WITH x AS (
       SELECT * FROM json_to_recordset(g->'settle') AS x(attempt bigint, before text, state text, at bigint, completed_at bigint,
         status text, polls bigint, delay_time_ms bigint, execution_time_ms bigint, failure_kind text, failure_text text,
-        failure_digest text, scene_state text, due_at bigint, scene_failure_kind text, scene_failure_text text)
+        failure_digest text, scene_state text, due_at bigint, scene_failure_kind text, scene_failure_text text, next_seed text)
     ), settled AS (
       UPDATE attempts a SET state = x.state, settled_at = x.at, completed_at = x.completed_at,
         status = coalesce(x.status, a.status), polls = a.polls + x.polls, delay_time_ms = x.delay_time_ms,
@@ -149,6 +150,9 @@ BEGIN
       UPDATE scenes c SET state = x.scene_state, due_at = x.due_at, failure_kind = x.scene_failure_kind, failure_text = x.scene_failure_text
       FROM settled JOIN x USING (attempt) WHERE c.scene = settled.scene AND c.state = 'active'
         AND NOT EXISTS (SELECT 1 FROM attempts o WHERE o.scene = settled.scene AND o.number > settled.number AND o.state IN ('intended', 'submitted'))
+      RETURNING x.next_seed
+    ), followed AS (
+      UPDATE scenes c SET state = 'waiting', due_at = 1 FROM moved WHERE c.id = moved.next_seed AND c.state = 'unneeded' AND c.due_at = 0
     ), freed AS (
       DELETE FROM names n USING settled WHERE n.attempt = settled.attempt
     ), added AS (

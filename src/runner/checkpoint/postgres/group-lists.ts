@@ -44,7 +44,7 @@ function submittedRow({ attempt, job }: Of<'submitted'>): object {
   return { attempt: attempt.key, ...job, url, endpoint, checksum };
 }
 
-function settledRow({ attempt, settlement }: Of<'settle'>): object {
+function settledRow({ attempt, settlement, next }: Of<'settle'>): object {
   const { state, scene, failure } = settlement;
   const sceneFailure = scene.state === 'failed' ? scene.failure : undefined;
   return {
@@ -64,6 +64,7 @@ function settledRow({ attempt, settlement }: Of<'settle'>): object {
     due_at: scene.state === 'waiting' ? Math.max(1, scene.dueAt) : 0,
     scene_failure_kind: sceneFailure?.kind,
     scene_failure_text: sceneFailure?.text,
+    next_seed: next,
   };
 }
 

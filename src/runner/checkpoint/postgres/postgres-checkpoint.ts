@@ -14,6 +14,7 @@ import { PostgresFailure, type Postgres } from '../../../lib/postgres/postgres.t
 import { recordAdopted } from '../attempt-records.ts';
 import { readComparedList } from '../batch-identity.ts';
 import { choosePart } from '../due-scenes.ts';
+import { hasHeldSeeds, holdSeedsNow } from '../hold-seeds.ts';
 import { RecordedBatch } from '../recorded-batch.ts';
 import { planOfSame, reconcile } from '../reconcile.ts';
 import { prepareStatements } from '../statements.ts';
@@ -158,7 +159,8 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   }
 
   async settle(attempt: Attempt, settlement: Settlement): Promise<void> {
-    await this.#write({ do: 'settle', attempt, settlement });
+    const next = this.nextSeedAfter(this.#replica.db, attempt, settlement);
+    await this.#write({ do: 'settle', attempt, settlement, next });
     this.#own.delete(attempt.key);
     this.#marked.delete(attempt.key);
   }
@@ -169,6 +171,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
       changeBatch(this.#db, this.#schema, this.#replica, (db) => {
         const sql = prepareStatements(db);
         for (const scene of adopted) if (areThose(db, scene)) recordAdopted(sql, scene, mark);
+        holdSeedsNow(db);
       });
     const names = new Map<AdoptedScene, string | undefined>();
     await untilThere(() =>
@@ -238,7 +241,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     await this.#replica.pull();
     signal.throwIfAborted();
     const compared = readComparedList(db);
-    const isSame = compared !== undefined && compared.digest === manifest.digest;
+    const isSame = compared !== undefined && compared.digest === manifest.digest && !hasHeldSeeds(db);
     const plan = isSame
       ? planOfSame(compared)
       : await changeBatch(this.#db, this.#schema, this.#replica, async (copy) => {
@@ -303,6 +306,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
 
 /** Which it is; undefined where it does not wait. */
 function waitingScene(db: Database, { sceneKey }: AdoptedScene): string | undefined {
-  const text = "SELECT id || '/' || fingerprint FROM scenes WHERE scene = ? AND state = 'waiting'";
+  const text =
+    "SELECT id || '/' || fingerprint FROM scenes WHERE scene = ? AND state IN ('waiting', 'unneeded')";
   return db.prepare<[number], string>(text).pluck().get(sceneKey);
 }

@@ -6,6 +6,7 @@ import { outages } from './outages.ts';
 import { people } from './people.ts';
 import { previews } from './previews.ts';
 import type { Scenario } from './scenario.ts';
+import { seeds } from './seeds.ts';
 import { workers } from './workers.ts';
 
 export const scenarios: Scenario[] = [
@@ -16,4 +17,5 @@ export const scenarios: Scenario[] = [
   ...limits,
   ...people,
   ...previews,
+  ...seeds,
 ];

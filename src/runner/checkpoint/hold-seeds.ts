@@ -1,0 +1,93 @@
+/** Holds back the seeds that are not needed (`scenes.until`), by what is on record of those before them. */
+import type { JsonObject } from '../../lib/text/json.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+import { judgeOf, nextSeed, type Rendered, type SeedRow } from '../core/seeds-until.ts';
+import { sentColumns, sentInput, type SceneState } from '../core/scene.ts';
+import { readBatch, resultColumns, type BatchIdentity } from './batch-identity.ts';
+import { storedJson, storedSeed } from './damage.ts';
+import { savedReader } from './recorded-pictures.ts';
+
+/** Scenes between two breathers. */
+const pageScenes = 500;
+
+interface SeedScene {
+  scene: number;
+  id: string;
+  state: SceneState;
+  dueAt: number;
+  position: number;
+}
+
+/** Undefined where every seed is sent. */
+export function judgeIn(batch: BatchIdentity | undefined): ReturnType<typeof judgeOf> | undefined {
+  if (batch?.until === undefined) return undefined;
+  const { until, axes = [], values } = batch;
+  return judgeOf({ until, columns: [...resultColumns(batch), ...axes], ...(values && { values }) });
+}
+
+/** Whether `holdSeeds` has anything to look at. */
+export function hasHeldSeeds(db: Database): boolean {
+  const isAny = "SELECT 1 FROM scenes WHERE state = 'unneeded' LIMIT 1";
+  return readBatch(db)?.until !== undefined || db.prepare(isAny).get() !== undefined;
+}
+
+/**
+ * Within a transaction, after whatever else may have changed which seeds are needed. `due_at` of one that is not needed is 1 where
+ * a seed before it is good. Pauses after each page; returns how many seeds wait for what becomes of those before them.
+ */
+export function* holdSeeds(db: Database): Generator<undefined, number> {
+  if (!hasHeldSeeds(db)) return 0;
+  const isGood = judgeIn(readBatch(db));
+  if (isGood === undefined) {
+    db.exec("UPDATE scenes SET state = 'waiting', due_at = 0 WHERE state = 'unneeded'");
+    return 0;
+  }
+  const page = db.prepare<[number], SeedScene>(
+    `SELECT scene, id, state, due_at AS dueAt, position FROM scenes WHERE position > ? ORDER BY position LIMIT ${pageScenes}`,
+  );
+  const move = db.prepare<[object]>('UPDATE scenes SET state = @state, due_at = @dueAt WHERE scene = @scene');
+  const readSaved = renderedReader(db);
+  let row: SeedRow | undefined;
+  let held = 0;
+  for (let scenes = page.all(0); scenes.length > 0; scenes = page.all(scenes.at(-1)?.position ?? 0)) {
+    for (const { scene, id, state, dueAt } of scenes) {
+      const next = nextSeed(row, { id, state }, () => isGood(readSaved(scene)));
+      const known = state === 'unneeded' ? 0 : dueAt;
+      const wanted = next.state === 'unneeded' ? Number(!next.isHeld) : known;
+      if (next.state !== state || wanted !== dueAt) move.run({ scene, state: next.state, dueAt: wanted });
+      if (next.isHeld) held += 1;
+      ({ row } = next);
+    }
+    yield;
+  }
+  return held;
+}
+
+/** As above, at once. */
+export function holdSeedsNow(db: Database): void {
+  for (const _ of holdSeeds(db));
+}
+
+function renderedReader(db: Database): (sceneKey: number) => Rendered {
+  const read = db.prepare<
+    [number],
+    { id: string; columns: string; input: string; seed: string | null; attempt: number }
+  >(
+    `SELECT s.id, s.columns, s.input, s.seed, a.attempt FROM scenes s JOIN attempts a USING (scene)
+     WHERE scene = ? AND a.state = 'saved' ORDER BY a.number DESC LIMIT 1`,
+  );
+  const savedOf = savedReader(db);
+  return (sceneKey) => {
+    const row = read.get(sceneKey);
+    if (row === undefined) return { id: null, columns: {}, input: null, saved: [] };
+    const of = `scene ${row.id}`;
+    const seed = storedSeed(row.seed, of);
+    const { pictures, files } = savedOf(row.attempt);
+    return {
+      id: row.id,
+      columns: sentColumns(storedJson(row.columns, of) as JsonObject, seed),
+      input: sentInput(storedJson(row.input, of) as JsonObject, seed),
+      saved: [...pictures, ...files],
+    };
+  };
+}

@@ -1,0 +1,137 @@
+/** Promise: with `scenes.until`, a seed is sent only where the one before it fell short, and whatever decides that may change between two runs. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, inProcess, linesOf, pipeline, scenes, withKey } from './cli.ts';
+import { blackPicture, completed, startStandIn } from './stand-ins.ts';
+
+/** The scores of each scene's jobs, in turn; null for an output without one, undefined for a job that fails. */
+const scores: Record<string, (number | null | undefined)[]> = {
+  'Hills and 0 trees': [0.7],
+  'Hills and 1 trees': [0.1, 0.65],
+  'Hills and 2 trees': [null, 0.2, 0.3, 0.4, 0.5, 0.9],
+  'Hills and 3 trees': [undefined, 0.8, 0.7],
+};
+
+async function begin(until = 'score >= 0.6', more = '') {
+  const picture = await blackPicture();
+  const done = new Map<string, number>();
+  const service = await startStandIn({
+    plan: (input) => {
+      const scene = input['scene'] as string;
+      const nth = done.get(scene) ?? 0;
+      done.set(scene, nth + 1);
+      const score = scores[scene]?.[nth];
+      if (score === undefined) return { end: () => ({ status: 'FAILED', error: 'no memory' }) };
+      return {
+        end: () => completed([{ rendered_image: picture, ...(score !== null && { quality: { score } }) }]),
+      };
+    },
+  });
+  const text = `${pipeline(service.url, 'input: {scene: "{{ scene }}", seed: "{{ seed }}"}\n').replace(
+    '  dir: out\n',
+    '  dir: out\n  values: {score: quality.score}\n',
+  )}
+scenes: {seeds: 4, until: ${JSON.stringify(until)}}
+retry: {attempts: 1}
+pricing: {perSecond: 0.001, currency: EUR}
+${more}`;
+  const cwd = folderWith({ 'pipeline.yaml': text, 'scenes.csv': scenes(4) });
+  const start = (...args: string[]) =>
+    inProcess([args[0] ?? '', 'pipeline.yaml', ...args.slice(1)], { cwd, ...withKey });
+  const edit = (from: string, to: string): void => {
+    const file = join(cwd, 'pipeline.yaml');
+    const before = readFileSync(file, 'utf8');
+    expect(before).toContain(from);
+    writeFileSync(file, before.replace(from, to));
+  };
+  const states = async () =>
+    linesOf<{ id: string; state: string }>(await start('list', '--json')).map(
+      ({ id, state }) => `${id} ${state}`,
+    );
+  return { cwd, service, start, edit, states };
+}
+
+it('sends seeds until one is good, counts what is not needed, and says that the set is biased', async () => {
+  const { cwd, service, start, states } = await begin();
+  expect((await start('plan')).stdout).toMatch(
+    /seeds {5}`scenes\.until` decides how many are sent: 4 at least, 16 at most\n/,
+  );
+  const run = await start('run');
+  expect(run.stderr).toContain('4 scenes to render, up to 12 more seeds of these\n');
+  expect(run.stdout).toMatch(/ {2}scenes {4}8 saved, 1 failed, 7 not needed\n/);
+  const bias = 'This set is biased: of each row, seeds were rendered only until one had `score >= 0.6`';
+  expect(run.stdout).toContain(`  seeds     ${bias}\n`);
+  expect(await states()).toEqual(
+    [
+      's0-s1 saved, s0-s2 unneeded, s0-s3 unneeded, s0-s4 unneeded',
+      's1-s1 saved, s1-s2 saved, s1-s3 unneeded, s1-s4 unneeded',
+      's2-s1 saved, s2-s2 saved, s2-s3 saved, s2-s4 saved',
+      's3-s1 failed, s3-s2 saved, s3-s3 unneeded, s3-s4 unneeded',
+    ].flatMap((row) => row.split(', ')),
+  );
+  expect(service.inputs).toHaveLength(9);
+  expect((await start('status')).stdout).toMatch(/8 of 9 saved \(88 %\)\n {10}1 failed, 7 not needed\n/);
+  expect((await start('list', '--state', 'unneeded', '--json')).stdout.trim().split('\n')).toHaveLength(7);
+  expect((await start('explain', 's0-s2')).stdout).toContain(
+    'next      the next run sends it only if the seed before it falls short (`scenes.until`)\n',
+  );
+  const report = (name: string) => readFileSync(join(cwd, 'out/report', name), 'utf8');
+  expect(JSON.parse(report('summary.json'))).toMatchObject({ bias, scenes: { saved: 8, unneeded: 7 } });
+  expect(report('index.html')).toContain(bias);
+
+  expect((await start('retry', '--id', 's0-s2')).stderr).toContain(
+    'the seeds before it fall short (`scenes.until`)',
+  );
+  // The failed one is tried again, and nothing else is sent.
+  expect((await start('retry')).code).toBe(0);
+  const again = await start('run');
+  expect(again.stdout).toMatch(
+    /^Every scene that is needed is saved: 9 of 9 scenes in [^\n]*\.\n {2}scenes {4}9 saved, 7 not needed\n/,
+  );
+  expect(again.code).toBe(0);
+  expect(service.inputs).toHaveLength(10);
+});
+
+it('takes another condition, more seeds and none for what they ask for', async () => {
+  const { service, start, edit, states } = await begin('score >= 0.6', 'limits: {jobs: 4}\n');
+  expect((await start('run')).code).toBe(13);
+  const sent = async (...args: string[]) => {
+    const before = service.inputs.length;
+    const { code, stderr } = await start('run', ...args);
+    expect([0, 3], stderr).toContain(code);
+    return service.inputs.length - before;
+  };
+  edit('limits: {jobs: 4}\n', '');
+  edit('score >= 0.6', 'score >= 0.1 or seed_number = 1');
+  expect(await sent(), 'looser').toBe(1);
+  expect(await states()).toContain('s1-s2 unneeded');
+  edit('score >= 0.1 or seed_number = 1', 'score >= 0.6');
+  expect(await sent(), 'stricter').toBe(4);
+  edit('seeds: 4', 'seeds: 6');
+  expect(await sent(), 'more seeds').toBe(2);
+  expect((await states()).filter((each) => each.endsWith(' unneeded'))).toHaveLength(5 + 4 + 4);
+  edit(', until: "score >= 0.6"', '');
+  expect(await sent(), 'all').toBe(13);
+  expect((await states()).filter((each) => each.endsWith(' unneeded'))).toEqual([]);
+});
+
+it('refuses a condition over what there is not, and one without values or seeds', async () => {
+  const { service, start, edit } = await begin('scores >= 0.6');
+  for (const command of ['plan', 'run']) {
+    const { code, stderr } = await start(command);
+    expect(code).toBe(2);
+    expect(stderr).toContain('"scores" at character 1 is no column; did you mean score?');
+  }
+  edit('until: "scores', 'until: "score');
+  expect((await start('run')).code).toBe(3);
+  edit('score >= 0.6', 'score >= style');
+  expect((await start('run')).stderr).toContain('"style" at character 10 is no column');
+  edit('  values: {score: quality.score}\n', '');
+  expect((await start('plan')).stderr).toContain(
+    'expected output.values as well: what the condition is about',
+  );
+  edit('seeds: 4, ', 'matrix: {style: [ink]}, ');
+  expect((await start('plan')).stderr).toContain('expected seeds as well: how many are tried');
+  expect(service.inputs).toHaveLength(9);
+});

@@ -135,11 +135,7 @@ it('leaves the bytes that came where nothing is asked for', async () => {
 
 it('does not carry files that were sent as text', () => {
   const photo = 'x'.repeat(3_000_000);
-  const { input } = provenanceOf(
-    { ...attempt, input: { image: photo, list: [photo], prompt: 'p' } },
-    1,
-    {},
-  );
+  const { input } = provenanceOf({ ...attempt, input: { image: photo, list: [photo], prompt: 'p' } }, 1, {});
   expect(JSON.stringify(input).length).toBeLessThan(500);
   expect(input['image']).toBe(`${'x'.repeat(100)}… (2,999,900 characters left out)`);
 });

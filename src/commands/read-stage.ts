@@ -2,12 +2,13 @@
 import { dirname, join, relative, resolve } from 'node:path';
 import { realpathSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { UnusableDatabase, type Database } from '../lib/sqlite/database.ts';
+import type { Database } from '../lib/sqlite/database.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { isJsonObject, type JsonObject } from '../lib/text/json.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readYamlFile, shownFile } from '../lib/yaml/yaml-file.ts';
 import { type BatchIdentity, readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
+import { asDamage } from '../runner/checkpoint/damage.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config, StageSource } from '../runner/config/config.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
@@ -16,6 +17,7 @@ import { picturesFolder } from '../runner/images/bucket-store.ts';
 import { type Manifest, type ManifestRow, maxBatchRows } from '../runner/manifest/manifest.ts';
 import { openRecord } from './batch-record.ts';
 import { noBatch } from './existing-batch.ts';
+import { openBucket } from './pictures-place.ts';
 import { addedColumns } from './scene-columns.ts';
 import { type StagePicture, StagePictures } from './stage-pictures.ts';
 
@@ -41,20 +43,48 @@ export async function openStage(stage: StageSource, config: Config): Promise<Sta
     // One view of it, though a run may be writing.
     db?.exec('BEGIN');
     const batch = db && readBatch(db);
-    if (db === undefined || batch === undefined) throw problem(place, whyNoBatch(dir, from, config.file));
+    if (db === undefined || batch === undefined) throw notBegun(dir, from, config.file, place);
+    // Keys that are not set are missed before anything is sent.
+    if (batch.pictures && config.input?.sendsFiles) await (await openBucket(batch.pictures.url)).close();
     const pictures = new StagePictures(db, batch, pathsOf(stage, config, batch, dir), stage, config.placeOf);
-    return manifestOf(pictures, batch, config, shownFile(from), close);
+    const rows = manifestOf(pictures, batch, config, shownFile(from));
+    return { ...rows, batches: whileReadable(rows.batches, from, place, close) };
   } catch (error) {
     await close();
-    throw error instanceof UnusableDatabase ? problem(place, error.message) : error;
+    throw asProblem(error, from, place);
   }
 }
 
-function whyNoBatch(dir: string, from: string, file: string): string {
-  const error = noBatch(dir);
-  if (!(error instanceof ConfigError)) return error.message;
+async function* whileReadable<Rows>(
+  batches: AsyncIterable<Rows>,
+  from: string,
+  place: string,
+  close: () => Promise<void>,
+): AsyncGenerator<Rows> {
+  try {
+    yield* batches;
+  } catch (error) {
+    throw asProblem(error, from, place);
+  } finally {
+    await close();
+  }
+}
+
+/** What is said of damage is of the batch that is read, not of the one that reads. */
+function asProblem(error: unknown, from: string, place: string): unknown {
+  const damage = asDamage(error);
+  if (damage === undefined) return error;
+  const text = damage.message.replaceAll('<pipeline>', () => shownFile(from));
+  return problem(place, `the batch of ${shownFile(from)} cannot be read: ${text}`);
+}
+
+/** Where it has lost its checkpoint, it says so. */
+function notBegun(dir: string, from: string, file: string, place: string): Error {
+  const none = noBatch(dir);
+  if (!(none instanceof ConfigError)) return none;
   const both = [from, file].map((path) => shellWord(shownFile(path))).join(' ');
-  return `${shownFile(from)} has not begun, so there are no pictures of it yet; \`nightrender run ${both}\` runs both in turn`;
+  const text = `${shownFile(from)} has not begun, so there are no pictures of it yet; \`nightrender run ${both}\` runs both in turn`;
+  return problem(place, text);
 }
 
 function problem(where: string, text: string): ConfigError {
@@ -105,37 +135,36 @@ function manifestOf(
   batch: BatchIdentity,
   config: Config,
   path: string,
-  close: () => Promise<void>,
 ): StageManifest {
   // What this batch says of its scenes itself.
   const asked = config.output.values.map(({ name }) => name);
   const own = new Set(['id', 'picture', ...addedColumns(config), ...asked]);
-  const names = resultColumns(batch).map(
-    (name) => [name, own.has(name) ? `manifest.${name}` : name] as const,
-  );
+  const columns = resultColumns(batch);
+  const names = columns
+    .map((name) => [name, own.has(name) ? `manifest.${name}` : name] as const)
+    // A stage of a stage has those of the first batch already.
+    .filter(([name, as]) => name === as || !columns.includes(as));
   const told = ['prompt', 'seed'].filter((name) => !own.has(name) && names.every(([, as]) => as !== name));
   const notes: string[] = [];
   const rowOf = ({ id, row, picture }: StagePicture): ManifestRow => {
-    const columns: JsonObject = { id };
-    for (const [name, as] of names) columns[as] = row.columns[name] ?? null;
-    for (const name of told) columns[name] = pictures.values.valueOf(row, name) ?? null;
-    if (picture !== undefined) columns['picture'] = picture.path;
-    return { kind: 'row', columns, line: 0, source: `${path}: scene ${id}`, ...(picture && { picture }) };
+    const values: JsonObject = { id };
+    for (const [name, as] of names) values[as] = row.columns[name] ?? null;
+    for (const name of told) values[name] = pictures.values.valueOf(row, name) ?? null;
+    if (picture !== undefined) values['picture'] = picture.path;
+    const which = id === row.id ? '' : `, picture ${id.slice(`${row.id}.`.length)}`;
+    const source = `${path}: scene ${row.id}${which}`;
+    return { kind: 'row', columns: values, line: 0, source, ...(picture && { picture }) };
   };
   async function* batches(): AsyncGenerator<ManifestRow[]> {
-    try {
-      let rows: ManifestRow[] = [];
-      for (const each of await pictures.choose(notes)) {
-        rows.push(rowOf(each));
-        if (rows.length < maxBatchRows) continue;
-        yield rows;
-        rows = [];
-        await nextTurn();
-      }
+    let rows: ManifestRow[] = [];
+    for (const each of await pictures.choose(notes)) {
+      rows.push(rowOf(each));
+      if (rows.length < maxBatchRows) continue;
       yield rows;
-    } finally {
-      await close();
+      rows = [];
+      await nextTurn();
     }
+    yield rows;
   }
   return {
     path,

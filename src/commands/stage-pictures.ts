@@ -81,9 +81,10 @@ export class StagePictures {
       }
       for (const [index, { file, sha256, bytes, output }] of row.pictures.entries()) {
         const columns = index === 0 ? row.columns : withValues(row.columns, output, values);
+        const isOnly = row.pictures.length === 1;
         yield {
           id: index === 0 ? id : `${id}.${index + 1}`,
-          row: { ...row, columns, pictures: row.pictures.slice(index, index + 1) },
+          row: isOnly ? row : { ...row, columns, pictures: row.pictures.slice(index, index + 1) },
           picture: { path: pathOf(file), sha256, bytes },
         };
       }

@@ -21,6 +21,7 @@ import type { Listener, RenderService, Report, Ports } from '../runner/pipeline/
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { writeBatchReport, type HeaderChoices } from './batch-report.ts';
 import { connect } from './connections.ts';
+import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { keptText } from './shown-path.ts';
 import { outputFiles } from './output-files.ts';
 import { StoppedEarly } from './signals.ts';
@@ -84,8 +85,12 @@ export async function withPorts<Result>(
     const ports = {
       // Of memory of its own: a job that is being sent must not wait for pictures, nor they for it.
       service: whileLeased(
-        sendingFiles(service, config.folder, new ByteSemaphore(config.limits.memoryBytes), (address) =>
-          otherBuckets.read(address),
+        sendingFiles(
+          service,
+          config.folder,
+          new ByteSemaphore(config.limits.memoryBytes),
+          (address) => otherBuckets.read(address),
+          pictureAdvice(config),
         ),
         lease,
       ),
@@ -137,6 +142,12 @@ function imagesOf(
     ...options,
     owner: { batch: pictures.batch, run, isAnyAccepted },
   });
+}
+
+/** A picture of another batch is the one on record again once that batch is repaired, and the list says nothing new. */
+function pictureAdvice({ stage, file }: Config): string | undefined {
+  if (stage === undefined) return undefined;
+  return `A picture of another batch is checked by \`nightrender verify ${shownFile(stage.from)}\`; then \`nightrender retry ${shownFile(file)}\` has it sent`;
 }
 
 /** Buckets with the pictures of other batches, opened where there is something to read. */

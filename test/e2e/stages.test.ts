@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
+import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { folderWith, inProcess, linesOf, pipeline, withKey } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
 
@@ -204,7 +205,7 @@ it('sends no picture that is another than the one on record', async () => {
   expect(run.code).toBe(3);
   expect(scaling.inputs).toHaveLength(0);
   expect((await start('list', 'upscale.yaml')).stdout).toMatch(
-    /file-changed: the file "out\/images\/.*" is another than/,
+    /file-changed: the file "out\/images\/.*" is another than .* by `nightrender verify render.yaml`/,
   );
 });
 
@@ -277,4 +278,46 @@ it('plans a chain before it has begun: how many each stage sends at most', async
   const run = await start('run', 'render.yaml', 'upscale.yaml');
   expect(run.code, run.stderr).toBe(0);
   expect(scaling.inputs).toHaveLength(6);
+});
+
+it('says of which batch the checkpoint is damaged, and sends nothing', async () => {
+  const { cwd, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
+  expect((await start('run', 'render.yaml')).code).toBe(0);
+  editCheckpoint(join(cwd, 'out'), "UPDATE scenes SET columns = '{'");
+  const run = await start('run', 'upscale.yaml');
+  expect(run.code).toBe(2);
+  expect(run.stderr).toMatch(
+    /^upscale.yaml:1:16: the batch of render.yaml cannot be read: .* `nightrender verify render.yaml --repair`/m,
+  );
+  expect(scaling.inputs).toHaveLength(0);
+});
+
+it('misses the keys of the bucket with the pictures before anything is sent', async () => {
+  const { cwd, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
+  expect((await start('run', 'render.yaml')).code).toBe(0);
+  const place = JSON.stringify({ url: 's3://night/r/', batch: 'b' });
+  editCheckpoint(
+    join(cwd, 'out'),
+    `UPDATE batch SET value = json_set(value, '$.pictures', json('${place}'))`,
+  );
+  for (const command of ['plan', 'run'])
+    expect((await start(command, 'upscale.yaml')).stderr).toContain(
+      's3://night/r/: the variable AWS_ACCESS_KEY_ID is not set',
+    );
+  expect(scaling.inputs).toHaveLength(0);
+});
+
+it('has each column once in a stage of a stage', async () => {
+  const { cwd, start, scaling } = await twoBatches('scenes: {from: render.yaml}\n', { 'owl 1': 70 });
+  const third = readFileSync(join(cwd, 'upscale.yaml'), 'utf8').replaceAll('render.yaml', 'upscale.yaml');
+  writeFileSync(join(cwd, 'third.yaml'), third.replace('dir: large', 'dir: third'));
+  for (const file of ['render.yaml', 'upscale.yaml', 'third.yaml'])
+    expect((await start('run', file)).code).toBe(0);
+  const [header = ''] = (await start('list', 'third.yaml', '--csv')).stdout.split('\n');
+  const names = header.split(',');
+  expect(names).toEqual([...new Set(names)]);
+  expect(scaling.inputs.map(({ image }) => sha256Of(image))).toEqual([
+    sha256Of(await tone(70)),
+    sha256Of(await tone(200)),
+  ]);
 });

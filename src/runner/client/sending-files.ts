@@ -10,13 +10,14 @@ const copies = 3;
 
 /**
  * Files are read when their job is sent, as many at a time as `memory` has room for: scenes wait for hours. `base` is the
- * folder of pipeline.yaml; `readObject` reads those that are in buckets.
+ * folder of pipeline.yaml; `readObject` reads those that are in buckets; `advice` is for one that is another by now.
  */
 export function sendingFiles(
   service: RenderService,
   base: string,
   memory: ByteSemaphore,
   readObject: ReadObject,
+  advice?: string,
 ): RenderService {
   return {
     submit: async (endpoint, input, signal, idempotencyKey) => {
@@ -25,7 +26,7 @@ export function sendingFiles(
       const bytes = copies * files.reduce((sum, file) => sum + base64Bytes(file), 0);
       if (!(await memory.take(bytes, signal))) return notSent;
       try {
-        const filled = await fillInFiles(input, base, readObject).catch(asFailure);
+        const filled = await fillInFiles(input, base, readObject, advice).catch(asFailure);
         if ('failure' in filled) return { kind: 'failure', failure: filled.failure };
         return await service.submit(endpoint, filled.input, signal, idempotencyKey);
       } finally {

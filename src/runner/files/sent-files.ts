@@ -125,11 +125,12 @@ function hashOf(real: string, path: string, size: number): string {
 /** Reads an object of a bucket, by its whole address; undefined where it is not there. Throws with a `code`. */
 export type ReadObject = (address: string) => Promise<Buffer | undefined>;
 
-/** `base` is the folder of pipeline.yaml. Throws what `readObject` throws. */
+/** `base` is the folder of pipeline.yaml, `advice` a sentence for where one is another by now. Throws what `readObject` throws. */
 export async function fillInFiles(
   input: JsonObject,
   base: string,
   readObject: ReadObject,
+  advice = 'Start the run again to read the list again',
 ): Promise<{ input: JsonObject } | { failure: Failure }> {
   const texts = new Map<string, string>();
   for (const file of filesIn(input)) {
@@ -137,7 +138,7 @@ export async function fillInFiles(
     const read = file.path.startsWith('s3://')
       ? await readSameObject(file, readObject)
       : await readSame(resolve(base, file.path), file);
-    if ('problem' in read) return { failure: failureOf(file, read.problem) };
+    if ('problem' in read) return { failure: failureOf(file, read.problem, advice) };
     texts.set(file.path, read.text);
   }
   return { input: withFiles(input, ({ path }) => texts.get(path) ?? '') };
@@ -169,7 +170,7 @@ async function readSameObject(
     : { problem: 'is another than' };
 }
 
-function failureOf({ path }: SentFile, problem: string): Failure {
-  const text = `the file ${JSON.stringify(path)} ${problem} when the list was read; nothing was sent. Start the run again to read the list again`;
+function failureOf({ path }: SentFile, problem: string, advice: string): Failure {
+  const text = `the file ${JSON.stringify(path)} ${problem} when the list was read; nothing was sent. ${advice}`;
   return { kind: 'file-changed', text };
 }

@@ -61,6 +61,7 @@ const whole = [
   'test/runner/pipeline/edited-back.test.ts',
   'test/runner/pipeline/kill-at-every-call-shared.test.ts',
   'test/runner/pipeline/kill-at-every-call.test.ts',
+  'test/runner/pipeline/kill-in-a-chain.test.ts',
   'test/runner/pipeline/preview.test.ts',
   'test/runner/pipeline/run-batch.test.ts',
   'test/runner/report/results.test.ts',

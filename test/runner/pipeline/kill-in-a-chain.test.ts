@@ -1,0 +1,84 @@
+/** Promise: a chain of two batches that dies in either, at any call, is continued; the second has what the first has on record, and pays for nothing twice. */
+import { describe, expect, it } from 'vitest';
+import type { PutBackChoice } from '../../../src/runner/core/put-back.ts';
+import { sampled } from '../../fakes/sampled.ts';
+import { isWhole } from '../../fakes/whole.ts';
+import { manifestOf } from '../../fakes/world.ts';
+import { Chain } from './kills/chain.ts';
+import { dieEverywhere } from './kills/die-everywhere.ts';
+import type { Scenario } from './kills/scenario.ts';
+
+/** That of the walk under way; the second takes its list from the first, whatever the step says. */
+let chain: Chain;
+
+const listed = manifestOf([
+  ['a', 'sea'],
+  ['b', 'hills'],
+  ['c', 'moon'],
+]);
+
+const edited = manifestOf([
+  ['a', 'sea'],
+  ['b', 'hills at night'],
+  ['d', 'a new row'],
+]);
+
+const again: PutBackChoice = { kinds: [], ids: ['a'], notAt: undefined, isAgain: true };
+
+const runSecond = (): Promise<void> => chain.runSecond();
+
+/** The second reads the first also as its death left it. */
+const inTheFirst: Scenario = {
+  name: 'in the first',
+  steps: [
+    { what: 'run', manifest: listed, afterDeath: 'on' },
+    { what: 'run', manifest: listed, before: runSecond },
+    { what: 'put-back', choice: again, before: runSecond },
+    { what: 'run', manifest: edited, before: runSecond, afterDeath: 'on' },
+    { what: 'run', manifest: edited, before: runSecond },
+    { what: 'run', manifest: edited, isSetup: true, before: runSecond, wrong: () => chain.wrong() },
+  ],
+  everyNthInResume: 97,
+  atLeast: { deaths: 390, inResume: 30 },
+};
+
+const inTheSecond: Scenario = {
+  name: 'in the second',
+  steps: [
+    {
+      what: 'run',
+      manifest: listed,
+      before: () => chain.first.run({ manifest: listed }),
+      wrong: () => chain.wrong(),
+    },
+    {
+      what: 'run',
+      manifest: listed,
+      // A picture is replaced, a row is edited, one comes and one goes.
+      before: async () => {
+        await chain.first.putBack(again);
+        await chain.first.run({ manifest: edited, afterMs: 1_000 });
+      },
+      wrong: () => chain.wrong(),
+    },
+    { what: 'run', manifest: listed, wrong: () => chain.wrong() },
+  ],
+  everyNthInResume: 97,
+  atLeast: { deaths: 630, inResume: 310 },
+};
+
+describe('survives a death at every call', () => {
+  it.each([
+    ['first', inTheFirst],
+    ['second', inTheSecond],
+  ] as const)('in the %s', async (which, scenario) => {
+    const counted = await dieEverywhere(scenario, sampled, async () => {
+      chain = new Chain();
+      return chain[which];
+    });
+    process.stdout.write(`in the ${which}: ${counted.deaths} deaths, ${counted.inResume} in a resume\n`);
+    const share = isWhole ? 1 : 0.03;
+    expect(counted.deaths).toBeGreaterThanOrEqual(Math.floor(share * scenario.atLeast.deaths));
+    expect(counted.inResume).toBeGreaterThanOrEqual(Math.floor(share * scenario.atLeast.inResume));
+  });
+});

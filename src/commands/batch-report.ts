@@ -64,6 +64,7 @@ export function reportHeader(
       ? undefined
       : `${relative(join(resolve(dir), 'report'), dirname(pipeline))
           .split(sep)
+          .map(encodeURIComponent)
           .join('/')}/`;
   const names = values.map((value) => value.name);
   const bias = until === undefined ? null : untilNote(until);

@@ -1,7 +1,7 @@
 /** Several pipeline files in one command: all of them are checked before the first begins, then each has its turn. */
-import { realpathSync } from 'node:fs';
 import type { Config } from '../runner/config/config.ts';
 import { endings } from '../runner/core/ending.ts';
+import { realPath } from '../lib/files/real-path.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { writeError } from '../terminal/console.ts';
 import { readOrReport } from './on-config.ts';
@@ -75,12 +75,4 @@ function clashOf(file: string, i: number, files: string[], configs: (Config | un
   if (owner === i) return [];
   const text = `output.dir is the folder of ${files[owner]}, too; expected one of its own`;
   return [{ where: config.placeOf(['output', 'dir']), text }];
-}
-
-function realPath(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
 }

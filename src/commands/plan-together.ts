@@ -1,8 +1,9 @@
 /** Several plans in one answer: what they add up to, and what a stage may yet be given by the batch before it. */
-import { resolve } from 'node:path';
+import { realPath } from '../lib/files/real-path.ts';
 import type { Config } from '../runner/config/config.ts';
 import { scenesPerRow } from '../runner/core/expansion.ts';
 import type { Forecast } from '../runner/core/forecast.ts';
+import type { Plan } from '../runner/core/plan.ts';
 import type { SceneCounts } from '../runner/core/scene.ts';
 import { newestRules, sceneRules } from '../runner/core/scene-rules.ts';
 import { formatCost } from '../runner/core/spending.ts';
@@ -13,6 +14,7 @@ interface Planned {
   /** The pipeline.yaml, as it was given. */
   file: string;
   counts: SceneCounts;
+  changes: Pick<Plan, 'heldSeeds'>;
   forecast: Forecast;
   /** The most scenes that may come besides, when those before it have their pictures. */
   upTo: number;
@@ -28,16 +30,17 @@ export class PlansTogether {
     return this.#plans.length;
   }
 
-  add({ file, counts, forecast, upTo }: Planned): void {
+  add({ file, counts, changes, forecast, upTo }: Planned): void {
     const { waiting, active, saved } = counts;
-    this.#plans.push({ forecast, upTo });
-    this.#left.set(resolve(file), { scenes: waiting + active + upTo, hasPictures: saved > 0 });
+    const more = upTo + (changes.heldSeeds ?? 0);
+    this.#plans.push({ forecast, upTo: more });
+    this.#left.set(realPath(file), { scenes: waiting + active + more, hasPictures: saved > 0 });
   }
 
   /** A stage of a batch that has no pictures yet. */
   addUnread({ file }: Config, upTo: number): void {
     this.#plans.push({ forecast: { scenes: 0 } as Forecast, upTo });
-    this.#left.set(file, { scenes: upTo, hasPictures: false });
+    this.#left.set(realPath(file), { scenes: upTo, hasPictures: false });
   }
 
   /** Of a stage of one of them; undefined of any other. */
@@ -45,7 +48,7 @@ export class PlansTogether {
     config: Config,
     signal: AbortSignal,
   ): Promise<{ upTo: number; isUnread: boolean } | undefined> {
-    const before = config.stage && this.#left.get(config.stage.from);
+    const before = config.stage && this.#left.get(realPath(config.stage.from));
     if (before === undefined) return undefined;
     const { expansion } = await readExpansion(config, sceneRules[newestRules], signal);
     const perRow = expansion === undefined ? 1 : scenesPerRow(expansion);
@@ -61,7 +64,7 @@ export class PlansTogether {
     const spent = all.reduce((sum, { cost }) => sum + (cost?.amount ?? 0), 0);
     const price = isPriced ? `, for about ${formatCost({ spent, currency })}` : '';
     const upTo = this.#plans.reduce((sum, each) => sum + each.upTo, 0);
-    const more = upTo === 0 ? '' : `; up to ${plural(upTo, 'scene')} more as the stages get their pictures`;
+    const more = upTo === 0 ? '' : `; up to ${plural(upTo, 'scene')} more, as pictures come in`;
     return `Together they would submit ${plural(scenes, 'scene')}${price}${more}.`;
   }
 }

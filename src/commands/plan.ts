@@ -179,7 +179,13 @@ function requestsOf(argv: Record<string, unknown>, problems: Problem[]): number 
 /** A stage of a batch that has no pictures yet. */
 function printUnread(file: string, config: Config, upTo: number): void {
   if (config.terminal.json)
-    return writeJsonLine('plan', { program, file, manifest: shownLists(config, file), upTo, exitCode: 0 });
+    return writeJsonLine('plan-later', {
+      program,
+      file,
+      manifest: shownLists(config, file),
+      upTo,
+      exitCode: 0,
+    });
   const text = `A run of ${file} would submit ${comingText(shownLists(config, file).join(), upTo)}.`;
   writeOut([`\n${file}\n`, ...hanging('', text, outColumns(), 0)].join('\n'));
 }

@@ -1,7 +1,7 @@
 /** The list of a stage: the saved pictures of another batch, as the rows of a manifest. */
 import { dirname, join, relative, resolve } from 'node:path';
-import { realpathSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { realPath } from '../lib/files/real-path.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { isJsonObject, type JsonObject } from '../lib/text/json.ts';
@@ -101,14 +101,6 @@ function assertNoCircle(file: string, from: string, where: string): void {
         : `these files take their lists from each other: ${[...seen, next].map(shownFile).join(' from ')}`;
     if (seen.some((each) => realPath(each) === realPath(next ?? ''))) throw problem(where, text);
     seen.push(next);
-  }
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }
 

@@ -76,7 +76,10 @@ export class StagePictures {
     for (const row of readRows(this.#db, { states: ['saved'] })) {
       const id = row.id ?? '';
       if (row.pictures.length === 0) {
-        const sent = filesIn(row.input ?? {}).find(({ path }) => path === row.columns['picture']);
+        const files = filesIn(row.input ?? {});
+        const sent =
+          files.find(({ path }) => path === row.columns['picture']) ??
+          (files.length === 1 ? files[0] : undefined);
         yield { id, row, picture: sent && { ...sent, path: passedOn(sent.path) } };
       }
       for (const [index, { file, sha256, bytes, output }] of row.pictures.entries()) {
@@ -97,8 +100,9 @@ export class StagePictures {
     for (const each of this.#all()) {
       const scene = each.row.id ?? '';
       strangers.delete(scene);
-      if (this.#ids?.has(scene) === false) continue;
-      const isKept = this.#holds?.(each.row) ?? (this.#holds === undefined ? true : undefined);
+      strangers.delete(each.id);
+      if (this.#ids !== undefined && !this.#ids.has(scene) && !this.#ids.has(each.id)) continue;
+      const isKept = this.#holds === undefined || this.#holds(each.row);
       if (isKept === undefined) lacking += 1;
       if (isKept === true) yield each;
     }
@@ -126,7 +130,11 @@ export class StagePictures {
       if (seen % rowsInTurn === 0) await nextTurn();
     }
     const open = new Set<string>();
-    for (const row of readRows(this.#db, { states: ['waiting', 'active'] })) open.add(groupOf(row));
+    for (const row of readRows(this.#db, { states: ['waiting', 'active'] })) {
+      open.add(groupOf(row));
+      seen += 1;
+      if (seen % rowsInTurn === 0) await nextTurn();
+    }
     if (open.size > 0)
       notes.push(
         `${plural(open.size, 'group')} of best ${open.size === 1 ? 'waits' : 'wait'} for scenes that are not settled`,
@@ -141,12 +149,14 @@ export class StagePictures {
       const text = `there is no column or value ${JSON.stringify(name)}; ${hint}`;
       if (!names.includes(name)) throw new ConfigError([{ where: placeOf(['scenes', 'best', key]), text }]);
     }
-    // Scenes that are not settled have none yet, and their group could not be told.
-    const isValue = this.#batch.values?.some(({ name }) => name === of) === true;
-    const text = `${of} is a value of the output; expected a column or prompt, which every scene has from the start`;
-    if (isValue) throw new ConfigError([{ where: placeOf(['scenes', 'best', 'of']), text }]);
+    // Of a scene that is not settled, its group could not be told.
+    const isLater = toldLater.has(of) || this.#batch.values?.some(({ name }) => name === of) === true;
+    const text = `no scene has ${of} before it is settled; expected a column or prompt, which each has from the start`;
+    if (isLater) throw new ConfigError([{ where: placeOf(['scenes', 'best', 'of']), text }]);
   }
 }
+
+const toldLater = new Set(['state', 'kind', 'attempts', 'labelled_words', 'ignored_words']);
 
 /** Between two turns of the event loop. */
 const rowsInTurn = 1_000;

@@ -168,7 +168,11 @@ class OtherBuckets {
   }
 
   async close(): Promise<void> {
-    for (const opened of this.#opened.values()) await (await opened).close();
+    for (const opened of this.#opened.values()) {
+      // What could not be opened was told where it was to be read.
+      const bucket = await opened.catch(() => undefined);
+      await bucket?.close();
+    }
   }
 }
 

@@ -28,6 +28,11 @@ export const heldSeeds = count
   .optional()
   .describe('seeds that are sent only if those before them fall short (`scenes.until`)');
 
+const upTo = count.describe('the most scenes that may come besides, as the batch before gets its pictures');
+
+/** Of a stage whose batch has no pictures yet. */
+export const laterPlanShape = { program: text, file: text, manifest: z.array(text), upTo, exitCode: count };
+
 export const planShape = {
   program: text,
   file: text.describe('the pipeline.yaml, as it was given'),
@@ -37,6 +42,7 @@ export const planShape = {
   isRunning: z.boolean().describe('whether a run holds the batch at this moment'),
   asked: anything.nullable().describe('the requested preview: `share`, `limit`'),
   files: z.array(z.looseObject({ label: text, kind: text })).describe('`output.files`'),
+  upTo: upTo.optional(),
   changes: z.looseObject({
     added: count,
     changed: count,
@@ -92,6 +98,7 @@ export const pictureTotals = z.looseObject({
   bytes: count,
   labelled: count.optional().describe('those that draw words as labelled boxes'),
   ignored: count.optional().describe('those that leave words out'),
+  unjudged: count.optional().describe('those of the run that lack a value that `scenes.until` asks for'),
   odd: count.optional().describe('those at which a list or an object is where a value is asked for'),
   cut: count.optional().describe('those whose output was longer than what is kept'),
 });

@@ -43,7 +43,7 @@ function describePlan(event: Event & { type: 'plan-made' }): string {
     part === undefined
       ? `${rest} to render`
       : `a preview: ${(part.waiting + part.active).toLocaleString('en')} of ${rest} to render`,
-    event.heldSeeds === undefined ? '' : `up to ${plural(event.heldSeeds, 'more seed')} of these`,
+    event.heldSeeds === undefined ? '' : `up to ${plural(event.heldSeeds, 'more seed')} if these fall short`,
     saved > 0 ? `${saved.toLocaleString('en')} saved already` : '',
     failed > 0 ? `${failed.toLocaleString('en')} failed before` : '',
     event.changed > 0 ? `${event.changed.toLocaleString('en')} edited since` : '',

@@ -22,8 +22,11 @@ export function describeWords({ files, labelled = 0, ignored = 0 }: PictureTotal
 }
 
 /** What could not be kept of the outputs as it was asked for; empty where all was. */
-export function describeValues({ odd = 0, cut = 0 }: PictureTotals): string {
+export function describeValues({ odd = 0, unjudged = 0, cut = 0 }: PictureTotals): string {
   const said = [
+    unjudged === 0
+      ? []
+      : `${plural(unjudged, 'scene lacks', 'scenes lack')} a value that \`scenes.until\` asks for, and fell short`,
     odd === 0
       ? []
       : `${plural(odd, 'picture has', 'pictures have')} an empty value: a list or an object is at its place`,

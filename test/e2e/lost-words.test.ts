@@ -2,6 +2,7 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { forgetUnneeded } from '../fakes/edit-checkpoint.ts';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { finishedBatch, folderWith, inProcess, linesOf, newBatch, withKey } from './cli.ts';
 import { blackPicture, startInstantService } from './stand-ins.ts';
@@ -70,6 +71,7 @@ it('is as good without them: from a service that says nothing, and where their r
 it('goes on with a checkpoint of before they were kept', async () => {
   const cwd = await finishedBatch(files);
   const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
+  forgetUnneeded(db);
   db.exec('ALTER TABLE pictures DROP COLUMN output; PRAGMA user_version = 9');
   db.close();
   rmSync(join(cwd, 'out/.checkpoint.json'), { force: true });

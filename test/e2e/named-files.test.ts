@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { forgetUnneeded } from '../fakes/edit-checkpoint.ts';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import type { HttpService } from '../fakes/http-service.ts';
 import { camera, exr, mask } from '../runner/images/whole-files.ts';
@@ -152,6 +153,7 @@ it('reads a checkpoint of before there were any, and goes on with it', async () 
   const { cwd, start } = await batchOf('');
   await start('run', '--quiet');
   const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'));
+  forgetUnneeded(db);
   db.exec(`DROP INDEX pictures_labelled; ALTER TABLE pictures DROP COLUMN label;
     ALTER TABLE runs DROP COLUMN idempotency_key; ALTER TABLE runs DROP COLUMN idempotency_ms;
     ALTER TABLE runs DROP COLUMN rules; ALTER TABLE pictures DROP COLUMN output; PRAGMA user_version = 6`);

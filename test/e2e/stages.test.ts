@@ -219,7 +219,7 @@ it.each([
   ['scenes: {from: render.yaml, best: {of: promt, by: score}}\n', 'did you mean prompt?'],
   [
     'scenes: {from: render.yaml, best: {of: score, by: score}}\n',
-    'score is a value of the output; expected a column or prompt',
+    'no scene has score before it is settled; expected a column or prompt',
   ],
   ['scenes: {from: render.yaml, ids: no.txt}\n', 'no.txt: there is no such file'],
   ["scenes: {keep: 'score > 1', seeds: 2}\nmanifest: list.csv\n", 'from as well'],
@@ -265,7 +265,7 @@ it('plans a chain before it has begun: how many each stage sends at most', async
     'A run of upscale.yaml would submit up to 6 scenes once render.yaml has their pictures.',
   );
   expect(before.stdout).toContain(
-    'Together they would submit 3 scenes; up to 6 scenes more as the stages get their pictures.',
+    'Together they would submit 3 scenes; up to 6 scenes more, as pictures come in.',
   );
   expect((await start('run', 'render.yaml', '--limit', '1')).code).toBe(0);
   const halfway = linesOf<{ upTo?: number; counts: { waiting: number } }>(

@@ -52,14 +52,33 @@ ${more}`;
   return { cwd, service, start, edit, states };
 }
 
+it('counts the seeds that may be sent among what a stage may be given', async () => {
+  const { cwd } = await begin();
+  const stage = "scenes: {from: pipeline.yaml}\ninput: {scene: '{{ scene }}'}\n";
+  const text = pipeline('local', stage)
+    .replace('manifest: scenes.csv\n', '')
+    .replace('dir: out', 'dir: next');
+  writeFileSync(join(cwd, 'next.yaml'), text);
+  const plan = await inProcess(['plan', 'pipeline.yaml', 'next.yaml'], { cwd, ...withKey });
+  expect(plan.stdout).toContain(
+    'A run of next.yaml would submit up to 16 scenes once pipeline.yaml has their',
+  );
+  expect(plan.stdout).toContain(
+    'Together they would submit 4 scenes; up to 28 scenes more, as pictures come in.',
+  );
+});
+
 it('sends seeds until one is good, counts what is not needed, and says that the set is biased', async () => {
   const { cwd, service, start, states } = await begin();
   expect((await start('plan')).stdout).toMatch(
     /seeds {5}`scenes\.until` decides how many are sent: 4 at least, 16 at most\n/,
   );
   const run = await start('run');
-  expect(run.stderr).toContain('4 scenes to render, up to 12 more seeds of these\n');
+  expect(run.stderr).toContain('4 scenes to render, up to 12 more seeds if these fall short\n');
   expect(run.stdout).toMatch(/ {2}scenes {4}8 saved, 1 failed, 7 not needed\n/);
+  expect(run.stdout).toContain(
+    '  values    1 scene lacks a value that `scenes.until` asks for, and fell short\n',
+  );
   const bias = 'This set is biased: of each row, seeds were rendered only until one had `score >= 0.6`';
   expect(run.stdout).toContain(`  seeds     ${bias}\n`);
   expect(await states()).toEqual(

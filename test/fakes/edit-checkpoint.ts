@@ -15,3 +15,11 @@ export function editCheckpoint(dir: string, work: string | ((db: Database) => vo
   }
   rmSync(join(dir, '.checkpoint.json'), { force: true });
 }
+
+/** As the tenth format has them: no scene may be `unneeded`. */
+export function forgetUnneeded(db: Database): void {
+  db.unsafeMode(true);
+  db.exec(`PRAGMA writable_schema = ON;
+    UPDATE sqlite_schema SET sql = replace(sql, ', ''unneeded''', '') WHERE name = 'scenes';
+    PRAGMA writable_schema = RESET; PRAGMA user_version = 10`);
+}

@@ -1,6 +1,6 @@
 /** A batch in a fake world: real checkpoint in memory, everything else in virtual time; it can die and come back. */
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
-import type { Database } from '../../src/lib/sqlite/database.ts';
+import { type Database, runMigrations } from '../../src/lib/sqlite/database.ts';
 import { rememberBatch, type BatchIdentity } from '../../src/runner/checkpoint/batch-identity.ts';
 import {
   pictureRepair,
@@ -56,7 +56,7 @@ export interface RunOptions {
 /** A new one is copied from it: a copy takes a tenth of the time. */
 const emptyCheckpoint = ((): Buffer => {
   const db = new Sqlite(':memory:');
-  for (const statements of checkpointSchema.migrations) db.exec(statements);
+  runMigrations(db, checkpointSchema.migrations);
   return db.serialize();
 })();
 

@@ -196,9 +196,16 @@ function migrate(db: Database, schema: Schema): void {
     // Another program may have done so meanwhile.
     const version = versionOf(db);
     db.pragma(`application_id = ${schema.applicationId}`);
-    for (const statements of schema.migrations.slice(version)) db.exec(statements);
+    runMigrations(db, schema.migrations.slice(version));
     db.pragma(`user_version = ${schema.migrations.length}`);
   }).immediate();
+}
+
+/** Some change the text of a table, which SQLite else keeps from being written. */
+export function runMigrations(db: Database, migrations: readonly string[]): void {
+  db.unsafeMode(true);
+  for (const statements of migrations) db.exec(statements);
+  db.unsafeMode(false);
 }
 
 const ownerOnly = 0o600;

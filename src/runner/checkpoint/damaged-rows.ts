@@ -2,7 +2,7 @@
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { SceneState } from '../core/scene.ts';
-import { UnusableDatabase, type Database } from '../../lib/sqlite/database.ts';
+import { runMigrations, UnusableDatabase, type Database } from '../../lib/sqlite/database.ts';
 import { isCounted } from './commit-mark.ts';
 import { DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
 import { findLoss, LostCommits } from './find-loss.ts';
@@ -42,7 +42,7 @@ export function assertContent(dir: string): void {
 function assertSchema(db: Database): void {
   const sound = new Sqlite(':memory:');
   const version = Number(db.pragma('user_version', { simple: true }));
-  for (const statements of checkpointSchema.migrations.slice(0, version)) sound.exec(statements);
+  runMigrations(sound, checkpointSchema.migrations.slice(0, version));
   const isSame = schemaOf(db) === schemaOf(sound);
   sound.close();
   if (!isSame) throw new DamagedCheckpoint('its schema was changed');

@@ -26,6 +26,9 @@ export abstract class RecordedBatch {
   /** Undefined until it is asked for. */
   #judge: { isGood: ReturnType<typeof judgeIn> } | undefined;
 
+  /** Scenes saved by this run that lack a value which decides on other seeds. */
+  #unjudged = 0;
+
   /** The seed that is to be sent now that one has ended so; undefined where none is. `db`: has the batch on record. */
   protected nextSeedAfter(
     db: Database,
@@ -37,7 +40,9 @@ export abstract class RecordedBatch {
     if (isGood === undefined || scene.state === 'waiting') return undefined;
     const { sceneId, columns, input } = attempt;
     const rendered = { id: sceneId, columns, input, saved: pictures ?? [] };
-    return scene.state === 'saved' && isGood(rendered) ? undefined : seedAfter(sceneId);
+    const good = scene.state === 'saved' ? isGood(rendered) : false;
+    if (good === undefined) this.#unjudged += 1;
+    return good === true ? undefined : seedAfter(sceneId);
   }
 
   /** Of what is on record at this moment. */
@@ -60,7 +65,8 @@ export abstract class RecordedBatch {
   }
 
   pictureTotals(): Promise<PictureTotals> {
-    return this.recorded((db) => readSaved(db).pictures);
+    const unjudged = this.#unjudged;
+    return this.recorded((db) => ({ ...readSaved(db).pictures, ...(unjudged > 0 && { unjudged }) }));
   }
 
   lackingFiles(): Promise<LackingFile[]> {

@@ -1,12 +1,17 @@
 /** The tables of `checkpoint.sqlite`, documented in `help/checkpoint.md` for people who read them with `sqlite3`. */
 import { attemptMoves } from '../core/attempt.ts';
-import { sceneMoves } from '../core/scene.ts';
 import type { Schema } from '../../lib/sqlite/database.ts';
 
 const words = (table: object): string =>
   Object.keys(table)
     .map((word) => `'${word}'`)
     .join(', ');
+
+/** As they were then: the text of a migration never changes. */
+const firstStates = "'waiting', 'active', 'saved', 'failed', 'withdrawn'";
+
+/** Within a text of SQL. */
+const quotes = (text: string): string => text.replaceAll("'", "''");
 
 const first = `
 CREATE TABLE batch (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -30,7 +35,7 @@ CREATE TABLE scenes (
   source       TEXT NOT NULL,
   input        TEXT NOT NULL,
   columns      TEXT NOT NULL,
-  state        TEXT NOT NULL CHECK (state IN (${words(sceneMoves)})),
+  state        TEXT NOT NULL CHECK (state IN (${firstStates})),
   due_at       INTEGER NOT NULL DEFAULT 0,
   attempts     INTEGER NOT NULL DEFAULT 0,
   failure_kind TEXT,
@@ -161,14 +166,17 @@ const ninth = 'ALTER TABLE runs ADD COLUMN rules INTEGER';
 /** - `pictures.output`: JSON of what the job's output says of it besides (`PictureOutput`); null where that is nothing */
 const tenth = 'ALTER TABLE pictures ADD COLUMN output TEXT';
 
-/** What a scene's `state` may be has grown; SQLite changes that of a column by making another. */
+/**
+ * A scene's `state` may be `unneeded`. SQLite changes no constraint of a column; the text of its table is another from here on, and no row
+ * is written for it (https://www.sqlite.org/lang_altertable.html#otheralter). An index that comes and goes has other connections read it.
+ */
 const eleventh = `
-ALTER TABLE scenes ADD COLUMN now TEXT NOT NULL DEFAULT 'waiting' CHECK (now IN (${words(sceneMoves)}));
-UPDATE scenes SET now = state;
-DROP INDEX scenes_by_state;
-ALTER TABLE scenes DROP COLUMN state;
-ALTER TABLE scenes RENAME COLUMN now TO state;
-CREATE INDEX scenes_by_state ON scenes (state, due_at, position);
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET sql = replace(sql, 'state IN (${quotes(firstStates)})', 'state IN (${quotes(firstStates)}, ''unneeded'')')
+  WHERE type = 'table' AND name = 'scenes';
+PRAGMA writable_schema = RESET;
+CREATE INDEX read_anew ON commits (number);
+DROP INDEX read_anew;
 `;
 
 /** With their keys; of what refers to others, the others first. */

@@ -175,6 +175,6 @@ export const output = z
   .superRefine(({ image, files: asked, values: wanted }, context) => {
     if (image !== noPicture || asked.length + wanted.length > 0) return;
     const message =
-      '`output.files` or `output.values` as well: without pictures nothing else is left to save';
+      '`output.files` or `output.values` as well: a job without pictures leaves nothing else to save';
     context.addIssue({ code: 'custom', path: ['image'], message });
   });

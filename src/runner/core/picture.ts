@@ -69,6 +69,8 @@ export interface PictureTotals {
   ignored?: number;
   /** Those that lack one of `output.values` since something else is at its place, and those whose output was too long to be kept; as above. */
   odd?: number;
+  /** Saved by this run without a value that `scenes.until` asks for. */
+  unjudged?: number;
   cut?: number;
 }
 

@@ -112,7 +112,8 @@ function whileWaiting(
     return `the program died ${deaths} times while it handled this scene: ${who} sends it last and alone, and a third death sets it aside`;
   if (dueAt > now)
     return `${who} sends it again in ${formatDuration(dueAt - now)} at the earliest${tally(attempts)}`;
-  if (dueAt > 0) return `${who} sends it again as soon as there is room in flight${tally(attempts)}`;
+  if (dueAt > 0 && attempts.length > 0)
+    return `${who} sends it again as soon as there is room in flight${tally(attempts)}`;
   const line =
     ahead === 0 ? 'it is next in line' : `${ahead.toLocaleString('en')} scenes of the list come before it`;
   return `${who} sends it when its turn comes: ${line}${tally(attempts)}`;

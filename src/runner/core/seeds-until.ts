@@ -16,13 +16,13 @@ interface Judged {
 /** A scene as it was saved. */
 export type Rendered = Pick<KnownScene, 'id' | 'columns' | 'input'> & { saved: SavedPicture[] };
 
-/** Whether a saved scene is one that no other seed is needed after; not where a value is missing. Throws `ConditionError`. */
-export function judgeOf({ until, columns, values = [] }: Judged): (scene: Rendered) => boolean {
+/** Whether a saved scene is one that no other seed is needed after; undefined, which is no, where a value is missing. Throws `ConditionError`. */
+export function judgeOf({ until, columns, values = [] }: Judged): (scene: Rendered) => boolean | undefined {
   const holds = new SceneValues<KnownScene>(columns, sceneFacts).condition(until);
   return ({ saved, ...scene }) => {
     const { pictures, files } = splitFiles(saved);
     const columnsAndValues = withValues(scene.columns, (pictures[0] ?? files[0])?.output, values);
-    return holds({ ...scene, columns: columnsAndValues, pictures }) === true;
+    return holds({ ...scene, columns: columnsAndValues, pictures });
   };
 }
 
@@ -41,7 +41,7 @@ export interface SeedRow {
 export function nextSeed(
   before: SeedRow | undefined,
   { id, state }: { id: string; state: SceneState },
-  isGood: () => boolean,
+  isGood: () => boolean | undefined,
 ): { state: SceneState; row: SeedRow; isHeld: boolean } {
   const of = id.replace(seedEnding, '');
   const so = before?.of === of ? before.so : 'short';
@@ -54,8 +54,8 @@ export function nextSeed(
   };
 }
 
-function standOf(state: SceneState, isGood: () => boolean): SeedRow['so'] {
-  if (state === 'saved') return isGood() ? 'good' : 'short';
+function standOf(state: SceneState, isGood: () => boolean | undefined): SeedRow['so'] {
+  if (state === 'saved') return isGood() === true ? 'good' : 'short';
   return state === 'failed' ? 'short' : 'open';
 }
 

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runMigrations } from '../../../src/lib/sqlite/database.ts';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openCheckpoint } from '../../../src/runner/checkpoint/open-checkpoint.ts';
@@ -30,7 +31,7 @@ const batch = { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] };
 describe('in memory', () => {
   checkpointContract(() => {
     const db = new Sqlite(':memory:');
-    for (const statements of checkpointSchema.migrations) db.exec(statements);
+    runMigrations(db, checkpointSchema.migrations);
     const marks: CrashMarker[] = [];
     const begin = db.prepare(
       "INSERT INTO runs (pid, host, program, started_at, idempotency_key) VALUES (1, 'here', 'test', 0, 'key')",

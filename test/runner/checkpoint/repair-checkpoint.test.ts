@@ -10,6 +10,7 @@ import { openCheckpoint, readComparedDigest } from '../../../src/runner/checkpoi
 import { repairCheckpoint } from '../../../src/runner/checkpoint/repair-checkpoint.ts';
 import { clearLostCheckpoint } from '../../../src/commands/begin-batch.ts';
 import { UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
+import { forgetUnneeded } from '../../fakes/edit-checkpoint.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
 
 const batch = { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] };
@@ -87,6 +88,25 @@ it.each<[string, (dir: string) => void, string]>([
   expect(await repairCheckpoint(dir)).toEqual({ lost: 0, keptAs: join(dir, 'checkpoint.sqlite.damaged') });
   expect(readFileSync(join(dir, 'checkpoint.sqlite.damaged')).equals(damaged)).toBe(true);
   expect(await repairCheckpoint(dir)).toBeUndefined();
+  expect(await numbersIn(dir)).toEqual(whole);
+});
+
+it('of the format before is sound, repaired without loss, and goes on with the states of this one', async () => {
+  const dir = copyOf('killed');
+  const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
+  forgetUnneeded(db);
+  db.close();
+  expect(() => assertSound(dir)).not.toThrow();
+  const later = copyOf('killed');
+  cpSync(dir, later, { recursive: true });
+  expect(await numbersIn(later)).toEqual(whole);
+  const known = new Sqlite(join(later, 'checkpoint.sqlite'));
+  known.exec("UPDATE scenes SET state = 'unneeded' WHERE state = 'waiting'");
+  expect(() => known.exec("UPDATE scenes SET state = 'other' WHERE state = 'unneeded'")).toThrow('CHECK');
+  known.close();
+  zero(dir, 'sqlite_autoindex_scenes_1');
+  expect(() => assertSound(dir)).toThrow(UnusableDatabase);
+  expect(await repairCheckpoint(dir)).toEqual({ lost: 0, keptAs: join(dir, 'checkpoint.sqlite.damaged') });
   expect(await numbersIn(dir)).toEqual(whole);
 });
 

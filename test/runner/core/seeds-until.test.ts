@@ -73,7 +73,7 @@ it('judges by values, columns, seed and prompt; what lacks a value is not good',
     });
   expect(isGood('score >= 0.6', 0.6)).toBe(true);
   expect(isGood('score >= 0.6', 0.5)).toBe(false);
-  expect(isGood('score >= 0.6')).toBe(false);
+  expect(isGood('score >= 0.6')).toBeUndefined();
   expect(isGood("style = 'ink' and seed = 7 and prompt contains 'cat'")).toBe(true);
   expect(() => isGood('state = 1')).toThrow('"state" at character 1 is no column');
 });

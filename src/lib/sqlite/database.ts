@@ -28,6 +28,7 @@ export function openForWriting(path: string, schema: Schema, state?: 'known'): D
   assertPlainFiles(path);
   const isNew = !existsSync(path);
   if (isNew) makePrivateFile(path);
+  else assertConstraints(path, schema);
   const db = openSqlite(path);
   try {
     if (!isNew) {
@@ -134,6 +135,34 @@ function assertWhole(
   const isWhole = (found: unknown): boolean => found === 'ok';
   readOrRefuse(path, schema, () => db.pragma(`${check}(1)`, { simple: true }), isWhole);
   db.pragma('ignore_check_constraints = OFF');
+}
+
+/**
+ * A damaged constraint keeps nobody from reading. Who opens the file to write is refused, and his end puts the log into the file: its
+ * tables are made elsewhere first. What else is wrong shows later.
+ */
+function assertConstraints(path: string, schema: Schema): void {
+  const texts = textsOfSchema(path);
+  readOrRefuse(path, schema, () => {
+    const tables = new Sqlite(':memory:');
+    for (const text of texts) tables.exec(text);
+    tables.close();
+  });
+}
+
+function textsOfSchema(path: string): string[] {
+  try {
+    const db = openSqlite(path, { readonly: true, fileMustExist: true });
+    try {
+      const own =
+        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY rowid";
+      return db.prepare<[], string>(own).pluck().all();
+    } finally {
+      db.close();
+    }
+  } catch {
+    return [];
+  }
 }
 
 /** What only a damaged file answers becomes `UnusableDatabase`: SQLite says the same of what a disk could not read once. */

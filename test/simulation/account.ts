@@ -138,7 +138,10 @@ export class Account {
   #notePutBack({ what }: Start, { scenes, attempts }: FolderState): void {
     if (what !== 'retry' && what !== 'verify') return;
     const waiting = new Set(
-      scenes.filter(({ state }) => state === 'waiting').map(({ fingerprint }) => fingerprint),
+      // One that is put back may be held behind an earlier seed that is, too.
+      scenes
+        .filter(({ state }) => state === 'waiting' || state === 'unneeded')
+        .map(({ fingerprint }) => fingerprint),
     );
     for (const { fingerprint, number } of attempts)
       if (waiting.has(fingerprint)) this.#putBack.add(`${fingerprint} ${number}`);

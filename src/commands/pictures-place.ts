@@ -102,6 +102,32 @@ export async function withBucketOf<T>(
   }
 }
 
+/** Buckets with the pictures of other batches, opened where there is something to read. */
+export class OtherBuckets {
+  readonly #open: (url: string) => Promise<Bucket>;
+  readonly #opened = new Map<string, Promise<Bucket>>();
+
+  constructor(open: (url: string) => Promise<Bucket>) {
+    this.#open = open;
+  }
+
+  /** `address`: `s3://bucket/key`; undefined where it is not there. Throws `FatalFailure`. */
+  async read(address: string): Promise<Buffer | undefined> {
+    const [, url = '', key = ''] = /^(s3:\/\/[^/]+\/)(.*)$/.exec(address) ?? [];
+    const opened = this.#opened.get(url) ?? this.#open(url);
+    this.#opened.set(url, opened);
+    return withBucketFailure(async () => (await opened).get(key));
+  }
+
+  async close(): Promise<void> {
+    for (const opened of this.#opened.values()) {
+      // What could not be opened was told where it was to be read.
+      const bucket = await opened.catch(() => undefined);
+      await bucket?.close();
+    }
+  }
+}
+
 /** For work on pictures that are there; none is put. The bucket is undefined for those in a folder. */
 export async function withImages<T>(
   dir: string,

@@ -15,7 +15,7 @@ interface Planned {
   file: string;
   counts: SceneCounts;
   changes: Pick<Plan, 'heldSeeds'>;
-  forecast: Forecast;
+  forecast: Pick<Forecast, 'scenes' | 'cost'>;
   /** The most scenes that may come besides, when those before it have their pictures. */
   upTo: number;
 }
@@ -39,7 +39,7 @@ export class PlansTogether {
 
   /** A stage of a batch that has no pictures yet. */
   addUnread({ file }: Config, upTo: number): void {
-    this.#plans.push({ forecast: { scenes: 0 } as Forecast, upTo });
+    this.#plans.push({ forecast: { scenes: 0, cost: null }, upTo });
     this.#left.set(realPath(file), { scenes: upTo, hasPictures: false });
   }
 

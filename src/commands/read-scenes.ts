@@ -11,6 +11,7 @@ import { equalRows } from '../runner/core/equal-rows.ts';
 import { type RulesVersion, type SceneRules, sceneRules } from '../runner/core/scene-rules.ts';
 import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
 import type { ManifestScenes } from '../runner/pipeline/ports.ts';
+import { assertGoodList } from './assert-good-list.ts';
 import { addRow, type RowAdder } from './add-row.ts';
 import { listDigest } from './list-digest.ts';
 import { RepeatCounter, RowInputs } from './row-inputs.ts';
@@ -24,12 +25,8 @@ import {
   nameCheck,
   takenNames,
   unspoken,
-  lacking,
-  rowNumber,
-  thereIs,
   usesRow,
   withRow,
-  undeclared,
 } from './scene-columns.ts';
 
 export interface ReadScenes {
@@ -82,7 +79,7 @@ export async function readScenes(
     // A list that a dying terminal has cut short is not believed.
     signal.throwIfAborted();
     problems.push(...reading.inputs.problems(config, [...reading.columns]));
-    assertGood(reading);
+    assertGoodList(reading);
     stage.repeated = reading.repeats.result;
     const isKnown = reading.contents.length === config.manifest.length && config.input?.sendsFiles !== true;
     if (isKnown && config.stage === undefined)
@@ -231,51 +228,4 @@ function addProblems({ problems }: Reading, found: Problem[]): void {
     const isReported = problems.some(({ where, text }) => where === problem.where && text === problem.text);
     if (!isReported) problems.push(problem);
   }
-}
-
-interface WhatWasRead {
-  config: Config;
-  stage: ManifestStage;
-  columns: ReadonlySet<string>;
-  /** What is wrong besides bad rows. */
-  problems: Problem[];
-  notes: string[];
-}
-
-const noPicture = 'none of the pictures of that batch is chosen';
-
-/** Throws `ConfigError`; bad rows pass with `skipBadRows`. */
-function assertGood({ config, stage, columns, problems, notes }: WhatWasRead): void {
-  const unknown = problems.length === 0 ? unknownColumns(config, columns) : [];
-  if (unknown.length > 0) throw new ConfigError(unknown);
-  const bad = config.skipBadRows ? [] : [...badRowProblems(stage)];
-  if (problems.length + bad.length > 0) throw new ConfigError([...problems, ...bad]);
-  if (stage.count().scenes > 0) return;
-  const files = config.manifest.map((path) => (path === '-' ? 'standard input' : shownFile(path)));
-  const where = files.length > 0 ? files.join(', ') : config.placeOf(['scenes'], true);
-  const why = config.stage === undefined ? ['it has no scene to render'] : [noPicture, ...notes];
-  throw new ConfigError([{ where, text: why.join('; ') }]);
-}
-
-/** JSON Lines show what columns they have when all is read; without any, there is no good row to speak of. */
-function unknownColumns(config: Config, columns: ReadonlySet<string>): Problem[] {
-  const axes = addedColumns(config);
-  if (columns.size === 0 && config.manifest.length > 0) return [];
-  const all = new Set([...columns, ...axes]);
-  const found = thereIs('the manifest', [...columns], axes);
-  return [...undeclared(config, all), ...lacking(config, new Set([...all, rowNumber]), found)];
-}
-
-const shownBadRows = 10;
-
-function* badRowProblems(stage: ManifestStage): Generator<Problem> {
-  let shown = 0;
-  for (const { source, problem } of stage.badRows()) {
-    if (shown === shownBadRows) break;
-    shown += 1;
-    yield { where: source, text: problem };
-  }
-  const more = stage.count().badRows - shownBadRows;
-  const text = more === 1 ? '1 more row is bad' : `${more.toLocaleString('en')} more rows are bad`;
-  if (more > 0) yield { where: '', text, count: more };
 }

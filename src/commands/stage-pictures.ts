@@ -82,12 +82,14 @@ export class StagePictures {
           (files.length === 1 ? files[0] : undefined);
         yield { id, row, picture: sent && { ...sent, path: passedOn(sent.path) } };
       }
-      for (const [index, { file, sha256, bytes, output }] of row.pictures.entries()) {
-        const columns = index === 0 ? row.columns : withValues(row.columns, output, values);
+      for (const [index, picture] of row.pictures.entries()) {
+        const { file, sha256, bytes, output } = picture;
         const isOnly = row.pictures.length === 1;
         yield {
           id: index === 0 ? id : `${id}.${index + 1}`,
-          row: isOnly ? row : { ...row, columns, pictures: row.pictures.slice(index, index + 1) },
+          row: isOnly
+            ? row
+            : { ...row, columns: withValues(row.columns, output, values), pictures: [picture] },
           picture: { path: pathOf(file), sha256, bytes },
         };
       }

@@ -13,9 +13,8 @@ import { FatalFailure } from '../runner/core/failure.ts';
 import type { Bucket, BucketOptions } from '../lib/s3/bucket.ts';
 import { createBucketStore } from '../runner/images/bucket-store.ts';
 import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
-import { withBucketFailure } from '../runner/images/bucket-failure.ts';
 import { uploadReport } from '../runner/images/upload-report.ts';
-import { linksTo, openBucket } from './pictures-place.ts';
+import { linksTo, openBucket, OtherBuckets } from './pictures-place.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener, RenderService, Report, Ports } from '../runner/pipeline/ports.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
@@ -148,32 +147,6 @@ function imagesOf(
 function pictureAdvice({ stage, file }: Config): string | undefined {
   if (stage === undefined) return undefined;
   return `A picture of another batch is checked by \`nightrender verify ${shownFile(stage.from)}\`; then \`nightrender retry ${shownFile(file)}\` has it sent`;
-}
-
-/** Buckets with the pictures of other batches, opened where there is something to read. */
-class OtherBuckets {
-  readonly #open: (url: string) => Promise<Bucket>;
-  readonly #opened = new Map<string, Promise<Bucket>>();
-
-  constructor(open: (url: string) => Promise<Bucket>) {
-    this.#open = open;
-  }
-
-  /** `address`: `s3://bucket/key`; undefined where it is not there. Throws `FatalFailure`. */
-  async read(address: string): Promise<Buffer | undefined> {
-    const [, url = '', key = ''] = /^(s3:\/\/[^/]+\/)(.*)$/.exec(address) ?? [];
-    const opened = this.#opened.get(url) ?? this.#open(url);
-    this.#opened.set(url, opened);
-    return withBucketFailure(async () => (await opened).get(key));
-  }
-
-  async close(): Promise<void> {
-    for (const opened of this.#opened.values()) {
-      // What could not be opened was told where it was to be read.
-      const bucket = await opened.catch(() => undefined);
-      await bucket?.close();
-    }
-  }
 }
 
 const runPatienceMs = 10 * 60_000;

@@ -19,14 +19,24 @@ export const counts = z.looseObject({
 });
 const endpoint = z.looseObject({ baseUrl: text, id: text, version: text });
 
-export const repeated = z
+const repeated = z
   .looseObject({ rows: count, isSkipped: z.boolean() })
   .optional()
   .describe('rows that repeat a prompt of another row, and whether they are left out (`skipRepeatedRows`)');
 
-export const heldSeeds = count
+const heldSeeds = count
   .optional()
   .describe('seeds that are sent only if those before them fall short (`scenes.until`)');
+
+/** What a manifest changes. */
+export const changesShape = {
+  added: count,
+  changed: count,
+  unchanged: count,
+  withdrawn: count,
+  repeated,
+  heldSeeds,
+};
 
 const upTo = count.describe('the most scenes that may come besides, as the batch before gets its pictures');
 
@@ -43,14 +53,7 @@ export const planShape = {
   asked: anything.nullable().describe('the requested preview: `share`, `limit`'),
   files: z.array(z.looseObject({ label: text, kind: text })).describe('`output.files`'),
   upTo: upTo.optional(),
-  changes: z.looseObject({
-    added: count,
-    changed: count,
-    unchanged: count,
-    withdrawn: count,
-    repeated,
-    heldSeeds,
-  }),
+  changes: z.looseObject(changesShape),
   counts,
   part: counts.nullable().describe('of the scenes of the preview'),
   setAside: z.looseObject({

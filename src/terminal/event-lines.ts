@@ -5,13 +5,12 @@ import {
   counts,
   keyShape,
   pictureShape,
+  changesShape,
   laterPlanShape,
   planShape,
-  repeated,
   statusShape,
   storyShape,
   pictureTotals,
-  heldSeeds,
   statsShape,
 } from './answer-lines.ts';
 import { formatVersion } from './json-lines.ts';
@@ -55,12 +54,7 @@ const runLines = {
   'plan-made': line('the manifest was compared with the checkpoint', {
     counts,
     part: part.describe('of the scenes that a preview renders (`--sample`, `--limit`)'),
-    added: count,
-    changed: count,
-    unchanged: count,
-    withdrawn: count,
-    repeated,
-    heldSeeds,
+    ...changesShape,
   }),
   adopted: line('pictures that were on no record were adopted (`--adopt`)', {
     scenes: count,

@@ -1,4 +1,5 @@
 /** Promise: pictures in a bucket are as safe as those in a folder, and found, checked, shown and moved by the same commands. */
+import { hash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -10,6 +11,7 @@ import {
   jobsOf,
   linesOf,
   nightrender,
+  pipeline,
   Program,
   scenes,
   serve,
@@ -318,6 +320,29 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     const own = await ask('run');
     expect([own.code, own.stderr]).toEqual([0, expect.any(String)]);
     expect((await ask('verify')).stdout).toContain(`good      ${count}\n`);
+  });
+
+  it('is the list of a stage, which sends the pictures as they are on record', async () => {
+    const { cwd, start } = batch();
+    expect((await start('run', 'pipeline.yaml')).code).toBe(0);
+    const service = await startInstantService([{ image: await blackPicture() }]);
+    const input = "input: {image: '{{ picture | file_base64 }}', of: '{{ id }}'}\n";
+    const stage = pipeline(service.url, input)
+      .replace('manifest: scenes.csv\n', 'scenes: {from: pipeline.yaml}\n')
+      .replace('dir: out', 'dir: next');
+    writeFileSync(join(cwd, 'next.yaml'), stage);
+    const run = await nightrender(['run', 'next.yaml'], { cwd, env: { ...ceph.env, ...withKey.env } });
+    expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
+    const listed = linesOf<{ id: string; pictures: { sha256: string }[] }>(
+      await start('list', 'pipeline.yaml', '--json'),
+    );
+    const sent = service.inputs.map(({ of, image }) => [
+      of,
+      hash('sha256', Buffer.from(image as string, 'base64')),
+    ]);
+    expect(new Map(sent as [string, string][])).toEqual(
+      new Map(listed.map(({ id, pictures }) => [id, pictures[0]?.sha256])),
+    );
   });
 
   it('writes signed links only on request, on this machine only, and credentials nowhere', async () => {

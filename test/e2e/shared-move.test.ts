@@ -190,6 +190,30 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
     );
   });
 
+  it('is the list of a stage there as in a file', async () => {
+    const batch = await halfDone();
+    batch.setShared(true);
+    expect((await batch.do('verify', '--move')).code).toBe(0);
+    const stage = pipeline(
+      batch.service.url,
+      "input: {image: '{{ picture | file_base64 }}', scene: 'next {{ scene }}'}\n",
+    )
+      .replace('manifest: scenes.csv\n', "scenes: {from: pipeline.yaml, keep: 'score = 0.5'}\n")
+      .replace('dir: out', 'dir: next');
+    writeFileSync(join(batch.cwd, 'next.yaml'), stage);
+    const env = { ...withKey.env, DATABASE_URL: batch.address };
+    const start = () => inProcess(['run', 'next.yaml'], { cwd: batch.cwd, env });
+    expect(await start()).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(
+        '8 scenes have no picture (8 wait) and are not asked for here',
+      ) as string,
+    });
+    expect(batch.service.inputs).toHaveLength(4 + 4);
+    expect((await start()).code).toBe(0);
+    expect(batch.service.inputs).toHaveLength(8);
+  });
+
   it('keeps the seeds of a batch that an earlier version began', async () => {
     const { service } = await halfDone();
     const { cwd, schema, address } = new Batch(service);

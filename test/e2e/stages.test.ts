@@ -96,7 +96,7 @@ it('sends pictures that are good enough, as they are on record', async () => {
 });
 
 it('follows what became of the batch before: new, rendered anew, no longer chosen', async () => {
-  const { cwd, start, scaling, tones, pictures } = await twoBatches(
+  const { cwd, start, rendering, scaling, tones, pictures } = await twoBatches(
     "scenes: {from: render.yaml, keep: 'score >= 0.6'}\n",
     {
       'owl 1': 70,
@@ -122,8 +122,15 @@ it('follows what became of the batch before: new, rendered anew, no longer chose
   );
   expect((await start('run', 'upscale.yaml')).code).toBe(0);
   expect(sent(scaling.inputs).slice(3)).toEqual([['owl', 0.75, sha256Of(pictures.get(75))]]);
-  const files = readdirSync(join(cwd, 'large/images'));
-  expect(files).toHaveLength(4);
+  expect(readdirSync(join(cwd, 'large/images'))).toHaveLength(4);
+
+  // An edited stage renders itself alone.
+  const before = rendering.inputs.length;
+  const text = readFileSync(join(cwd, 'upscale.yaml'), 'utf8');
+  writeFileSync(join(cwd, 'upscale.yaml'), text.replace('input: {', 'input: {scale: 4, '));
+  expect((await start('run', 'render.yaml', 'upscale.yaml')).code).toBe(0);
+  expect(rendering.inputs).toHaveLength(before);
+  expect(sent(scaling.inputs).slice(4)).toHaveLength(2);
 });
 
 it('takes the best of each group once all of its scenes are settled', async () => {

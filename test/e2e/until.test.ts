@@ -24,7 +24,10 @@ async function begin(until = 'score >= 0.6', more = '') {
       const score = scores[scene]?.[nth];
       if (score === undefined) return { end: () => ({ status: 'FAILED', error: 'no memory' }) };
       return {
-        end: () => completed([{ rendered_image: picture, ...(score !== null && { quality: { score } }) }]),
+        end: () => ({
+          ...completed([{ rendered_image: picture, ...(score !== null && { quality: { score } }) }]),
+          executionTime: 2_000,
+        }),
       };
     },
   });
@@ -128,6 +131,10 @@ it('takes another condition, more seeds and none for what they ask for', async (
   edit('score >= 0.1 or seed_number = 1', 'score >= 0.6');
   expect(await sent(), 'stricter').toBe(4);
   edit('seeds: 4', 'seeds: 6');
+  const price = /sent: 1 \(about ([\d.]+) EUR\) at least, 2 \(about ([\d.]+) EUR\) at most/;
+  const [, least, most] = price.exec((await start('plan')).stdout.replaceAll(/\s+/g, ' ')) ?? [];
+  expect(Number(least)).toBeGreaterThan(0);
+  expect(Number(most)).toBeCloseTo(2 * Number(least));
   expect(await sent(), 'more seeds').toBe(2);
   expect((await states()).filter((each) => each.endsWith(' unneeded'))).toHaveLength(5 + 4 + 4);
   edit(', until: "score >= 0.6"', '');

@@ -97,9 +97,7 @@ export const scenes = z
     seeds: count(1, 1000, 'seeds of each scene')
       .optional()
       .describe('how many seeds each scene is rendered with, from 1 to 1000'),
-    until: z
-      .string('a condition, such as score >= 0.6')
-      .min(1, 'a condition, such as score >= 0.6')
+    until: condition
       .optional()
       .describe('sends the next seed only if this condition over `output.values` does not hold'),
     exclude: z

@@ -21,7 +21,7 @@ const pageSize = 60;
 
 export function PicturesView(props: ViewProps): JSX.Element {
   const { rows, place, go } = props;
-  const selected = useSelection(rows, place.query, matchingOf(props));
+  const selected = useSelection(rows, place.query, matchingOf(props), unneededOf(props.data) === 0);
   const { selection } = selected;
   const pages = Math.max(1, Math.ceil((selection?.count ?? 0) / pageSize));
   const page = Math.min(place.page, pages);
@@ -80,9 +80,10 @@ type FoundProps = Selected & { data: GalleryData; rows: Rows };
 /** How many were found, said to screen readers too when it changes. */
 export function Found({ selection, data, done, hasFailed, rows }: FoundProps): JSX.Element {
   const { total } = rows;
+  const isEvery = selection?.count === total - unneededOf(data);
   return (
     <div class="row above">
-      <p class={selection?.count === total ? 'found every' : 'found'} role="status">
+      <p class={isEvery ? 'found every' : 'found'} role="status">
         {hasFailed && rows.isLive && 'These scenes cannot be read just now; the page tries again.'}
         {hasFailed && !rows.isLive ? (
           <>
@@ -104,16 +105,24 @@ export function Found({ selection, data, done, hasFailed, rows }: FoundProps): J
   );
 }
 
+/** Seeds that were not sent have nothing to show: only who asks for their state sees them. */
+function unneededOf({ scenes: { unneeded = 0 } }: GalleryData): number {
+  return unneeded;
+}
+
 /** With what they took, and their share of the cost by that: what a model or a style has cost is seen by filtering for it. */
-function foundWords(
-  { count, executionMs = 0 }: Selection,
-  total: number,
-  { times, cost, scenes: { withdrawn = 0 } }: GalleryData,
-): string {
+function foundWords({ count, executionMs = 0 }: Selection, total: number, data: GalleryData): string {
+  const { times, cost, scenes } = data;
+  const { withdrawn = 0 } = scenes;
+  const unneeded = unneededOf(data);
   // As the head of the page counts them.
-  const listed = counted(total - withdrawn, 'scene');
-  const all = withdrawn === 0 ? listed : `${listed} and ${countWords(withdrawn)} withdrawn`;
-  if (count === total) return all;
+  const listed = counted(total - withdrawn - unneeded, 'scene');
+  const others = [
+    withdrawn === 0 ? '' : `${countWords(withdrawn)} withdrawn`,
+    unneeded === 0 ? '' : `${countWords(unneeded)} not needed`,
+  ].filter((part) => part !== '');
+  const all = [listed, ...others].join(' and ');
+  if (count === total - unneeded) return all;
   if (count === 0) return 'No scene matches';
   const share = cost === null ? 0 : (cost.spent * executionMs) / Math.max(1, times.executionTimeMs);
   return [

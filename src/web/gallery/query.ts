@@ -5,7 +5,7 @@ import type { Mark } from './marks.ts';
 export interface Query {
   /** Words that all have to be there, in any column or the id. */
   text: string;
-  /** Empty for any. */
+  /** Empty for any but seeds that were not needed. */
   state: string;
   /** A kind of failure; empty for any. */
   kind: string;
@@ -75,7 +75,7 @@ export function matcher(query: Query, matching: Matching): (row: GalleryRow) => 
     columnTest(Number(column), value, matching.kindOf(Number(column))),
   );
   return (row) =>
-    (query.state === '' || row.state === query.state) &&
+    (query.state === '' ? row.state !== 'unneeded' : row.state === query.state) &&
     (query.kind === '' || row.failure?.[0] === query.kind) &&
     (query.mark === '' || matching.markOf(row.id) === query.mark) &&
     (query.lost === '' || hasLost(row, query.lost)) &&

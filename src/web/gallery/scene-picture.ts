@@ -17,7 +17,7 @@ export function scenePicture(row: GalleryRow, index: number, by?: number): GridP
     prompt: short(prompt),
     id: row.id,
     state: row.state,
-    word: row.failure?.[0] ?? row.state,
+    word: row.failure?.[0] ?? (row.state === 'unneeded' ? 'not needed' : row.state),
     badge: picture === undefined ? '' : badgeOf(row.state, others.length),
     ...(picture !== undefined && { size: { width: picture.width, height: picture.height } }),
   };

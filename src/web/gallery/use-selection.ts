@@ -22,9 +22,13 @@ export interface Selected {
   hasFailed: boolean;
 }
 
-export function useSelection(rows: Rows, query: Query, matching: Matching): Selected {
+/** `isAny`: whether every row is shown where nothing is asked for. */
+export function useSelection(rows: Rows, query: Query, matching: Matching, isAny: boolean): Selected {
   const asked = JSON.stringify(query);
-  const every = useMemo(() => (isEverything(query) ? everyRow(rows.total) : undefined), [asked, rows.total]);
+  const every = useMemo(
+    () => (isAny && isEverything(query) ? everyRow(rows.total) : undefined),
+    [asked, rows.total, isAny],
+  );
   const { found, isLatest, done, hasFailed } = useSearch(rows, asked, async (watch) => {
     if (every !== undefined) return every;
     const matches = matcher(query, matching);

@@ -5,11 +5,13 @@ import { statSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser, openPage, type OpenPage, type PageOptions } from '../browser.ts';
 import { savedRow } from '../../runner/report/report-fixtures.ts';
+import { folderWith, inProcess, pipeline, scenes, withKey } from '../../e2e/cli.ts';
+import { startStandIn } from '../../e2e/stand-ins.ts';
 import { hostilePrompts, largeReport, smallReport, writtenReport } from '../gallery-report.ts';
 
 let browser: Browser | undefined;
@@ -157,6 +159,45 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await expect
         .poll(() => page.locator(`${dialog} [aria-label=Values]`).innerText())
         .toMatch(/score\s+0.5/);
+    });
+  });
+
+  it('shows no seeds that were not needed, unless they are asked for', async () => {
+    const rows = (['saved', 'unneeded', 'unneeded', 'saved'] as const).map((state, index) => ({
+      ...savedRow,
+      id: `s${index}`,
+      state,
+      pictures: [],
+    }));
+    const counts = { saved: 2, unneeded: 2 };
+    const { url } = await writtenReport(join(folder, 'unneeded'), rows, ['id'], counts);
+    await looking(url, async ({ page, found }) => {
+      await expect.poll(() => captions(page)).toEqual(['s0', 's3']);
+      expect(await found()).toBe('2 scenes and 2 not needed');
+      await page.getByRole('button', { name: 'Filter' }).click();
+      await page.getByLabel('State').selectOption('state:unneeded');
+      await expect.poll(() => captions(page)).toEqual(['s1', 's2']);
+      expect(await page.locator('.picture').first().innerText()).toContain('not needed');
+    });
+  });
+
+  it('shows beside a picture of a stage the one that it was made from', async () => {
+    const { url } = await startStandIn();
+    const cwd = folderWith({
+      'first.yaml': pipeline(url).replace('dir: out', "dir: 'one #1/out'"),
+      'next.yaml': pipeline(url, "input: {image: '{{ picture | file_base64 }}'}\n")
+        .replace('manifest: scenes.csv\n', 'scenes: {from: first.yaml}\n')
+        .replace('dir: out', 'dir: next'),
+      'scenes.csv': scenes(1),
+    });
+    const run = await inProcess(['run', 'first.yaml', 'next.yaml'], { cwd, ...withKey });
+    expect(run.code, run.stderr).toBe(0);
+    await looking(pathToFileURL(join(cwd, 'next/report/index.html')).href, async ({ page }) => {
+      await page.locator('.picture').first().click();
+      const before = page.locator(`${dialog} .before img`);
+      await expect
+        .poll(() => before.evaluate((img) => (img as unknown as { naturalWidth: number }).naturalWidth))
+        .toBe(64);
     });
   });
 

@@ -9,7 +9,7 @@ import { countWords, counted, durationWords, moneyWords } from '../shared/number
 import { PictureGrid } from '../shared/picture-grid.tsx';
 import type { Rows } from './rows.ts';
 import { openedAt, OpenScene, type ViewProps } from './scene-dialog.tsx';
-import { scenePicture } from './scene-picture.ts';
+import { scenePicture, standIn } from './scene-picture.ts';
 import { useSelection, type Selected, type Selection } from './use-selection.ts';
 
 export function matchingOf({ data, marking }: Pick<ViewProps, 'data' | 'marking'>): Matching {
@@ -50,18 +50,18 @@ export interface Scene {
   index: number;
 }
 
-type ScenesProps = Pick<ViewProps, 'marking' | 'go'> & {
+type ScenesProps = Pick<ViewProps, 'data' | 'marking' | 'go'> & {
   shown: Scene[];
   isSmall?: boolean;
   /** The number of the column that they are sorted by. */
   by?: number | undefined;
 };
 
-export function ScenePictures({ shown, marking, isSmall = false, by, go }: ScenesProps): JSX.Element {
+export function ScenePictures({ data, shown, marking, isSmall = false, by, go }: ScenesProps): JSX.Element {
   return (
     <PictureGrid
       isSmall={isSmall}
-      pictures={shown.map(({ row, index }) => scenePicture(row, index, by))}
+      pictures={shown.map(({ row, index }) => scenePicture(row, index, { by, before: standIn(row, data) }))}
       onOpen={(position) => {
         const chosen = shown[position];
         if (chosen !== undefined) go(openedAt(chosen.index, chosen.row));

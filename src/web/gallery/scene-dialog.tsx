@@ -13,7 +13,7 @@ import { MarkButtons, type Marking } from './mark-buttons.tsx';
 import type { Place } from './place.ts';
 import { promptOf, textOf } from './query.ts';
 import type { Rows } from './rows.ts';
-import { scenePicture } from './scene-picture.ts';
+import { pictureBefore, scenePicture, standIn } from './scene-picture.ts';
 import type { Selection } from './use-selection.ts';
 
 /** What a view is given. */
@@ -68,6 +68,7 @@ function SceneDialog({ data, rows, marking, go, order, pageOf, open }: DialogPro
   };
   const { row } = found ?? {};
   const shown = pictures[picture];
+  const before = row && standIn(row, data);
   const within = pictures.length > 1 ? ` · picture ${picture + 1} of ${pictures.length}` : '';
   const standing = position < 0 ? '' : `${countWords(position + 1)} of ${countWords(order.count)}`;
   return (
@@ -78,7 +79,7 @@ function SceneDialog({ data, rows, marking, go, order, pageOf, open }: DialogPro
         row === undefined ? (
           <></>
         ) : (
-          <Image {...scenePicture(row, index)} sources={shown === undefined ? [] : [shown.file]} />
+          <Image {...scenePicture(row, index)} sources={[shown?.file ?? before ?? []].flat()} />
         )
       }
       hasPrevious={picture > 0 || position > 0}
@@ -127,7 +128,7 @@ interface StoryProps {
 /** All that is known of a scene, beside its picture. */
 function SceneStory({ row, picture, data }: StoryProps): JSX.Element {
   const { columns } = data;
-  const before = pictureBefore(row, data);
+  const before = standIn(row, data) === undefined ? pictureBefore(row, data) : undefined;
   const prompt = promptOf(row);
   const words = lostWords(picture?.output);
   const factsOf = (isValue: boolean): [string, unknown][] =>
@@ -181,13 +182,6 @@ function SceneStory({ row, picture, data }: StoryProps): JSX.Element {
       )}
     </>
   );
-}
-
-/** That of the stage before, which this one was made from; of a bucket there is no address. */
-function pictureBefore({ values = [] }: GalleryRow, { stageAt, columns }: GalleryData): string | undefined {
-  const path = values[columns.findIndex(({ name }) => name === 'picture')];
-  if (stageAt === null || typeof path !== 'string' || path.includes('://')) return undefined;
-  return stageAt + path.split('/').map(encodeURIComponent).join('/');
 }
 
 function Values({ title, of }: { title: string; of: [string, unknown][] }): JSX.Element | null {

@@ -1,17 +1,24 @@
 /** A scene as a picture of a grid. */
-import type { GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
+import type { GalleryData, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { earlierThumbnail } from '../../runner/core/picture.ts';
 import type { GridPicture } from '../shared/grid-picture.ts';
 import { fewDigits, promptOf } from './query.ts';
 
-/** `index` is the number of the row from 0, `by` that of the column that the pictures are sorted by. */
-export function scenePicture(row: GalleryRow, index: number, by?: number): GridPicture {
+export interface Shown {
+  /** The number of the column that the pictures are sorted by. */
+  by?: number | undefined;
+  /** What stands for the picture of a scene that has none of its own (`standIn`). */
+  before?: string | undefined;
+}
+
+/** `index` is the number of the row from 0. */
+export function scenePicture(row: GalleryRow, index: number, { by, before }: Shown = {}): GridPicture {
   const [picture, ...others] = row.pictures ?? [];
   const prompt = promptOf(row);
   const value = by === undefined ? undefined : row.values?.[by];
   return {
     key: String(index + 1),
-    sources: picture === undefined ? [] : sourcesOf(picture),
+    sources: picture === undefined ? [before ?? []].flat() : sourcesOf(picture),
     alt: short(prompt) || row.id || 'a scene without a prompt',
     caption: (typeof value === 'number' ? `${fewDigits(value)} · ` : '') + (row.id ?? row.source),
     prompt: short(prompt),
@@ -21,6 +28,21 @@ export function scenePicture(row: GalleryRow, index: number, by?: number): GridP
     badge: picture === undefined ? '' : badgeOf(row.state, others.length),
     ...(picture !== undefined && { size: { width: picture.width, height: picture.height } }),
   };
+}
+
+/** That of the stage before, which this one was made from; of a bucket there is no address. */
+export function pictureBefore(
+  { values = [] }: GalleryRow,
+  { stageAt, columns }: GalleryData,
+): string | undefined {
+  const path = values[columns.findIndex(({ name }) => name === 'picture')];
+  if (stageAt === null || typeof path !== 'string' || path.includes('://')) return undefined;
+  return stageAt + path.split('/').map(encodeURIComponent).join('/');
+}
+
+/** Of a scene that is done and has no picture of its own, such as one that was scored: the one that it was sent. */
+export function standIn(row: GalleryRow, data: GalleryData): string | undefined {
+  return row.state === 'saved' && row.pictures === undefined ? pictureBefore(row, data) : undefined;
 }
 
 /** Each is shown where those before it are missing. */

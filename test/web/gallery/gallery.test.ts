@@ -6,7 +6,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser, openPage, type OpenPage, type PageOptions } from '../browser.ts';
 import { savedRow } from '../../runner/report/report-fixtures.ts';
@@ -181,23 +181,34 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     });
   });
 
-  it('shows beside a picture of a stage the one that it was made from', async () => {
+  it('shows beside a picture of a stage the one that it was made from, and in place of one where a job brings none', async () => {
     const { url } = await startStandIn();
+    const stage = (dir: string, output = '') =>
+      pipeline(url, "input: {image: '{{ picture | file_base64 }}'}\n")
+        .replace('manifest: scenes.csv\n', 'scenes: {from: first.yaml}\n')
+        .replace('dir: out\n', `dir: ${dir}\n${output}`);
     const cwd = folderWith({
       'first.yaml': pipeline(url).replace('dir: out', "dir: 'one #1/out'"),
-      'next.yaml': pipeline(url, "input: {image: '{{ picture | file_base64 }}'}\n")
-        .replace('manifest: scenes.csv\n', 'scenes: {from: first.yaml}\n')
-        .replace('dir: out', 'dir: next'),
+      'next.yaml': stage('next'),
+      'score.yaml': stage('score', '  image: none\n  values: {seed_of: seed}\n'),
       'scenes.csv': scenes(1),
     });
-    const run = await inProcess(['run', 'first.yaml', 'next.yaml'], { cwd, ...withKey });
+    const run = await inProcess(['run', 'first.yaml', 'next.yaml', 'score.yaml'], { cwd, ...withKey });
     expect(run.code, run.stderr).toBe(0);
-    await looking(pathToFileURL(join(cwd, 'next/report/index.html')).href, async ({ page }) => {
-      await page.locator('.picture').first().click();
-      const before = page.locator(`${dialog} .before img`);
-      await expect
-        .poll(() => before.evaluate((img) => (img as unknown as { naturalWidth: number }).naturalWidth))
+    const isShown = (place: Locator) =>
+      expect
+        .poll(() => place.evaluate((img) => (img as unknown as { naturalWidth: number }).naturalWidth))
         .toBe(64);
+    const reportOf = (dir: string) => pathToFileURL(join(cwd, dir, 'report/index.html')).href;
+    await looking(reportOf('next'), async ({ page }) => {
+      await page.locator('.picture').first().click();
+      await isShown(page.locator(`${dialog} .before img`));
+    });
+    await looking(reportOf('score'), async ({ page }) => {
+      await isShown(page.locator('.picture img'));
+      await page.locator('.picture').first().click();
+      await isShown(page.locator(`${dialog} figure img`));
+      expect(await page.locator(`${dialog} .before`).count()).toBe(0);
     });
   });
 

@@ -43,7 +43,7 @@ async function judge(
     case 'failure':
       return refused(health.failure);
     case 'unknown': {
-      const reply = await service.status(endpoint, impossibleJob, signal);
+      const reply = await service.status({ endpoint, jobId: impossibleJob }, signal);
       // Some refuse such an id as none rather than as that of no job; keys and accounts have kinds of their own.
       const isRefusedId = reply.kind === 'failure' && / was answered 4\d\d: /.test(reply.failure.text);
       if (reply.kind === 'failure' && !isRefusedId) return refused(reply.failure);

@@ -29,7 +29,7 @@ import { beginBatch, type BegunBatch } from './begin-batch.ts';
 import { readScenes, type ReadScenes } from './read-scenes.ts';
 import { sameScenes } from './same-scenes.ts';
 import type { Checkpoint } from '../runner/pipeline/ports.ts';
-import type { Attempt } from '../runner/core/attempt.ts';
+import { versionOfJobs, type Attempt } from '../runner/core/attempt.ts';
 import { PictureNames } from '../runner/pipeline/picture-names.ts';
 import type { BatchSettings } from '../runner/pipeline/settings.ts';
 import { runPath } from '../protocol/paths.ts';
@@ -229,7 +229,7 @@ async function firstRequests(
       attempt: number,
       before: readPaidBefore(db, attempt.key),
       method: 'POST',
-      url: endpoint.baseUrl + runPath(endpoint.version, endpoint.id),
+      url: endpoint.baseUrl + runPath(versionOfJobs(endpoint) ?? 'v2', endpoint.id),
       body: { input },
       file,
       taken: file === wanted ? null : wanted,

@@ -48,8 +48,8 @@ async function asked(url: string, { request }: Example): Promise<unknown> {
   if (operation === 'run') return service.submit(endpoint, { scene: 'a hill' }, signal);
   if (operation === 'health') return service.health(endpoint, signal);
   return operation === 'cancel'
-    ? service.cancel(endpoint, jobId, signal)
-    : service.status(endpoint, jobId, signal);
+    ? service.cancel({ endpoint, jobId }, signal)
+    : service.status({ endpoint, jobId }, signal);
 }
 
 describe('the local service', () => {

@@ -44,7 +44,7 @@ function jobContract(open: OpenWorld): void {
     const world = await open('picture');
     const { endpoint } = world;
     const jobId = await submit(world);
-    const ask = (): Promise<StatusReply> => world.service.status(endpoint, jobId, signal);
+    const ask = (): Promise<StatusReply> => world.service.status({ endpoint, jobId }, signal);
     expect(await ask()).toEqual({ kind: 'running', status: 'IN_QUEUE', isExecuting: false });
     await world.begin();
     const delayTimeMs = expect.any(Number) as number;
@@ -70,9 +70,9 @@ function jobContract(open: OpenWorld): void {
     const jobId = await submit(world);
     await world.begin();
     await world.complete();
-    const first = await world.service.status(world.endpoint, jobId, signal);
+    const first = await world.service.status({ endpoint: world.endpoint, jobId }, signal);
     expect(first.kind).toBe('completed');
-    expect(await world.service.status(world.endpoint, jobId, signal)).toEqual(first);
+    expect(await world.service.status({ endpoint: world.endpoint, jobId }, signal)).toEqual(first);
   });
 
   it('that fails has ended, with the words of the worker', async () => {
@@ -80,7 +80,7 @@ function jobContract(open: OpenWorld): void {
     const jobId = await submit(world);
     await world.begin();
     await world.fail();
-    expect(await world.service.status(world.endpoint, jobId, signal)).toMatchObject({
+    expect(await world.service.status({ endpoint: world.endpoint, jobId }, signal)).toMatchObject({
       kind: 'ended',
       status: 'FAILED',
       failure: { kind: 'job-failed', text: expect.stringContaining(complaint) as string },
@@ -91,8 +91,8 @@ function jobContract(open: OpenWorld): void {
     const world = await open('picture');
     const { service, endpoint } = world;
     const jobId = await submit(world);
-    expect(await service.cancel(endpoint, jobId, signal)).toEqual({ kind: 'cancelled' });
-    expect(await service.status(endpoint, jobId, signal)).toEqual(cancelled);
+    expect(await service.cancel({ endpoint, jobId }, signal)).toEqual({ kind: 'cancelled' });
+    expect(await service.status({ endpoint, jobId }, signal)).toEqual(cancelled);
   });
 
   it('that runs is cancelled, twice as well as once', async () => {
@@ -101,8 +101,8 @@ function jobContract(open: OpenWorld): void {
     const jobId = await submit(world);
     await world.begin();
     for (let times = 0; times < 2; times++) {
-      expect(await service.cancel(endpoint, jobId, signal)).toEqual({ kind: 'cancelled' });
-      expect(await service.status(endpoint, jobId, signal)).toMatchObject(cancelled);
+      expect(await service.cancel({ endpoint, jobId }, signal)).toEqual({ kind: 'cancelled' });
+      expect(await service.status({ endpoint, jobId }, signal)).toMatchObject(cancelled);
     }
   });
 
@@ -112,10 +112,10 @@ function jobContract(open: OpenWorld): void {
     const jobId = await submit(world);
     await world.begin();
     await world.complete();
-    const before = await service.status(endpoint, jobId, signal);
+    const before = await service.status({ endpoint, jobId }, signal);
     expect(before.kind).toBe('completed');
-    await service.cancel(endpoint, jobId, signal);
-    expect(await service.status(endpoint, jobId, signal)).toEqual(before);
+    await service.cancel({ endpoint, jobId }, signal);
+    expect(await service.status({ endpoint, jobId }, signal)).toEqual(before);
   });
 
   it('is another one each time the same is submitted', async () => {
@@ -151,7 +151,7 @@ const cancelled = {
 function requestContract(open: OpenWorld): void {
   it('for a job that was never there says that it is missing', async () => {
     const { service, endpoint } = await open('picture');
-    expect(await service.status(endpoint, 'no-such-job', signal)).toEqual({
+    expect(await service.status({ endpoint, jobId: 'no-such-job' }, signal)).toEqual({
       kind: 'missing',
       text: expect.stringMatching(/./) as string,
     });
@@ -159,7 +159,7 @@ function requestContract(open: OpenWorld): void {
 
   it('to cancel a job that was never there finds nothing, and makes none', async () => {
     const { service, endpoint, scenesTaken } = await open('picture');
-    expect(await service.cancel(endpoint, 'no-such-job', signal)).toEqual({
+    expect(await service.cancel({ endpoint, jobId: 'no-such-job' }, signal)).toEqual({
       kind: 'unsupported',
       text: expect.stringMatching(/./) as string,
     });
@@ -178,8 +178,8 @@ function requestContract(open: OpenWorld): void {
       failure: { kind: 'not-reached' },
     });
     const cut = { failure: { kind: 'poll-failed' } };
-    expect(await service.status(endpoint, 'any', aborted)).toMatchObject(cut);
-    expect(await service.cancel(endpoint, 'any', aborted)).toMatchObject(cut);
+    expect(await service.status({ endpoint, jobId: 'any' }, aborted)).toMatchObject(cut);
+    expect(await service.cancel({ endpoint, jobId: 'any' }, aborted)).toMatchObject(cut);
     expect(await service.health(endpoint, aborted)).toMatchObject(cut);
     expect(await scenesTaken()).toEqual([]);
   });
@@ -189,8 +189,8 @@ function requestContract(open: OpenWorld): void {
     if (service === undefined) return skip('this service has no keys');
     const refused = { failure: { kind: 'key-refused' } };
     expect(await service.submit(endpoint, input, signal)).toMatchObject(refused);
-    expect(await service.status(endpoint, 'any', signal)).toMatchObject(refused);
-    expect(await service.cancel(endpoint, 'any', signal)).toMatchObject(refused);
+    expect(await service.status({ endpoint, jobId: 'any' }, signal)).toMatchObject(refused);
+    expect(await service.cancel({ endpoint, jobId: 'any' }, signal)).toMatchObject(refused);
     expect(await service.health(endpoint, signal)).toMatchObject(refused);
     expect(await scenesTaken()).toEqual([]);
   });
@@ -202,8 +202,12 @@ function requestContract(open: OpenWorld): void {
     expect(await service.submit(other, input, signal)).toMatchObject({
       failure: { kind: 'endpoint-unknown' },
     });
-    expect(await service.status(other, 'any', signal)).toMatchObject({ kind: 'missing' });
-    expect(await service.cancel(other, 'any', signal)).toMatchObject({ kind: 'unsupported' });
+    expect(await service.status({ endpoint: other, jobId: 'any' }, signal)).toMatchObject({
+      kind: 'missing',
+    });
+    expect(await service.cancel({ endpoint: other, jobId: 'any' }, signal)).toMatchObject({
+      kind: 'unsupported',
+    });
     expect(await service.health(other, signal)).toMatchObject({ kind: 'unknown' });
   });
 

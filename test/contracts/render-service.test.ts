@@ -77,7 +77,7 @@ async function openLocal(version: Endpoint['version']): Promise<World> {
     const id = run?.job.id ?? '';
     let reply: StatusReply | undefined;
     while (reply === undefined || !('status' in reply) || reply.status !== status) {
-      reply = await service.status(endpoint, id, signal);
+      reply = await service.status({ endpoint, jobId: id }, signal);
     }
   };
   return {
@@ -129,11 +129,17 @@ it.skipIf(missing)(
     const service = clientOf(baseUrl, apiKey);
     const endpoint: Endpoint = { baseUrl, id, version: 'v2' };
     const signal = new AbortController().signal;
-    expect(await service.status(endpoint, 'no-such-job', signal)).toMatchObject({ kind: 'missing' });
-    expect(await clientOf(baseUrl, 'no-key-at-all').status(endpoint, 'any', signal)).toMatchObject({
-      failure: { kind: 'key-refused' },
+    expect(await service.status({ endpoint, jobId: 'no-such-job' }, signal)).toMatchObject({
+      kind: 'missing',
     });
-    expect(await service.cancel(endpoint, 'no-such-job', signal)).not.toMatchObject({ kind: 'failure' });
+    expect(await clientOf(baseUrl, 'no-key-at-all').status({ endpoint, jobId: 'any' }, signal)).toMatchObject(
+      {
+        failure: { kind: 'key-refused' },
+      },
+    );
+    expect(await service.cancel({ endpoint, jobId: 'no-such-job' }, signal)).not.toMatchObject({
+      kind: 'failure',
+    });
     expect(await service.health(endpoint, signal)).not.toMatchObject({ kind: 'failure' });
     const submitted = await service.submit(endpoint, { scene: 'a hill under two moons' }, signal);
     expect(submitted).toMatchObject({ kind: 'accepted' });
@@ -141,7 +147,7 @@ it.skipIf(missing)(
     let reply: StatusReply = { kind: 'running', status: '', isExecuting: false };
     while (reply.kind === 'running' || reply.kind === 'missing' || reply.kind === 'failure') {
       await wait(2_000);
-      reply = await service.status(endpoint, jobId, signal);
+      reply = await service.status({ endpoint, jobId }, signal);
     }
     expect(reply).toMatchObject({ kind: 'completed', status: 'COMPLETED' });
   },

@@ -21,5 +21,6 @@ export function forgetUnneeded(db: Database): void {
   db.unsafeMode(true);
   db.exec(`PRAGMA writable_schema = ON;
     UPDATE sqlite_schema SET sql = replace(sql, ', ''unneeded''', '') WHERE name = 'scenes';
-    PRAGMA writable_schema = RESET; PRAGMA user_version = 10`);
+    PRAGMA writable_schema = RESET;
+    ALTER TABLE attempts DROP COLUMN kept; PRAGMA user_version = 10`);
 }

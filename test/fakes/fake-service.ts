@@ -1,5 +1,5 @@
 /** The stand-in of the service within a test, in virtual time: what it is asked for and answers are those of the port. */
-import type { Endpoint } from '../../src/runner/core/attempt.ts';
+import type { Endpoint, JobAtService } from '../../src/runner/core/attempt.ts';
 import type { Failure } from '../../src/runner/core/failure.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { FileKind } from '../../src/runner/core/named-file.ts';
@@ -96,7 +96,7 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     return { kind: 'accepted', jobId: plan.answeredAs ?? job.id, status: 'IN_QUEUE', ...shown };
   }
 
-  async status(_endpoint: Endpoint, jobId: string, signal?: AbortSignal): Promise<StatusReply> {
+  async status({ jobId }: JobAtService, signal?: AbortSignal): Promise<StatusReply> {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
     this.log.push(`status ${jobId}`);
     const job = this.#jobs.polled(jobId);
@@ -125,7 +125,7 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     return plan.pictures ?? [pictureOf(id)];
   }
 
-  async cancel(_endpoint: Endpoint, jobId: string, signal?: AbortSignal): Promise<CancelReply> {
+  async cancel({ jobId }: JobAtService, signal?: AbortSignal): Promise<CancelReply> {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
     this.log.push(`cancel ${jobId}`);
     const instead = this.instead.cancel?.(jobId);

@@ -135,11 +135,11 @@ function impatientClient({ url }: { url: string }): TestClient {
 }
 
 function nameOf(reply: SubmitReply): string {
-  return reply.kind === 'accepted' ? reply.kind : reply.failure.kind;
+  return reply.kind === 'failure' ? reply.failure.kind : reply.kind;
 }
 
 function idIn(reply: SubmitReply): string {
-  if (reply.kind === 'failure') throw new Error(reply.failure.text);
+  if (reply.kind !== 'accepted') throw new Error(nameOf(reply));
   return reply.jobId;
 }
 

@@ -15,6 +15,7 @@ import { replacedSuffix, sentColumns, sentInput } from '../core/scene.ts';
 import type { AdoptedScene } from '../core/adoption.ts';
 import type { NextScene, Settlement, SavedSettlement, UnfinishedWriting } from '../core/settlement.ts';
 import { failureRules } from '../core/failure.ts';
+import type { AcceptedJob } from '../pipeline/ports.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { DamagedCheckpoint, checksumOf, isInputOf, storedJson, storedSeed } from './damage.ts';
 import { type Reads, type Statements, sharedId, type AttemptRow, type HistoryRow } from './statements.ts';
@@ -36,16 +37,17 @@ export function intend(
 export function recordSubmitted(
   sql: Statements,
   attempt: Attempt,
-  job: { jobId: string; status: string; at: number },
+  { jobId, status, at, kept }: Omit<AcceptedJob, 'idempotencyMs'>,
 ): 'recorded' | { doubtful: string | undefined } {
   assertMove(sql, attempt, 'submitted');
-  const { jobId } = job;
   const place = { jobId, ...attempt.endpoint };
   if (sql.jobOf.get(place) !== undefined) {
     sql.recordShared.run(place);
     return { doubtful: sql.savedMeanwhile.get({ ...place, attempt: attempt.key })?.sceneId };
   }
-  sql.recordSubmitted.run({ attempt: attempt.key, ...job, checksum: checksumOf({ ...attempt, jobId }) });
+  const stored = kept === undefined ? null : JSON.stringify(kept);
+  const checksum = checksumOf({ ...attempt, jobId }, stored);
+  sql.recordSubmitted.run({ attempt: attempt.key, jobId, status, at, kept: stored, checksum });
   return 'recorded';
 }
 
@@ -162,15 +164,15 @@ export function readSubmittedAttempt(sql: Reads, row: AttemptRow): SubmittedAtte
 
 export function withJob(
   read: Attempt,
-  { job_id: jobId, submitted_at: submittedAt, checksum }: AttemptRow,
+  { job_id: jobId, submitted_at: submittedAt, checksum, kept }: AttemptRow,
 ): SubmittedAttempt {
   if (jobId === null || submittedAt === null)
     throw new DamagedCheckpoint(`attempt ${read.number} of scene ${read.sceneId} has no job`);
   const attempt = { ...read, jobId, submittedAt };
   if (checksum === sharedId) return { ...attempt, isShared: true };
-  if (checksum !== null && checksum !== checksumOf(attempt))
+  if (checksum !== null && checksum !== checksumOf(attempt, kept))
     throw new DamagedCheckpoint(`job ${jobId} is not the one that was recorded for scene ${read.sceneId}`);
-  return attempt;
+  return kept === null ? attempt : { ...attempt, kept: storedJson(kept, `job ${jobId}`) as JsonObject };
 }
 
 function sceneOf({ sceneId }: AttemptRow): string {

@@ -72,11 +72,12 @@ export interface ChecksummedAttempt {
   jobId: string;
 }
 
-/** Holds a job id and the scene that it is to bring the picture of together. */
-export function checksumOf({ key, sceneId, fingerprint, endpoint, jobId }: ChecksummedAttempt): string {
+/** Holds a job id and the scene that it is to bring the picture of together. `kept`: as it is stored, where it is. */
+export function checksumOf(
+  { key, sceneId, fingerprint, endpoint, jobId }: ChecksummedAttempt,
+  kept: string | null,
+): string {
   const { baseUrl, id, version } = endpoint;
-  return hash('sha256', JSON.stringify([key, sceneId, fingerprint, baseUrl, id, version, jobId])).slice(
-    0,
-    16,
-  );
+  const parts = [key, sceneId, fingerprint, baseUrl, id, version, jobId, kept ?? []].flat();
+  return hash('sha256', JSON.stringify(parts)).slice(0, 16);
 }

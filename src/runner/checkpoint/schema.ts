@@ -179,6 +179,9 @@ CREATE INDEX read_anew ON commits (number);
 DROP INDEX read_anew;
 `;
 
+/** - `attempts.kept`: JSON of what the service said when it accepted the job, and is asked with; null of one that is asked for by its id */
+const twelfth = 'ALTER TABLE attempts ADD COLUMN kept TEXT';
+
 /** With their keys; of what refers to others, the others first. */
 export const tables = {
   batch: 'name',
@@ -196,6 +199,6 @@ export const tableNames = Object.keys(tables) as Table[];
 /** `application_id` spells "nRcp". */
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
-  migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh],
+  migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth],
   advice: 'Put a copy of it back, or repair it with `nightrender verify <pipeline> --repair`',
 };

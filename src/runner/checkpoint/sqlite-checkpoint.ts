@@ -1,5 +1,5 @@
 /** The journal of a batch in SQLite: implements the road's `Checkpoint` port. */
-import type { Attempt, Endpoint, SubmittedAttempt } from '../core/attempt.ts';
+import type { Attempt, Endpoint, JobAtService, SubmittedAttempt } from '../core/attempt.ts';
 import { nameKey } from '../core/naming.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import type { Part } from '../core/part.ts';
@@ -136,6 +136,10 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
       if (idempotencyMs !== undefined) this.#sql.recordIdempotency.run({ run: this.#run, idempotencyMs });
       return recordSubmitted(this.#sql, attempt, job);
     });
+  }
+
+  hasJob({ endpoint, jobId }: JobAtService): Promise<boolean> {
+    return this.#journal.read(() => this.#sql.jobOf.get({ jobId, ...endpoint }) !== undefined);
   }
 
   recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void> {

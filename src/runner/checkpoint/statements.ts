@@ -22,6 +22,7 @@ export interface AttemptRow {
   job_id: string | null;
   submitted_at: number | null;
   checksum: string | null;
+  kept: string | null;
   deaths: number;
   intended_at: number;
   is_withdrawn: 0 | 1;
@@ -38,19 +39,18 @@ export interface HistoryRow {
 /** Instead of the checksum of an attempt whose job id another submission was answered with, too. */
 export const sharedId = 'shared';
 
-/** `AttemptRow`s, up to a condition on `attempts a`, also of PostgreSQL; `schema`: goes before the name of a table. */
-export function selectAttempts(schema = '', idempotency = 'r.idempotency_key, r.idempotency_ms'): string {
+/** `AttemptRow`s, up to a condition on `attempts a`, also of PostgreSQL; `schema`: goes before the name of a table; `later`: columns that came later. */
+export function selectAttempts(schema = '', later = 'r.idempotency_key, r.idempotency_ms, a.kept'): string {
   return `
     SELECT a.attempt AS key, a.state, a.writing, a.scene AS "sceneKey", s.id AS "sceneId", s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
       CAST(s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM ${schema}scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS integer) AS is_replaced,
-      CAST(s.state = 'withdrawn' AS integer) AS is_withdrawn, a.intended_at, ${idempotency},
+      CAST(s.state = 'withdrawn' AS integer) AS is_withdrawn, a.intended_at, ${later},
       a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum
     FROM ${schema}attempts a JOIN ${schema}scenes s USING (scene) JOIN ${schema}runs r USING (run)`;
 }
 
-function idempotencyColumn(db: Database, end: string): string {
-  const name = `idempotency_${end}`;
-  return hasColumn(db, 'runs', name) ? `r.${name}` : `NULL AS ${name}`;
+function laterColumn(db: Database, table: 'runs' | 'attempts', name: string): string {
+  return hasColumn(db, table, name) ? `${table.charAt(0)}.${name}` : `NULL AS ${name}`;
 }
 
 export type Statements = ReturnType<typeof prepareStatements>;
@@ -67,7 +67,7 @@ export function prepareStatements(db: Database) {
       WHERE scene = @sceneKey`),
     recordSubmitted: db.prepare<[object]>(`
       UPDATE attempts SET state = 'submitted', job_id = @jobId, status = @status, submitted_at = @at,
-        checksum = @checksum
+        checksum = @checksum, kept = @kept
       WHERE attempt = @attempt`),
     recordIdempotency: db.prepare<[object]>(`
       UPDATE runs SET idempotency_ms = @idempotencyMs
@@ -114,8 +114,8 @@ export function prepareStatements(db: Database) {
 
 /** Of a checkpoint that may be of an earlier version. */
 export function prepareReads(db: Database) {
-  const idempotency = ['key', 'ms'].map((end) => idempotencyColumn(db, end)).join();
-  const attemptRow = selectAttempts('', idempotency);
+  const ofRuns = ['idempotency_key', 'idempotency_ms'].map((name) => laterColumn(db, 'runs', name));
+  const attemptRow = selectAttempts('', [...ofRuns, laterColumn(db, 'attempts', 'kept')].join());
   return {
     attemptRow: db.prepare<[object], AttemptRow>(`${attemptRow} WHERE a.attempt = @attempt`),
     intended: db.prepare<[], AttemptRow>(`${attemptRow} WHERE a.state = 'intended'`),

@@ -1,8 +1,6 @@
 /** The job service over HTTP: implements the road's `RenderService` port with undici. One call, one request. */
-import { Agent } from 'undici';
-import type { Endpoint } from '../core/attempt.ts';
+import { versionOfJobs, type Endpoint, type EndpointVersion, type JobAtService } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import type { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type {
   CancelReply,
@@ -14,9 +12,9 @@ import type {
 } from '../pipeline/ports.ts';
 import { idempotencyKeyHeader } from '../../protocol/messages.ts';
 import { cancelPath, healthPath, runPath, statusPath } from '../../protocol/paths.ts';
-import { exchange, inText, type HttpResponse, type Outcome } from './exchange.ts';
+import { inText, type Outcome } from './exchange.ts';
+import { HttpRequests, type RequestOptions, type TextOutcome } from './http-requests.ts';
 import { readLargeStatusAnswer } from './read-large-status-answer.ts';
-import type { NotReceived } from './receiver.ts';
 import { readCancelAnswer, readHealthAnswer } from './read-side-answers.ts';
 import {
   readStatusAnswer,
@@ -24,7 +22,6 @@ import {
   readSubmitAnswer,
   type OutputPlaces,
 } from './read-job-answers.ts';
-import { Reservation } from './reservation.ts';
 import { repeatsKey, withoutKey } from './without-key.ts';
 
 /** Where an endpoint's address leads at present, and the key for it. */
@@ -34,44 +31,17 @@ export interface Connection {
   apiKey: string;
 }
 
-export interface HttpOptions extends OutputPlaces {
+export interface HttpOptions extends RequestOptions, OutputPlaces {
   connectionOf: (endpoint: Endpoint) => Connection;
-  /** Longest wait for a connection, and then for the whole answer, which has more time only for how much is sent and how much of it came. */
-  requestTimeoutMs: number;
-  /** For the whole answer, where that is to be another. */
-  wholeAnswerMs?: number;
-  /** Largest answer that is read. */
-  maxBodyBytes: number;
-  /** What large answers share. */
-  memory: ByteSemaphore;
 }
-
-interface Request {
-  method: 'GET' | 'POST';
-  path: string;
-  body?: string;
-  idempotencyKey?: string | undefined;
-}
-
-type TextOutcome = { kind: 'answered'; answer: HttpResponse } | NotReceived;
-
-/** Connections to one service, of either kind; more bring nothing (40,000 requests a second with 64). */
-const connections = 64;
-
-/** Of inputs with files in them, sixteen that share a line of 512 kbit/s each go so fast: one given up may run, and bill. */
-const minSentBytesPerMs = 4;
 
 export class HttpRenderService implements RenderService {
   readonly #options: HttpOptions;
-  readonly #agent: Agent;
-  /** Of the answers that brought pictures so far. */
-  #largestBytes = 0;
+  readonly #requests: HttpRequests;
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    const { requestTimeoutMs: timeout } = options;
-    const times = { headersTimeout: timeout, bodyTimeout: timeout, connect: { timeout } };
-    this.#agent = new Agent({ ...times, connections, pipelining: 1 });
+    this.#requests = new HttpRequests(options);
   }
 
   async submit(
@@ -80,89 +50,54 @@ export class HttpRenderService implements RenderService {
     signal: AbortSignal,
     idempotencyKey?: string,
   ): Promise<SubmitReply> {
-    const connection = this.#options.connectionOf(endpoint);
-    const path = runPath(endpoint.version, endpoint.id);
-    const request = { method: 'POST', path, body: JSON.stringify({ input }), idempotencyKey } as const;
-    const outcome = await this.#exchange(connection, request, signal);
-    const reply = this.#submitReply(outcome, connection.url + path, idempotencyKey);
-    if (reply.kind === 'accepted' && repeatsKey(reply.jobId, connection.apiKey)) {
+    const { url, apiKey } = this.#options.connectionOf(endpoint);
+    const place = url + runPath(spoken(endpoint), endpoint.id);
+    const headers = {
+      ...authorization(apiKey),
+      ...(idempotencyKey !== undefined && { [idempotencyKeyHeader]: idempotencyKey }),
+    };
+    const request = { method: 'POST', url: place, headers, body: JSON.stringify({ input }) };
+    const outcome = await this.#requests.exchangeText(request, signal);
+    const reply = this.#submitReply(outcome, place, idempotencyKey);
+    if (reply.kind === 'accepted' && repeatsKey(reply.jobId, apiKey)) {
       return failure('unanswered', 'the service put the key into the job id, which must not be recorded');
     }
-    return withoutKey(reply, connection.apiKey);
+    return withoutKey(reply, apiKey);
   }
 
   async status(
-    endpoint: Endpoint,
-    jobId: string,
+    { endpoint, jobId }: JobAtService,
     signal: AbortSignal,
     onHeldUp?: () => void,
   ): Promise<StatusReply> {
-    const connection = this.#options.connectionOf(endpoint);
-    const path = statusPath(endpoint.version, endpoint.id, jobId);
+    const { url, apiKey } = this.#options.connectionOf(endpoint);
+    const place = url + statusPath(spoken(endpoint), endpoint.id, jobId);
     const method = endpoint.version === 'dev' ? 'POST' : 'GET';
-    const hold = new Reservation(this.#options.memory, onHeldUp);
-    const outcome = await this.#receive(connection, { method, path }, signal, hold);
-    this.#largestBytes = Math.max(this.#largestBytes, hold.bytes);
-    const reply = this.#statusReply(outcome, jobId, connection.url + path);
-    return withoutKey(withHold(reply, hold), connection.apiKey);
+    const hold = this.#requests.reserve(onHeldUp);
+    const request = { method, url: place, headers: authorization(apiKey) };
+    const outcome = await this.#requests.exchange(request, signal, hold);
+    const reply = this.#statusReply(outcome, jobId, place);
+    return withoutKey(withHold(reply, hold), apiKey);
   }
 
   /** May be sent again: a job is stopped once. */
-  async cancel(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<CancelReply> {
-    const connection = this.#options.connectionOf(endpoint);
-    const path = cancelPath(endpoint.version, endpoint.id, jobId);
-    const outcome = await this.#exchange(connection, { method: 'POST', path }, signal);
-    return withoutKey(cancelReply(outcome, connection.url + path), connection.apiKey);
+  async cancel({ endpoint, jobId }: JobAtService, signal: AbortSignal): Promise<CancelReply> {
+    const { url, apiKey } = this.#options.connectionOf(endpoint);
+    const place = url + cancelPath(spoken(endpoint), endpoint.id, jobId);
+    const request = { method: 'POST', url: place, headers: authorization(apiKey) };
+    return withoutKey(cancelReply(await this.#requests.exchangeText(request, signal), place), apiKey);
   }
 
   async health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply> {
-    const connection = this.#options.connectionOf(endpoint);
-    const path = healthPath(endpoint.version, endpoint.id);
-    const outcome = await this.#exchange(connection, { method: 'GET', path }, signal);
-    return withoutKey(healthReply(outcome, connection.url + path), connection.apiKey);
+    const { url, apiKey } = this.#options.connectionOf(endpoint);
+    const place = url + healthPath(spoken(endpoint), endpoint.id);
+    const request = { method: 'GET', url: place, headers: authorization(apiKey) };
+    return withoutKey(healthReply(await this.#requests.exchangeText(request, signal), place), apiKey);
   }
 
   /** Requests in progress are cut. */
-  async close(): Promise<void> {
-    await this.#agent.destroy();
-  }
-
-  /** Of an answer that brings no pictures. */
-  async #exchange(connection: Connection, request: Request, signal: AbortSignal): Promise<TextOutcome> {
-    const outcome = await this.#receive(connection, request, signal);
-    return outcome.kind === 'answered' ? { ...outcome, answer: inText(outcome.answer) } : outcome;
-  }
-
-  #receive(
-    { url, apiKey }: Connection,
-    { method, path, body, idempotencyKey }: Request,
-    signal: AbortSignal,
-    hold?: Hold,
-  ): Promise<Outcome> {
-    const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = requestTimeoutMs } = this.#options;
-    const uploadMs = Buffer.byteLength(body ?? '') / minSentBytesPerMs;
-    const { origin, pathname } = new URL(url);
-    const request = {
-      origin,
-      path: (pathname === '/' ? '' : pathname) + path,
-      method,
-      headers: {
-        ...(apiKey !== '' && { authorization: `Bearer ${apiKey}` }),
-        accept: 'application/json',
-        'accept-encoding': 'identity',
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(idempotencyKey !== undefined && { [idempotencyKeyHeader]: idempotencyKey }),
-      },
-      body: body ?? null,
-      headersTimeout: requestTimeoutMs + uploadMs,
-    };
-    const limits = {
-      maxBodyBytes,
-      wholeAnswerMs: wholeAnswerMs + uploadMs,
-      hold,
-      likelyBytes: this.#largestBytes,
-    };
-    return exchange(this.#agent, request, limits, signal);
+  close(): Promise<void> {
+    return this.#requests.close();
   }
 
   #submitReply(outcome: TextOutcome, place: string, idempotencyKey: string | undefined): SubmitReply {
@@ -170,7 +105,7 @@ export class HttpRenderService implements RenderService {
       case 'answered':
         return readSubmitAnswer(outcome.answer, idempotencyKey);
       case 'too-large':
-        return failure('unanswered', `the answer is larger than ${this.#limit} (${place})`);
+        return failure('unanswered', `the answer is larger than ${this.#requests.limit} (${place})`);
       case 'broken': {
         const jobId = jobIdAtBeginning(outcome.beginning);
         if (jobId !== undefined) return { kind: 'accepted', jobId, status: '' };
@@ -186,18 +121,24 @@ export class HttpRenderService implements RenderService {
         return reply ?? readStatusAnswer(inText(outcome.answer), jobId, this.#options);
       }
       case 'too-large': {
-        const text = `the result is larger than ${this.#limit} (\`limits.body\`)`;
+        const text = `the result is larger than ${this.#requests.limit} (\`limits.body\`)`;
         return { kind: 'ended', status: 'COMPLETED', failure: { kind: 'result-too-large', text } };
       }
       case 'broken':
         return failure('poll-failed', `${outcome.why} (${place})`);
     }
   }
+}
 
-  get #limit(): string {
-    const { maxBodyBytes } = this.#options;
-    return maxBodyBytes < 1e6 ? `${maxBodyBytes} bytes` : `${Math.round(maxBodyBytes / 1e6)} MB`;
-  }
+function authorization(apiKey: string): Record<string, string> {
+  return apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
+}
+
+/** Who asks for a job of another interface has not looked. */
+function spoken(endpoint: Endpoint): EndpointVersion {
+  const version = versionOfJobs(endpoint);
+  if (version === undefined) throw new Error(`${endpoint.version} is not the interface of job services`);
+  return version;
 }
 
 /** What large pictures and those that are still to come take is held until they are saved. */

@@ -27,16 +27,30 @@ export type SettledState = 'unanswered' | 'refused' | 'saved' | 'failed' | 'expi
 /** `dev`: a development server, whose addresses have neither version nor id. */
 export const endpointVersions = ['v1', 'v2', 'dev'] as const;
 
+export type EndpointVersion = (typeof endpointVersions)[number];
+
 /** Where a job was sent; `baseUrl` is an http(s) URL without a trailing slash, or `local`. */
 export interface Endpoint {
   baseUrl: string;
+  /** Empty where a server has one alone. */
   id: string;
-  version: (typeof endpointVersions)[number];
+  /** Of the interface of job services, as above; of any other its name, such as `fal`. */
+  version: string;
 }
 
-/** `https://host/v2/id`, `local/v2/id` or a development server's `http://host:8000`; a `baseUrl` holds no key. */
-export function endpointAddress({ baseUrl, version, id }: Endpoint): string {
-  return version === 'dev' ? baseUrl : `${baseUrl}/${version}/${id}`;
+/** Whether it has the interface of job services (`endpoint.speaks: jobs`). */
+export function versionOfJobs({ version }: Endpoint): EndpointVersion | undefined {
+  return endpointVersions.find((known) => known === version);
+}
+
+/** `https://host/v2/id`, `local/v2/id`, `https://queue.fal.run/owner/model` or a server's `http://host:8000`; a `baseUrl` holds no key. */
+export function endpointAddress(endpoint: Endpoint): string {
+  const { baseUrl, id } = endpoint;
+  const version = versionOfJobs(endpoint);
+  return [baseUrl, version ?? [], version === 'dev' ? [] : id]
+    .flat()
+    .filter((part) => part !== '')
+    .join('/');
 }
 
 /** By which a service that honours it knows a submission that is sent again, and makes no second job of it. */
@@ -72,9 +86,16 @@ export interface Attempt {
   idempotency?: Idempotency;
 }
 
-/** An attempt whose job the service has named. */
-export interface SubmittedAttempt extends Attempt {
+/** A job as it is asked for at its service. */
+export interface JobAtService {
+  endpoint: Endpoint;
   jobId: string;
+  /** What the service said of it when it was accepted and needs to be asked for it, by name, such as `status_url`. */
+  kept?: JsonObject;
+}
+
+/** An attempt whose job the service has named. */
+export interface SubmittedAttempt extends Attempt, JobAtService {
   submittedAt: number;
   /** Whether another submission was answered with its job id, too. */
   isShared?: boolean;

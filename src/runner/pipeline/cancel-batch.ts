@@ -119,9 +119,8 @@ async function insist<Reply extends CancelReply | StatusReply>(
 }
 
 function askToCancel(run: Run, job: Job): Promise<CancelReply | undefined> {
-  const { endpoint, jobId } = job.attempt;
   return run.throttles.cancel.pass(run.stop.leaving, () =>
-    run.ports.service.cancel(endpoint, jobId, run.abandoned),
+    run.ports.service.cancel(job.attempt, run.abandoned),
   );
 }
 

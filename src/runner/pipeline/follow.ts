@@ -66,13 +66,12 @@ export async function poll(run: FollowContext, job: Job): Promise<PollResult> {
 
 /** Undefined where the run is left. */
 export async function ask(run: FollowContext, job: Job): Promise<StatusReply | undefined> {
-  const { endpoint, jobId } = job.attempt;
   job.polls += 1;
   const queuedAt = run.ports.clock.elapsed();
   return run.throttles.status.pass(run.stop.leaving, async () => {
     run.stats.asking(queuedAt);
     const heldUp = (): void => run.stats.move(job.attempt, 'memory');
-    const reply = await run.ports.service.status(endpoint, jobId, run.abandoned, heldUp);
+    const reply = await run.ports.service.status(job.attempt, run.abandoned, heldUp);
     run.stats.move(job.attempt, 'inFlight');
     return reply;
   });
@@ -178,9 +177,8 @@ async function distrust(run: FollowContext, job: Job): Promise<'settled'> {
 /** Stops the job at the service, so that it does not go on costing, and takes what it has brought in the meantime. */
 async function giveUp(run: FollowContext, job: Job, overdue: Failure): Promise<PollResult> {
   const { service } = run.ports;
-  const { endpoint, jobId } = job.attempt;
   const cancelled = await run.throttles.cancel.pass(run.stop.leaving, () =>
-    service.cancel(endpoint, jobId, run.abandoned),
+    service.cancel(job.attempt, run.abandoned),
   );
   const last = cancelled && (await ask(run, job));
   if (cancelled === undefined || last === undefined) return { waitMs: 0 };

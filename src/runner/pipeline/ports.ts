@@ -1,6 +1,6 @@
 /** What the road needs of the world; each edge implements one of these. */
 import type { AdoptedScene, ExaminedPicture, FoundScene } from '../core/adoption.ts';
-import type { Attempt, Endpoint, SubmittedAttempt } from '../core/attempt.ts';
+import type { Attempt, Endpoint, JobAtService, SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
@@ -39,29 +39,43 @@ export interface Ports {
   emit: Listener;
 }
 
-/** The job service. Every call is one HTTP request and resolves to what it meant; expected failures never throw. */
+/** The job service. Every call is a request or few and resolves to what came of it; expected failures never throw. */
 export interface RenderService {
-  /** Where the service honours the `idempotencyKey`, it makes one job of all that is sent under it. */
+  /**
+   * Where the service honours the `idempotencyKey`, it makes one job of all that is sent under it. With `lost`, one that
+   * takes no key is asked for the job of what was sent, and sent nothing.
+   */
   submit(
     endpoint: Endpoint,
     input: JsonObject,
     signal: AbortSignal,
     idempotencyKey?: string,
+    lost?: LostSubmission,
   ): Promise<SubmitReply>;
   /** `onHeldUp` is called where the answer is there and waits for room in memory. */
-  status(endpoint: Endpoint, jobId: string, signal: AbortSignal, onHeldUp?: () => void): Promise<StatusReply>;
+  status(job: JobAtService, signal: AbortSignal, onHeldUp?: () => void): Promise<StatusReply>;
   /** Asks the service to stop a job; whatever comes back, the job is polled again to verify. */
-  cancel(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<CancelReply>;
+  cancel(job: JobAtService, signal: AbortSignal): Promise<CancelReply>;
   /** Whether the endpoint is there: the evidence without which a 404 of an old job is not believed. */
   health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply>;
 }
 
+/** It was sent, or may have been, and its answer did not come. */
+export interface LostSubmission {
+  /** Epoch ms; not before. */
+  sentAt: number;
+  /** Whether a job is another attempt's. */
+  isTaken(jobId: string): Promise<boolean>;
+}
+
 export type SubmitReply =
-  | ({ kind: 'accepted'; jobId: string; status: string } & ShownIdempotency)
+  | ({ kind: 'accepted'; jobId: string; status: string; kept?: JsonObject } & ShownIdempotency)
+  /** A lost submission was looked for: there is no job of it, or more than one may be its. */
+  | { kind: 'not-found'; text: string }
   /** `isEachLost`: the service names its jobs in a way that cannot be requested, so that each is paid for in vain. */
   | { kind: 'failure'; failure: Failure; isEachLost?: true };
 
-/** How long the service knows a submission by its key, from the first time on; absent where it does not say that it does. */
+/** How long a submission can be found by its key or by what was sent, from the first time on; absent where it cannot, as far as is known. */
 export interface ShownIdempotency {
   idempotencyMs?: number;
 }
@@ -132,6 +146,7 @@ export interface ManifestScenes {
 export interface AcceptedJob extends ShownIdempotency {
   jobId: string;
   status: string;
+  kept?: JsonObject;
   at: number;
 }
 
@@ -171,6 +186,8 @@ export interface Checkpoint {
    * was saved by that id since this attempt began.
    */
   recordSubmitted(attempt: Attempt, job: AcceptedJob): Promise<'recorded' | { doubtful: string | undefined }>;
+  /** Whether an attempt has it. */
+  hasJob(job: JobAtService): Promise<boolean>;
   /** While it is, a death of the program is held against the scene too. */
   setInProgress(attempt: Attempt, isInProgress: boolean): Promise<void>;
   recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void>;

@@ -15,7 +15,7 @@ import type { SharedIds } from './shared-ids.ts';
 export type SubmitContext = SettleContext & {
   ports: Pick<Ports, 'others'> & {
     service: Pick<RenderService, 'submit'>;
-    checkpoint: Pick<Checkpoint, 'recordSubmitted' | 'setInProgress'>;
+    checkpoint: Pick<Checkpoint, 'recordSubmitted' | 'setInProgress' | 'hasJob'>;
   };
   throttles: { submit: RequestThrottle };
   jobs: JobsInFlight;
@@ -44,6 +44,7 @@ export async function submit(
     );
     if (reply === undefined) break;
     if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
+    if (reply.kind === 'not-found') return recordNotFound(run, attempt, reply.text, lost);
     const { failure } = reply;
     if (failure !== before?.failure) learnReachability(run, failure);
     if (reply.isEachLost) run.stop.halt(failure.text);
@@ -117,7 +118,10 @@ async function send(run: SubmitContext, attempt: Attempt, lost: Lost | undefined
     return { kind: 'failure', failure: lost.failure };
   run.stats.submitting(attempt);
   const { endpoint, input, idempotency } = attempt;
-  const reply = await run.ports.service.submit(endpoint, input, run.abandoned, idempotency?.key);
+  const { service, checkpoint } = run.ports;
+  const isTaken = (jobId: string): Promise<boolean> => checkpoint.hasJob({ endpoint, jobId });
+  const before = lost && { sentAt: lost.sentAt, isTaken };
+  const reply = await service.submit(endpoint, input, run.abandoned, idempotency?.key, before);
   if (reply.kind === 'accepted') run.jobs.held += 1;
   return reply;
 }
@@ -149,6 +153,18 @@ async function recordAccepted(
   run.reachability.answered('submit');
   emit({ type: 'scene-submitted', scene: attempt.sceneId, attempt: attempt.number, jobId });
   return { ...attempt, jobId, submittedAt: at };
+}
+
+/** It was looked for: nobody can tell whether it runs. */
+async function recordNotFound(
+  run: SubmitContext,
+  attempt: Attempt,
+  text: string,
+  lost: Lost | undefined,
+): Promise<undefined> {
+  run.reachability.answered('submit');
+  const before = lost === undefined ? '' : `${lost.failure.text}; `;
+  await recordRefusal(run, attempt, { kind: 'unanswered', text: before + text });
 }
 
 function unansweredFailure(sceneId: string | undefined): string {

@@ -42,7 +42,7 @@ it.each<[string, Endpoint['version'], string, string]>([
   const { service } = clientOf(server.url);
   const endpoint = { baseUrl: server.url + prefix, id, version };
   expect(await service.submit(endpoint, { scene: 'a' }, never)).toMatchObject({ kind: 'accepted' });
-  expect(await service.status(endpoint, 'job/../1', never)).toMatchObject({ kind: 'running' });
+  expect(await service.status({ endpoint, jobId: 'job/../1' }, never)).toMatchObject({ kind: 'running' });
   expect(server.requests.map((request) => request.path)).toEqual([
     `${path}/run`,
     `${path}/status/job%2F..%2F1`,
@@ -56,7 +56,7 @@ it('sends each job where it belongs, each with its own key', async () => {
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey: `key for ${baseUrl}` }),
   });
   for (const { url } of [first, second, first]) {
-    await service.status({ baseUrl: url, id: 'e', version: 'v2' }, jobId, never);
+    await service.status({ endpoint: { baseUrl: url, id: 'e', version: 'v2' }, jobId }, never);
   }
   const keysSeenBy = ({ requests }: typeof first): unknown[] =>
     requests.map(({ headers }) => headers['authorization']);

@@ -46,7 +46,7 @@ export function clientOf(url: string, options: Partial<HttpOptions> & { apiKey?:
     service,
     submit: async (signal = never) => keepsKey(await service.submit(endpoint, { scene: 'a hill' }, signal)),
     status: async (signal = never, id = jobId) => {
-      const { hold, ...reply } = keepsKey(await service.status(endpoint, id, signal)) as Held;
+      const { hold, ...reply } = keepsKey(await service.status({ endpoint, jobId: id }, signal)) as Held;
       if (hold === undefined || reply.kind !== 'completed') return reply;
       // What is released is used for others.
       const pictures = reply.pictures.map((picture) =>
@@ -55,7 +55,7 @@ export function clientOf(url: string, options: Partial<HttpOptions> & { apiKey?:
       hold.release();
       return { ...reply, pictures };
     },
-    cancel: async (signal = never) => keepsKey(await service.cancel(endpoint, jobId, signal)),
+    cancel: async (signal = never) => keepsKey(await service.cancel({ endpoint, jobId }, signal)),
     health: async (signal = never) => keepsKey(await service.health(endpoint, signal)),
   };
 }

@@ -42,7 +42,7 @@ it('are never more at a time than have room, and all come', async () => {
   const held = new Set<number>();
   let most = 0;
   const collect = async (number: number): Promise<void> => {
-    const reply = (await service.status(endpoint, `job-${number}`, never)) as StatusReply & {
+    const reply = (await service.status({ endpoint, jobId: `job-${number}` }, never)) as StatusReply & {
       kind: 'completed';
     };
     held.add(number);
@@ -224,13 +224,15 @@ it('tells of the answer that waits, and of no other', async () => {
   const { service } = clientOf(url, { memory });
   const endpoint = { baseUrl: url, id: 'scene-renderer', version: 'v2' } as const;
   const heldUp = whenCalled();
-  const waiting = service.status(endpoint, jobId, never, heldUp.call);
+  const waiting = service.status({ endpoint, jobId }, never, heldUp.call);
   await heldUp.called;
   other.release();
   const first = await waiting;
   expect(first).toMatchObject({ kind: 'completed' });
   if (first.kind === 'completed') first.hold?.release();
-  const second = await service.status(endpoint, jobId, never, () => expect.unreachable('it did not wait'));
+  const second = await service.status({ endpoint, jobId }, never, () =>
+    expect.unreachable('it did not wait'),
+  );
   expect(second).toMatchObject({ kind: 'completed' });
 });
 

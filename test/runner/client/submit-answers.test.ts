@@ -87,7 +87,7 @@ describe('a job is accepted', () => {
     const server = await scriptedServer(answerJson({ status: 'IN_QUEUE' }));
     const { service } = clientOf(server.url);
     const endpoint = { baseUrl: server.url, id: 'e', version: 'v2' } as const;
-    await service.status(endpoint, 'a:b.c/d+e=%2e', new AbortController().signal);
+    await service.status({ endpoint, jobId: 'a:b.c/d+e=%2e' }, new AbortController().signal);
     expect(server.requests[0]?.path).toBe('/v2/e/status/a%3Ab.c%2Fd%2Be%3D%252e');
   });
 

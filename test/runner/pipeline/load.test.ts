@@ -131,7 +131,7 @@ function serve(
     refusedAt.push(now);
     return tooMuch(retryAfterMs);
   };
-  world.service.status = async (_, jobId) => {
+  world.service.status = async ({ jobId }) => {
     answers += 1;
     workers.passTo(world.clock.elapsed());
     const endsAt = ends.get(jobId);

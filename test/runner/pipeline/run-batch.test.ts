@@ -289,9 +289,9 @@ describe('a run after an interruption', () => {
     const elsewhere = { baseUrl: 'https://other.example', id: 'new', version: 'v1' } as const;
     const asked: string[] = [];
     const status = world.service.status.bind(world.service);
-    world.service.status = (endpoint, jobId) => {
-      asked.push(`${jobId} ${endpoint.baseUrl}`);
-      return status(endpoint, jobId);
+    world.service.status = (job) => {
+      asked.push(`${job.jobId} ${job.endpoint.baseUrl}`);
+      return status(job);
     };
     await world.run({ manifest: many, settings: { endpoint: elsewhere }, afterMs: minutes });
     const oldJobs = new Set(
@@ -312,10 +312,10 @@ describe('a status request', () => {
     const world = new World();
     const status = world.service.status.bind(world.service);
     let troubles = 0;
-    world.service.status = async (endpoint, jobId) => {
+    world.service.status = async (job) => {
       troubles += 1;
       if (troubles % 3 !== 0) return { kind: 'failure', failure: { kind: 'poll-failed', text: '502' } };
-      return status(endpoint, jobId);
+      return status(job);
     };
     expect((await world.run({ manifest: abc }))?.ending.kind).toBe('complete');
     expect(world.service.jobs).toHaveLength(3);
@@ -325,10 +325,8 @@ describe('a status request', () => {
     const world = new World();
     const status = world.service.status.bind(world.service);
     const submitted = world.clock.now();
-    world.service.status = async (endpoint, jobId) =>
-      world.clock.now() - submitted < 2 * minutes
-        ? { kind: 'missing', text: '404' }
-        : status(endpoint, jobId);
+    world.service.status = async (job) =>
+      world.clock.now() - submitted < 2 * minutes ? { kind: 'missing', text: '404' } : status(job);
     expect((await world.run({ manifest: abc, settings: { concurrency: 3 } }))?.ending.kind).toBe('complete');
     expect(world.service.jobs).toHaveLength(3);
   });

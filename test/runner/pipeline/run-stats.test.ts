@@ -155,9 +155,9 @@ describe('the time below the limit', () => {
     const world = new World();
     const { status } = world.service;
     world.service.status = async (...args: Parameters<RenderService['status']>) => {
-      const reply = await status.call(world.service, args[0], args[1], args[2]);
+      const reply = await status.call(world.service, args[0], args[1]);
       if (reply.kind === 'completed') {
-        args[3]?.();
+        args[2]?.();
         pass(world.clock, 2_000);
       }
       return reply;

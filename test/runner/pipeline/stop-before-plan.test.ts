@@ -78,7 +78,7 @@ it('a stop during the report ends the run when the grace is over, and says so th
 it('writes the report of what it leaves though a request took all of the grace', async () => {
   const world = new World();
   const stop = new Stop();
-  world.service.status = async (_endpoint, _jobId, signal) => {
+  world.service.status = async (_job, signal) => {
     stop.request('leave', leave);
     await passUntil(world, signal);
     return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };

@@ -2,6 +2,7 @@
 import type { Attempt, Endpoint } from '../../core/attempt.ts';
 import type { SavedSettlement, Settlement } from '../../core/settlement.ts';
 import type { Pricing, SpendingLimits } from '../../core/spending.ts';
+import type { AcceptedJob } from '../../pipeline/ports.ts';
 import type { Postgres } from '../../../lib/postgres/postgres.ts';
 import type { RunRow } from '../batch-lock.ts';
 import type { Lease } from './lease.ts';
@@ -9,7 +10,7 @@ import type { Recall } from './recall.ts';
 
 export type Write =
   | { do: 'claim'; max: number; endpoint: Endpoint; at: number; dueBy: number; isSuspect: boolean }
-  | { do: 'submitted'; attempt: Attempt; job: { jobId: string; status: string; at: number } }
+  | { do: 'submitted'; attempt: Attempt; job: Omit<AcceptedJob, 'idempotencyMs'> }
   | { do: 'status'; attempt: number; status: string; executingAt: number | null }
   | { do: 'hand'; attempt: number; isInHand: boolean }
   | { do: 'writing'; attempt: Attempt; settlement: SavedSettlement }

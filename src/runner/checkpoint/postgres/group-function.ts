@@ -100,8 +100,8 @@ BEGIN
   IF g->'submitted' IS NOT NULL THEN
     IF NOT _is_repeated THEN
       WITH x AS (SELECT * FROM json_to_recordset(g->'submitted') AS x(attempt bigint, "jobId" text, status text, at bigint,
-        url text, endpoint text, checksum text))
-      UPDATE attempts a SET state = 'submitted', job_id = x."jobId", status = x.status, submitted_at = x.at, checksum = x.checksum
+        url text, endpoint text, kept text, checksum text))
+      UPDATE attempts a SET state = 'submitted', job_id = x."jobId", status = x.status, submitted_at = x.at, kept = x.kept, checksum = x.checksum
       FROM x WHERE a.attempt = x.attempt AND a.owner = me AND a.state = 'intended'
         AND NOT EXISTS (SELECT 1 FROM attempts o WHERE o.job_id = x."jobId" AND o.base_url = x.url AND o.endpoint_id = x.endpoint)
         AND NOT EXISTS (SELECT 1 FROM x o WHERE o."jobId" = x."jobId" AND o.url = x.url AND o.endpoint = x.endpoint AND o.attempt < x.attempt);

@@ -40,8 +40,9 @@ export function listsOf({ hasPart }: GroupContext, group: Write[]): Lists {
 
 function submittedRow({ attempt, job }: Of<'submitted'>): object {
   const { baseUrl: url, id: endpoint } = attempt.endpoint;
-  const checksum = checksumOf({ ...attempt, jobId: job.jobId });
-  return { attempt: attempt.key, ...job, url, endpoint, checksum };
+  const kept = job.kept === undefined ? null : JSON.stringify(job.kept);
+  const checksum = checksumOf({ ...attempt, jobId: job.jobId }, kept);
+  return { attempt: attempt.key, ...job, url, endpoint, kept, checksum };
 }
 
 function settledRow({ attempt, settlement, next }: Of<'settle'>): object {

@@ -1,6 +1,6 @@
 /** The journal of a batch in PostgreSQL, shared by any number of runners: implements the road's `Checkpoint` port. */
 import type { AdoptedScene } from '../../core/adoption.ts';
-import type { Attempt, Endpoint, SubmittedAttempt } from '../../core/attempt.ts';
+import type { Attempt, Endpoint, JobAtService, SubmittedAttempt } from '../../core/attempt.ts';
 import { FatalFailure } from '../../core/failure.ts';
 import { nameKey } from '../../core/naming.ts';
 import type { Part } from '../../core/part.ts';
@@ -131,6 +131,16 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     if (idempotencyMs !== undefined && idempotencyMs !== this.#shownMs)
       await this.#showIdempotency(idempotencyMs);
     return this.#write({ do: 'submitted', attempt, job });
+  }
+
+  async hasJob({ endpoint: { baseUrl, id }, jobId }: JobAtService): Promise<boolean> {
+    const found = await this.#read(() =>
+      this.#db.query(
+        `SELECT 1 FROM ${this.#schema}.attempts WHERE job_id = $1 AND base_url = $2 AND endpoint_id = $3 LIMIT 1`,
+        [jobId, baseUrl, id],
+      ),
+    );
+    return found.length > 0;
   }
 
   async setInProgress({ key }: Attempt, isInProgress: boolean): Promise<void> {

@@ -120,7 +120,12 @@ ${writeGroupFunction}`;
 /** As the eleventh: a seed may be `unneeded`, until the one before it has settled. */
 const sixth = writeGroupFunction;
 
-const migrations = [first, second, third, fourth, fifth, sixth];
+/** As the twelfth. */
+const seventh = `
+ALTER TABLE attempts ADD COLUMN kept text;
+${writeGroupFunction}`;
+
+const migrations = [first, second, third, fourth, fifth, sixth, seventh];
 
 /** Thrown where the schema is not one that this program can work with. */
 export class UnusableSchema extends Error {}

@@ -24,8 +24,8 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
       'node:*',
     ],
   },
-  protocol: { ours: ['lib/text'], packages: [] },
   // sha256 is a pure function.
+  protocol: { ours: ['lib/text'], packages: ['node:crypto'] },
   'runner/core': { ours: ['lib/text'], packages: ['node:crypto'] },
   'runner/pipeline': {
     ours: ['lib/text', 'runner/core'],

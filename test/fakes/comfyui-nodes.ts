@@ -1,0 +1,143 @@
+/** Nodes of ComfyUI 0.3.64 that need no model: what it says of them, what it refuses, and what they make. */
+import sharp from 'sharp';
+import type { Workflow } from '../../src/protocol/comfyui.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/text/json.ts';
+
+const side: JsonValue = ['INT', { default: 512, min: 1, max: 16384, step: 1 }];
+const color = { default: 0, min: 0, max: 16777215, step: 1, display: 'color' };
+
+/** As it was answered, without what people see of a node. */
+export const objectInfo = {
+  EmptyImage: node(['IMAGE'], {
+    width: side,
+    height: side,
+    batch_size: ['INT', { default: 1, min: 1, max: 4096 }],
+    color: ['INT', color],
+  }),
+  SaveImage: node([], {
+    images: ['IMAGE', { tooltip: 'The images to save.' }],
+    filename_prefix: ['STRING', { default: 'ComfyUI' }],
+  }),
+  PreviewImage: node([], { images: ['IMAGE'] }),
+  LoadImage: node(['IMAGE', 'MASK'], { image: [[], { image_upload: true }] }),
+  CheckpointLoaderSimple: node(['MODEL', 'CLIP', 'VAE'], {
+    ckpt_name: [[], { tooltip: 'The name of the checkpoint (model) to load.' }],
+  }),
+  LatentCut: node(['LATENT'], {
+    samples: ['LATENT', {}],
+    dim: ['COMBO', { multiselect: false, options: ['x', 'y', 't'] }],
+    index: ['INT', { default: 0, min: -16384, max: 16384, step: 1 }],
+    amount: ['INT', { default: 1, min: 1, max: 16384, step: 1 }],
+  }),
+  TestSleep: node(['*'], {
+    value: ['*', {}],
+    seconds: ['FLOAT', { default: 1.0, min: 0.0, max: 9999.0, step: 0.01 }],
+  }),
+  TestSyncError: node(['*'], { value: ['*', {}], error_after: ['FLOAT', { default: 1.0 }] }),
+} satisfies JsonObject;
+
+interface NodeInfo extends JsonObject {
+  input: { required: Record<string, JsonValue[]> };
+  output: string[];
+  output_node: boolean;
+}
+
+function node(output: string[], required: Record<string, JsonValue[]>): NodeInfo {
+  return { input: { required }, output, output_node: output.length === 0 };
+}
+
+function infoOf(type: unknown): NodeInfo | undefined {
+  return Object.entries(objectInfo).find(([name]) => name === type)?.[1];
+}
+
+export interface Validation {
+  /** Nodes that save or show, and whose inputs are right. */
+  outputs: string[];
+  nodeErrors: JsonObject;
+  error?: JsonObject;
+}
+
+export function validate(workflow: Workflow): Validation {
+  for (const [id, { class_type: type }] of Object.entries(workflow)) {
+    const message =
+      typeof type !== 'string'
+        ? 'Cannot execute because a node is missing the class_type property.'
+        : `Cannot execute because node ${type} does not exist.`;
+    if (infoOf(type) === undefined)
+      return { outputs: [], nodeErrors: {}, error: problem('invalid_prompt', message, `Node ID '#${id}'`) };
+  }
+  const all = Object.keys(workflow).filter((id) => infoOf(workflow[id]?.class_type)?.output_node);
+  if (all.length === 0)
+    return { outputs: [], nodeErrors: {}, error: problem('prompt_no_outputs', 'Prompt has no outputs', '') };
+  const nodeErrors: JsonObject = {};
+  const outputs: string[] = [];
+  for (const output of all) {
+    const wrong = upstream(workflow, output).filter((id) => errorsOf(workflow, id).length > 0);
+    if (wrong.length === 0) outputs.push(output);
+    for (const id of wrong) {
+      const dependent = all.filter((each) => upstream(workflow, each).includes(id));
+      const { class_type = '' } = workflow[id] ?? {};
+      nodeErrors[id] = { errors: errorsOf(workflow, id), dependent_outputs: dependent, class_type };
+    }
+  }
+  const failed = problem('prompt_outputs_failed_validation', 'Prompt outputs failed validation', '');
+  return { outputs, nodeErrors, ...(outputs.length === 0 && { error: failed }) };
+}
+
+function problem(type: string, message: string, details: string): JsonObject {
+  return { type, message, details, extra_info: {} };
+}
+
+/** Itself, and those that it needs. */
+export function upstream(workflow: Workflow, id: string): string[] {
+  const links = Object.values(workflow[id]?.inputs ?? {}).flatMap((value) =>
+    Array.isArray(value) ? String(value[0]) : [],
+  );
+  return [...new Set([...links.flatMap((link) => upstream(workflow, link)), id])];
+}
+
+function errorsOf(workflow: Workflow, id: string): JsonObject[] {
+  const { inputs = {}, class_type } = workflow[id] ?? {};
+  const declared = Object.entries(infoOf(class_type)?.input.required ?? {});
+  return declared.flatMap(([name, [type = '', config]]): JsonObject | JsonObject[] => {
+    const value = inputs[name];
+    if (value === undefined) return problem('required_input_missing', 'Required input is missing', name);
+    if (Array.isArray(value)) return [];
+    const options = isJsonObject(config) ? config : {};
+    const choices = type === 'COMBO' ? options['options'] : type;
+    if (Array.isArray(choices) && !choices.includes(value)) {
+      const details = `${name}: '${String(value)}' not in [${choices.map((each) => `'${String(each)}'`).join(', ')}]`;
+      return problem('value_not_in_list', 'Value not in list', details);
+    }
+    return type === 'INT' ? errorsOfInteger(name, value, options) : [];
+  });
+}
+
+function errorsOfInteger(name: string, value: JsonValue, { min = 0, max = 0 }: JsonObject): JsonObject[] {
+  if (!/^-?\d+$/.test(String(value))) {
+    const exception = `invalid literal for int() with base 10: '${String(value)}'`;
+    const message = 'Failed to convert an input value to a INT value';
+    return [problem('invalid_input_type', message, `${name}, ${String(value)}, ${exception}`)];
+  }
+  const shown = String(value);
+  if (Number(value) < Number(min))
+    return [
+      problem('value_smaller_than_min', `Value ${shown} smaller than min of ${JSON.stringify(min)}`, name),
+    ];
+  if (Number(value) > Number(max))
+    return [
+      problem('value_bigger_than_max', `Value ${shown} bigger than max of ${JSON.stringify(max)}`, name),
+    ];
+  return [];
+}
+
+/** The PNGs that a node which saves or shows has at its input. */
+export async function imagesOf(workflow: Workflow, output: string): Promise<Buffer[]> {
+  const source = upstream(workflow, output).find((id) => workflow[id]?.class_type === 'EmptyImage') ?? '';
+  const { width, height, batch_size: count, color: value } = workflow[source]?.inputs ?? {};
+  const rgb = Number(value);
+  const background = { r: rgb >> 16, g: (rgb >> 8) & 255, b: rgb & 255 };
+  const create = { width: Number(width), height: Number(height), channels: 3 as const, background };
+  const png = await sharp({ create }).png().toBuffer();
+  return Array.from({ length: Number(count) }, () => png);
+}

@@ -1,0 +1,223 @@
+/** A ComfyUI of the tests' own: it answers as version 0.3.64 was seen to, runs one workflow at a time, and can be made to fail. */
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { basename, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Workflow } from '../../src/protocol/comfyui.ts';
+import type { JsonObject, JsonValue } from '../../src/lib/text/json.ts';
+import { listenOnLoopback } from '../e2e/listen-on-loopback.ts';
+import { reset, send, sendJson } from '../faults/answers.ts';
+import { imagesOf, objectInfo, upstream, validate } from './comfyui-nodes.ts';
+
+interface Item {
+  number: number;
+  id: string;
+  workflow: Workflow;
+  extra: JsonObject;
+  outputs: string[];
+  isInterrupted: boolean;
+}
+
+export class ComfyStandIn {
+  url = '';
+  /** Of every request; the body as it came. */
+  readonly requests: { method: string; path: string; body: string }[] = [];
+  /** Workflows that were accepted, in their order. */
+  readonly accepted: { id: string; workflow: Workflow }[] = [];
+  /** Nothing ends until `release`; a workflow with TestSleep waits for that in any case. */
+  isHeld = false;
+  /** So many of the next submissions are accepted, and their answers lost. */
+  lostAnswers = 0;
+  /** Answers in its place where it returns true. */
+  meet: ((path: string, response: ServerResponse) => boolean) | undefined;
+  readonly server: Server;
+  #number = 0;
+  #pending: Item[] = [];
+  #running: Item | undefined;
+  #history = new Map<string, JsonObject>();
+  /** By type, folder and name. */
+  #files = new Map<string, Buffer>();
+  /** What the last workflow left in memory. */
+  #cached: { workflow: string; outputs: JsonObject } | undefined;
+  #wake: (() => void)[] = [];
+
+  constructor() {
+    this.server = createServer((request, response) => {
+      this.#answer(request, response).catch(() => {
+        send(response, 500, '500 Internal Server Error\n\nServer got itself in trouble');
+      });
+    });
+  }
+
+  /** What runs now goes on and ends, and what comes as long as nothing is held. */
+  release(): void {
+    const wake = this.#wake;
+    this.#wake = [];
+    for (const each of wake) each();
+  }
+
+  /** Queue, history and previews are gone, and who was connected is cut off; what was saved stays. */
+  restart(): void {
+    this.#pending = [];
+    this.#running = undefined;
+    this.#history.clear();
+    this.#cached = undefined;
+    this.#number = 0;
+    for (const key of this.#files.keys()) if (key.startsWith('temp/')) this.#files.delete(key);
+    this.server.closeAllConnections();
+    this.release();
+  }
+
+  /** Somebody empties its folders. */
+  removeFiles(): void {
+    this.#files.clear();
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url: path = '' } = request;
+    const body = await text(request);
+    this.requests.push({ method, path, body });
+    if (this.meet?.(path, response) === true) return;
+    const { pathname, searchParams } = new URL(path, 'http://localhost');
+    const [, operation = '', id] = pathname.split('/');
+    switch (`${method} ${operation}`) {
+      case 'POST prompt':
+        return this.#submit(JSON.parse(body) as JsonObject, response);
+      case 'GET queue':
+        return sendJson(response, {
+          queue_running: (this.#running === undefined ? [] : [this.#running]).map(asListed),
+          queue_pending: this.#pending.map(asListed),
+        });
+      case 'POST queue': {
+        const { delete: ids = [] } = JSON.parse(body) as { delete?: string[] };
+        this.#pending = this.#pending.filter((item) => !ids.includes(item.id));
+        return send(response, 200);
+      }
+      case 'POST interrupt':
+        this.#interrupt(body === '' ? {} : (JSON.parse(body) as JsonObject));
+        return send(response, 200);
+      case 'GET history': {
+        const all = [...this.#history].filter(([each]) => id === undefined || each === id);
+        return sendJson(response, Object.fromEntries(all));
+      }
+      case 'GET view':
+        return this.#view(searchParams, response);
+      case 'GET system_stats':
+        return sendJson(response, { system: { comfyui_version: '0.3.64', os: 'posix' }, devices: [] });
+      case 'GET object_info':
+        return sendJson(response, objectInfo);
+      default:
+        return send(response, 404, '404: Not Found');
+    }
+  }
+
+  #submit(sent: JsonObject, response: ServerResponse): void {
+    const { prompt, prompt_id: given, client_id, extra_data } = sent;
+    if (prompt === undefined) {
+      const message = 'No prompt provided';
+      const error = { type: 'no_prompt', message, details: message, extra_info: {} };
+      return sendJson(response, { error, node_errors: {} }, 400);
+    }
+    const workflow = prompt as Workflow;
+    const number = this.#number++;
+    const { outputs, error, nodeErrors } = validate(workflow);
+    if (error !== undefined) return sendJson(response, { error, node_errors: nodeErrors }, 400);
+    const id = typeof given === 'string' ? given : randomUUID();
+    const extra = { ...(extra_data as JsonObject), ...(client_id !== undefined && { client_id }) };
+    this.accepted.push({ id, workflow });
+    this.#pending.push({ number, id, workflow, extra, outputs, isInterrupted: false });
+    void this.#runNext();
+    if (this.lostAnswers === 0) return sendJson(response, { prompt_id: id, number, node_errors: nodeErrors });
+    this.lostAnswers -= 1;
+    reset(response);
+  }
+
+  #interrupt({ prompt_id: id }: JsonObject): void {
+    if (this.#running === undefined || (id !== undefined && id !== this.#running.id)) return;
+    this.#running.isInterrupted = true;
+    this.release();
+  }
+
+  async #runNext(): Promise<void> {
+    const item = this.#running === undefined ? this.#pending.shift() : undefined;
+    if (item === undefined) return;
+    this.#running = item;
+    const ended = await this.#execute(item);
+    // It has been restarted meanwhile.
+    if (this.#running !== item) return;
+    this.#history.set(item.id, { prompt: asListed(item), ...ended });
+    this.#running = undefined;
+    void this.#runNext();
+  }
+
+  async #execute(item: Item): Promise<JsonObject> {
+    const { id, workflow } = item;
+    const messages: JsonValue[] = [];
+    const add = (type: string, more: JsonObject = {}): void =>
+      void messages.push([type, { prompt_id: id, ...more, timestamp: Date.now() }]);
+    const needed = item.outputs.flatMap((output) => upstream(workflow, output));
+    const nodeOf = (type: string): string | undefined =>
+      needed.find((each) => workflow[each]?.class_type === type);
+    const equal = JSON.stringify(workflow);
+    const cached = this.#cached?.workflow === equal ? this.#cached.outputs : undefined;
+    add('execution_start');
+    add('execution_cached', { nodes: cached === undefined ? [] : needed });
+    const sleeping = nodeOf('TestSleep');
+    if (cached === undefined && (this.isHeld || sleeping !== undefined))
+      await new Promise<void>((resolve) => void this.#wake.push(resolve));
+    const failing = nodeOf('TestSyncError');
+    if (item.isInterrupted) {
+      add('execution_interrupted', { node_id: sleeping ?? '', node_type: 'TestSleep', executed: [] });
+    } else if (failing !== undefined) {
+      const exception_message = 'Intentional sync execution error for testing\n';
+      const exception = { exception_message, exception_type: 'RuntimeError', traceback: [] };
+      add('execution_error', { node_id: failing, node_type: 'TestSyncError', executed: [], ...exception });
+    } else {
+      const outputs = cached ?? (await this.#save(item));
+      this.#cached = { workflow: equal, outputs };
+      add('execution_success');
+      return { outputs, status: { status_str: 'success', completed: true, messages }, meta: {} };
+    }
+    return { outputs: {}, status: { status_str: 'error', completed: false, messages }, meta: {} };
+  }
+
+  async #save({ workflow, outputs }: Item): Promise<JsonObject> {
+    const saved: JsonObject = {};
+    for (const output of outputs) {
+      const images: JsonValue[] = [];
+      const { class_type: kind, inputs } = workflow[output] ?? {};
+      const type = kind === 'SaveImage' ? 'output' : 'temp';
+      const prefix = kind === 'SaveImage' ? String(inputs?.['filename_prefix']) : `ComfyUI_temp_${output}`;
+      const subfolder = prefix.includes('/') ? prefix.slice(0, prefix.lastIndexOf('/')) : '';
+      for (const png of await imagesOf(workflow, output)) {
+        const nameOf = (count: number): string =>
+          `${basename(prefix)}_${String(count).padStart(5, '0')}_.png`;
+        let count = 1;
+        while (this.#files.has(join(type, subfolder, nameOf(count)))) count += 1;
+        this.#files.set(join(type, subfolder, nameOf(count)), png);
+        images.push({ filename: nameOf(count), subfolder, type });
+      }
+      saved[output] = { images };
+    }
+    return saved;
+  }
+
+  #view(query: URLSearchParams, response: ServerResponse): void {
+    const [filename, type] = [query.get('filename') ?? '', query.get('type') ?? 'output'];
+    if (filename.includes('..') || !['output', 'temp', 'input'].includes(type)) return send(response, 400);
+    const file = this.#files.get(join(type, query.get('subfolder') ?? '', filename));
+    if (file === undefined) return send(response, 404);
+    send(response, 200, file, { 'content-type': 'image/png' });
+  }
+}
+
+/** Ends with the test. */
+export async function startComfyStandIn(): Promise<ComfyStandIn> {
+  const comfy = new ComfyStandIn();
+  comfy.url = await listenOnLoopback(comfy.server);
+  return comfy;
+}
+
+function asListed({ number, id, workflow, extra, outputs }: Item): JsonValue {
+  return [number, id, workflow, extra, outputs];
+}

@@ -151,6 +151,11 @@ interface Place<Value = unknown> {
 
 const pathStep = /\[(\d+|\*)\]|\.?([^.[\]]+)/y;
 
+/** What is at a path such as `images[*].url`, `a|b` being the first of these keys that holds something; the value itself at an empty one. */
+export function valuesAt(value: unknown, path: string): unknown[] {
+  return placesAt(value, path).map((place) => place.value);
+}
+
 /** `a|b` is the first of these keys that holds something; none for a path that leads nowhere or is none. */
 function placesAt(output: unknown, path: string): Place[] {
   let places: Place[] = [{ value: output, owners: [], index: 0 }];

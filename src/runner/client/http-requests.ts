@@ -66,6 +66,9 @@ export class HttpRequests {
     bodies?: number,
   ): Promise<Outcome> {
     const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = requestTimeoutMs } = this.#options;
+    // Some are the service's own words.
+    if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+      return { kind: 'broken', wasSent: false, why: 'it is no http(s) URL', beginning: '' };
     const uploadMs = Buffer.byteLength(body ?? '') / minSentBytesPerMs;
     const { origin, pathname, search } = new URL(url);
     const request = {

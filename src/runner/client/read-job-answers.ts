@@ -5,7 +5,7 @@ import type { Failure, FailureKind } from '../core/failure.ts';
 import type { JobTimes } from '../core/settlement.ts';
 import type { StatusReply, SubmitReply } from '../pipeline/ports.ts';
 import { bodyText, errorText } from '../../protocol/error-text.ts';
-import { findPictures } from '../../protocol/output-shapes.ts';
+import { findPictures, valuesAt } from '../../protocol/output-shapes.ts';
 import { noPicture, type FilePlace } from '../core/named-file.ts';
 import { oddValues, type NamedValue } from '../core/output-value.ts';
 import type { FoundPicture } from '../core/picture.ts';
@@ -14,7 +14,7 @@ import { parseObject } from './parse-body.ts';
 import { readEcho } from './read-idempotency.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 import { describeValue, isNothing } from '../../protocol/json-value.ts';
-import { isJsonObject } from '../../lib/text/json.ts';
+import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import { memberText } from '../../protocol/member-text.ts';
 import { restOfOutput } from '../../protocol/rest-of-output.ts';
 
@@ -86,20 +86,20 @@ function readCompleted(
   body: string,
   places: OutputPlaces,
 ): StatusReply {
-  const found = readOutput(job['output'], body, places);
+  const found = readOutput(job['output'], () => memberText(body, 'output') ?? '', places);
   const times = readTimes(job);
   return 'pictures' in found
     ? { kind: 'completed', status, pictures: found.pictures, ...times }
     : { kind: 'ended', status, failure: found, ...times };
 }
 
-/** Pictures, and files after them. */
-function readOutput(
+/** Pictures, and files after them. `textOfOutput`: its JSON as it came. */
+export function readOutput(
   output: unknown,
-  body: string,
+  textOfOutput: () => string,
   { imagePath, files = [], values = [] }: OutputPlaces,
 ): { pictures: FoundPicture[] } | Failure {
-  const beside = findFiles(output, body, files);
+  const beside = findFiles(output, textOfOutput, files);
   if (imagePath === noPicture && 'files' in beside)
     return { pictures: beside.files.map((file, i) => (i === 0 ? withRest(file, output, values) : file)) };
   const paths = values.length === 0 ? undefined : values.map(({ at }) => at);
@@ -172,14 +172,30 @@ function readTimes(job: Record<string, unknown>): JobTimes {
 /** No job takes longer; what is said beyond it is no time, and the sum of many such fits into no column. */
 const maxTimeMs = 30 * 86_400_000;
 
-function readMs(value: unknown): number | undefined {
+export function readMs(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= maxTimeMs ? Math.round(value) : undefined;
 }
 
+/** Where an acceptance has what is to be known of a job. */
+export interface AcceptedPlaces {
+  /** Path of its id. */
+  jobId: string;
+  /** Path of its status. */
+  status: string;
+  /** Members of the answer, all of which have to be there as texts. */
+  keep: readonly string[];
+}
+
+const jobsPlaces: AcceptedPlaces = { jobId: 'id', status: 'status', keep: [] };
+
 /** `idempotencyKey`: the one that it was sent with. */
-export function readSubmitAnswer(answer: HttpResponse, idempotencyKey?: string): SubmitReply {
+export function readSubmitAnswer(
+  answer: HttpResponse,
+  idempotencyKey?: string,
+  places = jobsPlaces,
+): SubmitReply {
   const { status, body } = answer;
-  if (status >= 200 && status <= 299) return readAccepted(answer, idempotencyKey);
+  if (status >= 200 && status <= 299) return readAccepted(answer, idempotencyKey, places);
   const refusal = readRefusal(answer);
   if (refusal !== undefined) return { kind: 'failure', failure: refusal };
   const said = bodyText(body) ?? 'no message';
@@ -206,31 +222,50 @@ export function jobIdAtBeginning(body: string): string | undefined {
   return readJobId(id);
 }
 
-function readAccepted(answer: HttpResponse, idempotencyKey: string | undefined): SubmitReply {
+function readAccepted(
+  answer: HttpResponse,
+  idempotencyKey: string | undefined,
+  places: AcceptedPlaces,
+): SubmitReply {
   const { status, body } = answer;
   const reply = parseObject(body);
-  const jobId = reply === undefined ? jobIdAtBeginning(body) : readJobId(reply['id']);
-  if (jobId !== undefined)
-    return {
-      kind: 'accepted',
-      jobId,
-      status: statusWord(reply?.['status']),
-      ...readEcho(answer.headers, idempotencyKey),
-    };
+  const job = reply && readAcceptedJob(reply, places);
+  const cutId = reply === undefined && places === jobsPlaces ? jobIdAtBeginning(body) : undefined;
+  if (job !== undefined) return { kind: 'accepted', ...job, ...readEcho(answer.headers, idempotencyKey) };
+  if (cutId !== undefined)
+    return { kind: 'accepted', jobId: cutId, status: '', ...readEcho(answer.headers, idempotencyKey) };
+  const [id] = valuesAt(reply, places.jobId);
   // Some paths answer 200 and put the real status into the body.
-  const inside = reply?.['id'] === undefined ? reply?.['status'] : undefined;
+  const inside = id === undefined ? reply?.['status'] : undefined;
   if (inside === 401 || inside === 402 || inside === 403)
     return readSubmitAnswer({ ...answer, status: inside });
-  const id = reply?.['id'];
   if (id !== undefined) {
     const shown = oneLine(typeof id === 'string' ? JSON.stringify(id) : describeValue(id), 150) ?? '';
-    const text = `the service accepted the job with the unusable id ${shown} (1 to 128 printable ASCII characters without spaces)`;
+    const text =
+      readJobId(id) === undefined
+        ? `the service accepted the job with the unusable id ${shown} (1 to 128 printable ASCII characters without spaces)`
+        : `the service accepted the job ${shown} without ${places.keep.join(', ')}, by which it would be asked for`;
     return { kind: 'failure', failure: { kind: 'unanswered', text }, isEachLost: true };
   }
   return failureReply(
     'unanswered',
     `the service answered ${status} without a job id: ${bodyText(body) ?? 'an empty body'}`,
   );
+}
+
+/** Undefined where it cannot be asked for by what stands there. */
+export function readAcceptedJob(
+  reply: unknown,
+  { jobId: idPath, status, keep }: AcceptedPlaces,
+): { jobId: string; status: string; kept?: JsonObject } | undefined {
+  const jobId = readJobId(valuesAt(reply, idPath)[0]);
+  const kept = keep.map((name) => [name, valuesAt(reply, name)[0]]);
+  if (jobId === undefined || kept.some(([, value]) => typeof value !== 'string')) return undefined;
+  return {
+    jobId,
+    status: statusWord(valuesAt(reply, status)[0]),
+    ...(kept.length > 0 && { kept: Object.fromEntries(kept) as JsonObject }),
+  };
 }
 
 function failureReply(kind: FailureKind, text: string): SubmitReply {
@@ -254,7 +289,7 @@ function knownWord(word: string): string {
 }
 
 /** As the service spells it, on one line; empty where it says nothing. */
-function statusWord(value: unknown): string {
+export function statusWord(value: unknown): string {
   if (value === undefined) return '';
   if (typeof value === 'string') return oneLine(value, maxWordLength) ?? '';
   if (Array.isArray(value)) return 'a list';
@@ -267,15 +302,15 @@ interface Written {
   text: string;
 }
 
-/** Each in the order of `places`, or what is missing. `body` is the JSON of the answer, `output` as parsed from it. */
+/** Each in the order of `places`, or what is missing. */
 function findFiles(
   output: unknown,
-  body: string,
+  textOfOutput: () => string,
   places: readonly FilePlace[],
 ): { files: FoundPicture[] } | { problem: string } {
   const files: FoundPicture[] = [];
   for (const place of places) {
-    const file = fileAt({ value: output, text: memberText(body, 'output') ?? '' }, place);
+    const file = fileAt({ value: output, text: textOfOutput() }, place);
     if (file === undefined) {
       const { label, at } = place;
       return {

@@ -10,7 +10,8 @@ export function readRefusal({ status, headers, body }: HttpResponse): Failure | 
   if (rule === undefined) return undefined;
   const said = bodyText(body);
   const text = `${rule.means} (${said === undefined ? status : `${status}: ${said}`})`;
-  const retryAfterMs = rule.kind === 'overloaded' ? readRetryAfter(headers) : undefined;
+  const retryAfterMs =
+    rule.kind === 'overloaded' ? (readRetryAfter(headers) ?? retryAfterIn(body)) : undefined;
   return { kind: rule.kind, text, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
@@ -38,6 +39,12 @@ export function readRetryAfter(headers: HttpResponse['headers'], now = Date.now(
   if (!httpDate.test(value)) return undefined;
   const waitMs = Date.parse(value) - readDate(headers.date, now);
   return Number.isNaN(waitMs) ? undefined : Math.min(maxRetryAfterMs, Math.max(0, waitMs));
+}
+
+/** Replicate says it in the body alone (https://github.com/nodetool-ai/nodetool/issues/5196). */
+function retryAfterIn(body: string): number | undefined {
+  const seconds = /"retry_after"\s*:\s*(\d+(?:\.\d+)?)\s*[,}]/.exec(body)?.[1];
+  return seconds === undefined ? undefined : Math.min(maxRetryAfterMs, Number(seconds) * 1_000);
 }
 
 function readDate(date: string | undefined, now: number): number {

@@ -3,6 +3,7 @@ import { portablePath, portableSegment } from '../core/naming.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { typedText } from '../../lib/yaml/check-shape.ts';
 import { sendsFiles, type InputFiles, compileInput, type InputTemplate } from './input-template.ts';
+import type { ServiceInterface } from './service-interface.ts';
 import { compileTemplate, TemplateError, type Template } from './template.ts';
 import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
 
@@ -11,6 +12,7 @@ export function compileTemplates(
   yaml: YamlFile,
   report: (path: Path, text: string) => void,
   files: InputFiles,
+  service: ServiceInterface,
 ): { input: InputTemplate | undefined; name: Template | undefined } {
   const root: JsonObject = isJsonObject(yaml.value) ? yaml.value : {};
   const reportTemplate = (path: Path, text: string): void => {
@@ -18,15 +20,47 @@ export function compileTemplates(
     const reason = yaml.fromEnvironment(path) === 'none' ? `: ${text}` : ' after its variables are replaced';
     report(path, `invalid template${reason}`);
   };
-  const input = isJsonObject(root['input'])
-    ? compileInput(withVariables(root['input'], ['input'], yaml, report), reportTemplate, files)
-    : undefined;
+  const input =
+    service.kind === 'comfyui'
+      ? compileSet(root, service.sha256, { yaml, report, reportTemplate, files })
+      : isJsonObject(root['input'])
+        ? compileInput(withVariables(root['input'], ['input'], yaml, report), reportTemplate, files)
+        : undefined;
   const output = isJsonObject(root['output']) ? root['output'] : {};
   const written = output['name'];
   if (typeof written !== 'string') return { input, name: undefined };
   return {
     input,
     name: compileName(withVariables(written, ['output', 'name'], yaml, report), reportTemplate),
+  };
+}
+
+interface Compiling {
+  yaml: YamlFile;
+  report: (path: Path, text: string) => void;
+  reportTemplate: (path: Path, text: string) => void;
+  files: InputFiles;
+}
+
+/** What a scene puts into a workflow, with which one that is: an edited workflow makes other scenes. */
+function compileSet(
+  root: JsonObject,
+  workflow: string,
+  { yaml, report, reportTemplate, files }: Compiling,
+): InputTemplate | undefined {
+  if (root['input'] !== undefined)
+    report(
+      ['input'],
+      'input is not used with ComfyUI, which is sent endpoint.workflow; set its inputs in endpoint.set',
+    );
+  const path = ['endpoint', 'set'];
+  const set = isJsonObject(root['endpoint']) ? root['endpoint']['set'] : undefined;
+  if (!isJsonObject(set)) return undefined;
+  const compiled = compileInput(withVariables(set, path, yaml, report), reportTemplate, files, path);
+  return {
+    ...compiled,
+    text: JSON.stringify({ workflow, set: JSON.parse(compiled.text) as JsonValue }),
+    render: (columns, known) => ({ workflow, set: compiled.render(columns, known) }),
   };
 }
 

@@ -12,6 +12,7 @@ import type { JsonValue } from '../../lib/text/json.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { ColumnType } from '../core/typed-column.ts';
 import type { InputTemplate } from './input-template.ts';
+import type { ServiceInterface } from './service-interface.ts';
 import type { AxisSource } from './scene-schema.ts';
 import type { Template } from './template.ts';
 import type { Path } from '../../lib/yaml/read-yaml.ts';
@@ -55,6 +56,8 @@ export interface Config {
   /** Whether a flag or a variable names it. */
   isManifestOverridden: boolean;
   endpoint: Endpoint;
+  /** What is spoken there. */
+  service: ServiceInterface;
   /** Undefined for the local service, which makes its own. */
   apiKey: string | undefined;
   /** Undefined where the manifest's column `scene` or `prompt` is sent. */
@@ -93,7 +96,7 @@ export interface Config {
   retry: RetrySettings;
   polling: PollSettings;
   halt: HaltSettings;
-  timeouts: { requestMs: number; queueMs: number; executionMs: number; freshnessMs: number };
+  timeouts: { requestMs: number; queueMs: number; executionMs: number; freshnessMs: number; keepsMs: number };
   rate: { submit: RateSettings; status: RateSettings };
   pricing: Pricing | undefined;
   limits: {

@@ -30,11 +30,12 @@ interface Leaf {
   template: Template;
 }
 
-/** A value that cannot be compiled is given to `report` with its path. Without `files`, none can be sent. */
+/** A value that cannot be compiled is given to `report` with its path, which begins with `root`. Without `files`, none can be sent. */
 export function compileInput(
   input: JsonObject,
   report: (path: (string | number)[], text: string) => void,
   files?: InputFiles,
+  root: (string | number)[] = ['input'],
 ): InputTemplate {
   const leaves: Leaf[] = [];
   const compileText = (text: string, path: (string | number)[]): Render => {
@@ -50,11 +51,8 @@ export function compileInput(
       return () => text;
     }
   };
-  if (looksLikeFileText(input)) report(['input'], `the key ${fileTextKey} is reserved; choose another`);
-  const render = compileValue(input, ['input'], compileText) as (
-    row: JsonObject,
-    known?: SentFile,
-  ) => JsonObject;
+  if (looksLikeFileText(input)) report(root, `the key ${fileTextKey} is reserved; choose another`);
+  const render = compileValue(input, root, compileText) as (row: JsonObject, known?: SentFile) => JsonObject;
   const described = describingLeaves(leaves);
   const text = JSON.stringify(input);
   return {
@@ -63,7 +61,7 @@ export function compileInput(
     columns: leaves.flatMap(({ path, template }) => template.names.map((name) => ({ name, path }))),
     render: (row, known) => {
       const rendered = render(row, known);
-      for (const leaf of described) assertDescribed(rendered, leaf, row);
+      for (const leaf of described) assertDescribed(rendered, leaf, row, root.length);
       if (files !== undefined && sendsFiles(text)) assertFits(rendered, files.maxBytes);
       return rendered;
     },
@@ -124,8 +122,13 @@ function isDescribing(name: string): boolean {
 }
 
 /** An empty description makes a row that asks for nothing; words around an empty column do not fill it. */
-function assertDescribed(input: JsonObject, { path, template }: Leaf, row: JsonObject): void {
-  const rendered = path.slice(1).reduce<unknown>((inner, key) => (inner as JsonObject)[key], input);
+function assertDescribed(
+  input: JsonObject,
+  { path, template }: Leaf,
+  row: JsonObject,
+  rootLength: number,
+): void {
+  const rendered = path.slice(rootLength).reduce<unknown>((inner, key) => (inner as JsonObject)[key], input);
   if (isEmpty(rendered)) throw new TemplateError(`the ${String(path.at(-1))} is empty`);
   // Filters and tags may have an answer to an empty column, such as a default.
   if (!template.isPlain || template.names.length === 0) return;

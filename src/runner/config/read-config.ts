@@ -5,16 +5,13 @@ import { compileTemplates } from './compile-templates.ts';
 import type { Config, NamedAxis, SceneSettings, StageSource } from './config.ts';
 import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';
+import type { RateSettings } from '../core/pacing.ts';
+import type { ServiceDescription } from '../core/service-description.ts';
+import { readServiceInterface, withServiceDefaults, type ServiceInterface } from './service-interface.ts';
 import { filesAsked } from '../core/named-file.ts';
 import { noticeTarget } from './notify-schema.ts';
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
-import {
-  configSchema,
-  manifestOptionalSchema,
-  endpointUrl,
-  pipelineLayout,
-  type RawConfig,
-} from './schema.ts';
+import { configSchema, endpointUrl, pipelineLayout, type RawConfig } from './schema.ts';
 import { pipelineIn } from './pipeline-in.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
@@ -31,11 +28,13 @@ export function readConfig(
   env: NodeJS.ProcessEnv,
   needsKey = true,
 ): Config {
-  const { yaml, lacking } = withoutNeedlessKey(readYamlFile(file, env, { overrides }), needsKey);
-  if (yaml.isBroken) throw new ConfigError(yaml.problems);
+  const { yaml: read, lacking } = withoutNeedlessKey(readYamlFile(file, env, { overrides }), needsKey);
+  if (read.isBroken) throw new ConfigError(read.problems);
+  const service = readServiceInterface(read, file, env);
+  const yaml = withServiceDefaults(read, service);
   const secrets = secretsOf(yaml.value, env);
-  const schema = hasLists(yaml.value) ? manifestOptionalSchema : configSchema;
-  const { raw, problems } = checkAgainst<RawConfig>(schema, yaml, secrets, pipelineLayout);
+  const schema = configSchema(service.kind, hasLists(yaml.value));
+  const { raw, problems } = checkAgainst<RawConfig>(schema, yaml, secrets, pipelineLayout(service.kind));
   const report = (path: Path, text: string): void => void problems.push({ where: yaml.placeOf(path), text });
   const base = dirname(resolve(file));
   if (raw?.manifest !== undefined && raw.scenes?.from !== undefined)
@@ -43,8 +42,8 @@ export function readConfig(
   const maxBytes = raw?.limits.body ?? 0;
   const withheld = [resolve(file), ...(raw === undefined ? [] : [resolve(base, raw.output.dir)])];
   const files = { describe: fileDescriber({ base, maxBytes, withheld }), maxBytes };
-  const templates = compileTemplates(yaml, report, files);
-  const apiKey = readKey(yaml, env, (path, text, isLack) => {
+  const templates = compileTemplates(yaml, report, files, service);
+  const apiKey = readKey(yaml, env, service, (path, text, isLack) => {
     if (isLack !== true || needsKey) report(path, text);
     else if (lacking.length === 0) lacking.push({ where: yaml.placeOf(path), text });
   });
@@ -52,14 +51,15 @@ export function readConfig(
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
   const isOverridden = (key: string): boolean => overrides.some(({ path }) => path.join('.') === key);
   return {
-    ...plainSettings(raw),
+    ...plainSettings(raw, service),
+    service,
     file: resolve(file),
     folder: base,
     manifest: [raw.manifest ?? []].flat().map((path) => (path === '-' ? path : resolve(base, path))),
     isManifestOverridden: isOverridden('manifest'),
     stage: stageOf(raw, base),
     scenes: scenesOf(raw, base),
-    endpoint: endpointOf(raw),
+    endpoint: endpointOf(raw, service),
     apiKey,
     input: templates.input,
     output: {
@@ -70,7 +70,7 @@ export function readConfig(
       imagePath: raw.output.image,
       files: filesAsked(raw.output.image, raw.output.files),
       values: raw.output.values,
-      hosts: raw.output.hosts,
+      hosts: [...raw.output.hosts, ...(service.kind === 'described' ? service.description.hosts : [])],
       metadata: raw.output.metadata,
       formats: raw.output.formats,
     },
@@ -139,17 +139,20 @@ function withoutNeedlessKey(yaml: YamlFile, needsKey: boolean): { yaml: YamlFile
 function readKey(
   yaml: YamlFile,
   env: NodeJS.ProcessEnv,
+  service: ServiceInterface,
   report: (path: Path, text: string, isLack?: boolean) => void,
 ): string | undefined {
   const baseUrl = textAt(yaml, 'baseUrl');
   if (baseUrl === undefined || baseUrl === 'local') return undefined;
-  const isDev = textAt(yaml, 'version') === 'dev';
-  const apiKey = textAt(yaml, 'apiKey') ?? (isDev ? undefined : env['NIGHTRENDER_API_KEY']) ?? '';
+  const variable = keyVariableOf(service);
+  const isOptional = variable === undefined || textAt(yaml, 'version') === 'dev';
+  const fallback = isOptional || service.kind !== 'jobs' ? undefined : env['NIGHTRENDER_API_KEY'];
+  const apiKey = textAt(yaml, 'apiKey') ?? fallback ?? '';
   if (apiKey === '') {
-    if (!isDev && valueAt(yaml, 'apiKey') === undefined)
+    if (!isOptional && valueAt(yaml, 'apiKey') === undefined)
       report(
         ['endpoint', 'apiKey'],
-        'endpoint.apiKey is missing; write apiKey: ${NIGHTRENDER_API_KEY} and set the variable',
+        `endpoint.apiKey is missing; write apiKey: \${${variable}} and set the variable`,
         true,
       );
   } else if (!/^(?!["'])[\u0021-\u007E]+$/.test(apiKey)) {
@@ -158,6 +161,14 @@ function readKey(
     report(['endpoint', 'apiKey'], text);
   }
   return apiKey;
+}
+
+/** Undefined where none is needed. */
+function keyVariableOf(service: ServiceInterface): string | undefined {
+  if (service.kind === 'jobs') return 'NIGHTRENDER_API_KEY';
+  if (service.kind === 'comfyui') return undefined;
+  const { auth, keyVariable } = service.description;
+  return Object.values(auth).some((text) => text.includes('apiKey')) ? keyVariable : undefined;
 }
 
 function textAt(yaml: YamlFile, key: string): string | undefined {
@@ -170,16 +181,19 @@ function valueAt({ value }: YamlFile, key: string): unknown {
   return root?.endpoint?.[key];
 }
 
-function endpointOf({ endpoint }: RawConfig): Config['endpoint'] {
-  const { baseUrl, id, version } = endpoint;
-  return { baseUrl: endpointUrl(baseUrl), id, version };
+function endpointOf({ endpoint }: RawConfig, service: ServiceInterface): Config['endpoint'] {
+  const baseUrl = endpointUrl(endpoint.baseUrl);
+  if ('version' in endpoint) return { baseUrl, id: endpoint.id, version: endpoint.version };
+  const version = service.kind === 'described' ? service.description.name : service.kind;
+  return { baseUrl, id: 'id' in endpoint ? endpoint.id : '', version };
 }
 
-function plainSettings(raw: RawConfig) {
+function plainSettings(raw: RawConfig, service: ServiceInterface) {
   const { retry, polling, halt, timeouts, limits, check } = raw;
+  const isDev = 'version' in raw.endpoint && raw.endpoint.version === 'dev';
   return {
     columns: new Map(raw.columns),
-    concurrency: raw.concurrency,
+    concurrency: Math.min(raw.concurrency, limitsOf(service).jobs ?? Infinity),
     checkpoint: raw.checkpoint,
     retry: {
       attempts: retry.attempts,
@@ -195,15 +209,18 @@ function plainSettings(raw: RawConfig) {
       minimum: halt.minimum,
       unreachableMs: halt.unreachable,
     },
-    rate: raw.rate,
+    rate: {
+      submit: withinRate(raw.rate.submit, limitsOf(service).submissionsPerSecond),
+      status: withinRate(raw.rate.status, limitsOf(service).requestsPerSecond),
+    },
     pricing: raw.pricing,
     timeouts: {
       // A development server renders while it is asked for the status, and may answer nothing else meanwhile.
-      requestMs:
-        raw.endpoint.version === 'dev' ? Math.max(timeouts.request, timeouts.execution) : timeouts.request,
+      requestMs: isDev ? Math.max(timeouts.request, timeouts.execution) : timeouts.request,
       queueMs: timeouts.queue,
       executionMs: timeouts.execution,
       freshnessMs: raw.endpoint.freshness,
+      keepsMs: service.kind === 'described' ? service.description.keepsMs : defaultKeepsMs,
     },
     limits: {
       forMs: limits.for,
@@ -226,6 +243,21 @@ function plainSettings(raw: RawConfig) {
     skipRepeatedRows: raw.skipRepeatedRows,
     allowsFewer: raw.allowFewer,
   };
+}
+
+/** No service of jobs deletes a result before. */
+const defaultKeepsMs = 30 * 60_000;
+
+/** ComfyUI runs one job at a time; all that waits there is lost when it is started again. */
+const comfyuiLimits: ServiceDescription['limits'] = { jobs: 8 };
+
+function limitsOf(service: ServiceInterface): ServiceDescription['limits'] {
+  if (service.kind === 'comfyui') return comfyuiLimits;
+  return service.kind === 'described' ? service.description.limits : {};
+}
+
+function withinRate({ atOnce, perTenSeconds }: RateSettings, perSecond = Infinity): RateSettings {
+  return { atOnce, perTenSeconds: Math.max(1, Math.min(perTenSeconds, Math.floor(perSecond * 10))) };
 }
 
 /** What works and should be changed, in words, each with its place. */

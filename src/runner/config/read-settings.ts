@@ -3,13 +3,15 @@ import { isJsonObject } from '../../lib/text/json.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
 import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 import { baseUrlExpected, endpointUrl, pipelineLayout, reportPartSchema } from './schema.ts';
+import { readServiceInterface, withServiceDefaults } from './service-interface.ts';
 import { filesAsked } from '../core/named-file.ts';
 import type { Config } from './config.ts';
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
 
 /** As jobs are recorded under it. Throws `ConfigError`. */
 export function readBaseUrl(file: string, env: NodeJS.ProcessEnv): string {
-  const yaml = readYamlFile(file, env);
+  const read = readYamlFile(file, env);
+  const yaml = withServiceDefaults(read, readServiceInterface(read, file, env));
   const endpoint = isJsonObject(yaml.value) ? yaml.value['endpoint'] : undefined;
   const baseUrl = isJsonObject(endpoint) ? endpoint['baseUrl'] : undefined;
   const where = yaml.placeOf(['endpoint', 'baseUrl']);
@@ -34,7 +36,7 @@ export function readReportSettings(
   env: NodeJS.ProcessEnv,
 ): ReportSettings {
   const yaml = readYamlFile(file, env, { overrides });
-  const { raw, problems } = checkAgainst(reportPartSchema, yaml, [], pipelineLayout);
+  const { raw, problems } = checkAgainst(reportPartSchema, yaml, [], pipelineLayout());
   if (raw === undefined) throw new ConfigError(problems);
   const { formats, metadata, pictures } = raw.output;
   const files = filesAsked(raw.output.image, raw.output.files);

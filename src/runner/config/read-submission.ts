@@ -9,6 +9,7 @@ import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 import { limits, shutdown } from './run-schema.ts';
 import { scenes } from './scene-schema.ts';
 import { pipelineLayout } from './schema.ts';
+import { readServiceInterface, withServiceDefaults } from './service-interface.ts';
 
 export interface SubmissionSettings {
   /** Where pipeline.yaml is, absolute. */
@@ -54,8 +55,10 @@ export function readSubmission(
   overrides: Override[],
   env: NodeJS.ProcessEnv,
 ): SubmissionSettings {
-  const yaml = readYamlFile(file, env, { overrides });
-  const { raw, problems } = checkAgainst(submissionPart, yaml, [], pipelineLayout);
+  const read = readYamlFile(file, env, { overrides });
+  const service = readServiceInterface(read, file, env);
+  const yaml = withServiceDefaults(read, service);
+  const { raw, problems } = checkAgainst(submissionPart, yaml, [], pipelineLayout(service.kind));
   if (raw === undefined || yaml.isBroken) throw new ConfigError([...yaml.problems, ...problems]);
   const folder = dirname(resolve(file));
   const { manifest, endpoint, output, checkpoint, input } = raw;
@@ -65,7 +68,8 @@ export function readSubmission(
   const isLocal = endpoint.baseUrl === 'local';
   const key = 'NIGHTRENDER_API_KEY';
   const all = isLocal ? named.filter((name) => name !== key) : named;
-  const needsKey = !isLocal && endpoint.apiKey === undefined && endpoint['version'] !== 'dev';
+  const needsKey =
+    service.kind === 'jobs' && !isLocal && endpoint.apiKey === undefined && endpoint['version'] !== 'dev';
   const notices = Array.isArray(raw.notify) ? raw.notify : [];
   const addresses = notices.flatMap((_, i) =>
     ['ping', 'slack', 'webhook'].map((kind): Path => ['notify', i, kind]),

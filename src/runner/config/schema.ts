@@ -25,7 +25,22 @@ import { fileSchema } from '../../lib/yaml/file-schema.ts';
 
 const paths = 'a path or a list of paths; - is standard input';
 
+const apiKey = z
+  .string('the key, as ${NAME} of an environment variable')
+  .min(1, 'a key that is not empty')
+  .optional()
+  .describe('the key, from the environment as `${NIGHTRENDER_API_KEY}`; left out for `local`');
+
+const freshness = (ms: string) =>
+  duration.prefault(ms).describe('a 404 for a job younger than this means "not known yet"');
+
 const endpoint = z.strictObject({
+  speaks: z
+    .literal('jobs', 'jobs')
+    .default('jobs')
+    .describe(
+      'the interface of the service: `jobs`, `fal`, `replicate`, `comfyui` or the path of a description of your own',
+    ),
   baseUrl: z
     .string('`local` or an http(s) URL')
     .superRefine((text, context) => {
@@ -42,12 +57,38 @@ const endpoint = z.strictObject({
     .enum(endpointVersions, 'v1, v2 or dev')
     .default('v2')
     .describe("the version of the interface; `dev` for a worker's development server"),
-  apiKey: z
-    .string('the key, as ${NAME} of an environment variable')
-    .min(1, 'a key that is not empty')
-    .optional()
-    .describe('the key, from the environment as `${NIGHTRENDER_API_KEY}`; left out for `local`'),
-  freshness: duration.prefault('150s').describe('a 404 for a job younger than this means "not known yet"'),
+  apiKey,
+  freshness: freshness('150s'),
+});
+
+const otherBaseUrl = z
+  .string('an http(s) URL')
+  .regex(/^https?:\/\/[^\s\\?#@]+$/i, 'an http(s) URL without ?, # and user name')
+  .refine((text) => URL.canParse(text), 'an http(s) URL')
+  .describe('where the service is; left out, where its description says');
+
+/** Of a service whose interface is described. */
+const describedEndpoint = z.strictObject({
+  speaks: z.string('the name or the path of a description'),
+  baseUrl: otherBaseUrl,
+  id: z
+    .string('the id of what renders there')
+    .regex(/^[\w.:/@-]{0,200}$/, 'an id such as owner/model (letters, digits and . : / @ - _)')
+    .describe('the id of what renders there, such as `owner/model`'),
+  apiKey,
+  freshness: freshness('150s'),
+});
+
+const comfyuiEndpoint = z.strictObject({
+  speaks: z.literal('comfyui', 'comfyui'),
+  baseUrl: otherBaseUrl.describe('where ComfyUI is, such as `http://127.0.0.1:8188`'),
+  workflow: path.describe('a workflow in API format, relative to this file'),
+  set: z
+    .custom<JsonObject>(isFilled, "inputs of nodes and their values, such as '6.text': '{{ prompt }}'")
+    .meta({ type: 'object', minProperties: 1 })
+    .describe('inputs of its nodes, as `node.input`, with what each scene puts into them'),
+  apiKey,
+  freshness: freshness('5s'),
 });
 
 /** The keys that hold keys. */
@@ -112,28 +153,51 @@ const configShape = z.strictObject({
   allowFewer: flag.describe('true accepts a list that lost more than a third of its scenes and gained none'),
 });
 
-export const pipelineLayout: Layout = {
-  sections,
-  shapeAt: ([first, second, ...rest]) => {
+/** `speaks`: the kind of interface. */
+export function pipelineLayout(speaks: ServiceKind = 'jobs'): Layout {
+  const { endpoint: _, ...others } = sections;
+  const all = { ...others, endpoint: endpoints[speaks] };
+  return { sections: all, shapeAt: shapeAt(all) };
+}
+
+const shapeAt =
+  (all: Layout['sections']): Layout['shapeAt'] =>
+  ([first, second, ...rest]) => {
     if (first === 'notify' && second !== undefined && rest.length === 0) return notifyTarget.shape;
     if (first === 'output' && second === 'formats') return pictureCopy.shape;
     if (first === 'output' && second === 'files' && rest.length > 0) return outputFile.shape;
-    const section = Object.entries(sections).find(([name]) => name === first);
+    const section = Object.entries(all).find(([name]) => name === first);
     return (section?.[1] ?? configShape).shape;
-  },
-};
+  };
 
-export const configSchema = configShape
-  .superRefine(checkCost)
-  .superRefine(checkUntil)
-  .superRefine(checkAddress);
+const endpoints = { jobs: endpoint, described: describedEndpoint, comfyui: comfyuiEndpoint };
 
-/** For a file whose `scenes` have lists of their own, of which scenes can be made without a row. */
-export const manifestOptionalSchema = configShape
-  .partial({ manifest: true })
-  .superRefine(checkCost)
-  .superRefine(checkUntil)
-  .superRefine(checkAddress);
+export type ServiceKind = keyof typeof endpoints;
+
+/** `isManifestOptional`: the file's `scenes` have lists of their own, of which scenes can be made without a row. */
+export function configSchema(speaks: ServiceKind, isManifestOptional: boolean): z.ZodType<RawConfig> {
+  const shape = configShape.extend({ endpoint: endpoints[speaks].describe('the job service') });
+  const checked = isManifestOptional ? shape.partial({ manifest: true }) : shape;
+  return checked
+    .superRefine(checkCost)
+    .superRefine(checkUntil)
+    .superRefine(checkAddress) as z.ZodType<RawConfig>;
+}
+
+/** Whatever the service speaks. */
+const anyShape = configShape.partial({ manifest: true }).extend({
+  endpoint: describedEndpoint
+    .extend({
+      version: endpoint.shape.version,
+      ...comfyuiEndpoint.shape,
+      speaks: z
+        .string()
+        .default('jobs')
+        .describe(endpoint.shape.speaks.description ?? ''),
+    })
+    .partial({ id: true, version: true, workflow: true, set: true })
+    .extend({ baseUrl: endpoint.shape.baseUrl.optional() }),
+});
 
 function checkCost(
   { limits: { cost }, pricing: price }: Pick<z.output<typeof configShape>, 'limits' | 'pricing'>,
@@ -165,7 +229,12 @@ export const reportPartSchema = z.looseObject({
   }),
 });
 
-export type RawConfig = z.output<typeof manifestOptionalSchema>;
+const manifestOptional = configShape.partial({ manifest: true });
+
+type AnyEndpoint =
+  z.output<typeof endpoint> | z.output<typeof describedEndpoint> | z.output<typeof comfyuiEndpoint>;
+
+export type RawConfig = Omit<z.output<typeof manifestOptional>, 'endpoint'> & { endpoint: AnyEndpoint };
 
 function isFilled(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length > 0;
@@ -191,12 +260,11 @@ const requestAddress =
 
 /** The key cannot say this of itself: the path ends with the id of the endpoint. */
 function checkAddress(
-  {
-    endpoint: { baseUrl, id, version },
-    checkpoint,
-  }: Pick<z.output<typeof configShape>, 'endpoint' | 'checkpoint'>,
+  { endpoint: given, checkpoint }: Pick<RawConfig, 'endpoint' | 'checkpoint'>,
   context: z.RefinementCtx,
 ): void {
+  if (!('version' in given)) return;
+  const { baseUrl, id, version } = given;
   if (baseUrl === 'local' && checkpoint !== undefined)
     context.addIssue({
       code: 'custom',
@@ -222,7 +290,7 @@ export function endpointUrl(baseUrl: string): string {
 
 /** Refuses nothing that a run accepts; what one key says of another is left to the run. */
 export function pipelineSchema(): JsonObject {
-  return fileSchema(manifestOptionalSchema, 'pipeline.yaml of nightrender');
+  return fileSchema(anyShape, 'pipeline.yaml of nightrender');
 }
 
 /** As JSON that a person can read. */

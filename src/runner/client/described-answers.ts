@@ -1,0 +1,95 @@
+/** What the answers of a described service mean: statuses by its map, failures and outputs by its paths. */
+import type { Failure, FailureKind } from '../core/failure.ts';
+import type { FoundPicture } from '../core/picture.ts';
+import type { ServiceDescription, StatusMeaning } from '../core/service-description.ts';
+import type { JobTimes } from '../core/settlement.ts';
+import { errorText } from '../../protocol/error-text.ts';
+import { isNothing } from '../../protocol/json-value.ts';
+import { valuesAt } from '../../protocol/output-shapes.ts';
+import type { StatusReply } from '../pipeline/ports.ts';
+import type { HttpResponse } from './exchange.ts';
+import { parseObject } from './parse-body.ts';
+import { readMs, readOutput, statusWord, type OutputPlaces } from './read-job-answers.ts';
+import { unreadable } from './read-refusal.ts';
+
+/** It is done, and its result is to be looked at. */
+interface Done {
+  kind: 'done';
+  status: string;
+  times: JobTimes;
+  body: Record<string, unknown>;
+}
+
+const endings: Partial<Record<StatusMeaning, FailureKind>> = {
+  failed: 'job-failed',
+  cancelled: 'job-cancelled',
+  'timed-out': 'job-timed-out',
+};
+
+/** A status that the map does not know means waiting, until the job is overdue. */
+export function readDescribedStatus(
+  answer: HttpResponse,
+  description: ServiceDescription,
+): StatusReply | Done {
+  const { at, map, expired } = description.status;
+  const body = answer.status >= 200 && answer.status <= 299 ? parseObject(answer.body) : undefined;
+  const [said] = valuesAt(body, at);
+  if (body === undefined || typeof said !== 'string')
+    return { kind: 'failure', failure: unreadable(answer, 'a status request') };
+  if (expired !== undefined && valuesAt(body, expired).some(holdsSomething))
+    return { kind: 'missing', text: `the service has deleted the result (it says ${expired})` };
+  const status = statusWord(said);
+  const times = timesIn(body, description);
+  const words = errorText(valuesAt(body, description.failed));
+  const meaning = Object.hasOwn(map, said) ? map[said] : undefined;
+  const ending = meaning === 'done' && words !== undefined ? 'job-failed' : meaning && endings[meaning];
+  if (ending !== undefined) {
+    const text = `${status}: ${words ?? 'the service gave no reason'}`;
+    return { kind: 'ended', status, failure: { kind: ending, text }, ...times };
+  }
+  if (meaning === 'done') return { kind: 'done', status, times, body };
+  return { kind: 'running', status, isExecuting: meaning === 'running', ...times };
+}
+
+/** A failed job says so where its result is asked for. A proxy that fails says nothing of the kind, and is asked again. */
+export function readRefusedResult(
+  answer: HttpResponse,
+  { failed }: ServiceDescription,
+): StatusReply | undefined {
+  const { status, body } = answer;
+  if (status >= 200 && status <= 299) return undefined;
+  const words = errorText(valuesAt(parseObject(body), failed));
+  if (status < 400 || status === 408 || words === undefined)
+    return { kind: 'failure', failure: unreadable(answer, 'the result of a job') };
+  const kind = refusals.get(status) ?? 'job-failed';
+  return { kind: 'ended', status: '', failure: { kind, text: `its result is ${status}: ${words}` } };
+}
+
+/** What the scene sends is wrong; the client closed the request, as nginx has it. */
+const refusals = new Map<number, FailureKind>([
+  [400, 'input-refused'],
+  [422, 'input-refused'],
+  [499, 'job-cancelled'],
+]);
+
+export function readOutputIn(
+  result: Record<string, unknown> | undefined,
+  { result: { output: place, pictures } }: ServiceDescription,
+  places: OutputPlaces,
+): { pictures: FoundPicture[] } | Failure {
+  const [output] = valuesAt(result, place);
+  const isPicturePath = (path: string): boolean =>
+    valuesAt(output, path).some((value) => typeof value === 'string');
+  const imagePath = places.imagePath ?? pictures.find(isPicturePath);
+  return readOutput(output, () => JSON.stringify(output), { ...places, imagePath });
+}
+
+function timesIn(body: Record<string, unknown>, { status: { seconds } }: ServiceDescription): JobTimes {
+  const [value] = seconds === undefined ? [] : valuesAt(body, seconds);
+  const executionTimeMs = typeof value === 'number' ? readMs(value * 1_000) : undefined;
+  return executionTimeMs === undefined ? {} : { executionTimeMs };
+}
+
+function holdsSomething(value: unknown): boolean {
+  return value !== false && !isNothing(value);
+}

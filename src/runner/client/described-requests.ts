@@ -1,0 +1,88 @@
+/** The requests that a service's description asks for, filled in, and where its key may go. */
+import type { Endpoint, JobAtService } from '../core/attempt.ts';
+import { fillText, type DescribedRequest, type ServiceDescription } from '../core/service-description.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import type { Connection } from './http-render-service.ts';
+import type { Request } from './http-requests.ts';
+
+/** By the names of placeholders. */
+type Values = Record<string, string>;
+
+export class DescribedRequests {
+  readonly #description: ServiceDescription;
+  readonly #connectionOf: (endpoint: Endpoint) => Connection;
+  readonly #fixedOrigins: string[];
+
+  constructor(description: ServiceDescription, connectionOf: (endpoint: Endpoint) => Connection) {
+    this.#description = description;
+    this.#connectionOf = connectionOf;
+    const { submit, status, result, cancel, find, check } = description;
+    this.#fixedOrigins = [submit, status, result.request, cancel, find, check].flatMap(
+      (each) => originOf(each?.url ?? '') ?? [],
+    );
+  }
+
+  submission(endpoint: Endpoint, input: JsonObject, idempotencyKey = ''): Request {
+    const { submit } = this.#description;
+    const values = { ...this.#valuesOf(endpoint), idempotencyKey };
+    const { headers, ...request } = this.of(endpoint, submit, values);
+    const more = Object.entries(submit.headers).map(([name, text]) => [name, fillText(text, values)]);
+    const body = JSON.stringify(bodyOf(submit.body, values, input));
+    return { ...request, headers: { ...headers, ...(Object.fromEntries(more) as Values) }, body };
+  }
+
+  ofJob({ endpoint, jobId, kept = {} }: JobAtService, request: DescribedRequest): Request {
+    const values = Object.entries(kept).map(([name, value]) => [`job.${name}`, String(value)]);
+    return this.of(endpoint, request, { ...Object.fromEntries(values), 'job.id': jobId });
+  }
+
+  of(endpoint: Endpoint, { method, url }: DescribedRequest, values: Values = {}): Request {
+    const filled = fillText(url, { ...this.#valuesOf(endpoint), ...values }, spellInUrl);
+    return { method, url: filled, headers: this.#authorization(endpoint, filled) };
+  }
+
+  /** Whether it is where the description says that the service is. */
+  isOwn(endpoint: Endpoint, url: string): boolean {
+    const origin = originOf(url);
+    const { url: baseUrl } = this.#connectionOf(endpoint);
+    return origin !== undefined && [originOf(baseUrl), ...this.#fixedOrigins].includes(origin);
+  }
+
+  /** The key goes there, and to no address that the service gives out besides. */
+  #authorization(endpoint: Endpoint, url: string): Record<string, string> {
+    const { apiKey } = this.#connectionOf(endpoint);
+    if (apiKey === '' || !this.isOwn(endpoint, url)) return {};
+    const headers = Object.entries(this.#description.auth).map(([name, text]) => [
+      name,
+      fillText(text, { apiKey }),
+    ]);
+    return Object.fromEntries(headers) as Record<string, string>;
+  }
+
+  #valuesOf(endpoint: Endpoint): Values {
+    const { id } = endpoint;
+    return { baseUrl: this.#connectionOf(endpoint).url, id, model: id.replace(/:.*$/s, '') };
+  }
+}
+
+/** Parts of a path stay parts of it in ids that people wrote. */
+function spellInUrl(value: string, name: string): string {
+  if (name === 'baseUrl') return value;
+  const encoded = encodeURIComponent(value);
+  return name.startsWith('job.') ? encoded : encoded.replaceAll('%2F', '/').replaceAll('%3A', ':');
+}
+
+function bodyOf(template: JsonValue, values: Values, input: JsonObject): JsonValue {
+  if (typeof template === 'string')
+    return /^\{\{\s*input\s*\}\}$/.test(template) ? input : fillText(template, values);
+  if (Array.isArray(template)) return template.map((item) => bodyOf(item, values, input));
+  if (!isJsonObject(template)) return template;
+  const members = Object.entries(template).map(([key, value]) => [key, bodyOf(value, values, input)]);
+  return Object.fromEntries(members) as JsonObject;
+}
+
+function originOf(url: string): string | undefined {
+  return /^https?:/i.test(url) && URL.canParse(url.replaceAll(/\{\{[^}]*\}\}/g, 'x'))
+    ? new URL(url.replaceAll(/\{\{[^}]*\}\}/g, 'x')).origin
+    : undefined;
+}

@@ -1,0 +1,268 @@
+/** A service whose interface is described as data: implements the road's `RenderService` port by what the description says. */
+import type { Endpoint, JobAtService } from '../core/attempt.ts';
+import type { Failure, FailureKind } from '../core/failure.ts';
+import type { FoundPicture } from '../core/picture.ts';
+import type { ServiceDescription } from '../core/service-description.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
+import { bodyText } from '../../protocol/error-text.ts';
+import { valuesAt } from '../../protocol/output-shapes.ts';
+import type {
+  CancelReply,
+  HealthReply,
+  Hold,
+  LostSubmission,
+  RenderService,
+  StatusReply,
+  SubmitReply,
+} from '../pipeline/ports.ts';
+import { readDescribedStatus, readOutputIn, readRefusedResult } from './described-answers.ts';
+import { DescribedRequests } from './described-requests.ts';
+import { inText, type HttpResponse } from './exchange.ts';
+import { findSubmission } from './find-submission.ts';
+import type { HttpOptions } from './http-render-service.ts';
+import { HttpRequests, type Request, type TextOutcome } from './http-requests.ts';
+import { parseObject } from './parse-body.ts';
+import { readSubmitAnswer, type AcceptedPlaces } from './read-job-answers.ts';
+import { readRefusal, unreadable } from './read-refusal.ts';
+import { readCancelAnswer } from './read-side-answers.ts';
+import { repeatsKey, withoutKey } from './without-key.ts';
+
+export interface DescribedOptions extends HttpOptions {
+  description: ServiceDescription;
+}
+
+export class DescribedService implements RenderService {
+  readonly #options: DescribedOptions;
+  readonly #description: ServiceDescription;
+  readonly #http: HttpRequests;
+  readonly #requests: DescribedRequests;
+  /** Of inputs that are being submitted at this moment, as JSON, how many there are. */
+  readonly #underWay = new Map<string, number>();
+
+  constructor(options: DescribedOptions) {
+    this.#options = options;
+    this.#description = options.description;
+    this.#http = new HttpRequests(options);
+    this.#requests = new DescribedRequests(options.description, options.connectionOf);
+  }
+
+  async submit(
+    endpoint: Endpoint,
+    input: JsonObject,
+    signal: AbortSignal,
+    idempotencyKey?: string,
+    lost?: LostSubmission,
+  ): Promise<SubmitReply> {
+    const text = JSON.stringify(input);
+    this.#underWay.set(text, (this.#underWay.get(text) ?? 0) + 1);
+    try {
+      const reply = await (lost === undefined
+        ? this.#send(endpoint, input, signal, idempotencyKey)
+        : this.#find(endpoint, input, lost, signal));
+      const { apiKey } = this.#options.connectionOf(endpoint);
+      if (reply.kind === 'accepted' && repeatsKey(JSON.stringify([reply.jobId, reply.kept]), apiKey))
+        return failure(
+          'unanswered',
+          'the service put the key into what names the job, which must not be recorded',
+        );
+      return withoutKey(reply, apiKey);
+    } finally {
+      const left = (this.#underWay.get(text) ?? 1) - 1;
+      if (left > 0) this.#underWay.set(text, left);
+      else this.#underWay.delete(text);
+    }
+  }
+
+  async status(job: JobAtService, signal: AbortSignal, onHeldUp?: () => void): Promise<StatusReply> {
+    const hold = this.#http.reserve(onHeldUp);
+    const reply = await this.#status(job, signal, hold);
+    if (reply.kind !== 'completed') hold.release();
+    return withoutKey(reply, this.#options.connectionOf(job.endpoint).apiKey);
+  }
+
+  async cancel(job: JobAtService, signal: AbortSignal): Promise<CancelReply> {
+    const { cancel, name } = this.#description;
+    if (cancel === undefined)
+      return { kind: 'unsupported', text: `the description of ${name} does not say how a job is cancelled` };
+    const request = this.#requests.ofJob(job, cancel);
+    const reply = readCancelled(await this.#http.exchangeText(request, signal), request);
+    return withoutKey(reply, this.#options.connectionOf(job.endpoint).apiKey);
+  }
+
+  async health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply> {
+    const { check, name } = this.#description;
+    if (check === undefined)
+      return { kind: 'unknown', text: `the description of ${name} does not say how it is checked` };
+    const request = this.#requests.of(endpoint, check);
+    const reply = this.#readCheck(endpoint, await this.#http.exchangeText(request, signal), request);
+    return withoutKey(reply, this.#options.connectionOf(endpoint).apiKey);
+  }
+
+  /** Requests in progress are cut. */
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  async #send(
+    endpoint: Endpoint,
+    input: JsonObject,
+    signal: AbortSignal,
+    idempotencyKey?: string,
+  ): Promise<SubmitReply> {
+    const request = this.#requests.submission(endpoint, input, idempotencyKey);
+    const outcome = await this.#http.exchangeText(request, signal);
+    if (outcome.kind !== 'answered') {
+      const isSent = outcome.kind === 'too-large' || outcome.wasSent;
+      return failure(isSent ? 'unanswered' : 'not-reached', whyNot(outcome, request));
+    }
+    const reply = readSubmitAnswer(outcome.answer, undefined, this.#accepted);
+    return reply.kind === 'accepted' ? { ...reply, ...this.#knownFor } : reply;
+  }
+
+  async #find(
+    endpoint: Endpoint,
+    input: JsonObject,
+    lost: LostSubmission,
+    signal: AbortSignal,
+  ): Promise<SubmitReply> {
+    const { find } = this.#description;
+    if (find === undefined)
+      return { kind: 'not-found', text: 'the service has no list to look for its job in' };
+    const isAlone = this.#underWay.get(JSON.stringify(input)) === 1;
+    const ask = (since: string, url = find.url): Promise<TextOutcome> =>
+      this.#http.exchangeText(this.#requests.of(endpoint, { ...find, url }, { since }), signal);
+    const isOwn = (url: string): boolean => this.#requests.isOwn(endpoint, url);
+    const reply = await findSubmission(
+      { input, lost, isAlone },
+      { ...find, accepted: this.#accepted },
+      ask,
+      isOwn,
+    );
+    return reply.kind === 'accepted' ? { ...reply, ...this.#knownFor } : reply;
+  }
+
+  async #status(job: JobAtService, signal: AbortSignal, hold: Hold): Promise<StatusReply> {
+    const answer = await this.#ask(this.#requests.ofJob(job, this.#description.status), signal, hold);
+    if ('kind' in answer) return answer;
+    const reply = readDescribedStatus(answer, this.#description);
+    if (reply.kind !== 'done') return reply;
+    const { status, times } = reply;
+    const result = await this.#result(job, reply.body, signal, hold);
+    return result.kind === 'completed' || result.kind === 'ended' ? { ...result, status, ...times } : result;
+  }
+
+  /** Of a job that is done; `body` is what said so. */
+  async #result(
+    job: JobAtService,
+    body: Record<string, unknown>,
+    signal: AbortSignal,
+    hold: Hold,
+  ): Promise<StatusReply> {
+    const { request } = this.#description.result;
+    const answer = request && (await this.#ask(this.#requests.ofJob(job, request), signal, hold));
+    if (answer !== undefined && 'kind' in answer) return answer;
+    const refused = answer && readRefusedResult(answer, this.#description);
+    if (refused !== undefined) return refused;
+    const result = answer === undefined ? body : parseObject(answer.body);
+    const found = readOutputIn(result, this.#description, this.#options);
+    if (!('pictures' in found)) return { kind: 'ended', status: '', failure: found };
+    return this.#collected(job.endpoint, found.pictures, signal, hold);
+  }
+
+  /** Pictures at the service itself come with its key and from wherever it is; all others are downloaded later. */
+  async #collected(
+    endpoint: Endpoint,
+    found: FoundPicture[],
+    signal: AbortSignal,
+    hold: Hold,
+  ): Promise<StatusReply> {
+    if (found.every((picture) => 'url' in picture)) hold.release();
+    const isOwn = (picture: FoundPicture): picture is FoundPicture & { url: string } =>
+      'url' in picture && this.#requests.isOwn(endpoint, picture.url);
+    const bodies = found.filter(isOwn).length;
+    const pictures: FoundPicture[] = [];
+    for (const picture of found) {
+      if (!isOwn(picture)) {
+        pictures.push(picture);
+        continue;
+      }
+      const { url, ...rest } = picture;
+      const request = this.#requests.of(endpoint, { method: 'GET', url });
+      const outcome = await this.#http.exchange(request, signal, hold, bodies);
+      if (outcome.kind !== 'answered') return failure('poll-failed', whyNot(outcome, request));
+      const { status, bytes } = outcome.answer;
+      if (status > 299)
+        return {
+          kind: 'ended',
+          status: '',
+          failure: { kind: 'download-failed', text: `the picture at ${url} was answered ${status}` },
+        };
+      pictures.push({ bytes, ...rest });
+    }
+    return { kind: 'completed', status: '', pictures, hold };
+  }
+
+  /** An answer that says something of the job, whatever its status; else what to make of it. */
+  async #ask(request: Request, signal: AbortSignal, hold: Hold): Promise<HttpResponse | StatusReply> {
+    const outcome = await this.#http.exchange(request, signal, hold);
+    if (outcome.kind === 'too-large') {
+      const text = `the result is larger than ${this.#http.limit} (\`limits.body\`)`;
+      return { kind: 'ended', status: '', failure: { kind: 'result-too-large', text } };
+    }
+    if (outcome.kind === 'broken') return failure('poll-failed', whyNot(outcome, request));
+    const answer = inText(outcome.answer);
+    if (answer.status === 404 || answer.status === 410) {
+      const text = `the service does not know the job (${answer.status}: ${bodyText(answer.body) ?? 'no message'})`;
+      return { kind: 'missing', text };
+    }
+    const refusal = readRefusal(answer);
+    return refusal === undefined ? answer : { kind: 'failure', failure: refusal };
+  }
+
+  #readCheck({ id }: Endpoint, outcome: TextOutcome, request: Request): HealthReply {
+    if (outcome.kind !== 'answered') return failure('poll-failed', whyNot(outcome, request));
+    const { status, body } = outcome.answer;
+    const refusal = readRefusal(outcome.answer);
+    if (refusal !== undefined) return { kind: 'failure', failure: refusal };
+    const { check, name } = this.#description;
+    const isSuccess = status >= 200 && status <= 299;
+    if (isSuccess && (check?.has === undefined || valuesAt(parseObject(body), check.has).length > 0))
+      return { kind: 'answers', ...this.#knownFor };
+    if (isSuccess || status === 404 || status === 410)
+      return {
+        kind: 'unknown',
+        text: `${name} does not know ${id} (${status}: ${bodyText(body) ?? 'no message'})`,
+      };
+    return { kind: 'failure', failure: unreadable(outcome.answer, 'the check') };
+  }
+
+  get #accepted(): AcceptedPlaces {
+    const { submit, status } = this.#description;
+    return { jobId: submit.job, status: status.at, keep: submit.keep };
+  }
+
+  get #knownFor(): { idempotencyMs?: number } {
+    const { find, keepsMs } = this.#description;
+    return find === undefined ? {} : { idempotencyMs: keepsMs };
+  }
+}
+
+function readCancelled(outcome: TextOutcome, request: Request): CancelReply {
+  if (outcome.kind === 'too-large') return { kind: 'cancelled' };
+  if (outcome.kind === 'broken') return failure('poll-failed', whyNot(outcome, request));
+  const { status, body } = outcome.answer;
+  if (![400, 409, 422].includes(status)) return readCancelAnswer(outcome.answer);
+  // It has ended meanwhile, as the next poll shows.
+  return {
+    kind: 'unsupported',
+    text: `the service does not cancel the job (${status}: ${bodyText(body) ?? 'no message'})`,
+  };
+}
+
+function whyNot(outcome: Exclude<TextOutcome, { kind: 'answered' }>, { url }: Request): string {
+  return `${outcome.kind === 'broken' ? outcome.why : 'the answer is too large'} (${url})`;
+}
+
+function failure(kind: FailureKind, text: string): { kind: 'failure'; failure: Failure } {
+  return { kind: 'failure', failure: { kind, text } };
+}

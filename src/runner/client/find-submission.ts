@@ -1,0 +1,104 @@
+/** Looks for the job of a submission whose answer was lost in a service's list of jobs, by what was sent and when. */
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { valuesAt } from '../../protocol/output-shapes.ts';
+import type { LostSubmission, SubmitReply } from '../pipeline/ports.ts';
+import type { HttpResponse } from './exchange.ts';
+import type { TextOutcome } from './http-requests.ts';
+import { parseObject } from './parse-body.ts';
+import { readAcceptedJob, type AcceptedPlaces } from './read-job-answers.ts';
+import { readRefusal, unreadable } from './read-refusal.ts';
+
+interface ListPlaces {
+  items: string;
+  next?: string | undefined;
+  input: string;
+  createdAt: string;
+  accepted: AcceptedPlaces;
+}
+
+interface Wanted {
+  input: JsonObject;
+  lost: LostSubmission;
+  /** Whether no other submission of the same input is under way. */
+  isAlone: boolean;
+}
+
+/** The list is asked for from so long before, since clocks differ; where it says what time it is, less is believed. */
+const clockSlackMs = 15 * 60_000;
+const slackMs = 60_000;
+
+/** Of a hundred jobs each, mostly. */
+const maxPages = 50;
+
+/**
+ * Taken only where exactly one job of the list has this input and belongs to no other attempt. `ask` is given an ISO time
+ * and the address of a page but the first; `isOwn`: whether an address is the service's.
+ */
+export async function findSubmission(
+  { input, lost, isAlone }: Wanted,
+  places: ListPlaces,
+  ask: (since: string, url?: string) => Promise<TextOutcome>,
+  isOwn: (url: string) => boolean,
+): Promise<SubmitReply> {
+  const since = lost.sentAt - slackMs;
+  const wanted = inputKey(input);
+  const found = new Map<string, SubmitReply & { kind: 'accepted' }>();
+  let url: string | undefined;
+  for (let pages = 0; pages < maxPages; pages++) {
+    const outcome = await ask(new Date(lost.sentAt - clockSlackMs).toISOString(), url);
+    if (outcome.kind !== 'answered')
+      return lookFailed(outcome.kind === 'broken' ? outcome.why : 'the list of jobs is too large');
+    const { answer } = outcome;
+    const body = answer.status >= 200 && answer.status <= 299 ? parseObject(answer.body) : undefined;
+    if (body === undefined)
+      return {
+        kind: 'failure',
+        failure: readRefusal(answer) ?? { ...unreadable(answer, 'the list of jobs'), kind: 'unanswered' },
+      };
+    const items = valuesAt(body, places.items).flat();
+    const skewMs = skewOf(answer);
+    const young = items.filter((item) => createdAt(item, places) + skewMs >= since);
+    for (const item of young) {
+      const job = readAcceptedJob(item, places.accepted);
+      const [sent] = valuesAt(item, places.input);
+      if (job === undefined || !isJsonObject(sent) || inputKey(sent as JsonObject) !== wanted) continue;
+      if (!(await lost.isTaken(job.jobId))) found.set(job.jobId, { kind: 'accepted', ...job });
+    }
+    const [next] = places.next === undefined ? [] : valuesAt(body, places.next);
+    const isLast = items.length === 0 || young.length < items.length;
+    if (isLast || typeof next !== 'string' || !isOwn(next)) break;
+    url = next;
+  }
+  return verdict([...found.values()], isAlone);
+}
+
+function verdict(found: (SubmitReply & { kind: 'accepted' })[], isAlone: boolean): SubmitReply {
+  const [first, ...others] = found;
+  if (first === undefined)
+    return { kind: 'not-found', text: 'the list of the service has no job of what was sent' };
+  if (others.length === 0 && isAlone) return first;
+  const text = 'several submissions of the same input are at the service, and nobody can tell which is whose';
+  return { kind: 'not-found', text };
+}
+
+/** It is looked for again. */
+function lookFailed(why: string): SubmitReply {
+  return { kind: 'failure', failure: { kind: 'unanswered', text: `its job was looked for: ${why}` } };
+}
+
+/** By which two inputs are the same: long integers come as text, and so they are compared. */
+function inputKey(input: JsonObject): string {
+  return canonicalJson((parseObject(JSON.stringify(input)) ?? {}) as JsonValue);
+}
+
+function createdAt(item: unknown, { createdAt: path }: ListPlaces): number {
+  const [text] = valuesAt(item, path);
+  // What has no time may be the one.
+  return typeof text === 'string' && !Number.isNaN(Date.parse(text)) ? Date.parse(text) : Infinity;
+}
+
+/** What is added to the service's time to have that of this machine. */
+function skewOf({ headers }: HttpResponse): number {
+  const at = Date.parse(headers.date ?? '');
+  return Number.isNaN(at) ? 0 : Date.now() - at;
+}

@@ -1,0 +1,186 @@
+/** Reads the description of a service: one that comes with the program, or a file of one's own. */
+import { existsSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { z } from 'zod';
+import {
+  placeholdersIn,
+  type DescribedRequest,
+  type ServiceDescription,
+} from '../core/service-description.ts';
+import { packageFile } from '../../lib/files/package-file.ts';
+import type { JsonValue } from '../../lib/text/json.ts';
+import { checkAgainst, type Layout } from '../../lib/yaml/check-shape.ts';
+import { ConfigError, gatherProblems } from '../../lib/yaml/problem.ts';
+import { duration } from '../../lib/yaml/scalar-schemas.ts';
+import { readYamlFile } from '../../lib/yaml/yaml-file.ts';
+import { endpointVersions } from '../core/attempt.ts';
+
+/** Those that come with the program. */
+export const knownServices = ['fal', 'replicate'] as const;
+
+const text = z.string('a text').min(1, 'a text');
+const answerPath = z.string('a path such as images[*].url').min(1, 'a path such as images[*].url');
+const perSecond = z.number('a number above 0').positive('a number above 0');
+const address = z
+  .string('a URL, or one that begins with {{ … }}')
+  .regex(/^(https?:\/\/|\{\{)\S[^]*$/, 'a URL, or one that begins with {{ … }}');
+
+const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
+const oneRequest = 'one of get, post, put, patch and delete, with its URL';
+
+type Methods = Record<(typeof methods)[number], typeof address>;
+const byMethod = Object.fromEntries(methods.map((name) => [name, address])) as Methods;
+
+/** With exactly one of the methods. */
+function request<Shape extends z.ZodRawShape>(more: Shape) {
+  return z
+    .strictObject({ ...z.object(byMethod).partial().shape, ...more })
+    .refine(
+      (given) => methods.filter((name) => given[name as keyof typeof given] !== undefined).length === 1,
+      oneRequest,
+    );
+}
+
+const statusMeaning = z.enum(
+  ['waiting', 'running', 'done', 'failed', 'cancelled', 'timed-out'],
+  'waiting, running, done, failed, cancelled or timed-out',
+);
+
+const descriptionShape = z.strictObject({
+  baseUrl: z.url({ protocol: /^https?$/, error: 'an http(s) URL' }).optional(),
+  id: text.default('the id of what renders there'),
+  auth: z
+    .union([text, z.record(text, text)], 'the header Authorization, or headers with their values')
+    .default('Bearer {{ apiKey }}'),
+  key: text.regex(/^[A-Z_][A-Z0-9_]*$/, 'the name of a variable').default('NIGHTRENDER_API_KEY'),
+  submit: request({
+    headers: z.record(text, text).default({}),
+    body: z
+      .custom<JsonValue>((value) => value !== undefined, 'the body that is sent, with {{ input }}')
+      .default('{{ input }}'),
+    job: answerPath,
+    keep: z.array(text, 'names of members of the answer').default([]),
+  }),
+  status: request({
+    at: answerPath,
+    map: z.record(text, statusMeaning),
+    seconds: answerPath.optional(),
+    expired: answerPath.optional(),
+  }),
+  result: z
+    .strictObject({
+      get: address.optional(),
+      output: answerPath.optional(),
+      pictures: z.union([answerPath, z.array(answerPath)], 'a path, or several').default([]),
+    })
+    .prefault({}),
+  failed: answerPath.default('error'),
+  cancel: request({}).optional(),
+  find: request({
+    items: answerPath,
+    next: answerPath.optional(),
+    input: answerPath,
+    createdAt: answerPath,
+  }).optional(),
+  check: request({ has: answerPath.optional() }).optional(),
+  keeps: duration.prefault('30m'),
+  limits: z
+    .strictObject({
+      jobs: z.int('a whole number above 0').positive('a whole number above 0').optional(),
+      submissionsPerSecond: perSecond.optional(),
+      requestsPerSecond: perSecond.optional(),
+    })
+    .prefault({}),
+  hosts: z.array(text, 'host names such as cdn.example.com').default([]),
+});
+
+type RawDescription = z.output<typeof descriptionShape>;
+
+const sections = {
+  submit: descriptionShape.shape.submit,
+  status: descriptionShape.shape.status,
+};
+
+const layout: Layout = {
+  sections: {},
+  shapeAt: ([section]) => {
+    const known: Record<string, { shape: z.ZodRawShape }> = sections;
+    return known[section ?? '']?.shape ?? descriptionShape.shape;
+  },
+};
+
+/** `speaks` is one of `knownServices`, or the path of a file relative to `base`. Throws `ConfigError` where that is wrong. */
+export function readDescription(speaks: string, base: string, env: NodeJS.ProcessEnv): ServiceDescription {
+  const isKnown = knownServices.some((name) => name === speaks);
+  const file = isKnown ? packageFile(`src/runner/config/services/${speaks}.yaml`) : resolve(base, speaks);
+  const yaml = readYamlFile(file, env, { expected: 'the description of a service' });
+  if (yaml.isBroken) throw new ConfigError(yaml.problems);
+  const { raw, problems } = checkAgainst<RawDescription>(descriptionShape, yaml, [], layout);
+  const name = basename(file).replace(/\.ya?ml$/i, '');
+  const report = (path: string[], problem: string): void =>
+    void problems.push({ where: yaml.placeOf(path), text: problem });
+  if (!isKnown && [...endpointVersions, ...knownServices, 'comfyui', 'jobs'].includes(name))
+    report([], `${name} is the name of a known interface; give the file another`);
+  if (raw !== undefined) checkPlaceholders(raw, report);
+  const all = gatherProblems(yaml, problems, []);
+  if (raw === undefined || all.length > 0) throw new ConfigError(all);
+  return descriptionOf(name, raw);
+}
+
+/** Whether it is a file that is there. */
+export function isDescriptionFile(speaks: string, base: string): boolean {
+  return /\.ya?ml$/i.test(speaks) || existsSync(resolve(base, speaks));
+}
+
+/** Names that may stand in a placeholder, by the section that has it. */
+function checkPlaceholders(raw: RawDescription, report: (path: string[], text: string) => void): void {
+  const everywhere = ['baseUrl', 'id', 'model'];
+  const ofJob = [...everywhere, 'job.id', ...raw.submit.keep.map((name) => `job.${name}`)];
+  const allowed: [keyof RawDescription, string[]][] = [
+    ['auth', ['apiKey']],
+    ['submit', [...everywhere, 'input', 'idempotencyKey']],
+    ['status', ofJob],
+    ['result', ofJob],
+    ['cancel', ofJob],
+    ['find', [...everywhere, 'since']],
+    ['check', everywhere],
+  ];
+  for (const [section, names] of allowed)
+    for (const name of placeholdersIn(JSON.stringify(raw[section] ?? '')))
+      if (!names.includes(name))
+        report(
+          [section],
+          `${section} has the placeholder {{ ${name} }}; expected ${names.map((each) => `{{ ${each} }}`).join(', ')}`,
+        );
+}
+
+function descriptionOf(name: string, raw: RawDescription): ServiceDescription {
+  const { submit, status, result, find, check } = raw;
+  return {
+    name,
+    baseUrl: raw.baseUrl?.replace(/\/+$/, ''),
+    id: raw.id,
+    auth: typeof raw.auth === 'string' ? { authorization: raw.auth } : raw.auth,
+    keyVariable: raw.key,
+    submit: { ...submit, ...requestOf(submit) },
+    status: { ...status, ...requestOf(status) },
+    result: {
+      request: result.get === undefined ? undefined : { method: 'GET', url: result.get },
+      output: result.output ?? '',
+      pictures: [result.pictures].flat(),
+    },
+    failed: raw.failed,
+    cancel: raw.cancel && requestOf(raw.cancel),
+    find: find && { ...find, ...requestOf(find) },
+    check: check && { ...check, ...requestOf(check) },
+    keepsMs: raw.keeps,
+    limits: raw.limits,
+    hosts: raw.hosts,
+  };
+}
+
+function requestOf(given: object): DescribedRequest {
+  const urls = given as Partial<Record<(typeof methods)[number], string>>;
+  const name = methods.find((each) => urls[each] !== undefined) ?? 'get';
+  return { method: name.toUpperCase() as DescribedRequest['method'], url: urls[name] ?? '' };
+}

@@ -1,0 +1,88 @@
+/** Which interface the service of a pipeline has (`endpoint.speaks`), and what it brings along for keys that are left out. */
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { setProblems, readWorkflow, type Workflow } from '../../protocol/comfyui.ts';
+import { placeholdersIn, type ServiceDescription } from '../core/service-description.ts';
+import { closest } from '../../lib/text/closest.ts';
+import { isJsonObject } from '../../lib/text/json.ts';
+import { ConfigError } from '../../lib/yaml/problem.ts';
+import type { YamlFile } from '../../lib/yaml/read-yaml.ts';
+import { shownFile } from '../../lib/yaml/yaml-file.ts';
+import { isDescriptionFile, knownServices, readDescription } from './read-description.ts';
+
+export type ServiceInterface =
+  /** That of job services, as this program's own. */
+  | { kind: 'jobs' }
+  | { kind: 'described'; description: ServiceDescription }
+  /** `sha256` is of the file, in hex. */
+  | { kind: 'comfyui'; workflow: Workflow; sha256: string };
+
+const jobs: ServiceInterface = { kind: 'jobs' };
+
+const expected = `jobs, ${knownServices.join(', ')}, comfyui or the path of a description of your own (\`nightrender help own-service\`)`;
+
+/** By `endpoint.speaks` of the file at `file`; jobs where what stands there is no text. Throws `ConfigError`. */
+export function readServiceInterface(yaml: YamlFile, file: string, env: NodeJS.ProcessEnv): ServiceInterface {
+  const endpoint = endpointIn(yaml);
+  const speaks = endpoint['speaks'] ?? 'jobs';
+  const base = dirname(resolve(file));
+  if (typeof speaks !== 'string' || speaks === 'jobs') return jobs;
+  if (speaks === 'comfyui') return comfyui(yaml, endpoint, base);
+  if (!knownServices.some((name) => name === speaks) && !isDescriptionFile(speaks, base)) {
+    const meant = closest(speaks, ['jobs', 'comfyui', ...knownServices]);
+    const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+    const text = `endpoint.speaks is ${JSON.stringify(speaks)}; expected ${expected}${hint}`;
+    throw new ConfigError([{ where: yaml.placeOf(['endpoint', 'speaks']), text }]);
+  }
+  return { kind: 'described', description: readDescription(speaks, base, env) };
+}
+
+/** The file with what the service brings along in place of keys that are left out. */
+export function withServiceDefaults(yaml: YamlFile, service: ServiceInterface): YamlFile {
+  if (service.kind !== 'described' || !isJsonObject(yaml.value)) return yaml;
+  const { baseUrl, ...requests } = service.description;
+  const names = placeholdersIn(JSON.stringify(requests));
+  const defaults = {
+    ...(baseUrl !== undefined && { baseUrl }),
+    ...(!names.includes('id') && !names.includes('model') && { id: '' }),
+  };
+  return { ...yaml, value: { ...yaml.value, endpoint: { ...defaults, ...endpointIn(yaml) } } };
+}
+
+function endpointIn({ value }: YamlFile): Record<string, unknown> {
+  const endpoint = isJsonObject(value) ? value['endpoint'] : undefined;
+  return isJsonObject(endpoint) ? endpoint : {};
+}
+
+function comfyui(yaml: YamlFile, endpoint: Record<string, unknown>, base: string): ServiceInterface {
+  const { workflow: path, set } = endpoint;
+  // The schema says what is missing.
+  if (typeof path !== 'string') return { kind: 'comfyui', workflow: {}, sha256: '' };
+  const problem = (text: string, key: string, inner?: string): never => {
+    const where = yaml.placeOf(['endpoint', key, ...(inner === undefined ? [] : [inner])]);
+    throw new ConfigError([{ where, text }]);
+  };
+  const file = resolve(base, path);
+  const text = readText(file, (why) => problem(`endpoint.workflow: ${shownFile(file)} ${why}`, 'workflow'));
+  const read = readWorkflow(text);
+  if ('problem' in read) return problem(`endpoint.workflow: ${shownFile(file)} ${read.problem}`, 'workflow');
+  const keys = isJsonObject(set) ? Object.keys(set) : [];
+  const problems = keys.flatMap((key) =>
+    setProblems(read.workflow, [key]).map((why) => ({
+      where: yaml.placeOf(['endpoint', 'set', key], true),
+      text: `endpoint.set: ${why}`,
+    })),
+  );
+  if (problems.length > 0) throw new ConfigError(problems);
+  return { kind: 'comfyui', workflow: read.workflow, sha256: hash('sha256', text) };
+}
+
+function readText(file: string, report: (why: string) => never): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return report(code === 'ENOENT' ? 'is not there' : `cannot be read (${code ?? String(error)})`);
+  }
+}

@@ -10,7 +10,7 @@ import { describeRepeated } from '../terminal/describe-event.ts';
 import { formatBytes, formatCounts, formatShortTime, plural, titled, unneededOf } from '../terminal/words.ts';
 import { formatDuration } from '../lib/text/format.ts';
 import type { Cut, Forecast } from '../runner/core/forecast.ts';
-import { formatCost } from '../runner/core/spending.ts';
+import { formatCost, type Billed } from '../runner/core/spending.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
 
 export interface ShownPlan extends Omit<BatchPlan, 'notes'> {
@@ -158,24 +158,41 @@ function atMostOf({ atMost, forecast: { scenes, cost } }: ShownPlan): string {
 function costOf({ cost, scenes, isPriced, ground }: Forecast): string {
   if (scenes === 0) return '';
   if (cost === null) {
-    if (!isPriced) return 'unknown: `pricing` is not set';
-    if (ground.saved > 0) return 'unknown: the service reports no execution times';
-    return `unknown: no scene of this batch has been rendered yet${previewHint}`;
+    if (!isPriced) return 'unknown: `pricing` sets no price';
+    return `unknown: ${whyUnknown(ground)}`;
   }
-  const { amount, perScene, currency } = cost;
+  const { amount, perScene, currency, assumed } = cost;
   const each = formatCost({ spent: perScene, currency });
-  return `about ${formatCost({ spent: amount, currency })}: ${each} a scene, from ${plural(ground.saved, 'saved scene')} of this batch, failed attempts included`;
+  const about = `about ${formatCost({ spent: amount, currency })}: ${each} a scene`;
+  if (assumed !== undefined)
+    return `${about}, by \`pricing\` for ${assumedOf(assumed)}; ${whyUnknown(ground)}`;
+  return `${about}, from ${plural(ground.saved, 'saved scene')} of this batch, failed attempts included`;
+}
+
+function assumedOf({ ms, pictures, pixels }: Partial<Billed>): string {
+  const parts = [
+    ms === undefined ? '' : `${formatShortTime(ms)} of execution`,
+    pictures === undefined ? '' : plural(pictures, 'picture'),
+    pixels === undefined ? '' : plural(pixels / 1e6, 'megapixel'),
+  ];
+  return parts.filter((text) => text !== '').join(' and ');
+}
+
+function whyUnknown({ saved }: Forecast['ground']): string {
+  return saved > 0 ? 'the service reports no execution times' : nothingRendered;
 }
 
 function timeOf({ time, scenes, ground }: Forecast): string {
   if (scenes === 0) return '';
-  if (time === null) return `unknown: no scene of this batch has been rendered yet${previewHint}`;
+  if (time === null) return `unknown: ${nothingRendered}`;
   const [from, to] = [formatTime(time.fromMs), formatTime(time.toMs)];
   const range = from === to ? `about ${from}` : `${from} to ${to}`;
-  return `${range}: ${[inFlightGround(ground), paceGround(ground)].filter((text) => text !== '').join('; ')}`;
+  const grounds = [inFlightGround(ground), paceGround(ground)].filter((text) => text !== '');
+  return `${range}: ${grounds.length === 0 ? 'by `pricing.expect`, without waiting in the queue' : grounds.join('; ')}`;
 }
 
-const previewHint = ' (render a preview: `nightrender run … --limit 20`)';
+const nothingRendered =
+  'no scene of this batch has been rendered yet (render a preview: `nightrender run … --limit 20`)';
 
 function inFlightGround({ inFlightMs, executionMs, sample }: Forecast['ground']): string {
   if (inFlightMs === null) return '';

@@ -177,6 +177,7 @@ async function lookAt(
       scenes: (part ?? counts).waiting,
       concurrency: config.concurrency,
       pricing: config.pricing,
+      expectMs: config.expectMs,
       limits: settings.limits,
       leftMs: leftMsOf(settings.limits),
     };

@@ -73,7 +73,7 @@ it('speaks to people, and tells an edited list and what earlier runs needed', as
   const unpriced = await inProcess(['plan', 'pipeline.yaml', '--concurrency', '1'], {
     cwd: newBatch('local', 1),
   });
-  expect(unpriced.stdout).toContain('cost      unknown: `pricing` is not set');
+  expect(unpriced.stdout).toContain('cost      unknown: `pricing` sets no price');
   expect(before.stdout).toContain('POST the local service/v2/scene-renderer/run');
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   writeFileSync(

@@ -1,8 +1,9 @@
 /** What the attempts of a batch came to, kept up to date by reading only what is new. */
 import type { AttemptState } from '../core/attempt.ts';
 import type { Database, Statement } from '../../lib/sqlite/database.ts';
+import { addBrought, kindsWithoutPicture, nothingBrought, type Brought } from '../core/spending.ts';
 import { readLostSubmissions } from './commit-mark.ts';
-import { isAdopted, spentColumns } from './read-totals.ts';
+import { isAdopted, readBrought, spentColumns } from './read-totals.ts';
 
 /** Rows between two turns of the event loop. */
 const pageRows = 10_000;
@@ -33,15 +34,23 @@ export class AttemptTally {
   adopted = 0;
   /** Ms of execution that are known. */
   executedMs = 0;
+  brought: Brought = nothingBrought;
   readonly kinds = new Map<string, KindTally>();
   readonly #open = new Set<number>();
   /** Scenes of attempts that have begun or ended since this was emptied. */
   readonly touched = new Set<number>();
   #lost = 0;
   #seen = 0;
+  #lastPicture = 0;
 
   get inFlight(): number {
     return this.#open.size;
+  }
+
+  /** As `BatchSpending` has it. */
+  get rendered(): number {
+    const free = kindsWithoutPicture.map((kind) => this.kinds.get(kind)?.attempts ?? 0);
+    return free.reduce((left, n) => left - n, this.total - this.refused - this.inFlight);
   }
 
   /** Most of a long batch, with turns of the event loop in it; what little is left is for `catchUp`. */
@@ -64,6 +73,8 @@ export class AttemptTally {
     this.#lost += lost;
     this.total += lost;
     this.unanswered += lost;
+    this.brought = addBrought(this.brought, readBrought(db, this.#lastPicture));
+    this.#lastPicture = db.prepare<[], number | null>('SELECT max(picture) FROM pictures').pluck().get() ?? 0;
   }
 
   #readPage(page: Statement<[number]>): number {

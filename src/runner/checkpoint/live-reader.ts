@@ -217,11 +217,13 @@ function readLastTexts(db: Database, { kinds }: AttemptTally): Map<string, strin
 
 function readCost(db: Database, tally: AttemptTally, pricing: Pricing | undefined): BatchCost | null {
   if (pricing === undefined) return null;
-  const { total, refused, executedMs, unanswered, expired, adopted, inFlight } = tally;
+  const { total, refused, executedMs, unanswered, expired, adopted, inFlight, rendered, brought } = tally;
   const spending = {
     jobs: total - refused,
     executedMs,
     untold: unanswered + expired + adopted,
+    rendered,
+    brought,
     times: readLatestTimes(db),
   };
   return batchCost(spending, inFlight, pricing);

@@ -2,8 +2,15 @@
 import { attemptMoves, type AttemptState } from '../core/attempt.ts';
 import { sceneMoves, type SceneCounts, type SceneState } from '../core/scene.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import type { BatchSpending, ExecutionTimes } from '../core/spending.ts';
+import {
+  kindsWithoutPicture,
+  nothingBrought,
+  type BatchSpending,
+  type Brought,
+  type ExecutionTimes,
+} from '../core/spending.ts';
 import { readLostSubmissions } from './commit-mark.ts';
+import { labelColumn } from './recorded-pictures.ts';
 
 export function readCounts(db: Database): SceneCounts {
   const bad = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM bad_rows').get();
@@ -60,15 +67,42 @@ export const spentColumns = {
   untold: `CAST(state IN ('unanswered', 'expired') OR ${isAdopted} AS integer)`,
 };
 
+/** Of attempts: neither in flight nor refused, nor ended by the service itself without a picture; as above. */
+export const isRendered = `(state IN ('saved', 'unanswered', 'expired') OR state = 'failed'
+  AND coalesce(failure_kind, '') NOT IN (${kindsWithoutPicture.map((kind) => `'${kind}'`).join()}))`;
+
+/** Of pictures, as above; they are numbered within their job. */
+export const broughtColumns = `count(*) FILTER (WHERE number = 1) AS jobs, count(*) AS pictures,
+  CAST(coalesce(sum(width * height), 0) AS bigint) AS pixels, coalesce(max(number), 0) AS "mostPictures",
+  coalesce(max(width * height), 0) AS "mostPixels"`;
+
 export function readSpending(db: Database): BatchSpending {
   const row = db
-    .prepare<[], { jobs: number; executedMs: number; untold: number }>(
+    .prepare<[], Record<'jobs' | 'executedMs' | 'untold' | 'rendered', number>>(
       `SELECT coalesce(sum(${spentColumns.jobs}), 0) AS jobs, coalesce(sum(${spentColumns.executedMs}), 0) AS executedMs,
-         coalesce(sum(${spentColumns.untold}), 0) AS untold FROM attempts`,
+         coalesce(sum(${spentColumns.untold}), 0) AS untold,
+         count(*) FILTER (WHERE ${isRendered}) AS rendered FROM attempts`,
     )
-    .get() ?? { jobs: 0, executedMs: 0, untold: 0 };
+    .get() ?? { jobs: 0, executedMs: 0, untold: 0, rendered: 0 };
   const lost = readLostSubmissions(db);
-  return { ...row, jobs: row.jobs + lost, untold: row.untold + lost, times: readLatestTimes(db) };
+  return {
+    ...row,
+    jobs: row.jobs + lost,
+    untold: row.untold + lost,
+    rendered: row.rendered + lost,
+    brought: readBrought(db),
+    times: readLatestTimes(db),
+  };
+}
+
+/** By the pictures with keys above `after`. */
+export function readBrought(db: Database, after = 0): Brought {
+  const brought = db
+    .prepare<[number], Brought>(
+      `SELECT ${broughtColumns} FROM pictures p WHERE picture > ? AND ${labelColumn(db)} IS NULL`,
+    )
+    .get(after);
+  return brought ?? nothingBrought;
 }
 
 /** Of the latest jobs whose time is known. */

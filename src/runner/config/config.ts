@@ -99,6 +99,8 @@ export interface Config {
   timeouts: { requestMs: number; queueMs: number; executionMs: number; freshnessMs: number; keepsMs: number };
   rate: { submit: RateSettings; status: RateSettings };
   pricing: Pricing | undefined;
+  /** `pricing.expect`, also where nothing has a price. */
+  expectMs: number | undefined;
   limits: {
     forMs: number | undefined;
     /** An hour of the day, `07:00`, in local time. */

@@ -9,6 +9,7 @@ import type { RateSettings } from '../core/pacing.ts';
 import type { ServiceDescription } from '../core/service-description.ts';
 import { readServiceInterface, withServiceDefaults, type ServiceInterface } from './service-interface.ts';
 import { filesAsked } from '../core/named-file.ts';
+import { hasPrice } from '../core/spending.ts';
 import { noticeTarget } from './notify-schema.ts';
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
 import { configSchema, endpointUrl, pipelineLayout, type RawConfig } from './schema.ts';
@@ -188,6 +189,13 @@ function endpointOf({ endpoint }: RawConfig, service: ServiceInterface): Config[
   return { baseUrl, id: 'id' in endpoint ? endpoint.id : '', version };
 }
 
+/** Undefined where nothing has a price. */
+function pricingOf({ pricing }: RawConfig): Config['pricing'] {
+  if (pricing === undefined || !hasPrice(pricing)) return undefined;
+  const { expect: expectMs, ...prices } = pricing;
+  return { ...prices, expectMs };
+}
+
 function plainSettings(raw: RawConfig, service: ServiceInterface) {
   const { retry, polling, halt, timeouts, limits, check } = raw;
   const isDev = 'version' in raw.endpoint && raw.endpoint.version === 'dev';
@@ -213,7 +221,8 @@ function plainSettings(raw: RawConfig, service: ServiceInterface) {
       submit: withinRate(raw.rate.submit, limitsOf(service).submissionsPerSecond),
       status: withinRate(raw.rate.status, limitsOf(service).requestsPerSecond),
     },
-    pricing: raw.pricing,
+    pricing: pricingOf(raw),
+    expectMs: raw.pricing?.expect,
     timeouts: {
       // A development server renders while it is asked for the status, and may answer nothing else meanwhile.
       requestMs: isDev ? Math.max(timeouts.request, timeouts.execution) : timeouts.request,

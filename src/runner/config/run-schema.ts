@@ -92,9 +92,16 @@ export const timeouts = z.strictObject({
 });
 
 export const pricing = z.strictObject({
-  perSecond: money('the price of a second of execution, a number above 0').describe(
-    'the price of a second of execution, as the service states it',
-  ),
+  perSecond: money('the price of a second of execution, a number above 0')
+    .optional()
+    .describe('the price of a second of execution, as the service states it; prices add up'),
+  perPicture: money('the price of a picture, a number above 0').optional().describe('the price of a picture'),
+  perMegapixel: money('the price of a million pixels, a number above 0')
+    .optional()
+    .describe('the price of a million pixels of a picture'),
+  expect: durationWithin('1ms', longestWait)
+    .optional()
+    .describe('how long a job executes, as long as no job of the batch has shown it'),
   currency: z
     .string('a currency such as USD')
     .min(1, 'a currency such as USD')

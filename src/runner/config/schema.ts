@@ -1,6 +1,7 @@
 /** Every key of pipeline.yaml, with its default. A message says what was expected. */
 import { z } from 'zod';
 import { endpointVersions } from '../core/attempt.ts';
+import { hasPrice } from '../core/spending.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import {
   check,
@@ -203,9 +204,14 @@ function checkCost(
   { limits: { cost }, pricing: price }: Pick<z.output<typeof configShape>, 'limits' | 'pricing'>,
   context: z.RefinementCtx,
 ): void {
-  if (cost === undefined || price !== undefined) return;
-  const message = 'pricing.perSecond as well: without a price, costs are unknown';
-  context.addIssue({ code: 'custom', path: ['limits', 'cost'], message });
+  const isPriced = price !== undefined && hasPrice(price);
+  const prices = 'perSecond, perPicture or perMegapixel';
+  const lacking = `${prices}, what the service bills, or expect, how long a job executes`;
+  if (price !== undefined && !isPriced && price.expect === undefined)
+    context.addIssue({ code: 'custom', path: ['pricing'], message: lacking });
+  const message = `pricing.${prices} as well: without a price, costs are unknown`;
+  if (cost !== undefined && !isPriced)
+    context.addIssue({ code: 'custom', path: ['limits', 'cost'], message });
 }
 
 function checkUntil(

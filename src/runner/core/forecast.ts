@@ -1,5 +1,5 @@
-/** What the rest of a batch will cost and how long it will take, by what its earlier runs needed; unknown where none was. */
-import type { Pricing, SpendingLimits } from './spending.ts';
+/** What the rest of a batch will cost and how long it will take, by what its earlier runs needed, else by `pricing`. */
+import { type Billed, priceOf, unseenJob, type Pricing, type SpendingLimits } from './spending.ts';
 
 /** What earlier runs of the batch needed. */
 export interface Experience {
@@ -23,8 +23,8 @@ export interface Forecast {
   scenes: number;
   /** Whether `pricing` is set, without which costs are unknown. */
   isPriced: boolean;
-  /** In the currency of `pricing`; null where that is unknown. */
-  cost: { amount: number; perScene: number; currency: string } | null;
+  /** In the currency of `pricing`; null where that is unknown. `assumed`: of a scene, where earlier runs do not tell. */
+  cost: { amount: number; perScene: number; currency: string; assumed?: Partial<Billed> } | null;
   /** Null where that is unknown. */
   time: { fromMs: number; toMs: number } | null;
   /** Its source. */
@@ -42,6 +42,8 @@ export interface ForecastRequest {
   scenes: number;
   concurrency: number;
   pricing: Pricing | undefined;
+  /** How long a job executes where no earlier run tells; undefined where nobody has said it. */
+  expectMs: number | undefined;
   limits: SpendingLimits;
   /** Until the run submits nothing more; undefined without such a limit. */
   leftMs: number | undefined;
@@ -55,23 +57,28 @@ export function forecast(asked: ForecastRequest, experience: Experience): Foreca
   return { scenes: asked.scenes, isPriced: asked.pricing !== undefined, cost, time, ground, cuts };
 }
 
-/** What a saved scene has cost on the average, with all that failed on the way. */
-function costOf({ scenes, pricing }: ForecastRequest, { saved, spent }: Experience): Forecast['cost'] {
-  if (pricing === undefined || spent === undefined || saved === 0 || spent === 0) return null;
-  const perScene = spent / saved;
-  return { amount: scenes * perScene, perScene, currency: pricing.currency };
+/** What a saved scene has cost on the average, with all that failed on the way; else what `pricing` says of one job. */
+function costOf({ scenes, pricing }: ForecastRequest, { saved, spent = 0 }: Experience): Forecast['cost'] {
+  if (pricing === undefined) return null;
+  const isKnown = saved > 0 && spent > 0;
+  const assumed = isKnown ? undefined : unseenJob(pricing);
+  if (!isKnown && assumed === undefined) return null;
+  const perScene = assumed === undefined ? spent / saved : priceOf(assumed, pricing);
+  const { currency } = pricing;
+  return { amount: scenes * perScene, perScene, currency, ...(assumed && { assumed }) };
 }
 
 /**
  * With as many jobs in flight as may be, each as long as it was; or at the pace of the latest run, whatever held it
- * back.
+ * back. Where nothing was in flight yet, as long as a job is expected to execute.
  */
-function timeOf({ scenes, concurrency }: ForecastRequest, seen: Experience): Forecast['time'] {
+function timeOf({ scenes, concurrency, expectMs }: ForecastRequest, seen: Experience): Forecast['time'] {
   const rounds = Math.max(1, scenes / concurrency);
   const times = [
     seen.inFlightMs === null ? [] : rounds * seen.inFlightMs,
     seen.lastRun === null ? [] : (scenes / seen.lastRun.jobs) * seen.lastRun.tookMs,
   ].flat();
+  if (times.length === 0 && expectMs !== undefined) times.push(rounds * expectMs);
   return times.length === 0
     ? null
     : { fromMs: Math.round(Math.min(...times)), toMs: Math.round(Math.max(...times)) };

@@ -1,9 +1,17 @@
 /** What a batch has cost so far, what its jobs in flight are expected to, and how many more may be sent. */
+import type { FailureKind } from './failure.ts';
 import { shareOf, type ObservedTimes } from './observed-times.ts';
+import { splitFiles, type SavedPicture } from './picture.ts';
 
+/** Of the prices at least one is set; they add up. */
 export interface Pricing {
   /** Price of a second of execution. */
-  perSecond: number;
+  perSecond?: number | undefined;
+  perPicture?: number | undefined;
+  /** Price of a million pixels. */
+  perMegapixel?: number | undefined;
+  /** How long a job executes, as long as nothing is known of it. */
+  expectMs?: number | undefined;
   /** For people: `USD`. */
   currency: string;
 }
@@ -23,7 +31,33 @@ export interface Spending {
   executedMs: number;
   /** Submissions that are over and whose execution time is unknown: unanswered, expired and adopted ones. */
   untold: number;
+  /** Submissions that are over and may have been billed for pictures. */
+  rendered: number;
+  brought: Brought;
 }
+
+/** Pictures that jobs have brought, without those that a person had rendered again. */
+export interface Brought {
+  /** That brought any. */
+  jobs: number;
+  pictures: number;
+  pixels: number;
+  /** Of one job. */
+  mostPictures: number;
+  /** Of one picture. */
+  mostPixels: number;
+}
+
+export const nothingBrought: Brought = { jobs: 0, pictures: 0, pixels: 0, mostPictures: 0, mostPixels: 0 };
+
+/** How a job fails that the service itself has ended without a picture: none is billed. */
+export const kindsWithoutPicture = [
+  'job-failed',
+  'job-timed-out',
+  'job-cancelled',
+  'cancelled',
+  'failed-inside',
+] as const satisfies readonly FailureKind[];
 
 /** Execution times of the batch's latest jobs, ascending ms. */
 export type ExecutionTimes = ObservedTimes;
@@ -40,16 +74,86 @@ export function expectedMs(times: ExecutionTimes): number | undefined {
   return times.length < enoughTimes ? 2 * longest : shareOf(times, 0.95);
 }
 
-/** What was spent; of untold submissions the median is taken. */
-export function spentOn({ executedMs, untold }: Spending, times: ExecutionTimes, pricing: Pricing): number {
-  const median = shareOf(times, 0.5) ?? 0;
-  return ((executedMs + untold * median) / 1000) * pricing.perSecond;
+export function hasPrice({ perSecond, perPicture, perMegapixel }: Omit<Pricing, 'currency'>): boolean {
+  return (perSecond ?? perPicture ?? perMegapixel) !== undefined;
 }
+
+/** What is billed. */
+export interface Billed {
+  ms: number;
+  pictures: number;
+  pixels: number;
+}
+
+/** A picture of an unknown size has this many pixels. */
+const usualPixels = 1e6;
+
+/** What has a price of a job of which nothing is known; undefined where nobody has said it. */
+export function unseenJob(pricing: Pricing): Partial<Billed> | undefined {
+  const { perSecond, perPicture, perMegapixel, expectMs } = pricing;
+  if (perSecond !== undefined && expectMs === undefined) return undefined;
+  return {
+    ...(perSecond !== undefined && { ms: expectMs ?? 0 }),
+    ...(perPicture !== undefined && { pictures: 1 }),
+    ...(perMegapixel !== undefined && { pixels: usualPixels }),
+  };
+}
+
+export function priceOf({ ms = 0, pictures = 0, pixels = 0 }: Partial<Billed>, pricing: Pricing): number {
+  const { perSecond = 0, perPicture = 0, perMegapixel = 0 } = pricing;
+  return (ms / 1000) * perSecond + pictures * perPicture + (pixels / 1e6) * perMegapixel;
+}
+
+/** By one job. */
+export function broughtBy(saved: SavedPicture[]): Brought {
+  const pixels = splitFiles(saved).pictures.map(({ width, height }) => width * height);
+  return {
+    jobs: Math.min(1, pixels.length),
+    pictures: pixels.length,
+    pixels: pixels.reduce((sum, each) => sum + each, 0),
+    mostPictures: pixels.length,
+    mostPixels: Math.max(0, ...pixels),
+  };
+}
+
+export function addBrought(some: Brought, more: Brought): Brought {
+  return {
+    jobs: some.jobs + more.jobs,
+    pictures: some.pictures + more.pictures,
+    pixels: some.pixels + more.pixels,
+    mostPictures: Math.max(some.mostPictures, more.mostPictures),
+    mostPixels: Math.max(some.mostPixels, more.mostPixels),
+  };
+}
+
+/** What was spent; of what is not known of a job, the median time and the average pictures are taken. */
+export function spentOn(spending: Spending, times: ExecutionTimes, pricing: Pricing): number {
+  const { executedMs, untold, rendered, brought } = spending;
+  const median = shareOf(times, 0.5) ?? pricing.expectMs ?? 0;
+  // A service that reports no times leaves every job untold.
+  const ms = executedMs + (executedMs === 0 ? Math.max(untold, rendered) : untold) * median;
+  const { jobs, pictures, pixels } = brought;
+  const others = Math.max(0, rendered - jobs);
+  const [usual, size] = jobs === 0 ? [1, usualPixels] : [pictures / jobs, pixels / pictures];
+  const made = pictures + others * usual;
+  return priceOf({ ms, pictures: made, pixels: pixels + others * usual * size }, pricing);
+}
+
+/** The price that one more job is hardly to exceed. `unseen`: its pictures where none has brought any. */
+function expectedPrice({ brought }: Spending, times: ExecutionTimes, pricing: Pricing, unseen = 1): number {
+  const { jobs, mostPictures, mostPixels } = brought;
+  const [pictures, size] = jobs === 0 ? [unseen, usualPixels] : [mostPictures, mostPixels];
+  const ms = expectedMs(times) ?? pricing.expectMs ?? 0;
+  return priceOf({ ms, pictures, pixels: pictures * size }, pricing);
+}
+
+/** Services make so many in one job; what these jobs ask for is not known before the first one is saved. */
+const mostUnseenPictures = 4;
 
 /**
  * How many more may be submitted on top of `inFlight` jobs: as long as what is spent and what is expected of those in
  * flight stay below the limit, so that it is exceeded by one job at most. The first to end are the short ones, so
- * while few have ended, few more than those are in flight: one job while nothing is known.
+ * while few have ended, few more than those are in flight: one job while nothing is known. What a picture costs is known.
  */
 export function roomFor(
   inFlight: number,
@@ -62,10 +166,19 @@ export function roomFor(
   if (limits.cost === undefined || pricing === undefined) return jobs;
   const left = limits.cost - spentOn(spending, times, pricing);
   if (left <= 0) return 0;
-  const each = ((expectedMs(times) ?? 0) / 1000) * pricing.perSecond;
-  const affordable = each === 0 ? Infinity : Math.ceil(left / each);
-  const known = times.length < enoughTimes ? 1 + 2 * times.length : Infinity;
+  const each = expectedPrice(spending, times, pricing, mostUnseenPictures);
+  // Of ten times 0.003, a sum of such prices leaves a rest that is none.
+  const affordable = each === 0 ? Infinity : Math.ceil(left / each - 1e-6);
+  const { perSecond, perMegapixel } = pricing;
+  const known = Math.min(
+    perSecond === undefined ? Infinity : mostAfter(times.length),
+    perMegapixel === undefined ? Infinity : mostAfter(spending.brought.jobs),
+  );
   return Math.min(jobs, Math.max(0, Math.min(affordable, known) - inFlight));
+}
+
+function mostAfter(known: number): number {
+  return known < enoughTimes ? 1 + 2 * known : Infinity;
 }
 
 /** What a batch has cost so far, as far as it is known. */
@@ -78,14 +191,14 @@ export interface Cost {
 
 /** What a batch has cost, with what is not known for sure. */
 export interface BatchCost extends Cost {
-  /** What the jobs in flight are expected to add: the 95th percentile of each. */
+  /** What the jobs in flight are expected to add: the 95th percentile of each, and the most pictures. */
   inFlight: number;
   /** Submissions that may have been billed: they count as median ones in `spent`. */
   untold: number;
 }
 
 export function batchCost(spending: BatchSpending, inFlight: number, pricing: Pricing): BatchCost {
-  const expected = ((inFlight * (expectedMs(spending.times) ?? 0)) / 1000) * pricing.perSecond;
+  const expected = inFlight * expectedPrice(spending, spending.times, pricing);
   const spent = spentOn(spending, spending.times, pricing);
   return { spent, currency: pricing.currency, inFlight: expected, untold: spending.untold };
 }

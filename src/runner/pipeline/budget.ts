@@ -1,6 +1,12 @@
 /** What a run may still submit, by money and by number. */
 import { withObservation } from '../core/observed-times.ts';
+import type { FailureKind } from '../core/failure.ts';
+import type { SavedPicture } from '../core/picture.ts';
 import {
+  addBrought,
+  broughtBy,
+  kindsWithoutPicture,
+  nothingBrought,
   roomFor,
   formatCost,
   spentOn,
@@ -11,10 +17,19 @@ import {
 } from '../core/spending.ts';
 import type { Checkpoint } from './ports.ts';
 
-/** How long a job executed, as the service reported or as this run saw it; or `unknown`. */
-export type JobEnd = 'unknown' | { reportedMs: number | undefined; seenMs: number | undefined };
+/** How long a job executed, as the service reported or as this run saw it, and what it brought or why not; or `unknown`. */
+export type JobEnd =
+  | 'unknown'
+  | { reportedMs: number | undefined; seenMs: number | undefined; made: SavedPicture[] | FailureKind };
 
-const nothingSpent: BatchSpending = { jobs: 0, executedMs: 0, untold: 0, times: [] };
+const nothingSpent: BatchSpending = {
+  jobs: 0,
+  executedMs: 0,
+  untold: 0,
+  rendered: 0,
+  brought: nothingBrought,
+  times: [],
+};
 
 /** Its cost is unknown until it is loaded. */
 export class Budget {
@@ -52,13 +67,17 @@ export class Budget {
   }
 
   countEnd(end: JobEnd): void {
-    const { executedMs, untold, times } = this.#spending;
+    const { executedMs, untold, rendered, brought, times } = this.#spending;
     if (end === 'unknown') {
-      this.#spending = { ...this.#spending, untold: untold + 1 };
+      this.#spending = { ...this.#spending, untold: untold + 1, rendered: rendered + 1 };
       return;
     }
+    const { made } = end;
+    const isFree = kindsWithoutPicture.some((kind) => kind === made);
     this.#spending = {
       ...this.#spending,
+      rendered: rendered + (isFree ? 0 : 1),
+      brought: typeof made === 'string' ? brought : addBrought(brought, broughtBy(made)),
       executedMs: executedMs + (end.reportedMs ?? end.seenMs ?? 0),
       ...(end.reportedMs !== undefined && { times: withObservation(times, end.reportedMs, this.#random()) }),
     };

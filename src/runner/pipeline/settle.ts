@@ -1,10 +1,10 @@
 /** Records how an attempt ended, and emits it. */
 import { sceneNameOf } from '../core/prompt.ts';
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
-import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
+import { failureRules, FatalFailure, type Failure, type FailureKind } from '../core/failure.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { sceneAfter, type AfterFailure } from '../core/retry.ts';
-import type { Budget } from './budget.ts';
+import type { Budget, JobEnd } from './budget.ts';
 import type { HaltMonitor } from './halt-monitor.ts';
 import type { SavedSettlement, Settlement } from '../core/settlement.ts';
 import type { Checkpoint, Ports } from './ports.ts';
@@ -82,7 +82,7 @@ export async function recordWithoutPicture(
   run.stats.move(attempt, 'disk');
   await checkpoint.settle(attempt, { ...recorded(facts), state, at: now, failure, scene });
   if (state === 'refused') run.budget.countRefused();
-  else run.budget.countEnd(state === 'failed' ? timesOf(facts) : 'unknown');
+  else run.budget.countEnd(state === 'failed' ? endOf(facts, failure.kind) : 'unknown');
   return scene;
 }
 
@@ -99,7 +99,7 @@ export async function settleSaved(
   const { checkpoint, emit } = run.ports;
   const { pictures } = settlement;
   await checkpoint.settle(attempt, settlement);
-  run.budget.countEnd(timesOf(facts));
+  run.budget.countEnd(endOf(facts, pictures));
   run.stats.saved(pictures);
   const seed = pictures[0]?.seed;
   const cost = run.budget.cost();
@@ -127,11 +127,8 @@ function recorded({
   return facts;
 }
 
-function timesOf({ executionTimeMs, executedMs }: JobFacts): {
-  reportedMs: number | undefined;
-  seenMs: number | undefined;
-} {
-  return { reportedMs: executionTimeMs, seenMs: executedMs };
+function endOf({ executionTimeMs, executedMs }: JobFacts, made: SavedPicture[] | FailureKind): JobEnd {
+  return { reportedMs: executionTimeMs, seenMs: executedMs, made };
 }
 
 /** A death of the program meanwhile is held against the scene of the attempt. */

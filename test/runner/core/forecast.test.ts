@@ -24,6 +24,7 @@ const asked: ForecastRequest = {
   scenes: 1_000,
   concurrency: 16,
   pricing: { perSecond: 0.001, currency: 'USD' },
+  expectMs: undefined,
   limits: {},
   leftMs: undefined,
 };

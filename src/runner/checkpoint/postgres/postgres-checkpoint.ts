@@ -223,7 +223,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   }
 
   spending(): Promise<BatchSpending> {
-    return this.#read(() => readSharedSpending(this.#db, this.#schema));
+    return this.#read(() => readSharedSpending(this.#db, this.#schema, this.#context.pricing));
   }
 
   /** Nothing waits any longer for a database that is gone. */

@@ -1,29 +1,48 @@
 /** Reads of a shared batch that a runner cannot wait for its copy with. */
 import { nameKey } from '../../core/naming.ts';
-import type { BatchSpending } from '../../core/spending.ts';
+import { nothingBrought, type BatchSpending, type Brought, type Pricing } from '../../core/spending.ts';
 import type { PictureMove } from '../../pipeline/ports.ts';
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { latestTimes } from '../read-totals.ts';
+import { broughtColumns, isRendered, latestTimes } from '../read-totals.ts';
 
 /** Of all runners; `inFlight`: what they have sent or are about to. */
 export async function readSharedSpending(
   session: PostgresSession,
   s: string,
+  pricing: Pricing | undefined,
 ): Promise<BatchSpending & { inFlight: number }> {
-  const [row] = await session.query<{ jobs: number; executed: number; untold: number; open: number }>(
-    `SELECT jobs, executed_ms AS executed, untold,
+  const [row] = await session.query<Record<'jobs' | 'executed' | 'untold' | 'lost' | 'open', number>>(
+    `SELECT jobs, executed_ms AS executed, untold, lost,
        (SELECT count(*) FROM ${s}.attempts WHERE state IN ('intended', 'submitted')) AS open FROM ${s}.account`,
   );
   const times = await session.query<{ ms: number }>(
     `SELECT execution_time_ms AS ms FROM ${s}.attempts WHERE execution_time_ms IS NOT NULL ORDER BY attempt DESC LIMIT ${latestTimes}`,
   );
+  const isByPicture = (pricing?.perPicture ?? pricing?.perMegapixel) !== undefined;
   return {
     jobs: row?.jobs ?? 0,
     executedMs: row?.executed ?? 0,
     untold: row?.untold ?? 0,
+    ...(isByPicture
+      ? await readSharedPictures(session, s, row?.lost ?? 0)
+      : { rendered: (row?.jobs ?? 0) - (row?.open ?? 0), brought: nothingBrought }),
     inFlight: row?.open ?? 0,
     times: times.map(({ ms }) => ms).toSorted((a, b) => a - b),
   };
+}
+
+/** Reads each row. */
+async function readSharedPictures(
+  session: PostgresSession,
+  s: string,
+  lost: number,
+): Promise<Pick<BatchSpending, 'rendered' | 'brought'>> {
+  const [row] = await session.query<{ rendered: number } & Brought>(
+    `SELECT (SELECT count(*) FROM ${s}.attempts WHERE ${isRendered}) AS rendered, ${broughtColumns}
+     FROM ${s}.pictures WHERE label IS NULL`,
+  );
+  const { rendered, ...brought } = row ?? { rendered: 0, ...nothingBrought };
+  return { rendered: lost + rendered, brought };
 }
 
 export function readMoves(session: PostgresSession, s: string): Promise<PictureMove[]> {

@@ -92,7 +92,7 @@ async function withinBudget(
   session: PostgresSession,
   group: Write[],
 ): Promise<Write[]> {
-  const { inFlight, ...spending } = await readSharedSpending(session, schema);
+  const { inFlight, ...spending } = await readSharedSpending(session, schema, pricing);
   let room = roomFor(inFlight, spending, spending.times, limits, pricing);
   return group.map((write) => {
     if (write.do !== 'claim') return write;

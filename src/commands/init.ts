@@ -238,7 +238,8 @@ output:
   # Pictures are in renders/images, results.csv is in renders/report.
   dir: renders
 
-# What a second of execution costs: with it, \`plan\` tells what a night will cost, and limits.cost holds it.
+# What a second of execution costs, or perPicture, perMegapixel: with it, \`plan\` tells what a night will cost, and
+# limits.cost holds it.
 # pricing: { perSecond: 0.0004, currency: USD }
 # limits:
 #   cost: 20

@@ -73,6 +73,17 @@ it('speaks to people, and tells an edited list and what earlier runs needed', as
   const unpriced = await inProcess(['plan', 'pipeline.yaml', '--concurrency', '1'], {
     cwd: newBatch('local', 1),
   });
+  const expected = await inProcess(['plan', 'pipeline.yaml'], {
+    cwd: newBatch(
+      'local',
+      40,
+      'concurrency: 4\npricing: {perPicture: 0.003, perMegapixel: 0.002, expect: 8s}\n',
+    ),
+  });
+  expect(expected.stdout).toMatch(
+    /cost {6}about 0\.20 USD: 0\.0050 USD a scene, by `pricing` for 1 picture and\s+1 megapixel; no scene/,
+  );
+  expect(expected.stdout).toMatch(/time {6}about 1 min 20 s: by `pricing\.expect`/);
   expect(unpriced.stdout).toContain('cost      unknown: `pricing` sets no price');
   expect(before.stdout).toContain('POST the local service/v2/scene-renderer/run');
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });

@@ -10,7 +10,7 @@ import {
   type ExecutionTimes,
 } from '../core/spending.ts';
 import { readLostSubmissions } from './commit-mark.ts';
-import { labelColumn } from './recorded-pictures.ts';
+import { hasColumn } from './damage.ts';
 
 export function readCounts(db: Database): SceneCounts {
   const bad = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM bad_rows').get();
@@ -97,10 +97,9 @@ export function readSpending(db: Database): BatchSpending {
 
 /** By the pictures with keys above `after`. */
 export function readBrought(db: Database, after = 0): Brought {
+  const isPicture = hasColumn(db, 'pictures', 'label') ? 'label IS NULL' : 'true';
   const brought = db
-    .prepare<[number], Brought>(
-      `SELECT ${broughtColumns} FROM pictures p WHERE picture > ? AND ${labelColumn(db)} IS NULL`,
-    )
+    .prepare<[number], Brought>(`SELECT ${broughtColumns} FROM pictures WHERE picture > ? AND ${isPicture}`)
     .get(after);
   return brought ?? nothingBrought;
 }

@@ -43,6 +43,33 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     expect(await checkpoint.counts()).toMatchObject({ active: 3, waiting: 0 });
   });
 
+  it('counts what was billed for pictures, whatever became of those, and not for what the service ended', async () => {
+    const { checkpoint, reopen } = await begin();
+    const [a, b, c] = await checkpoint.claim(3, endpoint, 10);
+    if (a === undefined || b === undefined || c === undefined) throw new Error('three were claimed');
+    for (const attempt of [a, b, c])
+      await checkpoint.recordSubmitted(attempt, { jobId: attempt.sceneId, status: 'IN_QUEUE', at: 15 });
+    expect(await checkpoint.spending()).toMatchObject({ jobs: 3, rendered: 0 });
+    const scene = { state: 'waiting', dueAt: 99 } as const;
+    for (const [attempt, kind] of [
+      [b, 'blank-picture'],
+      [c, 'job-failed'],
+    ] as const)
+      await checkpoint.settle(attempt, { state: 'failed', at: 20, failure: { kind, text: kind }, scene });
+    const picture = { width: 1_000, height: 2_000, bytes: 9, sha256: 'ab' };
+    const pictures = [
+      { ...picture, file: 'a.png' },
+      { ...picture, file: 'a_2.png', height: 500 },
+      { ...picture, file: 'a.json', width: 0, height: 0, label: 'words' },
+    ];
+    await checkpoint.settle(a, { state: 'saved', at: 30, pictures, scene: { state: 'saved' } });
+    expect(await (await reopen()).spending()).toMatchObject({
+      jobs: 3,
+      rendered: 2,
+      brought: { jobs: 1, pictures: 2, pixels: 2_500_000, mostPictures: 2, mostPixels: 2_000_000 },
+    });
+  });
+
   it('knows after a death what was sent and perhaps not answered, and what is in flight, oldest first', async () => {
     const { checkpoint, reopen } = await begin();
     const [a, b, c] = await checkpoint.claim(3, endpoint, 10);

@@ -16,7 +16,7 @@ import type { Settlement } from '../../../src/runner/core/settlement.ts';
 import { UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
 
-const pricing = { perSecond: 0.5, currency: 'USD' };
+const pricing = { perSecond: 0.5, perPicture: 0.25, perMegapixel: 1, currency: 'USD' };
 const batch = { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'], pricing };
 const failure = { kind: 'job-failed', text: 'out of memory' } as const;
 

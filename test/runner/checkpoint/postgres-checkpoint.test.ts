@@ -34,7 +34,8 @@ describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPo
   checkpointContract(async () => {
     const folder = newFolder();
     const batch = `contract ${(batches += 1)}`;
-    const open = async () => (await joinNow(folder, batch)).joined.checkpoint;
+    const pricing = { perPicture: 0.003, currency: 'USD' };
+    const open = async () => (await joinNow(folder, batch, { pricing })).joined.checkpoint;
     return {
       checkpoint: await open(),
       reopen: async () => {

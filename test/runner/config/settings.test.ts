@@ -177,6 +177,18 @@ it('wants to know the price before it limits the cost', () => {
   expect(problem).toContain('pricing.perSecond');
   const priced = configOf(withRequired('limits: {cost: 5}\npricing: {perSecond: 0.0004}'));
   expect(priced).toMatchObject({ limits: { cost: 5 }, pricing: { perSecond: 0.0004, currency: 'USD' } });
+  const more = 'pricing: {perPicture: 0.003, perMegapixel: 0.01, currency: EUR, expect: 8s}';
+  const pricing = { perPicture: 0.003, perMegapixel: 0.01, currency: 'EUR', expectMs: 8_000 };
+  expect(configOf(withRequired(`limits: {cost: 5}\n${more}`))).toMatchObject({ pricing, expectMs: 8_000 });
+});
+
+it('takes an expected time without a price, and no pricing without either', () => {
+  const timed = configOf(withRequired('pricing: {expect: 8s}'));
+  expect(timed).toMatchObject({ pricing: undefined, expectMs: 8_000 });
+  expect(placesOf(problemsOf(withRequired('limits: {cost: 5}\npricing: {expect: 8s}')))).toEqual(['7:16']);
+  const [problem] = problemsOf(withRequired('pricing: {currency: EUR}'));
+  expect(problem).toContain('perSecond, perPicture or perMegapixel');
+  expect(placesOf(problemsOf(withRequired('pricing: {perPicture: 0, expect: fast}')))).toHaveLength(2);
 });
 
 it('what a picture has to be besides whole', () => {

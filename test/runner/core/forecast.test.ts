@@ -1,4 +1,4 @@
-/** Promise: what a run will cost and take is told by what earlier runs needed, and is unknown where none was. */
+/** Promise: what a run will cost and take is told by what earlier runs needed, else by `pricing`, and is unknown where neither says it. */
 import { describe, expect, it } from 'vitest';
 import { forecast, type ForecastRequest, type Experience } from '../../../src/runner/core/forecast.ts';
 
@@ -33,6 +33,30 @@ describe('a forecast', () => {
   it('is unknown before anything was rendered, and without a price', () => {
     expect(forecast(asked, nothing)).toMatchObject({ cost: null, time: null, cuts: [] });
     expect(forecast({ ...asked, pricing: undefined }, { ...seen, spent: undefined }).cost).toBeNull();
+  });
+
+  it('takes `pricing` where nothing was rendered yet, if that says all that has a price', () => {
+    const pricing = { perSecond: 0.001, perPicture: 0.003, perMegapixel: 0.01, currency: 'USD' };
+    expect(forecast({ ...asked, pricing }, { ...nothing, spent: 0 }).cost).toBeNull();
+    const expectMs = 8_000;
+    const told = forecast(
+      { ...asked, expectMs, pricing: { ...pricing, expectMs } },
+      { ...nothing, spent: 0 },
+    );
+    expect(told.cost?.amount).toBeCloseTo(21);
+    expect(told.cost?.assumed).toEqual({ ms: 8_000, pictures: 1, pixels: 1e6 });
+    expect(told.time).toEqual({ fromMs: 500_000, toMs: 500_000 });
+    const byPicture = { ...asked, pricing: { perPicture: 0.003, currency: 'USD' }, limits: { cost: 1 } };
+    expect(forecast(byPicture, { ...nothing, spent: 0 })).toMatchObject({
+      cost: { amount: 3, assumed: { pictures: 1 } },
+      time: null,
+      cuts: [{ limit: 'cost', scenes: 333 }],
+    });
+    expect(forecast(byPicture, seen).cost).toEqual({ amount: 20, perScene: 0.02, currency: 'USD' });
+    expect(forecast({ ...asked, expectMs, pricing: undefined }, nothing)).toMatchObject({
+      cost: null,
+      time: { fromMs: 500_000 },
+    });
   });
 
   it('takes what a saved scene has cost, and spans from full lanes to the pace of the last run', () => {

@@ -1,5 +1,7 @@
 /** Promise: a budget holds while jobs are in flight, and nothing is submitted that is not expected to be done in time. */
 import { describe, expect, it } from 'vitest';
+import { readSpending } from '../../../src/runner/checkpoint/read-totals.ts';
+import { batchCost } from '../../../src/runner/core/spending.ts';
 import type { Behaviour } from '../../fakes/fake-service.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
@@ -7,6 +9,8 @@ const minutes = 60_000;
 const list = (count: number) =>
   manifestOf(Array.from({ length: count }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
 const pricing = { perSecond: 0.01, currency: 'USD' };
+const byPicture = { perPicture: 0.003, currency: 'USD' };
+const four = ['a', 'b', 'c', 'd'].map((text) => ({ base64: Buffer.from(text).toString('base64') }));
 
 /** Execution times between 2 and 20 s, the same for the same scene. */
 const uneven: Behaviour = (scene) => ({
@@ -72,6 +76,52 @@ describe('limits.cost', () => {
     const result = await world.run({ manifest: list(100), settings });
     expect(result?.ending.kind).toBe('limit-reached');
     expect(bill(world)).toBeLessThanOrEqual(0.5 + 0.04);
+  });
+
+  it.each([1, 16, 64])('is exact where pictures have a price, with %i lanes', async (concurrency) => {
+    const world = new World(uneven);
+    const settings = { concurrency, pricing: byPicture, limits: { cost: 0.3 } };
+    const result = await world.run({ manifest: list(500), settings });
+    expect(result?.ending).toMatchObject({
+      kind: 'limit-reached',
+      text: expect.stringContaining('0.30 of 0.30') as string,
+    });
+    expect(world.service.jobs).toHaveLength(100);
+    await world.run({ manifest: list(500), settings });
+    expect(world.service.jobs).toHaveLength(100);
+  });
+
+  it('sends by the price of a picture at once, and is exceeded by one job at most with four of them', async () => {
+    const world = new World((scene) => ({ ...uneven(scene, 1, {}), pictures: four }));
+    const settings = { concurrency: 16, pricing: byPicture, limits: { cost: 0.1 } };
+    await world.run({ manifest: list(500), settings, until: 1_000 });
+    expect(world.service.jobs).toHaveLength(9);
+    await world.run({ manifest: list(500), settings, afterMs: minutes });
+    expect(world.service.jobs).toHaveLength(9);
+  });
+
+  it('counts a picture that did not pass, and none of a job that the service ended', async () => {
+    const world = new World((_, nth) =>
+      nth === 1
+        ? { failure: { kind: 'job-failed', text: 'no memory' } }
+        : nth === 2
+          ? { pictures: [{ base64: Buffer.from('bad').toString('base64') }] }
+          : {},
+    );
+    const settings = { concurrency: 1, pricing: byPicture };
+    await world.run({ manifest: list(3), settings });
+    const costs = world.events.flatMap((event) => ('cost' in event ? [event.cost?.spent] : []));
+    expect(costs.at(-1)).toBeCloseTo(6 * byPicture.perPicture);
+    expect(batchCost(readSpending(world.db), 0, byPicture).spent).toBeCloseTo(6 * byPicture.perPicture);
+  });
+
+  it('keeps what was paid for pictures that are rendered again', async () => {
+    const world = new World(() => ({ pictures: four }));
+    const settings = { pricing: byPicture };
+    await world.run({ manifest: list(2), settings });
+    await world.putBack({ kinds: [], ids: ['s0'], notAt: undefined, isAgain: true });
+    await world.run({ manifest: list(2), settings });
+    expect(batchCost(readSpending(world.db), 0, byPicture).spent).toBeCloseTo(12 * byPicture.perPicture);
   });
 
   it('is told with each job that ended', async () => {

@@ -1,0 +1,81 @@
+/** Promise: what is billed by picture and by pixel is never counted as less than it may be. */
+import { describe, expect, it } from 'vitest';
+import {
+  addBrought,
+  batchCost,
+  broughtBy,
+  nothingBrought,
+  roomFor,
+} from '../../../src/runner/core/spending.ts';
+
+const file = (width: number, label?: string) => ({
+  file: `${width}.png`,
+  width,
+  height: 1_000,
+  bytes: 9,
+  sha256: 'ab',
+  ...(label !== undefined && { label }),
+});
+/** Two jobs with three pictures of five megapixels in all; a file beside them is no picture. */
+const brought = addBrought(
+  broughtBy([file(1_000), file(2_000), file(500, 'depth')]),
+  broughtBy([file(2_000)]),
+);
+const nothing = { jobs: 0, executedMs: 0, untold: 0, rendered: 0, brought: nothingBrought, times: [] };
+const currency = 'USD';
+
+describe('what was spent', () => {
+  it('adds up what has a price', () => {
+    const spending = { ...nothing, jobs: 2, executedMs: 4_000, rendered: 2, brought, times: [2_000, 2_000] };
+    const spent = (pricing: object) => batchCost(spending, 0, { currency, ...pricing }).spent;
+    expect(spent({ perPicture: 0.01 })).toBeCloseTo(0.03);
+    expect(spent({ perMegapixel: 0.01 })).toBeCloseTo(0.05);
+    expect(spent({ perSecond: 0.01 })).toBeCloseTo(0.04);
+    expect(spent({ perSecond: 0.01, perPicture: 0.01, perMegapixel: 0.01 })).toBeCloseTo(0.12);
+  });
+
+  it('takes a job whose pictures are not on record for an average one, and before the first for one picture', () => {
+    const pricing = { perPicture: 0.02, perMegapixel: 0.003, currency };
+    expect(batchCost({ ...nothing, rendered: 4, brought }, 0, pricing).spent).toBeCloseTo(2 * (0.06 + 0.015));
+    expect(batchCost({ ...nothing, untold: 2, rendered: 2 }, 3, pricing)).toMatchObject({
+      spent: 2 * 0.023,
+      inFlight: 3 * 0.023,
+    });
+    // The most pictures, each of the largest.
+    expect(batchCost({ ...nothing, rendered: 2, brought }, 1, pricing).inFlight).toBeCloseTo(0.04 + 0.012);
+  });
+
+  it('takes `pricing.expect` for jobs whose time nobody tells', () => {
+    const pricing = { perSecond: 0.01, expectMs: 8_000, currency };
+    expect(batchCost({ ...nothing, untold: 1, rendered: 3 }, 2, pricing)).toMatchObject({
+      spent: 0.24,
+      inFlight: 0.16,
+    });
+    const timed = { ...nothing, executedMs: 2_000, untold: 1, rendered: 2, times: [2_000] };
+    expect(batchCost(timed, 0, pricing).spent).toBeCloseTo(0.04);
+  });
+});
+
+describe('how many more may be sent', () => {
+  const pricing = { perPicture: 0.003, currency };
+  const one = broughtBy([file(1_000)]);
+  const room = (inFlight: number, saved: number, prices = pricing) => {
+    const all = Array.from({ length: saved }, () => one).reduce(addBrought, nothingBrought);
+    return roomFor(inFlight, { ...nothing, rendered: saved, brought: all }, [], { cost: 0.03 }, prices);
+  };
+
+  it('is exact by the price of a picture', () => {
+    expect([1, 3, 9, 10].map((saved) => room(0, saved))).toEqual([9, 7, 1, 0]);
+    expect(room(7, 3)).toBe(0);
+  });
+
+  it('leaves room for several pictures a job until one is saved, and sends one where their size counts', () => {
+    expect(room(0, 0)).toBe(3);
+    const bySize = { perMegapixel: 0.00001, currency };
+    expect(roomFor(0, nothing, [], { cost: 1 }, bySize)).toBe(1);
+    const many = { ...one, jobs: 20, pictures: 20, pixels: 2e7 };
+    expect(roomFor(0, { ...nothing, rendered: 20, brought: many }, [], { cost: 1 }, bySize)).toBeGreaterThan(
+      9_999,
+    );
+  });
+});

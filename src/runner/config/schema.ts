@@ -83,11 +83,11 @@ const describedEndpoint = z.strictObject({
 const comfyuiEndpoint = z.strictObject({
   speaks: z.literal('comfyui', 'comfyui'),
   baseUrl: otherBaseUrl.describe('where ComfyUI is, such as `http://127.0.0.1:8188`'),
-  workflow: path.describe('a workflow in API format, relative to this file'),
+  workflow: path.describe('for ComfyUI: a workflow in API format, relative to this file'),
   set: z
     .custom<JsonObject>(isFilled, "inputs of nodes and their values, such as '6.text': '{{ prompt }}'")
     .meta({ type: 'object', minProperties: 1 })
-    .describe('inputs of its nodes, as `node.input`, with what each scene puts into them'),
+    .describe('for ComfyUI: inputs of its nodes, as `node.input`, and what each scene puts into them'),
   apiKey,
   freshness: freshness('5s'),
 });
@@ -187,17 +187,20 @@ export function configSchema(speaks: ServiceKind, isManifestOptional: boolean): 
 
 /** Whatever the service speaks. */
 const anyShape = configShape.partial({ manifest: true }).extend({
-  endpoint: describedEndpoint
+  endpoint: endpoint
     .extend({
-      version: endpoint.shape.version,
-      ...comfyuiEndpoint.shape,
       speaks: z
         .string()
         .default('jobs')
         .describe(endpoint.shape.speaks.description ?? ''),
+      id: describedEndpoint.shape.id.describe(
+        'the id of the endpoint; with `local`: scene-renderer or painter; elsewhere such as `owner/model`',
+      ),
+      workflow: comfyuiEndpoint.shape.workflow,
+      set: comfyuiEndpoint.shape.set,
     })
-    .partial({ id: true, version: true, workflow: true, set: true })
-    .extend({ baseUrl: endpoint.shape.baseUrl.optional() }),
+    .partial({ baseUrl: true, id: true, workflow: true, set: true })
+    .describe('the service that renders'),
 });
 
 function checkCost(

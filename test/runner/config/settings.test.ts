@@ -21,6 +21,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     manifest: [join(dirname(file), 'scenes.csv')],
     isManifestOverridden: false,
     endpoint: { baseUrl: 'local', id: 'scene-renderer', version: 'v2' },
+    service: { kind: 'jobs' },
     apiKey: undefined,
     input: undefined,
     columns: new Map(),
@@ -38,7 +39,13 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     rate: { submit: { atOnce: 200, perTenSeconds: 1_000 }, status: { atOnce: 400, perTenSeconds: 2_000 } },
     notify: [],
     pricing: undefined,
-    timeouts: { requestMs: 30_000, queueMs: 3_600_000, executionMs: 1_800_000, freshnessMs: 150_000 },
+    timeouts: {
+      requestMs: 30_000,
+      queueMs: 3_600_000,
+      executionMs: 1_800_000,
+      freshnessMs: 150_000,
+      keepsMs: 1_800_000,
+    },
     limits: {
       forMs: undefined,
       until: undefined,

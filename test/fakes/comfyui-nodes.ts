@@ -99,15 +99,15 @@ export function upstream(workflow: Workflow, id: string): string[] {
 function errorsOf(workflow: Workflow, id: string): JsonObject[] {
   const { inputs = {}, class_type } = workflow[id] ?? {};
   const declared = Object.entries(infoOf(class_type)?.input.required ?? {});
-  return declared.flatMap(([name, [type = '', config]]): JsonObject | JsonObject[] => {
+  return declared.flatMap(([name, [type = '', config]]): JsonObject[] => {
     const value = inputs[name];
-    if (value === undefined) return problem('required_input_missing', 'Required input is missing', name);
+    if (value === undefined) return [problem('required_input_missing', 'Required input is missing', name)];
     if (Array.isArray(value)) return [];
     const options = isJsonObject(config) ? config : {};
     const choices = type === 'COMBO' ? options['options'] : type;
     if (Array.isArray(choices) && !choices.includes(value)) {
       const details = `${name}: '${String(value)}' not in [${choices.map((each) => `'${String(each)}'`).join(', ')}]`;
-      return problem('value_not_in_list', 'Value not in list', details);
+      return [problem('value_not_in_list', 'Value not in list', details)];
     }
     return type === 'INT' ? errorsOfInteger(name, value, options) : [];
   });

@@ -1,0 +1,25 @@
+/** Workflows of nodes that need no model, which a real ComfyUI runs as well as the stand-in. */
+import type { Workflow } from '../../src/protocol/comfyui.ts';
+
+/** A node that makes a picture of one colour, 0 to 0xffffff. */
+export function emptyImage(color: number): Workflow {
+  return { 1: { class_type: 'EmptyImage', inputs: { width: 8, height: 8, batch_size: 1, color } } };
+}
+
+/** With a node that saves what the first one makes. */
+export function saving(workflow: Workflow, id = 'x', from = '1'): Workflow {
+  const inputs = { images: [from, 0], filename_prefix: `nightrender/${id}` };
+  return { ...workflow, 9: { class_type: 'SaveImage', inputs } };
+}
+
+/** Half-way, it sleeps. */
+export function sleeping(color: number, id: string, seconds: number): Workflow {
+  const sleep = { class_type: 'TestSleep', inputs: { value: ['1', 0], seconds } };
+  return saving({ ...emptyImage(color), 5: sleep }, id, '5');
+}
+
+/** Half-way, a node fails. */
+export function failing(color: number, id: string): Workflow {
+  const error = { class_type: 'TestSyncError', inputs: { value: ['1', 0], error_after: 0.01 } };
+  return saving({ ...emptyImage(color), 5: error }, id, '5');
+}

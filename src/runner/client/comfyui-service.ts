@@ -122,7 +122,7 @@ export class ComfyuiService implements RenderService {
         const fetched = await this.#fetch(endpoint, job.pictures, signal, hold);
         if (!Array.isArray(fetched)) {
           hold.release();
-          return { ...fetched, ...timesOf(job) };
+          return fetched.kind === 'ended' ? { ...fetched, ...timesOf(job) } : fetched;
         }
         const seed = kept?.['seed'];
         const pictures = fetched.map((bytes): HeldPicture => {

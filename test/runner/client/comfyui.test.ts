@@ -1,0 +1,336 @@
+/** ComfyUI as the road sees it: what is submitted, found again, collected, cancelled, and said of what goes wrong. */
+import sharp from 'sharp';
+import { expect, it, onTestFinished } from 'vitest';
+import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
+import type { JsonObject } from '../../../src/lib/text/json.ts';
+import { promptIdOf, type Workflow } from '../../../src/protocol/comfyui.ts';
+import type { JobAtService } from '../../../src/runner/core/attempt.ts';
+import { ComfyuiService, type ComfyuiOptions } from '../../../src/runner/client/comfyui-service.ts';
+import type { StatusReply, SubmitReply } from '../../../src/runner/pipeline/ports.ts';
+import { startComfyStandIn, type ComfyStandIn } from '../../fakes/comfyui.ts';
+import { emptyImage, failing, saving, sleeping } from '../../fakes/comfyui-workflows.ts';
+import { reset, send, sendHtml, sendJson } from '../../faults/answers.ts';
+import { unusedPort } from '../../e2e/listen-on-loopback.ts';
+import { ended, failure } from './client.ts';
+
+const signal = new AbortController().signal;
+const sha256 = 'a'.repeat(64);
+const lost = { sentAt: 0, isTaken: async () => false };
+
+interface Client {
+  comfy: ComfyStandIn;
+  service: ComfyuiService;
+  memory: ByteSemaphore;
+  submit(key: string, set?: JsonObject): Promise<SubmitReply>;
+  find(key: string, set?: JsonObject): Promise<SubmitReply>;
+  /** As it was accepted. */
+  job(key: string, set?: JsonObject): Promise<JobAtService>;
+  /** Until it is over. */
+  end(job: JobAtService): Promise<StatusReply>;
+}
+
+async function clientOf(
+  workflow: Workflow = saving(emptyImage(1)),
+  options: Partial<ComfyuiOptions> = {},
+): Promise<Client> {
+  const comfy = await startComfyStandIn();
+  const memory = new ByteSemaphore(128_000_000);
+  const service = new ComfyuiService({
+    urlOf: ({ baseUrl }) => baseUrl,
+    workflow,
+    workflowSha256: sha256,
+    node: undefined,
+    requestTimeoutMs: 30_000,
+    maxBodyBytes: 64_000_000,
+    memory,
+    ...options,
+  });
+  onTestFinished(() => service.close());
+  const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
+  const submit = (key: string, set: JsonObject = {}) =>
+    service.submit(endpoint, { workflow: sha256, set }, signal, key);
+  return {
+    comfy,
+    service,
+    memory,
+    submit,
+    find: (key, set = {}) => service.submit(endpoint, { workflow: sha256, set }, signal, key, lost),
+    job: async (key, set) => {
+      const reply = await submit(key, set);
+      if (reply.kind !== 'accepted') return expect.fail(JSON.stringify(reply));
+      const { jobId, kept } = reply;
+      return { endpoint, jobId, ...(kept && { kept }) };
+    },
+    end: async (job) => {
+      for (;;) {
+        const reply = await service.status(job, signal);
+        if (reply.kind !== 'running') return reply;
+      }
+    },
+  };
+}
+
+async function colourOf(reply: StatusReply): Promise<number> {
+  const [picture] = reply.kind === 'completed' ? reply.pictures : [];
+  if (picture === undefined || !('bytes' in picture)) return expect.fail(JSON.stringify(reply));
+  const [r = 0, g = 0, b = 0] = await sharp(picture.bytes).removeAlpha().raw().toBuffer();
+  return (r << 16) | (g << 8) | b;
+}
+
+it('sends each scene as a workflow of its own, and collects its picture, seed and time', async () => {
+  const { comfy, job, end } = await clientOf({
+    ...saving(emptyImage(1)),
+    3: { class_type: 'LatentCut', inputs: { seed: 1 } },
+  });
+  const set = { '1.color': 0x336699, '3.seed': '18446744073709551615' };
+  const submitted = await job('scene 1', set);
+  expect(submitted.jobId).toBe(promptIdOf('scene 1'));
+  const reply = await end(submitted);
+  expect(reply).toMatchObject({
+    kind: 'completed',
+    status: 'success',
+    pictures: [{ seed: '18446744073709551615' }],
+    executionTimeMs: expect.any(Number) as number,
+  });
+  expect(await colourOf(reply)).toBe(0x336699);
+  const [sent = { path: '', body: '' }] = comfy.requests;
+  expect(JSON.parse(sent.body)).toEqual({
+    prompt: expect.objectContaining({
+      1: { class_type: 'EmptyImage', inputs: { width: 8, height: 8, batch_size: 1, color: 0x336699 } },
+      9: {
+        class_type: 'SaveImage',
+        inputs: { images: ['1', 0], filename_prefix: `nightrender/${submitted.jobId}` },
+      },
+    }) as object,
+    prompt_id: submitted.jobId,
+    client_id: 'nightrender',
+    extra_data: {},
+  });
+});
+
+it('has two scenes of equal values each run, and each their own file', async () => {
+  const { comfy, job, end } = await clientOf();
+  for (const key of ['one', 'two']) expect(await end(await job(key))).toMatchObject({ kind: 'completed' });
+  expect(
+    new Set(comfy.requests.map(({ path }) => path).filter((path) => path.startsWith('/view'))).size,
+  ).toBe(2);
+});
+
+it('tells what waits from what runs', async () => {
+  const { comfy, service, job, end } = await clientOf();
+  comfy.isHeld = true;
+  const [first, second] = [await job('one'), await job('two')];
+  expect(await service.status(first, signal)).toEqual({
+    kind: 'running',
+    status: 'running',
+    isExecuting: true,
+  });
+  expect(await service.status(second, signal)).toEqual({
+    kind: 'running',
+    status: 'pending',
+    isExecuting: false,
+  });
+  expect(await service.health(first.endpoint, signal)).toEqual({
+    kind: 'answers',
+    health: { workers: {}, jobs: { inProgress: 1, inQueue: 1 } },
+    idempotencyMs: 86_400_000,
+  });
+  comfy.isHeld = false;
+  comfy.release();
+  expect(await end(second)).toMatchObject({ kind: 'completed' });
+});
+
+it('finds what was sent and whose answer was lost, wherever it has got to, and nothing where it never came', async () => {
+  const { comfy, submit, find, job, end } = await clientOf();
+  comfy.isHeld = true;
+  comfy.lostAnswers = 2;
+  for (const key of ['runs', 'waits']) expect(await submit(key)).toEqual(failure('unanswered'));
+  for (const key of ['runs', 'waits'])
+    expect(await find(key)).toEqual({
+      kind: 'accepted',
+      jobId: promptIdOf(key),
+      status: 'pending',
+      idempotencyMs: 86_400_000,
+    });
+  comfy.isHeld = false;
+  comfy.release();
+  await end(await job('the last one'));
+  expect(await find('runs')).toMatchObject({ kind: 'accepted', jobId: promptIdOf('runs') });
+  expect(await find('never sent')).toMatchObject({ kind: 'not-found' });
+  expect(comfy.accepted).toHaveLength(3);
+  comfy.restart();
+  await expect.poll(() => find('runs')).toMatchObject({ kind: 'not-found' });
+});
+
+it('finds a lost job with its seed', async () => {
+  const { find, job } = await clientOf({
+    ...saving(emptyImage(1)),
+    3: { class_type: 'LatentCut', inputs: { noise_seed: 1 } },
+  });
+  const { kept } = await job('one', { '3.noise_seed': 7 });
+  expect(await find('one', { '3.noise_seed': 7 })).toMatchObject({ kind: 'accepted', kept: { seed: '7' } });
+  expect(kept).toEqual({ seed: '7' });
+});
+
+it('misses a job that ComfyUI has forgotten', async () => {
+  const { comfy, service, job, end } = await clientOf();
+  const submitted = await job('one');
+  await end(submitted);
+  comfy.restart();
+  await expect.poll(() => service.status(submitted, signal)).toMatchObject({ kind: 'missing' });
+  expect(await service.cancel(submitted, signal)).toMatchObject({ kind: 'unsupported' });
+});
+
+it('refuses a scene that was listed with another workflow, and sends nothing', async () => {
+  const { comfy, service } = await clientOf();
+  const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
+  expect(await service.submit(endpoint, { workflow: 'b'.repeat(64), set: {} }, signal, 'one')).toEqual(
+    failure('file-changed'),
+  );
+  expect(comfy.requests).toEqual([]);
+});
+
+it('names the node of which ComfyUI refuses a value', async () => {
+  const { submit } = await clientOf();
+  expect(await submit('one', { '1.width': 99_999 })).toEqual(
+    failure('input-refused', 'node 1 (EmptyImage): Value 99999 bigger than max of 16384 (width)'),
+  );
+});
+
+it('takes a workflow that is accepted in part for refused, and lets nothing of it run', async () => {
+  const second = { class_type: 'EmptyImage', inputs: { width: 0, height: 8, batch_size: 1, color: 1 } };
+  const save = { class_type: 'SaveImage', inputs: { images: ['2', 0], filename_prefix: '' } };
+  const { comfy, service, submit, job, end } = await clientOf({
+    ...saving(emptyImage(1)),
+    2: second,
+    10: save,
+  });
+  comfy.isHeld = true;
+  const before = await job('before', { '2.width': 8 });
+  expect(await submit('one')).toEqual(failure('input-refused', 'node 2 (EmptyImage): Value 0 smaller'));
+  comfy.isHeld = false;
+  comfy.release();
+  await end(before);
+  const [last] = comfy.accepted.slice(-1);
+  expect(await service.status({ ...before, jobId: last?.id ?? '' }, signal)).toMatchObject(
+    ended('job-cancelled'),
+  );
+});
+
+it('says with which words which node failed', async () => {
+  const { job, end } = await clientOf(failing(1, 'x'));
+  expect(await end(await job('one'))).toMatchObject(
+    ended('job-failed', 'node 5 (TestSyncError): RuntimeError: Intentional sync execution error for testing'),
+  );
+});
+
+it('stops what runs by its id, takes out what waits, and touches nothing else', async () => {
+  const { comfy, service, job, end } = await clientOf(sleeping(1, 'x', 60));
+  const [first, second, third] = [await job('one'), await job('two'), await job('three')];
+  expect(await service.cancel(second, signal)).toEqual({ kind: 'cancelled' });
+  expect(await service.status(second, signal)).toMatchObject(ended('job-cancelled'));
+  expect(await service.status(first, signal)).toMatchObject({ status: 'running' });
+  expect(await service.cancel(first, signal)).toEqual({ kind: 'cancelled' });
+  expect(await end(first)).toMatchObject(ended('job-cancelled', 'node 5 (TestSleep)'));
+  expect(await service.status(third, signal)).toMatchObject({ status: 'running' });
+  const interrupts = comfy.requests.filter(({ path }) => path === '/interrupt');
+  expect(interrupts.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ prompt_id: first.jobId }]);
+});
+
+it('collects what all nodes have saved, or the one that is named, and previews where nothing is saved', async () => {
+  const two = { ...saving(emptyImage(1)), 8: { class_type: 'PreviewImage', inputs: { images: ['1', 0] } } };
+  const save = { class_type: 'SaveImage', inputs: { images: ['1', 0], filename_prefix: 'x' } };
+  const counts = async (workflow: Workflow, node?: string): Promise<unknown> => {
+    const { comfy, job, end } = await clientOf(workflow, { node });
+    const reply = await end(await job('one'));
+    const views = comfy.requests.filter(({ path }) => path.startsWith('/view')).map(({ path }) => path);
+    return reply.kind === 'completed' ? views.map((path) => /type=(\w+)/.exec(path)?.[1]) : reply;
+  };
+  expect(await counts({ ...two, 10: save })).toEqual(['output', 'output']);
+  expect(await counts({ ...two, 10: save }, '10')).toEqual(['output']);
+  expect(await counts(two, '8')).toEqual(['temp']);
+  expect(await counts({ ...emptyImage(1), 8: two[8] })).toEqual(['temp']);
+  expect(await counts(two, '7')).toEqual(expect.objectContaining(ended('no-output', 'node 7')));
+});
+
+it('says that a picture is gone that ComfyUI reports and no longer has', async () => {
+  const { comfy, job, end, memory } = await clientOf();
+  const submitted = await job('one');
+  await end(submitted);
+  comfy.removeFiles();
+  expect(await end(submitted)).toMatchObject(
+    ended('no-output', /_00001_\.png of node 9 is not there any more/),
+  );
+  expect(memory.tryTake(128_000_000)).toBe(true);
+});
+
+it('holds memory for all pictures of a job until they are saved', async () => {
+  const inputs = { width: 8, height: 8, batch_size: 2, color: 1 };
+  const { comfy, job, end, memory } = await clientOf(saving({ 1: { class_type: 'EmptyImage', inputs } }));
+  comfy.meet = (path, response) =>
+    path.startsWith('/view') && (send(response, 200, Buffer.alloc(100_000)), true);
+  const reply = await end(await job('one'));
+  const hold = reply.kind === 'completed' ? reply.hold : undefined;
+  expect(hold?.bytes).toBe(200_000);
+  expect(memory.tryTake(128_000_000)).toBe(false);
+  hold?.release();
+  expect(memory.tryTake(128_000_000)).toBe(true);
+});
+
+it('does not take an answer for one that says nothing of the job', async () => {
+  const { comfy, service, job } = await clientOf();
+  const submitted = await job('one');
+  const answers: NonNullable<ComfyStandIn['meet']>[] = [
+    (_, response) => (sendJson(response, {}), true),
+    (_, response) => (sendHtml(response, 200), true),
+    (_, response) => (send(response, 500), true),
+    (_, response) => (reset(response), true),
+    (path, response) => path.startsWith('/history') && (sendJson(response, { error: 'busy' }), true),
+    (path, response) => path.startsWith('/history') && (send(response, 200), true),
+    (path, response) => path.startsWith('/view') && (send(response, 502), true),
+  ];
+  for (const meet of answers) {
+    comfy.meet = meet;
+    await expect.poll(() => service.status(submitted, signal)).toEqual(failure('poll-failed'));
+  }
+});
+
+it('knows what surely was not accepted from what may run', async () => {
+  const { comfy, service, submit } = await clientOf();
+  const meetings: [NonNullable<ComfyStandIn['meet']>, string][] = [
+    [(_, response) => (reset(response), true), 'unanswered'],
+    [(_, response) => (send(response, 500), true), 'unanswered'],
+    [(_, response) => (sendHtml(response, 200), true), 'unanswered'],
+    [(_, response) => (send(response, 404), true), 'endpoint-unknown'],
+    [(_, response) => (send(response, 401), true), 'key-refused'],
+    [(_, response) => (send(response, 429), true), 'overloaded'],
+  ];
+  for (const [meet, kind] of meetings) {
+    comfy.meet = meet;
+    expect(await submit('one')).toEqual(failure(kind));
+  }
+  const nobody = { baseUrl: `http://127.0.0.1:${await unusedPort()}`, id: '', version: 'comfyui' };
+  expect(await service.submit(nobody, { workflow: sha256, set: {} }, signal, 'one')).toEqual(
+    failure('not-reached'),
+  );
+  expect(comfy.accepted).toEqual([]);
+});
+
+it('names nodes and models that a ComfyUI lacks, and starts nothing', async () => {
+  const workflow: Workflow = {
+    ...saving(emptyImage(1)),
+    4: { class_type: 'CheckpointLoaderSimple', inputs: { ckpt_name: 'sd.safetensors' } },
+    5: { class_type: 'LatentCut', inputs: { dim: 'x', samples: ['4', 0] } },
+    7: { class_type: 'UltraUpscale', inputs: {} },
+  };
+  const { comfy, service } = await clientOf(workflow);
+  const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
+  expect(await service.check(endpoint, { '5.dim': 'z' }, signal)).toEqual([
+    'node 4 (CheckpointLoaderSimple): this ComfyUI does not have "sd.safetensors" for ckpt_name; it has none',
+    'node 5 (LatentCut): this ComfyUI does not have "z" for dim; it has "x", "y", "t"',
+    'node 7 (UltraUpscale): this ComfyUI has no such node; install it there',
+  ]);
+  expect(comfy.accepted).toEqual([]);
+  comfy.meet = (_, response) => (send(response, 500), true);
+  expect(await service.check(endpoint, {}, signal)).toMatchObject({ kind: 'poll-failed' });
+});

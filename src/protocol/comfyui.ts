@@ -116,7 +116,7 @@ export interface PlacedPicture {
   type: string;
 }
 
-export type HistoryEntry = { executionTimeMs?: number } & (
+export type HistoryEntry = { times: { executionTimeMs?: number } } & (
   { kind: 'done'; pictures: PlacedPicture[] } | { kind: 'failed' | 'interrupted'; text: string }
 );
 
@@ -129,15 +129,14 @@ export function historyIn(answer: JsonObject, promptId: string): HistoryEntry | 
   const last = messages.at(-1);
   const tookMs = Number(last?.data['timestamp']) - Number(messages[0]?.data['timestamp']);
   const times = tookMs >= 0 ? { executionTimeMs: tookMs } : {};
-  if (status['completed'] !== false)
-    return { kind: 'done', pictures: picturesIn(entry['outputs']), ...times };
+  if (status['completed'] !== false) return { kind: 'done', pictures: picturesIn(entry['outputs']), times };
   const [id, type] = [last?.data['node_id'], last?.data['node_type']].map(textOf);
   const at = id ? ` at node ${nodeName(id, { class_type: type ?? '' })}` : '';
   if (last?.type === 'execution_interrupted')
-    return { kind: 'interrupted', text: `it was interrupted${at}`, ...times };
+    return { kind: 'interrupted', text: `it was interrupted${at}`, times };
   const said = [last?.data['exception_type'], last?.data['exception_message']].map(textOf).join(': ');
   const text = last?.type === 'execution_error' ? `it failed${at}: ${said}` : 'it gave no reason';
-  return { kind: 'failed', text: oneLine(text) ?? '', ...times };
+  return { kind: 'failed', text: oneLine(text) ?? '', times };
 }
 
 function readMessage(message: JsonValue): { type: string; data: JsonObject }[] {

@@ -17,7 +17,7 @@ const real = process.env['NIGHTRENDER_COMFYUI'] ?? '';
 describe('the stand-in', () => {
   contract(async () => {
     const comfy = await startComfyStandIn();
-    return { url: comfy.url, wake: () => comfy.release() };
+    return { url: comfy.url, wake: () => void comfy.release() };
   });
 });
 
@@ -112,6 +112,24 @@ function contract(open: () => Promise<World>): void {
         }),
       ]),
     );
+  });
+
+  it('refuses a model that it does not have', async () => {
+    const { url } = await open();
+    const workflow = {
+      ...saving({ 1: { class_type: 'VAEDecode', inputs: { samples: ['5', 0], vae: ['4', 2] } } }),
+      4: { class_type: 'CheckpointLoaderSimple', inputs: { ckpt_name: 'no such model.safetensors' } },
+      5: { class_type: 'EmptyLatentImage', inputs: { width: 64, height: 64, batch_size: 1 } },
+    };
+    const details = expect.stringMatching(/^ckpt_name: 'no such model.safetensors' not in \[.*\]$/) as string;
+    expect(await submit(url, workflow, randomUUID())).toMatchObject({
+      status: 400,
+      json: {
+        node_errors: {
+          1: { errors: [{ type: 'value_not_in_list', message: 'Value not in list', details }] },
+        },
+      },
+    });
   });
 
   it('runs what is right of a workflow of which a part is wrong', async () => {

@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { FoundPicture } from '../../src/runner/core/picture.ts';
-import type { RenderService, StatusReply, SubmitReply } from '../../src/runner/pipeline/ports.ts';
+import type {
+  LostSubmission,
+  RenderService,
+  StatusReply,
+  SubmitReply,
+} from '../../src/runner/pipeline/ports.ts';
 import { jobIdPattern } from '../../src/protocol/paths.ts';
 
 /** A service with one worker, whose jobs go on when the test says. */
@@ -20,8 +25,23 @@ export interface World {
   scenesTaken(): Promise<unknown[]>;
   /** Whether it is to show that it knows submissions by their keys. */
   knowsKeys?: boolean;
+  /** Where its interface is not that of job services. */
+  dialect?: Dialect;
   /** The same service with a key that it does not know; absent where there are no keys. */
   withWrongKey?: RenderService;
+}
+
+export interface Dialect {
+  input: JsonObject;
+  /** By which `scenesTaken` knows the job. */
+  scene: unknown;
+  words: { waiting: string; running: string; completed: string; failed: string; cancelled: string };
+  /** What is said of how long the job waited. */
+  delay: { delayTimeMs?: number };
+  /** How long a submission is known. */
+  knownMs: number;
+  /** It is looked for by its key, and would be another one if it were sent again. */
+  isLookedFor?: true;
 }
 
 /** What the worker says of the job that fails. */
@@ -39,27 +59,35 @@ export function renderServiceContract(name: string, open: OpenWorld): void {
 const signal = new AbortController().signal;
 const input: JsonObject = { scene: 'a hill under two moons', steps: 4 };
 
+const jobs: Dialect = {
+  input,
+  scene: input['scene'],
+  words: {
+    waiting: 'IN_QUEUE',
+    running: 'IN_PROGRESS',
+    completed: 'COMPLETED',
+    failed: 'FAILED',
+    cancelled: 'CANCELLED',
+  },
+  delay: { delayTimeMs: expect.any(Number) as number },
+  knownMs: 30 * 60_000,
+};
+
 function jobContract(open: OpenWorld): void {
   it('is accepted under an id, waits, runs, and completes with its picture, seed and times', async () => {
     const world = await open('picture');
-    const { endpoint } = world;
+    const { endpoint, dialect: { words, delay } = jobs } = world;
     const jobId = await submit(world);
     const ask = (): Promise<StatusReply> => world.service.status({ endpoint, jobId }, signal);
-    expect(await ask()).toEqual({ kind: 'running', status: 'IN_QUEUE', isExecuting: false });
+    expect(await ask()).toEqual({ kind: 'running', status: words.waiting, isExecuting: false });
     await world.begin();
-    const delayTimeMs = expect.any(Number) as number;
-    expect(await ask()).toEqual({
-      kind: 'running',
-      status: 'IN_PROGRESS',
-      isExecuting: true,
-      delayTimeMs,
-    });
+    expect(await ask()).toEqual({ kind: 'running', status: words.running, isExecuting: true, ...delay });
     await world.complete();
     const completed = {
       kind: 'completed',
-      status: 'COMPLETED',
+      status: words.completed,
       pictures: [world.picture],
-      delayTimeMs,
+      ...delay,
       executionTimeMs: expect.any(Number) as number,
     };
     expect(await ask()).toEqual(completed);
@@ -82,7 +110,7 @@ function jobContract(open: OpenWorld): void {
     await world.fail();
     expect(await world.service.status({ endpoint: world.endpoint, jobId }, signal)).toMatchObject({
       kind: 'ended',
-      status: 'FAILED',
+      status: (world.dialect ?? jobs).words.failed,
       failure: { kind: 'job-failed', text: expect.stringContaining(complaint) as string },
     });
   });
@@ -92,7 +120,7 @@ function jobContract(open: OpenWorld): void {
     const { service, endpoint } = world;
     const jobId = await submit(world);
     expect(await service.cancel({ endpoint, jobId }, signal)).toEqual({ kind: 'cancelled' });
-    expect(await service.status({ endpoint, jobId }, signal)).toEqual(cancelled);
+    expect(await service.status({ endpoint, jobId }, signal)).toEqual(cancelled(world));
   });
 
   it('that runs is cancelled, twice as well as once', async () => {
@@ -102,7 +130,7 @@ function jobContract(open: OpenWorld): void {
     await world.begin();
     for (let times = 0; times < 2; times++) {
       expect(await service.cancel({ endpoint, jobId }, signal)).toEqual({ kind: 'cancelled' });
-      expect(await service.status({ endpoint, jobId }, signal)).toMatchObject(cancelled);
+      expect(await service.status({ endpoint, jobId }, signal)).toMatchObject(cancelled(world));
     }
   });
 
@@ -122,31 +150,34 @@ function jobContract(open: OpenWorld): void {
     const world = await open('picture');
     const ids = [await submit(world), await submit(world), await submit(world)];
     expect(new Set(ids).size).toBe(3);
-    expect(await world.scenesTaken()).toEqual([input['scene'], input['scene'], input['scene']]);
+    const { scene } = world.dialect ?? jobs;
+    expect(await world.scenesTaken()).toEqual([scene, scene, scene]);
   });
 }
 
 function idempotencyContract(open: OpenWorld): void {
   it('that is sent again under its key is the same job, once the service shows that it knows keys', async () => {
-    const { service, endpoint, scenesTaken, knowsKeys } = await open('picture');
-    const send = (key: string): Promise<SubmitReply> => service.submit(endpoint, input, signal, key);
-    const [first, second, other] = [await send('key-1'), await send('key-1'), await send('key-2')];
+    const world = await open('picture');
+    const { service, endpoint, scenesTaken, knowsKeys, dialect = jobs } = world;
+    const lost = dialect.isLookedFor && { sentAt: 0, isTaken: async () => false };
+    const send = (key: string, before?: LostSubmission): Promise<SubmitReply> =>
+      service.submit(endpoint, dialect.input, signal, key, before);
+    const [first, second, other] = [await send('key-1'), await send('key-1', lost), await send('key-2')];
     if (first.kind !== 'accepted' || second.kind !== 'accepted' || other.kind !== 'accepted')
       return expect.fail('a submission was not accepted');
     expect(other.jobId).not.toBe(first.jobId);
-    const shown = knowsKeys === true ? { idempotencyMs: 30 * 60_000 } : {};
-    expect(first).toEqual({ kind: 'accepted', jobId: first.jobId, status: 'IN_QUEUE', ...shown });
+    const shown = knowsKeys === true ? { idempotencyMs: dialect.knownMs } : {};
+    expect(first).toEqual({ kind: 'accepted', jobId: first.jobId, status: dialect.words.waiting, ...shown });
     expect(await service.health(endpoint, signal)).toMatchObject({ kind: 'answers', ...shown });
     expect(second.jobId === first.jobId).toBe(knowsKeys === true);
     expect(await scenesTaken()).toHaveLength(knowsKeys === true ? 2 : 3);
   });
 }
 
-const cancelled = {
-  kind: 'ended',
-  status: 'CANCELLED',
-  failure: { kind: 'job-cancelled', text: expect.stringMatching(/./) as string },
-};
+function cancelled({ dialect: { words } = jobs }: World): object {
+  const failure = { kind: 'job-cancelled', text: expect.stringMatching(/./) as string };
+  return { kind: 'ended', status: words.cancelled, failure };
+}
 
 function requestContract(open: OpenWorld): void {
   it('for a job that was never there says that it is missing', async () => {
@@ -172,9 +203,9 @@ function requestContract(open: OpenWorld): void {
   });
 
   it('that is given up before it is sent makes no job', async () => {
-    const { service, endpoint, scenesTaken } = await open('picture');
+    const { service, endpoint, scenesTaken, dialect = jobs } = await open('picture');
     const aborted = AbortSignal.abort();
-    expect(await service.submit(endpoint, input, aborted)).toMatchObject({
+    expect(await service.submit(endpoint, dialect.input, aborted)).toMatchObject({
       failure: { kind: 'not-reached' },
     });
     const cut = { failure: { kind: 'poll-failed' } };
@@ -221,12 +252,12 @@ function requestContract(open: OpenWorld): void {
   });
 }
 
-async function submit({ service, endpoint }: World): Promise<string> {
-  const reply = await service.submit(endpoint, input, signal);
+async function submit({ service, endpoint, dialect = jobs }: World): Promise<string> {
+  const reply = await service.submit(endpoint, dialect.input, signal);
   expect(reply).toEqual({
     kind: 'accepted',
     jobId: expect.stringMatching(jobIdPattern) as string,
-    status: 'IN_QUEUE',
+    status: dialect.words.waiting,
   });
   return reply.kind === 'accepted' ? reply.jobId : '';
 }

@@ -23,6 +23,12 @@ export const objectInfo = {
   CheckpointLoaderSimple: node(['MODEL', 'CLIP', 'VAE'], {
     ckpt_name: [[], { tooltip: 'The name of the checkpoint (model) to load.' }],
   }),
+  EmptyLatentImage: node(['LATENT'], {
+    width: ['INT', { default: 512, min: 16, max: 16384, step: 8 }],
+    height: ['INT', { default: 512, min: 16, max: 16384, step: 8 }],
+    batch_size: ['INT', { default: 1, min: 1, max: 4096 }],
+  }),
+  VAEDecode: node(['IMAGE'], { samples: ['LATENT', {}], vae: ['VAE', {}] }),
   LatentCut: node(['LATENT'], {
     samples: ['LATENT', {}],
     dim: ['COMBO', { multiselect: false, options: ['x', 'y', 't'] }],
@@ -91,7 +97,7 @@ function problem(type: string, message: string, details: string): JsonObject {
 /** Itself, and those that it needs. */
 export function upstream(workflow: Workflow, id: string): string[] {
   const links = Object.values(workflow[id]?.inputs ?? {}).flatMap((value) =>
-    Array.isArray(value) ? String(value[0]) : [],
+    Array.isArray(value) && typeof value[0] === 'string' ? value[0] : [],
   );
   return [...new Set([...links.flatMap((link) => upstream(workflow, link)), id])];
 }
@@ -106,7 +112,8 @@ function errorsOf(workflow: Workflow, id: string): JsonObject[] {
     const options = isJsonObject(config) ? config : {};
     const choices = type === 'COMBO' ? options['options'] : type;
     if (Array.isArray(choices) && !choices.includes(value)) {
-      const details = `${name}: '${String(value)}' not in [${choices.map((each) => `'${String(each)}'`).join(', ')}]`;
+      const [shown, listed] = [[value], choices].map((each) => JSON.stringify(each).replaceAll('"', "'"));
+      const details = `${name}: ${shown?.slice(1, -1)} not in ${listed}`;
       return [problem('value_not_in_list', 'Value not in list', details)];
     }
     return type === 'INT' ? errorsOfInteger(name, value, options) : [];
@@ -114,20 +121,15 @@ function errorsOf(workflow: Workflow, id: string): JsonObject[] {
 }
 
 function errorsOfInteger(name: string, value: JsonValue, { min = 0, max = 0 }: JsonObject): JsonObject[] {
-  if (!/^-?\d+$/.test(String(value))) {
-    const exception = `invalid literal for int() with base 10: '${String(value)}'`;
-    const message = 'Failed to convert an input value to a INT value';
-    return [problem('invalid_input_type', message, `${name}, ${String(value)}, ${exception}`)];
+  const [shown, least, most] = [value, min, max].map((each) => JSON.stringify(each).replaceAll('"', ''));
+  if (!/^-?\d+$/.test(shown ?? '')) {
+    const details = `${name}, ${shown}, invalid literal for int() with base 10: '${shown}'`;
+    return [problem('invalid_input_type', 'Failed to convert an input value to a INT value', details)];
   }
-  const shown = String(value);
   if (Number(value) < Number(min))
-    return [
-      problem('value_smaller_than_min', `Value ${shown} smaller than min of ${JSON.stringify(min)}`, name),
-    ];
+    return [problem('value_smaller_than_min', `Value ${shown} smaller than min of ${least}`, name)];
   if (Number(value) > Number(max))
-    return [
-      problem('value_bigger_than_max', `Value ${shown} bigger than max of ${JSON.stringify(max)}`, name),
-    ];
+    return [problem('value_bigger_than_max', `Value ${shown} bigger than max of ${most}`, name)];
   return [];
 }
 

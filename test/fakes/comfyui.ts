@@ -26,6 +26,8 @@ export class ComfyStandIn {
   readonly accepted: { id: string; workflow: Workflow }[] = [];
   /** Nothing ends until `release`; a workflow with TestSleep waits for that in any case. */
   isHeld = false;
+  /** What TestSyncError says. */
+  complaint = 'Intentional sync execution error for testing\n';
   /** So many of the next submissions are accepted, and their answers lost. */
   lostAnswers = 0;
   /** Answers in its place where it returns true. */
@@ -39,7 +41,8 @@ export class ComfyStandIn {
   #files = new Map<string, Buffer>();
   /** What the last workflow left in memory. */
   #cached: { workflow: string; outputs: JsonObject } | undefined;
-  #wake: (() => void)[] = [];
+  #wake = (): void => undefined;
+  #turn: Promise<void> | undefined;
 
   constructor() {
     this.server = createServer((request, response) => {
@@ -49,11 +52,10 @@ export class ComfyStandIn {
     });
   }
 
-  /** What runs now goes on and ends, and what comes as long as nothing is held. */
-  release(): void {
-    const wake = this.#wake;
-    this.#wake = [];
-    for (const each of wake) each();
+  /** What runs now goes on; resolves when it has ended, and the next one has begun. */
+  async release(): Promise<void> {
+    this.#wake();
+    await this.#turn;
   }
 
   /** Queue, history and previews are gone, and who was connected is cut off; what was saved stays. */
@@ -65,7 +67,7 @@ export class ComfyStandIn {
     this.#number = 0;
     for (const key of this.#files.keys()) if (key.startsWith('temp/')) this.#files.delete(key);
     this.server.closeAllConnections();
-    this.release();
+    this.#wake();
   }
 
   /** Somebody empties its folders. */
@@ -126,7 +128,7 @@ export class ComfyStandIn {
     const extra = { ...(extra_data as JsonObject), ...(client_id !== undefined && { client_id }) };
     this.accepted.push({ id, workflow });
     this.#pending.push({ number, id, workflow, extra, outputs, isInterrupted: false });
-    void this.#runNext();
+    this.#runNext();
     if (this.lostAnswers === 0) return sendJson(response, { prompt_id: id, number, node_errors: nodeErrors });
     this.lostAnswers -= 1;
     reset(response);
@@ -135,19 +137,23 @@ export class ComfyStandIn {
   #interrupt({ prompt_id: id }: JsonObject): void {
     if (this.#running === undefined || (id !== undefined && id !== this.#running.id)) return;
     this.#running.isInterrupted = true;
-    this.release();
+    this.#wake();
   }
 
-  async #runNext(): Promise<void> {
+  #runNext(): void {
     const item = this.#running === undefined ? this.#pending.shift() : undefined;
     if (item === undefined) return;
     this.#running = item;
+    this.#turn = this.#run(item);
+  }
+
+  async #run(item: Item): Promise<void> {
     const ended = await this.#execute(item);
     // It has been restarted meanwhile.
     if (this.#running !== item) return;
     this.#history.set(item.id, { prompt: asListed(item), ...ended });
     this.#running = undefined;
-    void this.#runNext();
+    this.#runNext();
   }
 
   async #execute(item: Item): Promise<JsonObject> {
@@ -164,13 +170,12 @@ export class ComfyStandIn {
     add('execution_cached', { nodes: cached === undefined ? [] : needed });
     const sleeping = nodeOf('TestSleep');
     if (cached === undefined && (this.isHeld || sleeping !== undefined))
-      await new Promise<void>((resolve) => void this.#wake.push(resolve));
+      await new Promise<void>((resolve) => (this.#wake = resolve));
     const failing = nodeOf('TestSyncError');
     if (item.isInterrupted) {
       add('execution_interrupted', { node_id: sleeping ?? '', node_type: 'TestSleep', executed: [] });
     } else if (failing !== undefined) {
-      const exception_message = 'Intentional sync execution error for testing\n';
-      const exception = { exception_message, exception_type: 'RuntimeError', traceback: [] };
+      const exception = { exception_message: this.complaint, exception_type: 'RuntimeError', traceback: [] };
       add('execution_error', { node_id: failing, node_type: 'TestSyncError', executed: [], ...exception });
     } else {
       const outputs = cached ?? (await this.#save(item));
@@ -187,7 +192,8 @@ export class ComfyStandIn {
       const images: JsonValue[] = [];
       const { class_type: kind, inputs } = workflow[output] ?? {};
       const type = kind === 'SaveImage' ? 'output' : 'temp';
-      const prefix = kind === 'SaveImage' ? String(inputs?.['filename_prefix']) : `ComfyUI_temp_${output}`;
+      const given = inputs?.['filename_prefix'];
+      const prefix = typeof given === 'string' ? given : `ComfyUI_temp_${output}`;
       const subfolder = prefix.includes('/') ? prefix.slice(0, prefix.lastIndexOf('/')) : '';
       for (const png of await imagesOf(workflow, output)) {
         const nameOf = (count: number): string =>

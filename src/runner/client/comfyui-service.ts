@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Endpoint, JobAtService } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import type { HeldPicture } from '../core/picture.ts';
 import type { JobTimes } from '../core/settlement.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import type {
@@ -71,26 +70,26 @@ export class ComfyuiService implements RenderService {
     idempotencyKey?: string,
     lost?: LostSubmission,
   ): Promise<SubmitReply> {
+    const url = this.#options.urlOf(endpoint);
     const promptId = idempotencyKey === undefined ? randomUUID() : promptIdOf(idempotencyKey);
     const set = isJsonObject(input['set']) ? input['set'] : {};
-    if (lost !== undefined) return this.#find(endpoint, promptId, set, signal);
+    if (lost !== undefined) return this.#find(url, promptId, set, signal);
     if (input['workflow'] !== this.#options.workflowSha256)
       return failed('file-changed', 'the workflow is another than when the list was read: nothing was sent');
     const prompt = fillWorkflow(this.#options.workflow, set, `nightrender/${promptId}`);
     const body = { prompt, prompt_id: promptId, client_id: 'nightrender', extra_data: {} };
-    const outcome = await this.#send(endpoint, '/prompt', signal, body);
+    const outcome = await this.#send(`${url}/prompt`, signal, body);
     if (outcome.kind === 'too-large') return failed('unanswered', 'the answer to a workflow is too large');
     if (outcome.kind === 'broken')
-      return failed(outcome.wasSent ? 'unanswered' : 'not-reached', this.#why(endpoint, outcome.why));
-    const read = readSubmission(outcome.answer, this.#options.urlOf(endpoint));
+      return failed(outcome.wasSent ? 'unanswered' : 'not-reached', `${outcome.why} (${url})`);
+    const read = readSubmission(outcome.answer, url);
     if ('kind' in read) return read;
     const { jobId, refusal } = read;
-    if (refusal !== undefined) {
-      // What it takes of the rest would run for nothing.
-      await this.cancel({ endpoint, jobId }, signal);
-      return failed('input-refused', `ComfyUI refused a part of the workflow: ${refusal}`);
-    }
-    return { ...accepted(jobId, set), ...(jobId === promptId && { idempotencyMs }) };
+    if (refusal === undefined)
+      return accepted(jobId, set, idempotencyKey !== undefined && jobId === promptId);
+    // What it takes of the rest would run for nothing.
+    await this.cancel({ endpoint, jobId }, signal);
+    return failed('input-refused', `ComfyUI refused a part of the workflow: ${refusal}`);
   }
 
   async status(
@@ -98,7 +97,8 @@ export class ComfyuiService implements RenderService {
     signal: AbortSignal,
     onHeldUp?: () => void,
   ): Promise<StatusReply> {
-    const job = await this.#look(endpoint, jobId, signal);
+    const url = this.#options.urlOf(endpoint);
+    const job = await this.#look(url, jobId, signal);
     switch (job.kind) {
       case 'failure':
         return job;
@@ -107,43 +107,46 @@ export class ComfyuiService implements RenderService {
       case 'running':
         return { kind: 'running', status: 'running', isExecuting: true };
       case 'absent':
-        if (this.#deleted.has(jobId))
-          return ended('interrupted', 'job-cancelled', 'it was taken out of the queue');
-        return {
-          kind: 'missing',
-          text: 'ComfyUI does not know the job: it was restarted, or has forgotten it',
-        };
+        return this.#deleted.has(jobId)
+          ? ended('interrupted', { kind: 'job-cancelled', text: 'it was taken out of the queue' })
+          : { kind: 'missing', text: 'ComfyUI does not know the job: it was restarted, or has forgotten it' };
       case 'failed':
-        return { ...ended('error', 'job-failed', job.text), ...timesOf(job) };
+        return ended('error', { kind: 'job-failed', text: job.text }, job.times);
       case 'interrupted':
-        return { ...ended('interrupted', 'job-cancelled', job.text), ...timesOf(job) };
+        return ended('interrupted', { kind: 'job-cancelled', text: job.text }, job.times);
       case 'done': {
         const hold = this.#requests.reserve(onHeldUp);
-        const fetched = await this.#fetch(endpoint, job.pictures, signal, hold);
-        if (!Array.isArray(fetched)) {
-          hold.release();
-          return fetched.kind === 'ended' ? { ...fetched, ...timesOf(job) } : fetched;
+        const fetched = await this.#fetch(url, job.pictures, signal, hold);
+        if (Array.isArray(fetched)) {
+          const seed = typeof kept?.['seed'] === 'string' ? { seed: kept['seed'] } : {};
+          const pictures = fetched.map((bytes) => ({ bytes, ...seed }));
+          return {
+            kind: 'completed',
+            status: 'success',
+            pictures,
+            ...(hold.bytes > 0 && { hold }),
+            ...job.times,
+          };
         }
-        const seed = kept?.['seed'];
-        const pictures = fetched.map((bytes): HeldPicture => {
-          return { bytes, ...(typeof seed === 'string' && { seed }) };
-        });
-        const holding = hold.bytes === 0 ? {} : { hold };
-        return { kind: 'completed', status: 'success', pictures, ...holding, ...timesOf(job) };
+        hold.release();
+        return fetched.kind === 'poll-failed'
+          ? { kind: 'failure', failure: fetched }
+          : ended('success', fetched, job.times);
       }
     }
   }
 
   /** Never stops what is another's: what runs is named, and what waits may have begun in between. */
   async cancel({ endpoint, jobId }: JobAtService, signal: AbortSignal): Promise<CancelReply> {
-    let job = await this.#look(endpoint, jobId, signal);
+    const url = this.#options.urlOf(endpoint);
+    let job = await this.#look(url, jobId, signal);
     if (job.kind === 'waiting') {
-      const asked = await this.#ask(endpoint, '/queue', signal, { delete: [jobId] });
-      job = 'failure' in asked ? asked : await this.#look(endpoint, jobId, signal);
+      const asked = await this.#ask(`${url}/queue`, signal, { delete: [jobId] });
+      job = 'failure' in asked ? asked : await this.#look(url, jobId, signal);
       if (job.kind === 'absent') this.#deleted.add(jobId);
     }
     if (job.kind === 'running') {
-      const asked = await this.#ask(endpoint, '/interrupt', signal, { prompt_id: jobId });
+      const asked = await this.#ask(`${url}/interrupt`, signal, { prompt_id: jobId });
       if ('failure' in asked) return asked;
     }
     if (job.kind === 'failure') return job;
@@ -152,9 +155,10 @@ export class ComfyuiService implements RenderService {
   }
 
   async health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply> {
-    const stats = await this.#ask(endpoint, '/system_stats', signal);
+    const url = this.#options.urlOf(endpoint);
+    const stats = await this.#ask(`${url}/system_stats`, signal);
     if ('failure' in stats) return stats;
-    const answer = await this.#ask(endpoint, '/queue', signal);
+    const answer = await this.#ask(`${url}/queue`, signal);
     const queue = 'failure' in answer ? undefined : queueIn(answer.json);
     const jobs = queue && { inProgress: queue.running.length, inQueue: queue.waiting.length };
     return { kind: 'answers', ...(jobs && { health: { workers: {}, jobs } }), idempotencyMs };
@@ -162,10 +166,9 @@ export class ComfyuiService implements RenderService {
 
   /** What the ComfyUI lacks for the workflow with the values of one scene; starts nothing. */
   async check(endpoint: Endpoint, set: JsonObject, signal: AbortSignal): Promise<string[] | Failure> {
-    const info = await this.#ask(endpoint, '/object_info', signal);
-    return 'failure' in info
-      ? info.failure
-      : workflowProblems(fillWorkflow(this.#options.workflow, set, ''), info.json);
+    const info = await this.#ask(`${this.#options.urlOf(endpoint)}/object_info`, signal);
+    if ('failure' in info) return info.failure;
+    return workflowProblems(fillWorkflow(this.#options.workflow, set, ''), info.json);
   }
 
   /** Requests in progress are cut. */
@@ -173,100 +176,77 @@ export class ComfyuiService implements RenderService {
     return this.#requests.close();
   }
 
-  async #find(endpoint: Endpoint, jobId: string, set: JsonObject, signal: AbortSignal): Promise<SubmitReply> {
-    const job = await this.#look(endpoint, jobId, signal);
+  async #find(url: string, jobId: string, set: JsonObject, signal: AbortSignal): Promise<SubmitReply> {
+    const job = await this.#look(url, jobId, signal);
     if (job.kind === 'failure') return job;
-    if (job.kind === 'absent')
-      return { kind: 'not-found', text: 'ComfyUI has it neither in its queue nor in its history' };
-    return { ...accepted(jobId, set), idempotencyMs };
+    if (job.kind !== 'absent') return accepted(jobId, set, true);
+    return { kind: 'not-found', text: 'ComfyUI has it neither in its queue nor in its history' };
   }
 
   /** What leaves the queue is in the history at once, so that asked for in this order nothing is overlooked. */
-  async #look(endpoint: Endpoint, jobId: string, signal: AbortSignal): Promise<JobState> {
-    const answer = await this.#ask(endpoint, '/queue', signal);
+  async #look(url: string, jobId: string, signal: AbortSignal): Promise<JobState> {
+    const answer = await this.#ask(`${url}/queue`, signal);
     if ('failure' in answer) return answer;
     const queue = queueIn(answer.json);
-    if (queue === undefined) return failed('poll-failed', this.#why(endpoint, 'its queue cannot be read'));
+    if (queue === undefined) return failed('poll-failed', `the queue of ComfyUI cannot be read (${url})`);
     if (queue.running.includes(jobId)) return { kind: 'running' };
     if (queue.waiting.includes(jobId)) return { kind: 'waiting' };
-    const history = await this.#ask(endpoint, `/history/${encodeURIComponent(jobId)}`, signal);
+    const history = await this.#ask(`${url}/history/${encodeURIComponent(jobId)}`, signal);
     if ('failure' in history) return history;
     const entry = historyIn(history.json, jobId);
-    if (entry === undefined) return failed('poll-failed', this.#why(endpoint, 'its history cannot be read'));
-    return entry === 'absent' ? { kind: 'absent' } : entry;
+    if (entry === 'absent') return { kind: 'absent' };
+    return entry ?? failed('poll-failed', `the history of ComfyUI cannot be read (${url})`);
   }
 
-  /** The bytes of the pictures, or why it is as good as none. */
+  /** The bytes of the pictures; `poll-failed` where they may come yet. */
   async #fetch(
-    endpoint: Endpoint,
+    url: string,
     all: PlacedPicture[],
     signal: AbortSignal,
     hold: Hold,
-  ): Promise<Buffer[] | Failed | ReturnType<typeof ended>> {
+  ): Promise<Buffer[] | Failure> {
     const { node } = this.#options;
     const pictures = chosenPictures(all, node);
-    if (pictures.length === 0)
-      return ended(
-        'success',
-        'no-output',
-        `no picture came of ${node === undefined ? 'any node' : `node ${node}`}`,
-      );
+    const source = node === undefined ? 'any node' : `node ${node}`;
+    if (pictures.length === 0) return { kind: 'no-output', text: `no picture came of ${source}` };
     const fetched: Buffer[] = [];
     for (const [i, picture] of pictures.entries()) {
-      const request = { method: 'GET', url: this.#options.urlOf(endpoint) + viewPath(picture) };
+      const request = { method: 'GET', url: url + viewPath(picture) };
       // Room is made for all of them before the first, as if each were so large.
       const room = hold.bytes === 0 ? hold : undefined;
       const outcome = await this.#requests.exchange(request, signal, room, pictures.length - i);
+      const name = `${picture.filename} of node ${picture.node}`;
       if (outcome.kind === 'too-large')
-        return ended(
-          'success',
-          'result-too-large',
-          `a picture is larger than ${this.#requests.limit} (\`limits.body\`)`,
-        );
-      if (outcome.kind === 'broken') return failed('poll-failed', this.#why(endpoint, outcome.why));
-      const { status, bytes } = outcome.answer;
-      if (status === 404)
-        return ended(
-          'success',
-          'no-output',
-          `${picture.filename} of node ${picture.node} is not there any more`,
-        );
-      if (status !== 200)
-        return failed('poll-failed', this.#why(endpoint, `${picture.filename} was answered ${status}`));
-      fetched.push(bytes);
+        return {
+          kind: 'result-too-large',
+          text: `${name} is larger than ${this.#requests.limit} (\`limits.body\`)`,
+        };
+      const status = outcome.kind === 'answered' ? outcome.answer.status : undefined;
+      if (status === 404) return { kind: 'no-output', text: `${name} is not there any more` };
+      if (outcome.kind !== 'answered' || status !== 200) {
+        const why = outcome.kind === 'broken' ? outcome.why : `${name} was answered ${status ?? 0}`;
+        return { kind: 'poll-failed', text: `${why} (${url})` };
+      }
+      fetched.push(outcome.answer.bytes);
     }
     return fetched;
   }
 
   /** Of a `body` that was taken the answer is empty. */
-  async #ask(
-    endpoint: Endpoint,
-    path: string,
-    signal: AbortSignal,
-    body?: JsonObject,
-  ): Promise<{ json: JsonObject } | Failed> {
-    const outcome = await this.#send(endpoint, path, signal, body);
-    if (outcome.kind !== 'answered') {
-      const why =
-        outcome.kind === 'broken' ? outcome.why : `the answer is larger than ${this.#requests.limit}`;
-      return failed('poll-failed', this.#why(endpoint, why));
-    }
+  async #ask(url: string, signal: AbortSignal, body?: JsonObject): Promise<{ json: JsonObject } | Failed> {
+    const outcome = await this.#send(url, signal, body);
+    if (outcome.kind === 'too-large')
+      return failed('poll-failed', `the answer is larger than ${this.#requests.limit} (${url})`);
+    if (outcome.kind === 'broken') return failed('poll-failed', `${outcome.why} (${url})`);
     const { answer } = outcome;
-    if (body !== undefined && isSuccess(answer)) return { json: {} };
-    const json = isSuccess(answer) ? jsonIn(answer) : undefined;
-    return json === undefined
-      ? { kind: 'failure', failure: readRefusal(answer) ?? unreadable(answer, path) }
-      : { json };
+    const json = body === undefined ? jsonIn(answer) : {};
+    if (isSuccess(answer) && json !== undefined) return { json };
+    return { kind: 'failure', failure: readRefusal(answer) ?? unreadable(answer, url) };
   }
 
-  #send(endpoint: Endpoint, path: string, signal: AbortSignal, body?: JsonObject): Promise<TextOutcome> {
-    const url = this.#options.urlOf(endpoint) + path;
+  #send(url: string, signal: AbortSignal, body?: JsonObject): Promise<TextOutcome> {
     const sent = body === undefined ? { method: 'GET' } : { method: 'POST', body: JSON.stringify(body) };
     return this.#requests.exchangeText({ url, ...sent }, signal);
-  }
-
-  #why(endpoint: Endpoint, why: string): string {
-    return `${why} (${this.#options.urlOf(endpoint)})`;
   }
 }
 
@@ -292,22 +272,19 @@ function readSubmission(
 }
 
 /** A picture's seed is the one that the scene has set. */
-function accepted(jobId: string, set: JsonObject): SubmitReply & { kind: 'accepted' } {
-  const key = Object.keys(set).find((each) => /\.(noise_)?seed$/.test(each));
-  const seed = key === undefined ? undefined : exactInteger(set[key]);
-  return { kind: 'accepted', jobId, status: 'pending', ...(seed !== undefined && { kept: { seed } }) };
+function accepted(jobId: string, set: JsonObject, canBeFound: boolean): SubmitReply {
+  const [, value] = Object.entries(set).find(([key]) => /\.(noise_)?seed$/.test(key)) ?? [];
+  const seed = exactInteger(value);
+  const kept = seed !== undefined && { kept: { seed } };
+  return { kind: 'accepted', jobId, status: 'pending', ...kept, ...(canBeFound && { idempotencyMs }) };
 }
 
-function ended(status: string, kind: FailureKind, text: string): StatusReply & { kind: 'ended' } {
-  return { kind: 'ended', status, failure: { kind, text } };
+function ended(status: string, failure: Failure, times: JobTimes = {}): StatusReply {
+  return { kind: 'ended', status, failure, ...times };
 }
 
 function failed(kind: FailureKind, text: string): Failed {
   return { kind: 'failure', failure: { kind, text } };
-}
-
-function timesOf({ executionTimeMs }: HistoryEntry): JobTimes {
-  return executionTimeMs === undefined ? {} : { executionTimeMs };
 }
 
 function isSuccess({ status }: HttpResponse): boolean {

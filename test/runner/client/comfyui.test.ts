@@ -136,7 +136,7 @@ it('tells what waits from what runs', async () => {
     idempotencyMs: 86_400_000,
   });
   comfy.isHeld = false;
-  comfy.release();
+  await comfy.release();
   expect(await end(second)).toMatchObject({ kind: 'completed' });
 });
 
@@ -153,7 +153,7 @@ it('finds what was sent and whose answer was lost, wherever it has got to, and n
       idempotencyMs: 86_400_000,
     });
   comfy.isHeld = false;
-  comfy.release();
+  await comfy.release();
   await end(await job('the last one'));
   expect(await find('runs')).toMatchObject({ kind: 'accepted', jobId: promptIdOf('runs') });
   expect(await find('never sent')).toMatchObject({ kind: 'not-found' });
@@ -209,7 +209,7 @@ it('takes a workflow that is accepted in part for refused, and lets nothing of i
   const before = await job('before', { '2.width': 8 });
   expect(await submit('one')).toEqual(failure('input-refused', 'node 2 (EmptyImage): Value 0 smaller'));
   comfy.isHeld = false;
-  comfy.release();
+  await comfy.release();
   await end(before);
   const [last] = comfy.accepted.slice(-1);
   expect(await service.status({ ...before, jobId: last?.id ?? '' }, signal)).toMatchObject(

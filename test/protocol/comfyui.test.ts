@@ -1,0 +1,167 @@
+/** What is read of ComfyUI's workflows and answers, and what is said of those that are wrong. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/lib/text/json.ts';
+import {
+  fillWorkflow,
+  historyIn,
+  promptIdOf,
+  queueIn,
+  readWorkflow,
+  refusalIn,
+  setProblems,
+  viewPath,
+  workflowProblems,
+  type Workflow,
+} from '../../src/protocol/comfyui.ts';
+import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
+
+const id = 'e1b2c3d4-5f60-4c77-9d3b-0a1b2c3d4e5f';
+
+const workflow: Workflow = {
+  3: { class_type: 'KSampler', inputs: { seed: 5, model: ['4', 0], 'sampler.name': 'euler' } },
+  6: { class_type: 'CLIPTextEncode', inputs: { text: 'a hill', clip: ['4', 1] }, _meta: { title: 'Prompt' } },
+  9: { class_type: 'SaveImage', inputs: { images: ['3', 0], filename_prefix: 'ComfyUI' } },
+};
+
+describe('a workflow', () => {
+  it('is read from its file, with seeds in all their digits', () => {
+    const text = JSON.stringify(workflow).replace('"seed":5', '"seed":18446744073709551615');
+    const inputs = { ...workflow[3]?.inputs, seed: '18446744073709551615' };
+    expect(readWorkflow(text)).toEqual({ workflow: { ...workflow, 3: { class_type: 'KSampler', inputs } } });
+  });
+
+  it.each([
+    ['{"nodes": [], "links": [], "version": 0.4}', "format of ComfyUI's editor"],
+    ['{"prompt": {"3": {}}}', '"prompt" has no class_type and inputs'],
+    ['{"3": {"class_type": "KSampler"}}', '"3" has no class_type and inputs'],
+    ['[]', 'not a JSON object'],
+    ['{', 'not a JSON object'],
+    ['{}', 'has no nodes'],
+  ])('that ComfyUI would not run is refused with the way to export it: %s', (text, words) => {
+    expect(readWorkflow(text)).toEqual({
+      problem: expect.stringMatching(new RegExp(`${words}.*Export \\(API\\)`)) as string,
+    });
+  });
+
+  it('is filled without a change of what was read, under a prefix of its own', () => {
+    const before = structuredClone(workflow);
+    const filled = fillWorkflow(
+      workflow,
+      { '6.text': 'a lake', '3.seed': 7, '3.sampler.name': 'ddim' },
+      'nightrender/x',
+    );
+    expect(workflow).toEqual(before);
+    expect(filled).toEqual({
+      3: { class_type: 'KSampler', inputs: { seed: 7, model: ['4', 0], 'sampler.name': 'ddim' } },
+      6: { ...workflow[6], inputs: { text: 'a lake', clip: ['4', 1] } },
+      9: { class_type: 'SaveImage', inputs: { images: ['3', 0], filename_prefix: 'nightrender/x' } },
+    });
+  });
+
+  it('says which keys of `set` would change nothing', () => {
+    expect(setProblems(workflow, ['6.text', '3.sampler.name', '9.filename_prefix'])).toEqual([]);
+    expect(setProblems(workflow, ['7.text', 'text', '6.txt', '3.prompt', 'constructor.name'])).toEqual([
+      '7.text: the workflow has no node "7"; it has 3 (KSampler), 6 (CLIPTextEncode), 9 (SaveImage)',
+      'text: the workflow has no node "text"; it has 3 (KSampler), 6 (CLIPTextEncode), 9 (SaveImage)',
+      '6.txt: node 6 (CLIPTextEncode) has no input "txt"; did you mean text?',
+      '3.prompt: node 3 (KSampler) has no input "prompt"; it has seed, model, sampler.name',
+      'constructor.name: the workflow has no node "constructor"; it has 3 (KSampler), 6 (CLIPTextEncode), 9 (SaveImage)',
+    ]);
+  });
+
+  it('that lacks nothing has no problems, whichever way its choices are declared', () => {
+    const loader = (name: string): Workflow => ({
+      4: { class_type: 'Loader', inputs: { name, model: ['5', 0] } },
+    });
+    const required = { model: ['MODEL'], name: [['a', 'b'], {}] };
+    for (const declared of [required.name, ['COMBO', { options: ['a', 'b'] }]]) {
+      for (const kind of ['required', 'optional']) {
+        const info = { Loader: { input: { required: { model: ['MODEL'] }, [kind]: { name: declared } } } };
+        expect(workflowProblems(loader('a'), info)).toEqual([]);
+        expect(workflowProblems(loader('c'), info)).toEqual([
+          'node 4 (Loader): this ComfyUI does not have "c" for name; it has "a", "b"',
+        ]);
+      }
+    }
+  });
+
+  it('may name a file in a folder that is not listed', () => {
+    const image = { 2: { class_type: 'LoadImage', inputs: { image: 'sub/a.png' } } };
+    const info = { LoadImage: { input: { required: { image: [['b.png'], { image_upload: true }] } } } };
+    expect(workflowProblems(image, info)).toEqual([]);
+  });
+});
+
+it('makes of a key one id, as ComfyUI takes it', () => {
+  expect(promptIdOf('a key')).toBe(promptIdOf('a key'));
+  expect(promptIdOf('a key')).not.toBe(promptIdOf('another'));
+  expect(promptIdOf('a key')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+});
+
+it('asks for a file by names that may hold anything', () => {
+  expect(viewPath({ node: '9', filename: 'a b&c.png', subfolder: 'x/y', type: 'output' })).toBe(
+    '/view?filename=a+b%26c.png&subfolder=x%2Fy&type=output',
+  );
+});
+
+it('tells an answer without the job from one that is none', () => {
+  expect(historyIn({}, id)).toBe('absent');
+  expect(historyIn({ error: 'busy' }, id)).toBeUndefined();
+  expect(queueIn({ queue_running: [], queue_pending: [] })).toEqual({ running: [], waiting: [] });
+  expect(queueIn({})).toBeUndefined();
+});
+
+it('reads an entry of a version that says less', () => {
+  const images = [{ filename: 'a.png', subfolder: '', type: 'output' }];
+  expect(historyIn({ [id]: { outputs: { 9: { images }, 8: { text: ['a hill'] } } } }, id)).toEqual({
+    kind: 'done',
+    pictures: [{ node: '9', ...images[0] }],
+    times: {},
+  });
+});
+
+it('knows an interruption from a failure by the last message', () => {
+  const entry = (type: string, data: JsonObject): JsonObject => ({
+    [id]: { outputs: {}, status: { status_str: 'error', completed: false, messages: [[type, data]] } },
+  });
+  const node = { node_id: '3', node_type: 'KSampler' };
+  expect(historyIn(entry('execution_interrupted', node), id)).toMatchObject({
+    kind: 'interrupted',
+    text: 'it was interrupted at node 3 (KSampler)',
+  });
+  const error = {
+    ...node,
+    exception_type: 'torch.OutOfMemoryError',
+    exception_message: 'Allocation failed\n',
+  };
+  expect(historyIn(entry('execution_error', error), id)).toMatchObject({
+    kind: 'failed',
+    text: 'it failed at node 3 (KSampler): torch.OutOfMemoryError: Allocation failed',
+  });
+  expect(historyIn(entry('something_new', {}), id)).toMatchObject({
+    kind: 'failed',
+    text: 'it gave no reason',
+  });
+});
+
+it('reads whatever comes without an error of its own', () => {
+  const json = fc.jsonValue({ maxDepth: 6 });
+  const object = fc.dictionary(
+    fc.constantFrom('error', 'node_errors', 'queue_running', 'queue_pending', id, 'x'),
+    json,
+  );
+  const status = fc.record({ status_str: json, completed: json, messages: json });
+  const entry = fc.record({ status: fc.oneof(json, status), outputs: json });
+  fc.assert(
+    fc.property(object, entry, json, (any, one, value) => {
+      const answer = any as JsonObject;
+      refusalIn(answer);
+      queueIn(answer);
+      historyIn(answer, id);
+      historyIn({ [id]: one as JsonObject }, id);
+      workflowProblems(saving(emptyImage(1)), { EmptyImage: { input: value as JsonObject } });
+      readWorkflow(JSON.stringify(value));
+    }),
+  );
+});

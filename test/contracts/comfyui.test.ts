@@ -126,7 +126,7 @@ function contract(open: () => Promise<World>): void {
       status: 400,
       json: {
         node_errors: {
-          1: { errors: [{ type: 'value_not_in_list', message: 'Value not in list', details }] },
+          4: { errors: [{ type: 'value_not_in_list', message: 'Value not in list', details }] },
         },
       },
     });

@@ -73,7 +73,12 @@ renderServiceContract('ComfyUI and its stand-in', async (ending): Promise<World>
   comfy.complaint = complaint;
   comfy.isHeld = true;
   const workflow = ending === 'failure' ? failing(1, 'x') : saving(emptyImage(1));
-  const options = { urlOf: () => comfy.url, workflow, workflowSha256: 'sha256', node: undefined };
+  const options = {
+    connectionOf: () => ({ url: comfy.url, apiKey: '' }),
+    workflow,
+    workflowSha256: 'sha256',
+    node: undefined,
+  };
   const service = new ComfyuiService({ ...options, ...limits });
   onTestFinished(() => service.close());
   // The one worker is busy with another job at first.

@@ -20,8 +20,8 @@ interface Item {
 
 export class ComfyStandIn {
   url = '';
-  /** Of every request; the body as it came. */
-  readonly requests: { method: string; path: string; body: string }[] = [];
+  /** Of every request; body and key as they came. */
+  readonly requests: { method: string; path: string; body: string; key: string }[] = [];
   /** Workflows that were accepted, in their order. */
   readonly accepted: { id: string; workflow: Workflow }[] = [];
   /** Nothing ends until `release`; a workflow with TestSleep waits for that in any case. */
@@ -76,9 +76,9 @@ export class ComfyStandIn {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = '', url: path = '' } = request;
+    const { method = '', url: path = '', headers } = request;
     const body = await text(request);
-    this.requests.push({ method, path, body });
+    this.requests.push({ method, path, body, key: headers.authorization ?? '' });
     if (this.meet?.(path, response) === true) return;
     const { pathname, searchParams } = new URL(path, 'http://localhost');
     const [, operation = '', id] = pathname.split('/');

@@ -30,14 +30,16 @@ import {
   type Workflow,
 } from '../../protocol/comfyui.ts';
 import type { HttpResponse } from './exchange.ts';
+import { authorization, type Connection } from './http-render-service.ts';
 import { HttpRequests, type RequestOptions, type TextOutcome } from './http-requests.ts';
 import { parseObject } from './parse-body.ts';
 import { readSubmitAnswer } from './read-job-answers.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
+import { textWithoutKey } from './without-key.ts';
 
 export interface ComfyuiOptions extends RequestOptions {
-  /** http(s) URL without a trailing slash; may have a path. */
-  urlOf: (endpoint: Endpoint) => string;
+  /** The key is of a proxy before it; ComfyUI has none. */
+  connectionOf: (endpoint: Endpoint) => Connection;
   workflow: Workflow;
   /** Of its file, as scenes have it that are sent with it. */
   workflowSha256: string;
@@ -70,19 +72,19 @@ export class ComfyuiService implements RenderService {
     idempotencyKey?: string,
     lost?: LostSubmission,
   ): Promise<SubmitReply> {
-    const url = this.#options.urlOf(endpoint);
+    const at = this.#options.connectionOf(endpoint);
     const promptId = idempotencyKey === undefined ? randomUUID() : promptIdOf(idempotencyKey);
     const set = isJsonObject(input['set']) ? input['set'] : {};
-    if (lost !== undefined) return this.#find(url, promptId, set, signal);
+    if (lost !== undefined) return this.#find(at, promptId, set, signal);
     if (input['workflow'] !== this.#options.workflowSha256)
       return failed('file-changed', 'the workflow is another than when the list was read: nothing was sent');
     const prompt = fillWorkflow(this.#options.workflow, set, `nightrender/${promptId}`);
     const body = { prompt, prompt_id: promptId, client_id: 'nightrender', extra_data: {} };
-    const outcome = await this.#send(`${url}/prompt`, signal, body);
+    const outcome = await this.#send(at, '/prompt', signal, body);
     if (outcome.kind === 'too-large') return failed('unanswered', 'the answer to a workflow is too large');
     if (outcome.kind === 'broken')
-      return failed(outcome.wasSent ? 'unanswered' : 'not-reached', `${outcome.why} (${url})`);
-    const read = readSubmission(outcome.answer, url);
+      return failed(outcome.wasSent ? 'unanswered' : 'not-reached', `${outcome.why} (${at.url})`);
+    const read = readSubmission(outcome.answer, at.url);
     if ('kind' in read) return read;
     const { jobId, refusal } = read;
     if (refusal === undefined)
@@ -97,8 +99,8 @@ export class ComfyuiService implements RenderService {
     signal: AbortSignal,
     onHeldUp?: () => void,
   ): Promise<StatusReply> {
-    const url = this.#options.urlOf(endpoint);
-    const job = await this.#look(url, jobId, signal);
+    const at = this.#options.connectionOf(endpoint);
+    const job = await this.#look(at, jobId, signal);
     switch (job.kind) {
       case 'failure':
         return job;
@@ -116,7 +118,7 @@ export class ComfyuiService implements RenderService {
         return ended('interrupted', { kind: 'job-cancelled', text: job.text }, job.times);
       case 'done': {
         const hold = this.#requests.reserve(onHeldUp);
-        const fetched = await this.#fetch(url, job.pictures, signal, hold);
+        const fetched = await this.#fetch(at, job.pictures, signal, hold);
         if (Array.isArray(fetched)) {
           const seed = typeof kept?.['seed'] === 'string' ? { seed: kept['seed'] } : {};
           const pictures = fetched.map((bytes) => ({ bytes, ...seed }));
@@ -138,15 +140,15 @@ export class ComfyuiService implements RenderService {
 
   /** Never stops what is another's: what runs is named, and what waits may have begun in between. */
   async cancel({ endpoint, jobId }: JobAtService, signal: AbortSignal): Promise<CancelReply> {
-    const url = this.#options.urlOf(endpoint);
-    let job = await this.#look(url, jobId, signal);
+    const at = this.#options.connectionOf(endpoint);
+    let job = await this.#look(at, jobId, signal);
     if (job.kind === 'waiting') {
-      const asked = await this.#ask(`${url}/queue`, signal, { delete: [jobId] });
-      job = 'failure' in asked ? asked : await this.#look(url, jobId, signal);
+      const asked = await this.#ask(at, '/queue', signal, { delete: [jobId] });
+      job = 'failure' in asked ? asked : await this.#look(at, jobId, signal);
       if (job.kind === 'absent') this.#deleted.add(jobId);
     }
     if (job.kind === 'running') {
-      const asked = await this.#ask(`${url}/interrupt`, signal, { prompt_id: jobId });
+      const asked = await this.#ask(at, '/interrupt', signal, { prompt_id: jobId });
       if ('failure' in asked) return asked;
     }
     if (job.kind === 'failure') return job;
@@ -155,10 +157,10 @@ export class ComfyuiService implements RenderService {
   }
 
   async health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply> {
-    const url = this.#options.urlOf(endpoint);
-    const stats = await this.#ask(`${url}/system_stats`, signal);
+    const at = this.#options.connectionOf(endpoint);
+    const stats = await this.#ask(at, '/system_stats', signal);
     if ('failure' in stats) return stats;
-    const answer = await this.#ask(`${url}/queue`, signal);
+    const answer = await this.#ask(at, '/queue', signal);
     const queue = 'failure' in answer ? undefined : queueIn(answer.json);
     const jobs = queue && { inProgress: queue.running.length, inQueue: queue.waiting.length };
     return { kind: 'answers', ...(jobs && { health: { workers: {}, jobs } }), idempotencyMs };
@@ -166,7 +168,7 @@ export class ComfyuiService implements RenderService {
 
   /** What the ComfyUI lacks for the workflow with the values of one scene; starts nothing. */
   async check(endpoint: Endpoint, set: JsonObject, signal: AbortSignal): Promise<string[] | Failure> {
-    const info = await this.#ask(`${this.#options.urlOf(endpoint)}/object_info`, signal);
+    const info = await this.#ask(this.#options.connectionOf(endpoint), '/object_info', signal);
     if ('failure' in info) return info.failure;
     return workflowProblems(fillWorkflow(this.#options.workflow, set, ''), info.json);
   }
@@ -176,31 +178,31 @@ export class ComfyuiService implements RenderService {
     return this.#requests.close();
   }
 
-  async #find(url: string, jobId: string, set: JsonObject, signal: AbortSignal): Promise<SubmitReply> {
-    const job = await this.#look(url, jobId, signal);
+  async #find(at: Connection, jobId: string, set: JsonObject, signal: AbortSignal): Promise<SubmitReply> {
+    const job = await this.#look(at, jobId, signal);
     if (job.kind === 'failure') return job;
     if (job.kind !== 'absent') return accepted(jobId, set, true);
     return { kind: 'not-found', text: 'ComfyUI has it neither in its queue nor in its history' };
   }
 
   /** What leaves the queue is in the history at once, so that asked for in this order nothing is overlooked. */
-  async #look(url: string, jobId: string, signal: AbortSignal): Promise<JobState> {
-    const answer = await this.#ask(`${url}/queue`, signal);
+  async #look(at: Connection, jobId: string, signal: AbortSignal): Promise<JobState> {
+    const answer = await this.#ask(at, '/queue', signal);
     if ('failure' in answer) return answer;
     const queue = queueIn(answer.json);
-    if (queue === undefined) return failed('poll-failed', `the queue of ComfyUI cannot be read (${url})`);
+    if (queue === undefined) return failed('poll-failed', `the queue of ComfyUI cannot be read (${at.url})`);
     if (queue.running.includes(jobId)) return { kind: 'running' };
     if (queue.waiting.includes(jobId)) return { kind: 'waiting' };
-    const history = await this.#ask(`${url}/history/${encodeURIComponent(jobId)}`, signal);
+    const history = await this.#ask(at, `/history/${encodeURIComponent(jobId)}`, signal);
     if ('failure' in history) return history;
     const entry = historyIn(history.json, jobId);
     if (entry === 'absent') return { kind: 'absent' };
-    return entry ?? failed('poll-failed', `the history of ComfyUI cannot be read (${url})`);
+    return entry ?? failed('poll-failed', `the history of ComfyUI cannot be read (${at.url})`);
   }
 
   /** The bytes of the pictures; `poll-failed` where they may come yet. */
   async #fetch(
-    url: string,
+    at: Connection,
     all: PlacedPicture[],
     signal: AbortSignal,
     hold: Hold,
@@ -211,7 +213,7 @@ export class ComfyuiService implements RenderService {
     if (pictures.length === 0) return { kind: 'no-output', text: `no picture came of ${source}` };
     const fetched: Buffer[] = [];
     for (const [i, picture] of pictures.entries()) {
-      const request = { method: 'GET', url: url + viewPath(picture) };
+      const request = { method: 'GET', url: at.url + viewPath(picture), headers: authorization(at.apiKey) };
       // Room is made for all of them before the first, as if each were so large.
       const room = hold.bytes === 0 ? hold : undefined;
       const outcome = await this.#requests.exchange(request, signal, room, pictures.length - i);
@@ -225,7 +227,7 @@ export class ComfyuiService implements RenderService {
       if (status === 404) return { kind: 'no-output', text: `${name} is not there any more` };
       if (outcome.kind !== 'answered' || status !== 200) {
         const why = outcome.kind === 'broken' ? outcome.why : `${name} was answered ${status ?? 0}`;
-        return { kind: 'poll-failed', text: `${why} (${url})` };
+        return { kind: 'poll-failed', text: `${why} (${at.url})` };
       }
       fetched.push(outcome.answer.bytes);
     }
@@ -233,20 +235,36 @@ export class ComfyuiService implements RenderService {
   }
 
   /** Of a `body` that was taken the answer is empty. */
-  async #ask(url: string, signal: AbortSignal, body?: JsonObject): Promise<{ json: JsonObject } | Failed> {
-    const outcome = await this.#send(url, signal, body);
+  async #ask(
+    at: Connection,
+    path: string,
+    signal: AbortSignal,
+    body?: JsonObject,
+  ): Promise<{ json: JsonObject } | Failed> {
+    const outcome = await this.#send(at, path, signal, body);
     if (outcome.kind === 'too-large')
-      return failed('poll-failed', `the answer is larger than ${this.#requests.limit} (${url})`);
-    if (outcome.kind === 'broken') return failed('poll-failed', `${outcome.why} (${url})`);
+      return failed('poll-failed', `the answer is larger than ${this.#requests.limit} (${at.url}${path})`);
+    if (outcome.kind === 'broken') return failed('poll-failed', `${outcome.why} (${at.url}${path})`);
     const { answer } = outcome;
     const json = body === undefined ? jsonIn(answer) : {};
     if (isSuccess(answer) && json !== undefined) return { json };
-    return { kind: 'failure', failure: readRefusal(answer) ?? unreadable(answer, url) };
+    return { kind: 'failure', failure: readRefusal(answer) ?? unreadable(answer, path) };
   }
 
-  #send(url: string, signal: AbortSignal, body?: JsonObject): Promise<TextOutcome> {
+  async #send(
+    { url, apiKey }: Connection,
+    path: string,
+    signal: AbortSignal,
+    body?: JsonObject,
+  ): Promise<TextOutcome> {
     const sent = body === undefined ? { method: 'GET' } : { method: 'POST', body: JSON.stringify(body) };
-    return this.#requests.exchangeText({ url, ...sent }, signal);
+    const request = { url: url + path, headers: authorization(apiKey), ...sent };
+    const outcome = await this.#requests.exchangeText(request, signal);
+    if (outcome.kind !== 'answered') return outcome;
+    const { answer } = outcome;
+    const clean = (text = ''): string => textWithoutKey(text, apiKey);
+    const headers = { ...answer.headers, location: clean(answer.headers.location) };
+    return { ...outcome, answer: { ...answer, headers, body: clean(answer.body) } };
   }
 }
 

@@ -130,7 +130,7 @@ export class HttpRenderService implements RenderService {
   }
 }
 
-function authorization(apiKey: string): Record<string, string> {
+export function authorization(apiKey: string): Record<string, string> {
   return apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
 }
 

@@ -44,7 +44,7 @@ export function repeatsKey(text: string, key: string): boolean {
 /** Fewer characters than these are no secret, and words begin with them. */
 const minTelling = 4;
 
-function textWithoutKey(text: string, key: string): string {
+export function textWithoutKey(text: string, key: string): string {
   if (key.length < minTelling) return text;
   return [...new Set([key, encodeURIComponent(key)])].reduce(withoutSpelling, text);
 }

@@ -11,7 +11,7 @@ import { startComfyStandIn, type ComfyStandIn } from '../../fakes/comfyui.ts';
 import { emptyImage, failing, saving, sleeping } from '../../fakes/comfyui-workflows.ts';
 import { reset, send, sendHtml, sendJson } from '../../faults/answers.ts';
 import { unusedPort } from '../../e2e/listen-on-loopback.ts';
-import { ended, failure } from './client.ts';
+import { canary, ended, failure } from './client.ts';
 
 const signal = new AbortController().signal;
 const sha256 = 'a'.repeat(64);
@@ -36,7 +36,7 @@ async function clientOf(
   const comfy = await startComfyStandIn();
   const memory = new ByteSemaphore(128_000_000);
   const service = new ComfyuiService({
-    urlOf: ({ baseUrl }) => baseUrl,
+    connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey: canary }),
     workflow,
     workflowSha256: sha256,
     node: undefined,
@@ -93,7 +93,7 @@ it('sends each scene as a workflow of its own, and collects its picture, seed an
     executionTimeMs: expect.any(Number) as number,
   });
   expect(await colourOf(reply)).toBe(0x336699);
-  const [sent = { path: '', body: '' }] = comfy.requests;
+  const [sent = { body: '' }] = comfy.requests;
   expect(JSON.parse(sent.body)).toEqual({
     prompt: expect.objectContaining({
       1: { class_type: 'EmptyImage', inputs: { width: 8, height: 8, batch_size: 1, color: 0x336699 } },
@@ -314,6 +314,31 @@ it('knows what surely was not accepted from what may run', async () => {
     failure('not-reached'),
   );
   expect(comfy.accepted).toEqual([]);
+});
+
+it('sends the key of a proxy with every request, and repeats it in no reply', async () => {
+  const { comfy, service, submit, job, end } = await clientOf();
+  const submitted = await job('one');
+  await end(submitted);
+  await service.health(submitted.endpoint, signal);
+  expect(comfy.requests.map(({ path }) => path)).toContainEqual(expect.stringContaining('/view'));
+  expect(new Set(comfy.requests.map(({ key }) => key))).toEqual(new Set([`Bearer ${canary}`]));
+  for (const status of [302, 400, 403, 500]) {
+    comfy.meet = (_, response) => {
+      const echoed = JSON.stringify({ error: `no such key: ${canary}` });
+      send(response, status, echoed, { location: `/login?key=${encodeURIComponent(canary)}` });
+      return true;
+    };
+    const replies = [
+      await submit('two'),
+      await service.status(submitted, signal),
+      await service.cancel(submitted, signal),
+      await service.health(submitted.endpoint, signal),
+    ];
+    expect(JSON.stringify(replies)).not.toContain(canary);
+    expect(JSON.stringify(replies)).not.toContain(encodeURIComponent(canary));
+    expect(JSON.stringify(replies)).toContain('[key]');
+  }
 });
 
 it('names nodes and models that a ComfyUI lacks, and starts nothing', async () => {

@@ -22,7 +22,7 @@ export function batchSettings(config: Config, now: number, names: DefaultNames):
     timeouts,
     limits: limitsOf(config, now),
     unknownPictures: 'ask',
-    healthEveryMs,
+    ...(config.service.kind !== 'described' && { healthEveryMs }),
     shutdownGraceMs: config.shutdownGraceMs,
     isNamedByAttempt: output.pictures !== undefined,
     files: output.files,

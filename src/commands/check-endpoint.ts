@@ -1,32 +1,94 @@
 /** `nightrender plan --check`: whether the service accepts key and endpoint; no job is started. */
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
-import { HttpRenderService } from '../runner/client/http-render-service.ts';
+import { isJsonObject } from '../lib/text/json.ts';
+import type { Workflow } from '../protocol/comfyui.ts';
+import type { Connection } from '../runner/client/http-render-service.ts';
+import { formatDuration } from '../lib/text/format.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Failure } from '../runner/core/failure.ts';
-import type { EndpointCheck } from '../runner/core/plan.ts';
+import type { Endpoint } from '../runner/core/attempt.ts';
+import type { EndpointCheck, FirstRequest } from '../runner/core/plan.ts';
+import type { ServiceDescription } from '../runner/core/service-description.ts';
+import { openComfyui, openService } from './service-client.ts';
 import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
 
 /** No service gives out such an id. */
 const impossibleJob = 'nightrender-asks-whether-this-endpoint-is-there';
 
 /** `signal` cuts it. */
-export async function checkEndpoint(config: Config, signal: AbortSignal): Promise<EndpointCheck> {
+export async function checkEndpoint(
+  config: Config,
+  signal: AbortSignal,
+  first?: FirstRequest,
+): Promise<EndpointCheck> {
   const { endpoint, apiKey = '' } = config;
   if (endpoint.baseUrl === 'local')
     return { ending: 'complete', text: 'the local service starts with the run' };
-  const service = new HttpRenderService({
-    memory: new ByteSemaphore(config.limits.memoryBytes),
-    connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
-    requestTimeoutMs: config.timeouts.requestMs,
-    maxBodyBytes: config.limits.bodyBytes,
-    imagePath: undefined,
-  });
+  const connectionOf = ({ baseUrl }: Endpoint): Connection => ({ url: baseUrl, apiKey });
+  const memory = new ByteSemaphore(config.limits.memoryBytes);
+  const { service: spoken } = config;
+  if (spoken.kind === 'comfyui') {
+    const service = openComfyui(config, spoken, connectionOf, memory);
+    try {
+      return judgeWorkflow(await service.check(endpoint, filledIn(first) ?? spoken.workflow, signal));
+    } finally {
+      await service.close();
+    }
+  }
+  const service = openService(config, connectionOf, memory);
   try {
     const health = await service.health(endpoint, signal);
+    if (spoken.kind === 'described')
+      return { ...judgeDescribed(health, spoken.description), reads: readingOf(spoken.description) };
     return await judge(health, service, config, signal);
   } finally {
     await service.close();
   }
+}
+
+/** The workflow as the first scene has it. */
+function filledIn(first: FirstRequest | undefined): Workflow | undefined {
+  const body = first?.body;
+  return isJsonObject(body) ? (body['prompt'] as Workflow | undefined) : undefined;
+}
+
+function judgeWorkflow(problems: string[] | Failure): EndpointCheck {
+  if (!Array.isArray(problems)) return refused(problems);
+  return problems.length === 0
+    ? { ending: 'complete', text: 'ComfyUI answers and has every node and model of the workflow' }
+    : { ending: 'not-allowed', text: `ComfyUI lacks what the workflow needs: ${problems.join('; ')}` };
+}
+
+function judgeDescribed(health: HealthReply, { check, name }: ServiceDescription): EndpointCheck {
+  switch (health.kind) {
+    case 'answers':
+      return { ending: 'complete', text: 'address, key and id are accepted' };
+    case 'failure':
+      return refused(health.failure);
+    case 'unknown':
+      return check === undefined
+        ? { ending: 'complete', text: `${health.text}: nothing was asked` }
+        : { ending: 'not-allowed', text: `${health.text}; see \`endpoint.id\` (${name})` };
+  }
+}
+
+/** Where a run looks for what. */
+function readingOf({ submit, status, result, failed, cancel, find, keepsMs }: ServiceDescription): string[] {
+  const words = Object.entries(status.map).map(([word, meaning]) => `${word} is ${meaning}`);
+  const kept = submit.keep.length === 0 ? '' : `, with ${submit.keep.join(', ')}`;
+  const place =
+    result.pictures.length === 0 ? 'where workers mostly put them' : `at ${result.pictures.join(' or ')}`;
+  return [
+    `a job's id at ${submit.job} of what a submission brings${kept}`,
+    `its status by ${status.method} ${status.url}, at ${status.at}: ${words.join(', ')}, all else is waiting`,
+    `pictures ${place} of ${result.output === '' ? '' : `${result.output} of `}${result.request === undefined ? 'that answer' : `${result.request.method} ${result.request.url}`}`,
+    `why it failed at ${failed}`,
+    cancel === undefined ? 'no way to cancel a job' : `cancelled by ${cancel.method} ${cancel.url}`,
+    find === undefined
+      ? 'no list of jobs: a submission whose answer is lost counts as unanswered'
+      : `lost submissions in ${find.items} of ${find.method} ${find.url}`,
+    `results are kept for ${formatDuration(keepsMs)}`,
+  ];
 }
 
 async function judge(

@@ -6,7 +6,7 @@ import { openCheckpointForReading, type JobsInFlight } from '../runner/checkpoin
 import type { Connection } from '../runner/client/http-render-service.ts';
 import type { Config } from '../runner/config/config.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import type { Endpoint } from '../runner/core/attempt.ts';
+import { versionOfJobs, type Endpoint } from '../runner/core/attempt.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { plural, formatInstant } from '../terminal/words.ts';
@@ -60,7 +60,19 @@ export function assertCollectable(file: string, config: Config, inFlight: JobsIn
         inFlight.filter(({ endpoint }) => endpoint.baseUrl === url),
       ),
     }));
+  const other = inFlight.find(({ endpoint }) => !isSpoken(config, endpoint));
+  if (problems.length === 0 && other !== undefined) {
+    const where = config.placeOf(['endpoint', 'speaks']);
+    const { version } = other.endpoint;
+    const text = `${plural(other.jobs, 'job is', 'jobs are')} still in flight at ${other.endpoint.baseUrl}, which was spoken to as ${version}; set endpoint.speaks back to it and run once to collect them`;
+    problems.push({ where, text });
+  }
   if (problems.length > 0) throw new ConfigError(problems);
+}
+
+/** Every client asks for jobs of job services. */
+function isSpoken({ endpoint }: Config, sent: Endpoint): boolean {
+  return versionOfJobs(sent) !== undefined || sent.version === endpoint.version;
 }
 
 function elsewhereText(batch: string, url: string, inFlight: JobsInFlight[]): string {
@@ -68,7 +80,7 @@ function elsewhereText(batch: string, url: string, inFlight: JobsInFlight[]): st
   const since = formatInstant(Math.min(...inFlight.map(({ oldestAt }) => oldestAt)));
   return [
     `${plural(jobs, 'job is', 'jobs are')} still in flight at ${url}, the oldest since ${since}, and this run's key must not be sent there.`,
-    `Set endpoint.baseUrl back to ${url} and run once to collect them (a result is kept for about 30 minutes),`,
+    `Set endpoint.baseUrl back to ${url} and run once to collect them (results are kept for a while, often for no more than 30 minutes),`,
     `or give them up with \`nightrender retry ${batch} --elsewhere\`: their scenes are rendered again at the address in the file, and the old jobs may still be billed`,
   ].join(' ');
 }

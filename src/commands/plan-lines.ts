@@ -70,8 +70,9 @@ function rowsOf(shown: ShownPlan): [string, string][] {
   const where = endpoint.baseUrl === 'local' ? 'the local service' : endpoint.baseUrl;
   return [
     ['manifest', manifest.join(', ')],
-    ['endpoint', `${where}, ${endpoint.id}`],
+    ['endpoint', endpoint.id === '' ? where : `${where}, ${endpoint.id}`],
     ['', check === null ? '' : describeCheck(check)],
+    ...titled('reads', check?.reads ?? []),
     ['output', shownDir],
     ['files', shown.files.map(({ label, kind }) => `${label} (${kind})`).join(', ')],
     ['scenes', statesOf(counts)],
@@ -244,19 +245,19 @@ const indent = 5;
 
 /** One of the first requests, as it would be sent. `columns`: the width that no line exceeds, unless a word does. */
 function describeRequest(request: FirstRequest, number: number, columns: number): string[] {
-  const { scene, before, url, body, file, taken } = request;
+  const { scene, before, method, url, body, file, taken } = request;
   const again = before === 0 ? '' : `, submission ${(before + 1).toLocaleString('en')}`;
   const why = taken === null ? '' : `: ${taken} belongs to another scene`;
   return [
     ...hanging(`  ${number}.`, `${scene}${again} → images/${file}${why}`, columns, indent),
-    ...hanging('', `POST ${url.replace(/^local/, 'the local service')}`, columns, indent),
+    ...hanging('', `${method} ${url.replace(/^local/, 'the local service')}`, columns, indent),
     ...bodyLines(body, columns),
   ];
 }
 
 /** On one line where it fits. */
 function bodyLines(body: FirstRequest['body'], columns: number): string[] {
-  const shown = JSON.parse(JSON.stringify({ input: withFilesNamed(body.input) }, shorten)) as unknown;
+  const shown = JSON.parse(JSON.stringify(withFilesNamed(body), shorten)) as unknown;
   const short = harmless(JSON.stringify(shown));
   const text = indent + short.length <= Math.min(columns, 100) ? short : JSON.stringify(shown, undefined, 2);
   return text.split('\n').flatMap((line) => {

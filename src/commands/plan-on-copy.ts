@@ -29,10 +29,10 @@ import { beginBatch, type BegunBatch } from './begin-batch.ts';
 import { readScenes, type ReadScenes } from './read-scenes.ts';
 import { sameScenes } from './same-scenes.ts';
 import type { Checkpoint } from '../runner/pipeline/ports.ts';
-import { versionOfJobs, type Attempt } from '../runner/core/attempt.ts';
+import type { Attempt } from '../runner/core/attempt.ts';
 import { PictureNames } from '../runner/pipeline/picture-names.ts';
+import { submissionOf } from './service-client.ts';
 import type { BatchSettings } from '../runner/pipeline/settings.ts';
-import { runPath } from '../protocol/paths.ts';
 
 export interface PlanOptions extends BeginChoices {
   part: Part | undefined;
@@ -185,7 +185,7 @@ async function lookAt(
     const change = endpointChange(await checkpoint.madeAt(), counts, config.endpoint);
     const expected = forecast(asked, readExperience(db, config.pricing));
     // Last, since it puts attempts on record.
-    const requests = await firstRequests(db, checkpoint, settings, options.requests);
+    const requests = await firstRequests(db, checkpoint, { config, settings }, options.requests);
     return {
       ...known,
       forecast: expected,
@@ -216,7 +216,7 @@ const unknownSeed = 'SEED';
 async function firstRequests(
   db: Database,
   checkpoint: Checkpoint,
-  settings: BatchSettings,
+  { config, settings }: { config: Config; settings: BatchSettings },
   limit: number,
 ): Promise<FirstRequest[]> {
   const names = new PictureNames(checkpoint, settings);
@@ -229,9 +229,7 @@ async function firstRequests(
       scene: sceneId,
       attempt: number,
       before: readPaidBefore(db, attempt.key),
-      method: 'POST',
-      url: endpoint.baseUrl + runPath(versionOfJobs(endpoint) ?? 'v2', endpoint.id),
-      body: { input },
+      ...submissionOf(config, endpoint, input),
       file,
       taken: file === wanted ? null : wanted,
     });

@@ -118,7 +118,9 @@ async function planConfig(
       await record.close();
     }
   });
-  const check = isChecked ? await unlessStopped(stop, () => checkEndpoint(config, stop.draining)) : null;
+  const check = isChecked
+    ? await unlessStopped(stop, () => checkEndpoint(config, stop.draining, batch.requests[0]))
+    : null;
   const obstacle = notWritable(dir) ?? null;
   const ending = endingOf(check?.ending, obstacle);
   const { notes, ...facts } = batch;

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { assertPlainFile } from '../lib/files/plain-file.ts';
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import type { BatchLease, OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
-import { HttpRenderService } from '../runner/client/http-render-service.ts';
 import { HttpsDownloads } from '../runner/client/https-downloads.ts';
 import { sendingFiles } from '../runner/client/sending-files.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -23,6 +22,7 @@ import { connect } from './connections.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { keptText } from './shown-path.ts';
 import { outputFiles } from './output-files.ts';
+import { openService } from './service-client.ts';
 import { StoppedEarly } from './signals.ts';
 import { systemClock } from './system-clock.ts';
 import { endings, type Ending } from '../runner/core/ending.ts';
@@ -52,15 +52,7 @@ export async function withPorts<Result>(
   stop.onEnding(({ kind, text }) => emit({ type: 'stopping', ending: kind, text }));
   const connections = await connect(config, endpoints, (text) => emit({ type: 'warning', text }));
   const memory = new ByteSemaphore(config.limits.memoryBytes);
-  const service = new HttpRenderService({
-    memory,
-    connectionOf: connections.of,
-    requestTimeoutMs: config.timeouts.requestMs,
-    maxBodyBytes: config.limits.bodyBytes,
-    imagePath: config.output.imagePath,
-    files: config.output.files,
-    values: config.output.values,
-  });
+  const service = openService(config, connections.of, memory);
   const downloads = new HttpsDownloads({
     hosts: config.output.hosts,
     maxBytes: config.limits.bodyBytes,

@@ -68,7 +68,7 @@ export const planShape = {
       attempt: count,
       method: text,
       url: text,
-      body: z.looseObject({ input: anything.describe('files stand as path, sha256 and bytes') }),
+      body: anything.describe('files stand as path, sha256 and bytes'),
       file: text.describe('of its first picture, relative to the folder images'),
       taken: text.nullable(),
     }),

@@ -258,7 +258,7 @@ export const defaultSettings: BatchSettings = {
     status: { atOnce: 400, perTenSeconds: 2_000 },
   },
   pricing: undefined,
-  timeouts: { queueMs: 3_600_000, executionMs: 1_800_000, freshnessMs: 150_000 },
+  timeouts: { queueMs: 3_600_000, executionMs: 1_800_000, freshnessMs: 150_000, keepsMs: 1_800_000 },
   limits: {},
   unknownPictures: 'ask',
   shutdownGraceMs: 10_000,

@@ -166,11 +166,11 @@ export class ComfyuiService implements RenderService {
     return { kind: 'answers', ...(jobs && { health: { workers: {}, jobs } }), idempotencyMs };
   }
 
-  /** What the ComfyUI lacks for the workflow with the values of one scene; starts nothing. */
-  async check(endpoint: Endpoint, set: JsonObject, signal: AbortSignal): Promise<string[] | Failure> {
+  /** What ComfyUI lacks for a workflow, filled as for one scene; starts nothing. */
+  async check(endpoint: Endpoint, filled: Workflow, signal: AbortSignal): Promise<string[] | Failure> {
     const info = await this.#ask(this.#options.connectionOf(endpoint), '/object_info', signal);
     if ('failure' in info) return info.failure;
-    return workflowProblems(fillWorkflow(this.#options.workflow, set, ''), info.json);
+    return workflowProblems(filled, info.json);
   }
 
   /** Requests in progress are cut. */

@@ -32,7 +32,10 @@ export class DescribedRequests {
   }
 
   ofJob({ endpoint, jobId, kept = {} }: JobAtService, request: DescribedRequest): Request {
-    const values = Object.entries(kept).map(([name, value]) => [`job.${name}`, String(value)]);
+    const values = Object.entries(kept).map(([name, value]) => [
+      `job.${name}`,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]);
     return this.of(endpoint, request, { ...Object.fromEntries(values), 'job.id': jobId });
   }
 

@@ -61,7 +61,7 @@ export async function findSubmission(
     for (const item of young) {
       const job = readAcceptedJob(item, places.accepted);
       const [sent] = valuesAt(item, places.input);
-      if (job === undefined || !isJsonObject(sent) || inputKey(sent as JsonObject) !== wanted) continue;
+      if (job === undefined || !isJsonObject(sent) || inputKey(sent) !== wanted) continue;
       if (!(await lost.isTaken(job.jobId))) found.set(job.jobId, { kind: 'accepted', ...job });
     }
     const [next] = places.next === undefined ? [] : valuesAt(body, places.next);

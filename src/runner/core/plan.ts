@@ -3,7 +3,7 @@ import { endpointAddress, type Endpoint } from './attempt.ts';
 import type { ServiceHealth } from './service-health.ts';
 import type { EndingKind } from './ending.ts';
 import type { Forecast } from './forecast.ts';
-import type { JsonObject } from '../../lib/text/json.ts';
+import type { JsonValue } from '../../lib/text/json.ts';
 import type { SceneCounts } from './scene.ts';
 
 export interface Plan {
@@ -130,10 +130,10 @@ export interface FirstRequest {
   attempt: number;
   /** Submissions of the scene that came before and may have been paid: one that was refused is none. */
   before: number;
-  method: 'POST';
+  method: string;
   /** Begins with `local` where the address is made up at the start of a run. */
   url: string;
-  body: { input: JsonObject };
+  body: JsonValue;
   /** Of its first picture, within the folder of pictures. */
   file: string;
   /** The name that is another scene's already, so that `file` is another one; null where it is free. */
@@ -148,4 +148,6 @@ export interface EndpointCheck {
   text: string;
   /** By state, in the service's words. */
   workers?: ServiceHealth['workers'];
+  /** Where a run looks in the answers of a service that is described, each a line. */
+  reads?: string[];
 }

@@ -17,9 +17,6 @@ export type MissingContext = SettleContext & {
 /** With nothing else to learn from, the endpoint's silence is waited for this long before one job is given up for it. */
 const uncertainMs = 60_000;
 
-/** No result is deleted before, counted from its completion. */
-const retentionMs = 30 * 60_000;
-
 /** Settles the job as `expired` at the second 404, once the endpoint is known to be there; else says why to ask again. */
 export async function missing(run: MissingContext, job: Job, text: string): Promise<'settled' | Failure> {
   const { endpoint } = job.attempt;
@@ -68,7 +65,7 @@ async function expire(run: MissingContext, job: Job, text: string): Promise<'set
 /** Its result cannot have been deleted yet: a service that loses what it takes is a reason to stop sending. */
 function isTooYoung(run: MissingContext, job: Job): boolean {
   const wallAgeMs = run.ports.clock.now() - job.attempt.submittedAt;
-  return Math.max(ageMs(job, run.ports.clock), wallAgeMs) < retentionMs;
+  return Math.max(ageMs(job, run.ports.clock), wallAgeMs) < run.settings.timeouts.keepsMs;
 }
 
 /**

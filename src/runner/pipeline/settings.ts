@@ -28,6 +28,8 @@ export interface BatchSettings {
     executionMs: number;
     /** A 404 for a job younger than this means that the service does not know it yet. */
     freshnessMs: number;
+    /** No result is deleted before, counted from its completion. */
+    keepsMs: number;
   };
   rate: { submit: RateSettings; status: RateSettings };
   /** Price of the work; undefined where it is unknown. */

@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
 import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
-import { promptIdOf, type Workflow } from '../../../src/protocol/comfyui.ts';
+import { fillWorkflow, promptIdOf, type Workflow } from '../../../src/protocol/comfyui.ts';
 import type { JobAtService } from '../../../src/runner/core/attempt.ts';
 import { ComfyuiService, type ComfyuiOptions } from '../../../src/runner/client/comfyui-service.ts';
 import type { StatusReply, SubmitReply } from '../../../src/runner/pipeline/ports.ts';
@@ -350,12 +350,12 @@ it('names nodes and models that a ComfyUI lacks, and starts nothing', async () =
   };
   const { comfy, service } = await clientOf(workflow);
   const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
-  expect(await service.check(endpoint, { '5.dim': 'z' }, signal)).toEqual([
+  expect(await service.check(endpoint, fillWorkflow(workflow, { '5.dim': 'z' }, ''), signal)).toEqual([
     'node 4 (CheckpointLoaderSimple): this ComfyUI does not have "sd.safetensors" for ckpt_name; it has none',
     'node 5 (LatentCut): this ComfyUI does not have "z" for dim; it has "x", "y", "t"',
     'node 7 (UltraUpscale): this ComfyUI has no such node; install it there',
   ]);
   expect(comfy.accepted).toEqual([]);
   comfy.meet = (_, response) => (send(response, 500), true);
-  expect(await service.check(endpoint, {}, signal)).toMatchObject({ kind: 'poll-failed' });
+  expect(await service.check(endpoint, workflow, signal)).toMatchObject({ kind: 'poll-failed' });
 });

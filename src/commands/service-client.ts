@@ -1,0 +1,94 @@
+/** The client of a pipeline's service, by the interface that this has; jobs of the local service are asked for in its own. */
+import type { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
+import { fillWorkflow } from '../protocol/comfyui.ts';
+import { runPath } from '../protocol/paths.ts';
+import { ComfyuiService } from '../runner/client/comfyui-service.ts';
+import { DescribedRequests } from '../runner/client/described-requests.ts';
+import { DescribedService } from '../runner/client/described-service.ts';
+import { HttpRenderService, type Connection } from '../runner/client/http-render-service.ts';
+import type { Config } from '../runner/config/config.ts';
+import { versionOfJobs, type Endpoint } from '../runner/core/attempt.ts';
+import type { RenderService } from '../runner/pipeline/ports.ts';
+
+export type ServiceClient = RenderService & { close(): Promise<void> };
+
+export function openService(
+  config: Config,
+  connectionOf: (endpoint: Endpoint) => Connection,
+  memory: ByteSemaphore,
+): ServiceClient {
+  const options = {
+    memory,
+    connectionOf,
+    requestTimeoutMs: config.timeouts.requestMs,
+    maxBodyBytes: config.limits.bodyBytes,
+    imagePath: config.output.imagePath,
+    files: config.output.files,
+    values: config.output.values,
+  };
+  const jobs = new HttpRenderService(options);
+  const { service } = config;
+  if (service.kind === 'jobs') return jobs;
+  const other =
+    service.kind === 'described'
+      ? new DescribedService({ ...options, description: service.description })
+      : openComfyui(config, service, connectionOf, memory);
+  const of = (endpoint: Endpoint): RenderService => (versionOfJobs(endpoint) === undefined ? other : jobs);
+  return {
+    submit: (endpoint, ...rest) => of(endpoint).submit(endpoint, ...rest),
+    status: (job, ...rest) => of(job.endpoint).status(job, ...rest),
+    cancel: (job, ...rest) => of(job.endpoint).cancel(job, ...rest),
+    health: (endpoint, ...rest) => of(endpoint).health(endpoint, ...rest),
+    close: async () => {
+      await Promise.all([jobs.close(), other.close()]);
+    },
+  };
+}
+
+export function openComfyui(
+  { timeouts, limits, output }: Config,
+  { workflow, sha256 }: Config['service'] & { kind: 'comfyui' },
+  connectionOf: (endpoint: Endpoint) => Connection,
+  memory: ByteSemaphore,
+): ComfyuiService {
+  return new ComfyuiService({
+    memory,
+    connectionOf,
+    requestTimeoutMs: timeouts.requestMs,
+    maxBodyBytes: limits.bodyBytes,
+    workflow,
+    workflowSha256: sha256,
+    node: output.imagePath,
+  });
+}
+
+/** The request that submits an input, without the key. */
+export function submissionOf(
+  { service }: Config,
+  endpoint: Endpoint,
+  input: JsonObject,
+): { method: string; url: string; body: JsonValue } {
+  const { baseUrl } = endpoint;
+  switch (service.kind) {
+    case 'jobs':
+      return {
+        method: 'POST',
+        url: baseUrl + runPath(versionOfJobs(endpoint) ?? 'v2', endpoint.id),
+        body: { input },
+      };
+    case 'described': {
+      const requests = new DescribedRequests(service.description, () => ({ url: baseUrl, apiKey: '' }));
+      const { method, url, body = 'null' } = requests.submission(endpoint, input);
+      return { method, url, body: JSON.parse(body) as JsonValue };
+    }
+    case 'comfyui': {
+      const set = isJsonObject(input['set']) ? input['set'] : {};
+      return {
+        method: 'POST',
+        url: `${baseUrl}/prompt`,
+        body: { prompt: fillWorkflow(service.workflow, set, 'nightrender/ID') },
+      };
+    }
+  }
+}

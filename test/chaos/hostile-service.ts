@@ -2,7 +2,8 @@
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ServiceSettings, TurnedAway } from './account.ts';
-import { answerHonestly, HttpService, type Asked } from '../fakes/http-service.ts';
+import { HttpService } from '../fakes/http-service.ts';
+import { answerHonestly, type Asked } from '../fakes/job-server.ts';
 import { hang, reset, sendHtml, sendJson } from '../faults/answers.ts';
 import { chance, type Chance } from '../faults/chance.ts';
 import {

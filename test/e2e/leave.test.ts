@@ -1,6 +1,7 @@
 /** Promise: Ctrl-C and SIGTERM get you out, whatever is awaited, and what is in flight stays on record. */
 import { expect, it } from 'vitest';
-import { answerHonestly, type HttpService } from '../fakes/http-service.ts';
+import type { HttpService } from '../fakes/http-service.ts';
+import { answerHonestly } from '../fakes/job-server.ts';
 import { newBatch, Program, withKey } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
 

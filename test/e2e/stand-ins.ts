@@ -2,7 +2,8 @@
 import sharp from 'sharp';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { sendJson, type Fields } from '../faults/answers.ts';
-import { answerHonestly, HttpService, type HttpPlan, type Meet } from '../fakes/http-service.ts';
+import { HttpService, type HttpPlan } from '../fakes/http-service.ts';
+import { answerHonestly, type Meet } from '../fakes/job-server.ts';
 import type { JobsOptions } from '../fakes/service-jobs.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 

@@ -1,74 +1,20 @@
-/** The stand-in of the service over HTTP: it speaks the interface, and lets a test meet any request in a way of its own. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
+/** The stand-in of the service over HTTP: a door to jobs that speaks the interface. */
+import type { ServerResponse } from 'node:http';
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../src/protocol/messages.ts';
-import { sendJson, type Fields } from '../faults/answers.ts';
-import { Jobs, type Course, type Job, type JobsOptions } from './service-jobs.ts';
+import type { Fields } from '../faults/answers.ts';
+import { JobServer, type Received, type Understood } from './job-server.ts';
+import type { Course, Job } from './service-jobs.ts';
 
 export interface HttpPlan extends Course {
   /** What a status answer says once the job has ended. */
   end: () => Fields;
 }
 
-export interface Asked<Plan extends HttpPlan = HttpPlan> {
-  /** None for any other address. */
-  operation: 'run' | 'status' | 'cancel' | 'health' | undefined;
-  jobId: string;
-  /** Of a submission. */
-  input: JsonObject;
-  /** As it came, `Bearer` and all. */
-  key: string;
-  response: ServerResponse;
-  /** Does what is asked for, and gives the honest answer. */
-  take: () => Reply<Plan>;
-}
+type Reply<Plan extends HttpPlan> = ReturnType<Understood<Plan>['take']>;
 
-interface Reply<Plan extends HttpPlan> {
-  status: number;
-  fields: Fields;
-  /** That it is about. */
-  job?: Job<Plan> | undefined;
-}
-
-export type Meet<Plan extends HttpPlan = HttpPlan> = (asked: Asked<Plan>) => void | Promise<void>;
-
-interface HttpServiceOptions<Plan extends HttpPlan> extends Partial<JobsOptions> {
-  /** How a job goes that is submitted now. */
-  plan: (input: JsonObject) => Plan;
-  /** Who answers; the stand-in itself, where it is not given. */
-  meet?: Meet<Plan>;
-}
-
-export class HttpService<Plan extends HttpPlan = HttpPlan> {
-  /** Set by whoever has it listen. */
-  url = '';
-  meet: Meet<Plan>;
-  readonly jobs: Jobs<Plan>;
-  readonly requests: { method: string; path: string; key: string }[] = [];
-  readonly server: Server;
-  readonly #plan: (input: JsonObject) => Plan;
-
-  constructor({ plan, meet = answerHonestly, ...options }: HttpServiceOptions<Plan>) {
-    this.#plan = plan;
-    this.meet = meet;
-    this.jobs = new Jobs({ now: Date.now, ...options });
-    this.server = createServer((request, response) => {
-      this.#answer(request, response).catch((error: unknown) => {
-        // Whoever is killed breaks off in the midst of a request; all else is a fault of the test.
-        const isBroken = !request.complete || response.destroyed || response.socket?.destroyed !== false;
-        response.destroy();
-        if (!isBroken) throw error;
-      });
-    });
-  }
-
-  /** Of all submissions that were taken. */
-  get inputs(): JsonObject[] {
-    return this.jobs.all.map(({ input }) => input);
-  }
-
+export class HttpService<Plan extends HttpPlan = HttpPlan> extends JobServer<Plan> {
   /** How often each scene was submitted. */
   submissions(): Map<string, number> {
     const counted = new Map<string, number>();
@@ -76,20 +22,17 @@ export class HttpService<Plan extends HttpPlan = HttpPlan> {
     return counted;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = '', url: path = '', headers } = request;
-    const key = headers.authorization ?? '';
-    this.requests.push({ method, path, key });
-    const body = await text(request);
+  protected understand({ path, headers, body }: Received, response: ServerResponse): Understood<Plan> {
     const { version, id = '', operation, jobId = '' } = addresses.exec(path)?.groups ?? {};
-    const asked = { operation: operation as Asked['operation'], jobId, key, response };
     const input = operation === 'run' ? (JSON.parse(body) as { input: JsonObject }).input : {};
     const endpoint: Endpoint = { baseUrl: this.url, id, version: version === 'v1' ? 'v1' : 'v2' };
     const name = headers[idempotencyKeyHeader.toLowerCase()];
-    await this.meet({
-      ...asked,
+    return {
+      operation: operation as Understood['operation'],
+      jobId,
       input,
       take: () => {
+        if (operation === undefined) return { status: 404, fields: { error: 'no such operation' } };
         if (operation === 'run') return this.#submit(endpoint, input, name?.toString(), response);
         if (operation === 'health') return this.#health(response);
         const job = operation === 'status' ? this.jobs.polled(jobId) : this.jobs.find(jobId);
@@ -98,7 +41,7 @@ export class HttpService<Plan extends HttpPlan = HttpPlan> {
         this.jobs.cancel(job);
         return { status: 200, fields: { id: jobId, status: 'CANCELLED' }, job };
       },
-    });
+    };
   }
 
   #submit(
@@ -109,7 +52,7 @@ export class HttpService<Plan extends HttpPlan = HttpPlan> {
   ): Reply<Plan> {
     if (name !== undefined && this.jobs.knowsKeysMs !== undefined)
       this.#showKeys(response).setHeader(idempotencyKeyHeader, name);
-    const job = this.jobs.known(name) ?? this.jobs.accept(endpoint, input, this.#plan(input), name);
+    const job = this.jobs.known(name) ?? this.jobs.accept(endpoint, input, this.plan(input), name);
     return { status: 200, fields: { id: job.id, status: 'IN_QUEUE' }, job };
   }
 
@@ -146,10 +89,3 @@ export class HttpService<Plan extends HttpPlan = HttpPlan> {
 
 const addresses =
   /^\/(?<version>v[12])\/(?<id>[\w-]+)\/(?<operation>run|status|cancel|health)(?:\/(?<jobId>[\w-]+))?$/;
-
-/** As a service does that nothing is wrong with. */
-export function answerHonestly({ operation, response, take }: Asked): void {
-  if (operation === undefined) return sendJson(response, { error: 'no such operation' }, 404);
-  const { status, fields } = take();
-  sendJson(response, fields, status);
-}

@@ -1,5 +1,6 @@
 /** The stand-in of the service that does wrong to its clients once, by the faults that a test names. */
-import { answerHonestly, type HttpService } from '../fakes/http-service.ts';
+import type { HttpService } from '../fakes/http-service.ts';
+import { answerHonestly } from '../fakes/job-server.ts';
 import { completed, startStandIn } from '../e2e/stand-ins.ts';
 import { noise } from '../runner/images/pictures.ts';
 import type { Fields } from './answers.ts';

@@ -8,7 +8,7 @@ import { folderWith, nightrender, pipeline, Program, scenes, testKey } from '../
 import { startHeldService } from '../../e2e/held-service.ts';
 import { startPatientService, startStandIn } from '../../e2e/stand-ins.ts';
 import { sendJson } from '../../faults/answers.ts';
-import { answerHonestly } from '../../fakes/http-service.ts';
+import { answerHonestly } from '../../fakes/job-server.ts';
 import { noBrowser, openBrowser } from '../browser.ts';
 import { contrasts } from '../contrast.ts';
 import { look, startWatching } from '../watched.ts';

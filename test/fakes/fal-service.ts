@@ -1,0 +1,164 @@
+/** The stand-in of fal: its queue over HTTP, as its documentation and its own client have it. */
+import { STATUS_CODES } from 'node:http';
+import type { JsonObject } from '../../src/lib/text/json.ts';
+import type { Fields } from '../faults/answers.ts';
+import { listenOnLoopback } from '../e2e/listen-on-loopback.ts';
+import { JobServer, type JobServerOptions, type Meet, type Received, type Understood } from './job-server.ts';
+import type { Course, Job, JobsOptions } from './service-jobs.ts';
+
+export interface FalPlan extends Course {
+  /** Addresses or data URIs. */
+  pictures: string[];
+  /** What is answered in the place of the result. */
+  failure?: { status: number; fields: Fields };
+  /** Told in the place of its status. */
+  word?: string;
+}
+
+export interface FalOptions extends Partial<JobsOptions> {
+  plan?: (input: JsonObject) => Partial<FalPlan>;
+  meet?: Meet<FalPlan>;
+  /** The one that it takes. */
+  key?: string;
+  /** The only model that there is; any, where it is not given. */
+  model?: string;
+  /** The path under which requests are found, where nobody would look for them. */
+  requestsAt?: string;
+}
+
+type Reply = ReturnType<Understood<FalPlan>['take']>;
+
+export const falKey = 'canary-id:canary-secret-1';
+
+/** Jobs are done at once, with a picture of one pixel; it ends with the test. */
+export async function startFal({ plan, ...options }: FalOptions = {}): Promise<FalService> {
+  const fal = new FalService({
+    idOf: (number) => `764cabcf-b745-4b3e-ae38-${String(number).padStart(12, '0')}`,
+    ...options,
+    plan: (input) => ({ queueMs: 0, executionMs: 0, pictures: [onePixel], ...plan?.(input) }),
+  });
+  fal.url = await listenOnLoopback(fal.server);
+  return fal;
+}
+
+export const onePixel =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+export class FalService extends JobServer<FalPlan> {
+  key: string;
+  readonly #model: string | undefined;
+  readonly #requestsAt: string | undefined;
+
+  constructor({ key = falKey, model, requestsAt, ...options }: JobServerOptions<FalPlan> & FalOptions) {
+    super(options);
+    this.key = key;
+    this.#model = model;
+    this.#requestsAt = requestsAt;
+  }
+
+  protected understand({ method, path, headers, body }: Received): Understood<FalPlan> {
+    const { pathname, searchParams } = new URL(path, this.url);
+    const { at = '', jobId = '', what = '' } = requestPath.exec(pathname)?.groups ?? {};
+    const operation = operationOf(`${method} ${jobId === '' ? pathname : what}`);
+    const input = operation === 'run' ? (JSON.parse(body) as JsonObject) : {};
+    const take = (): Reply => {
+      if (headers.authorization !== `Key ${this.key}`)
+        return refusal(401, { detail: 'No user found for Key ID and Secret' });
+      if (operation === 'run') return this.#submit(pathname.slice(1), input);
+      if (operation === 'health') return this.#price(searchParams.get('endpoint_id') ?? '');
+      const job = operation === 'status' ? this.jobs.polled(jobId) : this.jobs.find(jobId);
+      if (operation === undefined || job === undefined || this.#pathOf(job) !== at)
+        return { status: 404, fields: { status: 'NOT_FOUND' } };
+      if (operation === 'status') return this.#status(job);
+      return operation === 'cancel' ? this.#cancel(job) : this.#result(job);
+    };
+    return { operation, jobId, input, take };
+  }
+
+  #submit(id: string, input: JsonObject): Reply {
+    if (this.#model !== undefined && id !== this.#model)
+      return refusal(404, { error: 'Error', message: `Path /${id} not found` });
+    const job = this.jobs.accept({ baseUrl: this.url, id, version: 'fal' }, input, this.plan(input));
+    return { status: 200, fields: { ...this.#named(job, 'IN_QUEUE'), queue_position: 0 }, job };
+  }
+
+  #status(job: Job<FalPlan>): Reply {
+    const state = this.jobs.stateOf(job);
+    const { word, failure } = job.plan;
+    if (word !== undefined) return { status: 202, fields: this.#named(job, word), job };
+    if (state === 'IN_QUEUE')
+      return { status: 202, fields: { ...this.#named(job, state), queue_position: 2 } };
+    if (state === 'IN_PROGRESS')
+      return { status: 202, fields: { ...this.#named(job, state), logs: [] }, job };
+    const metrics = { inference_time: (job.completesAt - job.startsAt) / 1000 };
+    const fields = { ...this.#named(job, 'COMPLETED'), logs: [], metrics };
+    const { error_type: kind, detail } = (state === 'CANCELLED' ? clientCancelled : failure)?.fields ?? {};
+    return {
+      status: 200,
+      fields: kind === undefined ? fields : { ...fields, error: detail, error_type: kind },
+    };
+  }
+
+  #result(job: Job<FalPlan>): Reply {
+    const state = this.jobs.stateOf(job);
+    if (state === 'CANCELLED') return { ...clientCancelled, job };
+    if (state !== 'ended') return refusal(400, { detail: 'Request is still in progress' });
+    const { failure, pictures } = job.plan;
+    if (failure !== undefined) return { ...failure, job };
+    const images = pictures.map((url) => ({ url, width: 1, height: 1, content_type: 'image/png' }));
+    const { seed = 6252023, prompt = '' } = job.input;
+    return { status: 200, fields: { images, seed, prompt, has_nsfw_concepts: images.map(() => false) }, job };
+  }
+
+  #cancel(job: Job<FalPlan>): Reply {
+    if (this.jobs.stateOf(job) === 'ended')
+      return { status: 400, fields: { status: 'ALREADY_COMPLETED' }, job };
+    this.jobs.cancel(job);
+    return { status: 202, fields: { status: 'CANCELLATION_REQUESTED' }, job };
+  }
+
+  #price(id: string): Reply {
+    if (this.#model !== undefined && id !== this.#model)
+      return refusal(404, { error: { type: 'not_found', message: `Endpoint ${id} not found` } });
+    const prices = [{ endpoint_id: id, unit_price: 0.025, unit: 'megapixels', currency: 'USD' }];
+    return { status: 200, fields: { prices, next_cursor: null, has_more: false } };
+  }
+
+  /** What all answers about a job say. */
+  #named(job: Job<FalPlan>, status: string): Fields {
+    const at = `${this.url}${this.#pathOf(job)}/requests/${job.id}`;
+    const urls = { response_url: at, status_url: `${at}/status`, cancel_url: `${at}/cancel` };
+    return { status, request_id: job.id, ...urls };
+  }
+
+  /** A model's third part, and what follows it, is left out. */
+  #pathOf({ endpoint }: Job<FalPlan>): string {
+    return this.#requestsAt ?? `/${endpoint.id.split('/').slice(0, 2).join('/')}`;
+  }
+}
+
+const requestPath = /^(?<at>\/.+)\/requests\/(?<jobId>[\w-]+)(?<what>\/status|\/cancel|)$/;
+
+const clientCancelled = {
+  status: 499,
+  fields: { detail: 'The request was cancelled by the client', error_type: 'client_cancelled' },
+};
+
+function operationOf(asked: string): Understood['operation'] {
+  switch (asked) {
+    case 'GET /status':
+      return 'status';
+    case 'GET ':
+      return 'result';
+    case 'PUT /cancel':
+      return 'cancel';
+    case 'GET /v1/models/pricing':
+      return 'health';
+    default:
+      return asked.startsWith('POST /') ? 'run' : undefined;
+  }
+}
+
+function refusal(status: number, fields: Fields): Reply {
+  return { status, fields: { detail: STATUS_CODES[status], ...fields } };
+}

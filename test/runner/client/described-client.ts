@@ -1,0 +1,79 @@
+/** The client of described services as the tests of this folder use it; no reply of it may hold the key, whatever came. */
+import { expect, onTestFinished } from 'vitest';
+import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
+import type { JsonObject } from '../../../src/lib/text/json.ts';
+import { DescribedService } from '../../../src/runner/client/described-service.ts';
+import { readDescription } from '../../../src/runner/config/read-description.ts';
+import type { Endpoint, JobAtService } from '../../../src/runner/core/attempt.ts';
+import type { ServiceDescription } from '../../../src/runner/core/service-description.ts';
+import type {
+  CancelReply,
+  HealthReply,
+  LostSubmission,
+  StatusReply,
+  SubmitReply,
+} from '../../../src/runner/pipeline/ports.ts';
+import { falKey } from '../../fakes/fal-service.ts';
+import { replicateKey } from '../../fakes/replicate-service.ts';
+import { keepsKey, withoutHold } from './client.ts';
+
+const signal = new AbortController().signal;
+export const input = { prompt: 'a hill', seed: 5 };
+export const model = 'fal-ai/flux/dev';
+export const replicateModel = 'black-forest-labs/flux-schnell';
+
+export interface DescribedClient {
+  submit(input?: JsonObject, lost?: LostSubmission): Promise<SubmitReply>;
+  /** Of a submission that is accepted, what is asked for from then on. */
+  job(input?: JsonObject): Promise<JobAtService>;
+  status(job: JobAtService): Promise<StatusReply>;
+  cancel(job: JobAtService): Promise<CancelReply>;
+  health(): Promise<HealthReply>;
+}
+
+export function describedClient(
+  url: string,
+  description: ServiceDescription,
+  id: string,
+  apiKey: string,
+): DescribedClient {
+  const service = new DescribedService({
+    description,
+    connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
+    requestTimeoutMs: 30_000,
+    maxBodyBytes: 64_000_000,
+    memory: new ByteSemaphore(128_000_000),
+    imagePath: undefined,
+  });
+  onTestFinished(() => service.close());
+  const endpoint: Endpoint = { baseUrl: url, id, version: description.name };
+  const submit = async (sent: JsonObject = input, lost?: LostSubmission): Promise<SubmitReply> =>
+    keepsKey(await service.submit(endpoint, sent, signal, undefined, lost), apiKey);
+  return {
+    submit,
+    job: async (sent) => {
+      const reply = await submit(sent);
+      if (reply.kind !== 'accepted') return expect.fail(JSON.stringify(reply));
+      return { endpoint, jobId: reply.jobId, ...(reply.kept !== undefined && { kept: reply.kept }) };
+    },
+    status: async (job) => keepsKey(withoutHold(await service.status(job, signal)), apiKey),
+    cancel: async (job) => keepsKey(await service.cancel(job, signal), apiKey),
+    health: async () => keepsKey(await service.health(endpoint, signal), apiKey),
+  };
+}
+
+/** Its check is asked for at the stand-in, too. */
+export function falClient(url: string): DescribedClient {
+  const { check, ...description } = readDescription('fal', '', {});
+  const here = check && { ...check, url: check.url.replace('https://api.fal.ai', url) };
+  return describedClient(url, { ...description, check: here }, model, falKey);
+}
+
+export function replicateClient(url: string): DescribedClient {
+  return describedClient(url, readDescription('replicate', '', {}), replicateModel, replicateKey);
+}
+
+/** It may have been sent since then; no attempt has any of the jobs. */
+export function lostAt(sentAt: number): LostSubmission {
+  return { sentAt, isTaken: () => Promise.resolve(false) };
+}

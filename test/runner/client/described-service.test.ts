@@ -1,0 +1,256 @@
+/** Promise: fal, Replicate and services of the same kind are asked as they want to be, and the key goes to them alone. */
+import { describe, expect, it } from 'vitest';
+import { readDescription } from '../../../src/runner/config/read-description.ts';
+import { folderWith } from '../../e2e/cli.ts';
+import { sendJson } from '../../faults/answers.ts';
+import { falKey, onePixel, startFal } from '../../fakes/fal-service.ts';
+import { answerHonestly } from '../../fakes/job-server.ts';
+import { replicateKey, startReplicate } from '../../fakes/replicate-service.ts';
+import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
+import { falSituations, redirecting, refusing } from '../../fakes/situations.ts';
+import { ended, failure } from './client.ts';
+import {
+  describedClient,
+  falClient,
+  input,
+  lostAt,
+  model,
+  replicateClient,
+  replicateModel,
+} from './described-client.ts';
+
+describe('fal', () => {
+  it('is sent the input alone, and the time of execution is read', async () => {
+    const fal = await startFal({ plan: () => ({ queueMs: -4_000, executionMs: 3_000 }) });
+    const client = falClient(fal.url);
+    expect(await client.status(await client.job())).toMatchObject({ executionTimeMs: 3_000 });
+    expect(fal.inputs).toEqual([input]);
+    expect(fal.requests[0]).toEqual({ method: 'POST', path: `/${model}`, key: `Key ${falKey}` });
+  });
+
+  it('is asked at the addresses that it gave, wherever they lead', async () => {
+    const fal = await startFal({ plan: () => ({ queueMs: Infinity }), requestsAt: '/nobody/expects' });
+    const client = falClient(fal.url);
+    const job = await client.job();
+    expect(await client.status(job)).toMatchObject({ kind: 'running', status: 'IN_QUEUE' });
+    expect(await client.cancel(job)).toEqual({ kind: 'cancelled' });
+    expect(await client.status(job)).toMatchObject(ended('job-cancelled'));
+  });
+
+  it('is asked for the result of a job that was done before it could be cancelled', async () => {
+    const client = falClient((await startFal()).url);
+    const job = await client.job();
+    await client.cancel(job);
+    expect(await client.status(job)).toMatchObject({ kind: 'completed' });
+  });
+
+  it('is asked again where a proxy answers in the place of the result', async () => {
+    const fal = await startFal({ meet: refusing('result', 502, '<html>Bad Gateway</html>', undefined, 1) });
+    const client = falClient(fal.url);
+    const job = await client.job();
+    expect(await client.status(job)).toMatchObject(failure('poll-failed', '502'));
+    expect(await client.status(job)).toMatchObject({ kind: 'completed' });
+  });
+
+  it('has deleted a result that is not there any more', async () => {
+    const client = falClient((await startFal({ meet: refusing('result', 410, { detail: 'Gone' }) })).url);
+    expect(await client.status(await client.job())).toMatchObject({ kind: 'missing' });
+  });
+
+  it('keeps the place of an account that is locked: what was paid for is fetched', async () => {
+    const fal = await startFal();
+    const client = falClient(fal.url);
+    const job = await client.job();
+    fal.meet = falSituations['comes from an account without money'].meet;
+    expect(await client.status(job)).toMatchObject({ kind: 'completed' });
+  });
+
+  it('has no list: a lost submission is not found, and nothing is sent again', async () => {
+    const fal = await startFal();
+    expect(await falClient(fal.url).submit(input, lostAt(0))).toMatchObject({ kind: 'not-found' });
+    expect(fal.inputs).toEqual([]);
+  });
+
+  it('is not believed where it would have the key recorded', async () => {
+    const fal = await startFal({ idOf: () => falKey.replace(':', '%3A') });
+    expect(await falClient(fal.url).submit()).toMatchObject(failure('unanswered'));
+  });
+
+  it('sends jobs whose addresses are missing in vain', async () => {
+    const fal = await startFal({
+      meet: ({ take, response }) => {
+        const { request_id: id } = take().fields;
+        sendJson(response, { request_id: id });
+      },
+    });
+    expect(await falClient(fal.url).submit()).toMatchObject({ ...failure('unanswered'), isEachLost: true });
+  });
+});
+
+describe('the key', () => {
+  it('of fal does not go to another host that a job is said to be at', async () => {
+    const other = await scriptedServer(answerJson({ status: 'IN_QUEUE' }));
+    const fal = await startFal({
+      meet: ({ take, response }) =>
+        sendJson(response, {
+          ...take().fields,
+          status_url: `${other.url}/status`,
+          cancel_url: `${other.url}/cancel`,
+        }),
+    });
+    const client = falClient(fal.url);
+    const job = await client.job();
+    await client.status(job);
+    await client.cancel(job);
+    expect(other.requests).toHaveLength(2);
+    for (const { headers } of other.requests) expect(headers['authorization']).toBeUndefined();
+  });
+
+  it.each(['run', 'status', 'result', 'cancel'] as const)(
+    'of fal does not follow a redirect of a %s',
+    async (operation) => {
+      const other = await scriptedServer(answer(200, '{}'));
+      const fal = await startFal();
+      const client = falClient(fal.url);
+      const job = await client.job();
+      fal.meet = redirecting(operation, other.url);
+      if (operation === 'run')
+        expect(await client.submit()).toMatchObject(failure('endpoint-unknown', other.url));
+      else if (operation === 'cancel') await client.cancel(job);
+      else expect(await client.status(job)).toMatchObject(failure('poll-failed'));
+      for (const { headers } of other.requests) expect(headers['authorization']).toBeUndefined();
+    },
+  );
+
+  it('of Replicate does not go where its list leads on', async () => {
+    const other = await scriptedServer(answerJson({ results: [], next: null }));
+    const replicate = await startReplicate({
+      pageSize: 1,
+      meet: ({ operation, take, response }) => {
+        const { status, fields } = take();
+        sendJson(
+          response,
+          operation === 'list' ? { ...fields, next: `${other.url}/v1/predictions` } : fields,
+          status,
+        );
+      },
+    });
+    const client = replicateClient(replicate.url);
+    await client.job({ prompt: 'another' });
+    await client.submit(input, lostAt(0));
+    for (const { headers } of other.requests) expect(headers['authorization']).toBeUndefined();
+  });
+
+  it('does not go to where pictures are', async () => {
+    const elsewhere = 'https://v3.fal.media/files/rabbit/a.png';
+    const fal = await startFal({ plan: () => ({ pictures: [elsewhere] }) });
+    const client = falClient(fal.url);
+    expect(await client.status(await client.job())).toMatchObject({ pictures: [{ url: elsewhere }] });
+  });
+});
+
+describe('Replicate', () => {
+  it('is sent the model and the input, and the time of execution is read', async () => {
+    const replicate = await startReplicate({ plan: () => ({ queueMs: -4_000, executionMs: 3_000 }) });
+    const client = replicateClient(replicate.url);
+    expect(await client.status(await client.job())).toMatchObject({ executionTimeMs: 3_000 });
+    expect(replicate.jobs.all).toMatchObject([{ endpoint: { id: replicateModel }, input }]);
+  });
+
+  it('cancels a job', async () => {
+    const replicate = await startReplicate({ plan: () => ({ executionMs: Infinity }) });
+    const client = replicateClient(replicate.url);
+    const job = await client.job();
+    expect(await client.cancel(job)).toEqual({ kind: 'cancelled' });
+    expect(await client.status(job)).toMatchObject(ended('job-cancelled'));
+  });
+
+  it('may answer a submission with what has ended', async () => {
+    const replicate = await startReplicate({
+      meet: (asked) => {
+        if (asked.operation !== 'run') return answerHonestly(asked);
+        const { job } = asked.take();
+        sendJson(asked.response, { id: job?.id, status: 'succeeded', output: [onePixel] }, 201);
+      },
+    });
+    const client = replicateClient(replicate.url);
+    expect(await client.status(await client.job())).toMatchObject({ kind: 'completed' });
+  });
+
+  it('names pictures of its own, which come with the key', async () => {
+    const replicate = await startReplicate({
+      plan: () => ({ output: [`${replicate.url}/v1/files/abc`] }),
+      meet: (asked) =>
+        asked.path === '/v1/files/abc' && asked.key === `Bearer ${replicateKey}`
+          ? void asked.response.end('bytes')
+          : answerHonestly(asked),
+    });
+    const client = replicateClient(replicate.url);
+    expect(await client.status(await client.job())).toMatchObject({
+      kind: 'completed',
+      pictures: [{ bytes: Buffer.from('bytes') }],
+    });
+  });
+});
+
+it('takes nothing that a service says for a template', async () => {
+  const replicate = await startReplicate({
+    plan: () => ({ output: [`${replicate.url}/v1/files/{{ name }}`] }),
+    meet: (asked) =>
+      asked.path.startsWith('/v1/files/') ? void asked.response.end('bytes') : answerHonestly(asked),
+  });
+  const client = replicateClient(replicate.url);
+  expect(await client.status(await client.job())).toMatchObject({ kind: 'completed' });
+});
+
+it("reads a description of one's own, with other names at other places", async () => {
+  const dir = folderWith({ 'mine.yaml': ownDescription });
+  const job = { data: { id: 'j1', state: 'completed', outputs: [onePixel] } };
+  const server = await scriptedServer((socket, request) =>
+    answerJson(request.method === 'POST' ? { data: { id: 'j1' } } : job)(socket, request),
+  );
+  const client = describedClient(server.url, readDescription('mine.yaml', dir, {}), 'm/1', 'canary-secret-3');
+  const reply = await client.job();
+  expect(reply).toMatchObject({ jobId: 'j1' });
+  expect(await client.status(reply)).toMatchObject({ kind: 'completed', pictures: [{}] });
+  expect(await client.cancel(reply)).toMatchObject({ kind: 'unsupported' });
+  expect(server.requests.map(({ method, path, headers }) => [method, path, headers['x-api-key']])).toEqual([
+    ['POST', '/models/m/1', 'canary-secret-3'],
+    ['GET', '/jobs/j1', 'canary-secret-3'],
+  ]);
+  expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({ params: input, priority: 1 });
+});
+
+const ownDescription = `
+auth: { X-Api-Key: '{{ apiKey }}' }
+submit: { post: '{{ baseUrl }}/models/{{ id }}', body: { params: '{{ input }}', priority: 1 }, job: data.id }
+status: { get: '{{ baseUrl }}/jobs/{{ job.id }}', at: data.state, map: { completed: done } }
+result: { output: data.outputs }
+`;
+
+describe('without a job', () => {
+  it('key and model of fal are checked', async () => {
+    const fal = await startFal({ model });
+    const client = falClient(fal.url);
+    expect(await client.health()).toMatchObject({ kind: 'answers' });
+    fal.key = 'another';
+    expect(await client.health()).toMatchObject(failure('key-refused'));
+    expect(await falClient((await startFal({ model: 'fal-ai/flux/pro' })).url).health()).toMatchObject({
+      kind: 'unknown',
+      text: expect.stringContaining(model) as string,
+    });
+    expect(fal.inputs).toEqual([]);
+  });
+
+  it('key and model of Replicate are checked', async () => {
+    const replicate = await startReplicate({ model: replicateModel });
+    const client = replicateClient(replicate.url);
+    expect(await client.health()).toEqual({ kind: 'answers', idempotencyMs: 3_600_000 });
+    replicate.key = 'another';
+    expect(await client.health()).toMatchObject(failure('key-refused'));
+    expect(await replicateClient((await startReplicate({ model: 'a/b' })).url).health()).toMatchObject({
+      kind: 'unknown',
+      text: expect.stringContaining(replicateModel) as string,
+    });
+  });
+});

@@ -23,7 +23,7 @@ const answerPath = z.string('a path such as images[*].url').min(1, 'a path such 
 const perSecond = z.number('a number above 0').positive('a number above 0');
 const address = z
   .string('a URL, or one that begins with {{ … }}')
-  .regex(/^(https?:\/\/|\{\{)\S[^]*$/, 'a URL, or one that begins with {{ … }}');
+  .regex(/^(https?:\/\/|\{\{)[^]+$/, 'a URL, or one that begins with {{ … }}');
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const oneRequest = 'one of get, post, put, patch and delete, with its URL';

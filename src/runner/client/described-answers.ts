@@ -1,7 +1,7 @@
 /** What the answers of a described service mean: statuses by its map, failures and outputs by its paths. */
 import type { Failure, FailureKind } from '../core/failure.ts';
 import type { FoundPicture } from '../core/picture.ts';
-import type { ServiceDescription, StatusMeaning } from '../core/service-description.ts';
+import type { ServiceDescription, StatusMeaning, TextMeaning } from '../core/service-description.ts';
 import type { JobTimes } from '../core/settlement.ts';
 import { errorText } from '../../protocol/error-text.ts';
 import { isNothing } from '../../protocol/json-value.ts';
@@ -11,6 +11,19 @@ import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
 import { readMs, readOutput, statusWord, type OutputPlaces } from './read-job-answers.ts';
 import { unreadable } from './read-refusal.ts';
+
+const textKinds: Record<TextMeaning, FailureKind> = {
+  cancelled: 'job-cancelled',
+  'no-credit': 'account-unusable',
+  'unknown-id': 'endpoint-unknown',
+  'refused-input': 'input-refused',
+};
+
+/** Where the answer has a text that the description knows, that says what went wrong. */
+export function kindByText(body: string, { texts }: ServiceDescription): FailureKind | undefined {
+  const [, meaning] = Object.entries(texts).find(([text]) => body.includes(text)) ?? [];
+  return meaning && textKinds[meaning];
+}
 
 /** It is done, and its result is to be looked at. */
 interface Done {
@@ -45,7 +58,8 @@ export function readDescribedStatus(
   const ending = meaning === 'done' && words !== undefined ? 'job-failed' : meaning && endings[meaning];
   if (ending !== undefined) {
     const text = `${status}: ${words ?? 'the service gave no reason'}`;
-    return { kind: 'ended', status, failure: { kind: ending, text }, ...times };
+    const kind = kindByText(answer.body, description) ?? ending;
+    return { kind: 'ended', status, failure: { kind, text }, ...times };
   }
   if (meaning === 'done') return { kind: 'done', status, times, body };
   return { kind: 'running', status, isExecuting: meaning === 'running', ...times };
@@ -54,14 +68,14 @@ export function readDescribedStatus(
 /** A failed job says so where its result is asked for. A proxy that fails says nothing of the kind, and is asked again. */
 export function readRefusedResult(
   answer: HttpResponse,
-  { failed }: ServiceDescription,
+  description: ServiceDescription,
 ): StatusReply | undefined {
   const { status, body } = answer;
   if (status >= 200 && status <= 299) return undefined;
-  const words = errorText(valuesAt(parseObject(body), failed));
+  const words = errorText(valuesAt(parseObject(body), description.failed));
   if (status < 400 || status === 408 || words === undefined)
     return { kind: 'failure', failure: unreadable(answer, 'the result of a job') };
-  const kind = refusals.get(status) ?? 'job-failed';
+  const kind = kindByText(body, description) ?? refusals.get(status) ?? 'job-failed';
   return { kind: 'ended', status: '', failure: { kind, text: `its result is ${status}: ${words}` } };
 }
 

@@ -40,8 +40,12 @@ export class DescribedRequests {
   }
 
   of(endpoint: Endpoint, { method, url }: DescribedRequest, values: Values = {}): Request {
-    const filled = fillText(url, { ...this.#valuesOf(endpoint), ...values }, spellInUrl);
-    return { method, url: filled, headers: this.#authorization(endpoint, filled) };
+    return this.to(endpoint, method, fillText(url, { ...this.#valuesOf(endpoint), ...values }, spellInUrl));
+  }
+
+  /** To an address as it stands: what a service says is no template. */
+  to(endpoint: Endpoint, method: string, url: string): Request {
+    return { method, url, headers: this.#authorization(endpoint, url) };
   }
 
   /** Whether it is where the description says that the service is. */

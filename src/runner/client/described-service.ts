@@ -15,7 +15,7 @@ import type {
   StatusReply,
   SubmitReply,
 } from '../pipeline/ports.ts';
-import { readDescribedStatus, readOutputIn, readRefusedResult } from './described-answers.ts';
+import { kindByText, readDescribedStatus, readOutputIn, readRefusedResult } from './described-answers.ts';
 import { DescribedRequests } from './described-requests.ts';
 import { inText, type HttpResponse } from './exchange.ts';
 import { findSubmission } from './find-submission.ts';
@@ -116,7 +116,11 @@ export class DescribedService implements RenderService {
       return failure(isSent ? 'unanswered' : 'not-reached', whyNot(outcome, request));
     }
     const reply = readSubmitAnswer(outcome.answer, undefined, this.#accepted);
-    return reply.kind === 'accepted' ? { ...reply, ...this.#knownFor } : reply;
+    if (reply.kind === 'accepted') return { ...reply, ...this.#knownFor };
+    const kind =
+      outcome.answer.status >= 400 ? kindByText(outcome.answer.body, this.#description) : undefined;
+    if (reply.kind !== 'failure' || kind === undefined) return reply;
+    return { ...reply, failure: { ...reply.failure, kind } };
   }
 
   async #find(
@@ -129,8 +133,13 @@ export class DescribedService implements RenderService {
     if (find === undefined)
       return { kind: 'not-found', text: 'the service has no list to look for its job in' };
     const isAlone = this.#underWay.get(JSON.stringify(input)) === 1;
-    const ask = (since: string, url = find.url): Promise<TextOutcome> =>
-      this.#http.exchangeText(this.#requests.of(endpoint, { ...find, url }, { since }), signal);
+    const ask = (since: string, url?: string): Promise<TextOutcome> => {
+      const request =
+        url === undefined
+          ? this.#requests.of(endpoint, find, { since })
+          : this.#requests.to(endpoint, find.method, url);
+      return this.#http.exchangeText(request, signal);
+    };
     const isOwn = (url: string): boolean => this.#requests.isOwn(endpoint, url);
     const reply = await findSubmission(
       { input, lost, isAlone },
@@ -187,7 +196,7 @@ export class DescribedService implements RenderService {
         continue;
       }
       const { url, ...rest } = picture;
-      const request = this.#requests.of(endpoint, { method: 'GET', url });
+      const request = this.#requests.to(endpoint, 'GET', url);
       const outcome = await this.#http.exchange(request, signal, hold, bodies);
       if (outcome.kind !== 'answered') return failure('poll-failed', whyNot(outcome, request));
       const { status, bytes } = outcome.answer;

@@ -160,7 +160,7 @@ function isListed({ hostname, port }: URL, entry: string): boolean {
 }
 
 function notAllowed({ host }: URL): Failure {
-  const text = `the output names pictures by address, at ${host}, and \`output.hosts\` is empty; put ${host} into it and start again soon, while the service still has the results`;
+  const text = `the output names pictures by address, at ${host}, and \`output.hosts\` is empty; put ${host} into it and start again within 30 minutes, while most services still have the results`;
   return { kind: 'urls-not-allowed', text };
 }
 

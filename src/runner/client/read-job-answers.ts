@@ -234,7 +234,7 @@ function readAccepted(
   if (job !== undefined) return { kind: 'accepted', ...job, ...readEcho(answer.headers, idempotencyKey) };
   if (cutId !== undefined)
     return { kind: 'accepted', jobId: cutId, status: '', ...readEcho(answer.headers, idempotencyKey) };
-  const [id] = valuesAt(reply, places.jobId);
+  const id = reply?.[places.jobId] === undefined ? valuesAt(reply, places.jobId)[0] : reply[places.jobId];
   // Some paths answer 200 and put the real status into the body.
   const inside = id === undefined ? reply?.['status'] : undefined;
   if (inside === 401 || inside === 402 || inside === 403)

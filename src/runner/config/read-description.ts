@@ -75,6 +75,15 @@ const descriptionShape = z.strictObject({
     })
     .prefault({}),
   failed: answerPath.default('error'),
+  texts: z
+    .record(
+      text,
+      z.enum(
+        ['cancelled', 'no-credit', 'unknown-id', 'refused-input'],
+        'cancelled, no-credit, unknown-id or refused-input',
+      ),
+    )
+    .default({}),
   cancel: request({}).optional(),
   find: request({
     items: answerPath,
@@ -170,6 +179,7 @@ function descriptionOf(name: string, raw: RawDescription): ServiceDescription {
       pictures: [result.pictures].flat(),
     },
     failed: raw.failed,
+    texts: raw.texts,
     cancel: raw.cancel && requestOf(raw.cancel),
     find: find && { ...find, ...requestOf(find) },
     check: check && { ...check, ...requestOf(check) },

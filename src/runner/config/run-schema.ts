@@ -26,7 +26,7 @@ export const retry = z.strictObject({
     .enum(['resubmit', 'hold'], 'resubmit or hold')
     .default('resubmit')
     .describe(
-      'after a submission with an unknown outcome, which may be billed: `hold` fails the scene until `retry --held`',
+      'after a submission of unknown outcome, which may be billed: `hold` fails the scene until `retry --held`',
     ),
 });
 

@@ -40,7 +40,7 @@ const endpoint = z.strictObject({
     .literal('jobs', 'jobs')
     .default('jobs')
     .describe(
-      'the interface of the service: `jobs`, `fal`, `replicate`, `comfyui` or the path of a description of your own',
+      'the interface of the service: `jobs`, `fal`, `replicate`, `comfyui` or the path of your own description',
     ),
   baseUrl: z
     .string('`local` or an http(s) URL')

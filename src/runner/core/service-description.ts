@@ -4,6 +4,9 @@ import type { JsonValue } from '../../lib/text/json.ts';
 /** What a status means. */
 export type StatusMeaning = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled' | 'timed-out';
 
+/** What a text in a refusal or a failure means. */
+export type TextMeaning = 'cancelled' | 'no-credit' | 'unknown-id' | 'refused-input';
+
 /** A request; texts hold placeholders such as `{{ id }}` and `{{ job.status_url }}`. */
 export interface DescribedRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -48,6 +51,8 @@ export interface ServiceDescription {
   };
   /** The words of a failure; their being there is one. */
   failed: AnswerPath;
+  /** Texts in an answer that mean more than its status does. */
+  texts: Readonly<Record<string, TextMeaning>>;
   cancel: DescribedRequest | undefined;
   /** A list of the account's latest jobs, newest first, in which a lost submission is found by its input and time. */
   find:

@@ -1,7 +1,7 @@
 /** `nightrender plan --check`: whether the service accepts key and endpoint; no job is started. */
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
-import { isJsonObject } from '../lib/text/json.ts';
-import type { Workflow } from '../protocol/comfyui.ts';
+import { isJsonObject, type JsonObject } from '../lib/text/json.ts';
+import { fillWorkflow } from '../protocol/comfyui.ts';
 import type { Connection } from '../runner/client/http-render-service.ts';
 import { formatDuration } from '../lib/text/format.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -30,7 +30,8 @@ export async function checkEndpoint(
   if (spoken.kind === 'comfyui') {
     const service = openComfyui(config, spoken, connectionOf, memory);
     try {
-      return judgeWorkflow(await service.check(endpoint, filledIn(first) ?? spoken.workflow, signal));
+      const filled = fillWorkflow(spoken.workflow, setIn(first), '');
+      return judgeWorkflow(await service.check(endpoint, filled, signal));
     } finally {
       await service.close();
     }
@@ -46,10 +47,10 @@ export async function checkEndpoint(
   }
 }
 
-/** The workflow as the first scene has it. */
-function filledIn(first: FirstRequest | undefined): Workflow | undefined {
-  const body = first?.body;
-  return isJsonObject(body) ? (body['prompt'] as Workflow | undefined) : undefined;
+/** What the first scene sets in the workflow. */
+function setIn(first: FirstRequest | undefined): JsonObject {
+  const set = isJsonObject(first?.body) ? first.body['set'] : undefined;
+  return isJsonObject(set) ? set : {};
 }
 
 function judgeWorkflow(problems: string[] | Failure): EndpointCheck {

@@ -1,7 +1,7 @@
 /** The client of a pipeline's service, by the interface that this has; jobs of the local service are asked for in its own. */
 import type { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
-import { fillWorkflow } from '../protocol/comfyui.ts';
+import type { JsonObject, JsonValue } from '../lib/text/json.ts';
+import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { runPath } from '../protocol/paths.ts';
 import { ComfyuiService } from '../runner/client/comfyui-service.ts';
 import { DescribedRequests } from '../runner/client/described-requests.ts';
@@ -63,7 +63,7 @@ export function openComfyui(
   });
 }
 
-/** The request that submits an input, without the key. */
+/** The request that submits an input, without the key; of a workflow its file and what is set in it. */
 export function submissionOf(
   { service }: Config,
   endpoint: Endpoint,
@@ -83,12 +83,8 @@ export function submissionOf(
       return { method, url, body: JSON.parse(body) as JsonValue };
     }
     case 'comfyui': {
-      const set = isJsonObject(input['set']) ? input['set'] : {};
-      return {
-        method: 'POST',
-        url: `${baseUrl}/prompt`,
-        body: { prompt: fillWorkflow(service.workflow, set, 'nightrender/ID') },
-      };
+      const { set = {} } = input;
+      return { method: 'POST', url: `${baseUrl}/prompt`, body: { workflow: shownFile(service.file), set } };
     }
   }
 }

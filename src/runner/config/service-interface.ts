@@ -15,8 +15,8 @@ export type ServiceInterface =
   /** That of job services, as this program's own. */
   | { kind: 'jobs' }
   | { kind: 'described'; description: ServiceDescription }
-  /** `sha256` is of the file, in hex. */
-  | { kind: 'comfyui'; workflow: Workflow; sha256: string };
+  /** `file` is absolute, `sha256` its own, in hex. */
+  | { kind: 'comfyui'; file: string; workflow: Workflow; sha256: string };
 
 const jobs: ServiceInterface = { kind: 'jobs' };
 
@@ -58,7 +58,7 @@ function endpointIn({ value }: YamlFile): Record<string, unknown> {
 function comfyui(yaml: YamlFile, endpoint: Record<string, unknown>, base: string): ServiceInterface {
   const { workflow: path, set } = endpoint;
   // The schema says what is missing.
-  if (typeof path !== 'string') return { kind: 'comfyui', workflow: {}, sha256: '' };
+  if (typeof path !== 'string') return { kind: 'comfyui', file: '', workflow: {}, sha256: '' };
   const problem = (text: string, key: string, inner?: string): never => {
     const where = yaml.placeOf(['endpoint', key, ...(inner === undefined ? [] : [inner])]);
     throw new ConfigError([{ where, text }]);
@@ -75,7 +75,7 @@ function comfyui(yaml: YamlFile, endpoint: Record<string, unknown>, base: string
     })),
   );
   if (problems.length > 0) throw new ConfigError(problems);
-  return { kind: 'comfyui', workflow: read.workflow, sha256: hash('sha256', text) };
+  return { kind: 'comfyui', file, workflow: read.workflow, sha256: hash('sha256', text) };
 }
 
 function readText(file: string, report: (why: string) => never): string {

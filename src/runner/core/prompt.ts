@@ -1,6 +1,6 @@
 /** The words of a scene that people know it by. */
 import { oneLine } from '../../lib/text/format.ts';
-import type { JsonObject } from '../../lib/text/json.ts';
+import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 
 /**
  * What its input calls its prompt, else its row; else the longest text that is sent, or stands in the row. Undefined where
@@ -32,7 +32,7 @@ const names = ['prompt', 'scene', 'text', 'positive_prompt'];
 function named(from: JsonObject): string | undefined {
   const texts = textsOf(from);
   return names
-    .map((name) => texts.find(([key]) => key.toLowerCase() === name)?.[1])
+    .map((name) => texts.find(([key]) => key.toLowerCase().replace(/^.*\./, '') === name)?.[1])
     .find((text) => text !== undefined);
 }
 
@@ -46,8 +46,11 @@ function longest(from: JsonObject): string | undefined {
   return texts.toSorted((a, b) => b.length - a.length)[0];
 }
 
+/** Of what ComfyUI is sent, what is set in its workflow, as `6.text`. */
 function textsOf(from: JsonObject): [string, string][] {
-  return Object.entries(from).filter(
+  const { workflow, set } = from;
+  const texts = typeof workflow === 'string' && isJsonObject(set) ? set : from;
+  return Object.entries(texts).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
   );
 }

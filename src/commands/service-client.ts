@@ -6,9 +6,14 @@ import { runPath } from '../protocol/paths.ts';
 import { ComfyuiService } from '../runner/client/comfyui-service.ts';
 import { DescribedRequests } from '../runner/client/described-requests.ts';
 import { DescribedService } from '../runner/client/described-service.ts';
-import { HttpRenderService, type Connection } from '../runner/client/http-render-service.ts';
+import {
+  HttpRenderService,
+  type Connection,
+  type HttpOptions,
+} from '../runner/client/http-render-service.ts';
 import type { Config } from '../runner/config/config.ts';
 import { versionOfJobs, type Endpoint } from '../runner/core/attempt.ts';
+import type { ServiceDescription } from '../runner/core/service-description.ts';
 import type { RenderService } from '../runner/pipeline/ports.ts';
 
 export type ServiceClient = RenderService & { close(): Promise<void> };
@@ -17,6 +22,7 @@ export function openService(
   config: Config,
   connectionOf: (endpoint: Endpoint) => Connection,
   memory: ByteSemaphore,
+  warn: (text: string) => void = () => undefined,
 ): ServiceClient {
   const options = {
     memory,
@@ -32,7 +38,7 @@ export function openService(
   if (service.kind === 'jobs') return jobs;
   const other =
     service.kind === 'described'
-      ? new DescribedService({ ...options, description: service.description })
+      ? openDescribed(options, service.description, warn)
       : openComfyui(config, service, connectionOf, memory);
   const of = (endpoint: Endpoint): RenderService => (versionOfJobs(endpoint) === undefined ? other : jobs);
   return {
@@ -44,6 +50,19 @@ export function openService(
       await Promise.all([jobs.close(), other.close()]);
     },
   };
+}
+
+function openDescribed(
+  options: HttpOptions,
+  description: ServiceDescription,
+  warn: (text: string) => void,
+): DescribedService {
+  const { name } = description;
+  const onUnknownStatus = (status: string): void =>
+    warn(
+      `${name} says "${status}" of a job, which its description does not know: the job counts as waiting, until \`timeouts.queue\` is over`,
+    );
+  return new DescribedService({ ...options, description, onUnknownStatus });
 }
 
 export function openComfyui(

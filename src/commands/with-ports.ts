@@ -52,7 +52,7 @@ export async function withPorts<Result>(
   stop.onEnding(({ kind, text }) => emit({ type: 'stopping', ending: kind, text }));
   const connections = await connect(config, endpoints, (text) => emit({ type: 'warning', text }));
   const memory = new ByteSemaphore(config.limits.memoryBytes);
-  const service = openService(config, connections.of, memory);
+  const service = openService(config, connections.of, memory, (text) => emit({ type: 'warning', text }));
   const downloads = new HttpsDownloads({
     hosts: config.output.hosts,
     maxBytes: config.limits.bodyBytes,

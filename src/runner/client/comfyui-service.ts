@@ -74,7 +74,7 @@ export class ComfyuiService implements RenderService {
   ): Promise<SubmitReply> {
     const at = this.#options.connectionOf(endpoint);
     const promptId = idempotencyKey === undefined ? randomUUID() : promptIdOf(idempotencyKey);
-    const set = isJsonObject(input['set']) ? input['set'] : {};
+    const set = setIn(input);
     if (lost !== undefined) return this.#find(at, promptId, set, signal);
     if (input['workflow'] !== this.#options.workflowSha256)
       return failed('file-changed', 'the workflow is another than when the list was read: nothing was sent');
@@ -289,9 +289,19 @@ function readSubmission(
   return failed('unanswered', `ComfyUI answered ${status} without a prompt_id: ${said}`);
 }
 
+/** What the scene sets, with the seed that a person has asked for instead. */
+function setIn({ set, seed }: JsonObject): JsonObject {
+  if (!isJsonObject(set) || seed === undefined) return isJsonObject(set) ? set : {};
+  return Object.fromEntries(Object.entries(set).map(([key, value]) => [key, isSeed(key) ? seed : value]));
+}
+
+function isSeed(key: string): boolean {
+  return /\.(noise_)?seed$/.test(key);
+}
+
 /** A picture's seed is the one that the scene has set. */
 function accepted(jobId: string, set: JsonObject, canBeFound: boolean): SubmitReply {
-  const [, value] = Object.entries(set).find(([key]) => /\.(noise_)?seed$/.test(key)) ?? [];
+  const [, value] = Object.entries(set).find(([key]) => isSeed(key)) ?? [];
   const seed = exactInteger(value);
   const kept = seed !== undefined && { kept: { seed } };
   return { kind: 'accepted', jobId, status: 'pending', ...kept, ...(canBeFound && { idempotencyMs }) };

@@ -29,6 +29,8 @@ import { repeatsKey, withoutKey } from './without-key.ts';
 
 export interface DescribedOptions extends HttpOptions {
   description: ServiceDescription;
+  /** Told once of each status that the description does not know. */
+  onUnknownStatus?: (status: string) => void;
 }
 
 export class DescribedService implements RenderService {
@@ -36,6 +38,7 @@ export class DescribedService implements RenderService {
   readonly #description: ServiceDescription;
   readonly #http: HttpRequests;
   readonly #requests: DescribedRequests;
+  readonly #unknownStatuses = new Set<string>();
   /** Of inputs that are being submitted at this moment, as JSON, how many there are. */
   readonly #underWay = new Map<string, number>();
 
@@ -154,10 +157,17 @@ export class DescribedService implements RenderService {
     const answer = await this.#ask(this.#requests.ofJob(job, this.#description.status), signal, hold);
     if ('kind' in answer) return answer;
     const reply = readDescribedStatus(answer, this.#description);
+    if (reply.kind === 'running') this.#sayUnknown(reply.status);
     if (reply.kind !== 'done') return reply;
     const { status, times } = reply;
     const result = await this.#result(job, reply.body, signal, hold);
     return result.kind === 'completed' || result.kind === 'ended' ? { ...result, status, ...times } : result;
+  }
+
+  #sayUnknown(status: string): void {
+    if (Object.hasOwn(this.#description.status.map, status) || this.#unknownStatuses.has(status)) return;
+    this.#unknownStatuses.add(status);
+    this.#options.onUnknownStatus?.(status);
   }
 
   /** Of a job that is done; `body` is what said so. */

@@ -70,6 +70,23 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     });
   });
 
+  it('keeps what the service said of a job with it, and knows which jobs are on record', async () => {
+    const { checkpoint, reopen } = await begin();
+    const [a, b] = await checkpoint.claim(2, endpoint, 10);
+    if (a === undefined || b === undefined) throw new Error('two were claimed');
+    const kept = { status_url: "https://service.example/it's/1?a=1", cancel_url: 'https://service.example/c' };
+    await checkpoint.recordSubmitted(a, { jobId: 'job-a', status: 'IN_QUEUE', at: 15, kept });
+    await checkpoint.recordSubmitted(b, { jobId: 'job-b', status: 'IN_QUEUE', at: 16 });
+    const later = await reopen();
+    await later.recover();
+    const [first, second] = await later.openAttempts();
+    expect(first).toMatchObject({ jobId: 'job-a', kept });
+    expect(second).not.toHaveProperty('kept');
+    expect(await later.hasJob({ endpoint, jobId: 'job-a' })).toBe(true);
+    expect(await later.hasJob({ endpoint, jobId: 'job-c' })).toBe(false);
+    expect(await later.hasJob({ endpoint: { ...endpoint, id: 'other' }, jobId: 'job-a' })).toBe(false);
+  });
+
   it('knows after a death what was sent and perhaps not answered, and what is in flight, oldest first', async () => {
     const { checkpoint, reopen } = await begin();
     const [a, b, c] = await checkpoint.claim(3, endpoint, 10);

@@ -7,6 +7,7 @@ import type { FoundPicture } from '../../src/runner/core/picture.ts';
 import type {
   CancelReply,
   HealthReply,
+  LostSubmission,
   RenderService,
   ShownIdempotency,
   StatusReply,
@@ -53,6 +54,8 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
   instead: Instead = {};
   /** How jobs go that are submitted from now on. */
   behaviour: Behaviour<Plan>;
+  /** Whether it takes no keys, and is asked for what was lost instead (`knowsKeysMs`: for so long). */
+  findsLost = false;
   /** Requests of either kind, in order. */
   readonly log: string[] = [];
   readonly #jobs = new Jobs<Plan & Course>({ now: () => this.now() });
@@ -76,6 +79,7 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     input: JsonObject,
     signal?: AbortSignal,
     idempotencyKey?: string,
+    lost?: LostSubmission,
   ): Promise<SubmitReply> {
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'not-reached', text: 'cut short' } };
     const scene = sceneOf(input);
@@ -83,7 +87,8 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     const instead = this.instead.submit?.(scene, input);
     if (instead !== undefined) return instead;
     const shown = idempotencyKey === undefined ? {} : this.#shown();
-    const known = this.#jobs.known(idempotencyKey);
+    if (this.findsLost && lost !== undefined) return this.#find(input, lost, shown);
+    const known = this.findsLost ? undefined : this.#jobs.known(idempotencyKey);
     if (known !== undefined) return { kind: 'accepted', jobId: known.id, status: 'IN_QUEUE', ...shown };
     const plan = this.behaviour(scene, this.submissionsOf(scene) + this.#refused(scene) + 1, input);
     if (plan.reply !== undefined) {
@@ -94,6 +99,18 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
     const job = this.#jobs.accept(endpoint, input, whole, idempotencyKey);
     if (plan.isAnswerLost === true) return { kind: 'failure', failure: unanswered };
     return { kind: 'accepted', jobId: plan.answeredAs ?? job.id, status: 'IN_QUEUE', ...shown };
+  }
+
+  /** By what was sent, as a list of jobs shows it. */
+  async #find(input: JsonObject, lost: LostSubmission, shown: ShownIdempotency): Promise<SubmitReply> {
+    const found: string[] = [];
+    for (const job of this.jobs)
+      if (job.input === input || JSON.stringify(job.input) === JSON.stringify(input))
+        if (job.submittedAt >= lost.sentAt && !(await lost.isTaken(job.id))) found.push(job.id);
+    const [jobId, ...others] = found;
+    return jobId === undefined || others.length > 0
+      ? { kind: 'not-found', text: 'the list has none' }
+      : { kind: 'accepted', jobId, status: 'IN_QUEUE', ...shown };
   }
 
   async status({ jobId }: JobAtService, signal?: AbortSignal): Promise<StatusReply> {

@@ -1,0 +1,88 @@
+/** Promise: where the service takes no keys and has a list of its jobs, a submission whose answer was lost is found there, or declared. */
+import { describe, expect, it } from 'vitest';
+import { defaultSettings, manifestOf, World } from '../../fakes/world.ts';
+
+const scenes = Array.from({ length: 6 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]);
+const list = manifestOf(scenes);
+const settings = { concurrency: 3 };
+const hold = { ...settings, retry: { ...defaultSettings.retry, unanswered: 'hold' as const } };
+
+/** The answers to the first submission of every other scene are lost, that of the very first included. */
+function losing(): World {
+  const world = new World((scene, nth) => ({ isAnswerLost: nth === 1 && Number(scene.at(-1)) % 2 === 0 }));
+  world.service.knowsKeysMs = 30 * 60_000;
+  world.service.findsLost = true;
+  return world;
+}
+
+/** The job of the first is not there though it may have been sent. */
+function losingTheFirst(): World {
+  const world = losing();
+  let isFirst = true;
+  world.service.behaviour = () => ({});
+  world.service.instead.submit = () => {
+    if (!isFirst) return undefined;
+    isFirst = false;
+    return { kind: 'failure', failure: { kind: 'unanswered', text: 'cut off' } };
+  };
+  return world;
+}
+
+const statesOf = (world: World): unknown =>
+  world.rows('SELECT state, count(*) AS n FROM attempts GROUP BY state ORDER BY state');
+
+const jobsOf = ({ service }: World): string[] => service.jobs.map(({ scene }) => scene).toSorted();
+
+describe('a submission whose answer was lost', () => {
+  it('is found, and sent no second time', async () => {
+    const world = losing();
+    expect((await world.run({ manifest: list, settings }))?.ending.kind).toBe('complete');
+    expect(jobsOf(world)).toEqual(scenes.map(([, scene]) => scene));
+    expect(statesOf(world)).toEqual([{ state: 'saved', n: 6 }]);
+  });
+
+  it('is found by the next run where this one dies, at whichever call', async () => {
+    for (let killAt = 1; ; killAt++) {
+      const world = losing();
+      const isOver = (await world.run({ manifest: list, settings, killAt })) !== undefined;
+      const result = await world.run({ manifest: list, settings, afterMs: 1_000 });
+      expect(result?.ending.kind, `killed at call ${killAt}`).toBe('complete');
+      // Of what was put on record and not sent there is no job to be found: that attempt counts as unanswered.
+      expect(jobsOf(world), `killed at call ${killAt}`).toEqual(scenes.map(([, scene]) => scene));
+      if (isOver) break;
+    }
+  });
+
+  it('is declared and sent again where no job of it is there', async () => {
+    const world = losingTheFirst();
+    expect((await world.run({ manifest: list, settings }))?.ending.kind).toBe('complete');
+    expect(statesOf(world)).toEqual([
+      { state: 'saved', n: 6 },
+      { state: 'unanswered', n: 1 },
+    ]);
+  });
+
+  it('is declared and held where that is asked for', async () => {
+    const world = losingTheFirst();
+    expect((await world.run({ manifest: list, settings: hold }))?.counts).toMatchObject({
+      saved: 5,
+      failed: 1,
+    });
+    expect(jobsOf(world)).toHaveLength(5);
+  });
+
+  it("of two scenes that send the same, takes no job that is the other scene's", async () => {
+    const twins = manifestOf([
+      ['a', 'the same'],
+      ['b', 'the same'],
+    ]);
+    const world = losing();
+    let sent = 0;
+    world.service.behaviour = () => ({ isAnswerLost: ++sent === 2 });
+    expect((await world.run({ manifest: twins, settings: { concurrency: 2 } }))?.ending.kind).toBe(
+      'complete',
+    );
+    expect(statesOf(world)).toEqual([{ state: 'saved', n: 2 }]);
+    expect(world.service.jobs).toHaveLength(2);
+  });
+});

@@ -27,6 +27,9 @@ interface Wanted {
 const clockSlackMs = 15 * 60_000;
 const slackMs = 60_000;
 
+/** A list may lag behind: what is not there is looked for again until this long after it was sent. */
+const lagMs = 30_000;
+
 /** Of a hundred jobs each, mostly. */
 const maxPages = 50;
 
@@ -69,11 +72,8 @@ export async function findSubmission(
     if (isLast || typeof next !== 'string' || !isOwn(next)) break;
     url = next;
   }
-  return verdict([...found.values()], isAlone);
-}
-
-function verdict(found: (SubmitReply & { kind: 'accepted' })[], isAlone: boolean): SubmitReply {
-  const [first, ...others] = found;
+  const [first, ...others] = found.values();
+  if (first === undefined && Date.now() - lost.sentAt < lagMs) return lookFailed('it is not in the list yet');
   if (first === undefined)
     return { kind: 'not-found', text: 'the list of the service has no job of what was sent' };
   if (others.length === 0 && isAlone) return first;

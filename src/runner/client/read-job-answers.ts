@@ -260,7 +260,7 @@ export function readAcceptedJob(
 ): { jobId: string; status: string; kept?: JsonObject } | undefined {
   const jobId = readJobId(valuesAt(reply, idPath)[0]);
   const kept = keep.map((name) => [name, valuesAt(reply, name)[0]]);
-  if (jobId === undefined || kept.some(([, value]) => typeof value !== 'string')) return undefined;
+  if (jobId === undefined || !kept.every(([, value]) => isKeepable(value))) return undefined;
   return {
     jobId,
     status: statusWord(valuesAt(reply, status)[0]),
@@ -270,6 +270,11 @@ export function readAcceptedJob(
 
 function failureReply(kind: FailureKind, text: string): SubmitReply {
   return { kind: 'failure', failure: { kind, text } };
+}
+
+/** An address with a signature has a few hundred characters. */
+function isKeepable(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= 4_000;
 }
 
 /** Anything that can be printed and sent, percent-encoded, as one part of a path; `.` and `..` lead elsewhere there. */

@@ -46,7 +46,9 @@ it('is not found where two may be it', async () => {
 it('is not found where it did not arrive, and is not sent', async () => {
   const { client, replicate } = await lostAmong([{ prompt: 'another' }]);
   replicate.jobs.all.pop();
-  expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({ kind: 'not-found' });
+  const early = await client.submit(input, lostAt(Date.now()));
+  expect(early, 'it is looked for again').toMatchObject(failure('unanswered', 'not in the list yet'));
+  expect(await client.submit(input, lostAt(Date.now() - 31_000))).toMatchObject({ kind: 'not-found' });
   expect(replicate.inputs).toHaveLength(1);
 });
 
@@ -54,7 +56,7 @@ it('is not one of long before', async () => {
   const { client, replicate } = await lostAmong([]);
   const [job] = replicate.jobs.all;
   if (job !== undefined) job.submittedAt -= 3_600_000;
-  expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({ kind: 'not-found' });
+  expect(await client.submit(input, lostAt(Date.now() - 31_000))).toMatchObject({ kind: 'not-found' });
 });
 
 it('is looked for again where the list does not answer', async () => {

@@ -20,15 +20,15 @@ export function sendingFiles(
   advice?: string,
 ): RenderService {
   return {
-    submit: async (endpoint, input, signal, idempotencyKey) => {
+    submit: async (endpoint, input, signal, ...known) => {
       const files = filesIn(input);
-      if (files.length === 0) return service.submit(endpoint, input, signal, idempotencyKey);
+      if (files.length === 0) return service.submit(endpoint, input, signal, ...known);
       const bytes = copies * files.reduce((sum, file) => sum + base64Bytes(file), 0);
       if (!(await memory.take(bytes, signal))) return notSent;
       try {
         const filled = await fillInFiles(input, base, readObject, advice).catch(asFailure);
         if ('failure' in filled) return { kind: 'failure', failure: filled.failure };
-        return await service.submit(endpoint, filled.input, signal, idempotencyKey);
+        return await service.submit(endpoint, filled.input, signal, ...known);
       } finally {
         memory.giveBack(bytes);
       }

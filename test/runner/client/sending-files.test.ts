@@ -58,6 +58,24 @@ it('the file is in its place, as base64', async () => {
   expect(sent[1]).toBe(plain);
 });
 
+it('what was lost is looked for, with its file and without one', async () => {
+  const folder = tempFolder();
+  const { service } = recording();
+  const asked: unknown[] = [];
+  const looking: RenderService = {
+    ...service,
+    submit: async (...args) => (asked.push(args.slice(3)), { kind: 'not-found', text: 'nothing there' }),
+  };
+  const sending = sendingFiles(looking, folder, new ByteSemaphore(1e6), noObject);
+  const lost = { sentAt: 0, isTaken: async () => false };
+  for (const input of [{ scene: 'x' }, describedIn(folder, 'a.jpg', 'ten bytes.')])
+    expect(await sending.submit(endpoint, input, never, 'key', lost)).toMatchObject({ kind: 'not-found' });
+  expect(asked).toEqual([
+    ['key', lost],
+    ['key', lost],
+  ]);
+});
+
 it.each<[string, (file: string) => void, RegExp]>([
   [
     'edited',

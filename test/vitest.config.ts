@@ -16,6 +16,7 @@ const rest = [
   'test/e2e/bucket.test.ts',
   'test/e2e/cancel.test.ts',
   'test/e2e/chaos.test.ts',
+  'test/e2e/comfyui-itself.test.ts',
   'test/e2e/packed.test.ts',
   'test/e2e/reverse-proxy.test.ts',
   'test/e2e/pasted-commands.test.ts',
@@ -34,10 +35,9 @@ const rest = [
   'test/service/workloads/container-{pull,workload}.test.ts',
 ];
 
-/** `npm test` tries a part of these: a twentieth of the deaths, a quarter of the runs of a property, a stand-in. */
+/** `npm test` tries a part of these: a twentieth of the deaths, a quarter of the runs of a property. */
 const whole = [
   'test/commands/plan-accepts.test.ts',
-  'test/contracts/comfyui.test.ts',
   'test/e2e/disk-faults.test.ts',
   'test/e2e/kill.test.ts',
   'test/e2e/lost-answers.test.ts',

@@ -6,6 +6,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/tex
 const side: JsonValue = ['INT', { default: 512, min: 1, max: 16384, step: 1 }];
 const color = { default: 0, min: 0, max: 16777215, step: 1, display: 'color' };
 
+const anyInteger = { min: -0xffffffffffffffff, max: 0xffffffffffffffff, step: 1 };
+
 /** As it was answered, without what people see of a node. */
 export const objectInfo = {
   EmptyImage: node(['IMAGE'], {
@@ -34,6 +36,11 @@ export const objectInfo = {
     dim: ['COMBO', { multiselect: false, options: ['x', 'y', 't'] }],
     index: ['INT', { default: 0, min: -16384, max: 16384, step: 1 }],
     amount: ['INT', { default: 1, min: 1, max: 16384, step: 1 }],
+  }),
+  TestIntMathOperation: node(['INT'], {
+    a: ['INT', { default: 0, ...anyInteger }],
+    b: ['INT', { default: 0, ...anyInteger }],
+    operation: [['add', 'subtract', 'multiply', 'divide', 'modulo', 'power']],
   }),
   TestSleep: node(['*'], {
     value: ['*', {}],
@@ -133,11 +140,27 @@ function errorsOfInteger(name: string, value: JsonValue, { min = 0, max = 0 }: J
   return [];
 }
 
+/** Why one of the nodes fails. */
+export function failureIn(workflow: Workflow, needed: string[], complaint: string): JsonObject | undefined {
+  for (const id of needed) {
+    const { class_type = '', inputs = {} } = workflow[id] ?? {};
+    const at = { node_id: id, node_type: class_type, executed: [], traceback: [] };
+    if (class_type === 'TestSyncError')
+      return { ...at, exception_message: complaint, exception_type: 'RuntimeError' };
+    const message = 'integer division or modulo by zero\n';
+    if (class_type === 'TestIntMathOperation' && Number(inputs['b']) === 0)
+      return { ...at, exception_message: message, exception_type: 'ZeroDivisionError' };
+  }
+  return undefined;
+}
+
 /** The PNGs that a node which saves or shows has at its input. */
 export async function imagesOf(workflow: Workflow, output: string): Promise<Buffer[]> {
   const source = upstream(workflow, output).find((id) => workflow[id]?.class_type === 'EmptyImage') ?? '';
-  const { width, height, batch_size: count, color: value } = workflow[source]?.inputs ?? {};
-  const rgb = Number(value);
+  const { width, height, batch_size: count, color } = workflow[source]?.inputs ?? {};
+  const linked =
+    Array.isArray(color) && typeof color[0] === 'string' ? workflow[color[0]]?.inputs : undefined;
+  const rgb = linked === undefined ? Number(color) : Math.floor(Number(linked['a']) / Number(linked['b']));
   const background = { r: rgb >> 16, g: (rgb >> 8) & 255, b: rgb & 255 };
   const create = { width: Number(width), height: Number(height), channels: 3 as const, background };
   const png = await sharp({ create }).png().toBuffer();

@@ -23,3 +23,14 @@ export function failing(color: number, id: string): Workflow {
   const error = { class_type: 'TestSyncError', inputs: { value: ['1', 0], error_after: 0.01 } };
   return saving({ ...emptyImage(color), 5: error }, id, '5');
 }
+
+/** Its colour is the quotient, which fails by 0; half-way, it sleeps for a moment. */
+export function dividing(color: number, by: number, id: string): Workflow {
+  const { 1: image, ...rest } = sleeping(0, id, 0.02);
+  const inputs = { a: color, b: by, operation: 'divide' };
+  return {
+    ...rest,
+    1: { class_type: 'EmptyImage', inputs: { ...image?.inputs, color: ['2', 0] } },
+    2: { class_type: 'TestIntMathOperation', inputs },
+  };
+}

@@ -7,7 +7,7 @@ import type { Workflow } from '../../src/protocol/comfyui.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/text/json.ts';
 import { listenOnLoopback } from '../e2e/listen-on-loopback.ts';
 import { reset, send, sendJson } from '../faults/answers.ts';
-import { imagesOf, objectInfo, upstream, validate } from './comfyui-nodes.ts';
+import { failureIn, imagesOf, objectInfo, upstream, validate } from './comfyui-nodes.ts';
 
 interface Item {
   number: number;
@@ -24,7 +24,7 @@ export class ComfyStandIn {
   readonly requests: { method: string; path: string; body: string; key: string }[] = [];
   /** Workflows that were accepted, in their order. */
   readonly accepted: { id: string; workflow: Workflow }[] = [];
-  /** Nothing ends until `release`; a workflow with TestSleep waits for that in any case. */
+  /** Nothing ends until `release`. */
   isHeld = false;
   /** What TestSyncError says. */
   complaint = 'Intentional sync execution error for testing\n';
@@ -162,21 +162,17 @@ export class ComfyStandIn {
     const add = (type: string, more: JsonObject = {}): void =>
       void messages.push([type, { prompt_id: id, ...more, timestamp: Date.now() }]);
     const needed = item.outputs.flatMap((output) => upstream(workflow, output));
-    const nodeOf = (type: string): string | undefined =>
-      needed.find((each) => workflow[each]?.class_type === type);
     const equal = JSON.stringify(workflow);
     const cached = this.#cached?.workflow === equal ? this.#cached.outputs : undefined;
     add('execution_start');
     add('execution_cached', { nodes: cached === undefined ? [] : needed });
-    const sleeping = nodeOf('TestSleep');
-    if (cached === undefined && (this.isHeld || sleeping !== undefined))
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-    const failing = nodeOf('TestSyncError');
+    const sleeping = needed.find((each) => workflow[each]?.class_type === 'TestSleep') ?? '';
+    if (cached === undefined) await this.#sleep(workflow[sleeping]?.inputs['seconds']);
+    const failure = failureIn(workflow, needed, this.complaint);
     if (item.isInterrupted) {
-      add('execution_interrupted', { node_id: sleeping ?? '', node_type: 'TestSleep', executed: [] });
-    } else if (failing !== undefined) {
-      const exception = { exception_message: this.complaint, exception_type: 'RuntimeError', traceback: [] };
-      add('execution_error', { node_id: failing, node_type: 'TestSyncError', executed: [], ...exception });
+      add('execution_interrupted', { node_id: sleeping, node_type: 'TestSleep', executed: [] });
+    } else if (failure !== undefined) {
+      add('execution_error', failure);
     } else {
       const outputs = cached ?? (await this.#save(item));
       this.#cached = { workflow: equal, outputs };
@@ -184,6 +180,15 @@ export class ComfyStandIn {
       return { outputs, status: { status_str: 'success', completed: true, messages }, meta: {} };
     }
     return { outputs: {}, status: { status_str: 'error', completed: false, messages }, meta: {} };
+  }
+
+  /** Until it is woken, or if nothing is held for so long. */
+  async #sleep(seconds: JsonValue = 0): Promise<void> {
+    if (!this.isHeld && seconds === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      if (!this.isHeld) setTimeout(resolve, Number(seconds) * 1_000).unref();
+    });
   }
 
   async #save({ workflow, outputs }: Item): Promise<JsonObject> {

@@ -183,9 +183,13 @@ function contract(open: () => Promise<string>): void {
       status: 200,
     });
     expect(await queued(url)).toEqual({ running: [running], waiting: [last] });
-    expect(await ask(url, '/interrupt', { prompt_id: running })).toMatchObject({ status: 200 });
+    // In the moment of its start it does not hear of it.
+    const stopped = async (): Promise<Entry['status'] | undefined> => {
+      expect(await ask(url, '/interrupt', { prompt_id: running })).toMatchObject({ status: 200 });
+      return (await history(url, running))[running]?.status;
+    };
+    await expect.poll(stopped).toMatchObject({ status_str: 'error', completed: false });
     const { status } = await ended(url, running);
-    expect(status).toMatchObject({ status_str: 'error', completed: false });
     expect(status.messages.at(-1)).toMatchObject([
       'execution_interrupted',
       { node_id: '5', node_type: 'TestSleep' },

@@ -36,6 +36,8 @@ export interface Dialect {
   /** By which `scenesTaken` knows the job. */
   scene: unknown;
   words: { waiting: string; running: string; completed: string; failed: string; cancelled: string };
+  /** What the worker says of the job that fails, where it has its own words. */
+  complaint?: string;
   /** What is said of how long the job waited. */
   delay: { delayTimeMs?: number };
   /** How long a submission is known. */
@@ -111,7 +113,10 @@ function jobContract(open: OpenWorld): void {
     expect(await world.service.status({ endpoint: world.endpoint, jobId }, signal)).toMatchObject({
       kind: 'ended',
       status: (world.dialect ?? jobs).words.failed,
-      failure: { kind: 'job-failed', text: expect.stringContaining(complaint) as string },
+      failure: {
+        kind: 'job-failed',
+        text: expect.stringContaining(world.dialect?.complaint ?? complaint) as string,
+      },
     });
   });
 

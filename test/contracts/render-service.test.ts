@@ -5,7 +5,6 @@ import { HttpRenderService } from '../../src/runner/client/http-render-service.t
 import { ByteSemaphore } from '../../src/lib/limits/byte-semaphore.ts';
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { StatusReply } from '../../src/runner/pipeline/ports.ts';
-import { ComfyuiService } from '../../src/runner/client/comfyui-service.ts';
 import { startComfyStandIn } from '../fakes/comfyui.ts';
 import { imagesOf } from '../fakes/comfyui-nodes.ts';
 import { emptyImage, failing, saving } from '../fakes/comfyui-workflows.ts';
@@ -13,17 +12,12 @@ import { FakeService } from '../fakes/fake-service.ts';
 import { startStandIn } from '../e2e/stand-ins.ts';
 import { retentionMs } from '../fakes/service-jobs.ts';
 import { endpointId, key, openService, type TestService } from '../service/service-harness.ts';
+import { comfyuiDialect, comfyuiService } from './comfyui-world.ts';
 import { complaint, renderServiceContract, type World } from './render-service.contract.ts';
 
 const picture = {
   base64: Buffer.from('a picture, as far as the service knows').toString('base64'),
   seed: '7',
-};
-
-const limits = {
-  requestTimeoutMs: 30_000,
-  maxBodyBytes: 64_000_000,
-  memory: new ByteSemaphore(128_000_000),
 };
 
 renderServiceContract('the stand-in in memory', async (ending): Promise<World> => {
@@ -73,37 +67,16 @@ renderServiceContract('ComfyUI and its stand-in', async (ending): Promise<World>
   comfy.complaint = complaint;
   comfy.isHeld = true;
   const workflow = ending === 'failure' ? failing(1, 'x') : saving(emptyImage(1));
-  const options = {
-    connectionOf: () => ({ url: comfy.url, apiKey: '' }),
-    workflow,
-    workflowSha256: 'sha256',
-    node: undefined,
-  };
-  const service = new ComfyuiService({ ...options, ...limits });
-  onTestFinished(() => service.close());
   // The one worker is busy with another job at first.
   const prompt = saving(emptyImage(2));
   await fetch(`${comfy.url}/prompt`, { method: 'POST', body: JSON.stringify({ prompt }) });
   const goOn = (): Promise<void> => comfy.release();
   return {
-    service,
+    service: comfyuiService(comfy.url, workflow),
     endpoint: { baseUrl: comfy.url, id: '', version: 'comfyui' },
     picture: { bytes: (await imagesOf(saving(emptyImage(3)), '9'))[0] ?? Buffer.of() },
     knowsKeys: true,
-    dialect: {
-      input: { workflow: 'sha256', set: { '1.color': 3 } },
-      scene: 3,
-      words: {
-        waiting: 'pending',
-        running: 'running',
-        completed: 'success',
-        failed: 'error',
-        cancelled: 'interrupted',
-      },
-      delay: {},
-      knownMs: 24 * 3_600_000,
-      isLookedFor: true,
-    },
+    dialect: comfyuiDialect(3),
     begin: goOn,
     complete: goOn,
     fail: goOn,
@@ -211,8 +184,10 @@ it.skipIf(missing)(
 function clientOf(url: string, apiKey: string): HttpRenderService {
   const service = new HttpRenderService({
     connectionOf: () => ({ url, apiKey }),
+    requestTimeoutMs: 30_000,
+    maxBodyBytes: 64_000_000,
     imagePath: undefined,
-    ...limits,
+    memory: new ByteSemaphore(128_000_000),
   });
   onTestFinished(() => service.close());
   return service;

@@ -182,7 +182,7 @@ export class ComfyStandIn {
     return { outputs: {}, status: { status_str: 'error', completed: false, messages }, meta: {} };
   }
 
-  /** Until it is woken, or if nothing is held for so long. */
+  /** Until it is woken; for so long, unless it is held. */
   async #sleep(seconds: JsonValue = 0): Promise<void> {
     if (!this.isHeld && seconds === 0) return;
     await new Promise<void>((resolve) => {

@@ -1,5 +1,6 @@
 /** ComfyUI over HTTP: implements the road's `RenderService` port with one workflow, which each scene has filled in its own way. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Endpoint, JobAtService } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import type { JobTimes } from '../core/settlement.ts';
@@ -49,6 +50,9 @@ export interface ComfyuiOptions extends RequestOptions {
 
 /** It knows jobs until it ends, and the last 10,000 of them. */
 const idempotencyMs = 24 * 3_600_000;
+
+/** The last and longest wait for a job to stop. */
+const maxStopMs = 2_560;
 
 type Failed = { kind: 'failure'; failure: Failure };
 type JobState = { kind: 'running' | 'waiting' | 'absent' } | HistoryEntry | Failed;
@@ -147,9 +151,12 @@ export class ComfyuiService implements RenderService {
       job = 'failure' in asked ? asked : await this.#look(at, jobId, signal);
       if (job.kind === 'absent') this.#deleted.add(jobId);
     }
-    if (job.kind === 'running') {
+    // It stops between two steps, and does not hear of it in the moment of its start.
+    for (let waitMs = 10; job.kind === 'running' && waitMs <= maxStopMs; waitMs *= 2) {
       const asked = await this.#ask(at, '/interrupt', signal, { prompt_id: jobId });
       if ('failure' in asked) return asked;
+      await wait(waitMs, undefined, { signal }).catch(() => undefined);
+      job = await this.#look(at, jobId, signal);
     }
     if (job.kind === 'failure') return job;
     if (job.kind !== 'absent' || this.#deleted.has(jobId)) return { kind: 'cancelled' };

@@ -1,0 +1,82 @@
+/** A real ComfyUI with its test nodes, at NIGHTRENDER_COMFYUI; NIGHTRENDER_COMFYUI_RESTART is a command that kills it and starts it again. */
+import { exec } from 'node:child_process';
+import { randomInt, randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Workflow } from '../../src/protocol/comfyui.ts';
+import { comfyuiContract } from '../contracts/comfyui.contract.ts';
+import { comfyuiDialect, comfyuiService } from '../contracts/comfyui-world.ts';
+import { renderServiceContract, type OpenWorld } from '../contracts/render-service.contract.ts';
+import { failing, sleeping } from '../fakes/comfyui-workflows.ts';
+import { comfyuiNight } from './comfyui-night.ts';
+
+const { NIGHTRENDER_COMFYUI: url = '', NIGHTRENDER_COMFYUI_RESTART: command = '' } = process.env;
+
+describe.skipIf(url === '')('where NIGHTRENDER_COMFYUI names one', () => {
+  comfyuiContract('a real ComfyUI', async () => url);
+  renderServiceContract('a real ComfyUI', open);
+  it('a night through kills, restarts and lost answers', () => comfyuiNight({ url, restart }, 200), 600_000);
+});
+
+/** What is the same to whoever asks, where there is no command. */
+async function restart(): Promise<void> {
+  if (command !== '') return void (await promisify(exec)(command));
+  for (const path of ['/queue', '/history']) await post(path, { clear: true });
+  await post('/interrupt', {});
+}
+
+/** It is busy with another job at first; a world knows its own by their colour. */
+async function open(ending: Parameters<OpenWorld>[0]): ReturnType<OpenWorld> {
+  const colour = randomInt(0x1000000);
+  const before = randomUUID();
+  await post('/prompt', { prompt: sleeping(0, before, 60), prompt_id: before });
+  const service = comfyuiService(url, ending === 'failure' ? failing(1, 'x') : sleeping(1, 'x', 0.5));
+  onTestFinished(async () => {
+    for (const id of [before, ...(await jobsOf(colour)).map((job) => job.id)]) await stop(id);
+  });
+  const until = (states: string[]): Promise<void> =>
+    expect
+      .poll(async () => (await jobsOf(colour)).map(({ state }) => state))
+      .toContainEqual(expect.toBeOneOf(states));
+  return {
+    service,
+    endpoint: { baseUrl: url, id: '', version: 'comfyui' },
+    picture: { bytes: expect.any(Uint8Array) as Uint8Array },
+    knowsKeys: true,
+    dialect: { ...comfyuiDialect(colour), complaint: 'Intentional sync execution error for testing' },
+    begin: async () => {
+      await stop(before);
+      await until(['running', 'ended']);
+    },
+    complete: () => until(['ended']),
+    fail: () => until(['ended']),
+    scenesTaken: async () => (await jobsOf(colour)).map(() => colour),
+  };
+}
+
+async function stop(id: string): Promise<void> {
+  const isThere = async (): Promise<boolean> => {
+    await post('/queue', { delete: [id] });
+    await post('/interrupt', { prompt_id: id });
+    return (await (await fetch(`${url}/queue`)).text()).includes(id);
+  };
+  await expect.poll(isThere).toBe(false);
+}
+
+type Item = [number: number, id: string, workflow: Workflow];
+
+async function jobsOf(colour: number): Promise<{ id: string; state: string }[]> {
+  const get = async (path: string): Promise<unknown> => (await fetch(url + path)).json();
+  const { queue_running, queue_pending } = (await get('/queue')) as Record<string, Item[]>;
+  const ended = Object.values((await get('/history')) as Record<string, { prompt: Item }>).map(
+    ({ prompt }) => prompt,
+  );
+  const jobs = { running: queue_running ?? [], waiting: queue_pending ?? [], ended };
+  return Object.entries(jobs).flatMap(([state, items]) =>
+    items.filter(([, , { 1: node }]) => node?.inputs['color'] === colour).map(([, id]) => ({ id, state })),
+  );
+}
+
+async function post(path: string, body: object): Promise<void> {
+  await fetch(url + path, { method: 'POST', body: JSON.stringify(body) });
+}

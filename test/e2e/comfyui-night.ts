@@ -1,0 +1,136 @@
+/** A night on ComfyUI, through kills of either side, answers that are lost and a node that fails. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import sharp from 'sharp';
+import { expect } from 'vitest';
+import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
+import { dividing } from '../fakes/comfyui-workflows.ts';
+import { folderWith, nightrender, Program } from './cli.ts';
+import { listenOnLoopback } from './listen-on-loopback.ts';
+
+export interface NightWorld {
+  url: string;
+  /** Queue and history are empty afterwards. */
+  restart(): Promise<void>;
+}
+
+const concurrency = 6;
+const restarts = 2;
+/** The scene whose node fails, in both of its attempts. */
+const failing = 7;
+
+/** Both are killed and started again while jobs are in flight; all that came is compared by content. */
+export async function comfyuiNight({ url, restart }: NightWorld, count: number): Promise<void> {
+  const proxy = await startProxy(url);
+  const rows = Array.from({ length: count }, (_, i) => `s${i},${colourOf(i)},${i === failing ? 0 : 1}`);
+  const cwd = folderWith({
+    'flow.json': JSON.stringify(dividing(0, 1, 'x')),
+    'scenes.csv': ['id,colour,by', ...rows].join('\n'),
+    'pipeline.yaml': pipeline(proxy.url),
+  });
+  const run = (): Program => new Program(['run', 'pipeline.yaml', '--json'], { cwd });
+  const part = Math.floor(count / 5);
+  const first = run();
+  await first.event('scene-saved', part);
+  first.child.kill('SIGKILL');
+  await first.finish();
+  const second = run();
+  await second.event('scene-saved', part);
+  await restart();
+  await second.event('scene-saved', part);
+  second.child.kill('SIGKILL');
+  await restart();
+  await second.finish();
+  const last = await nightrender(['run', 'pipeline.yaml'], { cwd });
+  expect(last.code, last.stderr + last.stdout).toBe(3);
+  await expectContent(cwd, count);
+  const { stdout } = await nightrender(['explain', 'pipeline.yaml', `s${failing}`], { cwd });
+  expect(stdout).toContain(
+    'node 2 (TestIntMathOperation): ZeroDivisionError: integer division or modulo by zero',
+  );
+  expectAccounts(cwd, count, proxy);
+}
+
+function colourOf(scene: number): number {
+  return (scene * 0x010307 + 0x203040) & 0xffffff;
+}
+
+function pipeline(url: string): string {
+  return `manifest: scenes.csv
+endpoint:
+  speaks: comfyui
+  baseUrl: ${url}
+  workflow: flow.json
+  set: {'2.a': '{{ colour }}', '2.b': '{{ by }}'}
+output: {dir: out}
+concurrency: ${concurrency}
+polling: {shortest: 20ms}
+retry: {unanswered: resubmit, attempts: 2, firstWait: 10ms, longestWait: 100ms}
+`;
+}
+
+async function expectContent(cwd: string, count: number): Promise<void> {
+  const scenes = Array.from({ length: count }, (_, i) => i).filter((i) => i !== failing);
+  const found = scenes.map(async (i) => {
+    const [r = 0, g = 0, b = 0] = await sharp(join(cwd, `out/images/s${i}.png`))
+      .removeAlpha()
+      .raw()
+      .toBuffer();
+    return (r << 16) | (g << 8) | b;
+  });
+  expect(await Promise.all(found)).toEqual(scenes.map(colourOf));
+}
+
+/** What ComfyUI still had ran once; what it lost with its restarts is on record, and so is what was sent in vain. */
+function expectAccounts(cwd: string, count: number, { accepted, lost }: Proxy): void {
+  expect(lost()).toBeGreaterThan(0);
+  expect(new Set(accepted).size).toBe(accepted.length);
+  const db = new Sqlite(join(cwd, 'out/checkpoint.sqlite'), { readonly: true });
+  try {
+    const rows = db
+      .prepare<[], { state: string; n: number }>('SELECT state, count(*) AS n FROM attempts GROUP BY state')
+      .all();
+    const of = (state: string): number => rows.find((row) => row.state === state)?.n ?? 0;
+    expect(of('saved')).toBe(count - 1);
+    expect(of('failed')).toBe(2);
+    expect(of('expired') + of('unanswered')).toBeLessThanOrEqual(restarts * 2 * concurrency);
+    expect(accepted.length).toBeLessThanOrEqual(count + 1 + of('expired') + of('unanswered'));
+  } finally {
+    db.close();
+  }
+}
+
+interface Proxy {
+  url: string;
+  /** Ids of submissions that ComfyUI has taken. */
+  accepted: string[];
+  /** Answers to them that were lost. */
+  lost: () => number;
+}
+
+/** Every seventh answer to a submission is lost. */
+async function startProxy(target: string): Promise<Proxy> {
+  const accepted: string[] = [];
+  let lost = 0;
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = '', url = '' } = request;
+    const body = await buffer(request);
+    const answer = await fetch(target + url, { method, ...(method === 'POST' && { body }) });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    if (url === '/prompt' && answer.status === 200) {
+      accepted.push((JSON.parse(bytes.toString()) as { prompt_id: string }).prompt_id);
+      if (accepted.length % 7 === 0) {
+        lost += 1;
+        return void response.socket?.resetAndDestroy();
+      }
+    }
+    response
+      .writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
+      .end(bytes);
+  };
+  const server = createServer((request, response) => {
+    pass(request, response).catch(() => response.socket?.resetAndDestroy());
+  });
+  return { url: await listenOnLoopback(server), accepted, lost: () => lost };
+}

@@ -11,7 +11,7 @@ import { listenOnLoopback } from './listen-on-loopback.ts';
 
 export interface NightWorld {
   url: string;
-  /** Queue and history are empty afterwards. */
+  /** As after a kill: queue and history are empty. */
   restart(): Promise<void>;
 }
 

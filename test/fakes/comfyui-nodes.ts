@@ -4,9 +4,9 @@ import type { Workflow } from '../../src/protocol/comfyui.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/text/json.ts';
 
 const side: JsonValue = ['INT', { default: 512, min: 1, max: 16384, step: 1 }];
-const color = { default: 0, min: 0, max: 16777215, step: 1, display: 'color' };
+const rgb = { default: 0, min: 0, max: 16777215, step: 1, display: 'color' };
 
-const anyInteger = { min: -0xffffffffffffffff, max: 0xffffffffffffffff, step: 1 };
+const anyInteger = { min: -(2 ** 64), max: 2 ** 64, step: 1 };
 
 /** As it was answered, without what people see of a node. */
 export const objectInfo = {
@@ -14,7 +14,7 @@ export const objectInfo = {
     width: side,
     height: side,
     batch_size: ['INT', { default: 1, min: 1, max: 4096 }],
-    color: ['INT', color],
+    color: ['INT', rgb],
   }),
   SaveImage: node([], {
     images: ['IMAGE', { tooltip: 'The images to save.' }],
@@ -160,8 +160,8 @@ export async function imagesOf(workflow: Workflow, output: string): Promise<Buff
   const { width, height, batch_size: count, color } = workflow[source]?.inputs ?? {};
   const linked =
     Array.isArray(color) && typeof color[0] === 'string' ? workflow[color[0]]?.inputs : undefined;
-  const rgb = linked === undefined ? Number(color) : Math.floor(Number(linked['a']) / Number(linked['b']));
-  const background = { r: rgb >> 16, g: (rgb >> 8) & 255, b: rgb & 255 };
+  const value = linked === undefined ? Number(color) : Math.floor(Number(linked['a']) / Number(linked['b']));
+  const background = { r: value >> 16, g: (value >> 8) & 255, b: value & 255 };
   const create = { width: Number(width), height: Number(height), channels: 3 as const, background };
   const png = await sharp({ create }).png().toBuffer();
   return Array.from({ length: Number(count) }, () => png);

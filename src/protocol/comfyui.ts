@@ -38,15 +38,19 @@ export function setProblems(workflow: Workflow, keys: readonly string[]): string
   return keys.flatMap((key) => {
     const [id, input] = splitKey(key);
     const node = nodeOf(workflow, id);
-    if (node === undefined) {
-      const all = Object.keys(workflow).map((each) => nodeName(each, workflow[each]));
-      return `${key}: the workflow has no node ${shown(id)}; it has ${few(all)}`;
-    }
+    if (node === undefined) return `${key}: ${nodeProblem(workflow, id) ?? ''}`;
     if (Object.hasOwn(node.inputs, input)) return [];
     const inputs = Object.keys(node.inputs);
     const meant = didYouMean(input, inputs) ?? `it has ${few(inputs)}`;
     return `${key}: node ${nodeName(id, node)} has no input ${shown(input)}; ${meant}`;
   });
+}
+
+/** Undefined where the node is there. */
+export function nodeProblem(workflow: Workflow, id: string): string | undefined {
+  if (nodeOf(workflow, id) !== undefined) return undefined;
+  const all = Object.keys(workflow).map((each) => nodeName(each, workflow[each]));
+  return `the workflow has no node ${shown(id)}; it has ${few(all)}`;
 }
 
 /** With the values of `set`, and with a `prefix` of its own for all files that it saves: an equal workflow is not run. */

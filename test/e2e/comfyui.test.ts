@@ -76,19 +76,33 @@ it('names before the night what ComfyUI lacks, and starts nothing', async () => 
   expect(comfy.accepted).toEqual([]);
 });
 
-it.each<[string, object, string, string]>([
-  ['a file of the editor', { nodes: [], links: [] }, "'1.color': 1", 'Export (API)'],
+it.each<[string, object, string, string, string]>([
+  ['a file of the editor', { nodes: [], links: [] }, "'1.color': 1", '', 'Export (API)'],
   [
     'a node that is not there',
     saving(emptyImage(1)),
     "'2.color': 1",
+    '',
     'the workflow has no node "2"; it has 1 (EmptyImage)',
   ],
-  ['an input that is not there', saving(emptyImage(1)), "'1.colour': 1", 'did you mean color?'],
-])('says what is wrong with the pipeline: %s', async (_, workflow, set, words) => {
-  const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], {
-    cwd: batch('http://127.0.0.1:1', workflow, '', set),
-  });
+  ['an input that is not there', saving(emptyImage(1)), "'1.colour': 1", '', 'did you mean color?'],
+  [
+    'a node to collect from that is not there',
+    saving(emptyImage(1)),
+    "'1.color': 1",
+    ', image: 8',
+    'output.image: the workflow has no node "8"; it has 1 (EmptyImage), 9 (SaveImage)',
+  ],
+  [
+    'more than pictures',
+    saving(emptyImage(1)),
+    "'1.color': 1",
+    ', values: {score: score}',
+    'output.values: ComfyUI brings nothing but pictures',
+  ],
+])('says what is wrong with the pipeline: %s', async (_, workflow, set, more, words) => {
+  const cwd = batch('http://127.0.0.1:1', workflow, more, set);
+  const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd });
   expect(code).toBe(2);
   expect(stderr.replaceAll(/\s+/g, ' ')).toContain(words);
 });
@@ -101,7 +115,7 @@ it('cancels what runs and what waits', async () => {
   await run.event('scene-submitted', 2);
   run.child.kill('SIGKILL');
   await run.finish();
-  const { code, stdout, stderr } = await inProcess(['cancel', 'pipeline.yaml', '--yes'], { cwd });
+  const { code, stdout, stderr } = await inProcess(['cancel', 'pipeline.yaml'], { cwd });
   expect(code, stdout + stderr).toBe(0);
   expect(await (await fetch(`${comfy.url}/queue`)).json()).toEqual({ queue_running: [], queue_pending: [] });
 });

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { setProblems, readWorkflow, type Workflow } from '../../protocol/comfyui.ts';
+import { nodeProblem, setProblems, readWorkflow, type Workflow } from '../../protocol/comfyui.ts';
 import { placeholdersIn, type ServiceDescription } from '../core/service-description.ts';
 import { closest } from '../../lib/text/closest.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
@@ -40,7 +40,13 @@ export function readServiceInterface(yaml: YamlFile, file: string, env: NodeJS.P
 
 /** The file with what the service brings along in place of keys that are left out. */
 export function withServiceDefaults(yaml: YamlFile, service: ServiceInterface): YamlFile {
-  if (service.kind !== 'described' || !isJsonObject(yaml.value)) return yaml;
+  if (service.kind === 'jobs' || !isJsonObject(yaml.value)) return yaml;
+  if (service.kind === 'comfyui') {
+    const { output } = yaml.value;
+    // Ids of nodes look like numbers.
+    if (!isJsonObject(output) || typeof output['image'] !== 'number') return yaml;
+    return { ...yaml, value: { ...yaml.value, output: { ...output, image: String(output['image']) } } };
+  }
   const { baseUrl, ...requests } = service.description;
   const names = placeholdersIn(JSON.stringify(requests));
   const defaults = {
@@ -74,6 +80,15 @@ function comfyui(yaml: YamlFile, endpoint: Record<string, unknown>, base: string
       text: `endpoint.set: ${why}`,
     })),
   );
+  const output = isJsonObject(yaml.value) && isJsonObject(yaml.value['output']) ? yaml.value['output'] : {};
+  const report = (key: string, why: string): void =>
+    void problems.push({ where: yaml.placeOf(['output', key], true), text: `output.${key}: ${why}` });
+  const { image } = output;
+  const id = typeof image === 'number' ? String(image) : image;
+  const wrongNode = typeof id === 'string' ? nodeProblem(read.workflow, id) : undefined;
+  if (wrongNode !== undefined) report('image', wrongNode);
+  for (const key of ['files', 'values'])
+    if (Object.hasOwn(output, key)) report(key, 'ComfyUI brings nothing but pictures');
   if (problems.length > 0) throw new ConfigError(problems);
   return { kind: 'comfyui', file, workflow: read.workflow, sha256: hash('sha256', text) };
 }

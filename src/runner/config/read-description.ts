@@ -1,5 +1,4 @@
 /** Reads the description of a service: one that comes with the program, or a file of one's own. */
-import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
 import {
@@ -134,11 +133,6 @@ export function readDescription(speaks: string, base: string, env: NodeJS.Proces
   const all = gatherProblems(yaml, problems, []);
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
   return descriptionOf(name, raw);
-}
-
-/** Whether it is a file that is there. */
-export function isDescriptionFile(speaks: string, base: string): boolean {
-  return /\.ya?ml$/i.test(speaks) || existsSync(resolve(base, speaks));
 }
 
 /** Names that may stand in a placeholder, by the section that has it. */

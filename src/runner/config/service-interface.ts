@@ -1,6 +1,6 @@
 /** Which interface the service of a pipeline has (`endpoint.speaks`), and what it brings along for keys that are left out. */
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { nodeProblem, setProblems, readWorkflow, type Workflow } from '../../protocol/comfyui.ts';
 import { placeholdersIn, type ServiceDescription } from '../core/service-description.ts';
@@ -9,7 +9,7 @@ import { isJsonObject } from '../../lib/text/json.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
 import type { YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { shownFile } from '../../lib/yaml/yaml-file.ts';
-import { isDescriptionFile, knownServices, readDescription } from './read-description.ts';
+import { knownServices, readDescription } from './read-description.ts';
 
 export type ServiceInterface =
   /** That of job services, as this program's own. */
@@ -29,10 +29,11 @@ export function readServiceInterface(yaml: YamlFile, file: string, env: NodeJS.P
   const base = dirname(resolve(file));
   if (typeof speaks !== 'string' || speaks === 'jobs') return jobs;
   if (speaks === 'comfyui') return comfyui(yaml, endpoint, base);
-  if (!knownServices.some((name) => name === speaks) && !isDescriptionFile(speaks, base)) {
+  if (!knownServices.some((name) => name === speaks) && !existsSync(resolve(base, speaks))) {
     const meant = closest(speaks, ['jobs', 'comfyui', ...knownServices]);
     const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
-    const text = `endpoint.speaks is ${JSON.stringify(speaks)}; expected ${expected}${hint}`;
+    const lack = /\.ya?ml$/i.test(speaks) ? ', which is not there' : '';
+    const text = `endpoint.speaks is ${JSON.stringify(speaks)}${lack}; expected ${expected}${hint}`;
     throw new ConfigError([{ where: yaml.placeOf(['endpoint', 'speaks']), text }]);
   }
   return { kind: 'described', description: readDescription(speaks, base, env) };

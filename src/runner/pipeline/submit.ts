@@ -133,7 +133,7 @@ async function recordAccepted(
 ): Promise<SubmittedAttempt | undefined> {
   const { checkpoint, clock, emit } = run.ports;
   const { kind: _kind, ...job } = reply;
-  const { jobId } = job;
+  const { jobId, kept } = job;
   const at = clock.now();
   run.repeats.learn(job.idempotencyMs);
   run.stats.accepted();
@@ -152,7 +152,7 @@ async function recordAccepted(
   run.sharedIds.endRow();
   run.reachability.answered('submit');
   emit({ type: 'scene-submitted', scene: attempt.sceneId, attempt: attempt.number, jobId });
-  return { ...attempt, jobId, submittedAt: at };
+  return { ...attempt, jobId, submittedAt: at, ...(kept !== undefined && { kept }) };
 }
 
 /** It was looked for: nobody can tell whether it runs. */

@@ -48,11 +48,12 @@ export class DescribedRequests {
     return { method, url, headers: this.#authorization(endpoint, url) };
   }
 
-  /** Whether it is where the description says that the service is. */
+  /** Whether it is where the description says that the service is, or where the pipeline says so instead. */
   isOwn(endpoint: Endpoint, url: string): boolean {
     const origin = originOf(url);
-    const { url: baseUrl } = this.#connectionOf(endpoint);
-    return origin !== undefined && [originOf(baseUrl), ...this.#fixedOrigins].includes(origin);
+    const base = originOf(this.#connectionOf(endpoint).url);
+    const described = originOf(this.#description.baseUrl ?? '') ?? base;
+    return origin !== undefined && [base, ...(base === described ? this.#fixedOrigins : [])].includes(origin);
   }
 
   /** The key goes there, and to no address that the service gives out besides. */

@@ -97,6 +97,8 @@ export class DescribedService implements RenderService {
     if (check === undefined)
       return { kind: 'unknown', text: `the description of ${name} does not say how it is checked` };
     const request = this.#requests.of(endpoint, check);
+    if (!this.#requests.isOwn(endpoint, request.url))
+      return { kind: 'unknown', text: `${name} is not checked at \`endpoint.baseUrl\`, but elsewhere` };
     const reply = this.#readCheck(endpoint, await this.#http.exchangeText(request, signal), request);
     return withoutKey(reply, this.#options.connectionOf(endpoint).apiKey);
   }

@@ -50,8 +50,8 @@ it.each(services)('%s: stops where the key is revoked, and goes on with a good o
     },
   });
   const first = await nightrender(['run', 'pipeline.yaml'], options);
-  expect(first.code, first.stderr).toBe(10);
-  expect(first.stdout + first.stderr).toContain('key-refused');
+  expect(first.code, first.stderr).toBe(12);
+  expect(first.stdout + first.stderr).toContain('does not accept the key');
   expect(first.stdout + first.stderr).not.toContain(keys[name]);
   service.meet = answerHonestly;
   service.key = keys[name];
@@ -66,7 +66,7 @@ it('fal: sends again what had its answer lost, and declares what may have been p
   const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], options);
   expect(code, stderr).toBe(0);
   expect(service.inputs).toHaveLength(sceneCount + 3);
-  expect(await statusOf(cwd)).toMatchObject({ attempts: { unanswered: 3 } });
+  expect(await statusOf(cwd)).toMatchObject({ summary: { attempts: { unanswered: 3 } } });
   await expectPictures(cwd);
 });
 
@@ -128,7 +128,7 @@ function pipelineOf(name: Service, url: string): string {
   return `manifest: scenes.csv
 endpoint: {speaks: ${name}, baseUrl: "${url}", id: ${ids[name]}, apiKey: "\${NIGHTRENDER_API_KEY}"}
 input: {prompt: "hill {{ n }}", seed: "{{ n }}"}
-columns: {n: integer}
+columns: {n: number}
 concurrency: ${sceneCount}
 output: {dir: out}
 polling: {shortest: 50ms}

@@ -40,7 +40,7 @@ export async function checkEndpoint(
   try {
     const health = await service.health(endpoint, signal);
     if (spoken.kind === 'described')
-      return { ...judgeDescribed(health, spoken.description), reads: readingOf(spoken.description) };
+      return { ...judgeDescribed(health), reads: readingOf(spoken.description) };
     return await judge(health, service, config, signal);
   } finally {
     await service.close();
@@ -60,16 +60,16 @@ function judgeWorkflow(problems: string[] | Failure): EndpointCheck {
     : { ending: 'not-allowed', text: `ComfyUI lacks what the workflow needs: ${problems.join('; ')}` };
 }
 
-function judgeDescribed(health: HealthReply, { check, name }: ServiceDescription): EndpointCheck {
+function judgeDescribed(health: HealthReply): EndpointCheck {
   switch (health.kind) {
     case 'answers':
       return { ending: 'complete', text: 'address, key and id are accepted' };
     case 'failure':
       return refused(health.failure);
     case 'unknown':
-      return check === undefined
-        ? { ending: 'complete', text: `${health.text}: nothing was asked` }
-        : { ending: 'not-allowed', text: `${health.text}; see \`endpoint.id\` (${name})` };
+      return health.isUnasked === true
+        ? { ending: 'complete', text: `${health.text}, so that nothing was asked` }
+        : { ending: 'not-allowed', text: `${health.text}; see \`endpoint.id\`` };
   }
 }
 

@@ -95,10 +95,18 @@ export class DescribedService implements RenderService {
   async health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply> {
     const { check, name } = this.#description;
     if (check === undefined)
-      return { kind: 'unknown', text: `the description of ${name} does not say how it is checked` };
+      return {
+        kind: 'unknown',
+        text: `the description of ${name} does not say how it is checked`,
+        isUnasked: true,
+      };
     const request = this.#requests.of(endpoint, check);
     if (!this.#requests.isOwn(endpoint, request.url))
-      return { kind: 'unknown', text: `${name} is not checked at \`endpoint.baseUrl\`, but elsewhere` };
+      return {
+        kind: 'unknown',
+        text: `${name} is checked elsewhere than at \`endpoint.baseUrl\``,
+        isUnasked: true,
+      };
     const reply = this.#readCheck(endpoint, await this.#http.exchangeText(request, signal), request);
     return withoutKey(reply, this.#options.connectionOf(endpoint).apiKey);
   }

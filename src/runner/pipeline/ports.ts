@@ -101,8 +101,8 @@ export type CancelReply =
 export type HealthReply =
   /** `health` where the answer has any. */
   | ({ kind: 'answers'; health?: ServiceHealth } & ShownIdempotency)
-  /** No such operation, or no such endpoint. */
-  | { kind: 'unknown'; text: string }
+  /** No such operation, or no such endpoint; `isUnasked`: nothing is known that could be asked. */
+  | { kind: 'unknown'; text: string; isUnasked?: true }
   | { kind: 'failure'; failure: Failure };
 
 /** A job's part of the memory that large answers and pictures share (`limits.memory`). */

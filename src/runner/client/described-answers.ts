@@ -30,6 +30,8 @@ interface Done {
   kind: 'done';
   status: string;
   times: JobTimes;
+  /** What it says of a failure all the same; its result says more of that. */
+  words: string | undefined;
   body: Record<string, unknown>;
 }
 
@@ -50,18 +52,24 @@ export function readDescribedStatus(
   if (body === undefined || typeof said !== 'string')
     return { kind: 'failure', failure: unreadable(answer, 'a status request') };
   if (expired !== undefined && valuesAt(body, expired).some(holdsSomething))
-    return { kind: 'missing', text: `the service has deleted the result (it says ${expired})` };
+    return {
+      kind: 'missing',
+      text: `the service has deleted the result (it says ${expired})`,
+      isDeleted: true,
+    };
   const status = statusWord(said);
   const times = timesIn(body, description);
   const words = errorText(valuesAt(body, description.failed));
   const meaning = Object.hasOwn(map, said) ? map[said] : undefined;
-  const ending = meaning === 'done' && words !== undefined ? 'job-failed' : meaning && endings[meaning];
+  const hasOwnResult = description.result.request !== undefined;
+  const isFailed = meaning === 'done' && words !== undefined && !hasOwnResult;
+  const ending = isFailed ? 'job-failed' : meaning && endings[meaning];
   if (ending !== undefined) {
     const text = `${status}: ${words ?? 'the service gave no reason'}`;
     const kind = kindByText(answer.body, description) ?? ending;
     return { kind: 'ended', status, failure: { kind, text }, ...times };
   }
-  if (meaning === 'done') return { kind: 'done', status, times, body };
+  if (meaning === 'done') return { kind: 'done', status, times, words, body };
   return { kind: 'running', status, isExecuting: meaning === 'running', ...times };
 }
 

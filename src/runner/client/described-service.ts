@@ -1,7 +1,6 @@
 /** A service whose interface is described as data: implements the road's `RenderService` port by what the description says. */
 import type { Endpoint, JobAtService } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import type { FoundPicture } from '../core/picture.ts';
 import type { ServiceDescription } from '../core/service-description.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { bodyText } from '../../protocol/error-text.ts';
@@ -17,8 +16,9 @@ import type {
 } from '../pipeline/ports.ts';
 import { kindByText, readDescribedStatus, readOutputIn, readRefusedResult } from './described-answers.ts';
 import { DescribedRequests } from './described-requests.ts';
-import { inText, type HttpResponse } from './exchange.ts';
-import { findSubmission } from './find-submission.ts';
+import { inText, type HttpResponse, type Outcome } from './exchange.ts';
+import { fetchOwnPictures } from './own-pictures.ts';
+import { findSubmission, RecentSubmissions } from './find-submission.ts';
 import type { HttpOptions } from './http-render-service.ts';
 import { HttpRequests, type Request, type TextOutcome } from './http-requests.ts';
 import { parseObject } from './parse-body.ts';
@@ -39,8 +39,7 @@ export class DescribedService implements RenderService {
   readonly #http: HttpRequests;
   readonly #requests: DescribedRequests;
   readonly #unknownStatuses = new Set<string>();
-  /** Of inputs that are being submitted at this moment, as JSON, how many there are. */
-  readonly #underWay = new Map<string, number>();
+  readonly #submissions = new RecentSubmissions();
 
   constructor(options: DescribedOptions) {
     this.#options = options;
@@ -56,24 +55,27 @@ export class DescribedService implements RenderService {
     idempotencyKey?: string,
     lost?: LostSubmission,
   ): Promise<SubmitReply> {
-    const text = JSON.stringify(input);
-    this.#underWay.set(text, (this.#underWay.get(text) ?? 0) + 1);
-    try {
-      const reply = await (lost === undefined
-        ? this.#send(endpoint, input, signal, idempotencyKey)
-        : this.#find(endpoint, input, lost, signal));
-      const { apiKey } = this.#options.connectionOf(endpoint);
-      if (reply.kind === 'accepted' && repeatsKey(JSON.stringify([reply.jobId, reply.kept]), apiKey))
-        return failure(
-          'unanswered',
-          'the service put the key into what names the job, which must not be recorded',
-        );
-      return withoutKey(reply, apiKey);
-    } finally {
-      const left = (this.#underWay.get(text) ?? 1) - 1;
-      if (left > 0) this.#underWay.set(text, left);
-      else this.#underWay.delete(text);
-    }
+    const send = (): Promise<SubmitReply> => this.#submit(endpoint, input, signal, idempotencyKey, lost);
+    return this.#description.find === undefined ? send() : this.#submissions.during(input, send);
+  }
+
+  async #submit(
+    endpoint: Endpoint,
+    input: JsonObject,
+    signal: AbortSignal,
+    idempotencyKey?: string,
+    lost?: LostSubmission,
+  ): Promise<SubmitReply> {
+    const reply = await (lost === undefined
+      ? this.#send(endpoint, input, signal, idempotencyKey)
+      : this.#find(endpoint, input, lost, signal));
+    const { apiKey } = this.#options.connectionOf(endpoint);
+    if (reply.kind === 'accepted' && repeatsKey(JSON.stringify([reply.jobId, reply.kept]), apiKey))
+      return failure(
+        'unanswered',
+        'the service put the key into what names the job, which must not be recorded',
+      );
+    return withoutKey(reply, apiKey);
   }
 
   async status(job: JobAtService, signal: AbortSignal, onHeldUp?: () => void): Promise<StatusReply> {
@@ -145,7 +147,9 @@ export class DescribedService implements RenderService {
     const { find } = this.#description;
     if (find === undefined)
       return { kind: 'not-found', text: 'the service has no list to look for its job in' };
-    const isAlone = this.#underWay.get(JSON.stringify(input)) === 1;
+    const isAlone = this.#submissions.isAlone(input);
+    const isTaken = async (jobId: string): Promise<boolean> =>
+      this.#submissions.hasAccepted(jobId) || lost.isTaken(jobId);
     const ask = (since: string, url?: string): Promise<TextOutcome> => {
       const request =
         url === undefined
@@ -155,7 +159,7 @@ export class DescribedService implements RenderService {
     };
     const isOwn = (url: string): boolean => this.#requests.isOwn(endpoint, url);
     const reply = await findSubmission(
-      { input, lost, isAlone },
+      { input, lost: { ...lost, isTaken }, isAlone },
       { ...find, accepted: this.#accepted },
       ask,
       isOwn,
@@ -169,9 +173,13 @@ export class DescribedService implements RenderService {
     const reply = readDescribedStatus(answer, this.#description);
     if (reply.kind === 'running') this.#sayUnknown(reply.status);
     if (reply.kind !== 'done') return reply;
-    const { status, times } = reply;
+    const { status, times, words } = reply;
     const result = await this.#result(job, reply.body, signal, hold);
-    return result.kind === 'completed' || result.kind === 'ended' ? { ...result, status, ...times } : result;
+    if (result.kind === 'completed' || result.kind === 'ended') return { ...result, status, ...times };
+    if (words === undefined) return result;
+    // Where it has failed, there need not be a result that says so.
+    const kind = kindByText(answer.body, this.#description) ?? 'job-failed';
+    return { kind: 'ended', status, failure: { kind, text: `${status}: ${words}` }, ...times };
   }
 
   #sayUnknown(status: string): void {
@@ -195,40 +203,10 @@ export class DescribedService implements RenderService {
     const result = answer === undefined ? body : parseObject(answer.body);
     const found = readOutputIn(result, this.#description, this.#options);
     if (!('pictures' in found)) return { kind: 'ended', status: '', failure: found };
-    return this.#collected(job.endpoint, found.pictures, signal, hold);
-  }
-
-  /** Pictures at the service itself come with its key and from wherever it is; all others are downloaded later. */
-  async #collected(
-    endpoint: Endpoint,
-    found: FoundPicture[],
-    signal: AbortSignal,
-    hold: Hold,
-  ): Promise<StatusReply> {
-    if (found.every((picture) => 'url' in picture)) hold.release();
-    const isOwn = (picture: FoundPicture): picture is FoundPicture & { url: string } =>
-      'url' in picture && this.#requests.isOwn(endpoint, picture.url);
-    const bodies = found.filter(isOwn).length;
-    const pictures: FoundPicture[] = [];
-    for (const picture of found) {
-      if (!isOwn(picture)) {
-        pictures.push(picture);
-        continue;
-      }
-      const { url, ...rest } = picture;
-      const request = this.#requests.to(endpoint, 'GET', url);
-      const outcome = await this.#http.exchange(request, signal, hold, bodies);
-      if (outcome.kind !== 'answered') return failure('poll-failed', whyNot(outcome, request));
-      const { status, bytes } = outcome.answer;
-      if (status > 299)
-        return {
-          kind: 'ended',
-          status: '',
-          failure: { kind: 'download-failed', text: `the picture at ${url} was answered ${status}` },
-        };
-      pictures.push({ bytes, ...rest });
-    }
-    return { kind: 'completed', status: '', pictures, hold };
+    const isOwn = (url: string): boolean => this.#requests.isOwn(job.endpoint, url);
+    const fetch = (url: string, bodies: number): Promise<Outcome> =>
+      this.#http.exchange(this.#requests.to(job.endpoint, 'GET', url), signal, hold, bodies);
+    return fetchOwnPictures(found.pictures, hold, isOwn, fetch);
   }
 
   /** An answer that says something of the job, whatever its status; else what to make of it. */

@@ -8,6 +8,37 @@ import { parseObject } from './parse-body.ts';
 import { readAcceptedJob, type AcceptedPlaces } from './read-job-answers.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 
+/** What this run submits, where a submission may have to be looked for. */
+export class RecentSubmissions {
+  /** Of inputs that are being submitted at this moment, by their keys, how many there are. */
+  readonly #underWay = new Map<string, number>();
+  /** Jobs that were accepted, and may not be on record yet. */
+  readonly #accepted = new Set<string>();
+
+  async during(input: JsonObject, submit: () => Promise<SubmitReply>): Promise<SubmitReply> {
+    const key = inputKey(input);
+    this.#underWay.set(key, (this.#underWay.get(key) ?? 0) + 1);
+    try {
+      const reply = await submit();
+      if (reply.kind === 'accepted') this.#accepted.add(reply.jobId);
+      return reply;
+    } finally {
+      const left = (this.#underWay.get(key) ?? 1) - 1;
+      if (left > 0) this.#underWay.set(key, left);
+      else this.#underWay.delete(key);
+    }
+  }
+
+  /** Whether one of those under way alone has this input. */
+  isAlone(input: JsonObject): boolean {
+    return this.#underWay.get(inputKey(input)) === 1;
+  }
+
+  hasAccepted(jobId: string): boolean {
+    return this.#accepted.has(jobId);
+  }
+}
+
 interface ListPlaces {
   items: string;
   next?: string | undefined;

@@ -20,9 +20,11 @@ export const knownServices = ['fal', 'replicate'] as const;
 const text = z.string('a text').min(1, 'a text');
 const answerPath = z.string('a path such as images[*].url').min(1, 'a path such as images[*].url');
 const perSecond = z.number('a number above 0').positive('a number above 0');
+const addressExpected =
+  'a URL whose host is written out, or one that begins with {{ baseUrl }} or {{ job.… }}';
 const address = z
-  .string('a URL, or one that begins with {{ … }}')
-  .regex(/^(https?:\/\/|\{\{)[^]+$/, 'a URL, or one that begins with {{ … }}');
+  .string(addressExpected)
+  .regex(/^(https?:\/\/[^/?#{}]+([/?][^]*)?|\{\{\s*(baseUrl|job\.)[^]*)$/, addressExpected);
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const oneRequest = 'one of get, post, put, patch and delete, with its URL';

@@ -148,7 +148,7 @@ async function act(
       return settle(run, job, failure, reply);
     }
     case 'missing': {
-      const verdict = await missing(run, job, reply.text);
+      const verdict = await missing(run, job, reply);
       return verdict === 'settled' ? undefined : `the service does not know it: ${verdict.text}`;
     }
     case 'running':

@@ -107,7 +107,7 @@ async function act(run: FollowContext, job: Job, reply: StatusReply): Promise<Po
       );
       return 'settled';
     case 'missing': {
-      const verdict = await missing(run, job, reply.text);
+      const verdict = await missing(run, job, reply);
       return verdict === 'settled' ? 'settled' : retryLater(run, job, verdict);
     }
     case 'failure':

@@ -3,7 +3,7 @@ import { failureRules, type Failure } from '../core/failure.ts';
 import { ageMs, factsOf, type Job } from './job.ts';
 import type { EndpointLiveness } from './endpoint-liveness.ts';
 import type { JobsInFlight } from './jobs-in-flight.ts';
-import type { Checkpoint } from './ports.ts';
+import type { Checkpoint, StatusReply } from './ports.ts';
 import { settleWithoutPicture, type SettleContext } from './settle.ts';
 import type { BatchSettings } from './settings.ts';
 
@@ -18,8 +18,13 @@ export type MissingContext = SettleContext & {
 const uncertainMs = 60_000;
 
 /** Settles the job as `expired` at the second 404, once the endpoint is known to be there; else says why to ask again. */
-export async function missing(run: MissingContext, job: Job, text: string): Promise<'settled' | Failure> {
+export async function missing(
+  run: MissingContext,
+  job: Job,
+  { text, isDeleted }: StatusReply & { kind: 'missing' },
+): Promise<'settled' | Failure> {
   const { endpoint } = job.attempt;
+  if (isDeleted === true) return expire(run, job, text);
   if (ageMs(job, run.ports.clock) < run.settings.timeouts.freshnessMs) return { kind: 'not-known-yet', text };
   const now = run.ports.clock.elapsed();
   const since = job.missingElapsed;

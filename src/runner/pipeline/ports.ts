@@ -87,8 +87,8 @@ export type StatusReply =
   | ({ kind: 'completed'; status: string; pictures: FoundPicture[]; hold?: Hold } & JobTimes)
   /** The job is over without a picture. */
   | ({ kind: 'ended'; status: string; failure: Failure } & JobTimes)
-  /** The service does not know the job (404). */
-  | { kind: 'missing'; text: string }
+  /** The service does not know the job (404); `isDeleted`: it knows it, and says that its result is gone. */
+  | { kind: 'missing'; text: string; isDeleted?: true }
   /** The answer says nothing of the job. */
   | { kind: 'failure'; failure: Failure };
 

@@ -39,8 +39,14 @@ it('is not taken for the job of another attempt', async () => {
 });
 
 it('is not found where two may be it', async () => {
-  const { client } = await lostAmong([input]);
+  const { client, replicate } = await lostAmong([]);
+  await replicateClient(replicate.url).job(input);
   expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({ kind: 'not-found' });
+});
+
+it('is not taken for a job that this run was just told of, and has not recorded yet', async () => {
+  const { client, lost } = await lostAmong([input]);
+  expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({ jobId: lost });
 });
 
 it('is not found where it did not arrive, and is not sent', async () => {

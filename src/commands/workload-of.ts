@@ -4,6 +4,7 @@ import type { ClusterWorkload } from '../service/pool/cluster-workload.ts';
 import type { EndpointSettings } from '../service/endpoint-settings.ts';
 import { threadWorkload } from '../service/workloads/thread-workload.ts';
 import type { WorkloadContext } from '../service/service-options.ts';
+import { comfyuiWorkload } from '../service/workloads/comfyui-workload.ts';
 import { commandWorkload } from '../service/workloads/command-workload.ts';
 import { containerWorkload, removeLeftContainers } from '../service/workloads/container-workload.ts';
 import { type ContainerTool, findContainerTool } from '../service/workloads/container-tool.ts';
@@ -55,6 +56,8 @@ export function workloadOf(
       return commandWorkload({ endpointId, ...workload, environment, memoryBytes });
     case 'module':
       return moduleWorkload({ endpointId, path: workload.path, environment, memoryBytes });
+    case 'comfyui':
+      return comfyuiWorkload(workload);
     case 'image':
       return {
         name: workload.image,

@@ -120,7 +120,7 @@ export interface GpuView {
   celsius: number;
 }
 
-/** As service.yaml has it, with one of `quickDeploy`, `image`, `command`, `module` and `remote`; all its keys are in the schema. */
+/** As service.yaml has it, with one of `quickDeploy`, `image`, `command`, `module`, `comfyui` and `remote`; all its keys are in the schema. */
 export interface EndpointForm {
   id: string;
   name: string;
@@ -128,6 +128,7 @@ export interface EndpointForm {
   image?: string;
   command?: string[];
   module?: string;
+  comfyui?: { url: string | string[]; workflow: string; set?: Record<string, unknown> };
   remote?: true;
   workers?: number | { min?: number; max: number; idle?: string };
   quickStart?: boolean;

@@ -1,5 +1,6 @@
 /** What an endpoint is: what the console and service.yaml ask for. */
 import { defaultTerms } from './jobs/job.ts';
+import type { WorkflowSet } from './workloads/job-workflow.ts';
 
 export interface EndpointSettings {
   /** As it stands in the endpoint's addresses: `[A-Za-z0-9_-]{1,128}`. */
@@ -69,6 +70,8 @@ export type WorkloadSettings =
   | { kind: 'command'; command: string[]; cwd: string | null }
   /** A JavaScript module that exports `handler`; absolute. */
   | { kind: 'module'; path: string }
+  /** Boxes with ComfyUI, by their addresses, and a workflow in API format, absolute, with what is set in it. */
+  | { kind: 'comfyui'; urls: string[]; workflow: string; set: WorkflowSet }
   /** Workers elsewhere pull; the service starts none. */
   | { kind: 'remote' };
 

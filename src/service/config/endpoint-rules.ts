@@ -2,8 +2,10 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
+import { setProblems } from '../../protocol/comfyui.ts';
 import type { EndpointSettings, WorkloadSettings } from '../endpoint-settings.ts';
 import { isLoopback } from '../service-options.ts';
+import { workflowAt } from '../workloads/job-workflow.ts';
 
 /** What could be read of each setting; undefined is what is wrong by itself, or was left out. */
 export type EndpointDraft = {
@@ -108,7 +110,9 @@ function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): Fiel
   const isImage = workload.kind === 'image';
   if (isImage && (draft.recycle?.memoryBytes ?? null) !== null)
     refuse('recycle.memory', 'no memory: a container has its `memory`, beyond which it is killed');
-  const why = workload.kind === 'remote' ? 'its workers run elsewhere' : undefined;
+  const isBoxes = workload.kind === 'comfyui';
+  const isRemote = workload.kind === 'remote';
+  const why = isBoxes ? 'each ComfyUI is one worker' : isRemote ? 'its workers run elsewhere' : undefined;
   const { gpu } = draft;
   const hasDevices = gpu !== undefined && gpu !== null && 'devices' in gpu;
   if (hasDevices && (why !== undefined || workload.kind === 'prebuilt'))
@@ -127,9 +131,10 @@ function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): Fiel
     );
   if (why === undefined) return found;
   if (Object.keys(draft.environment ?? {}).length > 0) refuse('environment', `no variables, since ${why}`);
-  if (draft.workers !== undefined && draft.workers > 0) refuse('workers', `0, since ${why}`);
+  if (draft.workers !== undefined && draft.workers > 0)
+    refuse('workers', `${isBoxes ? 'none' : '0'}, since ${why}`);
   if (draft.recycle !== undefined)
-    refuse('recycle', `none, since ${why}: \`nightrender work --recycle\` replaces them`);
+    refuse('recycle', `none, since ${why}${isBoxes ? '' : ': `nightrender work --recycle` replaces them'}`);
   if (draft.quickStart === true) refuse('quickStart', `false, since ${why}`);
   return found;
 }
@@ -147,6 +152,7 @@ function workloadFileProblems(
 ): FieldExpectation[] {
   if (workload.kind === 'blender') return blenderProblems(workload);
   if (workload.kind === 'module') return at('module', moduleExpected(workload.path));
+  if (workload.kind === 'comfyui') return comfyuiProblems(workload);
   if (workload.kind !== 'command') return [];
   const [program = ''] = workload.command;
   const folders = (own['PATH'] ?? env['PATH'] ?? '').split(delimiter);
@@ -162,6 +168,13 @@ function blenderProblems({ program, assets, scripts }: Extract<WorkloadSettings,
     ...at('blender.assets', assets === null ? undefined : folderExpected(assets)),
     ...at('blender.scripts', scripts === null ? undefined : folderExpected(scripts)),
   ];
+}
+
+function comfyuiProblems({ workflow: path, set }: Extract<WorkloadSettings, { kind: 'comfyui' }>) {
+  const read = workflowAt(path);
+  if ('problem' in read) return at('comfyui.workflow', `a workflow in API format: ${path} ${read.problem}`);
+  const problems = setProblems(read.workflow, Object.keys(set));
+  return at('comfyui.set', problems.length === 0 ? undefined : `inputs of its nodes: ${problems.join('. ')}`);
 }
 
 function at(field: string, expected: string | undefined): FieldExpectation[] {

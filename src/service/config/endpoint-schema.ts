@@ -2,7 +2,15 @@
 import { z } from 'zod';
 import { count, durationWithin, flag } from '../../lib/yaml/scalar-schemas.ts';
 import { longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
-import { blender, cluster, environment, filePath, gpuDevices, programText } from './endpoint-sections.ts';
+import {
+  blender,
+  cluster,
+  comfyui,
+  environment,
+  filePath,
+  gpuDevices,
+  programText,
+} from './endpoint-sections.ts';
 import { recycle, workerRange } from './endpoint-sections.ts';
 import { image } from './image-name.ts';
 
@@ -24,7 +32,7 @@ const labelExpected = 'a label such as 24 GB';
 const cpusExpected = 'processors, a number from 0.01 to 1024';
 
 /** The keys that say what a worker runs, of which an endpoint has one. */
-export const workloadKeys = ['quickDeploy', 'image', 'command', 'module', 'remote'] as const;
+export const workloadKeys = ['quickDeploy', 'image', 'command', 'module', 'comfyui', 'remote'] as const;
 
 /** Those of which there are processes of their own. */
 const processKeys = ['image', 'command', 'module'] as const satisfies (typeof workloadKeys)[number][];
@@ -88,6 +96,9 @@ export const endpointSchema = z
         description: 'a JavaScript module that exports `handler`',
         examples: ['/srv/worker.mjs'],
       }),
+    comfyui: comfyui
+      .optional()
+      .describe('boxes with ComfyUI, each of which is one worker, and the workflow that they run'),
     remote: z
       .literal(true, 'true')
       .optional()

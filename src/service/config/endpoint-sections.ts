@@ -4,6 +4,7 @@ import { count, durationText, durationWithin, longestWait } from '../../lib/yaml
 import { sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { defaultIdleMs } from '../endpoint-settings.ts';
+import { hasOnlyKeys } from '../workloads/job-workflow.ts';
 import { ownVariables } from '../workloads/worker-environment.ts';
 import { image } from './image-name.ts';
 
@@ -33,6 +34,44 @@ export const blender = z.strictObject({
     title: 'Image with Blender',
     description: 'an image with Blender, in which podman or docker runs it; none by default',
   }),
+});
+
+const boxExpected = 'an address such as http://box:8188, or several in a list, each once';
+
+const box = z
+  .string(boxExpected)
+  .regex(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, boxExpected)
+  .refine((text) => URL.canParse(text), boxExpected);
+
+const boxes = z
+  .array(box, boxExpected)
+  .min(1, boxExpected)
+  .max(1_000, boxExpected)
+  .refine((all) => new Set(all).size === all.length, boxExpected);
+
+const setExpected = 'a value, or a text with placeholders such as {{ prompt }}';
+
+const setValue = z.union([z.string().refine(hasOnlyKeys), z.number(), z.boolean()], setExpected);
+
+export const comfyui = z.strictObject({
+  url: z.union([box, boxes], boxExpected).meta({
+    title: 'Addresses of the boxes',
+    description: 'the address of a ComfyUI, or a list of several; each runs one job at a time',
+    examples: [['http://box-1:8188', 'http://box-2:8188']],
+  }),
+  workflow: filePath.meta({
+    title: 'File of the workflow',
+    description: 'the workflow, exported in API format; relative to the folder of service.yaml',
+    examples: ['/srv/flow.json'],
+  }),
+  set: z
+    .record(z.string(), setValue, 'inputs of nodes with values, such as {6.text: "{{ prompt }}"}')
+    .default({})
+    .meta({
+      title: 'What is set in it',
+      description:
+        'inputs of nodes, as `node.input`, and what they are set to; `{{ prompt }}` is a key of the input of a job, and without that the workflow keeps its own value',
+    }),
 });
 
 const sbatchExpected = 'an option of sbatch with its value after =, such as --gres=gpu:1';

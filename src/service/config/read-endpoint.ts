@@ -87,7 +87,7 @@ type Written = { [Key in keyof FileEndpoint]?: FileEndpoint[Key] };
 
 /** Undefined where the one that is there is wrong. */
 function workloadOf(written: Written, folder: string): WorkloadSettings | undefined {
-  const { quickDeploy, image, command, module, remote, blender } = written;
+  const { quickDeploy, image, command, module, comfyui, remote, blender } = written;
   const absolute = (path: string | null | undefined): string | null => (path ? resolve(folder, path) : null);
   if (quickDeploy === 'blender') {
     const { program, assets, scripts, image: own = null } = blender ?? {};
@@ -102,6 +102,10 @@ function workloadOf(written: Written, folder: string): WorkloadSettings | undefi
     return { kind: 'command', command: [found, ...rest], cwd: resolve(folder, written.cwd ?? '.') };
   }
   if (module !== undefined) return { kind: 'module', path: resolve(folder, module) };
+  if (comfyui !== undefined) {
+    const urls = [comfyui.url].flat().map((url) => url.replace(/\/+$/, ''));
+    return { kind: 'comfyui', urls, workflow: resolve(folder, comfyui.workflow), set: comfyui.set };
+  }
   return remote === undefined ? undefined : { kind: 'remote' };
 }
 
@@ -126,13 +130,19 @@ export function settingsOf(draft: EndpointDraft, maxQueued: number): EndpointSet
   if (id === undefined || name === undefined || workload === undefined || ttlMs === undefined)
     throw new Error('an endpoint without an id, a name, a workload or a ttl was let in');
   return endpointSettings({
-    workers: workload.kind === 'remote' ? 0 : 1,
+    ...workersOf(workload),
     recycle: workload.kind === 'blender' ? blenderRecycle : neverRecycled,
     executionTimeoutMs: Math.min(defaultTerms.executionTimeoutMs, ttlMs),
     maxQueued,
     ...said(given),
     id,
   });
+}
+
+/** Boxes are asked whether they are there, also where there is no job. */
+function workersOf(workload: WorkloadSettings): Pick<EndpointSettings, 'workers' | 'minWorkers'> {
+  if (workload.kind === 'comfyui') return { workers: workload.urls.length, minWorkers: workload.urls.length };
+  return { workers: workload.kind === 'remote' ? 0 : 1, minWorkers: 0 };
 }
 
 /** The way back: read again, it gives the same settings. What is as it is by default anyway may be left out. */
@@ -147,7 +157,7 @@ export function writtenEndpoint(settings: EndpointSettings): EndpointForm {
     ...writtenWorkload(workload),
     ...said({
       on: on && (on.slurm.length === 0 ? 'slurm' : { slurm: on.slurm }),
-      workers: workload.kind === 'remote' ? null : range,
+      workers: ['remote', 'comfyui'].includes(workload.kind) ? null : range,
       quickStart: settings.quickStart,
       gpu: gpu && ('label' in gpu ? gpu.label : gpu),
       memory: settings.memoryBytes && sizeText(settings.memoryBytes),
@@ -178,6 +188,10 @@ function writtenWorkload(workload: WorkloadSettings): Partial<EndpointForm> {
       return { command: workload.command, cwd: workload.cwd ?? process.cwd() };
     case 'module':
       return { module: workload.path };
+    case 'comfyui': {
+      const { urls: url, workflow, set } = workload;
+      return { comfyui: { url, workflow, set } };
+    }
     case 'remote':
       return { remote: true };
   }

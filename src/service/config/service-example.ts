@@ -74,6 +74,13 @@ endpoints:
   # - name: My module
   #   module: ./handler.mjs
 
+  # Boxes with ComfyUI, each of which is one worker; what of a job's input is set in the workflow, exported in API format:
+  # - name: ComfyUI
+  #   comfyui:
+  #     url: [http://box-1:8188, http://box-2:8188]
+  #     workflow: flow.json
+  #     set: { '6.text': '{{ prompt }}', '3.seed': '{{ seed }}' }
+
   # Slurm runs the workers, as many as the queue asks for:
   # - name: Cluster
   #   command: [python3, worker.py]

@@ -3,7 +3,15 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
 import { endpointSchema } from './endpoint-schema.ts';
-import { blender, cluster, filePath, gpuDevices, recycle, workerRange } from './endpoint-sections.ts';
+import {
+  blender,
+  cluster,
+  comfyui,
+  filePath,
+  gpuDevices,
+  recycle,
+  workerRange,
+} from './endpoint-sections.ts';
 import { count, durationWithin, longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { isAddressRange } from '../../lib/net/trusted-proxies.ts';
@@ -125,7 +133,7 @@ export const serviceSchema = z.strictObject({
 });
 
 const ofService = { tls, limits, webhooks };
-const ofEndpoint = { gpu: gpuDevices, on: cluster, workers: workerRange, recycle, blender };
+const ofEndpoint = { gpu: gpuDevices, on: cluster, workers: workerRange, recycle, blender, comfyui };
 
 function within<T extends z.ZodObject>(sections: Record<string, T>, key: unknown): T | undefined {
   return typeof key === 'string' && Object.hasOwn(sections, key) ? sections[key] : undefined;

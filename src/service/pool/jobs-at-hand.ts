@@ -133,7 +133,7 @@ export class JobsAtHand {
         unsubscribe();
         const lines = log.ofJob.join('\n') || undefined;
         // A worker that has ended gives its job back as well, and says more of why.
-        if (outcome !== undefined && 'died' in outcome) await setImmediate();
+        if (outcome !== undefined && 'died' in outcome && outcome.isCounted) await setImmediate();
         const write = (): Promise<unknown> => this.#retryWrite(() => this.#write(job, outcome, lines));
         // However long the store takes, that is no stall.
         await remote.whileArriving(job.workerId, job.id, write);
@@ -148,7 +148,10 @@ export class JobsAtHand {
     const { store, results } = this.#parts;
     // It was cancelled or timed out.
     if (outcome === undefined) return log !== undefined && (await store.work.keepLog(job, log));
-    if ('died' in outcome) return await store.work.requeue(job, outcome.died, { isCounted: true, log });
+    if ('died' in outcome) {
+      const { died, isCounted } = outcome;
+      return await store.work.requeue(job, died, { isCounted, log });
+    }
     return 'error' in outcome
       ? await results.fail(job, { text: outcome.error }, log)
       : await results.complete(job, outcome.output, log);

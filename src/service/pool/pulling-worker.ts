@@ -4,6 +4,7 @@ import {
   type PullWorker,
   type RunReport,
   type Worker,
+  WorkerAway,
   WorkerDied,
   type WorkloadJob,
 } from '../workloads/workload.ts';
@@ -24,8 +25,8 @@ export interface BegunJob extends Omit<RunReport, 'signal'> {
   end(outcome: Outcome | undefined): Promise<void>;
 }
 
-/** JSON text, why it has failed, or what its worker died of. */
-export type Outcome = { output: string } | { error: string } | { died: string };
+/** JSON text, why it has failed, or what its worker died of; that costs no attempt where the job was not begun. */
+export type Outcome = { output: string } | { error: string } | { died: string; isCounted: boolean };
 
 export class PullingWorker implements PullWorker {
   /** Once what came of its last job is where it belongs: nobody is to take that job for lost. */
@@ -81,7 +82,9 @@ export class PullingWorker implements PullWorker {
       return { output: outputText(await this.#worker.run({ ...job, input }, report)) };
     } catch (error) {
       const text = textOf(error);
-      return error instanceof WorkerDied ? { died: text } : { error: text };
+      return error instanceof WorkerDied
+        ? { died: text, isCounted: !(error instanceof WorkerAway) }
+        : { error: text };
     }
   }
 }

@@ -49,7 +49,7 @@ export interface WorkerContext {
 export interface Worker {
   /**
    * Resolves to the output, a JSON-serialisable value or `JsonText`. Rejects with an `Error` whose message fails the job, or with
-   * `WorkerDied` where the worker ended in the middle, which puts the job back into the queue.
+   * `WorkerDied` where the worker ended in the middle, which puts the job back into the queue, `WorkerAway` where it did before.
    * When `signal` aborts the result is no longer wanted: the job was cancelled, has timed out or went back to the queue.
    * The promise then settles soon, if need be because the worker was killed.
    */
@@ -72,6 +72,9 @@ export interface RunReport {
 
 /** The worker ended in the middle of a job: its process exited, was killed, or fell silent. */
 export class WorkerDied extends Error {}
+
+/** It ended before it had begun the job, which goes back into the queue as if it had never been taken. */
+export class WorkerAway extends WorkerDied {}
 
 /** What runs workers that take jobs over the network themselves, as containers do. */
 export interface PullWorkload {

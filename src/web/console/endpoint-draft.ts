@@ -16,7 +16,7 @@ export interface PartProps {
   onChange(change: Draft, kind?: WorkloadKey): void;
 }
 
-export const workloadKeys = ['quickDeploy', 'image', 'command', 'module', 'remote'] as const;
+export const workloadKeys = ['quickDeploy', 'image', 'command', 'module', 'comfyui', 'remote'] as const;
 export type WorkloadKey = (typeof workloadKeys)[number];
 
 export function workloadKeyOf(draft: Draft): WorkloadKey {
@@ -52,6 +52,7 @@ const useless: Record<string, string[]> = {
   blender: ['on'],
   image: ['on'],
   module: ['on'],
+  comfyui: ['on', 'workers', 'quickStart', 'recycle', 'environment'],
   remote: ['on', 'workers', 'quickStart', 'recycle', 'environment'],
 };
 

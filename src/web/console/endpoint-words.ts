@@ -43,10 +43,11 @@ export function deathWords(
   return `It ended ${ago(lastDeath.at)}: ${why} Another starts ${next}.`;
 }
 
-export function workloadWords({ quickDeploy, image, command, module }: EndpointForm): string {
+export function workloadWords({ quickDeploy, image, command, module, comfyui }: EndpointForm): string {
   if (quickDeploy !== undefined) return `Quick deploy: ${quickDeploy}`;
   if (image !== undefined) return `Image ${image}`;
   if (command !== undefined) return `Command ${command.join(' ')}`;
+  if (comfyui !== undefined) return `ComfyUI at ${[comfyui.url].flat().join(', ')}`;
   return module === undefined ? 'Workers elsewhere' : `Module ${module}`;
 }
 
@@ -111,7 +112,7 @@ function memoryOf(gpu: string): number {
 
 /** What its workers compute on; null where it is not known. */
 export function gpuWords(
-  { gpu, quickDeploy, image, remote }: EndpointForm,
+  { gpu, quickDeploy, image, comfyui, remote }: EndpointForm,
   { gpus }: Overview,
 ): string | null {
   if (typeof gpu === 'string') return `GPU ${gpu}`;
@@ -119,7 +120,7 @@ export function gpuWords(
     return `GPU ${gpu.devices.length === 1 ? 'device' : 'devices'} ${gpu.devices.join(', ')}`;
   if (currentName(quickDeploy) === 'scene-renderer') return 'needs no GPU';
   if (image !== undefined) return 'is given no GPU';
-  if (remote === true || gpus === null) return null;
+  if (comfyui !== undefined || remote === true || gpus === null) return null;
   return gpus.length === 0 ? 'no GPU found' : machineWords(gpus);
 }
 

@@ -11,6 +11,7 @@ const ownCode: readonly [WorkloadKey, string, string][] = [
   ['image', 'Container image', 'Run by docker or podman.'],
   ['command', 'Command', 'A program that reads jobs and writes results as JSON lines.'],
   ['module', 'Module', 'A JavaScript file that exports a handler.'],
+  ['comfyui', 'ComfyUI', 'Boxes that run a workflow, one worker each.'],
   ['remote', 'Workers elsewhere', 'Other machines pull the jobs with a worker key.'],
 ];
 

@@ -1,0 +1,168 @@
+/** Boxes with ComfyUI as a workload: each is one worker, which has it run the endpoint's workflow, filled for one job after another. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  chosenPictures,
+  fillWorkflow,
+  promptIdOf,
+  setProblems,
+  type PlacedPicture,
+  type Workflow,
+} from '../../protocol/comfyui.ts';
+import { parseExactly } from '../../protocol/json-value.ts';
+import { textOf } from '../pool/supervised.ts';
+import { BoxAway, ComfyuiBox } from './comfyui-box.ts';
+import { valuesFor, workflowAt, type WorkflowSet } from './job-workflow.ts';
+import {
+  type RunReport,
+  type Worker,
+  WorkerAway,
+  WorkerDied,
+  type Workload,
+  type WorkloadJob,
+} from './workload.ts';
+
+export interface ComfyuiOptions {
+  /** Of the boxes, without a slash at the end. */
+  urls: readonly string[];
+  /** A file in API format, absolute. */
+  workflow: string;
+  set: WorkflowSet;
+  /** How soon a job is looked for first; the waits grow to a second. */
+  pollMs?: number;
+}
+
+/** Without an answer, one after the other: then the box is away. */
+const maxFailures = 3;
+const maxPollMs = 1_000;
+const idleCheckMs = 10_000;
+
+export function comfyuiWorkload(options: ComfyuiOptions): Workload {
+  /** Without a worker; the one that was tried last comes last. */
+  const free = [...options.urls];
+  return {
+    name: `ComfyUI ${options.workflow}`,
+    startWorker: async ({ log, signal }) => {
+      const url = free.shift();
+      if (url === undefined) throw new Error('each box with ComfyUI has a worker already');
+      const box = new ComfyuiBox(url);
+      const letGo = (): void => void free.push(url);
+      try {
+        const workflow = workflowOf(options);
+        log(`ComfyUI ${await box.version(signal)} at ${url}`);
+        return new ComfyuiWorker(box, workflow, options, letGo);
+      } catch (error) {
+        letGo();
+        await box.close();
+        throw error;
+      }
+    },
+  };
+}
+
+/** As it is now. */
+function workflowOf({ workflow: path, set }: ComfyuiOptions): Workflow {
+  const read = workflowAt(path);
+  if ('problem' in read) throw new Error(`${path} ${read.problem}`);
+  const [problem] = setProblems(read.workflow, Object.keys(set));
+  if (problem !== undefined) throw new Error(`${path} has changed: ${problem}`);
+  return read.workflow;
+}
+
+class ComfyuiWorker implements Worker {
+  readonly ended: Promise<string>;
+  readonly #box: ComfyuiBox;
+  readonly #workflow: Workflow;
+  readonly #options: ComfyuiOptions;
+  readonly #letGo: () => void;
+  readonly #stop = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  #resolveEnded: (reason: string) => void = () => undefined;
+  #endedBecause: string | undefined;
+  #running: Promise<unknown> | undefined;
+
+  constructor(box: ComfyuiBox, workflow: Workflow, options: ComfyuiOptions, letGo: () => void) {
+    this.#box = box;
+    this.#workflow = workflow;
+    this.#options = options;
+    this.#letGo = letGo;
+    this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
+    this.#timer = setInterval(() => void this.#checkIdle(), idleCheckMs).unref();
+  }
+
+  async run({ id, input, inputText }: WorkloadJob, { signal }: RunReport): Promise<unknown> {
+    if (this.#endedBecause !== undefined) throw new WorkerAway(this.#endedBecause);
+    const values = valuesFor(this.#options.set, parseExactly(inputText) ?? input);
+    // The same each time: what a service that was killed has begun is found again.
+    const promptId = promptIdOf(id);
+    const prompt = fillWorkflow(this.#workflow, values, `nightrender/${promptId}`);
+    const images = this.#follow(promptId, prompt, AbortSignal.any([signal, this.#stop.signal]));
+    this.#running = images
+      .catch((error: unknown) => void (error instanceof WorkerDied && this.#end(error.message)))
+      .finally(() => (this.#running = undefined));
+    const [, seed] = Object.entries(values).find(([key]) => /\.(noise_)?seed$/.test(key)) ?? [];
+    return { images: await images, ...(seed !== undefined && { seed }) };
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    this.#end('it was stopped');
+  }
+
+  async #follow(promptId: string, prompt: Workflow, stop: AbortSignal): Promise<object[]> {
+    const begunAt = performance.now();
+    let [isThere, failures] = [false, 0];
+    for (;;) {
+      try {
+        const job = await this.#box.look(promptId, stop);
+        if (job.kind === 'done') return await this.#fetch(job.pictures, stop);
+        if (job.kind === 'waiting' || job.kind === 'running') isThere = true;
+        else if (!isThere) {
+          // What it has failed at is of an earlier attempt.
+          await this.#box.submit(promptId, prompt);
+          isThere = true;
+        } else if ('text' in job) throw new Error(job.text);
+        else throw new WorkerDied(`ComfyUI at ${this.#box.url} lost the job: it was restarted`);
+        failures = 0;
+      } catch (error) {
+        if (!(error instanceof BoxAway) && !stop.aborted) throw error;
+        failures += 1;
+        if (failures >= maxFailures && !stop.aborted)
+          throw new (isThere ? WorkerDied : WorkerAway)(textOf(error));
+      }
+      const pauseMs = (this.#options.pollMs ?? 100) * (failures === 0 ? 1 : 10);
+      const grownMs = Math.min(maxPollMs, pauseMs + (performance.now() - begunAt) / 10);
+      await sleep(grownMs, undefined, { signal: stop }).catch(() => undefined);
+      if (!stop.aborted) continue;
+      await this.#box.cancel(promptId);
+      throw new Error('nobody wants the job any more');
+    }
+  }
+
+  async #fetch(all: PlacedPicture[], stop: AbortSignal): Promise<object[]> {
+    const pictures = chosenPictures(all, undefined);
+    if (pictures.length === 0) throw new Error('no node of the workflow saved a picture');
+    const images: object[] = [];
+    for (const placed of pictures) {
+      const picture = await this.#box.picture(placed, stop);
+      images.push({ filename: placed.filename, type: 'base64', data: picture.toString('base64') });
+    }
+    return images;
+  }
+
+  /** One that is at a job finds out by itself. */
+  async #checkIdle(): Promise<void> {
+    if (this.#running !== undefined) return;
+    const why = await this.#box.version().then(() => undefined, textOf);
+    if (why !== undefined && this.#running === undefined) this.#end(why);
+  }
+
+  #end(reason: string): void {
+    if (this.#endedBecause !== undefined) return;
+    this.#endedBecause = reason;
+    clearInterval(this.#timer);
+    this.#letGo();
+    void this.#box.close();
+    this.#resolveEnded(reason);
+  }
+}

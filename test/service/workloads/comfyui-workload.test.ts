@@ -1,0 +1,253 @@
+/** Promise: boxes with ComfyUI work as workers: a job is done, fails in words, is cancelled by its id, or goes back where its box goes away. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { expect, it } from 'vitest';
+import type { Workflow } from '../../../src/protocol/comfyui.ts';
+import { comfyuiWorkload, type ComfyuiOptions } from '../../../src/service/workloads/comfyui-workload.ts';
+import { WorkerAway, WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
+import { startComfyStandIn, type ComfyStandIn } from '../../fakes/comfyui.ts';
+import { emptyImage, failing, saving, sleeping } from '../../fakes/comfyui-workflows.ts';
+import { unusedPort } from '../../e2e/listen-on-loopback.ts';
+import { reset, send } from '../../faults/answers.ts';
+import { makeFolder, start, type StartedWorker } from './started-worker.ts';
+
+const set = { '1.color': '{{ color }}' };
+
+async function workloadOf(
+  boxes: { url: string }[],
+  workflow: Workflow = saving(emptyImage(1)),
+  options: Partial<ComfyuiOptions> = {},
+): Promise<Workload> {
+  const file = join(await makeFolder(), 'flow.json');
+  writeFileSync(file, JSON.stringify(workflow));
+  return comfyuiWorkload({ urls: boxes.map(({ url }) => url), workflow: file, set, pollMs: 1, ...options });
+}
+
+async function boxOf(
+  workflow?: Workflow,
+  options?: Partial<ComfyuiOptions>,
+): Promise<{ comfy: ComfyStandIn; worker: StartedWorker; workload: Workload }> {
+  const comfy = await startComfyStandIn();
+  const workload = await workloadOf([comfy], workflow, options);
+  return { comfy, workload, worker: await start(workload) };
+}
+
+/** Until a request of it has come. */
+async function asked(comfy: ComfyStandIn, path: string): Promise<void> {
+  await expect.poll(() => comfy.requests.map((request) => request.path)).toContain(path);
+}
+
+function away(comfy: ComfyStandIn): void {
+  comfy.meet = (_, response) => {
+    reset(response);
+    return true;
+  };
+}
+
+it('does one job after another, each with files of its own', async () => {
+  const { comfy, worker } = await boxOf();
+  for (const [id, color] of [
+    ['a', 0x00ff00],
+    ['b', 0x0000ff],
+  ] as const) {
+    const { images } = (await worker.job({ color }, id).output) as {
+      images: { filename: string; type: string; data: string }[];
+    };
+    expect(images).toMatchObject([{ filename: expect.stringMatching(/\.png$/), type: 'base64' }]);
+    const [r = 0, g = 0, b = 0] = await sharp(Buffer.from(images[0]?.data ?? '', 'base64'))
+      .raw()
+      .toBuffer();
+    expect((r << 16) | (g << 8) | b).toBe(color);
+  }
+  const prefixes = comfy.accepted.map(({ workflow }) => workflow['9']?.inputs['filename_prefix']);
+  expect(new Set(prefixes).size).toBe(2);
+  expect(worker.log).toEqual([`ComfyUI 0.3.64 at ${comfy.url}`]);
+});
+
+it('sets what the input has, and leaves the rest as the workflow has it', async () => {
+  const text = saving({ ...emptyImage(7), 6: { class_type: 'LatentCut', inputs: { dim: 'x', seed: 3 } } });
+  const all = { ...set, '6.dim': 'a {{ kind }} of {{ n }}', '6.seed': '{{ seed }}', '1.width': 9 };
+  const { comfy, worker } = await boxOf(text, { set: all });
+  const seed = '18446744073709551615';
+  const { signal } = new AbortController();
+  const quiet = { signal, progress: async () => undefined, stream: async () => undefined };
+  const job = { id: 'a', input: {}, inputText: `{"seed": ${seed}, "kind": "sort"}`, s3Config: null };
+  expect(await worker.run(job, quiet)).toMatchObject({ images: [{}], seed });
+  await worker.job({ kind: 'sort', n: 2 }, 'b').output;
+  const [first, second] = comfy.accepted.map(({ workflow }) => [
+    workflow['1']?.inputs,
+    workflow['6']?.inputs,
+  ]);
+  expect(first).toMatchObject([
+    { color: 7, width: 9 },
+    { dim: 'x', seed },
+  ]);
+  expect(second).toMatchObject([{}, { dim: 'a sort of 2', seed: 3 }]);
+});
+
+it.each([
+  [{ colour: 1 }, 'the input has "colour"; did you mean color?'],
+  [{ steps: 1 }, 'the input has "steps"; expected color'],
+  [{ color: ['9', 0] }, '"color" of the input is no text, number, true or false'],
+])('refuses the input %j', async (input, text) => {
+  const { comfy, worker } = await boxOf();
+  await expect(worker.job(input).output).rejects.toThrow(text);
+  expect(comfy.accepted).toEqual([]);
+});
+
+it('fails the job with the node that failed and what that said', async () => {
+  const { worker } = await boxOf(failing(1, 'x'));
+  const { output } = worker.job({});
+  await expect(output).rejects.toThrow(/node 5 \(TestSyncError\): RuntimeError: Intentional sync/);
+  await expect(output).rejects.not.toBeInstanceOf(WorkerDied);
+});
+
+it('fails the job where ComfyUI refuses its workflow', async () => {
+  const { worker } = await boxOf();
+  await expect(worker.job({ color: -1 }).output).rejects.toThrow(
+    'ComfyUI refused the workflow: node 1 (EmptyImage): Value -1 smaller than min of 0 (color)',
+  );
+});
+
+it('fails the job where a part of its workflow is refused, and has the rest stopped', async () => {
+  const bad = { class_type: 'EmptyImage', inputs: { width: 0, height: 8, batch_size: 1, color: 0 } };
+  const save = { class_type: 'SaveImage', inputs: { images: ['2', 0], filename_prefix: 'x' } };
+  const { comfy, worker } = await boxOf({ ...sleeping(1, 'x', 9), 2: bad, 3: save });
+  await expect(worker.job({}).output).rejects.toThrow(/refused the workflow: node 2 \(EmptyImage\)/);
+  await comfy.release();
+  expect(await historyOf(comfy)).toMatch(/execution_interrupted/);
+});
+
+it('cancels what runs by its id, and takes the next job', async () => {
+  const { comfy, worker } = await boxOf(sleeping(1, 'x', 9));
+  const job = worker.job({}, 'a');
+  await asked(comfy, '/prompt');
+  job.callOff();
+  await expect(job.output).rejects.toThrow('nobody wants the job any more');
+  await comfy.release();
+  expect(await historyOf(comfy)).toMatch(/execution_interrupted/);
+  const ids = comfy.requests.filter(({ path }) => path === '/interrupt').map(({ body }) => body);
+  expect(ids).toEqual([JSON.stringify({ prompt_id: comfy.accepted[0]?.id })]);
+  const next = worker.job({}, 'b').output;
+  await expect.poll(() => comfy.accepted.length).toBe(2);
+  await comfy.release();
+  expect(await next).toMatchObject({ images: [{}] });
+});
+
+it("cancels what waits behind somebody else's, and leaves that alone", async () => {
+  const { comfy, worker } = await boxOf();
+  await fetch(`${comfy.url}/prompt`, {
+    method: 'POST',
+    body: JSON.stringify({ prompt: sleeping(2, 'y', 9) }),
+  });
+  const job = worker.job({});
+  await expect.poll(() => comfy.accepted.length).toBe(2);
+  await worker.stop();
+  await expect(job.output).rejects.toThrow();
+  await comfy.release();
+  expect(comfy.requests.filter(({ path }) => path === '/interrupt')).toEqual([]);
+  const all = await historyOf(comfy);
+  expect(all).not.toContain(comfy.accepted[1]?.id);
+  expect(all).toMatch(/execution_success/);
+});
+
+it('gives its job back where the box is restarted, and has another worker there', async () => {
+  const { comfy, worker, workload } = await boxOf(sleeping(1, 'x', 9));
+  const { output } = worker.job({});
+  await asked(comfy, '/prompt');
+  comfy.restart();
+  await expect(output).rejects.toThrow(WorkerDied);
+  await expect(output).rejects.not.toBeInstanceOf(WorkerAway);
+  expect(await worker.ended).toMatch(/lost the job: it was restarted/);
+  const again = (await start(workload)).job({}).output;
+  await expect.poll(() => comfy.accepted.length).toBe(2);
+  await comfy.release();
+  expect(await again).toMatchObject({ images: [{}] });
+});
+
+it('bears with a box that is cut off for a moment', async () => {
+  const { comfy, worker } = await boxOf(sleeping(1, 'x', 9));
+  const { output } = worker.job({});
+  await asked(comfy, '/prompt');
+  let cuts = 2;
+  comfy.meet = (_, response) => {
+    if (cuts === 0) return false;
+    cuts -= 1;
+    reset(response);
+    return true;
+  };
+  await expect.poll(() => cuts).toBe(0);
+  await comfy.release();
+  expect(await output).toMatchObject({ images: [{}] });
+  expect(comfy.accepted).toHaveLength(1);
+});
+
+it('gives a job back as it was where the box went away before it', async () => {
+  const { comfy, worker } = await boxOf();
+  away(comfy);
+  await expect(worker.job({}).output).rejects.toThrow(WorkerAway);
+  expect(await worker.ended).toContain(`${comfy.url} does not answer`);
+  await expect(worker.job({}).output).rejects.toThrow(WorkerAway);
+});
+
+it('has an attempt counted where the box answers a workflow with an error of its own', async () => {
+  const { comfy, worker } = await boxOf();
+  comfy.meet = (path, response) => path === '/prompt' && (send(response, 500, 'Got itself in trouble'), true);
+  const { output } = worker.job({});
+  await expect(output).rejects.toThrow(`${comfy.url}/prompt answered 500: Got itself in trouble`);
+  await expect(output).rejects.toThrow(WorkerDied);
+  await expect(output).rejects.not.toBeInstanceOf(WorkerAway);
+});
+
+it('finds what it has sent where the answer was lost', async () => {
+  const { comfy, worker } = await boxOf();
+  comfy.lostAnswers = 1;
+  expect(await worker.job({}).output).toMatchObject({ images: [{}] });
+  expect(comfy.accepted).toHaveLength(1);
+});
+
+it('finds what a service that was killed had it begin', async () => {
+  const { comfy, worker, workload } = await boxOf(sleeping(1, 'x', 9));
+  const before = worker.job({}, 'a');
+  await asked(comfy, '/prompt');
+  const other = comfyuiWorkload({ urls: [comfy.url], workflow: pathOf(workload), set, pollMs: 1 });
+  const { output } = (await start(other)).job({}, 'a');
+  await comfy.release();
+  expect(await output).toEqual(await before.output);
+  expect(comfy.accepted).toHaveLength(1);
+});
+
+it('leaves out a box that is away, and takes it when it is back', async () => {
+  const gone = { url: `http://127.0.0.1:${await unusedPort()}` };
+  const [late, there] = [await startComfyStandIn(), await startComfyStandIn()];
+  away(late);
+  const workload = await workloadOf([gone, late, there]);
+  await expect(start(workload)).rejects.toThrow(`${gone.url} does not answer: connect ECONNREFUSED`);
+  await expect(start(workload)).rejects.toThrow(`${late.url} does not answer`);
+  const first = await start(workload);
+  expect(first.log).toEqual([`ComfyUI 0.3.64 at ${there.url}`]);
+  await expect(start(workload)).rejects.toThrow(gone.url);
+  late.meet = undefined;
+  const second = await start(workload);
+  expect(second.log).toEqual([`ComfyUI 0.3.64 at ${late.url}`]);
+  await first.stop();
+  await expect(start(workload)).rejects.toThrow(gone.url);
+  expect((await start(workload)).log).toEqual([`ComfyUI 0.3.64 at ${there.url}`]);
+});
+
+it('says where the workflow is not what it was', async () => {
+  const workload = await workloadOf([await startComfyStandIn()]);
+  writeFileSync(pathOf(workload), '{"nodes": []}');
+  await expect(start(workload)).rejects.toThrow(/flow\.json is in the format of ComfyUI's editor/);
+  writeFileSync(pathOf(workload), JSON.stringify({ 2: { class_type: 'SaveImage', inputs: {} } }));
+  await expect(start(workload)).rejects.toThrow(/flow\.json has changed: 1\.color: the workflow has no node/);
+});
+
+function pathOf({ name }: Workload): string {
+  return name.replace('ComfyUI ', '');
+}
+
+async function historyOf({ url }: ComfyStandIn): Promise<string> {
+  return (await fetch(`${url}/history`)).text();
+}

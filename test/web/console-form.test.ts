@@ -1,5 +1,7 @@
 /** Promise: the console's form has an input for every key of an endpoint, what is set there is what the service runs, and what is wrong is said there. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FieldSchema } from '../../src/protocol/console-data.ts';
@@ -16,9 +18,12 @@ beforeAll(async () => {
   if (noBrowser === undefined) browser = await openBrowser();
 });
 
+afterAll(() => rmSync(folder, { recursive: true }));
+
 afterAll(() => noBrowser ?? browser.close());
 
-const folder = tmpdir();
+const folder = mkdtempSync(join(tmpdir(), 'nightrender-test-'));
+writeFileSync(join(folder, 'flow.json'), '{"6": {"class_type": "Text", "inputs": {"text": ""}}}');
 
 /** What is typed, by workload and path. */
 const right: Record<string, [path: string, text: string][]> = {
@@ -51,6 +56,11 @@ const right: Record<string, [path: string, text: string][]> = {
     ['blender.image', 'acme/blender:4'],
   ],
   Module: [['module', 'dist/cli.js']],
+  ComfyUI: [
+    ['comfyui.url', 'http://box-1:8188 http://box-2:8188'],
+    ['comfyui.workflow', join(folder, 'flow.json')],
+    ['comfyui.set', '6.text={{ prompt }}'],
+  ],
 };
 
 const wrong: [workload: string, all: [path: string, text: string][]][] = [
@@ -95,6 +105,14 @@ const wrong: [workload: string, all: [path: string, text: string][]][] = [
   ],
   ['Blender', [['blender.image', 'acme']]],
   ['Module', [['module', 'worker.py']]],
+  [
+    'ComfyUI',
+    [
+      ['comfyui.url', 'box'],
+      ['comfyui.workflow', ''],
+      ['comfyui.set', '6.text={{ a.b }}'],
+    ],
+  ],
 ];
 
 function run(page: Page, workload: string): Promise<void> {
@@ -124,7 +142,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const service = await startFakeConsole();
     const { page, troubles } = await enter(browser, service, '#/new');
     const found = new Set(['quickDeploy', 'remote']);
-    for (const workload of ['scene-renderer', 'Blender', 'Container image', 'Command', 'Module']) {
+    for (const workload of ['scene-renderer', 'Blender', 'Container image', 'Command', 'Module', 'ComfyUI']) {
       await run(page, workload);
       for (const [select, options] of Object.entries({ gpu: 'devices', on: 'slurm' }))
         if ((await input(page, select).locator(`[value=${options}]`).count()) > 0)

@@ -51,7 +51,7 @@ const boxes = z
 
 const setExpected = 'a value, or a text with placeholders such as {{ prompt }}';
 
-const setValue = z.union([z.string().refine(hasOnlyKeys), z.number(), z.boolean()], setExpected);
+const setValue = z.union([z.string().refine(hasOnlyKeys, setExpected), z.number(), z.boolean()], setExpected);
 
 export const comfyui = z.strictObject({
   url: z.union([box, boxes], boxExpected).meta({

@@ -47,9 +47,9 @@ function keysIn(text: WorkflowSet[string]): string[] {
 /** A placeholder that is the whole text stands for the value as it is. */
 function valueOf(text: WorkflowSet[string], given: JsonObject): JsonValue {
   if (typeof text !== 'string') return text;
-  const [key = ''] = keysIn(text);
-  if (text.replace(placeholder, '') === '' && key !== '') return given[key] ?? '';
-  return text.replaceAll(placeholder, (_, name: string) => String(given[name]));
+  const whole = /^\{\{\s*([\w-]+)\s*\}\}$/.exec(text)?.[1];
+  if (whole !== undefined) return given[whole] ?? '';
+  return text.replaceAll(placeholder, (_, name: string) => `${given[name] as string | number | boolean}`);
 }
 
 function listed(known: string[]): string {

@@ -18,10 +18,16 @@ export function writeService(text: string): { folder: string; file: string } {
   return { folder, file };
 }
 
-/** With a module, a text, and the program `worker` in `bin`. */
+/** With a module, a text, the program `worker` in `bin`, and a workflow as ComfyUI runs it and as its editor has it. */
 export function fill(folder: string): void {
   writeFileSync(join(folder, 'handler.mjs'), 'export const handler = () => [];\n');
   writeFileSync(join(folder, 'plain.txt'), 'text\n');
+  const workflow = {
+    3: { class_type: 'KSampler', inputs: { seed: 1 } },
+    6: { class_type: 'CLIPTextEncode', inputs: { text: '' } },
+  };
+  writeFileSync(join(folder, 'flow.json'), JSON.stringify(workflow));
+  writeFileSync(join(folder, 'editor.json'), '{"nodes": []}\n');
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin', 'worker'), '#!/bin/sh\n');
   chmodSync(join(folder, 'bin', 'worker'), 0o755);

@@ -92,6 +92,26 @@ it('gives what is left out as service.yaml does, and an id out of the name', () 
   expect(settingsOf({ name: 'F', remote: true }).workers).toBe(0);
 });
 
+it('has a worker for each box with ComfyUI, which comes back as it was', () => {
+  const set = { '3.seed': '{{ seed }}' };
+  const comfyui = { url: 'http://box:8188/', workflow: 'flow.json', set };
+  const one = settingsOf({ name: 'C', comfyui });
+  const workload = { kind: 'comfyui', urls: ['http://box:8188'], workflow: `${folder}/flow.json`, set };
+  expect(one).toMatchObject({ workload, workers: 1, minWorkers: 1 });
+  const two = settingsOf({ name: 'C', comfyui: { ...comfyui, url: ['http://a', 'http://b'] } });
+  expect(two).toMatchObject({ workers: 2, minWorkers: 2 });
+  expect([one, two].map((each) => settingsOf(writtenEndpoint(each)))).toEqual([one, two]);
+});
+
+it('says at the keys of boxes what is wrong with them', () => {
+  const comfyui = { url: ['box'], set: { '6.text': '{{ a.b }}' } };
+  expect(problemsOf({ comfyui }, { id: 'a', name: 'A' })).toEqual([
+    'comfyui.url.0: expected an address such as http://box:8188, or several in a list, each once',
+    'comfyui.workflow: expected a text',
+    'comfyui.set.6.text: expected a value, or a text with placeholders such as {{ prompt }}',
+  ]);
+});
+
 it('begins a form with what holds where nothing is said', () => {
   const begun = { ...endpointFormSchema(7).default, id: 'a', name: 'A' };
   expect(settingsOf(begun)).toEqual(endpointSettings({ id: 'a', name: 'A', quickStart: true, maxQueued: 7 }));
@@ -143,7 +163,7 @@ describe('a field', () => {
   it.each([
     ['name', { name: '' }, 'expected a name of at most 64 characters, on one line'],
     ['id', { id: 'night' }, 'expected an id that is not taken'],
-    ['', { remote: true }, 'expected exactly one of quickDeploy, image, command, module, remote'],
+    ['', { remote: true }, 'expected exactly one of quickDeploy, image, command, module, comfyui, remote'],
     ['command', { command: [] }, 'expected a list such as [python3, worker.py]'],
     ['command.0', { command: ['gone/x'] }, 'expected an existing program: FOLDER/gone/x is not one'],
     [

@@ -221,10 +221,13 @@ it('names the file that was meant where another is given', () => {
 
 describe('what an endpoint runs', () => {
   it.each([
-    ['workers: 1', 'is keys and values; expected exactly one of quickDeploy, image, command, module, remote'],
+    [
+      'workers: 1',
+      'is keys and values; expected exactly one of quickDeploy, image, command, module, comfyui, remote',
+    ],
     [
       'quickDeploy: painter, remote: true',
-      'is keys and values; expected exactly one of quickDeploy, image, command, module, remote',
+      'is keys and values; expected exactly one of quickDeploy, image, command, module, comfyui, remote',
     ],
     ['remote: false', 'remote is false; expected true'],
     ['image: user/name', 'image is "user/name"; expected a tag or digest as well, such as user/name:1.0'],
@@ -254,6 +257,31 @@ describe('what an endpoint runs', () => {
       'module is "plain.txt"; expected the path of a JavaScript module, such as ./handler.mjs',
     ],
     [
+      'comfyui: {url: [http://a, http://a], workflow: flow.json}',
+      'comfyui.url is a list; expected an address such as http://box:8188, or several in a list, each once',
+    ],
+    [
+      'comfyui: {url: http://a, workflow: gone.json}',
+      'comfyui.workflow is "gone.json"; expected a workflow in API format: FOLDER/gone.json is not a file that can be read',
+    ],
+    [
+      'comfyui: {url: http://a, workflow: editor.json}',
+      'comfyui.workflow is "editor.json"; expected a workflow in API format: FOLDER/editor.json is in the format of ComfyUI\'s editor, which it does not run; export it in ComfyUI with Workflow > Export (API)',
+    ],
+    [
+      'comfyui: {url: http://a, workflow: flow.json, set: {7.text: x, 3.sead: "{{ seed }}"}}',
+      'comfyui.set is keys and values; expected inputs of its nodes: 7.text: the workflow has no node "7"; it has 3 (KSampler), 6 (CLIPTextEncode). 3.sead: node 3 (KSampler) has no input "sead"; did you mean seed?',
+    ],
+    [
+      'comfyui: {url: http://a, workflow: flow.json, set: {3.seed: "{{ columns.seed }}"}}',
+      'comfyui.set.3.seed is "{{ columns.seed }}"; expected a value, or a text with placeholders such as {{ prompt }}',
+    ],
+    [
+      'comfyui: {url: box:8188, workflow: flow.json}',
+      'comfyui.url is "box:8188"; expected an address such as http://box:8188, or several in a list, each once',
+    ],
+    ['comfyui: http://a', 'comfyui is "http://a"; expected the keys url, workflow, and where wanted set'],
+    [
       'module: ./handler.mjs, arguments: [--init]',
       'arguments is a list; expected none: only an image takes options of `docker run`',
     ],
@@ -271,6 +299,14 @@ describe('what would have no effect', () => {
     ],
     ['quickDeploy: painter, cpus: 2', 'cpus is 2; expected no processor limit: only an image can have one'],
     ['remote: true, workers: 2', 'workers is 2; expected 0, since its workers run elsewhere'],
+    [
+      'comfyui: {url: http://a, workflow: flow.json}, workers: 2',
+      'workers is 2; expected none, since each ComfyUI is one worker',
+    ],
+    [
+      'comfyui: {url: http://a, workflow: flow.json}, recycle: {jobs: 1}',
+      'recycle is keys and values; expected none, since each ComfyUI is one worker',
+    ],
     ['remote: true, quickStart: true', 'quickStart is true; expected false, since its workers run elsewhere'],
     [
       'remote: true, environment: {A: x}',
@@ -311,7 +347,7 @@ describe('one field', () => {
     ],
     [
       'devices: [0]',
-      'the key "devices" is unknown in endpoints[0]; expected name, id, quickDeploy, blender, image, arguments, command, cwd, module, remote, workers, on, quickStart, gpu, memory, cpus, executionTimeout, ttl, retries, maxQueued, recycle, stall, environment (devices belongs under gpu)',
+      'the key "devices" is unknown in endpoints[0]; expected name, id, quickDeploy, blender, image, arguments, command, cwd, module, comfyui, remote, workers, on, quickStart, gpu, memory, cpus, executionTimeout, ttl, retries, maxQueued, recycle, stall, environment (devices belongs under gpu)',
     ],
     [
       'workers: 1.5',

@@ -47,6 +47,7 @@ it('accepts what the comments of the example show as well', () => {
     'image',
     'command',
     'module',
+    'comfyui',
     'command',
     'remote',
   ]);
@@ -71,6 +72,8 @@ it.each([
   'endpoints: [{name: A, command: [worker, ""], cwd: bin, environment: {A: x, B: 1, C: true}}]',
   'endpoints: [{name: A, image: "u/x:1", environment: {RUNPOD_SKIP_GPU_CHECK: true, RUNPOD_LOG_LEVEL: INFO}}]',
   'endpoints: [{name: A, module: handler.mjs, retries: 0, maxQueued: 1}]',
+  'endpoints: [{name: A, comfyui: {url: "http://box:8188", workflow: flow.json}}]',
+  'endpoints: [{name: A, comfyui: {url: ["http://a", "http://b"], workflow: flow.json, set: {3.seed: 5}}}]',
   'endpoints: [{name: A, remote: true}]',
 ])('accepts %s, as the service does', (text) => {
   expect(serviceProblems(text, { env: { PORT: '80' } })).toEqual([]);
@@ -108,6 +111,9 @@ it.each([
   'endpoints: [{name: A, command: worker}]',
   'endpoints: [{name: A, command: []}]',
   'endpoints: [{name: A, module: x.py}]',
+  'endpoints: [{name: A, comfyui: {url: "http://box:8188"}}]',
+  'endpoints: [{name: A, comfyui: {url: [], workflow: flow.json}}]',
+  'endpoints: [{name: A, comfyui: {url: "http://a", workflow: flow.json, set: {3.seed: [1, 2]}}}]',
   'endpoints: [{name: A, remote: false}]',
   'endpoints: [{name: A, command: [worker], environment: {RUNPOD_AI_API_KEY: y}}]',
   'endpoints: [{name: A, command: [worker], environment: {NIGHTRENDER_API_KEY: y}}]',

@@ -7,6 +7,7 @@ import { WorkerPool } from '../../../src/service/pool/worker-pool.ts';
 import {
   type RunReport,
   type Worker,
+  WorkerAway,
   WorkerDied,
   type WorkloadJob,
 } from '../../../src/service/workloads/workload.ts';
@@ -92,6 +93,30 @@ it('keeps the long result of a worker that ends as it hands it in, and counts th
     expect(job).not.toHaveProperty('retries');
   }
 });
+
+it('counts nothing against a job whose worker was gone before it had begun', async () => {
+  let gone = 0;
+  const { url } = await openService({
+    endpoints: [endpointSettings({ id: endpointId, retries: 0 })],
+    workload: {
+      name: 'away',
+      startWorker: () => Promise.resolve(gone++ === 0 ? awayWorker() : endsWith('done')),
+    },
+  });
+  const job = await statusOnce(url, await submit(url, { scene: 'x' }), 'COMPLETED');
+  expect(job).toMatchObject({ output: 'done' });
+  expect(job).not.toHaveProperty('retries');
+});
+
+function awayWorker(): Worker {
+  let end: (why: string) => void = () => undefined;
+  const ended = new Promise<string>((resolve) => (end = resolve));
+  const run = (): Promise<unknown> => {
+    end('it is away');
+    return Promise.reject(new WorkerAway('it is away'));
+  };
+  return { ended, run, stop: () => Promise.resolve() };
+}
 
 function endsWith(output: string): Worker {
   let end: (why: string) => void = () => undefined;

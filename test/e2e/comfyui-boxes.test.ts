@@ -1,0 +1,99 @@
+/** Promise: several boxes with ComfyUI serve one endpoint; one that goes away loses no job, is shown as down, and is used again when it is back. */
+import { once } from 'node:events';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { startComfyStandIn, type ComfyStandIn } from '../fakes/comfyui.ts';
+import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
+import type { WorkerView } from '../../src/protocol/console-data.ts';
+import { folderWith, nightrender, Program, testKey } from './cli.ts';
+import { Served } from './served.ts';
+
+const jobCount = 20;
+const env = { NIGHTRENDER_API_KEY: testKey };
+
+it('goes on with the other box where one is killed, and takes it back', async () => {
+  const [steady, killed] = [await startComfyStandIn(), await startComfyStandIn()];
+  killed.isHeld = true;
+  const { cwd, service } = await serveBoxes([steady, killed], 'retries: 1');
+  const run = nightrender(['run', 'pipeline.yaml'], { cwd, env });
+  await expect.poll(() => [steady.accepted.length > 4, killed.accepted.length]).toEqual([true, 1]);
+  kill(killed);
+  const { code, stderr } = await run;
+  expect(code, stderr).toBe(0);
+  expect(readdirSync(join(cwd, 'out/images'))).toHaveLength(jobCount);
+  expect(steady.accepted).toHaveLength(jobCount);
+  const down = (workers: WorkerView[]) =>
+    workers.filter(({ lastDeath }) => lastDeath?.why.startsWith(`${killed.url} does not answer`));
+  await expect.poll(async () => down(await workersOf(service)).length).toBe(1);
+  await restart(killed);
+  await expect
+    .poll(async () => (await workersOf(service)).map(({ state }) => state), { timeout: 30_000 })
+    .toEqual(['idle', 'idle']);
+  const logs = (await workersOf(service)).map(({ log }) => log.at(-1));
+  const lines = [steady, killed].map(({ url }) => `ComfyUI 0.3.64 at ${url}`);
+  expect(new Set(logs)).toEqual(new Set(lines));
+});
+
+it('keeps jobs in the queue while no box is there, however few attempts they have', async () => {
+  const box = await startComfyStandIn();
+  kill(box);
+  const { cwd, service } = await serveBoxes([box], 'retries: 0');
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  await run.event('scene-submitted');
+  await expect.poll(async () => (await workersOf(service)).map(({ state }) => state)).toEqual(['unhealthy']);
+  await restart(box);
+  const { code, stderr } = await run.finish();
+  expect(code, stderr).toBe(0);
+  expect(readdirSync(join(cwd, 'out/images'))).toHaveLength(jobCount);
+});
+
+async function serveBoxes(boxes: ComfyStandIn[], more: string): Promise<{ cwd: string; service: Served }> {
+  const urls = JSON.stringify(boxes.map(({ url }) => url));
+  const cwd = folderWith({
+    'flow.json': JSON.stringify(saving(emptyImage(1))),
+    'service.yaml': `endpoints:
+  - name: Boxes
+    comfyui: {url: ${urls}, workflow: flow.json, set: {1.color: "{{ color }}"}}
+    ${more}
+`,
+    'scenes.csv': `id,n\n${Array.from({ length: jobCount }, (_, n) => `s${n},${n}\n`).join('')}`,
+  });
+  const service = await Served.start(cwd, ['service.yaml'], env);
+  writeFileSync(
+    join(cwd, 'pipeline.yaml'),
+    `manifest: scenes.csv
+endpoint: {speaks: jobs, baseUrl: "${service.url}", id: boxes, apiKey: "\${NIGHTRENDER_API_KEY}"}
+input: {color: "{{ n }}"}
+columns: {n: number}
+output: {dir: out}
+polling: {shortest: 50ms}
+`,
+  );
+  return { cwd, service };
+}
+
+/** It is switched off, and knows nothing of what it was at. */
+function kill(box: ComfyStandIn): void {
+  box.server.close();
+  box.restart();
+}
+
+async function restart(box: ComfyStandIn): Promise<void> {
+  box.isHeld = false;
+  box.server.listen(Number(new URL(box.url).port), '127.0.0.1');
+  await once(box.server, 'listening');
+}
+
+/** As the console has them. */
+async function workersOf({ url }: Served): Promise<WorkerView[]> {
+  const { headers } = await fetch(`${url}/console/api/session`, {
+    method: 'POST',
+    headers: { 'x-nightrender-console': '1', 'content-type': 'application/json' },
+    body: JSON.stringify({ key: testKey }),
+  });
+  const cookie = headers.get('set-cookie')?.split(';')[0] ?? '';
+  const overview = await fetch(`${url}/console/api/overview`, { headers: { cookie } });
+  const { endpoints } = (await overview.json()) as { endpoints: { workers: WorkerView[] }[] };
+  return endpoints.flatMap(({ workers }) => workers);
+}

@@ -1,6 +1,7 @@
 /** The sections of README, manual and promises that are made from the code. */
 import { commandList } from '../src/commands/command-table.ts';
 import { helpGroups } from '../src/commands/help.ts';
+import { descriptionSchema } from '../src/runner/config/read-description.ts';
 import { pipelineSchema } from '../src/runner/config/schema.ts';
 import { attemptMoves } from '../src/runner/core/attempt.ts';
 import { endings } from '../src/runner/core/ending.ts';
@@ -40,6 +41,12 @@ export const readmeSections: Record<string, () => string> = {
       Object.entries(eventLines).map(([type, { description = '' }]) => [`\`${type}\``, description]),
     ),
   configuration: () => table(['key', 'default', 'meaning'], keysOf(pipelineSchema())),
+  // The methods of requests are said above the table.
+  description: () =>
+    table(
+      ['key', 'default', 'meaning'],
+      keysOf(descriptionSchema()).filter(([, , meaning]) => meaning !== ''),
+    ),
   states: () => `${movesTable('scene', sceneMoves)}\n\n${movesTable('attempt', attemptMoves)}`,
   failures: () =>
     table(

@@ -73,9 +73,27 @@ it('shows a service.yaml that is read', () => {
   expect(shown.length).toBeGreaterThan(0);
 });
 
+/** Of a service of another kind. */
+const isDescription = (block: string): boolean => block.startsWith('id: ') && /^submit:/m.test(block);
+const descriptions = blocksIn('yaml').filter(isDescription);
+
+/** Which the examples name. */
+const files = {
+  'flow.json': JSON.stringify({
+    3: { class_type: 'KSampler', inputs: { seed: 1 } },
+    6: { class_type: 'CLIPTextEncode', inputs: { text: '' } },
+    9: { class_type: 'SaveImage', inputs: {} },
+  }),
+  'atelier.yaml': descriptions[0] ?? '',
+};
+
+it('shows the description of one service', () => {
+  expect(descriptions).toHaveLength(1);
+});
+
 it.each(
   blocksIn('yaml')
-    .filter((block) => !isOfService(block) && !isOfOthers(block))
+    .filter((block) => !isOfService(block) && !isOfOthers(block) && !isDescription(block))
     .map((block) => [block.split('\n')[0], block]),
 )('shows a pipeline.yaml, or a part of one, that is read: %s', (_, block) => {
   const shown = parse(block ?? '') as { scenes?: { from?: string } };
@@ -88,11 +106,14 @@ it.each(
   const text = stringify({ ...whole, ...shown });
   const env = {
     NIGHTRENDER_API_KEY: 'key-of-a-test',
+    FAL_KEY: 'key-of-a-test',
+    REPLICATE_API_TOKEN: 'key-of-a-test',
+    ATELIER_TOKEN: 'key-of-a-test',
     DATABASE_URL: 'postgres://user:password@host/database',
     HC_UUID: 'id',
     SLACK_URL: 'https://hooks.example.com/x',
   };
-  expect(problemsOf(text, { env })).toEqual([]);
+  expect(problemsOf(text, { env, files })).toEqual([]);
 });
 
 it.each(commandLines())('shows a command line that is one: nightrender %s', async (line) => {

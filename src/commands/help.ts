@@ -26,6 +26,12 @@ const groups = {
     'input-files': 'send local pictures and other files with a job',
     'pipeline-file': 'pipeline.yaml: every key and its default; templates',
   },
+  'Other services': {
+    comfyui: 'render a workflow on a ComfyUI of your own',
+    fal: 'render at fal: models, costs, results that expire',
+    replicate: 'render at Replicate: models, costs, results that expire',
+    'own-service': 'describe any other service in a file',
+  },
   'The night': {
     before: 'see what a run would do and cost; render a preview',
     watching: 'follow a run in the terminal, from another one, in a browser',

@@ -1,6 +1,6 @@
 /** Promise: what is published works alone: installed from its tarball in an empty folder, it renders. */
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -29,6 +29,10 @@ it(
     const { stdout } = await run(nightrender, ['run', 'batch/pipeline.yaml'], dir);
     expect(stdout).toContain('Every scene is saved');
     expect((await run(nightrender, ['help', 'start'], dir)).stdout).toContain('nightrender');
+    const other = 'endpoint: {speaks: fal, id: fal-ai/flux/dev, apiKey: key}\noutput: {dir: other}\n';
+    writeFileSync(join(dir, 'batch/other.yaml'), `manifest: scenes.csv\n${other}`);
+    const plan = await run(nightrender, ['plan', 'batch/other.yaml'], dir);
+    expect(plan.stdout).toContain('POST https://queue.fal.run/fal-ai/flux/dev');
   },
 );
 

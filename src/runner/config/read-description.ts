@@ -7,8 +7,9 @@ import {
   type ServiceDescription,
 } from '../core/service-description.ts';
 import { packageFile } from '../../lib/files/package-file.ts';
-import type { JsonValue } from '../../lib/text/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import { checkAgainst, type Layout } from '../../lib/yaml/check-shape.ts';
+import { fileSchema } from '../../lib/yaml/file-schema.ts';
 import { ConfigError, gatherProblems } from '../../lib/yaml/problem.ts';
 import { duration } from '../../lib/yaml/scalar-schemas.ts';
 import { readYamlFile } from '../../lib/yaml/yaml-file.ts';
@@ -48,34 +49,57 @@ const statusMeaning = z.enum(
 );
 
 const descriptionShape = z.strictObject({
-  baseUrl: z.url({ protocol: /^https?$/, error: 'an http(s) URL' }).optional(),
-  id: text.default('the id of what renders there'),
+  baseUrl: z
+    .url({ protocol: /^https?$/, error: 'an http(s) URL' })
+    .optional()
+    .describe('where the service is; left out, the pipeline has to say it'),
+  id: text
+    .default('the id of what renders there')
+    .describe('what `endpoint.id` is, for people; the pipeline needs one where a request has `{{ id }}`'),
   auth: z
     .union([text, z.record(text, text)], 'the header Authorization, or headers with their values')
-    .default('Bearer {{ apiKey }}'),
-  key: text.regex(/^[A-Z_][A-Z0-9_]*$/, 'the name of a variable').default('NIGHTRENDER_API_KEY'),
+    .default('Bearer {{ apiKey }}')
+    .describe('the header `Authorization`, or headers by name: `{ X-Token: "{{ apiKey }}" }`'),
+  key: text
+    .regex(/^[A-Z_][A-Z0-9_]*$/, 'the name of a variable')
+    .default('NIGHTRENDER_API_KEY')
+    .describe('the variable that people keep the key in, for messages'),
   submit: request({
-    headers: z.record(text, text).default({}),
+    headers: z.record(text, text).default({}).describe('headers of a submission besides'),
     body: z
       .custom<JsonValue>((value) => value !== undefined, 'the body that is sent, with {{ input }}')
-      .default('{{ input }}'),
-    job: answerPath,
-    keep: z.array(text, 'names of members of the answer').default([]),
-  }),
+      .default('{{ input }}')
+      .describe('what is sent; `{{ input }}` stands for what the scene sends'),
+    job: answerPath.describe("the job's id in the answer"),
+    keep: z
+      .array(text, 'names of members of the answer')
+      .default([])
+      .describe('members of the answer that later requests need, such as addresses: `{{ job.NAME }}`'),
+  }).describe('**required**: submits a job'),
   status: request({
-    at: answerPath,
-    map: z.record(text, statusMeaning),
-    seconds: answerPath.optional(),
-    expired: answerPath.optional(),
-  }),
+    at: answerPath.describe('the status in the answer'),
+    map: z
+      .record(text, statusMeaning)
+      .describe('its words: each is `waiting`, `running`, `done`, `failed`, `cancelled` or `timed-out`'),
+    seconds: answerPath.optional().describe('seconds of execution, for `pricing.perSecond` and times'),
+    expired: answerPath
+      .optional()
+      .describe('holds something, other than false, where the result was deleted'),
+  }).describe('**required**: asks for a job'),
   result: z
     .strictObject({
-      get: address.optional(),
-      output: answerPath.optional(),
-      pictures: z.union([answerPath, z.array(answerPath)], 'a path, or several').default([]),
+      get: address.optional().describe('fetches the result; left out, the answer that says `done` has it'),
+      output: answerPath.optional().describe('the output in that answer; left out, all of it'),
+      pictures: z
+        .union([answerPath, z.array(answerPath)], 'a path, or several')
+        .default([])
+        .describe('pictures in the output: a path, or several that are tried in turn'),
     })
-    .prefault({}),
-  failed: answerPath.default('error'),
+    .prefault({})
+    .describe('where pictures are'),
+  failed: answerPath
+    .default('error')
+    .describe('why a job failed; of a job that is done, something there means that it failed'),
   texts: z
     .record(
       text,
@@ -84,24 +108,43 @@ const descriptionShape = z.strictObject({
         'cancelled, no-credit, unknown-id or refused-input',
       ),
     )
-    .default({}),
-  cancel: request({}).optional(),
+    .default({})
+    .describe(
+      'texts in a refusal or failure: each means `cancelled`, `no-credit`, `unknown-id` or `refused-input`',
+    ),
+  cancel: request({}).optional().describe('cancels a job; left out, none can be'),
   find: request({
-    items: answerPath,
-    next: answerPath.optional(),
-    input: answerPath,
-    createdAt: answerPath,
-  }).optional(),
-  check: request({ has: answerPath.optional() }).optional(),
-  keeps: duration.prefault('30m'),
+    items: answerPath.describe(
+      'the list in the answer, newest first; an item has its id where an acceptance has it',
+    ),
+    next: answerPath.optional().describe('the address of the next page'),
+    input: answerPath.describe('what was sent, in an item'),
+    createdAt: answerPath.describe('when it was sent, in an item: ISO 8601'),
+  })
+    .optional()
+    .describe('lists jobs, in which one is found whose answer was lost'),
+  check: request({
+    has: answerPath.optional().describe('holds something where the id is known'),
+  })
+    .optional()
+    .describe('asked by `plan --check`; 404 means that the id is unknown'),
+  keeps: duration.prefault('30m').describe('how long a result is kept after its completion'),
   limits: z
     .strictObject({
-      jobs: z.int('a whole number above 0').positive('a whole number above 0').optional(),
-      submissionsPerSecond: perSecond.optional(),
-      requestsPerSecond: perSecond.optional(),
+      jobs: z
+        .int('a whole number above 0')
+        .positive('a whole number above 0')
+        .optional()
+        .describe('jobs in flight at most'),
+      submissionsPerSecond: perSecond.optional().describe('submissions a second at most'),
+      requestsPerSecond: perSecond.optional().describe('status requests a second at most'),
     })
-    .prefault({}),
-  hosts: z.array(text, 'host names such as cdn.example.com').default([]),
+    .prefault({})
+    .describe('what the service allows; `concurrency` and `rate` may be lower'),
+  hosts: z
+    .array(text, 'host names such as cdn.example.com')
+    .default([])
+    .describe('where its pictures are besides, as in `output.hosts`'),
 });
 
 type RawDescription = z.output<typeof descriptionShape>;
@@ -135,6 +178,11 @@ export function readDescription(speaks: string, base: string, env: NodeJS.Proces
   const all = gatherProblems(yaml, problems, []);
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
   return descriptionOf(name, raw);
+}
+
+/** Of a file of one's own. */
+export function descriptionSchema(): JsonObject {
+  return fileSchema(descriptionShape, 'the description of a service');
 }
 
 /** Names that may stand in a placeholder, by the section that has it. */

@@ -34,10 +34,14 @@ ${more}`;
 export interface Given {
   env?: NodeJS.ProcessEnv;
   overrides?: Override[];
+  /** What lies beside it, by name. */
+  files?: Record<string, string>;
 }
 
-export function writePipeline(text: string | Uint8Array): string {
-  const file = join(tempFolder(), 'pipeline.yaml');
+export function writePipeline(text: string | Uint8Array, files: Record<string, string> = {}): string {
+  const folder = tempFolder();
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  const file = join(folder, 'pipeline.yaml');
   writeFileSync(file, text);
   return file;
 }
@@ -47,8 +51,11 @@ export function configOf(text: string | Uint8Array, { env = {}, overrides = [] }
 }
 
 /** Every problem, `line:column: text` where it is one of the file; none where the file is good. */
-export function problemsOf(text: string | Uint8Array, { env = {}, overrides = [] }: Given = {}): string[] {
-  const file = writePipeline(text);
+export function problemsOf(
+  text: string | Uint8Array,
+  { env = {}, overrides = [], files }: Given = {},
+): string[] {
+  const file = writePipeline(text, files);
   return linesOf(file, () => readConfig(file, overrides, env));
 }
 

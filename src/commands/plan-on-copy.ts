@@ -177,7 +177,9 @@ async function lookAt(
       scenes: (part ?? counts).waiting,
       concurrency: config.concurrency,
       pricing: config.pricing,
-      expectMs: config.expectMs,
+      // ComfyUI runs one job at a time, however many are in flight.
+      expectMs:
+        config.expectMs && config.expectMs * (config.service.kind === 'comfyui' ? config.concurrency : 1),
       limits: settings.limits,
       leftMs: leftMsOf(settings.limits),
     };

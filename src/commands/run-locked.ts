@@ -93,7 +93,7 @@ function emitStart(config: Config, file: string, notes: readonly string[], emit:
     type: 'run-started',
     program,
     manifest: shownLists(config, file),
-    endpoint: `${baseUrl} ${id}`,
+    endpoint: id === '' ? baseUrl : `${baseUrl} ${id}`,
     outputDir: config.output.dir,
     concurrency: config.concurrency,
   });

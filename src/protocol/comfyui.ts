@@ -97,6 +97,20 @@ export function refusalIn(answer: JsonObject): string | undefined {
   return answer['error'] === undefined ? undefined : errorWords(answer['error']);
 }
 
+/** Whether it refuses every other scene, too: a node or a model is missing that no scene sets. `set`: the keys that they set. */
+export function isRefusalOfAll(answer: JsonObject, set: readonly string[]): boolean {
+  const errors = isJsonObject(answer['node_errors']) ? Object.entries(answer['node_errors']) : [];
+  if (errors.length === 0)
+    return isJsonObject(answer['error']) && answer['error']['type'] === 'invalid_prompt';
+  return errors.some(([id, error]) => {
+    const each = isJsonObject(error) && Array.isArray(error['errors']) ? error['errors'] : [];
+    return each.filter(isJsonObject).some(({ type, extra_info: info }) => {
+      const input = isJsonObject(info) ? textOf(info['input_name']) : '';
+      return type === 'value_not_in_list' && !set.includes(`${id}.${input}`);
+    });
+  });
+}
+
 function errorWords(error: JsonValue): string {
   if (!isJsonObject(error)) return oneLine(JSON.stringify(error)) ?? '';
   const [message, details] = [textOf(error['message']), textOf(error['details'])];

@@ -20,6 +20,7 @@ import {
   chosenPictures,
   fillWorkflow,
   historyIn,
+  isRefusalOfAll,
   promptIdIn,
   promptIdOf,
   queueIn,
@@ -88,7 +89,7 @@ export class ComfyuiService implements RenderService {
     if (outcome.kind === 'too-large') return failed('unanswered', 'the answer to a workflow is too large');
     if (outcome.kind === 'broken')
       return failed(outcome.wasSent ? 'unanswered' : 'not-reached', `${outcome.why} (${at.url})`);
-    const read = readSubmission(outcome.answer, at.url);
+    const read = readSubmission(outcome.answer, at.url, Object.keys(set));
     if ('kind' in read) return read;
     const { jobId, refusal } = read;
     if (refusal === undefined)
@@ -279,12 +280,15 @@ export class ComfyuiService implements RenderService {
 function readSubmission(
   answer: HttpResponse,
   url: string,
+  set: readonly string[],
 ): { jobId: string; refusal: string | undefined } | SubmitReply {
   const { status, body } = answer;
   const json = jsonIn(answer);
   const refusal = json && refusalIn(json);
-  if (status === 400 && refusal !== undefined)
-    return failed('input-refused', `ComfyUI refused the workflow: ${refusal}`);
+  if (status === 400 && json !== undefined && refusal !== undefined) {
+    const kind = isRefusalOfAll(json, set) ? 'endpoint-unknown' : 'input-refused';
+    return failed(kind, `ComfyUI refused the workflow: ${refusal}`);
+  }
   if (status === 404 || status === 405) {
     const text = `nothing takes workflows at ${url} (${status}); see \`endpoint.baseUrl\``;
     return failed('endpoint-unknown', text);

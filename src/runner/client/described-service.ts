@@ -160,7 +160,7 @@ export class DescribedService implements RenderService {
     const isOwn = (url: string): boolean => this.#requests.isOwn(endpoint, url);
     const reply = await findSubmission(
       { input, lost: { ...lost, isTaken }, isAlone },
-      { ...find, accepted: this.#accepted },
+      { ...find, accepted: { ...this.#accepted, jobId: find.job ?? this.#accepted.jobId } },
       ask,
       isOwn,
     );

@@ -283,7 +283,7 @@ function warningsOf(raw: RawConfig, yaml: YamlFile): string[] {
     warnings.push(
       `${yaml.placeOf(['output', 'name'])}: pictures stay PNG, and are called …${ending}.png; leave ${ending} out, and make copies in other formats with output.formats`,
     );
-  if (isPlainHttp(baseUrl)) {
+  if (isPlainHttp(baseUrl) && ('version' in raw.endpoint || apiKey !== undefined)) {
     warnings.push(
       `${yaml.placeOf(['endpoint', 'baseUrl'])}: plain http: the API key and the prompts travel unencrypted`,
     );

@@ -114,9 +114,8 @@ const descriptionShape = z.strictObject({
     ),
   cancel: request({}).optional().describe('cancels a job; left out, none can be'),
   find: request({
-    items: answerPath.describe(
-      'the list in the answer, newest first; an item has its id where an acceptance has it',
-    ),
+    items: answerPath.describe('the list in the answer, newest first'),
+    job: answerPath.optional().describe('the id, in an item; as at `submit.job` by default'),
     next: answerPath.optional().describe('the address of the next page'),
     input: answerPath.describe('what was sent, in an item'),
     createdAt: answerPath.describe('when it was sent, in an item: ISO 8601'),

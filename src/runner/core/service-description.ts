@@ -58,6 +58,8 @@ export interface ServiceDescription {
   find:
     | (DescribedRequest & {
         items: AnswerPath;
+        /** Of an item; as in the answer to a submission where left out. */
+        job?: AnswerPath | undefined;
         next?: AnswerPath | undefined;
         input: AnswerPath;
         createdAt: AnswerPath;

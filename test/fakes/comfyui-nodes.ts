@@ -97,8 +97,8 @@ export function validate(workflow: Workflow): Validation {
   return { outputs, nodeErrors, ...(outputs.length === 0 && { error: failed }) };
 }
 
-function problem(type: string, message: string, details: string): JsonObject {
-  return { type, message, details, extra_info: {} };
+function problem(type: string, message: string, details: string, info: JsonObject = {}): JsonObject {
+  return { type, message, details, extra_info: info };
 }
 
 /** Itself, and those that it needs. */
@@ -121,7 +121,8 @@ function errorsOf(workflow: Workflow, id: string): JsonObject[] {
     if (Array.isArray(choices) && !choices.includes(value)) {
       const [shown, listed] = [[value], choices].map((each) => JSON.stringify(each).replaceAll('"', "'"));
       const details = `${name}: ${shown?.slice(1, -1)} not in ${listed}`;
-      return [problem('value_not_in_list', 'Value not in list', details)];
+      const info = { input_name: name, received_value: value };
+      return [problem('value_not_in_list', 'Value not in list', details, info)];
     }
     return type === 'INT' ? errorsOfInteger(name, value, options) : [];
   });

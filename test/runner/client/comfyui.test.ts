@@ -197,6 +197,19 @@ it('names the node of which ComfyUI refuses a value', async () => {
   );
 });
 
+it('tells a node or a choice that is missing for every scene from one that this scene has set', async () => {
+  const scaled = {
+    ...saving(emptyImage(1)),
+    2: { class_type: 'TestIntMathOperation', inputs: { a: 1, b: 2, operation: 'nope' } },
+    1: { class_type: 'EmptyImage', inputs: { width: ['2', 0], height: 8, batch_size: 1, color: 1 } },
+  };
+  const { submit } = await clientOf(scaled);
+  expect(await submit('one')).toEqual(failure('endpoint-unknown', "operation: 'nope' not in"));
+  expect(await submit('two', { '2.operation': 'nor this' })).toEqual(failure('input-refused', 'nor this'));
+  const other = await clientOf({ ...scaled, 2: { class_type: 'UltraUpscale', inputs: {} } });
+  expect(await other.submit('one')).toEqual(failure('endpoint-unknown', 'UltraUpscale'));
+});
+
 it('takes a workflow that is accepted in part for refused, and lets nothing of it run', async () => {
   const second = { class_type: 'EmptyImage', inputs: { width: 0, height: 8, batch_size: 1, color: 1 } };
   const save = { class_type: 'SaveImage', inputs: { images: ['2', 0], filename_prefix: '' } };

@@ -55,6 +55,9 @@ const idempotencyMs = 24 * 3_600_000;
 /** The last and longest wait for a job to stop. */
 const maxStopMs = 2_560;
 
+/** A request may be on its way for a while, whoever has given it up. */
+const onTheWayMs = 10_000;
+
 type Failed = { kind: 'failure'; failure: Failure };
 type JobState = { kind: 'running' | 'waiting' | 'absent' } | HistoryEntry | Failed;
 
@@ -80,7 +83,7 @@ export class ComfyuiService implements RenderService {
     const at = this.#options.connectionOf(endpoint);
     const promptId = idempotencyKey === undefined ? randomUUID() : promptIdOf(idempotencyKey);
     const set = setIn(input);
-    if (lost !== undefined) return this.#find(at, promptId, set, signal);
+    if (lost !== undefined) return this.#find(at, promptId, set, lost.sentAt, signal);
     if (input['workflow'] !== this.#options.workflowSha256)
       return failed('file-changed', 'the workflow is another than when the list was read: nothing was sent');
     const prompt = fillWorkflow(this.#options.workflow, set, `nightrender/${promptId}`);
@@ -186,10 +189,17 @@ export class ComfyuiService implements RenderService {
     return this.#requests.close();
   }
 
-  async #find(at: Connection, jobId: string, set: JsonObject, signal: AbortSignal): Promise<SubmitReply> {
+  async #find(
+    at: Connection,
+    jobId: string,
+    set: JsonObject,
+    sentAt: number,
+    signal: AbortSignal,
+  ): Promise<SubmitReply> {
     const job = await this.#look(at, jobId, signal);
     if (job.kind === 'failure') return job;
     if (job.kind !== 'absent') return accepted(jobId, set, true);
+    if (Date.now() - sentAt < onTheWayMs) return failed('unanswered', 'ComfyUI does not have it yet');
     return { kind: 'not-found', text: 'ComfyUI has it neither in its queue nor in its history' };
   }
 

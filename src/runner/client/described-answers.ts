@@ -8,7 +8,7 @@ import { isNothing } from '../../protocol/json-value.ts';
 import { valuesAt } from '../../protocol/output-shapes.ts';
 import type { StatusReply } from '../pipeline/ports.ts';
 import type { HttpResponse } from './exchange.ts';
-import { parseObject } from './parse-body.ts';
+import { parseJson, parseObject } from './parse-body.ts';
 import { readMs, readOutput, statusWord, type OutputPlaces } from './read-job-answers.ts';
 import { unreadable } from './read-refusal.ts';
 
@@ -17,12 +17,19 @@ const textKinds: Record<TextMeaning, FailureKind> = {
   'no-credit': 'account-unusable',
   'unknown-id': 'endpoint-unknown',
   'refused-input': 'input-refused',
+  'not-yet': 'poll-failed',
 };
 
-/** Where the answer has a text that the description knows, that says what went wrong. */
+/** Where its words, and nothing that it repeats of what was sent, hold a text that the description knows. */
 export function kindByText(body: string, { texts }: ServiceDescription): FailureKind | undefined {
-  const [, meaning] = Object.entries(texts).find(([text]) => body.includes(text)) ?? [];
+  const words = errorText(parseJson(body)) ?? '';
+  const [, meaning] = Object.entries(texts).find(([text]) => words.includes(text)) ?? [];
   return meaning && textKinds[meaning];
+}
+
+/** Undefined where nothing has failed; some services always have the member. */
+function failureWords(body: unknown, { failed }: ServiceDescription): string | undefined {
+  return errorText(valuesAt(body, failed).filter((value) => value !== 0 && value !== false));
 }
 
 /** It is done, and its result is to be looked at. */
@@ -48,7 +55,8 @@ export function readDescribedStatus(
 ): StatusReply | Done {
   const { at, map, expired } = description.status;
   const body = answer.status >= 200 && answer.status <= 299 ? parseObject(answer.body) : undefined;
-  const [said] = valuesAt(body, at);
+  const [value] = valuesAt(body, at);
+  const said = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
   if (body === undefined || typeof said !== 'string')
     return { kind: 'failure', failure: unreadable(answer, 'a status request') };
   if (expired !== undefined && valuesAt(body, expired).some(holdsSomething))
@@ -59,7 +67,7 @@ export function readDescribedStatus(
     };
   const status = statusWord(said);
   const times = timesIn(body, description);
-  const words = errorText(valuesAt(body, description.failed));
+  const words = failureWords(body, description);
   const meaning = Object.hasOwn(map, said) ? map[said] : undefined;
   const hasOwnResult = description.result.request !== undefined;
   const isFailed = meaning === 'done' && words !== undefined && !hasOwnResult;
@@ -73,18 +81,30 @@ export function readDescribedStatus(
   return { kind: 'running', status, isExecuting: meaning === 'running', ...times };
 }
 
-/** A failed job says so where its result is asked for. A proxy that fails says nothing of the kind, and is asked again. */
+/** A single 502 may be a proxy's; what says the same so often is the job's. */
+const enoughRefusals = 3;
+
+/**
+ * A failed job says so where its result is asked for, with whatever code its model has; `times`: how often a result of
+ * 5xx was refused, this time included. A proxy that fails says nothing of the kind, and is asked again.
+ */
 export function readRefusedResult(
   answer: HttpResponse,
   description: ServiceDescription,
+  times: number,
 ): StatusReply | undefined {
   const { status, body } = answer;
-  if (status >= 200 && status <= 299) return undefined;
-  const words = errorText(valuesAt(parseObject(body), description.failed));
-  if (status < 400 || status === 408 || words === undefined)
-    return { kind: 'failure', failure: unreadable(answer, 'the result of a job') };
+  if (status >= 200 && status <= 299) return parseJson(body) === undefined ? askAgain(answer) : undefined;
+  const words = failureWords(parseJson(body), description);
+  const isOnTheWay = status < 400 || status === 408 || status === 429;
+  if (isOnTheWay || words === undefined || (status >= 500 && times < enoughRefusals)) return askAgain(answer);
   const kind = kindByText(body, description) ?? refusals.get(status) ?? 'job-failed';
+  if (kind === 'poll-failed') return askAgain(answer);
   return { kind: 'ended', status: '', failure: { kind, text: `its result is ${status}: ${words}` } };
+}
+
+function askAgain(answer: HttpResponse): StatusReply {
+  return { kind: 'failure', failure: unreadable(answer, 'the result of a job') };
 }
 
 /** What the scene sends is wrong; the client closed the request, as nginx has it. */
@@ -95,7 +115,7 @@ const refusals = new Map<number, FailureKind>([
 ]);
 
 export function readOutputIn(
-  result: Record<string, unknown> | undefined,
+  result: unknown,
   { result: { output: place, pictures } }: ServiceDescription,
   places: OutputPlaces,
 ): { pictures: FoundPicture[] } | Failure {

@@ -16,9 +16,10 @@ export class DescribedRequests {
   constructor(description: ServiceDescription, connectionOf: (endpoint: Endpoint) => Connection) {
     this.#description = description;
     this.#connectionOf = connectionOf;
-    const { submit, status, result, cancel, find, check } = description;
-    this.#fixedOrigins = [submit, status, result.request, cancel, find, check].flatMap(
-      (each) => originOf(each?.url ?? '') ?? [],
+    const { submit, status, result, cancel, find, check, origins } = description;
+    const requests = [submit, status, result.request, cancel, find, check];
+    this.#fixedOrigins = [...requests.map((each) => each?.url ?? ''), ...origins].flatMap(
+      (url) => originOf(url) ?? [],
     );
   }
 
@@ -44,7 +45,9 @@ export class DescribedRequests {
   }
 
   /** To an address as it stands: what a service says is no template. */
-  to(endpoint: Endpoint, method: string, url: string): Request {
+  to(endpoint: Endpoint, method: string, address: string): Request {
+    const { url: baseUrl } = this.#connectionOf(endpoint);
+    const url = address.startsWith('/') ? new URL(address, baseUrl).href : address;
     return { method, url, headers: this.#authorization(endpoint, url) };
   }
 
@@ -59,11 +62,10 @@ export class DescribedRequests {
   /** The key goes there, and to no address that the service gives out besides. */
   #authorization(endpoint: Endpoint, url: string): Record<string, string> {
     const { apiKey } = this.#connectionOf(endpoint);
-    if (apiKey === '' || !this.isOwn(endpoint, url)) return {};
-    const headers = Object.entries(this.#description.auth).map(([name, text]) => [
-      name,
-      fillText(text, { apiKey }),
-    ]);
+    if (!this.isOwn(endpoint, url)) return {};
+    const headers = Object.entries(this.#description.auth)
+      .filter(([, text]) => apiKey !== '' || !text.includes('apiKey'))
+      .map(([name, text]) => [name, fillText(text, { apiKey })]);
     return Object.fromEntries(headers) as Record<string, string>;
   }
 

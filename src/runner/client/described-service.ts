@@ -1,7 +1,7 @@
 /** A service whose interface is described as data: implements the road's `RenderService` port by what the description says. */
 import type { Endpoint, JobAtService } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import type { ServiceDescription } from '../core/service-description.ts';
+import { placeholdersIn, type ServiceDescription } from '../core/service-description.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import { valuesAt } from '../../protocol/output-shapes.ts';
@@ -21,11 +21,11 @@ import { fetchOwnPictures } from './own-pictures.ts';
 import { findSubmission, RecentSubmissions } from './find-submission.ts';
 import type { HttpOptions } from './http-render-service.ts';
 import { HttpRequests, type Request, type TextOutcome } from './http-requests.ts';
-import { parseObject } from './parse-body.ts';
+import { parseJson, parseObject } from './parse-body.ts';
 import { readSubmitAnswer, type AcceptedPlaces } from './read-job-answers.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 import { readCancelAnswer } from './read-side-answers.ts';
-import { repeatsKey, withoutKey } from './without-key.ts';
+import { repeatsKey, textWithoutKey, withoutKey } from './without-key.ts';
 
 export interface DescribedOptions extends HttpOptions {
   description: ServiceDescription;
@@ -33,11 +33,15 @@ export interface DescribedOptions extends HttpOptions {
   onUnknownStatus?: (status: string) => void;
 }
 
+const maxUnknownStatuses = 10;
+
 export class DescribedService implements RenderService {
   readonly #options: DescribedOptions;
   readonly #description: ServiceDescription;
   readonly #http: HttpRequests;
   readonly #requests: DescribedRequests;
+  /** How often the result of a job was refused with 5xx, by its id. */
+  readonly #refusedResults = new Map<string, number>();
   readonly #unknownStatuses = new Set<string>();
   readonly #submissions = new RecentSubmissions();
 
@@ -66,15 +70,17 @@ export class DescribedService implements RenderService {
     idempotencyKey?: string,
     lost?: LostSubmission,
   ): Promise<SubmitReply> {
-    const reply = await (lost === undefined
+    const { find, submit } = this.#description;
+    const isSentAgain = find === undefined && submit.remembers !== undefined;
+    const reply = await (lost === undefined || isSentAgain
       ? this.#send(endpoint, input, signal, idempotencyKey)
       : this.#find(endpoint, input, lost, signal));
     const { apiKey } = this.#options.connectionOf(endpoint);
-    if (reply.kind === 'accepted' && repeatsKey(JSON.stringify([reply.jobId, reply.kept]), apiKey))
-      return failure(
-        'unanswered',
-        'the service put the key into what names the job, which must not be recorded',
-      );
+    const named = reply.kind === 'accepted' ? [reply.jobId, ...Object.values(reply.kept ?? {})] : [];
+    if (named.some((text) => typeof text === 'string' && repeatsKey(text, apiKey))) {
+      const text = 'the service put the key into what names the job, which must not be recorded';
+      return { ...failure('unanswered', text), isEachLost: true };
+    }
     return withoutKey(reply, apiKey);
   }
 
@@ -134,8 +140,9 @@ export class DescribedService implements RenderService {
     if (reply.kind === 'accepted') return { ...reply, ...this.#knownFor };
     const kind =
       outcome.answer.status >= 400 ? kindByText(outcome.answer.body, this.#description) : undefined;
-    if (reply.kind !== 'failure' || kind === undefined) return reply;
-    return { ...reply, failure: { ...reply.failure, kind } };
+    if (reply.kind !== 'failure' || kind === undefined || kind === reply.failure.kind) return reply;
+    const { status, body } = outcome.answer;
+    return failure(kind, `the service answered ${status}: ${bodyText(body) ?? 'no message'}`);
   }
 
   async #find(
@@ -151,27 +158,36 @@ export class DescribedService implements RenderService {
     const isTaken = async (jobId: string): Promise<boolean> =>
       this.#submissions.hasAccepted(jobId) || lost.isTaken(jobId);
     const ask = (since: string, url?: string): Promise<TextOutcome> => {
-      const request =
-        url === undefined
-          ? this.#requests.of(endpoint, find, { since })
-          : this.#requests.to(endpoint, find.method, url);
-      return this.#http.exchangeText(request, signal);
+      const first = this.#requests.of(endpoint, find, { since });
+      return this.#http.exchangeText(
+        url === undefined ? first : this.#nextPage(endpoint, first, url),
+        signal,
+      );
     };
-    const isOwn = (url: string): boolean => this.#requests.isOwn(endpoint, url);
     const reply = await findSubmission(
       { input, lost: { ...lost, isTaken }, isAlone },
       { ...find, accepted: { ...this.#accepted, jobId: find.job ?? this.#accepted.jobId } },
       ask,
-      isOwn,
     );
     return reply.kind === 'accepted' ? { ...reply, ...this.#knownFor } : reply;
   }
 
+  /** At the service itself, whatever host a proxy before it has it name. */
+  #nextPage(endpoint: Endpoint, { method, url: first }: Request, url: string): Request {
+    const { pathname, search, href } = URL.canParse(url, first) ? new URL(url, first) : new URL(first);
+    const own = this.#requests.isOwn(endpoint, href) ? href : new URL(first).origin + pathname + search;
+    return this.#requests.to(endpoint, method, own);
+  }
+
   async #status(job: JobAtService, signal: AbortSignal, hold: Hold): Promise<StatusReply> {
-    const answer = await this.#ask(this.#requests.ofJob(job, this.#description.status), signal, hold);
+    const request = this.#requests.ofJob(job, this.#description.status);
+    const answer = await this.#ask(request, signal, hold);
     if ('kind' in answer) return answer;
+    const refusal = this.#refusalOf(job, request, answer);
+    if (refusal !== undefined) return refusal;
     const reply = readDescribedStatus(answer, this.#description);
-    if (reply.kind === 'running') this.#sayUnknown(reply.status);
+    if (reply.kind === 'running')
+      this.#sayUnknown(textWithoutKey(reply.status, this.#options.connectionOf(job.endpoint).apiKey));
     if (reply.kind !== 'done') return reply;
     const { status, times, words } = reply;
     const result = await this.#result(job, reply.body, signal, hold);
@@ -183,8 +199,11 @@ export class DescribedService implements RenderService {
   }
 
   #sayUnknown(status: string): void {
-    if (Object.hasOwn(this.#description.status.map, status) || this.#unknownStatuses.has(status)) return;
-    this.#unknownStatuses.add(status);
+    const known = this.#unknownStatuses;
+    if (Object.hasOwn(this.#description.status.map, status) || known.has(status)) return;
+    // Some put how far it is into it.
+    if (known.size >= maxUnknownStatuses) return;
+    known.add(status);
     this.#options.onUnknownStatus?.(status);
   }
 
@@ -195,12 +214,17 @@ export class DescribedService implements RenderService {
     signal: AbortSignal,
     hold: Hold,
   ): Promise<StatusReply> {
-    const { request } = this.#description.result;
-    const answer = request && (await this.#ask(this.#requests.ofJob(job, request), signal, hold));
+    const { request: described } = this.#description.result;
+    const request = described && this.#requests.ofJob(job, described);
+    const answer = request && (await this.#ask(request, signal, hold));
     if (answer !== undefined && 'kind' in answer) return answer;
-    const refused = answer && readRefusedResult(answer, this.#description);
+    const times = (this.#refusedResults.get(job.jobId) ?? 0) + 1;
+    const refused = answer && readRefusedResult(answer, this.#description, times);
+    if (refused?.kind === 'failure' && answer !== undefined && answer.status >= 500)
+      this.#refusedResults.set(job.jobId, times);
+    else this.#refusedResults.delete(job.jobId);
     if (refused !== undefined) return refused;
-    const result = answer === undefined ? body : parseObject(answer.body);
+    const result = answer === undefined ? body : parseJson(answer.body);
     const found = readOutputIn(result, this.#description, this.#options);
     if (!('pictures' in found)) return { kind: 'ended', status: '', failure: found };
     const isOwn = (url: string): boolean => this.#requests.isOwn(job.endpoint, url);
@@ -222,8 +246,20 @@ export class DescribedService implements RenderService {
       const text = `the service does not know the job (${answer.status}: ${bodyText(answer.body) ?? 'no message'})`;
       return { kind: 'missing', text };
     }
+    return answer;
+  }
+
+  /** An address at another host is asked without the key: that this is refused says nothing of the key. */
+  #refusalOf({ endpoint }: JobAtService, request: Request, answer: HttpResponse): StatusReply | undefined {
     const refusal = readRefusal(answer);
-    return refusal === undefined ? answer : { kind: 'failure', failure: refusal };
+    if (refusal === undefined) return undefined;
+    const isOwn = this.#requests.isOwn(endpoint, request.url);
+    if (refusal.kind === 'overloaded' || isOwn) return { kind: 'failure', failure: refusal };
+    const host = URL.canParse(request.url) ? new URL(request.url).host : 'another host';
+    return failure(
+      'poll-failed',
+      `the service gave an address at ${host}, which gets no key and answers ${answer.status}`,
+    );
   }
 
   #readCheck({ id }: Endpoint, outcome: TextOutcome, request: Request): HealthReply {
@@ -245,12 +281,16 @@ export class DescribedService implements RenderService {
 
   get #accepted(): AcceptedPlaces {
     const { submit, status } = this.#description;
-    return { jobId: submit.job, status: status.at, keep: submit.keep };
+    const { request } = this.#description.result;
+    const used = placeholdersIn([status.url, request?.url ?? ''].join(' '));
+    const needed = submit.keep.filter((name) => used.includes(`job.${name}`));
+    return { jobId: submit.job, status: status.at, keep: submit.keep, needed };
   }
 
   get #knownFor(): { idempotencyMs?: number } {
-    const { find, keepsMs } = this.#description;
-    return find === undefined ? {} : { idempotencyMs: keepsMs };
+    const { find, keepsMs, submit } = this.#description;
+    const idempotencyMs = find === undefined ? submit.remembers : keepsMs;
+    return idempotencyMs === undefined ? {} : { idempotencyMs };
   }
 }
 
@@ -267,7 +307,8 @@ function readCancelled(outcome: TextOutcome, request: Request): CancelReply {
 }
 
 function whyNot(outcome: Exclude<TextOutcome, { kind: 'answered' }>, { url }: Request): string {
-  return `${outcome.kind === 'broken' ? outcome.why : 'the answer is too large'} (${url})`;
+  // A query may be a signature.
+  return `${outcome.kind === 'broken' ? outcome.why : 'the answer is too large'} (${url.replace(/\?.*/s, '')})`;
 }
 
 function failure(kind: FailureKind, text: string): { kind: 'failure'; failure: Failure } {

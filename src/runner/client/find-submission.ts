@@ -66,13 +66,12 @@ const maxPages = 50;
 
 /**
  * Taken only where exactly one job of the list has this input and belongs to no other attempt. `ask` is given an ISO time
- * and the address of a page but the first; `isOwn`: whether an address is the service's.
+ * and, but for the first page, its address as the one before has it.
  */
 export async function findSubmission(
   { input, lost, isAlone }: Wanted,
   places: ListPlaces,
   ask: (since: string, url?: string) => Promise<TextOutcome>,
-  isOwn: (url: string) => boolean,
 ): Promise<SubmitReply> {
   const since = lost.sentAt - slackMs;
   const wanted = inputKey(input);
@@ -100,10 +99,18 @@ export async function findSubmission(
     }
     const [next] = places.next === undefined ? [] : valuesAt(body, places.next);
     const isLast = items.length === 0 || young.length < items.length;
-    if (isLast || typeof next !== 'string' || !isOwn(next)) break;
+    if (isLast || typeof next !== 'string') return verdict([...found.values()], isAlone, lost);
     url = next;
   }
-  const [first, ...others] = found.values();
+  return { kind: 'not-found', text: 'the list of the service is longer than could be looked through' };
+}
+
+function verdict(
+  found: (SubmitReply & { kind: 'accepted' })[],
+  isAlone: boolean,
+  lost: LostSubmission,
+): SubmitReply {
+  const [first, ...others] = found;
   if (first === undefined && Date.now() - lost.sentAt < lagMs) return lookFailed('it is not in the list yet');
   if (first === undefined)
     return { kind: 'not-found', text: 'the list of the service has no job of what was sent' };

@@ -28,7 +28,12 @@ export async function fetchOwnPictures(
         kind: 'result-too-large',
         text: `the picture at ${url} is larger than \`limits.body\``,
       });
-    const { status, bytes } = outcome.answer;
+    const { status, bytes, headers } = outcome.answer;
+    const { location } = headers;
+    if (status >= 300 && status <= 399 && location !== undefined && URL.canParse(location, url)) {
+      pictures.push({ url: new URL(location, url).href, ...rest });
+      continue;
+    }
     if (status > 299) {
       const text = `the picture at ${url} was answered ${status}`;
       return status >= 500 || status === 429

@@ -1,4 +1,5 @@
 /** JSON bodies, with integers of any size kept exactly. */
+import { isJsonObject } from '../../lib/text/json.ts';
 
 /** No worker nests deeper or sends more values; parsing and reading what does could take all memory, or minutes. */
 const maxDepth = 100;
@@ -6,13 +7,16 @@ const maxValues = 1_000_000;
 
 /** The body as an object, or undefined where it is no JSON object. Integers that a number would round come as text. */
 export function parseObject(body: string): Record<string, unknown> | undefined {
+  const value = parseJson(body);
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** As above, of any JSON. */
+export function parseJson(body: string): unknown {
   const json = prepare(body);
   if (json === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
+    return JSON.parse(json) as unknown;
   } catch {
     return undefined;
   }

@@ -182,11 +182,12 @@ export interface AcceptedPlaces {
   jobId: string;
   /** Path of its status. */
   status: string;
-  /** Members of the answer, all of which have to be there as texts. */
+  /** Members of the answer that are kept, and those of them that have to be there. */
   keep: readonly string[];
+  needed: readonly string[];
 }
 
-const jobsPlaces: AcceptedPlaces = { jobId: 'id', status: 'status', keep: [] };
+const jobsPlaces: AcceptedPlaces = { jobId: 'id', status: 'status', keep: [], needed: [] };
 
 /** `idempotencyKey`: the one that it was sent with. */
 export function readSubmitAnswer(
@@ -244,7 +245,7 @@ function readAccepted(
     const text =
       readJobId(id) === undefined
         ? `the service accepted the job with the unusable id ${shown} (1 to 128 printable ASCII characters without spaces)`
-        : `the service accepted the job ${shown} without ${places.keep.join(', ')}, by which it would be asked for`;
+        : `the service accepted the job ${shown} without ${lackingIn(reply, places).join(', ')}, by which it would be asked for`;
     return { kind: 'failure', failure: { kind: 'unanswered', text }, isEachLost: true };
   }
   return failureReply(
@@ -256,25 +257,34 @@ function readAccepted(
 /** Undefined where it cannot be asked for by what stands there. */
 export function readAcceptedJob(
   reply: unknown,
-  { jobId: idPath, status, keep }: AcceptedPlaces,
+  places: AcceptedPlaces,
 ): { jobId: string; status: string; kept?: JsonObject } | undefined {
-  const jobId = readJobId(valuesAt(reply, idPath)[0]);
-  const kept = keep.map((name) => [name, valuesAt(reply, name)[0]]);
-  if (jobId === undefined || !kept.every(([, value]) => isKeepable(value))) return undefined;
+  const jobId = readJobId(valuesAt(reply, places.jobId)[0]);
+  if (jobId === undefined || lackingIn(reply, places).length > 0) return undefined;
+  const kept = places.keep.flatMap((name) => {
+    const text = keptText(reply, name);
+    return text === undefined ? [] : [[name, text]];
+  });
   return {
     jobId,
-    status: statusWord(valuesAt(reply, status)[0]),
+    status: statusWord(valuesAt(reply, places.status)[0]),
     ...(kept.length > 0 && { kept: Object.fromEntries(kept) as JsonObject }),
   };
 }
 
-function failureReply(kind: FailureKind, text: string): SubmitReply {
-  return { kind: 'failure', failure: { kind, text } };
+function lackingIn(reply: unknown, { needed }: AcceptedPlaces): string[] {
+  return needed.filter((name) => keptText(reply, name) === undefined);
 }
 
 /** An address with a signature has a few hundred characters. */
-function isKeepable(value: unknown): boolean {
-  return typeof value === 'string' && value.length <= 4_000;
+function keptText(reply: unknown, name: string): string | undefined {
+  const [value] = valuesAt(reply, name);
+  const text = typeof value === 'number' ? String(value) : value;
+  return typeof text === 'string' && text.length <= 4_000 ? text : undefined;
+}
+
+function failureReply(kind: FailureKind, text: string): SubmitReply {
+  return { kind: 'failure', failure: { kind, text } };
 }
 
 /** Anything that can be printed and sent, percent-encoded, as one part of a path; `.` and `..` lead elsewhere there. */

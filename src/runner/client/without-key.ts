@@ -46,7 +46,13 @@ const minTelling = 4;
 
 export function textWithoutKey(text: string, key: string): string {
   if (key.length < minTelling) return text;
-  return [...new Set([key, encodeURIComponent(key)])].reduce(withoutSpelling, text);
+  return [...new Set([key, encodeURIComponent(key), ...secretPart(key)])].reduce(withoutSpelling, text);
+}
+
+/** Of `id:secret` the second part is enough to tell it. */
+function secretPart(key: string): string[] {
+  const part = key.slice(key.indexOf(':') + 1);
+  return part !== key && part.length >= 2 * minTelling ? [part] : [];
 }
 
 /** A text that was cut to its longest length may end within the key; some proxies repeat headers in another case. */

@@ -43,7 +43,7 @@ export const formats = z
 const hostExpected = 'a host name such as cdn.example.com, or *.example.com for all its subdomains';
 
 /** A text such as `cdn.example.com`, read as URLs spell it; a port stays where it is not that of https. */
-const host = z.string(hostExpected).transform((text, context) => {
+export const host = z.string(hostExpected).transform((text, context) => {
   const found = readHost(text);
   if (found !== undefined) return found;
   context.addIssue({ code: 'custom', message: hostExpected });

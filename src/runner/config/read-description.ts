@@ -7,20 +7,31 @@ import {
   type ServiceDescription,
 } from '../core/service-description.ts';
 import { packageFile } from '../../lib/files/package-file.ts';
-import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { checkAgainst, type Layout } from '../../lib/yaml/check-shape.ts';
 import { fileSchema } from '../../lib/yaml/file-schema.ts';
 import { ConfigError, gatherProblems } from '../../lib/yaml/problem.ts';
 import { duration } from '../../lib/yaml/scalar-schemas.ts';
+import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { readYamlFile } from '../../lib/yaml/yaml-file.ts';
 import { endpointVersions } from '../core/attempt.ts';
+import { host } from './output-schema.ts';
 
 /** Those that come with the program. */
 export const knownServices = ['fal', 'replicate'] as const;
 
 const text = z.string('a text').min(1, 'a text');
-const answerPath = z.string('a path such as images[*].url').min(1, 'a path such as images[*].url');
-const perSecond = z.number('a number above 0').positive('a number above 0');
+const pathExpected = 'a path such as images[*].url';
+const answerPath = z.string(pathExpected).regex(/^(\[(\d+|\*)\]|\.?[^.[\]]+)+$/, pathExpected);
+const perSecond = z.number('a number from 0.1').min(0.1, 'a number from 0.1');
+const headerText = z.string('a text').regex(/^[^\p{Cc}]+$/u, 'a text on one line');
+const headerExpected = 'the name of a header that is not about the connection or the body';
+const headerName = z
+  .string(headerExpected)
+  .regex(
+    /^(?!(?:host|connection|content-length|content-type|transfer-encoding|upgrade|expect|te|trailer|keep-alive)$)[\w!#$%&'*+.^`|~-]+$/i,
+    headerExpected,
+  );
 const addressExpected =
   'a URL whose host is written out, or one that begins with {{ baseUrl }} or {{ job.… }}';
 const address = z
@@ -57,7 +68,10 @@ const descriptionShape = z.strictObject({
     .default('the id of what renders there')
     .describe('what `endpoint.id` is, for people; the pipeline needs one where a request has `{{ id }}`'),
   auth: z
-    .union([text, z.record(text, text)], 'the header Authorization, or headers with their values')
+    .union(
+      [headerText, z.record(headerName, headerText)],
+      'the header Authorization, or headers with their values',
+    )
     .default('Bearer {{ apiKey }}')
     .describe('the header `Authorization`, or headers by name: `{ X-Token: "{{ apiKey }}" }`'),
   key: text
@@ -65,7 +79,7 @@ const descriptionShape = z.strictObject({
     .default('NIGHTRENDER_API_KEY')
     .describe('the variable that people keep the key in, for messages'),
   submit: request({
-    headers: z.record(text, text).default({}).describe('headers of a submission besides'),
+    headers: z.record(headerName, headerText).default({}).describe('headers of a submission besides'),
     body: z
       .custom<JsonValue>((value) => value !== undefined, 'the body that is sent, with {{ input }}')
       .default('{{ input }}')
@@ -75,6 +89,9 @@ const descriptionShape = z.strictObject({
       .array(text, 'names of members of the answer')
       .default([])
       .describe('members of the answer that later requests need, such as addresses: `{{ job.NAME }}`'),
+    remembers: duration
+      .optional()
+      .describe('how long what is sent again under its `{{ idempotencyKey }}` makes no second job'),
   }).describe('**required**: submits a job'),
   status: request({
     at: answerPath.describe('the status in the answer'),
@@ -104,13 +121,13 @@ const descriptionShape = z.strictObject({
     .record(
       text,
       z.enum(
-        ['cancelled', 'no-credit', 'unknown-id', 'refused-input'],
-        'cancelled, no-credit, unknown-id or refused-input',
+        ['cancelled', 'no-credit', 'unknown-id', 'refused-input', 'not-yet'],
+        'cancelled, no-credit, unknown-id, refused-input or not-yet',
       ),
     )
     .default({})
     .describe(
-      'texts in a refusal or failure: each means `cancelled`, `no-credit`, `unknown-id` or `refused-input`',
+      'texts in a refusal or failure: each means `cancelled`, `no-credit`, `unknown-id`, `refused-input` or `not-yet`',
     ),
   cancel: request({}).optional().describe('cancels a job; left out, none can be'),
   find: request({
@@ -140,8 +157,12 @@ const descriptionShape = z.strictObject({
     })
     .prefault({})
     .describe('what the service allows; `concurrency` and `rate` may be lower'),
+  origins: z
+    .array(z.url({ protocol: /^https?$/, error: 'an http(s) URL' }), 'a list of URLs')
+    .default([])
+    .describe('where the service is besides, as `https://backup.example.com`: the key may go there'),
   hosts: z
-    .array(text, 'host names such as cdn.example.com')
+    .array(host, 'host names such as cdn.example.com')
     .default([])
     .describe('where its pictures are besides, as in `output.hosts`'),
 });
@@ -169,11 +190,12 @@ export function readDescription(speaks: string, base: string, env: NodeJS.Proces
   if (yaml.isBroken) throw new ConfigError(yaml.problems);
   const { raw, problems } = checkAgainst<RawDescription>(descriptionShape, yaml, [], layout);
   const name = basename(file).replace(/\.ya?ml$/i, '');
-  const report = (path: string[], problem: string): void =>
+  const report = (path: Path, problem: string): void =>
     void problems.push({ where: yaml.placeOf(path), text: problem });
   if (!isKnown && [...endpointVersions, ...knownServices, 'comfyui', 'jobs'].includes(name))
     report([], `${name} is the name of a known interface; give the file another`);
   if (raw !== undefined) checkPlaceholders(raw, report);
+  checkVariables(yaml, yaml.value, [], report);
   const all = gatherProblems(yaml, problems, []);
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
   return descriptionOf(name, raw);
@@ -184,26 +206,48 @@ export function descriptionSchema(): JsonObject {
   return fileSchema(descriptionShape, 'the description of a service');
 }
 
+type ReportAt = (path: Path, text: string) => void;
+
 /** Names that may stand in a placeholder, by the section that has it. */
-function checkPlaceholders(raw: RawDescription, report: (path: string[], text: string) => void): void {
+function checkPlaceholders(raw: RawDescription, report: ReportAt): void {
+  const { body, ...sending } = raw.submit;
   const everywhere = ['baseUrl', 'id', 'model'];
   const ofJob = [...everywhere, 'job.id', ...raw.submit.keep.map((name) => `job.${name}`)];
-  const allowed: [keyof RawDescription, string[]][] = [
-    ['auth', ['apiKey']],
-    ['submit', [...everywhere, 'input', 'idempotencyKey']],
-    ['status', ofJob],
-    ['result', ofJob],
-    ['cancel', ofJob],
-    ['find', [...everywhere, 'since']],
-    ['check', everywhere],
+  const allowed: [Path, unknown, string[]][] = [
+    [['auth'], raw.auth, ['apiKey']],
+    [['submit'], sending, [...everywhere, 'idempotencyKey']],
+    [['submit', 'body'], body, [...everywhere, 'idempotencyKey', 'input']],
+    [['status'], raw.status, ofJob],
+    [['result'], raw.result, ofJob],
+    [['cancel'], raw.cancel, ofJob],
+    [['find'], raw.find, [...everywhere, 'since']],
+    [['check'], raw.check, everywhere],
   ];
-  for (const [section, names] of allowed)
-    for (const name of placeholdersIn(JSON.stringify(raw[section] ?? '')))
+  for (const [path, value, names] of allowed)
+    for (const name of placeholdersIn(JSON.stringify(value ?? '')))
       if (!names.includes(name))
         report(
-          [section],
-          `${section} has the placeholder {{ ${name} }}; expected ${names.map((each) => `{{ ${each} }}`).join(', ')}`,
+          path,
+          `${path.join('.')} has the placeholder {{ ${name} }}; expected ${names.map((each) => `{{ ${each} }}`).join(', ')}`,
         );
+  const sent = JSON.stringify(body);
+  const inputs = placeholdersIn(sent).filter((name) => name === 'input').length;
+  const whole = sent.match(/"\{\{\s*input\s*\}\}"/g)?.length ?? 0;
+  if (inputs !== whole || whole === 0)
+    report(['submit', 'body'], 'submit.body needs {{ input }}, as a whole value: what the scene sends');
+  if (raw.submit.remembers !== undefined && !JSON.stringify(raw.submit).includes('idempotencyKey'))
+    report(['submit', 'remembers'], 'submit.remembers needs {{ idempotencyKey }} in a header or in the body');
+}
+
+/** Whatever else it holds may be shown. */
+function checkVariables(yaml: YamlFile, value: unknown, path: (string | number)[], report: ReportAt): void {
+  const inner = Array.isArray(value) ? value.entries() : isJsonObject(value) ? Object.entries(value) : [];
+  for (const [key, each] of inner) if (key !== 'auth') checkVariables(yaml, each, [...path, key], report);
+  if (yaml.writtenAs(path) !== undefined)
+    report(
+      path,
+      `${path.join('.')} takes no environment variable, since plan shows it; only auth may have one`,
+    );
 }
 
 function descriptionOf(name: string, raw: RawDescription): ServiceDescription {
@@ -228,6 +272,7 @@ function descriptionOf(name: string, raw: RawDescription): ServiceDescription {
     check: check && { ...check, ...requestOf(check) },
     keepsMs: raw.keeps,
     limits: raw.limits,
+    origins: raw.origins,
     hosts: raw.hosts,
   };
 }

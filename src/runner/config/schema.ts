@@ -37,7 +37,7 @@ const freshness = (ms: string) =>
 
 const endpoint = z.strictObject({
   speaks: z
-    .literal('jobs', 'jobs')
+    .literal('jobs', 'jobs, fal, replicate, comfyui or the path of your own description')
     .default('jobs')
     .describe(
       'the interface of the service: `jobs`, `fal`, `replicate`, `comfyui` or the path of your own description',
@@ -74,7 +74,7 @@ const describedEndpoint = z.strictObject({
   baseUrl: otherBaseUrl,
   id: z
     .string('the id of what renders there')
-    .regex(/^[\w.:/@-]{0,200}$/, 'an id such as owner/model (letters, digits and . : / @ - _)')
+    .regex(/^(?!\/)[\w.:/@-]{0,200}$/, 'an id such as owner/model (letters, digits and . : / @ - _)')
     .describe('the id of what renders there, such as `owner/model`'),
   apiKey,
   freshness: freshness('150s'),

@@ -1,11 +1,11 @@
 /** Which interface the service of a pipeline has (`endpoint.speaks`), and what it brings along for keys that are left out. */
 import { hash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { nodeProblem, setProblems, readWorkflow, type Workflow } from '../../protocol/comfyui.ts';
 import { placeholdersIn, type ServiceDescription } from '../core/service-description.ts';
 import { closest } from '../../lib/text/closest.ts';
-import { isJsonObject } from '../../lib/text/json.ts';
+import { canonicalJson, isJsonObject } from '../../lib/text/json.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
 import type { YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { shownFile } from '../../lib/yaml/yaml-file.ts';
@@ -15,7 +15,7 @@ export type ServiceInterface =
   /** That of job services, as this program's own. */
   | { kind: 'jobs' }
   | { kind: 'described'; description: ServiceDescription }
-  /** `file` is absolute, `sha256` its own, in hex. */
+  /** `file` is absolute; `sha256`, in hex, is of what it says, however that is written. */
   | { kind: 'comfyui'; file: string; workflow: Workflow; sha256: string };
 
 const jobs: ServiceInterface = { kind: 'jobs' };
@@ -29,14 +29,23 @@ export function readServiceInterface(yaml: YamlFile, file: string, env: NodeJS.P
   const base = dirname(resolve(file));
   if (typeof speaks !== 'string' || speaks === 'jobs') return jobs;
   if (speaks === 'comfyui') return comfyui(yaml, endpoint, base);
-  if (!knownServices.some((name) => name === speaks) && !existsSync(resolve(base, speaks))) {
+  if (!knownServices.some((name) => name === speaks) && !isFile(resolve(base, speaks))) {
     const meant = closest(speaks, ['jobs', 'comfyui', ...knownServices]);
     const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
     const lack = /\.ya?ml$/i.test(speaks) ? ', which is not there' : '';
     const text = `endpoint.speaks is ${JSON.stringify(speaks)}${lack}; expected ${expected}${hint}`;
     throw new ConfigError([{ where: yaml.placeOf(['endpoint', 'speaks']), text }]);
   }
-  return { kind: 'described', description: readDescription(speaks, base, env) };
+  const description = readDescription(speaks, base, env);
+  if (endpoint['id'] === '') {
+    const text = `endpoint.id is empty; expected ${description.id}`;
+    throw new ConfigError([{ where: yaml.placeOf(['endpoint', 'id']), text }]);
+  }
+  return { kind: 'described', description };
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 /** The file with what the service brings along in place of keys that are left out. */
@@ -76,7 +85,7 @@ function comfyui(yaml: YamlFile, endpoint: Record<string, unknown>, base: string
   if ('problem' in read) return problem(`endpoint.workflow: ${shownFile(file)} ${read.problem}`, 'workflow');
   const keys = isJsonObject(set) ? Object.keys(set) : [];
   const problems = keys.flatMap((key) =>
-    setProblems(read.workflow, [key]).map((why) => ({
+    [...setProblems(read.workflow, [key]), ...prefixProblem(key)].map((why) => ({
       where: yaml.placeOf(['endpoint', 'set', key], true),
       text: `endpoint.set: ${why}`,
     })),
@@ -91,12 +100,24 @@ function comfyui(yaml: YamlFile, endpoint: Record<string, unknown>, base: string
   for (const key of ['files', 'values'])
     if (Object.hasOwn(output, key)) report(key, 'ComfyUI brings nothing but pictures');
   if (problems.length > 0) throw new ConfigError(problems);
-  return { kind: 'comfyui', file, workflow: read.workflow, sha256: hash('sha256', text) };
+  return {
+    kind: 'comfyui',
+    file,
+    workflow: read.workflow,
+    sha256: hash('sha256', canonicalJson(read.workflow)),
+  };
+}
+
+/** Each job saves under a name of its own, by which ComfyUI does not answer from its cache. */
+function prefixProblem(key: string): string[] {
+  return key.endsWith('.filename_prefix')
+    ? [`${key} is chosen by nightrender for each job; leave it out`]
+    : [];
 }
 
 function readText(file: string, report: (why: string) => never): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return report(code === 'ENOENT' ? 'is not there' : `cannot be read (${code ?? String(error)})`);

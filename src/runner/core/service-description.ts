@@ -5,7 +5,7 @@ import type { JsonValue } from '../../lib/text/json.ts';
 export type StatusMeaning = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled' | 'timed-out';
 
 /** What a text in a refusal or a failure means. */
-export type TextMeaning = 'cancelled' | 'no-credit' | 'unknown-id' | 'refused-input';
+export type TextMeaning = 'cancelled' | 'no-credit' | 'unknown-id' | 'refused-input' | 'not-yet';
 
 /** A request; texts hold placeholders such as `{{ id }}` and `{{ job.status_url }}`. */
 export interface DescribedRequest {
@@ -24,6 +24,8 @@ export interface ServiceDescription {
   id: string;
   /** Headers of each request to the service itself, with the key. */
   auth: Record<string, string>;
+  /** Where the service is besides, as `https://host`: its key may go there. */
+  origins: string[];
   /** The variable that people keep its key in. */
   keyVariable: string;
   submit: DescribedRequest & {
@@ -33,6 +35,8 @@ export interface ServiceDescription {
     job: AnswerPath;
     /** Members of the answer that later requests need. */
     keep: string[];
+    /** How long a submission that is sent again under its `{{ idempotencyKey }}` makes no second job. */
+    remembers?: number | undefined;
   };
   status: DescribedRequest & {
     at: AnswerPath;
@@ -85,15 +89,15 @@ export function placeholdersIn(text: string): string[] {
   return [...text.matchAll(placeholder)].map(([, name = '']) => name);
 }
 
-/** With each placeholder replaced; `spell` writes a value where it is not the whole text. Throws for a name without a value. */
+/** With each placeholder replaced that has a value; `spell` writes one where it does not begin the text. */
 export function fillText(
   text: string,
   values: Readonly<Record<string, string>>,
   spell: (value: string, name: string) => string = (value) => value,
 ): string {
-  return text.replaceAll(placeholder, (whole, name: string) => {
-    const value = values[name];
-    if (value === undefined) throw new Error(`nothing is known of ${whole}`);
-    return whole === text ? value : spell(value, name);
+  return text.replaceAll(placeholder, (whole, name: string, offset: number) => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (value === undefined) return whole;
+    return offset === 0 ? value : spell(value, name);
   });
 }

@@ -77,7 +77,13 @@ it.each(namesOf(falSituations))('fal, with a job that %s', async (name) => {
   const client = falClient((await startFal(falSituations[name])).url);
   const { submit, status } = ofFal[name];
   expect(await client.submit()).toMatchObject(submit);
-  if (status !== undefined) expect(await client.status(await client.job())).toMatchObject(status);
+  if (status === undefined) return;
+  const job = await client.job();
+  // A result of 5xx may be a proxy's: it is believed at the third time.
+  const isAskedAgain = name === 'fails in the model';
+  for (let times = isAskedAgain ? 1 : 3; times < 3; times++)
+    expect(await client.status(job)).toMatchObject(failure('poll-failed', '500'));
+  expect(await client.status(job)).toMatchObject(status);
 });
 
 it.each(namesOf(replicateSituations))('Replicate, with a job that %s', async (name) => {

@@ -42,13 +42,15 @@ describe('a submission whose answer was lost', () => {
   });
 
   it('is found by the next run where this one dies, at whichever call', async () => {
+    const few = scenes.slice(0, 3);
+    const manifest = manifestOf(few);
     for (let killAt = 1; ; killAt++) {
       const world = losing();
-      const isOver = (await world.run({ manifest: list, settings, killAt })) !== undefined;
-      const result = await world.run({ manifest: list, settings, afterMs: 1_000 });
+      const isOver = (await world.run({ manifest, settings, killAt })) !== undefined;
+      const result = await world.run({ manifest, settings, afterMs: 1_000 });
       expect(result?.ending.kind, `killed at call ${killAt}`).toBe('complete');
       // Of what was put on record and not sent there is no job to be found: that attempt counts as unanswered.
-      expect(jobsOf(world), `killed at call ${killAt}`).toEqual(scenes.map(([, scene]) => scene));
+      expect(jobsOf(world), `killed at call ${killAt}`).toEqual(few.map(([, scene]) => scene));
       if (isOver) break;
     }
   });

@@ -47,10 +47,8 @@ export function versionOfJobs({ version }: Endpoint): EndpointVersion | undefine
 export function endpointAddress(endpoint: Endpoint): string {
   const { baseUrl, id } = endpoint;
   const version = versionOfJobs(endpoint);
-  return [baseUrl, version ?? [], version === 'dev' ? [] : id]
-    .flat()
-    .filter((part) => part !== '')
-    .join('/');
+  if (version === 'dev') return baseUrl;
+  return [baseUrl, version ?? '', id].filter((part) => part !== '').join('/');
 }
 
 /** By which a service that honours it knows a submission that is sent again, and makes no second job of it. */

@@ -74,7 +74,10 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     const { checkpoint, reopen } = await begin();
     const [a, b] = await checkpoint.claim(2, endpoint, 10);
     if (a === undefined || b === undefined) throw new Error('two were claimed');
-    const kept = { status_url: "https://service.example/it's/1?a=1", cancel_url: 'https://service.example/c' };
+    const kept = {
+      status_url: "https://service.example/it's/1?a=1",
+      cancel_url: 'https://service.example/c',
+    };
     await checkpoint.recordSubmitted(a, { jobId: 'job-a', status: 'IN_QUEUE', at: 15, kept });
     await checkpoint.recordSubmitted(b, { jobId: 'job-b', status: 'IN_QUEUE', at: 16 });
     const later = await reopen();

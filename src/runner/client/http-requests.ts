@@ -66,11 +66,12 @@ export class HttpRequests {
     bodies?: number,
   ): Promise<Outcome> {
     const { requestTimeoutMs, maxBodyBytes, wholeAnswerMs = requestTimeoutMs } = this.#options;
-    // Some are the service's own words.
-    if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+    const target = httpUrl(url);
+    // Some addresses are the service's own words.
+    if (target === undefined)
       return { kind: 'broken', wasSent: false, why: 'it is no http(s) URL', beginning: '' };
     const uploadMs = Buffer.byteLength(body ?? '') / minSentBytesPerMs;
-    const { origin, pathname, search } = new URL(url);
+    const { origin, pathname, search } = target;
     const request = {
       origin,
       path: pathname + search,
@@ -105,5 +106,14 @@ export class HttpRequests {
   /** Requests in progress are cut. */
   async close(): Promise<void> {
     await this.#agent.destroy();
+  }
+}
+
+function httpUrl(text: string): URL | undefined {
+  try {
+    const url = new URL(text);
+    return url.protocol === 'https:' || url.protocol === 'http:' ? url : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -184,6 +184,38 @@ it('prints a manifest for several runners, with names of variables and no value'
   expect(stdout).toContain('AWS_ACCESS_KEY_ID');
 });
 
+it("takes along what the endpoint names: a workflow, and a description of one's own", async () => {
+  const flow = { 6: { class_type: 'CLIPTextEncode', inputs: { text: '' } } };
+  const own = `submit: { post: '{{ baseUrl }}/jobs', job: id }
+status: { get: '{{ baseUrl }}/jobs/{{ job.id }}', at: state, map: { done: done } }
+auth: none
+`;
+  const endpoints = [
+    "{ speaks: comfyui, baseUrl: 'https://box.example', workflow: flow.json, set: { '6.text': '{{ scene }}' } }",
+    "{ speaks: own.yaml, baseUrl: 'https://box.example' }",
+    "{ speaks: fal, id: owner/model, apiKey: '${FAL_KEY}' }",
+  ];
+  const taken: string[] = [];
+  for (const endpoint of endpoints) {
+    const yaml = `manifest: scenes.csv\nendpoint: ${endpoint}\noutput: { dir: out, pictures: s3://bucket/night }\ncheckpoint: \${DATABASE_URL}\n`;
+    const cwd = folderWith({
+      'pipeline.yaml': yaml,
+      'scenes.csv': scenes(3),
+      'flow.json': JSON.stringify(flow),
+      'own.yaml': own,
+    });
+    const options = { cwd, env: { ...env, FAL_KEY: 'a-key-of-a-test' } };
+    const { code, stdout, stderr } = await inProcess(['submit', 'pipeline.yaml', ...onKubernetes], options);
+    expect([code, stderr]).toEqual([0, '']);
+    taken.push(stdout);
+  }
+  const has = (text: string): boolean[] => taken.map((each) => each.includes(text));
+  expect(has('CLIPTextEncode')).toEqual([true, false, false]);
+  expect(has('{{ job.id }}')).toEqual([false, true, false]);
+  expect(has('FAL_KEY')).toEqual([false, false, true]);
+  expect(has('a-key-of-a-test')).toEqual([false, false, false]);
+});
+
 it('tells what kubectl says of the Jobs of the batch', async () => {
   const cwd = batch(pipeline('local'));
   const items = [

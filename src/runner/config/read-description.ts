@@ -20,6 +20,10 @@ import { host } from './output-schema.ts';
 /** Those that come with the program. */
 export const knownServices = ['fal', 'replicate'] as const;
 
+export function isKnownService(speaks: string): boolean {
+  return knownServices.some((name) => name === speaks);
+}
+
 const text = z.string('a text').min(1, 'a text');
 const pathExpected = 'a path such as images[*].url';
 const answerPath = z.string(pathExpected).regex(/^(\[(\d+|\*)\]|\.?[^.[\]]+)+$/, pathExpected);
@@ -184,7 +188,7 @@ const layout: Layout = {
 
 /** `speaks` is one of `knownServices`, or the path of a file relative to `base`. Throws `ConfigError` where that is wrong. */
 export function readDescription(speaks: string, base: string, env: NodeJS.ProcessEnv): ServiceDescription {
-  const isKnown = knownServices.some((name) => name === speaks);
+  const isKnown = isKnownService(speaks);
   const file = isKnown ? packageFile(`src/runner/config/services/${speaks}.yaml`) : resolve(base, speaks);
   const yaml = readYamlFile(file, env, { expected: 'the description of a service' });
   if (yaml.isBroken) throw new ConfigError(yaml.problems);

@@ -9,7 +9,8 @@ import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
 import { limits, shutdown } from './run-schema.ts';
 import { scenes } from './scene-schema.ts';
 import { pipelineLayout } from './schema.ts';
-import { readServiceInterface, withServiceDefaults } from './service-interface.ts';
+import { isKnownService } from './read-description.ts';
+import { readServiceInterface, withServiceDefaults, type ServiceInterface } from './service-interface.ts';
 
 export interface SubmissionSettings {
   /** Where pipeline.yaml is, absolute. */
@@ -78,7 +79,9 @@ export function readSubmission(
   return {
     folder,
     dir: resolve(folder, output.dir),
-    lists: [manifest, axisFiles].flat().map((list) => (list === '-' ? list : resolve(folder, list))),
+    lists: [manifest, axisFiles, filesOf(service, endpoint)]
+      .flat()
+      .map((list) => (list === '-' ? list : resolve(folder, list))),
     hasSharedCheckpoint: typeof checkpoint === 'string',
     checkpointVariables: variablesIn(yaml, checkpoint, ['checkpoint']),
     hasBucket: typeof output.pictures === 'string' && output.pictures.startsWith('s3:'),
@@ -94,6 +97,12 @@ export function readSubmission(
       : yaml.problems,
     placeOf: yaml.placeOf,
   };
+}
+
+/** What `endpoint` names besides: a workflow, or a description of one's own. */
+function filesOf({ kind }: ServiceInterface, { workflow, speaks }: Record<string, unknown>): string[] {
+  const file = kind === 'comfyui' ? workflow : speaks;
+  return typeof file === 'string' && kind !== 'jobs' && !isKnownService(file) ? [file] : [];
 }
 
 /** Those of the values; comments name some that nobody needs. */

@@ -9,7 +9,7 @@ import { canonicalJson, isJsonObject } from '../../lib/text/json.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
 import type { YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { shownFile } from '../../lib/yaml/yaml-file.ts';
-import { knownServices, readDescription } from './read-description.ts';
+import { isKnownService, knownServices, readDescription } from './read-description.ts';
 
 export type ServiceInterface =
   /** That of job services, as this program's own. */
@@ -29,7 +29,7 @@ export function readServiceInterface(yaml: YamlFile, file: string, env: NodeJS.P
   const base = dirname(resolve(file));
   if (typeof speaks !== 'string' || speaks === 'jobs') return jobs;
   if (speaks === 'comfyui') return comfyui(yaml, endpoint, base);
-  if (!knownServices.some((name) => name === speaks) && !isFile(resolve(base, speaks))) {
+  if (!isKnownService(speaks) && !isFile(resolve(base, speaks))) {
     const meant = closest(speaks, ['jobs', 'comfyui', ...knownServices]);
     const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
     const lack = /\.ya?ml$/i.test(speaks) ? ', which is not there' : '';

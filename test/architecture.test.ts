@@ -56,6 +56,10 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
     ours: ['lib', 'runner/core', 'runner/files', 'runner/pipeline/ports'],
     packages: ['csv-stringify', 'node:*'],
   },
+  'runner/export': {
+    ours: ['lib', 'runner/core', 'runner/files', 'runner/pipeline/ports'],
+    packages: ['hyparquet-writer', 'node:*'],
+  },
   'runner/notify': {
     ours: ['lib', 'runner/core', 'runner/pipeline/ports', 'runner/pipeline/event'],
     packages: ['undici', 'node:*'],

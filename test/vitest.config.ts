@@ -39,6 +39,7 @@ const rest = [
 const whole = [
   'test/commands/plan-accepts.test.ts',
   'test/e2e/disk-faults.test.ts',
+  'test/e2e/export.test.ts',
   'test/e2e/kill.test.ts',
   'test/e2e/lost-answers.test.ts',
   'test/e2e/mount-kills.test.ts',

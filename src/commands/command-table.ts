@@ -43,6 +43,11 @@ export const commands = {
     summary: 'write the result files again from the checkpoint',
     load: async () => (await import('./report.ts')).reportCommand,
   },
+  export: {
+    takes: '<pipeline> <dir>',
+    summary: 'write the pictures as a dataset: imagefolder, webdataset, captions, parquet',
+    load: async () => (await import('./export.ts')).exportCommand,
+  },
   inspect: {
     takes: '<picture..>',
     summary: 'show the prompt, inputs, seed and job of pictures',

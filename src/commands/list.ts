@@ -14,8 +14,7 @@ import { bucketOf, shownImages } from './pictures-place.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { onBatch } from './on-batch.ts';
 import { fileIn, textOption } from './option-values.ts';
-import { readIds } from './read-ids.ts';
-import { conditionOf, rowFilter } from './where-option.ts';
+import { chosenRows, rowOptions } from './where-option.ts';
 import { oneLine } from '../lib/text/format.ts';
 import { promptOf } from '../runner/core/prompt.ts';
 import { cutTo, fitted, harmless, padTo, widthOf } from '../terminal/fit-text.ts';
@@ -33,14 +32,7 @@ export const listCommand: LoadedCommand = {
       ...textOption,
       describe: 'scenes with this text in id, prompt, columns or failure',
     },
-    where: {
-      ...textOption,
-      describe: 'scenes that a condition holds for, such as "guidance > 5 and not style = \'ink\'"',
-    },
-    ids: {
-      ...textOption,
-      describe: 'scenes of a file of ids, one a line, such as starred.txt of the gallery',
-    },
+    ...rowOptions,
     limit: { requiresArg: true, describe: 'at most this many' },
     csv: {
       type: 'boolean',
@@ -66,36 +58,10 @@ async function list(dir: string, recordDir: string, argv: Record<string, unknown
   const choice = choiceOf(argv);
   const limit = limitOf(argv['limit']);
   const form = formOf(argv);
-  const ids = argv['ids'] === undefined ? undefined : readIds(argv);
-  const where = conditionOf(argv);
-  const count = await lookAtBatch(recordDir, (db) => {
-    const all = readRows(db, choice);
-    const rows = where === undefined ? all : rowFilter(where, db)(all);
-    return show(ids === undefined ? rows : rowsOf(rows, ids), formatter(form, db, dir), limit);
-  });
+  const count = await lookAtBatch(recordDir, (db) =>
+    show(chosenRows(argv, db)(readRows(db, choice)), formatter(form, db, dir), limit),
+  );
   if (count === 0 && form === 'lines') writeError('No scene matches.');
-}
-
-/** Those of the ids; at the end of the rows, it says which are of none. */
-function* rowsOf(rows: Iterable<ReportRow>, ids: ReadonlyMap<string, string>): Generator<ReportRow> {
-  const found = new Set<string>();
-  for (const row of rows) {
-    if (row.id === null || !ids.has(row.id)) continue;
-    found.add(row.id);
-    yield row;
-  }
-  writeStrangers([...ids].filter(([id]) => !found.has(id)));
-}
-
-/** More are counted: a list of another batch has none that is known here. */
-const maxStrangers = 10;
-
-/** Ids with their places. What other options leave out cannot be told from them. */
-function writeStrangers(strangers: [id: string, place: string][]): void {
-  for (const [id, place] of strangers.slice(0, maxStrangers))
-    writeError(harmless(`${place}: no scene that matches has the id ${JSON.stringify(id)}`));
-  const more = strangers.length - maxStrangers;
-  if (more > 0) writeError(`${more.toLocaleString('en')} more ids are of no scene that matches`);
 }
 
 /** Written at a time: enough to be fast, few enough that the first ones are seen at once. */

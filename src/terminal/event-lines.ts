@@ -143,8 +143,12 @@ export const eventLines = {
     expired: count,
     failed: count,
   }),
-  'picture-missing': line('`verify`: the file of a picture is gone', { scene, state: text, file: text }),
-  'picture-damaged': line('`verify`: the file of a picture is not as it was saved', {
+  'picture-missing': line('`verify`, `export`: the file of a picture is gone', {
+    scene,
+    state: text,
+    file: text,
+  }),
+  'picture-damaged': line('`verify`, `export`: the file of a picture is not as it was saved', {
     scene,
     state: text,
     file: text,
@@ -185,6 +189,16 @@ export const eventLines = {
     files: z.array(text),
     thumbnails: made.describe('missing ones that were created, and ones that could not be'),
     copies: made.describe('the same of the copies in other formats'),
+  }),
+  exported: line('the last line of `export`', {
+    to: text.describe('as what'),
+    dir: text,
+    pictures: count.describe('that are in the folder'),
+    written: count.describe('those among them that were not there, or were others'),
+    bytes: count.describe('of what was written'),
+    bad: count.describe('saved pictures that are missing or damaged'),
+    missing: z.record(z.string(), count).describe('scenes without a picture, by state'),
+    exitCode,
   }),
   serving: line('`serve`: the service is up', {
     url: text,

@@ -99,6 +99,11 @@ export function readBatch(db: Database): BatchIdentity | undefined {
   return row === undefined ? undefined : (storedJson(row.value, 'the batch') as BatchIdentity);
 }
 
+/** When its first run began, which no other batch has; null where none has. Epoch ms. */
+export function readBegunAt(db: Database): number | null {
+  return db.prepare<[], number | null>('SELECT min(started_at) FROM runs').pluck().get() ?? null;
+}
+
 /** Others would make other scenes of its rows, and have them paid again. */
 export function rulesOf(db: Database): RulesVersion {
   const known: (BatchIdentity & { seedBits?: 31 | 32 }) | undefined = readBatch(db);

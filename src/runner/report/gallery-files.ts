@@ -9,7 +9,7 @@ import { makeFolder, syncFolder } from '../files/folders.ts';
 import type { GalleryRow, GalleryData } from '../core/gallery-data.ts';
 import type { GalleryCounts } from './gallery-counts.ts';
 import { besideReport, galleryRow } from './gallery-row.ts';
-import { UnfinishedFile } from './unfinished-file.ts';
+import { UnfinishedFile } from '../files/unfinished-file.ts';
 import { createHash } from 'node:crypto';
 import { packageFile } from '../../lib/files/package-file.ts';
 

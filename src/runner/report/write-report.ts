@@ -8,7 +8,7 @@ import { csvTable, type ListName } from './csv-table.ts';
 import { GalleryCounts } from './gallery-counts.ts';
 import { GalleryFiles } from './gallery-files.ts';
 import { resultLine, summaryJson, type ReportHeader } from './result-json.ts';
-import { UnfinishedFile } from './unfinished-file.ts';
+import { UnfinishedFile } from '../files/unfinished-file.ts';
 
 export type { ReportHeader } from './result-json.ts';
 

@@ -1,7 +1,7 @@
 /** A file that gets its name when it is complete and on disk, so that it is never read half-written. */
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withDiskFailure } from '../files/disk-failure.ts';
+import { withDiskFailure } from './disk-failure.ts';
 import { temporaryName } from '../../lib/files/temporary-files.ts';
 
 export class UnfinishedFile {

@@ -1,0 +1,278 @@
+/** `nightrender export`: the saved pictures of a batch as a dataset: files that other programs take. */
+import { join, resolve } from 'node:path';
+import type { Bucket } from '../lib/s3/bucket.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { didYouMean } from '../lib/text/closest.ts';
+import type { Database } from '../lib/sqlite/database.ts';
+import { readBegunAt } from '../runner/checkpoint/batch-identity.ts';
+import { readReportSettings } from '../runner/config/read-settings.ts';
+import { endings } from '../runner/core/ending.ts';
+import { copyEnding, type PictureCopy } from '../runner/core/picture-copy.ts';
+import type { ReportRow } from '../runner/core/report-row.ts';
+import { ExportFolder, exportKinds, OtherFolder, type ExportKind } from '../runner/export/export-folder.ts';
+import type { ExportedPicture, ExportPorts } from '../runner/export/exported-picture.ts';
+import { exportPictures, surveyOf } from '../runner/export/export-pictures.ts';
+import { picturesInBucket, picturesInFolder } from '../runner/images/picture-files.ts';
+import { clearStatus, writeError, writeOut, writeStatus } from '../terminal/console.ts';
+import { harmless } from '../terminal/fit-text.ts';
+import { writeJsonLine } from '../terminal/json-lines.ts';
+import { formatBytes, formatCounts, plural, screenful } from '../terminal/words.ts';
+import { type LoadedCommand, common } from './command.ts';
+import { lookAtBatch } from './existing-batch.ts';
+import { exportedScenes } from './exported-pictures.ts';
+import { onBatch, type BatchCall } from './on-batch.ts';
+import { fileIn, oneText, textIn, textOption, wholeNumber } from './option-values.ts';
+import { withBucketOf } from './pictures-place.ts';
+import { shownPath } from './shown-path.ts';
+import { systemClock } from './system-clock.ts';
+import { rowOptions } from './where-option.ts';
+
+export const exportCommand: LoadedCommand = {
+  purpose: `Writes the saved pictures of the batch, with their prompts, columns and values, into a folder of their own, as a dataset. Each picture's sha256 is checked as it is read. Given again, it writes what has changed and removes what is no part any more; it continues where it was stopped. Scenes without a picture are listed in missing.jsonl there. The batch is only read, also during a run.`,
+  shared: ['output', 'json'],
+  positionals: {
+    dir: { type: 'string', describe: 'the folder: a new or empty one, or that of an earlier export' },
+  },
+  options: {
+    to: { ...textOption, describe: `as what: ${exportKinds.join(', ')}` },
+    ...rowOptions,
+    shard: {
+      requiresArg: true,
+      default: 1_000,
+      type: 'number',
+      describe: 'webdataset, parquet: pictures a file',
+    },
+    caption: {
+      ...textOption,
+      describe:
+        "captions, webdataset: the text of a picture, such as '{{ prompt }}, {{ style }}'; its prompt by default",
+    },
+    copy: { ...textOption, describe: 'a copy of output.formats instead of the PNG: webp, 512.jpg' },
+    link: { type: 'boolean', describe: 'imagefolder, captions: hard links where the disk allows them' },
+  },
+  examples: [
+    ['$0 export pipeline.yaml dataset --to imagefolder', 'for load_dataset("imagefolder", …)'],
+    [
+      '$0 export pipeline.yaml shards --to webdataset --where "score >= 0.6"',
+      'tar files of a thousand good ones',
+    ],
+    [
+      "$0 export pipeline.yaml train --to captions --caption '{{ prompt }}, {{ style }}'",
+      'a .txt beside each picture',
+    ],
+    ['$0 export pipeline.yaml table --to parquet', 'a row a picture, for DuckDB or pandas'],
+  ],
+  exits: {
+    ...common,
+    complete: 'every saved picture was exported',
+    incomplete: 'saved pictures are missing or damaged; all others were exported',
+  },
+  work: (argv) =>
+    onBatch(fileIn(argv), argv, (call) => exportBatch(call, choiceOf(call, argv), argv), { isReading: true }),
+};
+
+interface Choice {
+  to: ExportKind;
+  dir: string;
+  shard: number;
+  caption: string | undefined;
+  copy: PictureCopy | undefined;
+  isLinked: boolean;
+}
+
+function choiceOf({ overrides }: BatchCall, argv: Record<string, unknown>): Choice {
+  const to = oneText(argv, 'to');
+  const kind = exportKinds.find((each) => each === to);
+  const hint = didYouMean(to ?? '', exportKinds) ?? `expected one of ${exportKinds.join(', ')}`;
+  if (kind === undefined)
+    throw wrong(
+      '--to',
+      to === undefined ? `it is missing; ${hint}` : `${JSON.stringify(to)} is no kind of export; ${hint}`,
+    );
+  const isOf = (...kinds: ExportKind[]): boolean => kinds.includes(kind);
+  const [caption, copy, isLinked] = [oneText(argv, 'caption'), oneText(argv, 'copy'), argv['link'] === true];
+  if (caption !== undefined && !isOf('captions', 'webdataset'))
+    throw wrong('--caption', `${kind} has no captions`);
+  if (isLinked && !isOf('captions', 'imagefolder')) throw wrong('--link', `${kind} has no files to link`);
+  if (copy !== undefined && isOf('parquet')) throw wrong('--copy', 'parquet has no pictures in it');
+  return {
+    to: kind,
+    dir: resolve(textIn(argv, 'dir')),
+    shard: wholeNumber(argv, 'shard', 1, 100_000),
+    caption,
+    copy:
+      copy === undefined
+        ? undefined
+        : copyOf(copy, readReportSettings(fileIn(argv), overrides, process.env).output.formats),
+    isLinked,
+  };
+}
+
+function copyOf(name: string, formats: PictureCopy[]): PictureCopy {
+  const names = formats.map((format) => copyEnding(format).slice(1));
+  const found = formats[names.indexOf(name.replace(/^[-.]/, ''))];
+  if (found !== undefined) return found;
+  const hint =
+    names.length === 0
+      ? 'output.formats has none'
+      : (didYouMean(name, names) ?? `expected one of ${names.join(', ')}`);
+  throw wrong('--copy', `there is no copy ${JSON.stringify(name)}; ${hint}`);
+}
+
+function wrong(where: string, text: string): ConfigError {
+  return new ConfigError([{ where, text }]);
+}
+
+/** Resolves to the exit code. */
+function exportBatch(call: BatchCall, choice: Choice, argv: Record<string, unknown>): Promise<number> {
+  return lookAtBatch(call.record.dir, (db) =>
+    withBucketOf(db, (bucket) => exportAll(db, bucket, call, choice, argv)),
+  );
+}
+
+const missingFile = 'missing.jsonl';
+
+async function exportAll(
+  db: Database,
+  bucket: Bucket | undefined,
+  { dir, json }: BatchCall,
+  choice: Choice,
+  argv: Record<string, unknown>,
+): Promise<number> {
+  const { to, copy, shard } = choice;
+  const scenes = exportedScenes(db, argv, copy && copyEnding(copy));
+  const folder = await openFolder(db, choice);
+  const view = createView(json);
+  const lines: string[] = [];
+  const missing = new Map<string, number>();
+  const survey = surveyOf(
+    scenes.survey((row) => {
+      lines.push(missingLine(row));
+      missing.set(row.state, (missing.get(row.state) ?? 0) + 1);
+    }),
+  );
+  const ports: ExportPorts = {
+    ...readerOf(dir, bucket, choice),
+    isCopy: copy !== undefined,
+    onBad: (picture, verdict) => {
+      const { scene: id, file } = picture;
+      const problem = verdict.kind === 'missing' ? 'it is missing' : verdict.problem;
+      lines.push(`${JSON.stringify({ id, state: 'saved', file, problem })}\n`);
+      view.onBad(picture, verdict.kind, problem);
+    },
+    onDone: (pictures, written, bytes) => view.onDone(pictures, written, bytes, survey.pictures),
+  };
+  const salt = JSON.stringify(copy ?? null);
+  await exportPictures(folder, to, () => scenes.pictures(), survey, ports, { shard, salt });
+  if (lines.length > 0) {
+    folder.begin([missingFile]);
+    await folder.write(missingFile, lines.join(''));
+    folder.keep(missingFile);
+  }
+  await folder.finish();
+  return view.end(choice.dir, to, missing);
+}
+
+async function openFolder(db: Database, { to, dir, shard, caption, copy }: Choice): Promise<ExportFolder> {
+  const options = {
+    shard,
+    ...(caption !== undefined && { caption }),
+    ...(copy && { copy: copyEnding(copy) }),
+  };
+  try {
+    return await ExportFolder.open(dir, { batch: String(readBegunAt(db)), to, options });
+  } catch (error) {
+    if (!(error instanceof OtherFolder)) throw error;
+    throw wrong(
+      shownPath(dir),
+      `${error.message}; choose a new or empty folder, or that of an earlier export to ${to}`,
+    );
+  }
+}
+
+function readerOf(
+  dir: string,
+  bucket: Bucket | undefined,
+  { copy, isLinked }: Choice,
+): Pick<ExportPorts, 'read' | 'pathOf'> {
+  const images = join(dir, 'images');
+  const files = bucket === undefined ? picturesInFolder(images) : picturesInBucket(bucket);
+  return {
+    read: ({ file }) => files.read(file),
+    ...(isLinked &&
+      bucket === undefined &&
+      copy === undefined && { pathOf: ({ file }) => join(images, file) }),
+  };
+}
+
+/** As results.jsonl has it. */
+function missingLine({ id, state, failureKind, failureText, source }: ReportRow): string {
+  const failure = failureKind === null ? null : { kind: failureKind, text: failureText ?? '' };
+  return `${JSON.stringify({ id, state, failure, source })}\n`;
+}
+
+interface ExportView {
+  onBad: (picture: ExportedPicture, kind: 'missing' | 'damaged', problem: string) => void;
+  onDone: (pictures: number, written: number, bytes: number, total: number) => void;
+  /** The exit code. */
+  end: (dir: string, to: ExportKind, missing: ReadonlyMap<string, number>) => number;
+}
+
+const progressEveryMs = 500;
+
+function createView(json: boolean): ExportView {
+  const done = { pictures: 0, written: 0, bytes: 0, bad: 0 };
+  let shownElapsed = systemClock.elapsed();
+  return {
+    onBad: ({ scene, file }, kind, problem) => {
+      done.bad += 1;
+      const more = kind === 'damaged' ? { problem } : {};
+      if (json) writeJsonLine(`picture-${kind}`, { scene, state: 'saved', file, ...more });
+      else if (done.bad <= screenful) writeError(harmless(`${file} (scene ${scene}): ${problem}`));
+    },
+    onDone: (pictures, written, bytes, total) => {
+      done.pictures += pictures;
+      done.written += written;
+      done.bytes += bytes;
+      if (json || systemClock.elapsed() - shownElapsed < progressEveryMs) return;
+      shownElapsed = systemClock.elapsed();
+      writeStatus(`${done.pictures.toLocaleString('en')} of ${plural(total, 'picture')} exported`);
+    },
+    end: (dir, to, missing) => {
+      const { exitCode } = endings[done.bad === 0 ? 'complete' : 'incomplete'];
+      clearStatus();
+      if (json)
+        writeJsonLine('exported', { to, dir, ...done, missing: Object.fromEntries(missing), exitCode });
+      else for (const line of lastWords(shownPath(dir), to, done, missing)) writeOut(line);
+      return exitCode;
+    },
+  };
+}
+
+function lastWords(
+  dir: string,
+  to: ExportKind,
+  { pictures, written, bytes, bad }: Record<'pictures' | 'written' | 'bytes' | 'bad', number>,
+  missing: ReadonlyMap<string, number>,
+): string[] {
+  const kept = pictures - written;
+  const how = formatCounts([
+    [written, `written now (${formatBytes(bytes)})`],
+    [kept, 'as they were'],
+  ]);
+  const without = [...missing.values()].reduce((sum, count) => sum + count, 0);
+  const states = [...missing].map(([state, count]): [number, string] => [count, state]);
+  return [
+    `${plural(pictures, 'picture')} in ${dir}, as ${to}${how === '' ? '' : `: ${how}`}.`,
+    ...(without === 0
+      ? []
+      : [
+          `${plural(without, 'scene has', 'scenes have')} no picture: ${formatCounts(states)}. They are listed in ${join(dir, missingFile)}.`,
+        ]),
+    ...(bad === 0
+      ? []
+      : [
+          `${plural(bad, 'saved picture is', 'saved pictures are')} missing or damaged, and not in it: listed there as well. \`nightrender verify <pipeline> --repair\` puts ${bad === 1 ? 'it' : 'them'} back for rendering.`,
+        ]),
+  ];
+}

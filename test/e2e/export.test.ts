@@ -1,0 +1,413 @@
+/** Promise: what `export` writes is read by software that is not ours, holds every saved picture byte for byte, and names what is lacking. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import sharp from 'sharp';
+import { describe, expect, it } from 'vitest';
+import { folderWith, inProcess, linesOf, nightrender, pipeline, withKey, type Finished } from './cli.ts';
+import { completed, startStandIn } from './stand-ins.ts';
+
+const count = 7;
+const styles = ['ink', 'oil "thick"', 'Aquarell, naß'];
+
+interface Batch {
+  cwd: string;
+  start(...args: string[]): Promise<Finished>;
+  /** Of its saved pictures, in the order of the list. */
+  saved(): Promise<{ id: string; file: string; sha256: string; bytes: number }[]>;
+}
+
+/** Seven scenes, one in a folder below, each with a score and a price; the last fails, and a row is invalid. */
+async function batch(formats = ''): Promise<Batch> {
+  const pngs = await Promise.all(Array.from({ length: count }, (_, number) => picture(number)));
+  const service = await startStandIn({
+    plan: ({ scene }) => {
+      const number = Number(/\d+/.exec(JSON.stringify(scene))?.[0]);
+      if (number === count) return { end: () => ({ status: 'FAILED', error: 'out of paint' }) };
+      return { end: () => completed([{ rendered_image: pngs[number], seed: number, score: number / 10 }]) };
+    },
+  });
+  const rows = Array.from(
+    { length: count + 1 },
+    (_, i) => `s${i},Hills ${i},"${(styles[i % 3] ?? '').replaceAll('"', '""')}",${i * 2}`,
+  );
+  const more =
+    'input: {scene: "{{ scene }}", style: "{{ style }}"}\nretry: {attempts: 1}\npricing: {perPicture: 0.25}\ncolumns: {guidance: number}\n';
+  const output = `  dir: out\n  name: "{{ style }}/{{ id }}.png"\n  values: {score: score}\n${formats}`;
+  const cwd = folderWith({
+    'pipeline.yaml': pipeline(service.url, more).replace('  dir: out\n', output),
+    'scenes.csv': `id,scene,style,guidance\n${rows.join('\n')}\n`,
+  });
+  const start = (...args: string[]) =>
+    inProcess([args[0] ?? '', 'pipeline.yaml', ...args.slice(1)], { cwd, ...withKey });
+  const run = await start('run', '--quiet');
+  expect(run.code, run.stderr).toBe(3);
+  type Row = { id: string; pictures: { file: string; sha256: string; bytes: number }[] };
+  const saved = async () =>
+    linesOf<Row>(await start('list', '--state', 'saved', '--json')).flatMap(({ id, pictures }) =>
+      pictures.map((each) => ({ id, ...each, file: each.file.replace(/^images\//, '') })),
+    );
+  return { cwd, start, saved };
+}
+
+/** PNG as base64. */
+async function picture(number: number): Promise<string> {
+  const one = sharp({
+    create: { width: 32 + number, height: 24, channels: 3, background: { r: number * 30, g: 9, b: 90 } },
+  });
+  return (await one.png().toBuffer()).toString('base64');
+}
+
+function filesIn(dir: string): Record<string, string> {
+  const names = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    statSync(join(dir, name)).isFile(),
+  );
+  return Object.fromEntries(names.toSorted().map((name) => [name, sha256Of(readFileSync(join(dir, name)))]));
+}
+
+function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+async function query(sql: string): Promise<Record<string, unknown>[]> {
+  const connection = await (await DuckDBInstance.create()).connect();
+  try {
+    return (await connection.runAndReadAll(sql)).getRowObjectsJson();
+  } finally {
+    connection.closeSync();
+  }
+}
+
+it('makes a folder of pictures with their metadata, which DuckDB reads', async () => {
+  const { cwd, start, saved } = await batch();
+  const done = await start('export', 'set', '--to', 'imagefolder');
+  expect([done.code, done.stderr]).toEqual([0, '']);
+  expect(done.stdout).toMatch(
+    /^7 pictures in set, as imagefolder: 7 written now \(\d+ kB\)\.\n1 scene has no picture: 1 failed\. They are listed in set\/missing\.jsonl\.\n$/,
+  );
+  const pictures = await saved();
+  const files = filesIn(join(cwd, 'set'));
+  for (const { file, sha256 } of pictures) expect(files[file]).toBe(sha256);
+  expect(Object.keys(files).filter((name) => !name.endsWith('.png'))).toEqual([
+    '.nightrender-export.files',
+    '.nightrender-export.json',
+    'metadata.jsonl',
+    'missing.jsonl',
+  ]);
+  const text = readFileSync(join(cwd, 'set/metadata.jsonl'), 'utf8');
+  expect(text).toMatch(/^(\{"file_name":"[^\n]+\}\n){7}$/);
+  const rows = await query(`SELECT * FROM read_json('${join(cwd, 'set/metadata.jsonl')}')`);
+  expect(rows.map((row) => [row['id'], row['file_name']])).toEqual(
+    pictures.map(({ id, file }) => [id, file]),
+  );
+  expect(rows[1]).toMatchObject({
+    prompt: 'Hills 1',
+    scene: 'Hills 1',
+    style: 'oil "thick"',
+    seed: '1',
+    score: 0.1,
+    guidance: '2',
+  });
+  expect(JSON.parse(readFileSync(join(cwd, 'set/missing.jsonl'), 'utf8'))).toEqual({
+    id: 's7',
+    state: 'failed',
+    failure: { kind: 'job-failed', text: expect.stringContaining('out of paint') as unknown },
+    source: 'scenes.csv:9',
+  });
+});
+
+it('writes a text beside each picture, from a template', async () => {
+  const { cwd, start, saved } = await batch();
+  expect(
+    (await start('export', 'set', '--to', 'captions', '--caption', '{{ prompt }}, {{ style }} {{ score }}'))
+      .code,
+  ).toBe(0);
+  for (const { file, id } of await saved()) {
+    const style = file.startsWith('oil') ? styles[1] : file.startsWith('ink') ? styles[0] : styles[2];
+    expect(readFileSync(join(cwd, 'set', file.replace(/png$/, 'txt')), 'utf8')).toBe(
+      `Hills ${id.slice(1)}, ${style} ${Number(id.slice(1)) / 10}`,
+    );
+  }
+  expect((await start('export', 'set', '--to', 'captions')).code).toBe(0);
+  expect(readFileSync(join(cwd, 'set/ink/s0.txt'), 'utf8')).toBe('Hills 0');
+});
+
+const python = spawnSync('python3', ['--version']).status === 0;
+
+describe('as a WebDataset', () => {
+  it('has shards that tar reads: keys in order, pictures byte for byte', async () => {
+    const { cwd, start, saved } = await batch();
+    expect((await start('export', 'set', '--to', 'webdataset', '--shard', '3')).code).toBe(0);
+    const pictures = await saved();
+    const listed = [0, 1, 2].map((n) =>
+      execFileSync('tar', ['tf', join(cwd, `set/0000${n}.tar`)], { encoding: 'utf8' }),
+    );
+    expect(listed.join('').trim().split('\n')).toEqual(
+      pictures.flatMap((_, i) => ['png', 'json', 'txt'].map((end) => `00000000${i}.${end}`)),
+    );
+    const into = folderWith({});
+    for (const n of [0, 1, 2]) execFileSync('tar', ['xf', join(cwd, `set/0000${n}.tar`), '-C', into]);
+    for (const [i, { sha256, id, file }] of pictures.entries()) {
+      expect(sha256Of(readFileSync(join(into, `00000000${i}.png`)))).toBe(sha256);
+      expect(JSON.parse(readFileSync(join(into, `00000000${i}.json`), 'utf8'))).toMatchObject({
+        file_name: file,
+        id,
+      });
+      expect(readFileSync(join(into, `00000000${i}.txt`), 'utf8')).toBe(`Hills ${i}`);
+    }
+    expect(
+      execFileSync('tar', ['tvf', join(cwd, 'set/00000.tar')], { encoding: 'utf8', env: { TZ: 'UTC' } }),
+    ).toMatch(/^(-rw-r--r-- 0\/0 +\d+ 1970-01-01 00:00 \S+\n){9}$/);
+    expect(JSON.parse(readFileSync(join(cwd, 'set/00002_stats.json'), 'utf8'))).toEqual({
+      count: 1,
+      bytes: pictures[6]?.bytes,
+      left_out: 0,
+    });
+  });
+
+  it.skipIf(!python)("has shards that Python's tarfile reads (skipped without python3)", async () => {
+    const { cwd, start, saved } = await batch();
+    expect((await start('export', 'set', '--to', 'webdataset')).code).toBe(0);
+    const script = `
+import hashlib, json, sys, tarfile
+t = tarfile.open(sys.argv[1])
+print(json.dumps([[m.name, m.mode, m.uid, m.mtime, m.isreg(), hashlib.sha256(t.extractfile(m).read()).hexdigest()] for m in t]))`;
+    const members = JSON.parse(
+      execFileSync('python3', ['-c', script, join(cwd, 'set/00000.tar')], { encoding: 'utf8' }),
+    ) as unknown[][];
+    const pngs = members.filter(([name]) => String(name).endsWith('.png'));
+    expect(pngs).toEqual(
+      (await saved()).map(({ sha256 }, i) => [`00000000${i}.png`, 0o644, 0, 0, true, sha256]),
+    );
+    expect(members).toHaveLength(3 * count);
+  });
+});
+
+it('makes tables that DuckDB reads, with the counts and sums of the report', async () => {
+  const { cwd, start, saved } = await batch();
+  expect((await start('export', 'set', '--to', 'parquet', '--shard', '3')).code).toBe(0);
+  const all = `read_parquet('${join(cwd, 'set')}/*.parquet')`;
+  const pictures = await saved();
+  const summary = JSON.parse(readFileSync(join(cwd, 'out/report/summary.json'), 'utf8')) as {
+    pictures: { files: number; bytes: number };
+    cost: { spent: number };
+  };
+  expect(
+    await query(
+      `SELECT count(*)::INT AS n, sum(bytes)::INT AS bytes, sum(cost) AS cost, sum(score) AS score FROM ${all}`,
+    ),
+  ).toEqual([
+    {
+      n: summary.pictures.files,
+      bytes: summary.pictures.bytes,
+      cost: summary.cost.spent,
+      score: expect.closeTo(2.1) as unknown,
+    },
+  ]);
+  const rows = await query(`SELECT * FROM ${all}`);
+  expect(rows.map((row) => [row['id'], row['path'], row['sha256']])).toEqual(
+    pictures.map(({ id, file, sha256 }) => [id, `images/${file}`, sha256]),
+  );
+  expect(rows[2]).toMatchObject({ prompt: 'Hills 2', seed: '2', attempts: 1, score: 0.2, guidance: 4 });
+  expect(
+    await query(`SELECT columns->>'style' AS style, values->>'score' AS score FROM ${all} LIMIT 1 OFFSET 2`),
+  ).toEqual([{ style: styles[2], score: '0.2' }]);
+});
+
+it.each(['imagefolder', 'captions', 'webdataset', 'parquet'])(
+  'writes %s the same again, and after an edit only what changed',
+  async (to) => {
+    const { cwd, start } = await batch();
+    const export_ = async (dir: string, ...more: string[]) =>
+      linesOf<{ written: number; pictures: number }>(
+        await start(
+          'export',
+          dir,
+          '--to',
+          to,
+          '--json',
+          ...(['webdataset', 'parquet'].includes(to) ? ['--shard', '2'] : []),
+          ...more,
+        ),
+      ).at(-1);
+    expect(await export_('set')).toMatchObject({
+      pictures: 7,
+      written: 7,
+      missing: { failed: 1 },
+      exitCode: 0,
+    });
+    const first = filesIn(join(cwd, 'set'));
+    expect(await export_('set')).toMatchObject({ pictures: 7, written: 0 });
+    expect(filesIn(join(cwd, 'set'))).toEqual(first);
+    await export_('other');
+    expect(filesIn(join(cwd, 'other'))).toEqual(first);
+
+    writeFileSync(
+      join(cwd, 'scenes.csv'),
+      readFileSync(join(cwd, 'scenes.csv'), 'utf8').replace('Hills 4', 'Hills 5'),
+    );
+    await start('run', '--quiet');
+    writeFileSync(join(cwd, 'set/README.md'), 'mine');
+    const isSharded = ['webdataset', 'parquet'].includes(to);
+    expect(await export_('set')).toMatchObject({ pictures: 7, written: isSharded ? 2 : 1 });
+    // Fewer: the rest goes.
+    expect(await export_('set', '--where', 'guidance < 3')).toMatchObject({ pictures: 2 });
+    await export_('few', '--where', 'guidance < 3');
+    const { 'README.md': mine, ...left } = filesIn(join(cwd, 'set'));
+    expect(mine).toBe(sha256Of(Buffer.from('mine')));
+    expect(left).toEqual(filesIn(join(cwd, 'few')));
+  },
+);
+
+it.each(['imagefolder', 'webdataset'])(
+  'names a picture that is not as it was saved, exports all others, and takes it when it is back: %s',
+  async (to) => {
+    const { cwd, start, saved } = await batch();
+    const [whole = { file: '' }, changed = { file: '' }, gone = { file: '' }] = await saved();
+    const good = readFileSync(join(cwd, 'out/images', changed.file));
+    appendFileSync(join(cwd, 'out/images', changed.file), 'x');
+    rmSync(join(cwd, 'out/images', gone.file));
+    const bad = await start('export', 'set', '--to', to);
+    expect(bad.code).toBe(3);
+    expect(bad.stderr).toBe(
+      `${changed.file} (scene s1): its bytes are not those that were saved (sha256)\n${gone.file} (scene s2): it is missing\n`,
+    );
+    expect(bad.stdout).toContain('5 pictures in set');
+    expect(bad.stdout).toContain('2 saved pictures are missing or damaged, and not in it');
+    const lacking = readFileSync(join(cwd, 'set/missing.jsonl'), 'utf8').trim().split('\n');
+    expect(lacking.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(['s7', 's1', 's2']);
+    if (to === 'imagefolder') {
+      expect([whole, changed, gone].map(({ file }) => existsSync(join(cwd, 'set', file)))).toEqual([
+        true,
+        false,
+        false,
+      ]);
+      expect(readFileSync(join(cwd, 'set/metadata.jsonl'), 'utf8').split('\n')).toHaveLength(6);
+    } else {
+      const names = execFileSync('tar', ['tf', join(cwd, 'set/00000.tar')], { encoding: 'utf8' });
+      expect(names).toMatch(/^000000000\.png\n[^]*000000000\.txt\n000000003\.png/);
+    }
+    writeFileSync(join(cwd, 'out/images', changed.file), good);
+    const events = linesOf(await start('export', 'set', '--to', to, '--json'));
+    expect(events).toMatchObject([
+      { type: 'picture-missing', scene: 's2' },
+      { type: 'exported', pictures: 6, bad: 1, exitCode: 3 },
+    ]);
+  },
+);
+
+it('takes copies, and links', async () => {
+  const { cwd, start, saved } = await batch('  formats: [{format: webp}, {format: jpeg, size: 16}]\n');
+  expect((await start('export', 'set', '--to', 'imagefolder', '--copy', 'webp')).code).toBe(0);
+  const [first = { file: '' }] = await saved();
+  const copy = first.file.replace(/png$/, 'webp');
+  expect(readFileSync(join(cwd, 'set', copy)).equals(readFileSync(join(cwd, 'out/images', copy)))).toBe(true);
+  expect((await start('export', 'small', '--to', 'webdataset', '--copy', '16.jpg')).code).toBe(0);
+  expect(execFileSync('tar', ['tf', join(cwd, 'small/00000.tar')], { encoding: 'utf8' })).toMatch(
+    /^000000000\.jpg\n/,
+  );
+  expect((await start('export', 'linked', '--to', 'captions', '--link')).code).toBe(0);
+  expect(statSync(join(cwd, 'linked', first.file)).ino).toBe(
+    statSync(join(cwd, 'out/images', first.file)).ino,
+  );
+  expect((await start('export', 'linked', '--to', 'captions', '--where', 'id = "none"')).code).toBe(0);
+  expect((await start('verify')).code).toBe(0);
+});
+
+it('refuses a folder that is not its own, and options that do not fit', async () => {
+  const [mine, others] = [await batch(), await batch()];
+  await mine.start('export', 'set', '--to', 'captions');
+  writeFileSync(join(mine.cwd, 'file'), '');
+  const refusals: [Batch, string[], string][] = [
+    [mine, ['set', '--to', 'imagefolder'], 'set: holds an export as something else; choose'],
+    [others, [join(mine.cwd, 'set'), '--to', 'captions'], 'set: holds an export of another batch'],
+    [mine, ['out', '--to', 'captions'], 'out: holds other files'],
+    [mine, ['file', '--to', 'captions'], 'file: is no folder'],
+    [mine, ['new'], '--to: it is missing; expected one of imagefolder'],
+    [mine, ['new', '--to', 'parket'], '--to: "parket" is no kind of export; did you mean parquet?'],
+    [mine, ['new', '--to', 'parquet', '--copy', 'webp'], '--copy: parquet has no pictures in it'],
+    [
+      mine,
+      ['new', '--to', 'captions', '--copy', 'webp'],
+      '--copy: there is no copy "webp"; output.formats has none',
+    ],
+    [mine, ['new', '--to', 'parquet', '--link'], '--link: parquet has no files to link'],
+    [mine, ['new', '--to', 'imagefolder', '--caption', 'x'], '--caption: imagefolder has no captions'],
+    [
+      mine,
+      ['new', '--to', 'captions', '--caption', '{{ stile }}'],
+      '--caption: there is no column "stile"; did you mean style?',
+    ],
+    [
+      mine,
+      ['new', '--to', 'webdataset', '--shard', '0'],
+      '--shard: 0 is given; expected a whole number from 1',
+    ],
+    [mine, ['new', '--to', 'captions', '--where', 'stile = 1'], '--where: "stile" at character 1'],
+  ];
+  for (const [{ start }, args, said] of refusals) {
+    const { code, stderr } = await start('export', ...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+  }
+  expect(existsSync(join(mine.cwd, 'new'))).toBe(false);
+});
+
+it.each(['imagefolder', 'webdataset', 'captions', 'parquet'])(
+  'is right after a kill at any point: %s',
+  async (to) => {
+    const { cwd, start } = await batch();
+    const args = [
+      'export',
+      'pipeline.yaml',
+      'set',
+      '--to',
+      to,
+      ...(['webdataset', 'parquet'].includes(to) ? ['--shard', '2'] : []),
+    ];
+    await start('export', 'whole', ...args.slice(3));
+    const whole = filesIn(join(cwd, 'whole'));
+    const preload = join(folderWith({ 'kill.cjs': killer }), 'kill.cjs');
+    const step = process.env['NIGHTRENDER_TEST_ALL'] === '1' ? 1 : 7;
+  for (let call = 2; ; call += step) {
+      const env = {
+        NODE_OPTIONS: `--require=${preload}`,
+        KILL_AT: String(call),
+        KILL_BELOW: join(cwd, 'set'),
+      };
+      const { code } = await nightrender(args, { cwd, env });
+      if (code === 0) break;
+      expect(code).toBeNull();
+      if (call % 2 === 0) await start('export', 'set', ...args.slice(3), '--where', 'guidance > 3');
+      expect((await start('export', 'set', ...args.slice(3))).code).toBe(0);
+      expect(filesIn(join(cwd, 'set'))).toEqual(whole);
+      rmSync(join(cwd, 'set'), { recursive: true });
+    }
+  },
+  300_000,
+);
+
+/** Dies before the n-th call that changes something below a folder. */
+const killer = `
+const fs = require('node:fs');
+let left = Number(process.env.KILL_AT);
+const at = (path) => { if (String(path).startsWith(process.env.KILL_BELOW) && --left === 0) process.kill(process.pid, 'SIGKILL'); };
+for (const name of ['openSync', 'renameSync', 'appendFileSync', 'rmSync', 'mkdirSync']) {
+  const call = fs[name];
+  fs[name] = (path, ...more) => { if (name !== 'openSync' || more[0] !== 'r') at(path); return call(path, ...more); };
+}
+for (const name of ['open', 'rename']) {
+  const call = fs.promises[name];
+  fs.promises[name] = (path, ...more) => { at(path); return call(path, ...more); };
+}
+require('node:module').syncBuiltinESMExports();
+`;

@@ -208,9 +208,9 @@ export const promises: Record<string, Record<string, string>> = {
   'During: looking changes nothing': {
     '`status` tells a live, an ended and a killed run, without the key.': 'e2e/status.test.ts',
     'So does `list` …': 'e2e/list.test.ts',
+    '… and `explain`.': 'e2e/explain.test.ts',
     'An exported dataset holds every saved picture byte for byte, and names what is lacking; software that is not ours reads it.':
       'e2e/export.test.ts',
-    '… and `explain`.': 'e2e/explain.test.ts',
     'Words that a picture does not show as they are said are told: by the run, by scene, in the results and in the gallery.':
       'e2e/lost-words.test.ts',
     'Values out of a job’s output are columns of its results wherever these are shown; one that is asked for later needs no job, and jobs without pictures have them too.':

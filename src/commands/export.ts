@@ -1,5 +1,7 @@
 /** `nightrender export`: the saved pictures of a batch as a dataset: files that other programs take. */
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { assertPlainFile, NotAFile } from '../lib/files/plain-file.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
@@ -11,8 +13,10 @@ import { copyEnding, type PictureCopy } from '../runner/core/picture-copy.ts';
 import type { ReportRow } from '../runner/core/report-row.ts';
 import { ExportFolder, exportKinds, OtherFolder, type ExportKind } from '../runner/export/export-folder.ts';
 import type { ExportedPicture, ExportPorts } from '../runner/export/exported-picture.ts';
-import { exportPictures, surveyOf } from '../runner/export/export-pictures.ts';
-import { picturesInBucket, picturesInFolder } from '../runner/images/picture-files.ts';
+import { exportPictures, numericNames } from '../runner/export/export-pictures.ts';
+import { isSystemError } from '../runner/files/disk-failure.ts';
+import { picturesInBucket } from '../runner/images/picture-files.ts';
+import { pathWithin } from '../runner/images/saved-files.ts';
 import { clearStatus, writeError, writeOut, writeStatus } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
@@ -145,12 +149,10 @@ async function exportAll(
   const view = createView(json);
   const lines: string[] = [];
   const missing = new Map<string, number>();
-  const survey = surveyOf(
-    scenes.survey((row) => {
-      lines.push(missingLine(row));
-      missing.set(row.state, (missing.get(row.state) ?? 0) + 1);
-    }),
-  );
+  const onMissing = (row: ReportRow): void => {
+    lines.push(missingLine(row));
+    missing.set(row.state, (missing.get(row.state) ?? 0) + 1);
+  };
   const ports: ExportPorts = {
     ...readerOf(dir, bucket, choice),
     isCopy: copy !== undefined,
@@ -160,10 +162,11 @@ async function exportAll(
       lines.push(`${JSON.stringify({ id, state: 'saved', file, problem })}\n`);
       view.onBad(picture, verdict.kind, problem);
     },
-    onDone: (pictures, written, bytes) => view.onDone(pictures, written, bytes, survey.pictures),
+    onDone: (pictures, written, bytes) => view.onDone(pictures, written, bytes),
   };
   const salt = JSON.stringify(copy ?? null);
-  await exportPictures(folder, to, () => scenes.pictures(), survey, ports, { shard, salt });
+  const numeric = to === 'parquet' ? numericNames(scenes.saved()) : [];
+  await exportPictures(folder, to, scenes.all(onMissing), ports, { shard, salt, numeric });
   if (lines.length > 0) {
     folder.begin([missingFile]);
     await folder.write(missingFile, lines.join(''));
@@ -195,14 +198,26 @@ function readerOf(
   bucket: Bucket | undefined,
   { copy, isLinked }: Choice,
 ): Pick<ExportPorts, 'read' | 'pathOf'> {
-  const images = join(dir, 'images');
-  const files = bucket === undefined ? picturesInFolder(images) : picturesInBucket(bucket);
+  if (bucket !== undefined) {
+    const files = picturesInBucket(bucket);
+    return { read: ({ file }) => files.read(file) };
+  }
+  const pathOf = ({ file }: ExportedPicture): string => pathWithin(resolve(dir, 'images'), file);
   return {
-    read: ({ file }) => files.read(file),
-    ...(isLinked &&
-      bucket === undefined &&
-      copy === undefined && { pathOf: ({ file }) => join(images, file) }),
+    read: (picture) => Promise.resolve(readNow(pathOf(picture))),
+    ...(isLinked && copy === undefined && { pathOf }),
   };
+}
+
+/** With small files the way to another thread takes longer than the file. Undefined where it cannot be read. */
+function readNow(path: string): Buffer | undefined {
+  try {
+    assertPlainFile(path);
+    return readFileSync(path);
+  } catch (error) {
+    if (!isSystemError(error) && !(error instanceof NotAFile)) throw error;
+    return undefined;
+  }
 }
 
 /** As results.jsonl has it. */
@@ -213,7 +228,7 @@ function missingLine({ id, state, failureKind, failureText, source }: ReportRow)
 
 interface ExportView {
   onBad: (picture: ExportedPicture, kind: 'missing' | 'damaged', problem: string) => void;
-  onDone: (pictures: number, written: number, bytes: number, total: number) => void;
+  onDone: (pictures: number, written: number, bytes: number) => void;
   /** The exit code. */
   end: (dir: string, to: ExportKind, missing: ReadonlyMap<string, number>) => number;
 }
@@ -230,13 +245,13 @@ function createView(json: boolean): ExportView {
       if (json) writeJsonLine(`picture-${kind}`, { scene, state: 'saved', file, ...more });
       else if (done.bad <= screenful) writeError(harmless(`${file} (scene ${scene}): ${problem}`));
     },
-    onDone: (pictures, written, bytes, total) => {
+    onDone: (pictures, written, bytes) => {
       done.pictures += pictures;
       done.written += written;
       done.bytes += bytes;
       if (json || systemClock.elapsed() - shownElapsed < progressEveryMs) return;
       shownElapsed = systemClock.elapsed();
-      writeStatus(`${done.pictures.toLocaleString('en')} of ${plural(total, 'picture')} exported`);
+      writeStatus(`${plural(done.pictures, 'picture')} exported`);
     },
     end: (dir, to, missing) => {
       const { exitCode } = endings[done.bad === 0 ? 'complete' : 'incomplete'];

@@ -18,11 +18,11 @@ import { bucketOf } from './pictures-place.ts';
 import { oneText } from './option-values.ts';
 import { chosenRows } from './where-option.ts';
 
+/** In the order of the list. */
 export interface ExportedScenes {
-  /** In the order of the list. */
-  pictures(): Iterable<ExportedPicture>;
-  /** As above, once: says what --where and --ids leave out, and gives scenes without a picture to `onMissing`. */
-  survey(onMissing: (row: ReportRow) => void): Iterable<ExportedPicture>;
+  saved(): Iterable<ExportedPicture>;
+  /** The same, saying what --where and --ids leave out; scenes without a picture go to `onMissing`. */
+  all(onMissing: (row: ReportRow) => void): Iterable<ExportedPicture>;
 }
 
 /** `copyEnding`: of the copy that stands for each picture. Throws `ConfigError`. */
@@ -36,10 +36,10 @@ export function exportedScenes(
   const toPictures = pictureReader(bucketOf(db), batch, captioner(argv, batch), copyEnding);
   const silent = (): void => undefined;
   return {
-    *pictures() {
+    *saved() {
       for (const row of chosen(readRows(db, { states: ['saved'] }), silent)) yield* toPictures(row);
     },
-    *survey(onMissing) {
+    *all(onMissing) {
       for (const row of chosen(readRows(db))) {
         if (row.state === 'saved' && row.pictures.length > 0) yield* toPictures(row);
         else onMissing(row);

@@ -228,7 +228,7 @@ it.each(['imagefolder', 'captions', 'webdataset', 'parquet'])(
   'writes %s the same again, and after an edit only what changed',
   async (to) => {
     const { cwd, start } = await batch();
-    const export_ = async (dir: string, ...more: string[]) =>
+    const exported = async (dir: string, ...more: string[]) =>
       linesOf<{ written: number; pictures: number }>(
         await start(
           'export',
@@ -240,16 +240,16 @@ it.each(['imagefolder', 'captions', 'webdataset', 'parquet'])(
           ...more,
         ),
       ).at(-1);
-    expect(await export_('set')).toMatchObject({
+    expect(await exported('set')).toMatchObject({
       pictures: 7,
       written: 7,
       missing: { failed: 1 },
       exitCode: 0,
     });
     const first = filesIn(join(cwd, 'set'));
-    expect(await export_('set')).toMatchObject({ pictures: 7, written: 0 });
+    expect(await exported('set')).toMatchObject({ pictures: 7, written: 0 });
     expect(filesIn(join(cwd, 'set'))).toEqual(first);
-    await export_('other');
+    await exported('other');
     expect(filesIn(join(cwd, 'other'))).toEqual(first);
 
     writeFileSync(
@@ -259,10 +259,10 @@ it.each(['imagefolder', 'captions', 'webdataset', 'parquet'])(
     await start('run', '--quiet');
     writeFileSync(join(cwd, 'set/README.md'), 'mine');
     const isSharded = ['webdataset', 'parquet'].includes(to);
-    expect(await export_('set')).toMatchObject({ pictures: 7, written: isSharded ? 2 : 1 });
+    expect(await exported('set')).toMatchObject({ pictures: 7, written: isSharded ? 2 : 1 });
     // Fewer: the rest goes.
-    expect(await export_('set', '--where', 'guidance < 3')).toMatchObject({ pictures: 2 });
-    await export_('few', '--where', 'guidance < 3');
+    expect(await exported('set', '--where', 'guidance < 3')).toMatchObject({ pictures: 2 });
+    await exported('few', '--where', 'guidance < 3');
     const { 'README.md': mine, ...left } = filesIn(join(cwd, 'set'));
     expect(mine).toBe(sha256Of(Buffer.from('mine')));
     expect(left).toEqual(filesIn(join(cwd, 'few')));
@@ -378,7 +378,7 @@ it.each(['imagefolder', 'webdataset', 'captions', 'parquet'])(
     const whole = filesIn(join(cwd, 'whole'));
     const preload = join(folderWith({ 'kill.cjs': killer }), 'kill.cjs');
     const step = process.env['NIGHTRENDER_TEST_ALL'] === '1' ? 1 : 7;
-  for (let call = 2; ; call += step) {
+    for (let call = 2; ; call += step) {
       const env = {
         NODE_OPTIONS: `--require=${preload}`,
         KILL_AT: String(call),

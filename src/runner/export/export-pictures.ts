@@ -3,70 +3,47 @@ import { createHash } from 'node:crypto';
 import type { ExportFolder, ExportKind } from './export-folder.ts';
 import { groupsOf, type ExportedPicture, type ExportPorts } from './exported-picture.ts';
 import { parquetPart } from './parquet-part.ts';
-import { metadataLine, writeCaptions, writeImageFolder } from './picture-folder.ts';
+import { writeCaptions, writeImageFolder } from './picture-folder.ts';
 import { writeTar } from './tar-shard.ts';
-
-/** What has to be known of all pictures before the first is written. */
-export interface Survey {
-  pictures: number;
-  metadataBytes: number;
-  /** Columns and values that are numbers wherever they are. */
-  numeric: string[];
-}
 
 export interface ExportChoice {
   /** Pictures a shard. */
   shard: number;
   /** What else the bytes of a shard depend on. */
   salt: string;
+  /** Of parquet: `numericNames`. */
+  numeric: string[];
   /** Of one metadata.jsonl. */
   mostMetadataBytes?: number;
 }
 
-/** Beyond this, readers of metadata take much memory or fail. */
-const mostMetadataBytes = 100_000_000;
-
-/** `pictures` are gone through once more. What is not part of it any more stays until `finish`. */
+/** What is not part of it any more stays until `finish`. */
 export async function exportPictures(
   folder: ExportFolder,
   to: ExportKind,
-  pictures: () => Iterable<ExportedPicture>,
-  survey: Survey,
+  pictures: Iterable<ExportedPicture>,
   ports: ExportPorts,
   choice: ExportChoice,
 ): Promise<void> {
   switch (to) {
-    case 'imagefolder': {
-      const sizes = {
-        metadataBytes: survey.metadataBytes,
-        mostBytes: choice.mostMetadataBytes ?? mostMetadataBytes,
-      };
-      await writeImageFolder(folder, pictures, ports, sizes);
-      break;
-    }
+    case 'imagefolder':
+      return writeImageFolder(folder, pictures, ports, choice.mostMetadataBytes);
     case 'captions':
-      await writeCaptions(folder, pictures(), ports);
-      break;
+      return writeCaptions(folder, pictures, ports);
     case 'webdataset':
-      await writeShards(folder, pictures(), ports, choice, tarShard);
-      break;
-    case 'parquet': {
-      const salt = JSON.stringify([choice.salt, survey.numeric]);
-      await writeShards(folder, pictures(), ports, { ...choice, salt }, tablePart(survey.numeric));
-    }
+      return writeShards(folder, pictures, ports, choice, tarShard);
+    case 'parquet':
+      return writeShards(folder, pictures, ports, choice, tablePart(choice.numeric));
   }
 }
 
-export function surveyOf(pictures: Iterable<ExportedPicture>): Survey {
-  const survey = { pictures: 0, metadataBytes: 0 };
-  const kinds = new Map<string, boolean>();
-  for (const picture of pictures) {
-    survey.pictures += 1;
-    survey.metadataBytes += Buffer.byteLength(metadataLine(picture));
-    for (const [name, value] of Object.entries({ ...picture.columns, ...picture.values }))
-      if (value !== null) kinds.set(name, kinds.get(name) !== false && typeof value === 'number');
-  }
-  return { ...survey, numeric: [...kinds].flatMap(([name, isNumeric]) => (isNumeric ? [name] : [])) };
+/** Of columns and values that are numbers wherever they are. */
+export function numericNames(pictures: Iterable<ExportedPicture>): string[] {
+  const known = new Map<string, boolean>();
+  for (const { columns, values } of pictures)
+    for (const [name, value] of Object.entries({ ...columns, ...values }))
+      if (value !== null) known.set(name, known.get(name) !== false && typeof value === 'number');
+  return [...known].flatMap(([name, isNumeric]) => (isNumeric ? [name] : []));
 }
 
 /** One file, or several that are written together; the first gives it its name. */
@@ -86,13 +63,13 @@ async function writeShards(
   folder: ExportFolder,
   pictures: Iterable<ExportedPicture>,
   ports: ExportPorts,
-  { shard, salt }: ExportChoice,
+  { shard, salt, numeric }: ExportChoice,
   form: ShardForm,
 ): Promise<void> {
   let index = 0;
   for (const group of groupsOf(pictures, shard)) {
     const files = form.files(String(index).padStart(5, '0'));
-    const digest = digestOf(group, salt);
+    const digest = digestOf(group, JSON.stringify([salt, numeric]));
     if (folder.holds(files[0], digest)) ports.onDone(group.length, 0, 0);
     else {
       folder.begin(files);

@@ -33,22 +33,24 @@ function captionFile(file: string): string {
   return file.replace(/\.\w+$/, '.txt');
 }
 
-/** Readers want the metadata in the folder of the pictures, and none larger than `mostBytes`: there is a folder a part where they are. */
+/** Beyond this, readers of metadata take much memory or fail. */
+const metadataBytes = 100_000_000;
+
+/** Readers want the metadata in the folder of the pictures: what is too much for one file has a folder below, for each file. */
 export async function writeImageFolder(
   folder: ExportFolder,
-  pictures: () => Iterable<ExportedPicture>,
+  pictures: Iterable<ExportedPicture>,
   ports: ExportPorts,
-  { metadataBytes, mostBytes }: { metadataBytes: number; mostBytes: number },
+  mostBytes = metadataBytes,
 ): Promise<void> {
-  if (metadataBytes <= mostBytes) return writePart(folder, '', pictures(), ports);
   let part = 0;
-  for (const some of partsOf(pictures(), mostBytes)) {
-    await writePart(folder, `part-${String(part).padStart(5, '0')}/`, some, ports);
+  for (const some of partsOf(pictures, mostBytes)) {
+    await writePart(folder, part === 0 ? '' : `part-${String(part).padStart(5, '0')}/`, some, ports);
     part += 1;
   }
 }
 
-export function metadataLine(picture: ExportedPicture): string {
+function metadataLine(picture: ExportedPicture): string {
   return `${JSON.stringify({ file_name: picture.file, ...recordOf(picture) })}\n`;
 }
 
@@ -69,7 +71,8 @@ function* partsOf(
       next = all.next();
     }
   };
-  while (next.done !== true) yield part();
+  do yield part();
+  while (next.done !== true);
 }
 
 async function writePart(

@@ -1,0 +1,70 @@
+/** Promise: metadata that are too much for one file are split, each beside its pictures, and what is no part any more goes. */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { ExportFolder } from '../../../src/runner/export/export-folder.ts';
+import type { ExportedPicture } from '../../../src/runner/export/exported-picture.ts';
+import { exportPictures } from '../../../src/runner/export/export-pictures.ts';
+import { folderWith } from '../../e2e/cli.ts';
+
+const contentOf = (id: string): Buffer => Buffer.from(`picture ${id}`);
+
+function picture(id: string): ExportedPicture {
+  const content = contentOf(id);
+  return {
+    id,
+    scene: id,
+    file: `${id}.png`,
+    path: `images/${id}.png`,
+    width: 1,
+    height: 1,
+    bytes: content.length,
+    sha256: createHash('sha256').update(content).digest('hex'),
+    prompt: 'Hills',
+    seed: null,
+    endpoint: null,
+    attempts: 1,
+    cost: null,
+    columns: {},
+    values: {},
+    caption: 'Hills',
+  };
+}
+
+it('has a folder for each file of metadata after the first', async () => {
+  const dir = join(folderWith({}), 'set');
+  const exported = async (mostMetadataBytes: number): Promise<void> => {
+    const folder = await ExportFolder.open(dir, { batch: '1', to: 'imagefolder', options: {} });
+    const ports = {
+      read: ({ id }: ExportedPicture) => Promise.resolve(contentOf(id)),
+      isCopy: false,
+      onBad: () => undefined,
+      onDone: () => undefined,
+    };
+    const pictures = ['a', 'b', 'c', 'd', 'e'].map(picture);
+    await exportPictures(folder, 'imagefolder', pictures, ports, {
+      shard: 1,
+      salt: '',
+      numeric: [],
+      mostMetadataBytes,
+    });
+    await folder.finish();
+  };
+  const idsIn = (part: string): string[] =>
+    readFileSync(join(dir, part, 'metadata.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { file_name: string }).file_name);
+  const lineBytes = JSON.stringify({ file_name: 'a.png', id: 'a', prompt: 'Hills', seed: null }).length + 1;
+  await exported(2 * lineBytes);
+  expect(['', 'part-00001', 'part-00002'].map(idsIn)).toEqual([
+    ['a.png', 'b.png'],
+    ['c.png', 'd.png'],
+    ['e.png'],
+  ]);
+  expect(readFileSync(join(dir, 'part-00002/e.png'))).toEqual(contentOf('e'));
+  await exported(5 * lineBytes);
+  expect(idsIn('')).toHaveLength(5);
+  expect(existsSync(join(dir, 'part-00001'))).toBe(false);
+});

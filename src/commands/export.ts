@@ -1,7 +1,5 @@
 /** `nightrender export`: the saved pictures of a batch as a dataset: files that other programs take. */
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { assertPlainFile, NotAFile } from '../lib/files/plain-file.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
@@ -14,15 +12,13 @@ import type { ReportRow } from '../runner/core/report-row.ts';
 import { ExportFolder, exportKinds, OtherFolder, type ExportKind } from '../runner/export/export-folder.ts';
 import type { ExportedPicture, ExportPorts } from '../runner/export/exported-picture.ts';
 import { exportPictures, numericNames } from '../runner/export/export-pictures.ts';
-import { isSystemError } from '../runner/files/disk-failure.ts';
-import { picturesInBucket } from '../runner/images/picture-files.ts';
-import { pathWithin } from '../runner/images/saved-files.ts';
 import { clearStatus, writeError, writeOut, writeStatus } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { formatBytes, formatCounts, plural, screenful } from '../terminal/words.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { lookAtBatch } from './existing-batch.ts';
+import { bucketSource, folderSource } from './export-source.ts';
 import { exportedScenes } from './exported-pictures.ts';
 import { onBatch, type BatchCall } from './on-batch.ts';
 import { fileIn, oneText, textIn, textOption, wholeNumber } from './option-values.ts';
@@ -143,7 +139,7 @@ async function exportAll(
   choice: Choice,
   argv: Record<string, unknown>,
 ): Promise<number> {
-  const { to, copy, shard } = choice;
+  const { to, copy, shard, isLinked } = choice;
   const scenes = exportedScenes(db, argv, copy && copyEnding(copy));
   const folder = await openFolder(db, choice);
   const view = createView(json);
@@ -154,7 +150,7 @@ async function exportAll(
     missing.set(row.state, (missing.get(row.state) ?? 0) + 1);
   };
   const ports: ExportPorts = {
-    ...readerOf(dir, bucket, choice),
+    ...(bucket === undefined ? folderSource(join(dir, 'images'), isLinked) : bucketSource(bucket)),
     isCopy: copy !== undefined,
     onBad: (picture, verdict) => {
       const { scene: id, file } = picture;
@@ -190,33 +186,6 @@ async function openFolder(db: Database, { to, dir, shard, caption, copy }: Choic
       shownPath(dir),
       `${error.message}; choose a new or empty folder, or that of an earlier export to ${to}`,
     );
-  }
-}
-
-function readerOf(
-  dir: string,
-  bucket: Bucket | undefined,
-  { copy, isLinked }: Choice,
-): Pick<ExportPorts, 'read' | 'pathOf'> {
-  if (bucket !== undefined) {
-    const files = picturesInBucket(bucket);
-    return { read: ({ file }) => files.read(file) };
-  }
-  const pathOf = ({ file }: ExportedPicture): string => pathWithin(resolve(dir, 'images'), file);
-  return {
-    read: (picture) => Promise.resolve(readNow(pathOf(picture))),
-    ...(isLinked && copy === undefined && { pathOf }),
-  };
-}
-
-/** With small files the way to another thread takes longer than the file. Undefined where it cannot be read. */
-function readNow(path: string): Buffer | undefined {
-  try {
-    assertPlainFile(path);
-    return readFileSync(path);
-  } catch (error) {
-    if (!isSystemError(error) && !(error instanceof NotAFile)) throw error;
-    return undefined;
   }
 }
 

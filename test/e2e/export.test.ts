@@ -405,9 +405,9 @@ for (const name of ['openSync', 'renameSync', 'appendFileSync', 'rmSync', 'mkdir
   const call = fs[name];
   fs[name] = (path, ...more) => { if (name !== 'openSync' || more[0] !== 'r') at(path); return call(path, ...more); };
 }
-for (const name of ['open', 'rename']) {
+for (const name of ['copyFile', 'open', 'rename']) {
   const call = fs.promises[name];
-  fs.promises[name] = (path, ...more) => { at(path); return call(path, ...more); };
+  fs.promises[name] = (path, ...more) => { at(name === 'copyFile' ? more[0] : path); return call(path, ...more); };
 }
 require('node:module').syncBuiltinESMExports();
 `;

@@ -32,8 +32,8 @@ export interface ExportedPicture {
 export interface ExportPorts {
   /** Undefined where it is not there. */
   read: (picture: ExportedPicture) => Promise<Buffer | undefined>;
-  /** The file itself, where hard links are wanted and it lies in a folder. */
-  pathOf?: (picture: ExportedPicture) => string;
+  /** Makes a file of it at `to`; false where it is not there. */
+  fetch: (picture: ExportedPicture, to: string) => Promise<boolean>;
   /** Whether what is read is a copy, of which no sha256 is on record. */
   isCopy: boolean;
   onBad: (picture: ExportedPicture, verdict: Exclude<Verdict, { kind: 'good' }>) => void;
@@ -51,7 +51,7 @@ export function recordOf({ id, prompt, seed, columns, values }: ExportedPicture)
 }
 
 /** Read at once: as many as keep a disk or a bucket busy, as few as fit into memory. */
-const mostAtOnce = 32;
+export const mostAtOnce = 32;
 const mostBytesAtOnce = 16_000_000;
 
 /** In their order; those that are not as they were saved are told of and left out. */
@@ -70,7 +70,11 @@ export async function* readChecked(
   }
 }
 
-function verdictOn({ sha256 }: ExportedPicture, content: Buffer | undefined, isCopy: boolean): Verdict {
+export function verdictOn(
+  { sha256 }: ExportedPicture,
+  content: Buffer | undefined,
+  isCopy: boolean,
+): Verdict {
   if (content === undefined) return { kind: 'missing' };
   if (isCopy ? content.length > 0 : isOf(content, sha256)) return { kind: 'good' };
   const problem = isCopy ? 'it is empty' : 'its bytes are not those that were saved (sha256)';

@@ -1,6 +1,15 @@
 /** Pictures as files of a folder, under the names that the batch gave them, with captions or metadata beside them. */
-import { closeSync, linkSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { temporaryName } from '../../lib/files/temporary-files.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/folders.ts';
@@ -8,14 +17,15 @@ import type { ExportFolder } from './export-folder.ts';
 import {
   groupsOf,
   isOf,
-  readChecked,
+  mostAtOnce,
   recordOf,
+  verdictOn,
   type ExportedPicture,
   type ExportPorts,
 } from './exported-picture.ts';
 
 /** Between two syncs of the folders. */
-const picturesAtOnce = 1_000;
+const picturesAtOnce = 250;
 
 /** Each with a text of its name. */
 export async function writeCaptions(
@@ -111,12 +121,14 @@ async function writePictures(
   ports.onDone(whole.length, 0, 0);
   const folders = new Set<string>();
   const others = pictures.filter((picture) => !good.has(picture));
-  for await (const { picture, content } of readChecked(others, ports)) {
-    const file = below + picture.file;
-    const isSame = ports.isCopy && before.has(picture) && contentOf(folder, file)?.equals(content) === true;
-    if (!isSame) folders.add(place(folder, file, content, ports.pathOf?.(picture)));
+  for await (const { picture, temporary, bytes } of fetchChecked(folder, below, others, ports)) {
+    const path = join(folder.dir, below + picture.file);
+    const isSame = ports.isCopy && before.has(picture) && isSameFile(path, temporary);
+    if (isSame) rmSync(temporary);
+    else renameSync(temporary, path);
+    folders.add(dirname(path));
     good.add(picture);
-    ports.onDone(1, isSame ? 0 : 1, isSame ? 0 : content.length);
+    ports.onDone(1, isSame ? 0 : 1, isSame ? 0 : bytes);
   }
   const inOrder = pictures.filter((picture) => good.has(picture));
   for (const picture of inOrder) {
@@ -124,7 +136,8 @@ async function writePictures(
     for (const [name, text] of besides(picture)) {
       const content = Buffer.from(text);
       folder.keep(below + name);
-      if (before.has(picture) && contentOf(folder, below + name)?.equals(content) === true) continue;
+      if (before.has(picture) && contentOf(join(folder.dir, below + name))?.equals(content) === true)
+        continue;
       folders.add(place(folder, below + name, content));
     }
   }
@@ -132,43 +145,72 @@ async function writePictures(
   return inOrder;
 }
 
+/** Under temporary names, whole but not synced: the next export reads what is there. Others copy while this thread compares. */
+async function* fetchChecked(
+  folder: ExportFolder,
+  below: string,
+  pictures: ExportedPicture[],
+  ports: ExportPorts,
+): AsyncGenerator<{ picture: ExportedPicture; temporary: string; bytes: number }> {
+  const fetch = async (picture: ExportedPicture) => {
+    const temporary = join(folder.folderOf(below + picture.file), temporaryName());
+    return { picture, temporary, isFetched: await ports.fetch(picture, temporary) };
+  };
+  const groups = [...groupsOf(pictures, mostAtOnce)];
+  const begin = (some: ExportedPicture[] = []) => Promise.all(some.map(fetch));
+  let next = begin(groups[0]);
+  for (const [index] of groups.entries()) {
+    const fetched = await next;
+    next = begin(groups[index + 1]);
+    // It is waited for in its turn, unless something else fails before.
+    next.catch(() => undefined);
+    for (const { picture, temporary, isFetched } of fetched) {
+      const content = isFetched ? contentOf(temporary) : undefined;
+      const verdict = verdictOn(picture, content, ports.isCopy);
+      if (verdict.kind === 'good') yield { picture, temporary, bytes: content?.length ?? 0 };
+      else {
+        rmSync(temporary, { force: true });
+        ports.onBad(picture, verdict);
+      }
+    }
+  }
+}
+
 function isThere(folder: ExportFolder, below: string, { file, sha256 }: ExportedPicture): boolean {
-  const content = contentOf(folder, below + file);
+  const content = contentOf(join(folder.dir, below + file));
   return content !== undefined && isOf(content, sha256);
 }
 
-function contentOf(folder: ExportFolder, name: string): Buffer | undefined {
+function isSameFile(one: string, other: string): boolean {
+  const content = Buffer.from(contentOf(other) ?? '');
+  return contentOf(one)?.equals(content) === true;
+}
+
+/** Of a usual picture: one buffer for all, as each would be garbage at once. */
+const shared = Buffer.alloc(4_000_000);
+
+/** Valid until the next call. Undefined where it cannot be read. */
+function contentOf(path: string): Buffer | undefined {
   try {
-    return readFileSync(join(folder.dir, name));
+    const file = openSync(path, 'r');
+    try {
+      const { size } = fstatSync(file);
+      if (size >= shared.length) return readFileSync(file);
+      return shared.subarray(0, readSync(file, shared, 0, shared.length, 0));
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     if (!isSystemError(error)) throw error;
     return undefined;
   }
 }
 
-/** Whole or not at all under its name, but not synced: the next export reads what is there. Returns its folder. */
-function place(folder: ExportFolder, name: string, content: Buffer, source?: string): string {
+/** A text that goes with a picture. Returns its folder. */
+function place(folder: ExportFolder, name: string, content: Buffer): string {
   const into = folder.folderOf(name);
   const temporary = join(into, temporaryName());
-  if (source === undefined || !isLinked(source, temporary)) {
-    const file = openSync(temporary, 'wx', 0o600);
-    try {
-      for (let at = 0; at < content.length; at += writeSync(file, content, at));
-    } finally {
-      closeSync(file);
-    }
-  }
+  writeFileSync(temporary, content, { flag: 'wx', mode: 0o600 });
   renameSync(temporary, join(folder.dir, name));
   return into;
-}
-
-/** Not across disks, nor on file systems without links. */
-function isLinked(from: string, to: string): boolean {
-  try {
-    linkSync(from, to);
-    return true;
-  } catch (error) {
-    if (!isSystemError(error)) throw error;
-    return false;
-  }
 }

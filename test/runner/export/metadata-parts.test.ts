@@ -1,6 +1,6 @@
 /** Promise: metadata that are too much for one file are split, each beside its pictures, and what is no part any more goes. */
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ExportFolder } from '../../../src/runner/export/export-folder.ts';
@@ -38,6 +38,10 @@ it('has a folder for each file of metadata after the first', async () => {
     const folder = await ExportFolder.open(dir, { batch: '1', to: 'imagefolder', options: {} });
     const ports = {
       read: ({ id }: ExportedPicture) => Promise.resolve(contentOf(id)),
+      fetch: ({ id }: ExportedPicture, to: string) => {
+        writeFileSync(to, contentOf(id));
+        return Promise.resolve(true);
+      },
       isCopy: false,
       onBad: () => undefined,
       onDone: () => undefined,

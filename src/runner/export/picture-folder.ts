@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { temporaryName } from '../../lib/files/temporary-files.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/folders.ts';
@@ -141,6 +142,8 @@ async function writePictures(
       folders.add(place(folder, below + name, content));
     }
   }
+  // Memory is set free between turns of the event loop, and what is whole already takes none.
+  await nextTurn();
   for (const each of folders) await withDiskFailure(each, () => syncFolder(each));
   return inOrder;
 }

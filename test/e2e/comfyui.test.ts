@@ -107,6 +107,16 @@ it.each<[string, object, string, string, string]>([
   expect(stderr.replaceAll(/\s+/g, ' ')).toContain(words);
 });
 
+it('says that more jobs are asked for at once than ComfyUI gets, and nothing where none are', async () => {
+  const cwd = batch('http://127.0.0.1:1', saving(emptyImage(1)));
+  const plan = async (...options: string[]): Promise<string> =>
+    (await inProcess(['plan', 'pipeline.yaml', ...options], { cwd })).stdout.replaceAll(/\s+/g, ' ');
+  expect(await plan()).not.toContain('at once at most');
+  expect(await plan('--concurrency', '40')).toContain(
+    'concurrency is 40, and this service gets 8 jobs at once',
+  );
+});
+
 it('cancels what runs and what waits', async () => {
   const comfy = await startComfyStandIn();
   comfy.isHeld = true;

@@ -77,7 +77,7 @@ export function readConfig(
     },
     terminal: { ...raw.terminal, log: raw.terminal.log && resolve(base, raw.terminal.log) },
     warnings: [
-      ...warningsOf(raw, yaml),
+      ...warningsOf(raw, yaml, limitsOf(service)),
       ...lacking.map(({ where, text }) => `${where}: ${text}; a run needs it`),
     ],
     placeOf: (path, ofKey) => yaml.placeOf(path, ofKey),
@@ -270,7 +270,11 @@ function withinRate({ atOnce, perTenSeconds }: RateSettings, perSecond = Infinit
 }
 
 /** What works and should be changed, in words, each with its place. */
-function warningsOf(raw: RawConfig, yaml: YamlFile): string[] {
+function warningsOf(
+  raw: RawConfig,
+  yaml: YamlFile,
+  { jobs = Infinity }: ServiceDescription['limits'],
+): string[] {
   const { baseUrl, apiKey } = raw.endpoint;
   const warnings: string[] = [];
   if (apiKey !== undefined && yaml.fromEnvironment(['endpoint', 'apiKey']) === 'none') {
@@ -282,6 +286,10 @@ function warningsOf(raw: RawConfig, yaml: YamlFile): string[] {
   if (ending !== undefined)
     warnings.push(
       `${yaml.placeOf(['output', 'name'])}: pictures stay PNG, and are called …${ending}.png; leave ${ending} out, and make copies in other formats with output.formats`,
+    );
+  if (isJsonObject(yaml.value) && yaml.value['concurrency'] !== undefined && raw.concurrency > jobs)
+    warnings.push(
+      `${yaml.placeOf(['concurrency'])}: concurrency is ${raw.concurrency}, and this service gets ${jobs} jobs at once at most`,
     );
   if (isPlainHttp(baseUrl) && ('version' in raw.endpoint || apiKey !== undefined)) {
     warnings.push(

@@ -13,7 +13,7 @@ export const plantedBugs: PlantedBug[] = [
     name: 'the job id is recorded after the first poll',
     file: 'src/runner/pipeline/submit.ts',
     from: '  const recorded = await checkpoint.recordSubmitted(attempt, { ...job, at });',
-    to: `  await run.ports.service.status(attempt.endpoint, jobId, run.abandoned);
+    to: `  await run.ports.service.status({ endpoint: attempt.endpoint, jobId }, run.abandoned);
   const recorded = await checkpoint.recordSubmitted(attempt, { ...job, at });`,
   },
   {

@@ -35,7 +35,7 @@ import type { HttpResponse } from './exchange.ts';
 import { authorization, type Connection } from './http-render-service.ts';
 import { HttpRequests, type RequestOptions, type TextOutcome } from './http-requests.ts';
 import { parseObject } from './parse-body.ts';
-import { readSubmitAnswer } from './read-job-answers.ts';
+import { readSubmitAnswer } from './read-submit-answers.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 import { textWithoutKey } from './without-key.ts';
 

@@ -22,7 +22,7 @@ import { findSubmission, RecentSubmissions } from './find-submission.ts';
 import type { HttpOptions } from './http-render-service.ts';
 import { HttpRequests, type Request, type TextOutcome } from './http-requests.ts';
 import { parseJson, parseObject } from './parse-body.ts';
-import { readSubmitAnswer, type AcceptedPlaces } from './read-job-answers.ts';
+import { readSubmitAnswer, type AcceptedPlaces } from './read-submit-answers.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 import { readCancelAnswer } from './read-side-answers.ts';
 import { repeatsKey, textWithoutKey, withoutKey } from './without-key.ts';

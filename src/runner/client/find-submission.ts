@@ -5,7 +5,7 @@ import type { LostSubmission, SubmitReply } from '../pipeline/ports.ts';
 import type { HttpResponse } from './exchange.ts';
 import type { TextOutcome } from './http-requests.ts';
 import { parseObject } from './parse-body.ts';
-import { readAcceptedJob, type AcceptedPlaces } from './read-job-answers.ts';
+import { readAcceptedJob, type AcceptedPlaces } from './read-submit-answers.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 
 /** What this run submits, where a submission may have to be looked for. */

@@ -16,12 +16,8 @@ import { inText, type Outcome } from './exchange.ts';
 import { HttpRequests, type RequestOptions, type TextOutcome } from './http-requests.ts';
 import { readLargeStatusAnswer } from './read-large-status-answer.ts';
 import { readCancelAnswer, readHealthAnswer } from './read-side-answers.ts';
-import {
-  readStatusAnswer,
-  jobIdAtBeginning,
-  readSubmitAnswer,
-  type OutputPlaces,
-} from './read-job-answers.ts';
+import { readStatusAnswer, type OutputPlaces } from './read-job-answers.ts';
+import { jobIdAtBeginning, readSubmitAnswer } from './read-submit-answers.ts';
 import { repeatsKey, withoutKey } from './without-key.ts';
 
 /** Where an endpoint's address leads at present, and the key for it. */

@@ -1,20 +1,19 @@
-/** What the answers to submissions and status requests mean. */
+/** What the answers to status requests mean. */
 import { oneLine } from '../../lib/text/format.ts';
 import { createHash } from 'node:crypto';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import type { JobTimes } from '../core/settlement.ts';
-import type { StatusReply, SubmitReply } from '../pipeline/ports.ts';
+import type { StatusReply } from '../pipeline/ports.ts';
 import { bodyText, errorText } from '../../protocol/error-text.ts';
-import { findPictures, valuesAt } from '../../protocol/output-shapes.ts';
+import { findPictures } from '../../protocol/output-shapes.ts';
 import { noPicture, type FilePlace } from '../core/named-file.ts';
 import { oddValues, type NamedValue } from '../core/output-value.ts';
 import type { FoundPicture } from '../core/picture.ts';
 import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
-import { readEcho } from './read-idempotency.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 import { describeValue, isNothing } from '../../protocol/json-value.ts';
-import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
+import { isJsonObject } from '../../lib/text/json.ts';
 import { memberText } from '../../protocol/member-text.ts';
 import { restOfOutput } from '../../protocol/rest-of-output.ts';
 
@@ -176,122 +175,11 @@ export function readMs(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= maxTimeMs ? Math.round(value) : undefined;
 }
 
-/** Where an acceptance has what is to be known of a job. */
-export interface AcceptedPlaces {
-  /** Path of its id. */
-  jobId: string;
-  /** Path of its status. */
-  status: string;
-  /** Members of the answer that are kept, and those of them that have to be there. */
-  keep: readonly string[];
-  needed: readonly string[];
-}
-
-const jobsPlaces: AcceptedPlaces = { jobId: 'id', status: 'status', keep: [], needed: [] };
-
-/** `idempotencyKey`: the one that it was sent with. */
-export function readSubmitAnswer(
-  answer: HttpResponse,
-  idempotencyKey?: string,
-  places = jobsPlaces,
-): SubmitReply {
-  const { status, body } = answer;
-  if (status >= 200 && status <= 299) return readAccepted(answer, idempotencyKey, places);
-  const refusal = readRefusal(answer);
-  if (refusal !== undefined) return { kind: 'failure', failure: refusal };
-  const said = bodyText(body) ?? 'no message';
-  if (status >= 300 && status <= 399) {
-    const target = oneLine(answer.headers.location ?? '') ?? 'nowhere';
-    const text = `the service redirects (${status}) to ${target}; set endpoint.baseUrl to the final URL`;
-    return failureReply('endpoint-unknown', text);
-  }
-  if (status === 404 || status === 410) {
-    const text = `the endpoint is not known to the service; see \`endpoint.baseUrl\` and \`endpoint.id\` (${status}: ${said})`;
-    return failureReply('endpoint-unknown', text);
-  }
-  if (status === 405) {
-    return failureReply('endpoint-unknown', `the URL accepts no submissions (405: ${said})`);
-  }
-  if (status >= 500 || status === 408)
-    return failureReply('unanswered', `the service answered ${status}: ${said}`);
-  return failureReply('input-refused', `the service refused the input (${status}): ${said}`);
-}
-
-/** The job id of an answer that was cut behind it: that much is certain, and the job is paid for. */
-export function jobIdAtBeginning(body: string): string | undefined {
-  const [, id] = /^\s*\{\s*"id"\s*:\s*"([^"\\]*)"/.exec(body) ?? [];
-  return readJobId(id);
-}
-
-function readAccepted(
-  answer: HttpResponse,
-  idempotencyKey: string | undefined,
-  places: AcceptedPlaces,
-): SubmitReply {
-  const { status, body } = answer;
-  const reply = parseObject(body);
-  const job = reply && readAcceptedJob(reply, places);
-  const cutId = reply === undefined && places === jobsPlaces ? jobIdAtBeginning(body) : undefined;
-  if (job !== undefined) return { kind: 'accepted', ...job, ...readEcho(answer.headers, idempotencyKey) };
-  if (cutId !== undefined)
-    return { kind: 'accepted', jobId: cutId, status: '', ...readEcho(answer.headers, idempotencyKey) };
-  const id = reply?.[places.jobId] === undefined ? valuesAt(reply, places.jobId)[0] : reply[places.jobId];
-  // Some paths answer 200 and put the real status into the body.
-  const inside = id === undefined ? reply?.['status'] : undefined;
-  if (inside === 401 || inside === 402 || inside === 403)
-    return readSubmitAnswer({ ...answer, status: inside });
-  if (id !== undefined) {
-    const shown = oneLine(typeof id === 'string' ? JSON.stringify(id) : describeValue(id), 150) ?? '';
-    const text =
-      readJobId(id) === undefined
-        ? `the service accepted the job with the unusable id ${shown} (1 to 128 printable ASCII characters without spaces)`
-        : `the service accepted the job ${shown} without ${lackingIn(reply, places).join(', ')}, by which it would be asked for`;
-    return { kind: 'failure', failure: { kind: 'unanswered', text }, isEachLost: true };
-  }
-  return failureReply(
-    'unanswered',
-    `the service answered ${status} without a job id: ${bodyText(body) ?? 'an empty body'}`,
-  );
-}
-
-/** Undefined where it cannot be asked for by what stands there. */
-export function readAcceptedJob(
-  reply: unknown,
-  places: AcceptedPlaces,
-): { jobId: string; status: string; kept?: JsonObject } | undefined {
-  const jobId = readJobId(valuesAt(reply, places.jobId)[0]);
-  if (jobId === undefined || lackingIn(reply, places).length > 0) return undefined;
-  const kept = places.keep.flatMap((name) => {
-    const text = keptText(reply, name);
-    return text === undefined ? [] : [[name, text]];
-  });
-  return {
-    jobId,
-    status: statusWord(valuesAt(reply, places.status)[0]),
-    ...(kept.length > 0 && { kept: Object.fromEntries(kept) as JsonObject }),
-  };
-}
-
-function lackingIn(reply: unknown, { needed }: AcceptedPlaces): string[] {
-  return needed.filter((name) => keptText(reply, name) === undefined);
-}
-
-/** An address with a signature has a few hundred characters. */
-function keptText(reply: unknown, name: string): string | undefined {
-  const [value] = valuesAt(reply, name);
-  const text = typeof value === 'number' ? String(value) : value;
-  return typeof text === 'string' && text.length <= 4_000 ? text : undefined;
-}
-
-function failureReply(kind: FailureKind, text: string): SubmitReply {
-  return { kind: 'failure', failure: { kind, text } };
-}
-
 /** Anything that can be printed and sent, percent-encoded, as one part of a path; `.` and `..` lead elsewhere there. */
 const usable = /^(?!\.{1,2}$)[\x21-\x7e]{1,128}$/;
 
 /** Undefined where it is none that a job can be asked for by. */
-function readJobId(id: unknown): string | undefined {
+export function readJobId(id: unknown): string | undefined {
   const text = Number.isSafeInteger(id) ? String(id) : id;
   return typeof text === 'string' && usable.test(text) ? text : undefined;
 }

@@ -46,8 +46,11 @@ export function writePipeline(text: string | Uint8Array, files: Record<string, s
   return file;
 }
 
-export function configOf(text: string | Uint8Array, { env = {}, overrides = [] }: Given = {}): Config {
-  return readConfig(writePipeline(text), overrides, env);
+export function configOf(
+  text: string | Uint8Array,
+  { env = {}, overrides = [], files = {} }: Given = {},
+): Config {
+  return readConfig(writePipeline(text, files), overrides, env);
 }
 
 /** Every problem, `line:column: text` where it is one of the file; none where the file is good. */

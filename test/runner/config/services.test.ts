@@ -1,0 +1,58 @@
+/** Promise: what a service brings along reaches the run: its address, its hosts, its limits, and how long it keeps results. */
+import { describe, expect, it } from 'vitest';
+import { configOf, problemsOf } from './pipeline-file.ts';
+
+const at = (endpoint: string, more = ''): string => `manifest: scenes.csv
+endpoint: ${endpoint}
+output: { dir: renders, hosts: [cdn.example] }
+${more}`;
+
+const fal = "{ speaks: fal, id: fal-ai/flux/dev, apiKey: '${FAL_KEY}' }";
+const replicate = "{ speaks: replicate, id: owner/name, apiKey: '${TOKEN}' }";
+const comfyui =
+  "{ speaks: comfyui, baseUrl: 'http://box:8188', workflow: flow.json, set: { '6.text': '{{ prompt }}' } }";
+const env = { FAL_KEY: 'a-key', TOKEN: 'a-token' };
+const node = { class_type: 'CLIPTextEncode', inputs: { text: '', clip: ['4', 1] } };
+const flow = (value: unknown, indent?: number): Record<string, string> => ({
+  'flow.json': `\uFEFF${JSON.stringify(value, undefined, indent)}\n`,
+});
+
+describe('a service that is known', () => {
+  it('has the place of its jobs, pictures and results from its description', () => {
+    const config = configOf(at(fal), { env });
+    expect(config.endpoint).toEqual({
+      baseUrl: 'https://queue.fal.run',
+      id: 'fal-ai/flux/dev',
+      version: 'fal',
+    });
+    expect(config.output.hosts).toEqual(expect.arrayContaining(['cdn.example', 'fal.media', '*.fal.media']));
+    expect(config.timeouts.keepsMs).toBe(3_600_000);
+    expect(configOf(at(replicate), { env }).output.hosts).toEqual(
+      expect.arrayContaining(['replicate.delivery', '*.replicate.delivery']),
+    );
+  });
+
+  it('is sent no more at once and a second than it allows, and less where the pipeline says so', () => {
+    const { rate } = configOf(at(replicate), { env });
+    expect([rate.submit.perTenSeconds, rate.status.perTenSeconds]).toEqual([100, 500]);
+    const slower = configOf(at(replicate, 'rate: { submit: { perTenSeconds: 7 } }'), { env });
+    expect(slower.rate.submit.perTenSeconds).toBe(7);
+    expect(configOf(at(comfyui), { files: flow({ 6: node }) }).concurrency).toBe(8);
+    expect(configOf(at(comfyui, 'concurrency: 2'), { files: flow({ 6: node }) }).concurrency).toBe(2);
+  });
+
+  it('gets no key that is another service’s', () => {
+    const problems = problemsOf(at(fal.replace(", apiKey: '${FAL_KEY}'", '')), {
+      env: { NIGHTRENDER_API_KEY: 'of another' },
+    });
+    expect(problems.join()).toContain('write apiKey: ${FAL_KEY}');
+  });
+});
+
+it('makes other scenes of a workflow that says something else, and of no other', () => {
+  const textOf = (files: Record<string, string>): string | undefined =>
+    configOf(at(comfyui), { files }).input?.text;
+  const first = textOf(flow({ 6: node }));
+  expect(textOf(flow({ 6: node }, 2))).toBe(first);
+  expect(textOf(flow({ 6: { ...node, inputs: { text: 'a', clip: ['4', 1] } } }))).not.toBe(first);
+});

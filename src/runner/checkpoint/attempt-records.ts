@@ -172,7 +172,9 @@ export function withJob(
   if (checksum === sharedId) return { ...attempt, isShared: true };
   if (checksum !== null && checksum !== checksumOf(attempt, kept))
     throw new DamagedCheckpoint(`job ${jobId} is not the one that was recorded for scene ${read.sceneId}`);
-  return kept === null ? attempt : { ...attempt, kept: storedJson(kept, `job ${jobId}`) as JsonObject };
+  return kept === null
+    ? attempt
+    : { ...attempt, kept: storedJson(kept, `job ${jobId}`) as Record<string, string> };
 }
 
 function sceneOf({ sceneId }: AttemptRow): string {

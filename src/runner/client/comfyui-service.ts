@@ -128,7 +128,7 @@ export class ComfyuiService implements RenderService {
         const hold = this.#requests.reserve(onHeldUp);
         const fetched = await this.#fetch(at, job.pictures, signal, hold);
         if (Array.isArray(fetched)) {
-          const seed = typeof kept?.['seed'] === 'string' ? { seed: kept['seed'] } : {};
+          const seed = kept?.['seed'] === undefined ? {} : { seed: kept['seed'] };
           const pictures = fetched.map((bytes) => ({ bytes, ...seed }));
           return {
             kind: 'completed',

@@ -33,10 +33,7 @@ export class DescribedRequests {
   }
 
   ofJob({ endpoint, jobId, kept = {} }: JobAtService, request: DescribedRequest): Request {
-    const values = Object.entries(kept).map(([name, value]) => [
-      `job.${name}`,
-      typeof value === 'string' ? value : JSON.stringify(value),
-    ]);
+    const values = Object.entries(kept).map(([name, value]) => [`job.${name}`, value] as const);
     return this.of(endpoint, request, { ...Object.fromEntries(values), 'job.id': jobId });
   }
 

@@ -77,7 +77,7 @@ export class DescribedService implements RenderService {
       : this.#find(endpoint, input, lost, signal));
     const { apiKey } = this.#options.connectionOf(endpoint);
     const named = reply.kind === 'accepted' ? [reply.jobId, ...Object.values(reply.kept ?? {})] : [];
-    if (named.some((text) => typeof text === 'string' && repeatsKey(text, apiKey))) {
+    if (named.some((text) => repeatsKey(text, apiKey))) {
       const text = 'the service put the key into what names the job, which must not be recorded';
       return { ...failure('unanswered', text), isEachLost: true };
     }

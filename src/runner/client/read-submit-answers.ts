@@ -1,6 +1,5 @@
 /** What the answers to submissions mean: accepted under an id, refused, or nobody knows. */
 import { oneLine } from '../../lib/text/format.ts';
-import type { JsonObject } from '../../lib/text/json.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import { describeValue } from '../../protocol/json-value.ts';
 import { valuesAt } from '../../protocol/output-shapes.ts';
@@ -93,7 +92,7 @@ function readAccepted(
 export function readAcceptedJob(
   reply: unknown,
   places: AcceptedPlaces,
-): { jobId: string; status: string; kept?: JsonObject } | undefined {
+): { jobId: string; status: string; kept?: Record<string, string> } | undefined {
   const jobId = readJobId(valuesAt(reply, places.jobId)[0]);
   if (jobId === undefined || lackingIn(reply, places).length > 0) return undefined;
   const kept = places.keep.flatMap((name) => {
@@ -103,7 +102,7 @@ export function readAcceptedJob(
   return {
     jobId,
     status: statusWord(valuesAt(reply, places.status)[0]),
-    ...(kept.length > 0 && { kept: Object.fromEntries(kept) as JsonObject }),
+    ...(kept.length > 0 && { kept: Object.fromEntries(kept) as Record<string, string> }),
   };
 }
 

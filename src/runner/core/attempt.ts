@@ -89,7 +89,7 @@ export interface JobAtService {
   endpoint: Endpoint;
   jobId: string;
   /** What the service said of it when it was accepted and needs to be asked for it, by name, such as `status_url`. */
-  kept?: JsonObject;
+  kept?: Record<string, string>;
 }
 
 /** An attempt whose job the service has named. */

@@ -69,7 +69,7 @@ export interface LostSubmission {
 }
 
 export type SubmitReply =
-  | ({ kind: 'accepted'; jobId: string; status: string; kept?: JsonObject } & ShownIdempotency)
+  | ({ kind: 'accepted'; jobId: string; status: string; kept?: Record<string, string> } & ShownIdempotency)
   /** A lost submission was looked for: there is no job of it, or more than one may be its. */
   | { kind: 'not-found'; text: string }
   /** `isEachLost`: the service names its jobs in a way that cannot be requested, so that each is paid for in vain. */
@@ -146,7 +146,7 @@ export interface ManifestScenes {
 export interface AcceptedJob extends ShownIdempotency {
   jobId: string;
   status: string;
-  kept?: JsonObject;
+  kept?: Record<string, string>;
   at: number;
 }
 

@@ -36,9 +36,11 @@ export function describedClient(
   description: ServiceDescription,
   id: string,
   apiKey: string,
+  onUnknownStatus: (status: string) => void = () => undefined,
 ): DescribedClient {
   const service = new DescribedService({
     description,
+    onUnknownStatus,
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,

@@ -30,6 +30,7 @@ interface Answers {
 async function serviceWith(
   { submit, status, result }: Answers,
   text = description,
+  onUnknownStatus?: (status: string) => void,
 ): Promise<DescribedClient> {
   const served = await scriptedServer((socket, request) => {
     const accepted = answerJson({ id: 'j1', result_url: `${served.url}/results/j1` });
@@ -41,12 +42,8 @@ async function serviceWith(
           : (status ?? answerJson(done));
     script(socket, request);
   });
-  return describedClient(
-    served.url,
-    readDescription('own.yaml', folderWith({ 'own.yaml': text }), {}),
-    '',
-    key,
-  );
+  const own = readDescription('own.yaml', folderWith({ 'own.yaml': text }), {});
+  return describedClient(served.url, own, '', key, onUnknownStatus);
 }
 
 describe('a result', () => {
@@ -147,6 +144,35 @@ describe('a submission', () => {
     expect(await client.submit()).toMatchObject(reply);
     expect(await client.submit(input, lostAt(Date.now()))).toMatchObject(reply);
   });
+});
+
+it('says once that it does not know a status, without the key, and not without end', async () => {
+  const told: string[] = [];
+  let polls = 0;
+  const states = [
+    'warming up',
+    'warming up',
+    `queued for ${key}`,
+    ...Array.from({ length: 20 }, (_, i) => `${i} %`),
+  ];
+  const status: Script = (...asked) => answerJson({ state: states[polls++] })(...asked);
+  const client = await serviceWith({ status }, description, (text) => told.push(text));
+  const job = await client.job();
+  for (const _ of states)
+    expect(await client.status(job)).toMatchObject({ kind: 'running', isExecuting: false });
+  expect(told).toHaveLength(10);
+  expect(told.slice(0, 3)).toEqual(['warming up', 'queued for [key]', '0 %']);
+});
+
+it('asks again for a result that is refused since it is not there yet', async () => {
+  const result = inTurn(answerJson({ detail: 'Request is still in progress' }, 400), answerJson(pictures));
+  const client = await serviceWith(
+    { result },
+    description.replace('no-credit', 'no-credit, still in progress: not-yet'),
+  );
+  const job = await client.job();
+  expect(await client.status(job)).toMatchObject(failure('poll-failed', 'still in progress'));
+  expect(await client.status(job)).toMatchObject({ kind: 'completed' });
 });
 
 it('takes a number for a status, and an address that its description does not know for none', async () => {

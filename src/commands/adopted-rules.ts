@@ -8,6 +8,7 @@ import { readRulesVersion, type RulesVersion } from '../runner/core/scene-rules.
 import { createBucketStore } from '../runner/images/bucket-store.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
 import type { ImageStore } from '../runner/pipeline/ports.ts';
+import { maintenanceOptions } from './output-files.ts';
 import { openBucket } from './pictures-place.ts';
 
 /**
@@ -23,7 +24,9 @@ export async function adoptedRules(
   const { dir, pictures: url } = output;
   const bucket = url === undefined ? undefined : await openBucket(url);
   try {
-    const images = bucket === undefined ? createImageStore(join(dir, 'images')) : createBucketStore(bucket);
+    const made = maintenanceOptions(output);
+    const images =
+      bucket === undefined ? createImageStore(join(dir, 'images'), made) : createBucketStore(bucket, made);
     return (await rulesOf(images, signal)) ?? reportedRules(dir);
   } finally {
     await bucket?.close();
@@ -48,7 +51,7 @@ async function rulesOf(
   images: Pick<ImageStore, 'list' | 'examine'>,
   signal: AbortSignal,
 ): Promise<RulesVersion | undefined> {
-  const files = await images.list(['png']);
+  const files = await images.list();
   const votes = new Map<RulesVersion, number>();
   const apart = Math.max(1, files.length / lookedAt);
   for (let at = 0; at < files.length; at += apart) {

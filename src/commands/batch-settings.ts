@@ -3,6 +3,7 @@ import type { Config } from '../runner/config/config.ts';
 import { defaultName, type DefaultNames } from '../runner/core/default-name.ts';
 import { noPicture } from '../runner/core/named-file.ts';
 import { copyEnding } from '../runner/core/picture-copy.ts';
+import { pictureEndings } from '../runner/core/picture-format.ts';
 import type { BatchSettings } from '../runner/pipeline/settings.ts';
 
 /** One request beside thousands of others. */
@@ -27,7 +28,7 @@ export function batchSettings(config: Config, now: number, names: DefaultNames):
     isNamedByAttempt: output.pictures !== undefined,
     files: output.files,
     isWithoutPictures: output.imagePath === noPicture,
-    copyEndings: output.formats.map(copyEnding),
+    copyEndings: endingsBeside(output),
     reportEveryMs: config.report.everyMs,
     // A service that reports no seed has used the one that it was sent.
     pictureName: ({ columns, seed, ...picture }) =>
@@ -37,6 +38,12 @@ export function batchSettings(config: Config, now: number, names: DefaultNames):
         ...picture,
       }) ?? defaultName(picture.id, columns, names),
   };
+}
+
+/** Of copies, and of the pictures themselves where those are kept as they came: `a-512.webp` may be either. */
+function endingsBeside({ formats, keep }: Config['output']): string[] {
+  const copies = formats.map(copyEnding);
+  return keep === 'original' ? [...copies, ...Object.values(pictureEndings)] : copies;
 }
 
 function limitsOf({ limits }: Config, now: number): BatchSettings['limits'] {

@@ -21,14 +21,14 @@ import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { unseal } from '../runner/checkpoint/open-for-changes.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
-import { listPictures } from '../runner/images/saved-files.ts';
+import { listingOf } from '../runner/images/picture-checker.ts';
+import { listFiles, listPictures } from '../runner/images/saved-files.ts';
 import { shownImages } from './pictures-place.ts';
-import type { FileKind } from '../runner/core/named-file.ts';
+import { endingOfKind } from '../runner/core/named-file.ts';
 import { ConditionError } from '../runner/core/condition.ts';
 import { judgeOf } from '../runner/core/seeds-until.ts';
-import { newestRules } from '../runner/core/scene-rules.ts';
 import { namesOf } from '../runner/core/default-name.ts';
-import { outputFiles } from './output-files.ts';
+import { maintenanceOptions } from './output-files.ts';
 
 export interface BegunBatch {
   opened: OpenCheckpoint;
@@ -103,7 +103,9 @@ export function identityOf(
     // Pictures that are adopted keep the names that they have.
     names:
       choices.isAdopting && config.output.pictures === undefined
-        ? namesOf(listPictures(join(config.output.dir, 'images')))
+        ? namesOf(
+            listPictures(join(config.output.dir, 'images'), listingOf(maintenanceOptions(config.output))),
+          )
         : 'prompt',
     ...(config.stage && { stage: config.stage.from }),
     pipeline: resolve(file),
@@ -174,7 +176,10 @@ export function assertPicturesKnown(
   if (config.output.pictures !== undefined) return;
   if (why === undefined || choices.isFresh || choices.isAdopting) return;
   const images = join(config.output.dir, 'images');
-  const [first] = listPictures(images, kindsOf(config));
+  const [first] = [
+    ...listPictures(images, listingOf(maintenanceOptions(config.output))),
+    ...listOthers(images, config),
+  ];
   if (first === undefined) return;
   const text = `${why}, but ${shownPath(images)} has pictures (${first}), which would be paid for again. Put a copy of the file back, adopt the pictures with ${run} --adopt\`, or render everything again and keep them as .former with ${run} --fresh\``;
   throw new ConfigError([{ where, text }]);
@@ -194,22 +199,23 @@ function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefin
   }
 }
 
-/** Of the files that scenes have, pictures included. */
-function kindsOf({ output: { files } }: Pick<Config, 'output'>): FileKind[] {
-  return ['png', ...files.map(({ kind }) => kind)];
+/** Files of the kinds that scenes have besides pictures. */
+function listOthers(images: string, { output }: Pick<Config, 'output'>): string[] {
+  return listFiles(
+    images,
+    output.files.map(({ kind }) => endingOfKind(kind)),
+  );
 }
 
 /** Returns how many. A death in between leaves some to the next start of the same command. */
 async function keepPicturesAside({ output }: Config): Promise<number> {
   const dir = join(output.dir, 'images');
-  const images = createImageStore(
-    dir,
-    outputFiles(output, newestRules, () => undefined),
-  );
-  const setAside = (kinds: FileKind[]) =>
-    Promise.all(listPictures(dir, kinds).map((file) => images.setAside(file, 'former')));
-  // Sidecars go with their pictures.
-  const kept = [...(await setAside(['png'])), ...(await setAside(kindsOf({ output })))];
+  const made = maintenanceOptions(output);
+  const images = createImageStore(dir, made);
+  const setAside = (files: string[]) => Promise.all(files.map((file) => images.setAside(file, 'former')));
+  // Pictures of all formats; sidecars go with them.
+  const pictures = await setAside(listPictures(dir, { ...listingOf(made), isOriginalKept: true }));
+  const kept = [...pictures, ...(await setAside(listOthers(dir, { output })))];
   return kept.filter((file) => file !== undefined).length;
 }
 

@@ -1,24 +1,43 @@
 /** What is made of each picture besides its file, out of the configuration. */
-import type { RulesVersion } from '../runner/core/scene-rules.ts';
+import { newestRules, type RulesVersion } from '../runner/core/scene-rules.ts';
 import type { Config } from '../runner/config/config.ts';
 import { type SidecarMaker, copyMaker } from '../runner/images/sidecars.ts';
-import type { ImageStoreOptions } from '../runner/images/image-store.ts';
-import { sidecarMaker } from '../runner/images/provenance-texts.ts';
+import type { CheckOptions } from '../runner/images/picture-checker.ts';
+import { sidecarMaker, sidecarUnlessEmbedded } from '../runner/images/provenance-texts.ts';
 import { program } from './version.ts';
 
-type Output = Pick<Config['output'], 'formats' | 'metadata'>;
+type Output = Pick<Config['output'], 'formats' | 'metadata' | 'keep'>;
 
-/** `warn` is called once for each kind of copy that cannot be made of some picture. */
+/** `warn` is called once for each kind of copy that cannot be made of some picture, and once where a signature is lost. */
 export function outputFiles(
   output: Output,
   rules: RulesVersion,
   warn: (text: string) => void,
-): Pick<ImageStoreOptions, 'embedsAs' | 'beside'> {
-  const { metadata } = output;
+): Pick<CheckOptions, 'embedsAs' | 'beside' | 'isOriginalKept' | 'onSignatureLost'> {
+  const { metadata, keep } = output;
   const writer = { program, rules };
+  const sidecars = { none: [], sidecar: [sidecarMaker(writer)], embed: [sidecarUnlessEmbedded(writer)] };
   return {
     embedsAs: metadata === 'embed' ? writer : undefined,
-    beside: [...(metadata === 'sidecar' ? [sidecarMaker(writer)] : []), ...copyMakers(output, warn)],
+    beside: [...sidecars[metadata], ...copyMakers(output, warn)],
+    isOriginalKept: keep === 'original',
+    onSignatureLost: once(() => warn(signatureLost)),
+  };
+}
+
+/** For work on pictures that are there: nothing is made, and what is beside a picture goes along. */
+export function maintenanceOptions(output: Output): CheckOptions {
+  return outputFiles(output, newestRules, () => undefined);
+}
+
+const signatureLost =
+  'some pictures are signed (Content Credentials, C2PA), which is lost as they are converted to PNG: `output.keep: original` keeps them as they come';
+
+function once(say: () => void): () => void {
+  let isSaid = false;
+  return () => {
+    if (!isSaid) say();
+    isSaid = true;
   };
 }
 

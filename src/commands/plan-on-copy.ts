@@ -1,4 +1,6 @@
 /** What the next run of a batch would do, found by doing it to a private copy of the checkpoint. */
+import { withoutFormat } from '../runner/core/picture-format.ts';
+import { maintenanceOptions } from './output-files.ts';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -153,7 +155,7 @@ async function compare(
   await recordMoves();
   const isInBucket = config.output.pictures !== undefined;
   if (changes === undefined || isInBucket || unknownPicturesOf(options) !== 'ask') return changes;
-  const images = createImageStore(join(config.output.dir, 'images'));
+  const images = createImageStore(join(config.output.dir, 'images'), maintenanceOptions(config.output));
   const whichExist = async (files: string[]): Promise<string[]> =>
     images.whichExist(files.filter((file) => !left.has(file)));
   await assertNoUnknownPictures(checkpoint, { whichExist }, batchSettings(config, Date.now(), names));
@@ -222,6 +224,9 @@ async function firstRequests(
   limit: number,
 ): Promise<FirstRequest[]> {
   const names = new PictureNames(checkpoint, settings);
+  // What a picture is kept as, only the picture tells.
+  const shown = (file: string): string =>
+    config.output.keep === 'original' ? `${withoutFormat(file)}.*` : file;
   const requests: FirstRequest[] = [];
   for (const attempt of await claimFirst(checkpoint, settings, limit)) {
     const { sceneId, columns, number, input, endpoint } = attempt;
@@ -232,8 +237,8 @@ async function firstRequests(
       attempt: number,
       before: readPaidBefore(db, attempt.key),
       ...submissionOf(config, endpoint, input),
-      file,
-      taken: file === wanted ? null : wanted,
+      file: shown(file),
+      taken: file === wanted ? null : shown(wanted),
     });
   }
   return requests;

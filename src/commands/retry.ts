@@ -17,7 +17,7 @@ import { keptText } from './shown-path.ts';
 import { recordedRun } from './existing-batch.ts';
 import { overridesOf } from './run-options.ts';
 import { bucketOf, finishMoves, withImages } from './pictures-place.ts';
-import { maintenanceOptions } from './verify.ts';
+import { maintenanceOptions } from './output-files.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { onBatch } from './on-batch.ts';
 import { readIds, textsOf } from './read-ids.ts';

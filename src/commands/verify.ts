@@ -17,7 +17,6 @@ import type { Verified, BadPicture } from '../runner/core/verification.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
 import { isMarked } from '../runner/images/bucket-owner.ts';
 import { bucketInspector } from '../runner/images/bucket-store.ts';
-import type { CheckOptions } from '../runner/images/picture-checker.ts';
 import { savedFiles } from '../runner/images/saved-files.ts';
 import { verifyBatch, type VerifyPorts } from '../runner/pipeline/verify-batch.ts';
 import type { Database } from '../lib/sqlite/database.ts';
@@ -25,7 +24,7 @@ import type { BatchRecord, SharedAddress } from './batch-record.ts';
 import { lookAtBatch, recordedRun } from './existing-batch.ts';
 import { sidecarEndings } from '../runner/images/sidecars.ts';
 import type { MovedCheckpoint } from './move-batch.ts';
-import { outputFiles } from './output-files.ts';
+import { maintenanceOptions } from './output-files.ts';
 import { bucketOf, finishMoves, shownImages, withBucketOf, withImages } from './pictures-place.ts';
 import { shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
@@ -33,7 +32,6 @@ import { type LoadedCommand, common } from './command.ts';
 import { onBatch, type BatchCall } from './on-batch.ts';
 import { fileIn } from './option-values.ts';
 import { clearStatus, outColumns, writeOut, writeStatus } from '../terminal/console.ts';
-import { newestRules } from '../runner/core/scene-rules.ts';
 import { hanging } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { screenful, plural } from '../terminal/words.ts';
@@ -174,11 +172,6 @@ async function assertMarked(bucket: Bucket): Promise<void> {
   const text =
     'no pictures of any batch are there: is this the right store (AWS_ENDPOINT_URL_S3)? Nothing was changed. If the pictures are really gone, put an empty object batch.json there and repair again: every scene is then rendered and paid for again';
   throw new ConfigError([{ where: bucket.name, text }]);
-}
-
-/** Nothing is made here: what is beside a picture goes along. */
-export function maintenanceOptions(output: ReportSettings['output']): CheckOptions {
-  return outputFiles(output, newestRules, () => undefined);
 }
 
 type Inspect = VerifyPorts['inspect'];

@@ -23,19 +23,19 @@ export class FakeImages implements ImageStore {
     const came = 'bytes' in picture ? Buffer.from(picture.bytes) : Buffer.from(picture.base64, 'base64');
     if (came.toString().includes('bad') && picture.named !== undefined)
       return { kind: 'bad-file', text: `the file ${picture.named.label} is cut`, digest: sha256Of(came) };
-    if (picture.named !== undefined) return { png: came, width: 0, height: 0, sha256: sha256Of(came) };
+    if (picture.named !== undefined) return { content: came, width: 0, height: 0, sha256: sha256Of(came) };
     if (came.toString().includes('bad'))
       return { kind: 'bad-picture', text: 'the picture is cut', digest: sha256Of(came) };
     const { jobId } = provenance;
-    const png = this.hasProvenance ? Buffer.from(`${came.toString()} by ${jobId}`) : came;
-    this.origins.set(png.toString(), provenance);
+    const content = this.hasProvenance ? Buffer.from(`${came.toString()} by ${jobId}`) : came;
+    this.origins.set(content.toString(), provenance);
     const beside = [{ ending: '.json', bytes: Buffer.from(jobId) }];
-    return { png, width: 8, height: 8, sha256: sha256Of(png), ...(this.hasProvenance && { beside }) };
+    return { content, width: 8, height: 8, sha256: sha256Of(content), ...(this.hasProvenance && { beside }) };
   }
 
   async write(picture: CheckedPicture, file: string): Promise<void> {
     if (this.isDiskFull) throw new FatalFailure({ kind: 'output-unwritable', text: 'the disk is full' });
-    const png = Buffer.from(picture.png).toString();
+    const png = Buffer.from(picture.content).toString();
     if ((this.files.get(file) ?? png) !== png) await this.setAside(file, 'former');
     this.files.set(file, png);
     for (const { bytes } of picture.beside ?? []) this.sidecars.set(file, Buffer.from(bytes).toString());
@@ -54,7 +54,7 @@ export class FakeImages implements ImageStore {
     return names.filter((name) => this.files.has(name));
   }
 
-  async list(kinds: readonly FileKind[]): Promise<string[]> {
+  async list(kinds: readonly FileKind[] = ['png']): Promise<string[]> {
     const isOf = (file: string): boolean => kinds.some((kind) => file.endsWith(`.${kind}`));
     return [...this.files.keys()].filter(isOf).toSorted();
   }

@@ -152,7 +152,7 @@ async function lookAt(client: TestClient, jobId: string): Promise<string> {
       if (picture === undefined || 'url' in picture) return 'an address';
       const store = createImageStore(temporaryFolder(), { minSide: 8, isBlankRefused: true });
       const checked = await store.check(picture);
-      return 'png' in checked ? 'saved' : checked.kind;
+      return 'content' in checked ? 'saved' : checked.kind;
     }
     case 'running':
       return `running as ${reply.status}`;

@@ -11,6 +11,7 @@ for package in "${packages[@]}"; do
 done
 # Blender's importer of glTF needs it, in the Python of the system, whichever comes first in PATH.
 /usr/bin/python3 -c 'import numpy' 2>/dev/null || missing+=(python3-numpy)
+command -v exiftool >/dev/null || missing+=(libimage-exiftool-perl)
 # Its commands lie outside PATH.
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
 [ ${#missing[@]} -gt 0 ] || exit 0

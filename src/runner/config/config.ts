@@ -89,6 +89,8 @@ export interface Config {
     /** What is made of each picture besides. */
     formats: PictureCopy[];
     /** Where pictures say where they come from. */
+    /** What pictures that are no PNG are saved as. */
+    keep: 'png' | 'original';
     metadata: 'embed' | 'sidecar' | 'none';
   };
   /** The address of the database that has the checkpoint, with its password; undefined for a file in the output folder. */

@@ -164,12 +164,18 @@ export const output = z
       .describe(
         'hosts from which pictures may be downloaded, for outputs with URLs: `cdn.example.com`, `*.example.com`',
       ),
+    keep: z
+      .enum(['png', 'original'], 'png or original')
+      .default('png')
+      .describe(
+        'what JPEG, WebP and AVIF are saved as: converted to `png`, or as they came, with their own ending (`original`)',
+      ),
     formats,
     metadata: z
       .enum(['embed', 'sidecar', 'none'], 'embed, sidecar or none')
       .default('none')
       .describe(
-        'where each PNG records its origin: in itself (`embed`) or in a JSON file next to it (`sidecar`)',
+        'where each picture records its origin: in itself (`embed`, in a PNG that is not signed) or in a JSON file next to it (`sidecar`)',
       ),
   })
   .superRefine(({ image, files: asked, values: wanted }, context) => {

@@ -73,6 +73,7 @@ export function readConfig(
       values: raw.output.values,
       hosts: [...raw.output.hosts, ...(service.kind === 'described' ? service.description.hosts : [])],
       metadata: raw.output.metadata,
+      keep: raw.output.keep,
       formats: raw.output.formats,
     },
     terminal: { ...raw.terminal, log: raw.terminal.log && resolve(base, raw.terminal.log) },
@@ -285,7 +286,9 @@ function warningsOf(
   const [ending] = /\.(jpe?g|webp|avif|gif|tiff?|bmp)$/i.exec(raw.output.name ?? '') ?? [];
   if (ending !== undefined)
     warnings.push(
-      `${yaml.placeOf(['output', 'name'])}: pictures stay PNG, and are called …${ending}.png; leave ${ending} out, and make copies in other formats with output.formats`,
+      raw.output.keep === 'original'
+        ? `${yaml.placeOf(['output', 'name'])}: pictures get the ending of what they are, behind ${ending}; leave ${ending} out`
+        : `${yaml.placeOf(['output', 'name'])}: pictures stay PNG, and are called …${ending}.png; leave ${ending} out, and make copies in other formats with output.formats, or keep pictures as they come with output.keep`,
     );
   if (isJsonObject(yaml.value) && yaml.value['concurrency'] !== undefined && raw.concurrency > jobs)
     warnings.push(

@@ -26,7 +26,7 @@ export function readBaseUrl(file: string, env: NodeJS.ProcessEnv): string {
 export interface ReportSettings {
   hasThumbnails: boolean;
   hasBom: boolean;
-  output: Pick<Config['output'], 'formats' | 'files' | 'metadata' | 'pictures'>;
+  output: Pick<Config['output'], 'formats' | 'files' | 'keep' | 'metadata' | 'pictures'>;
 }
 
 /** Throws `ConfigError`. */
@@ -38,8 +38,8 @@ export function readReportSettings(
   const yaml = readYamlFile(file, env, { overrides });
   const { raw, problems } = checkAgainst(reportPartSchema, yaml, [], pipelineLayout());
   if (raw === undefined) throw new ConfigError(problems);
-  const { formats, metadata, pictures } = raw.output;
+  const { formats, keep, metadata, pictures } = raw.output;
   const files = filesAsked(raw.output.image, raw.output.files);
   const { thumbnails: hasThumbnails, bom: hasBom } = raw.report;
-  return { hasThumbnails, hasBom, output: { formats, files, metadata, pictures } };
+  return { hasThumbnails, hasBom, output: { formats, files, keep, metadata, pictures } };
 }

@@ -233,6 +233,7 @@ export const reportPartSchema = z.looseObject({
     image: output.shape.image,
     files,
     formats,
+    keep: output.shape.keep,
     metadata: output.shape.metadata,
     pictures: output.shape.pictures,
   }),

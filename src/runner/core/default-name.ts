@@ -1,6 +1,7 @@
 /** What pictures are called where `output.name` is not set. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import { portablePath, portableSegment } from './naming.ts';
+import { withoutFormat } from './picture-format.ts';
 import { promptOf } from './prompt.ts';
 
 /**
@@ -17,7 +18,7 @@ export function defaultName(id: string, columns: JsonObject, names: DefaultNames
 
 /** By which rule such pictures seem to have been named, those of rows without ids. */
 export function namesOf(files: readonly string[]): DefaultNames {
-  return files.some((file) => /^[0-9a-f]{12}(?:-[^/]*)?\.png$/.test(file)) ? 'id' : 'prompt';
+  return files.some((file) => /^[0-9a-f]{12}(?:-[^/]*)?$/.test(withoutFormat(file))) ? 'id' : 'prompt';
 }
 
 /** Of the id that its input gave the row, half of the hash stays, and what tells apart equal rows and expanded ones. */

@@ -19,6 +19,10 @@ export interface FilePlace extends NamedFile {
 /** `output.image` of jobs that give files alone. */
 export const noPicture = 'none';
 
+export function endingOfKind(kind: FileKind): string {
+  return `.${kind}`;
+}
+
 /** Of a file that is on record, by its ending. */
 export function kindOfFile(file: string): FileKind {
   return fileKinds.find((kind) => file.endsWith(`.${kind}`)) ?? 'png';

@@ -1,5 +1,6 @@
 /** File names that every file system takes: portable, short, inside the folder, and compared as folders do. */
 import { fileKinds, type NamedFile } from './named-file.ts';
+import { pictureEndings } from './picture-format.ts';
 
 /** The most bytes of UTF-8 a name has, folders and `.png` included. */
 export const maxNameBytes = 200;
@@ -8,7 +9,8 @@ export const maxNameBytes = 200;
 const maxSuffixBytes = 32;
 const maxFolders = 9;
 const ending = '.png';
-const endings = new RegExp(String.raw`\.(?:${fileKinds.join('|')})$`);
+const pictureKinds = Object.values(pictureEndings).map((end) => end.slice(1));
+const endings = new RegExp(String.raw`\.(?:${[...fileKinds, ...pictureKinds].join('|')})$`);
 
 /**
  * A rendered name as a portable relative path that ends in `.png`. Slashes make folders; every part is safe on Linux,
@@ -43,7 +45,7 @@ export function withSuffix(path: string, suffix: string): string {
  */
 export function namedFile(picture: string, { label, kind }: NamedFile): string {
   const parts = fit(picture.split('/'), maxNameBytes - 3 * maxSuffixBytes);
-  return `${parts.join('/').slice(0, -ending.length)}-${label}.${kind}`;
+  return `${parts.join('/').slice(0, -endingOf(picture).length)}-${label}.${kind}`;
 }
 
 /** The file of a picture in a bucket: no other attempt, and no other content, has the same. */
@@ -59,15 +61,21 @@ export function readAttemptFile(file: string): { name: string; attempt: number }
   return { name: stem + end, attempt: Number(attempt) };
 }
 
-/** Equal for two names that some file system takes for one, because it ignores case or how accents are composed. */
+/**
+ * Equal for two names that some file system takes for one, because it ignores case or how accents are composed, and for
+ * pictures that differ in nothing but their format: their copies and sidecars would have one name.
+ */
 export function nameKey(path: string): string {
   return path
     .normalize('NFD')
     .replaceAll(/\p{Cf}/gu, '')
     .toLowerCase()
     .toUpperCase()
-    .normalize('NFC');
+    .normalize('NFC')
+    .replace(otherFormats, '.PNG');
 }
+
+const otherFormats = /\.(?:JPG|WEBP|AVIF)$/;
 
 // Half surrogates, control and format characters, and code points that are none. The joiners stay: scripts and emoji
 // need them.

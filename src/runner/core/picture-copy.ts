@@ -1,17 +1,18 @@
 /** Files next to a picture: its sidecar, and copies in other formats and sizes. */
+import { formatOfFile, pictureEndings, withoutFormat, type PictureFormat } from './picture-format.ts';
 
 /** Where it says where it comes from, unless it does so itself. */
 export const sidecarEnding = '.json';
 
-/** Of the picture's file, which ends in `.png`: `a/b.png` and `.json` make `a/b.json`. */
+/** `a/b.png` and `.json` make `a/b.json`. */
 export function sidecarPath(file: string, ending: string): string {
-  return file.replace(/\.png$/, '') + ending;
+  return withoutFormat(file) + ending;
 }
 
 /** `a.json`, a file of a scene, would be the sidecar of `a.png`: each makes the other a name to stay away from. */
 export function sidecarTwin(file: string): string[] {
   if (file.endsWith(sidecarEnding)) return [`${file.slice(0, -sidecarEnding.length)}.png`];
-  return file.endsWith('.png') ? [sidecarPath(file, sidecarEnding)] : [];
+  return formatOfFile(file) === undefined ? [] : [sidecarPath(file, sidecarEnding)];
 }
 
 export interface PictureCopy {
@@ -22,11 +23,14 @@ export interface PictureCopy {
   size?: number | undefined;
 }
 
-const extensions = { webp: '.webp', jpeg: '.jpg', avif: '.avif' } as const;
+const formats = { webp: 'WebP', jpeg: 'JPEG', avif: 'AVIF' } as const satisfies Record<
+  PictureCopy['format'],
+  PictureFormat
+>;
 
-/** What takes the place of `.png`: `.webp`, `-512.jpg`. */
+/** What takes the place of the picture's ending: `.webp`, `-512.jpg`. */
 export function copyEnding({ format, size }: Pick<PictureCopy, 'format' | 'size'>): string {
-  return (size === undefined ? '' : `-${size}`) + extensions[format];
+  return (size === undefined ? '' : `-${size}`) + pictureEndings[formats[format]];
 }
 
 /**

@@ -1,6 +1,7 @@
 /** A picture on its way from a job's output to a file and its thumbnail, and what its file contains. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { NamedFile } from './named-file.ts';
+import type { PictureFormat } from './picture-format.ts';
 
 /** What a job's output says of a picture besides, under its keys there; a service need not say any of it. */
 export interface PictureOutput {
@@ -34,16 +35,18 @@ export type FoundPicture = HeldPicture | ({ url: string } & Told);
 
 /** A picture that passed every check, as the file that will be written; so is one of `output.files`. */
 export interface CheckedPicture {
-  /** Of a picture a PNG; of another file what came. */
-  png: Uint8Array;
+  /** Of a picture whole, in its format; of another file what came. */
+  content: Uint8Array;
+  /** Absent of another file, whose name says what it is. */
+  format?: PictureFormat;
   /** Pixels; 0 of a file that has none. */
   width: number;
   height: number;
-  /** Hex, of `png`. */
+  /** Hex, of `content`. */
   sha256: string;
   /** JPEG; absent where the picture needs none, none was asked for, or none could be made. */
   thumbnail?: Uint8Array;
-  /** Its sidecars, by the ending that takes the place of `.png`. */
+  /** Its sidecars, by the ending that takes the place of its own. */
   beside?: { ending: string; bytes: Uint8Array }[];
 }
 

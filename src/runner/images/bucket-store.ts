@@ -1,7 +1,7 @@
 /** Finished pictures in a bucket: every attempt's under a key of its own, compared by the store with what was sent. */
 import { createHash } from 'node:crypto';
 import type { Bucket } from '../../lib/s3/bucket.ts';
-import type { FileKind, NamedFile } from '../core/named-file.ts';
+import { endingOfKind, type NamedFile } from '../core/named-file.ts';
 import { readAttemptFile } from '../core/naming.ts';
 import { sidecarEnding, sidecarPath } from '../core/picture-copy.ts';
 import { thumbnailOf, type CheckedPicture } from '../core/picture.ts';
@@ -10,11 +10,11 @@ import { withBucketFailure } from './bucket-failure.ts';
 import { BucketOwner, type PictureOwner } from './bucket-owner.ts';
 import { findMissingObjects } from './missing-objects.ts';
 import { examineFile } from './check-file.ts';
-import type { Demands } from './check-picture.ts';
-import { pictureChecker, type CheckOptions } from './picture-checker.ts';
+import type { Demands } from './decoding.ts';
+import { listingOf, pictureChecker, type CheckOptions } from './picture-checker.ts';
 import { examinePicture } from './provenance-texts.ts';
-import { inspectBytes } from './saved-files.ts';
-import { makeSidecars, sidecarEndings, type SidecarMaker } from './sidecars.ts';
+import { endingsOf, inspectBytes, picturesOf } from './saved-files.ts';
+import { makeSidecars, sidecarEndings, sidecarsOf, type SidecarMaker } from './sidecars.ts';
 import { thumbnailFiles } from './thumbnail.ts';
 import type { PreparedImageStore } from './image-store.ts';
 
@@ -29,15 +29,16 @@ export interface BucketStoreOptions extends CheckOptions {
 export function createBucketStore(bucket: Bucket, options: BucketStoreOptions = {}): PreparedImageStore {
   const { reportDir, beside = [] } = options;
   const checker = pictureChecker(options);
+  const listing = listingOf(options);
   const thumbnails = reportDir === undefined ? undefined : thumbnailFiles(reportDir);
   const owner = options.owner && new BucketOwner(bucket, options.owner);
   const put = (key: string, bytes: Uint8Array, sha256?: string): Promise<void> =>
     bucket.put(key, bytes, { type: typeOf(key), ...(sha256 !== undefined && { sha256 }) });
   const putThumbnail = async (picture: CheckedPicture): Promise<void> => {
-    const name = thumbnailOf({ ...picture, bytes: picture.png.length });
+    const name = thumbnailOf({ ...picture, bytes: picture.content.length });
     if (name === undefined || picture.thumbnail === undefined) return;
     // The gallery opens on this machine too.
-    const path = thumbnails?.pathOf({ ...picture, bytes: picture.png.length }) ?? '';
+    const path = thumbnails?.pathOf({ ...picture, bytes: picture.content.length }) ?? '';
     await thumbnails?.write(path, picture.thumbnail);
     await put(reportFolder + name, picture.thumbnail);
   };
@@ -53,7 +54,7 @@ export function createBucketStore(bucket: Bucket, options: BucketStoreOptions = 
     write: (picture, file) =>
       withBucketFailure(async () => {
         await owner?.claim();
-        await put(keyOf(file), picture.png, picture.sha256);
+        await put(keyOf(file), picture.content, picture.sha256);
         const others = (picture.beside ?? []).map(({ ending, bytes }) =>
           put(keyOf(sidecarPath(file, ending)), bytes),
         );
@@ -65,7 +66,12 @@ export function createBucketStore(bucket: Bucket, options: BucketStoreOptions = 
         if (facts === undefined || facts.bytes !== bytes) return false;
         return facts.isOf(sha256) ?? (await isContent(bucket, file, sha256));
       }),
-    list: (kinds) => withBucketFailure(() => listPictures(bucket, kinds)),
+    list: (kinds) =>
+      withBucketFailure(async () =>
+        kinds === undefined
+          ? picturesOf(await listFiles(bucket, endingsOf(listing)), listing)
+          : listFiles(bucket, kinds.map(endingOfKind)),
+      ),
     // Nobody overwrites anybody here, and what this batch does not know is not its own (`BucketOwner`).
     whichExist: async () => [],
     examine: (file, named) =>
@@ -75,9 +81,9 @@ export function createBucketStore(bucket: Bucket, options: BucketStoreOptions = 
     complete: (picture, provenance) =>
       withBucketFailure(async () => {
         const missing = await missingSidecars(bucket, beside, picture.file);
-        const png = missing.length === 0 ? undefined : await bucket.get(keyOf(picture.file));
-        if (png === undefined) return;
-        for (const { ending, bytes } of await makeSidecars(missing, { ...picture, png }, provenance))
+        const content = missing.length === 0 ? undefined : await bucket.get(keyOf(picture.file));
+        if (content === undefined) return;
+        for (const { ending, bytes } of await makeSidecars(missing, { ...picture, content }, provenance))
           await put(keyOf(sidecarPath(picture.file, ending)), bytes);
       }),
     remove: (file) =>
@@ -131,10 +137,10 @@ const types: Record<string, string> = {
 };
 
 /** Those of later attempts last. */
-async function listPictures(bucket: Bucket, kinds: readonly FileKind[]): Promise<string[]> {
+async function listFiles(bucket: Bucket, endings: readonly string[]): Promise<string[]> {
   const files: string[] = [];
   for await (const { key } of bucket.list(picturesFolder))
-    if (kinds.some((kind) => key.endsWith(`.${kind}`))) files.push(key.slice(picturesFolder.length));
+    if (endings.some((ending) => key.endsWith(ending))) files.push(key.slice(picturesFolder.length));
   const attempt = (file: string): number => readAttemptFile(file)?.attempt ?? 0;
   return files.toSorted((a, b) => attempt(a) - attempt(b));
 }
@@ -157,7 +163,7 @@ async function isContent(bucket: Bucket, file: string, sha256: string): Promise<
 
 /** The picture first. */
 function withSidecars(file: string, makers: SidecarMaker[]): string[] {
-  return [file, ...sidecarEndings(makers).map((ending) => sidecarPath(file, ending))];
+  return [...new Set([file, ...sidecarEndings(makers).map((ending) => sidecarPath(file, ending))])];
 }
 
 async function missingSidecars(
@@ -166,7 +172,7 @@ async function missingSidecars(
   file: string,
 ): Promise<SidecarMaker[]> {
   const missing: SidecarMaker[] = [];
-  for (const maker of makers)
+  for (const maker of sidecarsOf(makers, file))
     if ((await bucket.facts(keyOf(sidecarPath(file, maker.ending)))) === undefined) missing.push(maker);
   return missing;
 }

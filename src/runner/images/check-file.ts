@@ -3,12 +3,14 @@ import { createHash } from 'node:crypto';
 import type { ExaminedPicture } from '../core/adoption.ts';
 import type { Failure } from '../core/failure.ts';
 import type { FileKind, NamedFile } from '../core/named-file.ts';
+import type { PictureFormat } from '../core/picture-format.ts';
 import type { CheckedPicture, HeldPicture } from '../core/picture.ts';
 import { checkExr } from './check-exr.ts';
 import { checkGlb, parseJson } from './check-glb.ts';
 import { checkNpz } from './check-npz.ts';
 import { wholePng } from './check-picture.ts';
 import { decodeBase64, nameOfOtherFormat, recognise, type Unusable } from './decode-base64.ts';
+import { otherFormat } from './other-formats.ts';
 
 /** Pixels of those that have any. */
 export type WholeFile = { width?: number; height?: number } | Unusable;
@@ -21,14 +23,14 @@ export async function checkFile(
 ): Promise<CheckedPicture | Failure> {
   const decoded = 'bytes' in held ? { bytes: bufferOf(held.bytes) } : decodeBase64(held.base64, /^/);
   const whole = 'problem' in decoded ? decoded : await wholeAsAsked(decoded.bytes, kind, maxPixels);
-  const png = 'bytes' in decoded ? decoded.bytes : Buffer.from('base64' in held ? held.base64 : '');
-  const sha256 = createHash('sha256').update(png).digest('hex');
+  const content = 'bytes' in decoded ? decoded.bytes : Buffer.from('base64' in held ? held.base64 : '');
+  const sha256 = createHash('sha256').update(content).digest('hex');
   if ('problem' in whole) {
     const text = `the file ${label} cannot be used: ${whole.problem}`;
     return { kind: whole.isUnsupported === true ? 'output-unsupported' : 'bad-file', text, digest: sha256 };
   }
   const { width = 0, height = 0 } = whole;
-  return { png, width, height, sha256 };
+  return { content, width, height, sha256 };
 }
 
 async function wholeAsAsked(bytes: Buffer, kind: FileKind, maxPixels: number): Promise<WholeFile> {
@@ -48,7 +50,7 @@ export async function examineFile(
 ): Promise<ExaminedPicture> {
   const checked = await checkFile({ bytes }, named, maxPixels);
   if ('kind' in checked) return { problem: checked.text };
-  const { png: _, ...facts } = checked;
+  const { content: _, ...facts } = checked;
   return { picture: { file, ...facts, bytes: bytes.length, label: named.label }, origin: undefined };
 }
 
@@ -56,7 +58,8 @@ export async function examineFile(
 export async function wholeFile(bytes: Buffer, kind: FileKind, maxPixels: number): Promise<WholeFile> {
   switch (kind) {
     case 'png':
-      return checkOnlyPng(bytes, maxPixels);
+      // A mask in another format has lost what it says.
+      return wholePicture(bytes, 'PNG', maxPixels);
     case 'exr':
       return checkExr(bytes);
     case 'json': {
@@ -71,13 +74,23 @@ export async function wholeFile(bytes: Buffer, kind: FileKind, maxPixels: number
   }
 }
 
-/** A mask in another format has lost what it says. */
-async function checkOnlyPng(bytes: Buffer, maxPixels: number): Promise<WholeFile> {
+/** What is wrong with a picture of that format, or its size. */
+export async function wholePicture(
+  bytes: Buffer,
+  format: PictureFormat,
+  maxPixels: number,
+): Promise<WholeFile> {
   const what = recognise(bytes);
   if ('problem' in what) return what;
-  if (what.format !== 'PNG') return { problem: `it is a ${what.format}, not a PNG` };
-  const demands = { maxPixels, minSide: 1, isBlankRefused: false, isThumbnailWanted: false };
-  return wholePng(bytes, demands, 'PNG');
+  if (what.format !== format) return { problem: `it is a ${what.format}, not a ${format}` };
+  const demands = {
+    maxPixels,
+    minSide: 1,
+    isBlankRefused: false,
+    isThumbnailWanted: false,
+    isOriginalKept: true,
+  };
+  return format === 'PNG' ? wholePng(bytes, demands) : otherFormat(bytes, demands, format);
 }
 
 /** The same memory. */

@@ -27,9 +27,13 @@ export interface WholePng {
   isPlain: boolean;
 }
 
+export function isPng(bytes: Buffer): boolean {
+  return bytes.subarray(0, signature.length).equals(signature);
+}
+
 /** What a whole PNG holds, or what is wrong with the file. */
 export function checkPng(png: Buffer): WholePng | Unusable {
-  if (!png.subarray(0, 8).equals(signature)) return { problem: 'its PNG signature is damaged' };
+  if (!isPng(png)) return { problem: 'its PNG signature is damaged' };
   const types: string[] = [];
   const needed: Uint8Array[] = [signature];
   const pixelData: Buffer[] = [];

@@ -1,5 +1,6 @@
 /** Base64 to bytes, strictly: Node's own decoder skips what it does not know and never complains. */
 import type { FileKind } from '../core/named-file.ts';
+import type { PictureFormat } from '../core/picture-format.ts';
 
 type Decoded = { bytes: Buffer } | Unusable;
 
@@ -60,8 +61,6 @@ function whyNot(text: string): string {
   return `it is cut or not base64: ${bare.length.toLocaleString('en')} characters cannot be whole`;
 }
 
-export type PictureFormat = 'PNG' | 'JPEG' | 'WebP';
-
 /** Why what came cannot be used. */
 export interface Unusable {
   problem: string;
@@ -71,12 +70,12 @@ export interface Unusable {
 
 /** The format of a picture that can be saved, or what it is instead. */
 export function recognise(bytes: Buffer): { format: PictureFormat } | Unusable {
-  const start = bytes.toString('hex', 0, 16);
+  const start = bytes.toString('hex', 0, 48);
   const known = formats.find(([, pattern]) => pattern.test(start));
   if (known !== undefined) return { format: known[0] };
   const other = others.find(([, pattern]) => pattern.test(start))?.[0];
   if (other === undefined) return { problem: `it is ${nameOfBytes(bytes, start)}` };
-  const problem = `it is ${other}, and only PNG, JPEG and WebP can be saved: have the worker send one of them`;
+  const problem = `it is ${other}, and only PNG, JPEG, WebP and AVIF can be saved: have the worker send one of them`;
   return { problem, isUnsupported: true };
 }
 
@@ -100,6 +99,7 @@ const formats: readonly [PictureFormat, RegExp][] = [
   ['PNG', /^89504e47/],
   ['JPEG', /^ffd8ff/],
   ['WebP', /^52494646.{8}57454250/],
+  ['AVIF', /^.{8}66747970(?:6d696631.{8}(?:.{8})*?)?61766966/],
 ];
 
 /** The kind of `output.files` that begins so, too. */
@@ -107,7 +107,8 @@ const others: readonly [string, RegExp, FileKind?][] = [
   ['a GIF', /^47494638/],
   ['a BMP', /^424d.{8}00000000/],
   ['a TIFF', /^(?:49492a00|4d4d002a)/],
-  ['an AVIF or HEIF', /^.{8}66747970(?:6176|6865|6d696631|6d736631)/],
+  ['an animated AVIF', /^.{8}6674797061766973/],
+  ['a HEIF', /^.{8}66747970(?:6865|6d696631|6d736631)/],
   ['a video (MP4)', /^.{8}66747970/],
   ['a video (WebM)', /^1a45dfa3/],
   ['a JPEG XL', /^(?:ff0a|0000000c4a584c20)/],

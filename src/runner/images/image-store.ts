@@ -10,6 +10,7 @@ import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/folders.ts';
 import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { removeLeftovers } from '../../lib/files/temporary-files.ts';
+import { endingOfKind } from '../core/named-file.ts';
 import type { CheckedPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { Provenance } from '../core/provenance.ts';
 import type { ImageStore } from '../pipeline/ports.ts';
@@ -24,9 +25,9 @@ import {
 } from './sidecars.ts';
 import { examineFile } from './check-file.ts';
 import { DurableFiles } from './durable-files.ts';
-import { pictureChecker, type CheckOptions } from './picture-checker.ts';
+import { listingOf, pictureChecker, type CheckOptions } from './picture-checker.ts';
 import { examinePicture } from './provenance-texts.ts';
-import { findMissing, listPictures, pathWithin } from './saved-files.ts';
+import { findMissing, listFiles, listPictures, pathWithin, possibleFiles } from './saved-files.ts';
 import { thumbnailFiles, type ThumbnailFiles } from './thumbnail.ts';
 
 export type ImageStoreOptions = CheckOptions & {
@@ -54,6 +55,7 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
   const files = new DurableFiles(root);
   const { reportDir, isShared = false, beside = [] } = options;
   const checker = pictureChecker(options);
+  const listing = listingOf(options);
   const thumbnails = reportDir === undefined ? undefined : thumbnailFiles(reportDir);
   const limitWrites = pLimit(writesAtOnce);
   let kept = 0;
@@ -70,7 +72,7 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
         withDiskFailure(path, async () => {
           const isInTheWay = await wouldOverwrite(path, picture);
           if (isInTheWay && (await setAside(files, beside, path, 'former')) !== undefined) kept += 1;
-          await files.write(path, picture.png);
+          await files.write(path, picture.content);
         }),
       );
       await limitWrites(() => writeSidecars(files, path, picture.beside ?? []));
@@ -81,9 +83,14 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
       const path = pathWithin(root, picture.file);
       return withDiskFailure(path, () => isWhole(files, path, picture));
     },
-    list: (kinds) => withDiskFailure(root, async () => listPictures(root, kinds)),
+    list: (kinds) =>
+      withDiskFailure(root, async () =>
+        kinds === undefined ? listPictures(root, listing) : listFiles(root, kinds.map(endingOfKind)),
+      ),
     whichExist: async (names) =>
-      names.filter((file) => lstatSync(pathWithin(root, file), { throwIfNoEntry: false })?.isFile() === true),
+      names
+        .flatMap((name) => possibleFiles(name, listing))
+        .filter((file) => lstatSync(pathWithin(root, file), { throwIfNoEntry: false })?.isFile() === true),
     examine: (file, named) => {
       const path = pathWithin(root, file);
       return checker.inTurn(() =>
@@ -127,7 +134,7 @@ async function writeThumbnail(
   thumbnails: ThumbnailFiles | undefined,
   picture: CheckedPicture,
 ): Promise<void> {
-  const path = thumbnails?.pathOf({ ...picture, bytes: picture.png.length });
+  const path = thumbnails?.pathOf({ ...picture, bytes: picture.content.length });
   if (path !== undefined && picture.thumbnail !== undefined) await thumbnails?.write(path, picture.thumbnail);
 }
 

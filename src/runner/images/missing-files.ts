@@ -10,14 +10,13 @@ import type { Bucket } from '../../lib/s3/bucket.ts';
 import { sidecarPath } from '../core/picture-copy.ts';
 import { thumbnailOf } from '../core/picture.ts';
 import type { RecordedPicture } from '../core/verification.ts';
-import { makeSidecars, type SidecarMaker } from './sidecars.ts';
+import { makeSidecars, sidecarsOf, type SidecarMaker } from './sidecars.ts';
 import { checksAtOnce } from './picture-checker.ts';
 import { withBucketFailure } from './bucket-failure.ts';
 import { keyOf, picturesFolder, reportFolder, typeOf } from './bucket-store.ts';
 import { picturesInBucket, picturesInFolder, type PictureFiles } from './picture-files.ts';
 import { pathWithin } from './saved-files.ts';
-import { checkPng } from './check-png.ts';
-import { coloured } from './check-picture.ts';
+import { pictureToDraw } from './check-picture.ts';
 import { thumbnailFiles, triedThumbnail } from './thumbnail.ts';
 
 /** Pictures that are about to be renamed are left alone. As `makeMissing`; throws `FatalFailure` where one is not taken. */
@@ -50,7 +49,9 @@ export function copiesInFolder(root: string): CopyFiles {
       const path = pathWithin(resolve(root), file);
       const since = writtenAt(path) ?? 0;
       // An older one is of a picture that had this name before (`missingSidecars`).
-      return makers.filter(({ ending }) => (writtenAt(sidecarPath(path, ending)) ?? -1) < since);
+      return sidecarsOf(makers, file).filter(
+        ({ ending }) => (writtenAt(sidecarPath(path, ending)) ?? -1) < since,
+      );
     },
   };
 }
@@ -63,7 +64,8 @@ export async function copiesInBucket(bucket: Bucket): Promise<CopyFiles> {
   });
   return {
     ...picturesInBucket(bucket),
-    lacking: (file, makers) => makers.filter(({ ending }) => !there.has(keyOf(sidecarPath(file, ending)))),
+    lacking: (file, makers) =>
+      sidecarsOf(makers, file).filter(({ ending }) => !there.has(keyOf(sidecarPath(file, ending)))),
   };
 }
 
@@ -78,9 +80,9 @@ async function makeCopies(
   picture: RecordedPicture,
   missing: SidecarMaker[],
 ): Promise<boolean> {
-  const png = await readSaved(files, picture.file, picture.sha256);
-  if (png === undefined) return false;
-  const made = await makeSidecars(missing, { ...picture, png }, undefined);
+  const content = await readSaved(files, picture.file, picture.sha256);
+  if (content === undefined) return false;
+  const made = await makeSidecars(missing, { ...picture, content }, undefined);
   for (const { ending, bytes } of made) await files.put(sidecarPath(picture.file, ending), bytes);
   return made.length === missing.length;
 }
@@ -149,13 +151,13 @@ export async function thumbnailFrom(
   const isStored = name !== undefined && stored?.has(name) === true;
   const there = isStored ? await stored?.get(name) : undefined;
   if (there !== undefined) return there;
-  const png =
+  const content =
     (await readSaved(files, file, sha256)) ??
     (moveTo === null ? undefined : await readSaved(files, moveTo, sha256));
-  if (png === undefined) return undefined;
-  const checked = checkPng(png);
-  if ('problem' in checked) return undefined;
-  return triedThumbnail(() => sharp(coloured(checked), { limitInputPixels: width * height }));
+  if (content === undefined) return undefined;
+  const image = pictureToDraw(content);
+  if ('problem' in image) return undefined;
+  return triedThumbnail(() => sharp(image.bytes, { limitInputPixels: width * height }));
 }
 
 export interface Made {
@@ -209,6 +211,8 @@ async function readSaved(
   file: string,
   sha256: string,
 ): Promise<Buffer | undefined> {
-  const png = await files.read(file);
-  return png !== undefined && createHash('sha256').update(png).digest('hex') === sha256 ? png : undefined;
+  const content = await files.read(file);
+  return content !== undefined && createHash('sha256').update(content).digest('hex') === sha256
+    ? content
+    : undefined;
 }

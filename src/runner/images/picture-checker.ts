@@ -2,12 +2,15 @@
 import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Failure } from '../core/failure.ts';
+import { withFormat } from '../core/picture-format.ts';
 import type { CheckedPicture, HeldPicture } from '../core/picture.ts';
 import type { Provenance, ProvenanceWriter } from '../core/provenance.ts';
 import { checkFile } from './check-file.ts';
-import { checkPicture, type Demands } from './check-picture.ts';
-import { withProvenance } from './provenance-texts.ts';
-import { makeSidecars, type SidecarMaker } from './sidecars.ts';
+import { checkPicture } from './check-picture.ts';
+import type { Demands } from './decoding.ts';
+import { embedded } from './provenance-texts.ts';
+import type { PictureListing } from './saved-files.ts';
+import { makeSidecars, sidecarsOf, type SidecarMaker } from './sidecars.ts';
 
 export interface CheckOptions {
   /** Larger pictures fail; 100 megapixels where left out. */
@@ -18,8 +21,12 @@ export interface CheckOptions {
   isBlankRefused?: boolean;
   /** The report's folder, where thumbnails are to be put into it. */
   reportDir?: string | undefined;
-  /** Where pictures are to say themselves where they come from. */
+  /** Whether JPEG, WebP and AVIF are kept as they came; they become PNG where left out. */
+  isOriginalKept?: boolean;
+  /** Where pictures are to say themselves where they come from, as far as they can. */
   embedsAs?: ProvenanceWriter | undefined;
+  /** Called for each picture that was signed (C2PA) and is no more, since it became a PNG. */
+  onSignatureLost?: () => void;
   /** Makers of the sidecar files of each picture. */
   beside?: SidecarMaker[];
 }
@@ -35,10 +42,16 @@ interface PictureChecker {
 /** One a processor; each may hold a whole decoded picture, however many processors there are. */
 export const checksAtOnce = Math.min(4, availableParallelism());
 
+/** Which of the files that are there are pictures. */
+export function listingOf({ isOriginalKept = false, beside = [] }: CheckOptions): PictureListing {
+  return { isOriginalKept, copyEndings: beside.map(({ ending }) => ending) };
+}
+
 export function pictureChecker(options: CheckOptions): PictureChecker {
-  const { maxPixels = 100_000_000, minSide = 1, isBlankRefused = false } = options;
-  const { reportDir, embedsAs, beside = [] } = options;
-  const demands = { maxPixels, minSide, isBlankRefused, isThumbnailWanted: reportDir !== undefined };
+  const { maxPixels = 100_000_000, minSide = 1, isBlankRefused = false, isOriginalKept = false } = options;
+  const { reportDir, embedsAs, beside = [], onSignatureLost } = options;
+  const isThumbnailWanted = reportDir !== undefined;
+  const demands = { maxPixels, minSide, isBlankRefused, isThumbnailWanted, isOriginalKept };
   const limit = pLimit(checksAtOnce);
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => limit(work);
   const check = async (
@@ -46,13 +59,17 @@ export function pictureChecker(options: CheckOptions): PictureChecker {
     provenance: Provenance | undefined,
   ): Promise<CheckedPicture | Failure> => {
     if (picture.named !== undefined) return checkFile(picture, picture.named, maxPixels);
-    const checked = await checkPicture(picture, demands, (png, size) =>
+    const seen = await checkPicture(picture, demands, (whole) =>
       embedsAs === undefined || provenance === undefined
-        ? png
-        : withProvenance(png, size, provenance, embedsAs),
+        ? whole.content
+        : embedded(whole, provenance, embedsAs),
     );
-    if ('kind' in checked || beside.length === 0) return checked;
-    return { ...checked, beside: await makeSidecars(beside, checked, provenance) };
+    if ('kind' in seen) return seen;
+    const { isSignatureLost = false, ...checked } = seen;
+    if (isSignatureLost) onSignatureLost?.();
+    const makers = sidecarsOf(beside, withFormat('picture', checked.format));
+    if (makers.length === 0) return checked;
+    return { ...checked, beside: await makeSidecars(makers, checked, provenance) };
   };
   return { demands, inTurn, check: (picture, provenance) => inTurn(() => check(picture, provenance)) };
 }

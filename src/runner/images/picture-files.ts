@@ -71,12 +71,13 @@ export async function copyPicture(
   endings: string[],
 ): Promise<Verdict> {
   const isThere = await to.has(file, bytes, sha256);
-  const png = isThere ? undefined : await from.read(file);
-  if (!isThere && png === undefined) return { kind: 'missing' };
-  if (png !== undefined && digestOf(png) !== sha256)
+  const content = isThere ? undefined : await from.read(file);
+  if (!isThere && content === undefined) return { kind: 'missing' };
+  if (content !== undefined && digestOf(content) !== sha256)
     return { kind: 'damaged', problem: 'its bytes are not those that were saved (sha256)' };
   for (const ending of label === null ? endings : []) {
     const name = sidecarPath(file, ending);
+    if (name === file) continue;
     const beside = await from.read(name);
     // Some may be newer than a picture that was copied before.
     const isToCopy =
@@ -84,7 +85,7 @@ export async function copyPicture(
     if (isToCopy) await to.put(name, beside);
   }
   // Last: where it is, all of it is.
-  if (png !== undefined) await to.put(file, png);
+  if (content !== undefined) await to.put(file, content);
   return { kind: 'good' };
 }
 

@@ -1,6 +1,6 @@
 /** Texts within a PNG: putting some in, as they are in the standard, and reading what others have put in. */
-import { crc32, inflateSync } from 'node:zlib';
-import { headerEnd } from './check-png.ts';
+import { inflateSync } from 'node:zlib';
+import { chunksOf, withChunks, type PngChunk } from './png-chunks.ts';
 
 export interface PngText {
   /** 1 to 79 characters of Latin-1. */
@@ -14,30 +14,21 @@ const maxTexts = 100;
 
 /** The picture with these texts behind its header; all else stays as it is, bit by bit. */
 export function withTexts(png: Buffer, texts: PngText[]): Buffer {
-  return Buffer.concat([png.subarray(0, headerEnd), ...texts.map(textChunk), png.subarray(headerEnd)]);
+  return withChunks(png, texts.map(textChunk));
 }
 
 /** Uncompressed, in UTF-8, of no language (`iTXt`; PNG specification, 11.3.3.4). */
-function textChunk({ keyword, text }: PngText): Buffer {
-  const head = Buffer.from(`iTXt${keyword}\0\0\0\0\0`, 'latin1');
-  const body = Buffer.concat([head, Buffer.from(text.replaceAll('\0', '\uFFFD'))]);
-  const framed = Buffer.alloc(body.length + 8);
-  framed.writeUInt32BE(body.length - 4, 0);
-  body.copy(framed, 4);
-  framed.writeUInt32BE(crc32(body), body.length + 4);
-  return framed;
+export function textChunk({ keyword, text }: PngText): PngChunk {
+  const head = Buffer.from(`${keyword}\0\0\0\0\0`, 'latin1');
+  return { type: 'iTXt', data: Buffer.concat([head, Buffer.from(text.replaceAll('\0', '\uFFFD'))]) };
 }
 
 /** In the order of the file, as far as it can be read. */
 export function readTexts(png: Buffer): PngText[] {
   const texts: PngText[] = [];
-  for (let at = 8; at + 12 <= png.length && texts.length < maxTexts;) {
-    const length = png.readUInt32BE(at);
-    const type = png.toString('latin1', at + 4, at + 8);
-    const data = png.subarray(at + 8, at + 8 + length);
-    const text = data.length === length ? readers[type]?.(data) : undefined;
-    if (text !== undefined) texts.push(text);
-    at += 12 + length;
+  for (const { type, data } of chunksOf(png)) {
+    const text = readers[type]?.(data);
+    if (text !== undefined && texts.push(text) === maxTexts) break;
   }
   return texts;
 }

@@ -1,5 +1,6 @@
 /** Provenance as texts of a PNG and as a sidecar file. */
 import { sidecarEnding } from '../core/picture-copy.ts';
+import { formatOfFile } from '../core/picture-format.ts';
 import type { CheckedPicture } from '../core/picture.ts';
 import {
   parametersText,
@@ -10,18 +11,29 @@ import {
 } from '../core/provenance.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import type { ExaminedPicture } from '../core/adoption.ts';
-import type { SidecarMaker } from './sidecars.ts';
+import { isPng } from './check-png.ts';
+import type { SidecarMaker, SidecarSource } from './sidecars.ts';
 import { readTexts, withTexts, type PngText } from './png-texts.ts';
-import { checkPicture, type Demands } from './check-picture.ts';
+import { checkPicture } from './check-picture.ts';
+import { isSigned } from './content-credentials.ts';
+import type { Demands, WholePicture } from './decoding.ts';
 
 /** The keyword of the JSON, which is ours alone. */
 export const provenanceKeyword = 'nightrender';
 /** Read by many programs; where the service has written one, it stays the only one. */
 const parametersKeyword = 'parameters';
 
-export function withProvenance(
-  png: Buffer,
-  size: { width: number; height: number },
+/** A picture of another format, or one that is signed, stays as it is: a sidecar says it then (`sidecarUnlessEmbedded`). */
+export function embedded(whole: WholePicture, provenance: Provenance, writer: ProvenanceWriter): Buffer {
+  return isEmbeddable(whole.content) ? withProvenance(whole, provenance, writer) : whole.content;
+}
+
+function isEmbeddable(content: Buffer): boolean {
+  return isPng(content) && !isSigned(content);
+}
+
+function withProvenance(
+  { content: png, width, height }: WholePicture,
   provenance: Provenance,
   writer: ProvenanceWriter,
 ): Buffer {
@@ -30,7 +42,10 @@ export function withProvenance(
   ];
   const isKnown = readTexts(png).some(({ keyword }) => keyword === parametersKeyword);
   if (!isKnown)
-    texts.push({ keyword: parametersKeyword, text: parametersText(provenance, size, writer.program) });
+    texts.push({
+      keyword: parametersKeyword,
+      text: parametersText(provenance, { width, height }, writer.program),
+    });
   return withTexts(png, texts);
 }
 
@@ -52,6 +67,16 @@ export function sidecarMaker(writer: ProvenanceWriter): SidecarMaker {
   };
 }
 
+/** Of pictures that cannot say themselves where they come from. */
+export function sidecarUnlessEmbedded(writer: ProvenanceWriter): SidecarMaker {
+  const { ending, make } = sidecarMaker(writer);
+  const isEmbedded = ({ content }: SidecarSource): boolean => isEmbeddable(Buffer.from(content));
+  return {
+    ending,
+    make: async (picture, provenance) => (isEmbedded(picture) ? undefined : make(picture, provenance)),
+  };
+}
+
 /** `file`: its name within the images folder; `sidecar` reads the text beside it. */
 export async function examinePicture(
   bytes: Buffer,
@@ -59,10 +84,11 @@ export async function examinePicture(
   demands: Demands,
   sidecar: () => Promise<string | undefined>,
 ): Promise<ExaminedPicture> {
-  const checked = await checkPicture({ bytes }, { ...demands, isThumbnailWanted: false });
+  const wanted = { ...demands, isThumbnailWanted: false, isOriginalKept: true };
+  const checked = await checkPicture({ bytes }, wanted);
   if ('kind' in checked) return { problem: checked.text };
-  const { width, height, sha256 } = checked;
-  if (!bytes.equals(checked.png)) return { problem: 'it is no PNG' };
+  const { width, height, sha256, format } = checked;
+  if (formatOfFile(file) !== format) return { problem: `it is a ${format}, and its name says otherwise` };
   const own = readTexts(bytes).find(({ keyword }) => keyword === provenanceKeyword)?.text;
   const origin = readOrigin(parsed(own) ?? sidecarOfThis(parsed(await sidecar()), sha256));
   const seed = origin?.seed ?? undefined;

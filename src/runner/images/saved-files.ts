@@ -8,8 +8,9 @@ import { FatalFailure } from '../core/failure.ts';
 import type { RecordedPicture, Verdict } from '../core/verification.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import type { MissingPictures } from '../pipeline/ports.ts';
-import { kindOfFile, type FileKind } from '../core/named-file.ts';
-import { wholeFile } from './check-file.ts';
+import { kindOfFile } from '../core/named-file.ts';
+import { formatOfFile, pictureEndings, picturesAmong, withoutFormat } from '../core/picture-format.ts';
+import { wholeFile, wholePicture } from './check-file.ts';
 
 interface SavedFiles {
   /** Against the recorded bytes and digest, and by decoding; `FatalFailure` where it cannot be read. */
@@ -43,13 +44,17 @@ type Recorded = Pick<RecordedPicture, 'file' | 'bytes' | 'sha256' | 'width' | 'h
 
 /** What is there, against what is on record, and by decoding. */
 export async function inspectBytes(
-  png: Buffer,
+  content: Buffer,
   { file, bytes, sha256, width, height }: Recorded,
 ): Promise<Verdict> {
-  if (png.length !== bytes) return damaged(`it has ${inBytes(png.length)} instead of ${inBytes(bytes)}`);
-  if (createHash('sha256').update(png).digest('hex') !== sha256)
+  if (content.length !== bytes)
+    return damaged(`it has ${inBytes(content.length)} instead of ${inBytes(bytes)}`);
+  if (createHash('sha256').update(content).digest('hex') !== sha256)
     return damaged('its bytes are not those that were saved (sha256)');
-  const whole = await wholeFile(png, kindOfFile(file), width * height);
+  const format = formatOfFile(file);
+  const whole = await (format === undefined
+    ? wholeFile(content, kindOfFile(file), width * height)
+    : wholePicture(content, format, width * height));
   return 'problem' in whole ? damaged(whole.problem) : { kind: 'good' };
 }
 
@@ -106,15 +111,47 @@ function sizeOf(path: string): number | undefined {
   }
 }
 
-/** Of these kinds, relative to `root`, with `/` between folders, sorted; none where there is no such folder. */
-export function listPictures(root: string, kinds: readonly FileKind[] = ['png'], below = ''): string[] {
+/** Which files are pictures. */
+export interface PictureListing {
+  /** Whether files of other formats than PNG are, too. */
+  isOriginalKept?: boolean;
+  /** What copies of a picture have in place of its ending. */
+  copyEndings?: readonly string[];
+}
+
+/** Relative to `root`, with `/` between folders, sorted; none where there is no such folder. */
+export function listPictures(root: string, listing: PictureListing = {}): string[] {
+  return picturesOf(listFiles(root, endingsOf(listing)), listing);
+}
+
+/** As `listing` has it, to be given to `picturesOf`. */
+export function endingsOf({ isOriginalKept = false }: PictureListing): string[] {
+  return isOriginalKept ? Object.values(pictureEndings) : [pictureEndings.PNG];
+}
+
+export function picturesOf(
+  files: string[],
+  { isOriginalKept = false, copyEndings = [] }: PictureListing,
+): string[] {
+  return isOriginalKept ? picturesAmong(files, copyEndings) : files;
+}
+
+/** What the file of a picture with this name may be called; of another file its name. */
+export function possibleFiles(name: string, listing: PictureListing): string[] {
+  return formatOfFile(name) === undefined
+    ? [name]
+    : endingsOf(listing).map((ending) => withoutFormat(name) + ending);
+}
+
+/** With these endings; as above. */
+export function listFiles(root: string, endings: readonly string[], below = ''): string[] {
   try {
     const entries = readdirSync(`${root}/${below}`, { withFileTypes: true });
     return entries
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
       .flatMap((entry) => {
-        if (entry.isDirectory()) return listPictures(root, kinds, `${below}${entry.name}/`);
-        const isWanted = entry.isFile() && kinds.some((kind) => entry.name.endsWith(`.${kind}`));
+        if (entry.isDirectory()) return listFiles(root, endings, `${below}${entry.name}/`);
+        const isWanted = entry.isFile() && endings.some((ending) => entry.name.endsWith(ending));
         return isWanted ? [below + entry.name] : [];
       });
   } catch (error) {

@@ -4,28 +4,36 @@ import { dirname } from 'node:path';
 import { existsSync, lstatSync } from 'node:fs';
 import sharp from 'sharp';
 import { sidecarPath, sidecarEnding, copyEnding, type PictureCopy } from '../core/picture-copy.ts';
+import { pictureEndings } from '../core/picture-format.ts';
 import type { CheckedPicture, SavedPicture } from '../core/picture.ts';
 import type { Provenance } from '../core/provenance.ts';
 import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/folders.ts';
 import type { DurableFiles } from './durable-files.ts';
-import { coloured } from './check-picture.ts';
-import { checkPng } from './check-png.ts';
+import { pictureToDraw } from './check-picture.ts';
+import { isPng } from './check-png.ts';
+import { withChunks } from './png-chunks.ts';
+import { originChunks } from './png-metadata.ts';
 import { paper } from './thumbnail.ts';
 
 /** What a sidecar is made of. */
-type SidecarSource = Pick<CheckedPicture, 'png' | 'width' | 'height' | 'sha256'>;
+export type SidecarSource = Pick<CheckedPicture, 'content' | 'width' | 'height' | 'sha256'>;
 
 /** Makes one of the files. */
 export interface SidecarMaker {
-  /** What takes the place of `.png`; each maker has its own. */
+  /** What takes the place of the picture's ending; each maker has its own. */
   ending: string;
   /** Undefined where it cannot be made. */
   make: (picture: SidecarSource, provenance: Provenance | undefined) => Promise<Uint8Array | undefined>;
 }
 
 type Sidecars = NonNullable<CheckedPicture['beside']>;
+
+/** Without a copy that would have the picture's own name: it is there in that format already. */
+export function sidecarsOf(makers: SidecarMaker[], file: string): SidecarMaker[] {
+  return makers.filter(({ ending }) => sidecarPath(file, ending) !== file);
+}
 
 export async function makeSidecars(
   makers: SidecarMaker[],
@@ -54,7 +62,7 @@ export async function writeSidecars(files: DurableFiles, path: string, beside: S
 export async function missingSidecars(makers: SidecarMaker[], path: string): Promise<SidecarMaker[]> {
   const since = (await writtenAt(path)) ?? 0;
   const missing: SidecarMaker[] = [];
-  for (const maker of makers) {
+  for (const maker of sidecarsOf(makers, path)) {
     const at = await writtenAt(sidecarPath(path, maker.ending));
     if (at === undefined || at < since) missing.push(maker);
   }
@@ -70,12 +78,12 @@ export async function completeSidecars(
   provenance?: Provenance,
 ): Promise<{ made: number; lacking: number }> {
   if (missing.length === 0) return { made: 0, lacking: 0 };
-  const png = await withDiskFailure(path, () => {
+  const content = await withDiskFailure(path, () => {
     assertPlainFile(path);
     return readFile(path);
   });
   const { width, height, sha256 } = picture;
-  const made = await makeSidecars(missing, { png, width, height, sha256 }, provenance);
+  const made = await makeSidecars(missing, { content, width, height, sha256 }, provenance);
   await writeSidecars(files, path, made);
   return { made: made.length, lacking: missing.length - made.length };
 }
@@ -107,7 +115,7 @@ export async function moveSidecars(makers: SidecarMaker[], from: string, to: str
 
 /** Before their picture goes, so that none stays behind alone. */
 export async function removeSidecars(makers: SidecarMaker[], path: string): Promise<void> {
-  for (const { ending } of makers) {
+  for (const { ending } of sidecarsOf(makers, path)) {
     const file = sidecarPath(path, ending);
     await withDiskFailure(file, () => rm(file, { force: true }));
   }
@@ -125,16 +133,17 @@ async function writtenAt(path: string): Promise<number | undefined> {
 }
 
 /**
- * In sRGB, without metadata. One that cannot be made (a format has its own largest size) fails no picture: `onLacking` is
+ * In sRGB, with what the picture says of its origin (EXIF, XMP). One that cannot be made (a format has its own largest size) fails no picture: `onLacking` is
  * given the reason.
  */
 export function copyMaker(copy: PictureCopy, onLacking: (ending: string, why: string) => void): SidecarMaker {
   const ending = copyEnding(copy);
   return {
     ending,
-    make: async ({ png, width, height }) => {
+    make: async ({ content, width, height }) => {
       try {
-        return await copyOf(Buffer.from(png.buffer, png.byteOffset, png.byteLength), width * height, copy);
+        const { buffer, byteOffset, byteLength } = content;
+        return await copyOf(Buffer.from(buffer, byteOffset, byteLength), width * height, copy);
       } catch (error) {
         onLacking(ending, error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
         return undefined;
@@ -143,13 +152,14 @@ export function copyMaker(copy: PictureCopy, onLacking: (ending: string, why: st
   };
 }
 
-async function copyOf(png: Buffer, limitInputPixels: number, copy: PictureCopy): Promise<Buffer> {
-  const checked = checkPng(png);
-  if ('problem' in checked) throw new Error(checked.problem);
+async function copyOf(content: Buffer, limitInputPixels: number, copy: PictureCopy): Promise<Buffer> {
+  const image = pictureToDraw(content);
+  if ('problem' in image) throw new Error(image.problem);
+  const marked = isPng(content) ? withChunks(image.bytes, originChunks(content)) : image.bytes;
   const { format, quality, size } = copy;
-  const image = sharp(coloured(checked), { limitInputPixels }).autoOrient();
+  const upright = sharp(marked, { limitInputPixels }).autoOrient().keepExif().keepXmp();
   const sized =
-    size === undefined ? image : image.resize(size, size, { fit: 'inside', withoutEnlargement: true });
+    size === undefined ? upright : upright.resize(size, size, { fit: 'inside', withoutEnlargement: true });
   if (format === 'jpeg') return sized.flatten({ background: paper }).jpeg({ quality }).toBuffer();
   return (format === 'webp' ? sized.webp({ quality }) : sized.avif({ quality })).toBuffer();
 }
@@ -164,7 +174,8 @@ export async function setAside(
   path: string,
   as: string,
 ): Promise<string | undefined> {
-  const found = [path, ...sidecarEndings(makers).map((ending) => sidecarPath(path, ending))].filter(isThere);
+  const endings = [...sidecarEndings(makers), ...Object.values(pictureEndings)];
+  const found = [...new Set([path, ...endings.map((ending) => sidecarPath(path, ending))])].filter(isThere);
   if (found.length === 0) return undefined;
   for (let count = 1; ; count++) {
     const suffix = `.${as}${count === 1 ? '' : `-${count}`}`;
@@ -175,12 +186,16 @@ export async function setAside(
 }
 
 /** Whether writing the picture would overwrite something other than itself, which a power cut may have left unrecorded. */
-export async function wouldOverwrite(path: string, { png, beside = [] }: CheckedPicture): Promise<boolean> {
+export async function wouldOverwrite(
+  path: string,
+  { content, beside = [] }: CheckedPicture,
+): Promise<boolean> {
   const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return beside.some(({ ending }) => existsSync(sidecarPath(path, ending)));
+  const others = [...beside.map(({ ending }) => ending), ...Object.values(pictureEndings)];
+  if (stats === undefined) return others.some((ending) => existsSync(sidecarPath(path, ending)));
   // The write then fails with the system's own error.
   if (stats.isDirectory()) return false;
-  return !stats.isFile() || stats.size !== png.length || !(await readFile(path)).equals(png);
+  return !stats.isFile() || stats.size !== content.length || !(await readFile(path)).equals(content);
 }
 
 function isThere(path: string): boolean {

@@ -73,7 +73,7 @@ async function examineUnknown(
   draining: AbortSignal,
 ): Promise<{ found: UnknownPicture[]; problems: string[] }> {
   const unknown = new Map<string, string>();
-  for (const file of await images.list(['png']))
+  for (const file of await images.list())
     if ((await checkpoint.ownerOf(file)) === undefined && !unknown.has(nameKey(file)))
       unknown.set(nameKey(file), file);
   const files = [...unknown.values()];

@@ -284,8 +284,8 @@ export interface ImageStore {
   write(picture: CheckedPicture, file: string): Promise<void>;
   /** Whether the file is there with exactly these bytes; it then stays, whatever happens to the machine. */
   has(picture: SavedPicture): Promise<boolean>;
-  /** The names of all files of these kinds in it, whoever knows of them. */
-  list(kinds: readonly FileKind[]): Promise<string[]>;
+  /** The names of all pictures in it, or of all files of these kinds, whoever knows of them. */
+  list(kinds?: readonly FileKind[]): Promise<string[]>;
   /** Those of these names under which a file is there. */
   whichExist(files: string[]): Promise<string[]>;
   /** Decodes one that is there, and checks it as if it came from a job; `named` says what it is unless a picture. */

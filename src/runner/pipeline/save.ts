@@ -3,6 +3,7 @@ import { attemptFile } from '../core/naming.ts';
 import { sceneNameOf } from '../core/prompt.ts';
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import { type Failure, failureRules } from '../core/failure.ts';
+import { withFormat } from '../core/picture-format.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import { provenanceOf } from '../core/provenance.ts';
 import type { PictureNames } from './picture-names.ts';
@@ -75,9 +76,11 @@ async function write(
   facts: JobFacts,
 ): Promise<boolean> {
   const { isNamedByAttempt = false } = run.settings;
-  const files = good.map(({ sha256 }, i) =>
-    isNamedByAttempt ? attemptFile(names[i] ?? '', attempt.key, sha256) : (names[i] ?? ''),
-  );
+  const files = good.map(({ sha256, format }, i) => {
+    const name = names[i] ?? '';
+    const file = isNamedByAttempt ? attemptFile(name, attempt.key, sha256) : name;
+    return format === undefined ? file : withFormat(file, format);
+  });
   const pictures = good.map((picture, i) => saved(picture, files[i] ?? '', found[i]));
   const settlement = savedSettlement(pictures, facts, run.ports.clock.now());
   // A run that dies from here on leaves files that look like anybody's.
@@ -99,7 +102,7 @@ function saved(picture: CheckedPicture, file: string, found: FoundPicture | unde
     ...(output && { output }),
     ...(named && { label: named.label }),
   };
-  return { file, width, height, bytes: picture.png.length, sha256, ...told };
+  return { file, width, height, bytes: picture.content.length, sha256, ...told };
 }
 
 /** Picture hosts hiccup, and the job is paid for: more than one try, and not so many that the night goes by. */

@@ -16,7 +16,7 @@ async function problemOf(
 ): Promise<string | undefined> {
   const checked = await checkFile({ bytes }, { label: 'depth', kind }, maxPixels);
   if ('kind' in checked) expect(checked).toMatchObject({ kind: as, digest: expect.any(String) });
-  else expect(Buffer.from(checked.png).equals(bytes)).toBe(true);
+  else expect(Buffer.from(checked.content).equals(bytes)).toBe(true);
   return 'kind' in checked ? checked.text : undefined;
 }
 
@@ -44,7 +44,7 @@ describe.each(whole)('%s', (_, kind, make) => {
       base64.replace(/.{60}/g, '$&\n'),
     ]) {
       const checked = await checkFile({ base64: text }, { label: 'depth', kind }, maxPixels);
-      expect(checked).toMatchObject({ png: bytes });
+      expect(checked).toMatchObject({ content: bytes });
     }
   });
 

@@ -151,7 +151,7 @@ function check(bytes: Buffer) {
 
 async function pngFrom(bytes: Buffer): Promise<Buffer> {
   const checked = await check(bytes);
-  return 'png' in checked ? Buffer.from(checked.png) : expect.fail(checked.text);
+  return 'content' in checked ? Buffer.from(checked.content) : expect.fail(checked.text);
 }
 
 function pixelsOf(bytes: Buffer): Promise<Buffer> {

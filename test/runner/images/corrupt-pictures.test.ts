@@ -1,4 +1,4 @@
-/** Promise: what is no whole JPEG, WebP or base64 never gets a final name. One named test a class. */
+/** Promise: what is no whole JPEG, WebP, AVIF or base64 never gets a final name. One named test a class. */
 import { gzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -13,6 +13,7 @@ let jpeg: Buffer;
 let progressive: Buffer;
 let webp: Buffer;
 let lossless: Buffer;
+let avif: Buffer;
 
 beforeAll(async () => {
   png = await paddedPng();
@@ -20,12 +21,14 @@ beforeAll(async () => {
   progressive = await noise(64, 48).jpeg({ progressive: true }).toBuffer();
   webp = await noise(64, 48).webp().toBuffer();
   lossless = await noise(64, 48).webp({ lossless: true }).toBuffer();
+  avif = await noise(64, 48).avif().toBuffer();
 });
 
 const jpegDamage = /JPEG data is cut or damaged/;
 const webpDamage = /WebP data is cut or damaged/;
+const avifDamage = /AVIF data is cut or damaged/;
 
-describe('no file comes of', () => {
+describe.each([false, true])('no file comes of (kept as it comes: %s)', (isOriginalKept) => {
   test.each<[string, () => Buffer | Promise<Buffer>, RegExp]>([
     ['a JPEG cut at a quarter', () => jpeg.subarray(0, jpeg.length / 4), jpegDamage],
     ['a JPEG cut at half', () => jpeg.subarray(0, jpeg.length / 2), jpegDamage],
@@ -45,18 +48,22 @@ describe('no file comes of', () => {
     ['a WebP that says it is shorter than it is', () => withLength(webp, 100), webpDamage],
     ['a WebP with a damaged frame', () => flipped(webp, 23), webpDamage],
     ['a lossless WebP with a damaged header', () => flipped(lossless, 20), webpDamage],
+    ['an AVIF cut at half', () => avif.subarray(0, avif.length / 2), avifDamage],
+    ['an AVIF cut by one byte', () => avif.subarray(0, -1), avifDamage],
+    ['an AVIF of which only the first bytes are left', () => avif.subarray(0, 40), avifDamage],
     ['an animated WebP that is cut', async () => (await animated()).subarray(0, -20), /cut/],
     ['a JPEG of too many pixels that is cut', () => sized(jpeg, 65_000, 65_000).subarray(0, -40), /is cut/],
   ])('%s', async (_what, make, reason) => {
-    await expectNoFile((await make()).toString('base64'), reason);
+    await expectNoFile((await make()).toString('base64'), reason, 'bad-picture', { isOriginalKept });
   });
 
-  test.each(['jpeg', 'webp'] as const)('a %s, cut anywhere', async (format) => {
+  test.each(['jpeg', 'webp', 'avif'] as const)('a %s, cut anywhere', async (format) => {
     const small = await noise(9, 7)[format]().toBuffer();
     const passed = [];
     for (let end = 0; end < small.length; end += 1) {
       const base64 = small.subarray(0, end).toString('base64');
-      if ('png' in (await createImageStore('never-written').check({ base64 }))) passed.push(end);
+      if ('content' in (await createImageStore('never-written', { isOriginalKept }).check({ base64 })))
+        passed.push(end);
     }
     expect(passed).toEqual([]);
   });
@@ -67,11 +74,12 @@ describe('no file comes of, and no second job is paid for', () => {
     [
       'a GIF',
       () => noise(8, 8).gif().toBuffer(),
-      /a GIF, and only PNG, JPEG and WebP can be saved: have the/,
+      /a GIF, and only PNG, JPEG, WebP and AVIF can be saved: have the/,
     ],
     ['a BMP', () => bmp(), /a BMP, .* have the worker send/],
     ['a TIFF', () => noise(8, 8).tiff().toBuffer(), /a TIFF, .* have the worker send/],
-    ['an AVIF', () => noise(8, 8).avif().toBuffer(), /an AVIF/],
+    ['an animated AVIF', () => Buffer.from('\0\0\0\u0018ftypavis'), /an animated AVIF/],
+    ['a HEIF', () => Buffer.from('\0\0\0\u0018ftypheic'), /a HEIF/],
     ['a video', () => Buffer.from('\0\0\0\u0018ftypmp42'), /a video \(MP4\)/],
     ['an OpenEXR file', () => exr(), /an OpenEXR file/],
     ['a PDF', () => Buffer.from('%PDF-1.7\n'), /a PDF/],

@@ -35,7 +35,7 @@ describe('check.blank refuses', () => {
   ])('%s', async (_what, make, colour) => {
     const bytes = await make();
     await expectRefused(bytes, blankRefused, 'blank-picture', `of one colour throughout (${colour}`);
-    expect(await check(bytes)).toHaveProperty('png');
+    expect(await check(bytes)).toHaveProperty('content');
   });
 
   test.each(['png', 'webp'] as const)('a %s that is transparent, whatever its colours', async (format) => {
@@ -152,7 +152,7 @@ function checkText(base64: string, options?: ImageStoreOptions): Promise<Checked
 }
 
 function pngOf(checked: CheckedPicture | Failure): Buffer {
-  return 'png' in checked ? Buffer.from(checked.png) : expect.fail(checked.text);
+  return 'content' in checked ? Buffer.from(checked.content) : expect.fail(checked.text);
 }
 
 /** What a viewer makes of it: pixels, profile and size. */

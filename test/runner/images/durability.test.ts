@@ -141,9 +141,9 @@ test('what a dead run has written is made to last before anybody relies on it', 
   const dir = temporaryFolder();
   await createImageStore(dir).write(picture, 'sea/a.png');
   disk.calls = [];
-  const { png, ...size } = picture;
-  const sha256 = createHash('sha256').update(png).digest('hex');
-  const recorded = { ...size, file: 'sea/a.png', bytes: png.length, sha256 };
+  const { content, ...size } = picture;
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  const recorded = { ...size, file: 'sea/a.png', bytes: content.length, sha256 };
   expect(await createImageStore(dir).has(recorded)).toBe(true);
   expect(disk.calls).toEqual([`open ${basename(dir)}`, `sync ${basename(dir)}`, 'open sea', 'sync sea']);
 });
@@ -155,7 +155,7 @@ test.each(
 )('%s at "%s" of a %s picture ends in trouble and leaves no half file', async (code, failAt, size) => {
   const dir = temporaryFolder();
   const store = createImageStore(dir);
-  await store.write({ ...picture, png: Buffer.from('the old one') }, 'sea/a.png');
+  await store.write({ ...picture, content: Buffer.from('the old one') }, 'sea/a.png');
   Object.assign(disk, { failAt, code });
   const text = await troubleOf(store.write(pictures[size], 'sea/a.png'));
   const verb = failAt.startsWith('open') && ['EMFILE', 'ENFILE', 'EIO'].includes(code) ? 'open' : 'write';
@@ -205,14 +205,17 @@ test.each(sizes)(
 test('a bug is not mistaken for a disk', async () => {
   const dir = temporaryFolder();
   writeFileSync(join(dir, 'x'), '');
-  const broken = { ...picture, png: undefined as unknown as Uint8Array };
+  const broken = { ...picture, content: undefined as unknown as Uint8Array };
   await expect(createImageStore(dir).write(broken, 'a.png')).rejects.toThrow(TypeError);
   expect(filesIn(dir)).toEqual(['x']);
 });
 
-const picture: CheckedPicture = { png: Buffer.from('the new one'), width: 1, height: 1, sha256: '' };
+const picture: CheckedPicture = { content: Buffer.from('the new one'), width: 1, height: 1, sha256: '' };
 
-const pictures = { small: picture, large: { ...picture, png: Buffer.from('the new one'.padEnd(100_000)) } };
+const pictures = {
+  small: picture,
+  large: { ...picture, content: Buffer.from('the new one'.padEnd(100_000)) },
+};
 
 function step(call: string): void {
   disk.calls.push(call);

@@ -297,7 +297,7 @@ function folder(files: Record<string, string> = {}, below = '') {
 
 /** The store writes what was checked, so these need not be pictures. */
 function picture(text: string): CheckedPicture {
-  return { png: Buffer.from(text), width: 1, height: 1, sha256: '' };
+  return { content: Buffer.from(text), width: 1, height: 1, sha256: '' };
 }
 
 function read(dir: string, name: string): string {

@@ -44,12 +44,12 @@ describe('embedded', () => {
   ])('a PNG keeps every chunk that it came with: %s', async (_, make) => {
     const came = await make().toBuffer();
     const checked = await embedded(came);
-    expect(checked.sha256).toBe(createHash('sha256').update(checked.png).digest('hex'));
-    const chunks = chunksOf(Buffer.from(checked.png));
+    expect(checked.sha256).toBe(createHash('sha256').update(checked.content).digest('hex'));
+    const chunks = chunksOf(Buffer.from(checked.content));
     expect(chunks.map(({ type }) => type).slice(0, 3)).toEqual(['IHDR', 'iTXt', 'iTXt']);
     const said = ({ type, data }: (typeof chunks)[number]) => [type, data.toString('base64')];
     expect(chunks.filter(({ type }) => type !== 'iTXt').map(said)).toEqual(chunksOf(came).map(said));
-    const { comments = [] } = await sharp(checked.png).metadata();
+    const { comments = [] } = await sharp(checked.content).metadata();
     const own = comments.find(({ keyword }) => keyword === 'nightrender')?.text ?? '';
     expect(JSON.parse(own)).toEqual({
       formatVersion: 1,
@@ -66,7 +66,7 @@ describe('embedded', () => {
   });
 
   it('tells it in the layout that other programs read', async () => {
-    const { png } = await embedded(await noise(40, 30).png().toBuffer());
+    const { content: png } = await embedded(await noise(40, 30).png().toBuffer());
     const { text } = readTexts(Buffer.from(png)).find(({ keyword }) => keyword === 'parameters') ?? {
       text: '',
     };
@@ -80,14 +80,14 @@ describe('embedded', () => {
 
   it('leaves the parameters that the service wrote the only ones', async () => {
     const came = withText(await noise(9, 7).png().toBuffer(), 'tEXt', 'parameters\0a cat\nSteps: 20');
-    const { png } = await embedded(came);
+    const { content: png } = await embedded(came);
     const texts = readTexts(Buffer.from(png));
     expect(texts.map(({ keyword }) => keyword)).toEqual(['nightrender', 'parameters']);
     expect(texts[1]?.text).toBe('a cat\nSteps: 20');
   });
 
   it('what was a JPEG of inks is a PNG that says it as well', async () => {
-    const { png } = await embedded(await noise(40, 30).toColourspace('cmyk').jpeg().toBuffer());
+    const { content: png } = await embedded(await noise(40, 30).toColourspace('cmyk').jpeg().toBuffer());
     expect(readTexts(Buffer.from(png)).map(({ keyword }) => keyword)).toEqual(['nightrender', 'parameters']);
   });
 
@@ -95,7 +95,7 @@ describe('embedded', () => {
     const dir = temporaryFolder();
     const checked = await embedded(await noise(40, 30).png().toBuffer());
     await createImageStore(dir).write(checked, 'a.png');
-    const { width, height, sha256, png } = checked;
+    const { width, height, sha256, content } = checked;
     const recorded = {
       attempt: 1,
       number: 1,
@@ -110,7 +110,7 @@ describe('embedded', () => {
       width,
       height,
       sha256,
-      bytes: png.length,
+      bytes: content.length,
     });
     expect(verdict).toEqual({ kind: 'good' });
   });
@@ -129,7 +129,7 @@ it('leaves the bytes that came where nothing is asked for', async () => {
     { bytes: came },
     provenance,
   )) as CheckedPicture;
-  expect(came.equals(checked.png)).toBe(true);
+  expect(came.equals(checked.content)).toBe(true);
   expect(checked).not.toHaveProperty('beside');
 });
 
@@ -163,8 +163,8 @@ describe('beside', () => {
     await store.move('y/b.png', 'y/c.png');
     expect(filesIn(dir)).toEqual(['y/c.json', 'y/c.png']);
     rmSync(join(dir, 'y/c.json'));
-    const { width, height, sha256, png } = checked;
-    await store.complete({ file: 'y/c.png', width, height, sha256, bytes: png.length }, provenance);
+    const { width, height, sha256, content } = checked;
+    await store.complete({ file: 'y/c.png', width, height, sha256, bytes: content.length }, provenance);
     expect(await inspectPicture(join(dir, 'y/c.png'))).toMatchObject({
       from: 'sidecar',
       isOfThisPicture: true,

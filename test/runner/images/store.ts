@@ -5,7 +5,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
 import { FatalFailure, type Failure, type FailureKind } from '../../../src/runner/core/failure.ts';
-import { createImageStore, type PreparedImageStore } from '../../../src/runner/images/image-store.ts';
+import {
+  createImageStore,
+  type ImageStoreOptions,
+  type PreparedImageStore,
+} from '../../../src/runner/images/image-store.ts';
 
 export function temporaryFolder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-images-'));
@@ -28,7 +32,7 @@ export async function save(
   file: string,
 ): Promise<CheckedPicture | Failure> {
   const checked = await store.check({ base64 });
-  if ('png' in checked) await store.write(checked, file);
+  if ('content' in checked) await store.write(checked, file);
   return checked;
 }
 
@@ -37,9 +41,10 @@ export async function expectNoFile(
   base64: string,
   reason: RegExp,
   kind: FailureKind = 'bad-picture',
+  options: ImageStoreOptions = {},
 ): Promise<void> {
   const dir = temporaryFolder();
-  const result = await save(createImageStore(dir), base64, 'a.png');
+  const result = await save(createImageStore(dir, options), base64, 'a.png');
   const digest: unknown = expect.stringMatching(/^[0-9a-f]{64}$/);
   expect(result).toEqual({ kind, text: expect.stringMatching(reason), digest });
   expect(filesIn(dir)).toEqual([]);

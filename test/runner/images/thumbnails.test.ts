@@ -217,7 +217,7 @@ function folder(options: { isBlankRefused?: boolean } = {}) {
     store: createImageStore(join(dir, 'images'), { ...options, reportDir: report }),
     thumbnail: (checked: object): string => {
       const picture = checked as CheckedPicture;
-      return join(report, thumbnailOf({ ...picture, bytes: picture.png.length }) ?? expect.fail());
+      return join(report, thumbnailOf({ ...picture, bytes: picture.content.length }) ?? expect.fail());
     },
   };
 }
@@ -244,7 +244,7 @@ async function savedPictures(store: ReturnType<typeof createImageStore>, count: 
 }
 
 function records(pictures: Saved[]): RecordedPicture[] {
-  return pictures.map(({ checked: { png, width, height, sha256 }, file }, i) => ({
+  return pictures.map(({ checked: { content, width, height, sha256 }, file }, i) => ({
     attempt: i,
     number: 1,
     label: null,
@@ -254,7 +254,7 @@ function records(pictures: Saved[]): RecordedPicture[] {
     moveTo: null,
     width,
     height,
-    bytes: png.length,
+    bytes: content.length,
     sha256,
   }));
 }

@@ -1,0 +1,140 @@
+/** Promise: with `output.keep: original` pictures are the bytes that came, wherever the batch goes afterwards. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { expect, it } from 'vitest';
+import type { HttpService } from '../fakes/http-service.ts';
+import { folderWith, inProcess, pipeline, testKey } from './cli.ts';
+import { completed, startStandIn } from './stand-ins.ts';
+
+const formats = ['jpeg', 'webp', 'avif', 'png'] as const;
+const endings = { jpeg: 'jpg', webp: 'webp', avif: 'avif', png: 'png' };
+const env = { NIGHTRENDER_API_KEY: testKey };
+
+/** Every job brings a picture in the format and of the colour that its input asks for; a stage, one from its picture. */
+async function startPainter(): Promise<{ service: HttpService; bytes: Map<string, Buffer> }> {
+  const bytes = new Map<string, Buffer>();
+  for (const [i, format] of formats.entries()) {
+    const background = { r: 60 * i, g: 90, b: 200 };
+    const picture = sharp({ create: { width: 96, height: 64, channels: 3, background } });
+    bytes.set(format, await picture[format]().toBuffer());
+  }
+  const service = await startStandIn({
+    plan: ({ format }) => ({
+      end: () =>
+        completed([
+          {
+            rendered_image: bytes.get(typeof format === 'string' ? format : '')?.toString('base64'),
+            seed: 1,
+          },
+        ]),
+    }),
+  });
+  return { service, bytes };
+}
+
+function batch(url: string, output: string): string {
+  const yaml = pipeline(url, 'input: {format: "{{ format }}"}\n').replace(
+    '  dir: out\n',
+    `  dir: out\n${output}`,
+  );
+  const list = formats.map((format) => `${format}-scene,${format}\n`).join('');
+  return folderWith({ 'pipeline.yaml': yaml, 'scenes.csv': `id,format\n${list}` });
+}
+
+function images(cwd: string): string[] {
+  return readdirSync(join(cwd, 'out/images')).toSorted();
+}
+
+const originals = formats.map((format) => `${format}-scene.${endings[format]}`).toSorted();
+
+it('keeps the bytes, verifies and lists them, makes copies and thumbnails of them, and exports them', async () => {
+  const { service, bytes } = await startPainter();
+  const cwd = batch(service.url, '  keep: original\n  formats: [{format: webp}, {format: jpeg, size: 48}]\n');
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env });
+  expect(code, stderr).toBe(0);
+  const copies = formats.flatMap((format) => [`${format}-scene.webp`, `${format}-scene-48.jpg`]);
+  expect(images(cwd)).toEqual([...new Set([...originals, ...copies])].toSorted());
+  for (const format of formats) {
+    const file = join(cwd, `out/images/${format}-scene.${endings[format]}`);
+    expect(readFileSync(file).equals(bytes.get(format) ?? expect.fail()), format).toBe(true);
+  }
+  expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
+  const report = await inProcess(['report', 'pipeline.yaml', '--json'], { cwd });
+  expect(JSON.parse(report.stdout)).toMatchObject({ copies: { made: 0, lacking: 0 } });
+  expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8')).toContain('avif-scene.avif');
+  const to = join(cwd, 'dataset');
+  expect((await inProcess(['export', 'pipeline.yaml', to, '--to', 'imagefolder'], { cwd })).code).toBe(0);
+  expect(readdirSync(to, { recursive: true }).map(String)).toEqual(expect.arrayContaining(originals));
+  const tar = join(cwd, 'shards');
+  expect((await inProcess(['export', 'pipeline.yaml', tar, '--to', 'webdataset'], { cwd })).code).toBe(0);
+});
+
+it('renders nothing again where `keep` changes: what is saved keeps its name, what comes gets its own', async () => {
+  const { service } = await startPainter();
+  const cwd = batch(service.url, '');
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  const asPng = formats.map((format) => `${format}-scene.png`).toSorted();
+  expect(images(cwd)).toEqual(asPng);
+  const yaml = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
+  writeFileSync(join(cwd, 'pipeline.yaml'), yaml.replace('  dir: out\n', '  dir: out\n  keep: original\n'));
+  const list = readFileSync(join(cwd, 'scenes.csv'), 'utf8');
+  writeFileSync(join(cwd, 'scenes.csv'), `${list}new,jpeg\n`);
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  expect(service.inputs).toHaveLength(5);
+  expect(images(cwd)).toEqual([...asPng, 'new.jpg'].toSorted());
+  // An edited row renames the picture that was; its format stays.
+  writeFileSync(join(cwd, 'scenes.csv'), `${list}new,webp\n`);
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  const renamed = images(cwd).map((name) => name.replace(/replaced-[0-9a-f]+/, 'replaced'));
+  expect(renamed).toEqual([...asPng, 'new.replaced.jpg', 'new.webp'].toSorted());
+  const again = await inProcess(['retry', 'pipeline.yaml', '--id', 'jpeg-scene', '--again'], { cwd, env });
+  expect(again.code, again.stderr).toBe(0);
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  expect(images(cwd)).toContain('jpeg-scene.jpg');
+  expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
+});
+
+it('adopts them after their checkpoint was lost, and not the copies beside them', async () => {
+  const { service } = await startPainter();
+  const cwd = batch(
+    service.url,
+    '  keep: original\n  metadata: sidecar\n  formats: [{format: webp, size: 48}]\n',
+  );
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  const before = images(cwd);
+  for (const file of readdirSync(join(cwd, 'out')))
+    if (file.startsWith('checkpoint')) rmSync(join(cwd, 'out', file), { recursive: true });
+  const refused = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env });
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('--adopt');
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--adopt', '--quiet'], { cwd, env });
+  expect(code, stderr).toBe(0);
+  expect(service.inputs).toHaveLength(4);
+  expect(images(cwd)).toEqual(before);
+  expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
+});
+
+it('puts back a damaged one, and keeps it aside', async () => {
+  const { service, bytes } = await startPainter();
+  const cwd = batch(service.url, '  keep: original\n');
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  const file = join(cwd, 'out/images/jpeg-scene.jpg');
+  const damaged = Buffer.from(readFileSync(file));
+  damaged[damaged.length - 20] = (damaged[damaged.length - 20] ?? 0) ^ 0xff;
+  writeFileSync(file, damaged);
+  renameSync(join(cwd, 'out/images/avif-scene.avif'), join(cwd, 'away'));
+  expect((await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd })).code).not.toBe(0);
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  expect(service.inputs).toHaveLength(6);
+  const sha = (content: Buffer) => createHash('sha256').update(content).digest('hex');
+  expect(sha(readFileSync(file))).toBe(sha(bytes.get('jpeg') ?? expect.fail()));
+  expect(images(cwd)).toEqual([...originals, 'jpeg-scene.jpg.damaged'].toSorted());
+});
+
+it('says in the plan that the ending is that of what comes', async () => {
+  const cwd = batch('https://api.example.com', '  keep: original\n');
+  const { stdout } = await inProcess(['plan', 'pipeline.yaml', '--requests', '1'], { cwd, env });
+  expect(stdout).toContain('images/jpeg-scene.*');
+});

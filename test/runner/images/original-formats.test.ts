@@ -1,0 +1,109 @@
+/** Promise: pictures that are kept as they came are the same bytes, are checked as a PNG is, and say themselves what they are. */
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { describe, expect, test } from 'vitest';
+import { picturesAmong, withFormat } from '../../../src/runner/core/picture-format.ts';
+import { createImageStore } from '../../../src/runner/images/image-store.ts';
+import { savedFiles } from '../../../src/runner/images/saved-files.ts';
+import { copyMaker } from '../../../src/runner/images/sidecars.ts';
+import { noise } from './pictures.ts';
+import { expectNoFile, filesIn, temporaryFolder } from './store.ts';
+
+const made = {
+  JPEG: () => noise(64, 48).withMetadata({ orientation: 6 }).jpeg().toBuffer(),
+  WebP: () => noise(48, 64).webp().toBuffer(),
+  AVIF: () => noise(48, 64).avif().toBuffer(),
+} as const;
+
+const formats = ['JPEG', 'WebP', 'AVIF'] as const;
+
+describe.each(formats)('%s', (format) => {
+  test.each([false, true])('stays as it came (blank ones refused: %s)', async (isBlankRefused) => {
+    const bytes = await made[format]();
+    const store = createImageStore('never-written', { isOriginalKept: true, isBlankRefused });
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    expect(await store.check({ bytes })).toEqual({ content: bytes, format, width: 48, height: 64, sha256 });
+  });
+
+  test('is a PNG where originals are not asked for', async () => {
+    const checked = await createImageStore('never-written').check({ bytes: await made[format]() });
+    expect(checked).toMatchObject({ format: 'PNG', width: 48, height: 64 });
+  });
+
+  test('of one colour is refused where blank ones are', async () => {
+    const blank = sharp({ create: { width: 64, height: 48, channels: 3, background: '#888' } });
+    const encoded = { JPEG: blank.jpeg(), WebP: blank.webp(), AVIF: blank.avif() }[format];
+    const options = { isOriginalKept: true, isBlankRefused: true };
+    const text = (await encoded.toBuffer()).toString('base64');
+    await expectNoFile(text, /one colour/, 'blank-picture', options);
+  });
+
+  test('has copies, but none of its own name, and is verified by decoding', async () => {
+    const bytes = await made[format]();
+    const dir = temporaryFolder();
+    const beside = (['webp', 'jpeg', 'avif'] as const).map((each) =>
+      copyMaker({ format: each, quality: 80 }, () => expect.fail()),
+    );
+    const store = createImageStore(dir, { isOriginalKept: true, beside });
+    const checked = await store.check({ bytes });
+    if (!('content' in checked)) return expect.fail(checked.text);
+    const file = withFormat('a.png', format);
+    await store.write(checked, file);
+    expect(filesIn(dir)).toEqual(['a.avif', 'a.jpg', 'a.webp']);
+    expect(readFileSync(join(dir, file)).equals(bytes)).toBe(true);
+    const { width, height, sha256 } = checked;
+    const recorded = { file, width, height, sha256, bytes: bytes.length };
+    const inspect = (more = {}) =>
+      savedFiles(dir).inspect({
+        ...recorded,
+        ...more,
+        attempt: 1,
+        number: 1,
+        label: null,
+        sceneId: 'a',
+        sceneState: 'saved',
+        moveTo: null,
+      });
+    expect(await inspect()).toEqual({ kind: 'good' });
+    writeFileSync(join(dir, file), await noise(48, 64).png().toBuffer());
+    const other = readFileSync(join(dir, file));
+    const its = { bytes: other.length, sha256: createHash('sha256').update(other).digest('hex') };
+    expect(await inspect(its)).toMatchObject({ problem: expect.stringContaining(`a PNG, not a ${format}`) });
+    await store.remove(file);
+    expect(filesIn(dir)).toEqual([]);
+  });
+});
+
+test.each(['WebP', 'AVIF'] as const)('something behind the end of the data of %s is seen', async (format) => {
+  const more = Buffer.concat([await made[format](), Buffer.from('<html>502 Bad Gateway</html>')]);
+  await expectNoFile(more.toString('base64'), /behind the end|is cut/, 'bad-picture', {
+    isOriginalKept: true,
+  });
+});
+
+test('a picture of another format that had its name makes way', async () => {
+  const dir = temporaryFolder();
+  const store = createImageStore(dir, { isOriginalKept: true });
+  writeFileSync(join(dir, 'a.png'), 'the old one');
+  const checked = await store.check({ bytes: await made.JPEG() });
+  if (!('content' in checked)) return expect.fail(checked.text);
+  await store.write(checked, 'a.jpg');
+  expect(filesIn(dir)).toEqual(['a.jpg', 'a.png.former']);
+  expect(store.kept()).toBe(1);
+});
+
+test.each([
+  [
+    ['a.png', 'a.webp', 'a-512.jpg', 'b.jpg'],
+    ['.webp', '-512.jpg'],
+    ['a.png', 'b.jpg'],
+  ],
+  [['a.jpg', 'a.webp', 'a-512.jpg'], ['.webp', '-512.jpg'], ['a.jpg']],
+  [['a.avif', 'a.webp'], ['.avif'], ['a.webp']],
+  [['cat.jpg', 'cat-512.jpg'], [], ['cat.jpg', 'cat-512.jpg']],
+  [['a.webp', 'b/a.jpg'], ['.webp'], ['a.webp', 'b/a.jpg']],
+])('of %j with copies %j the pictures are %j', (files, copies, pictures) => {
+  expect(picturesAmong(files, copies)).toEqual(pictures);
+});

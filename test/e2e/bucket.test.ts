@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { noCeph, secretAccessKey, startCeph, type Ceph } from '../engines/ceph.ts';
 import { exr } from '../runner/images/whole-files.ts';
@@ -81,6 +82,50 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect([again.code, jobsOf(join(cwd, 'out/local-service'))]).toEqual([0, count]);
     // The rows of the report before are gone with it.
     expect((await keys('report/gallery/')).length).toBe(1);
+  });
+
+  it('has pictures as they came there too, checked, taken over and moved', async () => {
+    const jpeg = await sharp(Buffer.from(await blackPicture(), 'base64'))
+      .jpeg()
+      .toBuffer();
+    const service = await startInstantService([{ rendered_image: jpeg.toString('base64') }]);
+    const { cwd, start, keys } = batch({
+      more: '  keep: original\n  metadata: embed\n  formats: [{format: jpeg}, {format: webp, size: 32}]\n',
+      fileAt: (pictures, more) =>
+        pipelineAt(pictures, more).replace('baseUrl: local', `baseUrl: ${service.url}`),
+    });
+    const key = { ...ceph.env, ...withKey.env };
+    const run = (...args: string[]): Promise<Finished> => nightrender(args, { cwd, env: key });
+    const first = await run('run', 'pipeline.yaml');
+    expect([first.code, first.stderr]).toEqual([0, expect.any(String)]);
+    const images = await keys('images/');
+    for (const ending of ['.jpg', '-32.webp', '.json'])
+      expect(images.filter((name) => name.endsWith(ending))).toHaveLength(count);
+    expect(images).toHaveLength(3 * count);
+    for (const deep of [[], ['--deep']])
+      expect((await start('verify', 'pipeline.yaml', ...deep)).stdout).toContain(`good      ${count}\n`);
+    rmSync(join(cwd, 'out'), { recursive: true });
+    const adopted = await run('run', 'pipeline.yaml', '--adopt');
+    expect([adopted.code, adopted.stderr]).toEqual([0, expect.stringContaining(`${count} pictures`)]);
+    expect(service.inputs).toHaveLength(count);
+    const exportTo = async (to: string): Promise<string[]> => {
+      const exported = await run('export', 'pipeline.yaml', to, '--to', 'webdataset');
+      expect([exported.code, exported.stderr]).toEqual([0, expect.any(String)]);
+      return ['00000.tar', '00000_stats.json'].map((name) =>
+        hash('sha256', readFileSync(join(cwd, to, name))),
+      );
+    };
+    const fromBucket = await exportTo('from-bucket');
+    const file = join(cwd, 'pipeline.yaml');
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/ {2}pictures: .*\n/, ''));
+    const moved = await run('verify', 'pipeline.yaml', '--move');
+    expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining(`good      ${count}\n`)]);
+    expect(await exportTo('from-folder')).toEqual(fromBucket);
+    const there = readdirSync(join(cwd, 'out/images'));
+    expect(there).toHaveLength(3 * count);
+    const [name = ''] = there.filter((each) => each.endsWith('.jpg'));
+    expect(readFileSync(join(cwd, 'out/images', name)).equals(jpeg)).toBe(true);
+    expect((await run('verify', 'pipeline.yaml')).code).toBe(0);
   });
 
   it('has files besides pictures there too, checked, moved and taken over with their pictures', async () => {

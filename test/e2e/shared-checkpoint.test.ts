@@ -62,6 +62,12 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}
     });
     const list = await nightrender(['list', 'pipeline.yaml', '--json'], { cwd: here, ...options() });
     expect(linesOf(list)).toHaveLength(60);
+    const exported = await nightrender(['export', 'pipeline.yaml', 'set', '--to', 'imagefolder', '--json'], {
+      cwd: here,
+      ...options(),
+    });
+    expect(exported.code, exported.stderr).toBe(0);
+    expect(readFileSync(join(here, 'set/metadata.jsonl'), 'utf8').trim().split('\n')).toHaveLength(60);
     const results = readFileSync(join(here, 'out/report/results.csv'), 'utf8');
     expect(results.match(/,saved,/g)).toHaveLength(60);
     const watch = new Program(['watch', 'pipeline.yaml', '--port', '0', '--json'], {

@@ -61,6 +61,18 @@ describe('a job whose status is never readable', () => {
     expect(world.service.jobs).toHaveLength(6 + waiting);
   });
 
+  it('is kept where it is readable now and then, however often it was not', async () => {
+    const world = await inFlight(2, 0);
+    for (const job of world.service.jobs) moveJob(job, 140 * minutes);
+    let asked = 0;
+    world.service.instead.status = (id) => (id === 'job-1' && (asked += 1) % 5 !== 0 ? garbled : undefined);
+    const result = await world.run({ manifest: list(2), afterMs: 100 * minutes });
+    expect(result?.ending.kind).toBe('complete');
+    expect(world.service.log).not.toContain('cancel job-1');
+    expect(world.service.jobs).toHaveLength(2);
+    expect(asked).toBeGreaterThan(10);
+  });
+
   it('is kept while nothing but the clock says that it is overdue', async () => {
     const world = await inFlight(2, 0);
     const isDown = (): boolean => world.clock.elapsed() < 20 * minutes;

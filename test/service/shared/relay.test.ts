@@ -1,6 +1,6 @@
 /** Promise: what was handed on to the process that leads is given up only where that one is silent, and asked again where that is safe. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { TrustedProxies } from '../../../src/lib/net/trusted-proxies.ts';
@@ -8,18 +8,15 @@ import { Relay } from '../../../src/service/shared/relay.ts';
 import { answerJson, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
 
 /** Where to ask; the answer is what became of the request. */
-async function relayTo(leader: Script): Promise<string> {
-  const { url } = await scriptedServer(leader);
-  const relay = new Relay(Buffer.from('secret'), new TrustedProxies([]));
+async function relayTo(leader: Script | string, proxies: string[] = []): Promise<string> {
+  const url = typeof leader === 'string' ? leader : (await scriptedServer(leader)).url;
+  const relay = new Relay(Buffer.from('secret'), new TrustedProxies(proxies));
   onTestFinished(() => relay.close());
   const front = createServer((request, response) => {
     const relayed = relay.prepare(request, new AbortController().signal).send(url);
     void relayed.then((told) => response.end(typeof told === 'string' ? told : String(told.status)));
   });
-  front.listen(0, '127.0.0.1');
-  await once(front, 'listening');
-  onTestFinished(() => void front.close());
-  return `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  return listening(front);
 }
 
 it('goes on waiting for one that takes no more connections', async () => {
@@ -64,3 +61,31 @@ it('has what may be done once only wait for one whose connection broke until tha
   isThere = true;
   expect([await told(), sent]).toEqual(['unknown', 2]);
 });
+
+it('tells the process that leads who has asked, which nobody else can', async () => {
+  const proxies = new TrustedProxies([]);
+  const leader = new Relay(Buffer.from('secret'), proxies);
+  onTestFinished(() => leader.close());
+  const seen: unknown[] = [];
+  const believing = createServer((request, response) => {
+    const isBelieved = leader.believe(request);
+    seen.push([isBelieved, proxies.addressOf(request), proxies.isSecure(request), proxies.hostOf(request)]);
+    response.end('{}');
+  });
+  const behind = await listening(believing);
+  const url = await relayTo(behind, ['127.0.0.1']);
+  const asked = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' };
+  await fetch(`${url}/v2/e/health`, { headers: asked });
+  await fetch(`${behind}/v2/e/health`, { headers: asked });
+  expect(seen).toEqual([
+    [true, '203.0.113.9', true, new URL(url).host],
+    [false, '127.0.0.1', false, new URL(behind).host],
+  ]);
+});
+
+async function listening(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -123,7 +123,7 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect(await exportTo('from-folder')).toEqual(fromBucket);
     const there = readdirSync(join(cwd, 'out/images'));
     expect(there).toHaveLength(3 * count);
-    const [name = ''] = there.filter((each) => each.endsWith('.jpg'));
+    const name = there.find((each) => each.endsWith('.jpg')) ?? '';
     expect(readFileSync(join(cwd, 'out/images', name)).equals(jpeg)).toBe(true);
     expect((await run('verify', 'pipeline.yaml')).code).toBe(0);
   });

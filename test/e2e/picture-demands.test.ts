@@ -23,7 +23,13 @@ it.each([
 });
 
 it.each<[string, string, (black: Sharp) => Promise<Buffer>, number, string]>([
-  ['a GIF', '', (black) => black.gif().toBuffer(), 1, 'a GIF, and only PNG, JPEG, WebP and AVIF can be saved'],
+  [
+    'a GIF',
+    '',
+    (black) => black.gif().toBuffer(),
+    1,
+    'a GIF, and only PNG, JPEG, WebP and AVIF can be saved',
+  ],
   ['too many pixels', 'limits: {pixels: 100}', (black) => black.png().toBuffer(), 1, 'raise `limits.pixels`'],
   ['a cut PNG', '', async (black) => (await black.png().toBuffer()).subarray(0, -9), 2, 'it is cut'],
 ])('%s is paid for as often as another job may bring another', async (_, more, make, jobs, words) => {

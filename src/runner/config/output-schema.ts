@@ -101,7 +101,7 @@ export const files = z
   )
   .prefault({})
   .describe(
-    'files of each scene besides pictures, all of them or none, such as `depth: {at: files.depth, kind: exr}`',
+    'files of each scene besides pictures, all of them or none: `depth: {at: files.depth, kind: exr}`',
   );
 
 const maxValues = 64;
@@ -154,7 +154,7 @@ export const output = z
       .string('the path of the picture in the output, such as images[0].data')
       .optional()
       .describe(
-        `where the picture is in an output of unknown shape, such as \`images[0].data\`; \`${noPicture}\` for jobs without one`,
+        `where the picture is in an output of unknown shape: \`images[0].data\`; \`${noPicture}\` for jobs without one`,
       ),
     files,
     values,
@@ -167,15 +167,13 @@ export const output = z
     keep: z
       .enum(['png', 'original'], 'png or original')
       .default('png')
-      .describe(
-        'what JPEG, WebP and AVIF are saved as: converted to `png`, or as they came, with their own ending (`original`)',
-      ),
+      .describe('what JPEG, WebP and AVIF are saved as: converted to `png`, or as they came (`original`)'),
     formats,
     metadata: z
       .enum(['embed', 'sidecar', 'none'], 'embed, sidecar or none')
       .default('none')
       .describe(
-        'where each picture records its origin: in itself (`embed`, in a PNG that is not signed) or in a JSON file next to it (`sidecar`)',
+        'where each picture records its origin: in itself (`embed`) or in a JSON file next to it (`sidecar`)',
       ),
   })
   .superRefine(({ image, files: asked, values: wanted }, context) => {

@@ -35,7 +35,7 @@ skipBadRows: ▸yes
     '8:9: the key "atempts" is unknown in retry; did you mean attempts?',
     expect.stringMatching(/^8:31: retry.attempts is 0; expected .*, a whole number from 1 to 100$/),
     '8:45: retry.firstWait is 3; expected a duration from 0s to 20d, such as 30s, 5m or 2h',
-    '10:3: the key "folder" is unknown in output; expected dir, pictures, name, image, files, values, hosts, formats, metadata',
+    '10:3: the key "folder" is unknown in output; expected dir, pictures, name, image, files, values, hosts, keep, formats, metadata',
     '11:8: the environment variable UNSET is not set',
     '12:9: invalid template: {{ without }}',
     expect.stringMatching(/^13:1: the key "colour" is unknown; expected manifest, endpoint, input, /),
@@ -67,7 +67,7 @@ it.each([
   expect(problemsOf(text)).toEqual([
     '1:1: manifest is missing; expected a path or a list of paths; - is standard input',
     '1:1: endpoint is missing; expected the keys baseUrl, id, and where wanted speaks, version, apiKey, freshness',
-    '1:1: output is missing; expected the key dir, and where wanted pictures, name, image, files, values, hosts, formats, metadata',
+    '1:1: output is missing; expected the key dir, and where wanted pictures, name, image, files, values, hosts, keep, formats, metadata',
   ]);
 });
 

@@ -2,10 +2,11 @@
  * `npm run build` makes `dist`: the program and what it starts as processes of their own, in few files since Node loads
  * those quicker, its pages, and what is printed once. `node src/build.mjs tests` makes what tests and benchmarks start.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -65,22 +66,30 @@ async function buildProgram() {
     banner: { js: '/*! With Preact, (c) 2015-present Jason Miller, MIT License */' },
     metafile: true,
   });
-  writeLicences([program, pages].flatMap(({ metafile }) => Object.keys(metafile.inputs)));
+  const inputs = [program, pages].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  writeContents(inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []));
   writePrinted();
 }
 
-/** Of the packages that the bundles hold. */
-function writeLicences(inputs) {
-  const folders = new Set(inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []));
-  const texts = [...folders]
-    .toSorted((a, b) => (a < b ? -1 : 1))
-    .map((folder) => {
-      const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
-      const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-      const text = file === undefined ? license : readFileSync(`${folder}/${file}`, 'utf8').trim();
-      return `${name} ${version} (${license})\n\n${text}\n`;
-    });
-  writeFileSync('dist/LICENSES.txt', texts.join(`\n${'-'.repeat(80)}\n\n`));
+/** The packages that the bundles hold, with their licences: no list of what is installed names them. */
+function writeContents(folders) {
+  const texts = new Map();
+  for (const folder of [...new Set(folders)].toSorted((a, b) => (a < b ? -1 : 1))) {
+    const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+    const files = readdirSync(folder).filter((entry) => /^(licen[cs]e|notice)/i.test(entry));
+    if (files.length === 0) throw new Error(`${folder} has no file with its licence`);
+    const text = files.map((file) => readFileSync(`${folder}/${file}`, 'utf8').trim()).join('\n\n');
+    texts.set(`${name}@${version}`, `${name} ${version} (${license})\n\n${text}\n`);
+  }
+  writeFileSync('dist/LICENSES.txt', [...texts.values()].join(`\n${'-'.repeat(80)}\n\n`));
+  const contents = { commit: commitHere(), bundled: [...texts.keys()] };
+  writeFileSync('dist/build.json', `${JSON.stringify(contents, null, 2)}\n`);
+}
+
+/** Marked where its files were changed; none in a copy, nor where git is not to be had. */
+function commitHere() {
+  const args = ['describe', '--always', '--dirty', '--exclude=*', '--abbrev=12'];
+  return (existsSync('.git') && spawnSync('git', args, { encoding: 'utf8' }).stdout?.trim()) || undefined;
 }
 
 /** What editors, `man` and programs read. */

@@ -40,7 +40,7 @@ function refuseWithoutFiles(error: NodeJS.ErrnoException): number {
 
 /** Its binary is for another Node or machine, or was left out. */
 function refuseWithoutPackage({ message }: Error): number {
-  const [what = ''] = message.split('\n');
+  const [what = ''] = message.split(/\. Tried:|\n/);
   const advice = 'Install it again with the Node that runs it: npm ci in a checkout, npm install elsewhere';
   process.stderr.write(`nightrender cannot load a package that it needs: ${what}. ${advice}.\n`);
   return 2;

@@ -15,13 +15,20 @@ export const purpose = 'Renders long lists of scenes on a GPU job service, and r
 
 /** Names and versions; of a part that cannot be loaded, why not. */
 export async function versions(): Promise<[string, string][]> {
+  const { commit, bundled } = readBuild();
   return [
     ['node', process.versions.node],
     ['sqlite', await sqliteVersion().catch(whyNot)],
     ['sharp', await sharpVersion().catch(whyNot)],
-    ['undici', await Promise.resolve('undici').then(packageVersion).catch(whyNot)],
+    ['undici', bundled.find((name) => name.startsWith('undici@'))?.slice('undici@'.length) ?? 'unknown'],
     ['platform', `${platform()} ${arch()}, ${release()}`],
+    ...(commit === undefined ? [] : [['commit', commit] as [string, string]]),
   ];
+}
+
+/** What the build noted beside itself: where it was made from a repository its commit, and the versions of what it holds. */
+function readBuild(): { commit?: string; bundled: string[] } {
+  return JSON.parse(readFileSync(packageFile('dist/build.json'), 'utf8')) as ReturnType<typeof readBuild>;
 }
 
 /** SQLite's own, and that of what it is reached through. */

@@ -1,4 +1,5 @@
 /** Promise: a mistyped command or option is met with the one that was meant, every command has help with examples, and versions are told. */
+import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { commandList } from '../../src/commands/command-table.ts';
 import { folderWith, inProcess, pipeline, scenes } from './cli.ts';
@@ -71,6 +72,8 @@ it('tells its version on the first line, and under it those of what it is built 
     expect.stringMatching(/^sharp {5}\d+\.\d+\.\d+ \(libvips 8\./),
     expect.stringMatching(/^undici {4}7\./),
     expect.stringMatching(/^platform {2}\w+ \w+, /),
+    // Where it was built from a repository.
+    ...(existsSync('.git') ? [expect.stringMatching(/^commit {4}[0-9a-f]{12}(-dirty)?$/)] : []),
     '',
   ]);
 });

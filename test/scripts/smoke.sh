@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The first thing a new user does, in a copy of the project as git has it: `npm ci && npm start`, and once more.
+# The first thing a new user does, in a copy of the project as git has it: `npm ci && npm start`, and once more; then the tests that are named.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 copy=$(mktemp -d)
@@ -20,4 +20,6 @@ for file in results.csv results.jsonl summary.json; do [ -s "renders/scenes/repo
 before=$(sha256sum renders/scenes/images/*.png | sha256sum)
 npm start | grep -q "$scenes of $scenes scenes"
 [ "$before" = "$(sha256sum renders/scenes/images/*.png | sha256sum)" ]
-echo "smoke: $pictures pictures"
+echo "smoke: $pictures pictures on Node $(node --version)"
+
+[ $# -eq 0 ] || npm test -- "$@"

@@ -13,23 +13,7 @@ step() {
   echo "== $name: $((SECONDS - begun)) s"
 }
 
-# A whole Node with its headers, for the native packages.
-on_node() {
-  local folder
-  folder=$(mktemp -d)
-  git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$folder"
-  (
-    npm install --silent --prefix "$folder/.node" "node@$1" || exit 1
-    cd "$folder" || exit 1
-    export PATH="$folder/.node/node_modules/.bin:$PATH"
-    npm_config_nodedir=$(dirname "$(find "$folder/.node/node_modules" -type d -name include -path '*node-linux*' | head -1)")
-    export npm_config_nodedir
-    node --version && npm ci && npm test
-  )
-  local status=$?
-  rm -rf "$folder"
-  return $status
-}
+on_node() { npm exec --yes --package "node@$1" -- bash test/scripts/smoke.sh test; }
 
 # Deaths at every call, every call of a disk that fails, kills with one that comes and goes, and of runs that share a checkpoint.
 deaths() {
@@ -42,7 +26,7 @@ step 'kills' npm run --silent chaos -- --kills "${SOAK_KILLS:-300}"
 step 'deaths' deaths
 step 'benchmarks' npm run --silent bench
 step 'load' npm run --silent bench:serve
-for version in ${SOAK_NODES:-22 24}; do step "Node $version" on_node "$version"; done
+for version in ${SOAK_NODES:-22 24 26}; do step "Node $version" on_node "$version"; done
 
 echo
 if [ ${#failed[@]} -eq 0 ]; then echo 'soak: all passed'; else printf 'soak: failed: %s\n' "${failed[@]}"; fi

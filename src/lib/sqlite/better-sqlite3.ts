@@ -5,26 +5,33 @@ import { dirname } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 
 const load = createRequire(import.meta.url);
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 /**
  * Release 13 ends Node 20 with a segmentation fault; 12, compiled for Node 24.19 or later, aborts the process when it
- * frees a statement (https://github.com/nodejs/node/issues/65446). npm leaves 13 out where Node is 20, and Node may be
- * another one since.
+ * frees a statement (https://github.com/nodejs/node/issues/65446). npm installs the one that its Node can use; a checkout
+ * has both on Node 20, since a lock names one. Node may be another one since.
  */
 function packageOfThisNode(): string {
-  if (major < 22) return 'better-sqlite3';
+  const needed = Number.parseInt(process.versions.node) < 22 ? '12.' : '13.';
+  const found = ['better-sqlite3', 'better-sqlite3-12'].find((name) => versionOf(name).startsWith(needed));
+  if (found !== undefined) return found;
+  throw new Error(`better-sqlite3 ${needed}x, which Node ${process.versions.node} needs, is not installed`);
+}
+
+/** Empty where it is not installed. */
+function versionOf(name: string): string {
   try {
-    load.resolve('better-sqlite3-13');
+    return (load(`${name}/package.json`) as { version: string }).version;
   } catch (error) {
-    if (major < 24 || (major === 24 && minor < 19)) return 'better-sqlite3';
+    if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return '';
     throw error;
   }
-  return 'better-sqlite3-13';
 }
 
 export const packageName = packageOfThisNode();
 export const Sqlite = load(packageName) as typeof BetterSqlite3;
+// Release 12 loads its binary with the first database; where it has none, this says so before all else.
+new Sqlite(':memory:').close();
 
 /** Opens a file. Throws the system's own error where its folder went away, of which the package says what it says of bugs. */
 export function openSqlite(path: string, options?: BetterSqlite3.Options): BetterSqlite3.Database {

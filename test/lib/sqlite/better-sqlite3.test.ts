@@ -1,0 +1,35 @@
+/** Promise: one SQLite is installed, the one that the Node at hand needs, and none is compiled but on Node 20. */
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { packageName, Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+
+const isOldNode = Number.parseInt(process.versions.node) < 22;
+
+it('loads the release that runs on this Node', () => {
+  expect(packageName).toBe(isOldNode ? 'better-sqlite3-12' : 'better-sqlite3');
+  const db = new Sqlite(':memory:');
+  expect(db.prepare('SELECT 6 * 7').pluck().get()).toBe(42);
+  db.close();
+});
+
+it('leaves the choice to npm, whose newest first is the newest that names the Node at hand', () => {
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    dependencies: object;
+    optionalDependencies?: object;
+  };
+  expect(dependencies).toMatchObject({ 'better-sqlite3': '12.9.0 || 13.2.0' });
+  expect(optionalDependencies).toBeUndefined();
+});
+
+/**
+ * `npm install` writes both lines anew as the packages have them: put them back. By the first npm leaves release 12 out but
+ * on Node 20; without the second, npm 10 and 11 compile release 13, although it brings its binaries along.
+ */
+it('has a lock by which a checkout installs both on Node 20, and release 13 alone elsewhere', () => {
+  const text = readFileSync('package-lock.json', 'utf8');
+  const { packages } = JSON.parse(text) as { packages: Record<string, unknown> };
+  expect(packages['node_modules/better-sqlite3-12']).toMatchObject({ version: '12.9.0', optional: true });
+  expect(packages['node_modules/better-sqlite3-12']).toMatchObject({ engines: { node: '20.x' } });
+  expect(packages['node_modules/better-sqlite3']).toMatchObject({ version: '13.2.0', gypfile: false });
+  expect(text).not.toMatch(/"resolved": "https?:/);
+});

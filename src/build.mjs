@@ -28,6 +28,7 @@ async function buildProgram() {
     ...common,
     entryPoints: [
       'src/cli.ts',
+      'src/index.ts',
       'src/service/workloads/module-runner.ts',
       'src/service/workloads/thread-runner.ts',
       'src/renderers/blender/handler.ts',
@@ -69,6 +70,7 @@ async function buildProgram() {
   const inputs = [program, pages].flatMap(({ metafile }) => Object.keys(metafile.inputs));
   writeContents(inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []));
   writePrinted();
+  writeTypes();
 }
 
 /** The packages that the bundles hold, with their licences: no list of what is installed names them. */
@@ -106,6 +108,20 @@ function writePrinted() {
   for (const folder of ['completion', 'config', 'terminal']) mkdirSync(`dist/${folder}`);
   for (const [file, args] of Object.entries(printed)) {
     writeFileSync(`dist/${file}`, execFileSync(process.execPath, ['dist/nightrender.cjs', ...args]));
+  }
+}
+
+/** Of what programmes import, and of what that names. */
+function writeTypes() {
+  const options = '--declaration --emitDeclarationOnly --allowImportingTsExtensions --strict --types node';
+  const kind = '--ignoreConfig --target es2023 --module nodenext --rootDir src --outDir dist/types';
+  const args = ['src/commands/library.ts', ...`${options} ${kind}`.split(' ')];
+  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...args], { stdio: 'inherit' });
+  // Older compilers find files under this ending alone.
+  for (const entry of readdirSync('dist/types', { recursive: true, withFileTypes: true })) {
+    const file = `${entry.parentPath}/${entry.name}`;
+    if (entry.isFile())
+      writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(from '\.[^']+)\.ts'/g, "$1.js'"));
   }
 }
 

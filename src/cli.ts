@@ -1,10 +1,10 @@
 /** From argv to a command and from its result to the exit code; the only place that ends the process. */
-import { isSupportedNode } from './commands/supported-node.ts';
+import { whyUnsupported } from './commands/supported-node.ts';
 
 /** Native modules built for a newer Node end an older one without a word: nothing is loaded before this. */
-if (!isSupportedNode(process.versions.node)) {
-  const needed = 'nightrender needs Node.js 20.19 or later, 22.12 or later, or 24 and above';
-  process.stderr.write(`${needed}; this is ${process.versions.node}.\n`);
+const unsupported = whyUnsupported(process.versions.node);
+if (unsupported !== undefined) {
+  process.stderr.write(`${unsupported}.\n`);
   process.exit(2);
 }
 

@@ -24,6 +24,11 @@ export interface BeginChoices {
   isFresh: boolean;
 }
 
+export interface RunChoices extends BeginChoices {
+  /** Undefined where all of the batch is meant. */
+  part: Part | undefined;
+}
+
 export const noChoices: BeginChoices = { isLossAccepted: false, isAdopting: false, isFresh: false };
 
 export function unknownPicturesOf({ isAdopting, isFresh }: BeginChoices): BatchSettings['unknownPictures'] {
@@ -32,6 +37,11 @@ export function unknownPicturesOf({ isAdopting, isFresh }: BeginChoices): BatchS
 }
 
 /** What is wrong is added to `problems`. */
+export function runChoicesOf(argv: Record<string, unknown>, problems: Problem[]): RunChoices {
+  return { part: partOf(argv, problems), ...beginChoicesOf(argv, problems) };
+}
+
+/** As above. */
 export function beginChoicesOf(argv: Record<string, unknown>, problems: Problem[]): BeginChoices {
   const [isAdopting, isFresh] = [argv['adopt'] === true, argv['fresh'] === true];
   if (isAdopting && isFresh) problems.push({ where: '--fresh', text: 'cannot be combined with --adopt' });

@@ -80,8 +80,11 @@ export function noBatch(dir: string, isLossAccepted = false): Error {
   const text = isLossAccepted
     ? 'no job is on record here; check the service itself for jobs that still run'
     : 'there is no batch here yet; start one with `nightrender run`';
-  return new ConfigError([{ where: shownPath(dir), text }]);
+  return new NoBatch([{ where: shownPath(dir), text }]);
 }
+
+/** None has begun. */
+export class NoBatch extends ConfigError {}
 
 /** What follows `nightrender run`; `others` is what follows other commands for the batch in `dir`. */
 export function recordedRun(others: string, dir: string): string {

@@ -4,28 +4,27 @@ import type { Config } from '../runner/config/config.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import { endings } from '../runner/core/ending.ts';
 import { startNotifier, type Notifier } from '../runner/notify/notifier.ts';
-import type { Listener } from '../runner/pipeline/ports.ts';
 import { describeEvent } from '../terminal/describe-event.ts';
 import { harmless } from '../terminal/fit-text.ts';
-import { openTerminal } from './open-view.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
+import type { RunCall } from './run-call.ts';
 import { shownLists, shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 
 /** `file` is the pipeline.yaml, as it was given. */
-export function notifierOf(file: string, config: Config, emit: Listener): Notifier {
-  const { notify, folder, apiKey, output } = config;
+export function notifierOf(file: string, config: Config, warn: (text: string) => void): Notifier {
+  const { notify, folder, apiKey, output, env } = config;
   return startNotifier(notify, {
     clock: systemClock,
     about: { manifest: shownLists(config, file), outputDir: output.dir },
     folder,
-    env: withoutKey(process.env, apiKey),
+    env: withoutKey(env, apiKey),
     describe: (event) => {
       const line = describeEvent(event, Date.now(), shownPath(output.dir));
       // It may be read in a terminal there, too.
       return line === undefined ? undefined : harmless(line);
     },
-    warn: (text) => emit({ type: 'warning', text }),
+    warn,
   });
 }
 
@@ -41,18 +40,14 @@ function withoutKey(env: NodeJS.ProcessEnv, apiKey = ''): NodeJS.ProcessEnv {
  * batch, all is as it should be: that one reports how it ends.
  */
 export async function notifyIfRefused<Result>(
-  file: string,
-  config: Config,
+  { file, config, warn }: Pick<RunCall, 'file' | 'config' | 'warn'>,
   step: () => Result | Promise<Result>,
 ): Promise<Result> {
   try {
     return await step();
   } catch (thrown) {
-    if (config.notify.length > 0 && !(thrown instanceof BatchHeld)) {
-      const view = openTerminal(file, config);
-      await notifyOfError(config, thrown, notifierOf(file, config, view.emit));
-      view.close();
-    }
+    if (config.notify.length > 0 && !(thrown instanceof BatchHeld))
+      await notifyOfError(config, thrown, notifierOf(file, config, warn));
     throw thrown;
   }
 }

@@ -25,7 +25,7 @@ interface BatchOptions {
 }
 
 /** `file` is the pipeline.yaml, as it was given. Resolves to the exit code: 0 where `work` gives none. */
-export async function onBatch(
+export function onBatch(
   file: string,
   argv: Record<string, unknown>,
   work: (call: BatchCall) => Promise<number | void>,
@@ -33,17 +33,36 @@ export async function onBatch(
 ): Promise<number> {
   const json = argv['json'] === true;
   const others = commandArguments(file, argv['output']);
+  const overrides = overridesOf(argv, process.env);
+  return onRecord(
+    { file, overrides, env: process.env, ...(prepare && { prepare }) },
+    async (dir, record) => (await work({ dir, record, json, others, overrides })) ?? 0,
+    (thrown, dir) => refuse(thrown, dir, json, others, isReading),
+  );
+}
+
+export interface RecordPlace extends Pick<BatchOptions, 'prepare'> {
+  file: string;
+  overrides: Override[];
+  env: NodeJS.ProcessEnv;
+}
+
+/** `refused` makes something of what is thrown on the way; `dir` is the output folder, as soon as it is known. */
+export async function onRecord<Result>(
+  { file, overrides, env, prepare }: RecordPlace,
+  work: (dir: string, record: BatchRecord) => Promise<Result>,
+  refused: (thrown: unknown, dir: string | undefined) => Result,
+): Promise<Result> {
   let dir: string | undefined;
   let record: BatchRecord | undefined;
   try {
-    const overrides = overridesOf(argv, process.env);
-    dir = readOutputDir(file, overrides, process.env);
-    const shared = readCheckpointAddress(file, overrides, process.env);
+    dir = readOutputDir(file, overrides, env);
+    const shared = readCheckpointAddress(file, overrides, env);
     await prepare?.(dir, shared);
     record = await openRecord(dir, shared);
-    return (await work({ dir, record, json, others, overrides })) ?? 0;
+    return await work(dir, record);
   } catch (thrown) {
-    return refuse(thrown, dir, json, others, isReading);
+    return refused(thrown, dir);
   } finally {
     await record?.close();
   }

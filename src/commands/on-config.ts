@@ -36,9 +36,10 @@ export function readOrReport(
   file: string,
   argv: Record<string, unknown>,
   needsKey: boolean,
+  env = process.env,
 ): Config | undefined {
   try {
-    return readConfig(file, overridesOf(argv, process.env), process.env, needsKey);
+    return readConfig(file, overridesOf(argv, env), env, needsKey);
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
     problems.push(...thrown.problems);

@@ -25,8 +25,15 @@ export function openView(file: string, config: Config): RunView {
   return { emit, close: closeAll };
 }
 
+/** Where there is no run to be shown. */
+export function warnOnTerminal(file: string, config: Config, text: string): void {
+  const view = openTerminal(file, config);
+  view.emit({ type: 'warning', text });
+  view.close();
+}
+
 /** The terminal alone: JSON lines where asked for, a bar where it can be redrawn, else plain lines. */
-export function openTerminal(file: string, config: Config): RunView {
+function openTerminal(file: string, config: Config): RunView {
   const { log: _, ...options } = config.terminal;
   const shownDir = shownPath(config.output.dir);
   const elapsed = (): number => systemClock.elapsed();

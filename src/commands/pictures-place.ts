@@ -30,10 +30,14 @@ export function shownImages(dir: string, bucket: string | undefined): string {
 /** Somebody waits; a run has a night. */
 const patienceMs = 15_000;
 
-/** Throws `ConfigError` where variables or the package are missing. */
-export async function openBucket(url: string, options: BucketOptions = {}): Promise<Bucket> {
+/** `env` has its key. Throws `ConfigError` where variables or the package are missing. */
+export async function openBucket(
+  url: string,
+  env: NodeJS.ProcessEnv = process.env,
+  options: BucketOptions = {},
+): Promise<Bucket> {
   try {
-    return await Bucket.open(bucketAddress(url, process.env), {
+    return await Bucket.open(bucketAddress(url, env), {
       patienceMs,
       onTrouble: writeError,
       ...options,

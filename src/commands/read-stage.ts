@@ -28,11 +28,11 @@ export type StageManifest = Manifest & { columns: string[]; notes: string[] };
 export async function openStage(stage: StageSource, config: Config): Promise<StageManifest> {
   const { from } = stage;
   const place = config.placeOf(['scenes', 'from']);
-  assertNoCircle(config.file, from, place);
-  const dir = readOutputDir(from, [], process.env);
+  assertNoCircle(config, from, place);
+  const dir = readOutputDir(from, [], config.env);
   if (dir === config.output.dir)
     throw problem(place, `${shownFile(from)} has the same output.dir; expected a folder of its own`);
-  const record = await openRecord(dir, readCheckpointAddress(from, [], process.env));
+  const record = await openRecord(dir, readCheckpointAddress(from, [], config.env));
   let db: Database | undefined;
   const close = async (): Promise<void> => {
     db?.close();
@@ -45,7 +45,8 @@ export async function openStage(stage: StageSource, config: Config): Promise<Sta
     const batch = db && readBatch(db);
     if (db === undefined || batch === undefined) throw notBegun(dir, from, config.file, place);
     // Keys that are not set are missed before anything is sent.
-    if (batch.pictures && config.input?.sendsFiles) await (await openBucket(batch.pictures.url)).close();
+    if (batch.pictures && config.input?.sendsFiles)
+      await (await openBucket(batch.pictures.url, config.env)).close();
     const pictures = new StagePictures(db, batch, pathsOf(stage, config, batch, dir), stage, config.placeOf);
     const rows = manifestOf(pictures, batch, config, shownFile(from));
     return { ...rows, batches: whileReadable(rows.batches, from, place, close) };
@@ -92,9 +93,9 @@ function problem(where: string, text: string): ConfigError {
 }
 
 /** Of files that take their lists from each other none could begin. */
-function assertNoCircle(file: string, from: string, where: string): void {
+function assertNoCircle({ file, env }: Config, from: string, where: string): void {
   const seen = [file];
-  for (let next: string | undefined = from; next !== undefined; next = sourceOf(next)) {
+  for (let next: string | undefined = from; next !== undefined; next = sourceOf(next, env)) {
     const text =
       seen.length === 1
         ? 'this is the same file; expected the pipeline.yaml of another batch'
@@ -104,8 +105,8 @@ function assertNoCircle(file: string, from: string, where: string): void {
   }
 }
 
-function sourceOf(file: string): string | undefined {
-  const { value } = readYamlFile(file, process.env);
+function sourceOf(file: string, env: NodeJS.ProcessEnv): string | undefined {
+  const { value } = readYamlFile(file, env);
   const scenes = isJsonObject(value) ? value['scenes'] : undefined;
   const from = isJsonObject(scenes) ? scenes['from'] : undefined;
   return typeof from === 'string' && from !== '' ? pipelineIn(resolve(dirname(file), from)) : undefined;

@@ -126,18 +126,29 @@ export function refuse(
   others = '<pipeline>',
   isReading = false,
 ): number {
-  const refusal = refusalOf(thrown, dir, isReading) ?? {
+  const refusal = namedRefusal(thrown, dir, others, isReading) ?? {
     ending: 'bug' as const,
     text: `This is a bug of nightrender: please report it with the lines below. You can run the same command again.\n${stackOf(thrown)}`,
     problems: [],
   };
   const { exitCode } = endings[refusal.ending];
+  printRefusal({ ...refusal, exitCode }, json);
+  return exitCode;
+}
+
+/** As `refusalOf`, with the commands that it names as they are for this batch. */
+export function namedRefusal(
+  thrown: unknown,
+  dir: string | undefined,
+  others: string,
+  isReading = false,
+): Refusal | undefined {
+  const refusal = refusalOf(thrown, dir, isReading);
   const named = <Said extends { text: string }>(said: Said): Said => ({
     ...said,
     text: withFileNamed(said.text, others),
   });
-  printRefusal({ ...named(refusal), problems: refusal.problems.map(named), exitCode }, json);
-  return exitCode;
+  return refusal && { ...named(refusal), problems: refusal.problems.map(named) };
 }
 
 function stackOf(thrown: unknown): string {

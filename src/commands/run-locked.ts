@@ -3,44 +3,36 @@ import type { Config } from '../runner/config/config.ts';
 import { damageAsFailure } from '../runner/checkpoint/journal.ts';
 import { endings } from '../runner/core/ending.ts';
 import { untilNote } from '../runner/core/seeds-until.ts';
-import type { Part } from '../runner/core/part.ts';
-import type { Event } from '../runner/pipeline/event.ts';
 import type { BatchResult } from '../runner/pipeline/report-batch.ts';
 import { runBatch } from '../runner/pipeline/run-batch.ts';
-import type { Stop } from '../runner/pipeline/stop.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import { batchSettings } from './batch-settings.ts';
-import { unknownPicturesOf, type BeginChoices } from './begin-options.ts';
+import { unknownPicturesOf } from './begin-options.ts';
 import { configuredArguments, withFileNamed, shownLists } from './shown-path.ts';
 import { beginRun, type BegunRun } from './begin-batch.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { noteBatch } from './known-batch.ts';
 import { notifierOf, notifyIfRefused, notifyOfError } from './notify-run.ts';
-import { openView } from './open-view.ts';
+import type { RunCall, RunEnded } from './run-call.ts';
 import { recordEnd, recordThrown, withPorts } from './with-ports.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
 
-export interface RunChoices extends BeginChoices {
-  part: Part | undefined;
-}
-
 /**
- * `file` is the pipeline.yaml, as it was given. Without scenes what is in flight is collected, and the batch stays what
- * its latest run has made of it. `begin` opens its checkpoint. Of a `part`, only its scenes are rendered. Resolves to the exit code.
+ * Without scenes what is in flight is collected, and the batch stays what its latest run has made of it. `begin` opens its
+ * checkpoint. Of a `part`, only its scenes are rendered.
  */
 export async function runLocked(
-  file: string,
-  config: Config,
+  call: RunCall,
   scenes: ReadScenes | undefined,
-  { part, ...choices }: RunChoices,
-  stop: Stop,
-  begin: () => Promise<BegunRun> = () => beginRun(file, config, scenes, choices),
-): Promise<number> {
+  begin: () => Promise<BegunRun> = () => beginRun(call.file, call.config, scenes, call.choices),
+): Promise<RunEnded> {
+  const { file, config, choices, stop } = call;
+  const { part } = choices;
   const { dir } = config.output;
-  const { opened, inFlight, kept } = await notifyIfRefused(file, config, begin);
-  const view = openView(file, config);
-  const notifier = notifierOf(file, config, view.emit);
+  const { opened, inFlight, kept } = await notifyIfRefused(call, begin);
+  const view = call.openView();
+  const notifier = notifierOf(file, config, (text) => view.emit({ type: 'warning', text }));
   const emit: Listener = (event) => {
     view.emit(event);
     notifier.emit(event);
@@ -75,7 +67,7 @@ export async function runLocked(
     await notifier.close();
     if (config.terminal.stats) view.emit({ type: 'run-stats', ...result.stats });
     view.emit(ended);
-    return endings[result.ending.kind].exitCode;
+    return ended;
   } catch (thrown) {
     const failure = damageAsFailure(thrown);
     await recordThrown(opened, failure, dir);
@@ -137,5 +129,3 @@ function endOf(
     ...(missingPictures > 0 && { missingPictures }),
   };
 }
-
-type RunEnded = Event & { type: 'run-ended' };

@@ -9,7 +9,6 @@ import {
 } from '../runner/checkpoint/postgres/shared-batch.ts';
 import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { readJobsInFlight, type OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
-import type { Stop } from '../runner/pipeline/stop.ts';
 import { assertPlace } from './known-batch.ts';
 import { batchSettings } from './batch-settings.ts';
 import { assertPicturesKnown, identityOf, keepIfAnew, type BegunRun } from './begin-batch.ts';
@@ -18,31 +17,24 @@ import { noBatch, stopFirst } from './existing-batch.ts';
 import { notifyIfRefused } from './notify-run.ts';
 import type { ReadScenes } from './read-scenes.ts';
 import { readUnlessStopped } from './same-scenes.ts';
-import { runLocked, type RunChoices } from './run-locked.ts';
+import type { RunCall, RunEnded } from './run-call.ts';
+import { runLocked } from './run-locked.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from './version.ts';
 
-/** Resolves to the exit code. `address`: of the database. */
-export async function runShared(
-  file: string,
-  config: Config,
-  address: string,
-  choices: RunChoices,
-  stop: Stop,
-): Promise<number> {
+/** `address`: of the database. */
+export async function runShared(call: RunCall, address: string): Promise<RunEnded> {
+  const { config, choices, stop } = call;
   const { dir } = config.output;
   const sharedAt = config.placeOf(['checkpoint']);
-  await notifyIfRefused(file, config, () => assertPlace(dir, sharedAt, choices.isFresh));
-  const shared = await notifyIfRefused(file, config, () => findSharedBatch(address, dir, true));
+  await notifyIfRefused(call, () => assertPlace(dir, sharedAt, choices.isFresh));
+  const shared = await notifyIfRefused(call, () => findSharedBatch(address, dir, true));
   if (shared === undefined) throw new Error(`no batch was made for ${hostname()}`);
   let scenes: ReadScenes | undefined;
   try {
     const copy = { dir: shared.replica.dir, isShared: true };
-    scenes = await notifyIfRefused(file, config, () =>
-      readUnlessStopped(config, stop, copy, choices.isAdopting),
-    );
-    const begin = (): Promise<BegunRun> => beginShared(file, config, scenes, choices, shared);
-    return await runLocked(file, config, scenes, choices, stop, begin);
+    scenes = await notifyIfRefused(call, () => readUnlessStopped(config, stop, copy, choices.isAdopting));
+    return await runLocked(call, scenes, () => beginShared(call, scenes, shared));
   } finally {
     scenes?.stage.close();
     await shared.close();
@@ -69,10 +61,8 @@ export async function joinToCancel(
 }
 
 async function beginShared(
-  file: string,
-  config: Config,
+  { file, config, choices }: RunCall,
   scenes: ReadScenes | undefined,
-  choices: RunChoices,
   shared: SharedBatch,
 ): Promise<BegunRun> {
   const { dir } = shared.replica;

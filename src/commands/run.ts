@@ -1,15 +1,8 @@
 /** `nightrender run`: starts or continues a batch. */
-import { assertNotOwned, isBatch, lockBatch } from '../runner/checkpoint/batch-lock.ts';
-import type { Config } from '../runner/config/config.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
-import type { Stop } from '../runner/pipeline/stop.ts';
-import { beginChoicesOf, partOf, partOptions, beginOptions } from './begin-options.ts';
-import type { ReadScenes } from './read-scenes.ts';
-import type { RunChoices } from './run-locked.ts';
+import { beginOptions, partOptions, runChoicesOf, type RunChoices } from './begin-options.ts';
 import { withSignals } from './signals.ts';
-import { assertPlace } from './known-batch.ts';
 import type { LoadedCommand } from './command.ts';
-import { openBucket } from './pictures-place.ts';
 import { onConfig } from './on-config.ts';
 import { filesIn } from './option-values.ts';
 import { inTurn } from './in-turn.ts';
@@ -44,7 +37,7 @@ export const runCommand: LoadedCommand = {
   ],
   work: (argv) =>
     inTurn(filesIn(argv), argv, {
-      readOptions: (problems) => readChoices(argv, problems),
+      readOptions: (problems) => runChoicesOf(argv, problems),
       needsKey: true,
       work: (file) => run(file, argv),
       goesOn: (exitCode) => goesOn.has(exitCode),
@@ -56,45 +49,21 @@ const goesOn = new Set<number>([endings.complete.exitCode, endings.incomplete.ex
 
 /** Resolves to the exit code. */
 export async function run(file: string, argv: Record<string, unknown>): Promise<number> {
-  const readOptions = (problems: Problem[]): RunChoices => readChoices(argv, problems);
+  const readOptions = (problems: Problem[]): RunChoices => runChoicesOf(argv, problems);
   return onConfig(file, argv, readOptions, (config, choices) =>
-    withSignals((stop) => runConfig(file, config, choices, stop)),
+    withSignals(async (stop) => {
+      const { runConfig } = await import('./run-config.ts');
+      const { openView, warnOnTerminal } = await import('./open-view.ts');
+      const warn = (text: string): void => warnOnTerminal(file, config, text);
+      const ended = await runConfig({
+        file,
+        config,
+        choices,
+        stop,
+        openView: () => openView(file, config),
+        warn,
+      });
+      return ended.exitCode;
+    }),
   );
-}
-
-function readChoices(argv: Record<string, unknown>, problems: Problem[]): RunChoices {
-  return { part: partOf(argv, problems), ...beginChoicesOf(argv, problems) };
-}
-
-async function runConfig(file: string, config: Config, choices: RunChoices, stop: Stop): Promise<number> {
-  const { dir, pictures } = config.output;
-  // What is missing for that is reported before a long list is read.
-  if (pictures !== undefined) await (await openBucket(pictures)).close();
-  if (config.checkpoint !== undefined) {
-    const { runShared } = await import('./run-shared.ts');
-    return runShared(file, config, config.checkpoint, choices, stop);
-  }
-  const { notifyIfRefused } = await import('./notify-run.ts');
-  const assertThere = (): void => assertPlace(dir, undefined, choices.isFresh);
-  await notifyIfRefused(file, config, assertThere);
-  // A batch that runs is reported before its manifest is read; the folder of a new one is made after that.
-  let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
-  let scenes: ReadScenes | undefined;
-  try {
-    const known = lock && { dir, isShared: false };
-    const { readUnlessStopped } = await import('./same-scenes.ts');
-    scenes = await notifyIfRefused(file, config, () =>
-      readUnlessStopped(config, stop, known, choices.isAdopting),
-    );
-    lock ??= await notifyIfRefused(file, config, () => lockBatch(dir, Date.now()));
-    // The list may have been read for a while.
-    assertNotOwned(dir);
-    // And moved away by who had the lock before, or its disk may be gone.
-    await notifyIfRefused(file, config, assertThere);
-    const { runLocked } = await import('./run-locked.ts');
-    return await runLocked(file, config, scenes, choices, stop);
-  } finally {
-    scenes?.stage.close();
-    lock?.release();
-  }
 }

@@ -1,16 +1,10 @@
 /** `nightrender status`: where a batch stands, while it runs, after it ended and after it died. */
 import { performance } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
-import { readLacking } from '../runner/checkpoint/lacking-files.ts';
-import { readEnded, readLatest, readNumbers } from '../runner/checkpoint/read-summary.ts';
-import { lackingText } from '../runner/core/named-file.ts';
-import { throughputOf, type Throughput } from '../runner/core/time-left.ts';
-import { conditionOf } from '../runner/core/run-condition.ts';
+import type { Throughput } from '../runner/core/time-left.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import type { BatchRecord } from './batch-record.ts';
+import { followStatus, readStatus, type BatchStatus } from './batch-status.ts';
 import { lookAtBatch } from './existing-batch.ts';
-import { bucketOf, shownImages } from './pictures-place.ts';
-import { shownPath } from './shown-path.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { onBatch } from './on-batch.ts';
 import { fileIn } from './option-values.ts';
@@ -62,69 +56,16 @@ export const statusCommand: LoadedCommand = {
     ),
 };
 
-const lookEveryMs = 1_000;
-/** Of a list so long that a look takes a while, the run is left alone most of the time. */
-const restShare = 10;
-
 /** Until the run is over, a signal comes or the reader has gone; each is a good end. */
 async function watch(dir: string, record: BatchRecord, db: Database, json: boolean): Promise<void> {
   const { withSignals } = await import('./signals.ts');
-  const elapsed = () => performance.now();
-  const view = watchStatus(json, elapsed, Date.now);
+  const view = watchStatus(json, () => performance.now(), Date.now);
   await withSignals(async ({ draining }) => {
-    for (;;) {
-      const began = elapsed();
-      await record.refresh();
-      const seen = readStatus(dir, record, db);
+    for await (const seen of followStatus(dir, record, db, draining)) {
       if (!seen.isRunning || draining.aborted) return view.end(seen);
       if (!(await view.show(seen))) return;
-      const restMs = Math.max(lookEveryMs, restShare * (elapsed() - began));
-      await delay(restMs, undefined, { signal: draining }).catch(() => undefined);
     }
   });
-}
-
-/** Whether a run is at work is asked first: of one that ends meanwhile the numbers are the last ones. */
-function readStatus(dir: string, record: BatchRecord, db: Database): BatchStatus {
-  const isRunning = record.isHeld();
-  return db.transaction(() => {
-    const summary = readNumbers(db);
-    const { picture, trouble } = readLatest(db);
-    const batch = { ...summary, inFlight: summary.attempts.submitted, ended: readEnded(db) };
-    const now = Date.now();
-    const run = conditionOf({ isHeld: isRunning, ...batch }, now);
-    return {
-      dir,
-      shownDir: shownPath(dir),
-      shownImages: shownImages(dir, bucketOf(db)),
-      isRunning,
-      quietSince: run.kind === 'stalled' ? run.quietSince : undefined,
-      summary,
-      pace: throughputOf(run, batch, now),
-      latestPicture: picture,
-      lacking: lackingText(readLacking(db)),
-      lastTrouble: trouble,
-    };
-  })();
-}
-
-export interface BatchStatus {
-  dir: string;
-  shownDir: string;
-  /** Where pictures are, as people should read it. */
-  shownImages: string;
-  /** Whether a run holds the batch at this moment. */
-  isRunning: boolean;
-  /** Since when a run at work has finished nothing, where something should have; undefined where all is well. */
-  quietSince: number | undefined;
-  summary: BatchNumbers;
-  /** Undefined where no run is at work, or too little has finished of late to tell. */
-  pace: Throughput | undefined;
-  /** The newest picture, relative to the images folder. */
-  latestPicture: string | undefined;
-  /** Which files saved scenes lack, in words; undefined where none does. */
-  lacking: string | undefined;
-  lastTrouble: { sceneId: string; prompt?: string; kind: string; text: string; at: number } | undefined;
 }
 
 function printStatus(status: BatchStatus, json: boolean): void {

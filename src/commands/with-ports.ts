@@ -59,12 +59,10 @@ export async function withPorts<Result>(
     requestTimeoutMs: config.timeouts.requestMs,
   });
   const warn = (text: string): void => emit({ type: 'warning', text });
-  const bucket =
-    opened.pictures &&
-    (await openBucket(opened.pictures.url, bucketOptions(warn, stop, config.shutdownGraceMs, patienceMs)));
-  const otherBuckets = new OtherBuckets((url) =>
-    openBucket(url, bucketOptions(warn, stop, config.shutdownGraceMs, patienceMs)),
-  );
+  const open = (url: string): Promise<Bucket> =>
+    openBucket(url, config.env, bucketOptions(warn, stop, config.shutdownGraceMs, patienceMs));
+  const bucket = opened.pictures && (await open(opened.pictures.url));
+  const otherBuckets = new OtherBuckets(open);
   try {
     const images = imagesOf(config, opened, bucket, isAnyAccepted, warn);
     await images.prepare().catch((error: unknown) => {

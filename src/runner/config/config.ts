@@ -51,6 +51,8 @@ export interface Config {
   file: string;
   /** Where it is, absolute: what its paths are relative to. */
   folder: string;
+  /** What variables and keys were read from. */
+  env: NodeJS.ProcessEnv;
   /** Absolute paths; `-` is standard input. Empty where `scenes` alone says everything. */
   manifest: string[];
   /** Whether a flag or a variable names it. */

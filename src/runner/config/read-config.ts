@@ -56,6 +56,7 @@ export function readConfig(
     service,
     file: resolve(file),
     folder: base,
+    env,
     manifest: [raw.manifest ?? []].flat().map((path) => (path === '-' ? path : resolve(base, path))),
     isManifestOverridden: isOverridden('manifest'),
     stage: stageOf(raw, base),

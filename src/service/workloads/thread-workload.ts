@@ -14,6 +14,13 @@ export function threadWorkload(name: string, path: string): Workload {
 /** Threads that no worker has, by their module: the next service of this process begins with what they have compiled. */
 const idle = new Map<string, Thread[]>();
 
+/** For a process that goes on without a service. */
+export async function endIdleThreads(): Promise<void> {
+  const threads = [...idle.values()].flat();
+  idle.clear();
+  await Promise.all(threads.map((thread) => thread.terminate()));
+}
+
 function takeThread(path: string): Thread {
   const known = idle.get(path)?.pop();
   if (known !== undefined) return known;

@@ -1,0 +1,88 @@
+/** A batch that a programme reads; nothing stays open between its calls. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { asDamage } from '../runner/checkpoint/damage.ts';
+import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
+import { readRows } from '../runner/checkpoint/read-rows.ts';
+import { pipelineIn } from '../runner/config/pipeline-in.ts';
+import { readCheckpointAddress, readOutputDir } from '../runner/config/read-output-dir.ts';
+import { resultJson, type ResultRow } from '../runner/report/result-json.ts';
+import { openRecord } from './batch-record.ts';
+import { followStatus, type BatchStatus } from './batch-status.ts';
+import { lookAtBatch, NoBatch, noBatch } from './existing-batch.ts';
+import type { BatchReading, ReadOptions, Unreadable } from './library.ts';
+import { onRecord, type RecordPlace } from './on-batch.ts';
+import { namedRefusal } from './refusal.ts';
+import { overridesOf } from './run-options.ts';
+import { commandArguments } from './shown-path.ts';
+
+type Reading = Promise<BatchReading | Unreadable>;
+
+export function readForCaller(file: string, { output, env = process.env }: ReadOptions): Reading {
+  const pipeline = pipelineIn(file);
+  const others = commandArguments(pipeline, output);
+  const place = { file: pipeline, overrides: overridesOf({ output }, env), env };
+  const readUntil = (signal: AbortSignal): Reading =>
+    onRecord<BatchReading | Unreadable>(
+      place,
+      (dir, record) =>
+        lookAtBatch(record.dir, async (db) => {
+          let seen: BatchStatus | undefined;
+          for await (seen of followStatus(dir, record, db, signal));
+          if (seen === undefined) throw new Error('a batch was followed, and its status never read');
+          return readingOf(seen);
+        }),
+      (thrown, dir) => unreadable(thrown, dir, others),
+    );
+  const readingOf = ({ dir, isRunning, summary }: BatchStatus): BatchReading => ({
+    kind: 'batch',
+    dir,
+    isRunning,
+    ...summary,
+    rows: ({ states } = {}) => readResults(place, states),
+    wait: async ({ signal = new AbortController().signal } = {}) => {
+      const reading = await readUntil(signal);
+      signal.throwIfAborted();
+      return reading;
+    },
+  });
+  return readUntil(AbortSignal.abort());
+}
+
+/** Throws what is unexpected. */
+function unreadable(thrown: unknown, dir: string | undefined, others: string): Unreadable {
+  const refusal = namedRefusal(thrown, dir, others, true);
+  if (refusal === undefined) throw thrown;
+  const { text, problems } = refusal;
+  return { kind: kindOf(thrown, refusal.ending === 'output-unwritable'), text, problems };
+}
+
+function kindOf(thrown: unknown, isUnreached: boolean): Unreadable['kind'] {
+  if (thrown instanceof NoBatch) return 'no-batch';
+  if (isUnreached) return 'output-unwritable';
+  return asDamage(thrown) === undefined ? 'wrong-use' : 'damaged';
+}
+
+/** Between which others have their turn. */
+const rowsAtOnce = 200;
+
+async function* readResults(
+  { file, overrides, env }: RecordPlace,
+  states: string[] | undefined,
+): AsyncGenerator<ResultRow, void, undefined> {
+  const dir = readOutputDir(file, overrides, env);
+  const record = await openRecord(dir, readCheckpointAddress(file, overrides, env));
+  let db: ReturnType<typeof openCheckpointForReading>;
+  try {
+    db = openCheckpointForReading(record.dir);
+    if (db === undefined) throw noBatch(dir);
+    let count = 0;
+    for (const row of readRows(db, states && { states })) {
+      yield resultJson(row);
+      count += 1;
+      if (count % rowsAtOnce === 0) await nextTurn();
+    }
+  } finally {
+    db?.close();
+    await record.close();
+  }
+}

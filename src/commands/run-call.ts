@@ -1,0 +1,20 @@
+/** A run as it is asked for, by the command or by a programme. */
+import type { Config } from '../runner/config/config.ts';
+import type { Event } from '../runner/pipeline/event.ts';
+import type { Stop } from '../runner/pipeline/stop.ts';
+import type { RunView } from '../terminal/view.ts';
+import type { RunChoices } from './begin-options.ts';
+
+export interface RunCall {
+  /** The pipeline.yaml, as it was given. */
+  file: string;
+  config: Config;
+  choices: RunChoices;
+  stop: Stop;
+  /** Shows the run, from its first event on. */
+  openView: () => RunView;
+  /** Before that, for what went wrong with a notification. */
+  warn: (text: string) => void;
+}
+
+export type RunEnded = Event & { type: 'run-ended' };

@@ -1,0 +1,39 @@
+/** A run of a checked pipeline.yaml, up to how it ended: the command and the library come in here. */
+import { assertNotOwned, isBatch, lockBatch } from '../runner/checkpoint/batch-lock.ts';
+import { assertPlace } from './known-batch.ts';
+import { openBucket } from './pictures-place.ts';
+import type { ReadScenes } from './read-scenes.ts';
+import type { RunCall, RunEnded } from './run-call.ts';
+
+/** Whatever it opens is closed when it resolves. Throws what `refusalOf` knows, and bugs. */
+export async function runConfig(call: RunCall): Promise<RunEnded> {
+  const { config, choices, stop } = call;
+  const { dir, pictures } = config.output;
+  // What is missing for that is reported before a long list is read.
+  if (pictures !== undefined) await (await openBucket(pictures, config.env)).close();
+  if (config.checkpoint !== undefined) {
+    const { runShared } = await import('./run-shared.ts');
+    return runShared(call, config.checkpoint);
+  }
+  const { notifyIfRefused } = await import('./notify-run.ts');
+  const assertThere = (): void => assertPlace(dir, undefined, choices.isFresh);
+  await notifyIfRefused(call, assertThere);
+  // A batch that runs is reported before its manifest is read; the folder of a new one is made after that.
+  let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
+  let scenes: ReadScenes | undefined;
+  try {
+    const known = lock && { dir, isShared: false };
+    const { readUnlessStopped } = await import('./same-scenes.ts');
+    scenes = await notifyIfRefused(call, () => readUnlessStopped(config, stop, known, choices.isAdopting));
+    lock ??= await notifyIfRefused(call, () => lockBatch(dir, Date.now()));
+    // The list may have been read for a while.
+    assertNotOwned(dir);
+    // And moved away by who had the lock before, or its disk may be gone.
+    await notifyIfRefused(call, assertThere);
+    const { runLocked } = await import('./run-locked.ts');
+    return await runLocked(call, scenes);
+  } finally {
+    scenes?.stage.close();
+    lock?.release();
+  }
+}

@@ -1,0 +1,25 @@
+/** The library: what a programme imports. It loads nothing else before it is called. */
+import { EventQueue } from './commands/event-queue.ts';
+import type * as library from './commands/library.ts';
+import { whyUnsupported } from './commands/supported-node.ts';
+
+/** Native modules built for a newer Node end an older one without a word. */
+const unsupported = whyUnsupported(process.versions.node);
+if (unsupported !== undefined) throw new Error(unsupported);
+
+export const runBatch: typeof library.runBatch = (file, options = {}) => {
+  const queue = new EventQueue();
+  const result = import('./commands/run-for-caller.ts')
+    .then(({ runForCaller }) =>
+      runForCaller(file, options, (event) => queue.push({ ...event, at: new Date().toISOString() })),
+    )
+    .finally(() => queue.end());
+  // Whoever reads events first comes to it later: until then a bug is nobody's unhandled rejection.
+  result.catch(() => undefined);
+  return { events: queue.read(), result };
+};
+
+export const readBatch: typeof library.readBatch = async (file, options = {}) => {
+  const { readForCaller } = await import('./commands/read-for-caller.ts');
+  return readForCaller(file, options);
+};

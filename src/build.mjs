@@ -119,9 +119,10 @@ function writeTypes() {
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...args], { stdio: 'inherit' });
   // Older compilers find files under this ending alone.
   for (const entry of readdirSync('dist/types', { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
     const file = `${entry.parentPath}/${entry.name}`;
-    if (entry.isFile())
-      writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(from '\.[^']+)\.ts'/g, "$1.js'"));
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, text.replaceAll(/((?:from |import\()['"]\.[^'"]+)\.ts(?=['"])/g, '$1.js'));
   }
 }
 

@@ -17,6 +17,7 @@ const rest = [
   'test/e2e/cancel.test.ts',
   'test/e2e/chaos.test.ts',
   'test/e2e/comfyui-itself.test.ts',
+  'test/e2e/library.test.ts',
   'test/e2e/packed.test.ts',
   'test/e2e/reverse-proxy.test.ts',
   'test/e2e/pasted-commands.test.ts',

@@ -4,6 +4,8 @@ import type { BatchNumbers } from '../runner/core/report-row.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { ResultRow } from '../runner/report/result-json.ts';
 
+export type { EndingKind, ResultRow };
+
 /** Begins or continues a batch, as `nightrender run` does. `file`: a pipeline.yaml, or the folder with one. */
 export declare function runBatch(file: string, options?: RunOptions): BatchRun;
 

@@ -77,10 +77,8 @@ export interface PictureTotals {
   cut?: number;
 }
 
-export type WordLists = Pick<PictureOutput, 'labelled_words' | 'ignored_words' | 'notes'>;
-
 /** Without what is kept of the rest, which columns show. */
-export function wordListsOf({ labelled_words, ignored_words, notes }: PictureOutput): WordLists {
+export function wordListsOf({ labelled_words, ignored_words, notes }: PictureOutput): PictureOutput {
   return {
     ...(labelled_words && { labelled_words }),
     ...(ignored_words && { ignored_words }),

@@ -1,8 +1,6 @@
 /** The JSON of the report: a scene as one line of `results.jsonl`, and the batch as `summary.json`. */
-import { kindOfFile, type FileKind } from '../core/named-file.ts';
-import { wordListsOf, type SavedPicture, type WordLists } from '../core/picture.ts';
-import type { JsonObject } from '../../lib/text/json.ts';
-import type { FailureKind } from '../core/failure.ts';
+import { kindOfFile } from '../core/named-file.ts';
+import { wordListsOf, type SavedPicture } from '../core/picture.ts';
 import type { ReportRow, BatchSummary } from '../core/report-row.ts';
 import type { RulesVersion } from '../core/scene-rules.ts';
 
@@ -11,41 +9,7 @@ export function resultLine(row: ReportRow): string {
 }
 
 /** Times in ms as the service counts them, instants in ISO 8601 UTC, null for what is not known. */
-export interface ResultRow {
-  /** Null for an invalid row whose id could not be read. */
-  id: string | null;
-  state: ReportRow['state'];
-  /** `file`: from the output folder; `seed`: its digits. */
-  pictures: ({
-    file: string;
-    width: number;
-    height: number;
-    bytes: number;
-    sha256: string;
-    seed: string | null;
-  } & WordLists)[];
-  /** Those of `output.files`, by their names. */
-  files?: Record<
-    string,
-    { file: string; kind: FileKind; width?: number; height?: number; bytes: number; sha256: string }
-  >;
-  jobId: string | null;
-  attempts: number;
-  unanswered: number;
-  expired: number;
-  delayTime: number | null;
-  executionTime: number | null;
-  submittedAt: string | null;
-  completedAt: string | null;
-  savedAt: string | null;
-  failure: { kind: FailureKind | 'invalid-row'; text: string } | null;
-  /** Where the row stands: `jobs/scenes.csv:17`. */
-  source: string;
-  columns: JsonObject;
-  endpoint: string | null;
-}
-
-export function resultJson(row: ReportRow): ResultRow {
+export function resultJson(row: ReportRow) {
   return {
     id: row.id,
     state: row.state,
@@ -76,11 +40,14 @@ export function resultJson(row: ReportRow): ResultRow {
   };
 }
 
+/** A line of results.jsonl. */
+export type ResultRow = ReturnType<typeof resultJson>;
+
 /** By its label. */
-function fileJson(saved: SavedPicture): [string, NonNullable<ResultRow['files']>[string]] {
+function fileJson(saved: SavedPicture) {
   const { label = '', file, width, height, bytes, sha256 } = saved;
   const size = width > 0 ? { width, height } : {};
-  return [label, { file: pathOf(saved), kind: kindOfFile(file), ...size, bytes, sha256 }];
+  return [label, { file: pathOf(saved), kind: kindOfFile(file), ...size, bytes, sha256 }] as const;
 }
 
 /** The picture's path from the output folder, which the report's folder lies in too. */

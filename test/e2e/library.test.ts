@@ -1,0 +1,171 @@
+/** Promise: a programme of another project runs, stops, resumes and reads batches with the published package, types and all, and its process stays its own. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { type Finished, folderWith, pipeline, Program, root, scenes, withKey } from './cli.ts';
+import { startHeldService } from './held-service.ts';
+
+/** Whatever it prints but its last line would be the library's. */
+const night = `
+import { readBatch, runBatch, type BatchEvent, type ResultRow, type RunResult } from 'nightrender';
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2', 'uncaughtException', 'unhandledRejection', 'warning', 'exit'];
+const ownState = (): string => {
+  // libvips sets this one for itself.
+  const { VIPSHOME: _, ...env } = process.env;
+  return JSON.stringify([signals.map((name) => process.listenerCount(name)), process.exitCode, process.title, process.cwd(), env]);
+};
+const before = ownState();
+
+const none = await readBatch('pipeline.yaml');
+const wrong: RunResult = await runBatch('wrong.yaml', { limit: 0, env: {} }).result;
+
+const caller = new AbortController();
+const first = runBatch('pipeline.yaml', { signal: caller.signal, concurrency: 1 });
+const texts: string[] = [];
+for await (const event of first.events) {
+  const { type, at }: BatchEvent = event;
+  texts.push(type);
+  if (Number.isNaN(Date.parse(at))) throw new Error(at);
+  if (event.type === 'scene-saved' && event.files.length === 1) caller.abort();
+}
+const stopped = await first.result;
+const neverBegun = await runBatch('pipeline.yaml', { signal: AbortSignal.abort() }).result;
+
+// Nobody reads the events of these.
+const [complete, again, preview] = await Promise.all([
+  runBatch('.').result,
+  runBatch('pipeline.yaml').result,
+  runBatch('pipeline.yaml', { output: 'other', limit: 2 }).result,
+]);
+
+const reading = await readBatch('.');
+if (reading.kind !== 'batch') throw new Error(reading.text);
+const rows: ResultRow[] = [];
+for await (const row of reading.rows()) rows.push(row);
+let waiting = 0;
+const other = await readBatch('pipeline.yaml', { output: 'other' });
+if (other.kind === 'batch') for await (const _ of other.rows({ states: ['waiting'] })) waiting += 1;
+
+console.log(
+  JSON.stringify({
+    none, wrong, types: texts, stopped, neverBegun, complete, again, preview, rows, waiting, saved: reading.scenes.saved,
+    isItself: ownState() === before, left: process.getActiveResourcesInfo().filter((name) => !/Pipe|TTY|FS/.test(name)),
+  }),
+);
+`;
+
+const waiter = `
+import { readBatch } from 'nightrender';
+const reading = await readBatch('pipeline.yaml');
+if (reading.kind !== 'batch') throw new Error(reading.text);
+const reason = await reading.wait({ signal: AbortSignal.timeout(1) }).catch((error: Error) => error.name);
+console.log(JSON.stringify({ isRunning: reading.isRunning, saved: reading.scenes.saved, reason }));
+const ended = await reading.wait();
+if (ended.kind !== 'batch') throw new Error(ended.text);
+console.log(JSON.stringify({ isRunning: ended.isRunning, saved: ended.scenes.saved, ending: ended.lastRun?.ending }));
+`;
+
+it('runs, stops, resumes and reads batches, several in one process that stays as it was', async () => {
+  const project = await newProject({
+    'night.ts': night,
+    'pipeline.yaml': pipeline('local'),
+    'scenes.csv': scenes(4),
+    'wrong.yaml': pipeline('https://service.example', 'concurrencey: 2\n'),
+  });
+  const { stdout, stderr } = await run(process.execPath, ['night.js'], project);
+  expect(stderr).toBe('');
+  // It is the only line.
+  const said = JSON.parse(stdout) as Record<string, unknown>;
+  const wrong = said['wrong'] as { problems: { where: string }[] };
+  expect(wrong.problems.map(({ where }) => where)).toEqual(['--limit', 'wrong.yaml:5:11', 'wrong.yaml:9:1']);
+  expect(said).toMatchObject({
+    none: { kind: 'no-batch', problems: [{ where: 'out' }] },
+    wrong: { kind: 'wrong-use', isResumable: false },
+    stopped: { kind: 'interrupted', isResumable: true, counts: { saved: 1 }, problems: [] },
+    neverBegun: { kind: 'interrupted', isResumable: true },
+    complete: { kind: 'complete', text: 'Every scene is saved', counts: { saved: 4 }, untold: 0 },
+    again: { kind: 'already-running', isResumable: true, problems: [] },
+    preview: { kind: 'complete', part: { saved: 2 }, counts: { waiting: 2 } },
+    rows: ['s0', 's1', 's2', 's3'].map((id) => ({
+      id,
+      state: 'saved',
+      pictures: [{ file: `images/${id}.png` }],
+    })),
+    saved: 4,
+    waiting: 2,
+    isItself: true,
+    left: [],
+  });
+  const types = said['types'] as string[];
+  expect(types[0]).toBe('run-started');
+  expect(types.slice(-2)).toEqual(['stopping', 'run-ended']);
+  expect(said['neverBegun']).not.toHaveProperty('counts');
+});
+
+it('waits for a run of another process', async () => {
+  const service = await startHeldService();
+  const project = await newProject({
+    'wait.ts': waiter,
+    'pipeline.yaml': pipeline(service.url),
+    'scenes.csv': scenes(3),
+  });
+  const elsewhere = new Program(['run', 'pipeline.yaml', '--json'], { cwd: project, ...withKey });
+  await elsewhere.event('scene-submitted', 3);
+  const waiting = new Program([], { cwd: project, nodeArgs: ['wait.js'] });
+  await waiting.says(/isRunning/);
+  service.release();
+  const { stdout, stderr } = await waiting.finish();
+  expect(stderr).toBe('');
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual([
+    { isRunning: true, saved: 0, reason: 'TimeoutError' },
+    { isRunning: false, saved: 3, ending: 'Every scene is saved' },
+  ]);
+});
+
+const strictest = [
+  ...'--target es2023 --module nodenext --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess'.split(
+    ' ',
+  ),
+  ...'--noUncheckedSideEffectImports --verbatimModuleSyntax --types node'.split(' '),
+];
+
+/** A folder in which the package is as from its tarball, beside what it depends on; its programmes are compiled. */
+async function newProject(files: Record<string, string>): Promise<string> {
+  const folder = folderWith({ 'package.json': '{"private": true, "type": "module"}', ...files });
+  const modules = join(folder, 'node_modules');
+  mkdirSync(join(modules, 'nightrender'), { recursive: true });
+  // The build is there, and others use it at present: it is packed as it is.
+  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], root);
+  const tarball = readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '';
+  await run('tar', ['-xzf', tarball, '--strip-components=1', '-C', 'node_modules/nightrender'], folder);
+  const { dependencies, optionalDependencies } = JSON.parse(
+    readFileSync(join(modules, 'nightrender/package.json'), 'utf8'),
+  ) as Record<'dependencies' | 'optionalDependencies', Record<string, string> | undefined>;
+  for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), '@types/node']) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), join(modules, name));
+  }
+  const programmes = Object.keys(files).filter((file) => file.endsWith('.ts'));
+  await run(
+    process.execPath,
+    [join(root, 'node_modules/typescript/bin/tsc'), ...strictest, ...programmes],
+    folder,
+  );
+  return folder;
+}
+
+function run(file: string, args: string[], cwd: string): Promise<{ stdout: string; stderr: string }> {
+  return promisify(execFile)(file, args, { cwd, maxBuffer: 2 ** 26 }).catch(
+    ({ stdout, stderr }: Finished) => {
+      throw new Error(stdout + stderr);
+    },
+  );
+}

@@ -111,7 +111,7 @@ function writePrinted() {
   }
 }
 
-/** Of what programmes import, and of what that names. */
+/** Of what other programs import, and of what that names. */
 function writeTypes() {
   const options = '--declaration --emitDeclarationOnly --allowImportingTsExtensions --strict --types node';
   const kind = '--ignoreConfig --target es2023 --module nodenext --rootDir src --outDir dist/types';

@@ -1,4 +1,4 @@
-/** The library: what a programme imports. It loads nothing else before it is called. */
+/** The library: what other programs import. It loads nothing else before it is called. */
 import { EventQueue } from './commands/event-queue.ts';
 import type * as library from './commands/library.ts';
 import { whyUnsupported } from './commands/supported-node.ts';

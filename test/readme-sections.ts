@@ -28,9 +28,10 @@ export const readmeSections: Record<string, () => string> = {
     ),
   'exit codes': () =>
     table(
-      ['code', 'means', 'resumable'],
-      Object.values(endings).map(({ exitCode, means, isResumable }) => [
+      ['code', 'kind', 'means', 'resumable'],
+      Object.entries(endings).map(([kind, { exitCode, means, isResumable }]) => [
         String(exitCode),
+        `\`${kind}\``,
         means,
         isResumable ? 'yes' : '',
       ]),

@@ -1,4 +1,4 @@
-/** What a programme imports, as types: they stand alone, so that they can be published without the rest. */
+/** What other programs import, as types: they stand alone, so that they can be published without the rest. */
 import type { EndingKind } from '../runner/core/ending.ts';
 import type { BatchNumbers } from '../runner/core/report-row.ts';
 import type { Event } from '../runner/pipeline/event.ts';

@@ -1,4 +1,4 @@
-/** A batch that a programme reads; nothing stays open between its calls. */
+/** A batch that another program reads; nothing stays open between its calls. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asDamage } from '../runner/checkpoint/damage.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';

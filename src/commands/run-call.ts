@@ -1,4 +1,4 @@
-/** A run as it is asked for, by the command or by a programme. */
+/** A run as it is asked for, by the command or by another program. */
 import type { Config } from '../runner/config/config.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';

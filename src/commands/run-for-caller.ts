@@ -1,4 +1,4 @@
-/** A run that a programme asks for: of the process that it is in, it touches nothing. */
+/** A run that another program asks for: of the process that it is in, it changes nothing. */
 import type { Problem } from '../lib/yaml/problem.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { asFatalFailure } from '../runner/checkpoint/journal.ts';
@@ -60,7 +60,7 @@ function readCall(file: string, options: RunOptions): Pick<RunCall, 'config' | '
   if (config?.manifest.includes('-') === true)
     problems.push({
       where: config.placeOf(['manifest']),
-      text: 'manifest is -, but standard input belongs to the programme; expected a file',
+      text: 'manifest is -, but standard input belongs to the program that asks for the run; expected a file',
     });
   if (config === undefined || problems.length > 0) throw new ConfigError(problems);
   return { config, choices };

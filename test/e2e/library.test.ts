@@ -1,4 +1,4 @@
-/** Promise: a programme of another project runs, stops, resumes and reads batches with the published package, types and all, and its process stays its own. */
+/** Promise: a program of another project runs, stops, resumes and reads batches with the published package, types and all, and its process stays its own. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,6 +9,8 @@ import { startHeldService } from './held-service.ts';
 
 /** Whatever it prints but its last line would be the library's. */
 const night = `
+import { getEventListeners } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readBatch, runBatch, type BatchEvent, type ResultRow, type RunResult } from 'nightrender';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2', 'uncaughtException', 'unhandledRejection', 'warning', 'exit'];
@@ -25,18 +27,21 @@ const wrong: RunResult = await runBatch('wrong.yaml', { limit: 0, env: {} }).res
 const caller = new AbortController();
 const first = runBatch('pipeline.yaml', { signal: caller.signal, concurrency: 1 });
 const texts: string[] = [];
+const seenRunning: unknown[] = [];
 for await (const event of first.events) {
   const { type, at }: BatchEvent = event;
   texts.push(type);
+  if (type === 'scene-submitted') seenRunning.push((await readBatch('pipeline.yaml') as { isRunning?: boolean }).isRunning);
   if (Number.isNaN(Date.parse(at))) throw new Error(at);
   if (event.type === 'scene-saved' && event.files.length === 1) caller.abort();
 }
 const stopped = await first.result;
 const neverBegun = await runBatch('pipeline.yaml', { signal: AbortSignal.abort() }).result;
 
-// Nobody reads the events of these.
+// Nobody reads the events of these, and nobody stops them.
+const { signal } = new AbortController();
 const [complete, again, preview] = await Promise.all([
-  runBatch('.').result,
+  runBatch('.', { signal }).result,
   runBatch('pipeline.yaml').result,
   runBatch('pipeline.yaml', { output: 'other', limit: 2 }).result,
 ]);
@@ -49,10 +54,17 @@ let waiting = 0;
 const other = await readBatch('pipeline.yaml', { output: 'other' });
 if (other.kind === 'batch') for await (const _ of other.rows({ states: ['waiting'] })) waiting += 1;
 
+// A socket that is closed is gone with the next turn.
+await nextTurn();
 console.log(
   JSON.stringify({
-    none, wrong, types: texts, stopped, neverBegun, complete, again, preview, rows, waiting, saved: reading.scenes.saved,
-    isItself: ownState() === before, left: process.getActiveResourcesInfo().filter((name) => !/Pipe|TTY|FS/.test(name)),
+    none, wrong, types: texts, seenRunning, stopped, neverBegun, complete, again, preview, rows, waiting, saved: reading.scenes.saved,
+    isItself: ownState() === before,
+    left: {
+      handles: process.getActiveResourcesInfo().filter((name) => !/Pipe|TTY|FS/.test(name)),
+      workers: (process.report.getReport() as { workers: unknown[] }).workers,
+      listeners: getEventListeners(signal, 'abort'),
+    },
   }),
 );
 `;
@@ -97,8 +109,9 @@ it('runs, stops, resumes and reads batches, several in one process that stays as
     saved: 4,
     waiting: 2,
     isItself: true,
-    left: [],
+    left: { handles: [], workers: [], listeners: [] },
   });
+  expect(new Set(said['seenRunning'] as unknown[])).toEqual(new Set([true]));
   const types = said['types'] as string[];
   expect(types[0]).toBe('run-started');
   expect(types.slice(-2)).toEqual(['stopping', 'run-ended']);
@@ -137,7 +150,7 @@ const strictest = [
   ...'--noUncheckedSideEffectImports --verbatimModuleSyntax --types node'.split(' '),
 ];
 
-/** A folder in which the package is as from its tarball, beside what it depends on; its programmes are compiled. */
+/** A folder in which the package is as from its tarball, beside what it depends on; its programs are compiled. */
 async function newProject(files: Record<string, string>): Promise<string> {
   const folder = folderWith({ 'package.json': '{"private": true, "type": "module"}', ...files });
   const modules = join(folder, 'node_modules');
@@ -153,10 +166,10 @@ async function newProject(files: Record<string, string>): Promise<string> {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     symlinkSync(join(root, 'node_modules', name), join(modules, name));
   }
-  const programmes = Object.keys(files).filter((file) => file.endsWith('.ts'));
+  const programs = Object.keys(files).filter((file) => file.endsWith('.ts'));
   await run(
     process.execPath,
-    [join(root, 'node_modules/typescript/bin/tsc'), ...strictest, ...programmes],
+    [join(root, 'node_modules/typescript/bin/tsc'), ...strictest, ...programs],
     folder,
   );
   return folder;

@@ -16,13 +16,13 @@ import { openBucket } from './pictures-place.ts';
  * `checkpointDir`: where its checkpoint is, or a copy. Throws the `AbortError` of `signal`.
  */
 export async function adoptedRules(
-  { output, env }: Config,
+  { output }: Config,
   checkpointDir: string,
   signal: AbortSignal,
 ): Promise<RulesVersion | undefined> {
   if (hasBegun(checkpointDir)) return undefined;
   const { dir, pictures: url } = output;
-  const bucket = url === undefined ? undefined : await openBucket(url, env);
+  const bucket = url === undefined ? undefined : await openBucket(url);
   try {
     const made = maintenanceOptions(output);
     const images =

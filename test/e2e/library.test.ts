@@ -143,6 +143,19 @@ it('waits for a run of another process', async () => {
   ]);
 });
 
+it('says on import which Node it needs', async () => {
+  const old =
+    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } });";
+  const { stdout } = await run(
+    process.execPath,
+    ['-e', `${old} import('nightrender').catch(({ message }) => console.log(message));`],
+    root,
+  );
+  expect(stdout).toBe(
+    'nightrender needs Node.js 20.19 or later, 22.12 or later, or 24 and above; this is 18.20.8\n',
+  );
+});
+
 const strictest = [
   ...'--target es2023 --module nodenext --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess'.split(
     ' ',

@@ -18,6 +18,7 @@ it('has defaults for all but manifest, endpoint and folder', () => {
   expect({ ...config, dir: output.dir }).toEqual({
     file,
     folder: dirname(file),
+    env,
     manifest: [join(dirname(file), 'scenes.csv')],
     isManifestOverridden: false,
     endpoint: { baseUrl: 'local', id: 'scene-renderer', version: 'v2' },

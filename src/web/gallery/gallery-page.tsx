@@ -3,14 +3,17 @@ import type { JSX } from 'preact';
 import { useCallback, useMemo } from 'preact/hooks';
 import type { GalleryData } from '../../runner/core/gallery-data.ts';
 import { useHash } from '../shared/hooks.ts';
+import { ComparedPictures } from './compared-pictures.tsx';
 import { FailuresView } from './failures-view.tsx';
 import { gridAxes, GridView } from './grid-view.tsx';
 import { MarkBar, useMarks } from './mark-buttons.tsx';
 import { NightView } from './night-view.tsx';
 import { PicturesView } from './pictures-view.tsx';
 import { readPlace, views, writePlace, type Place, type View } from './place.ts';
+import { PickedButtons, usePicks } from './picks.tsx';
 import type { Query } from './query.ts';
 import type { Rows } from './rows.ts';
+import { SizeSlider, useTileSize } from './tile-size.tsx';
 import { Toolbar } from './toolbar.tsx';
 
 interface Props {
@@ -26,7 +29,9 @@ export function Gallery({ data, rows, connection }: Props): JSX.Element {
   const ask = (query: Query): void => go({ query, page: 1, open: undefined });
   const { kept, marking } = useMarks(data.title, data.times.firstSubmittedAt);
   const isList = place.view === 'pictures' || place.view === 'grid';
-  const shared = { data, rows, place, go, marking };
+  const picking = usePicks(place, go);
+  const tiles = useTileSize();
+  const shared = { data, rows, place, go, marking, picking };
   return (
     <>
       <div class="row bar">
@@ -37,11 +42,13 @@ export function Gallery({ data, rows, connection }: Props): JSX.Element {
           onView={(view) => go({ view, open: undefined })}
         />
         {isList && (
-          <Toolbar data={data} query={place.query} isOrdered={place.view === 'pictures'} onQuery={ask} />
+          <Toolbar data={data} query={place.query} isOrdered={place.view === 'pictures'} onQuery={ask}>
+            {place.view === 'pictures' && <SizeSlider {...tiles} />}
+          </Toolbar>
         )}
       </div>
       <main key={connection}>
-        {place.view === 'pictures' && <PicturesView {...shared} />}
+        {place.view === 'pictures' && <PicturesView {...shared} tiles={tiles} />}
         {place.view === 'grid' && <GridView {...shared} />}
         {place.view === 'failures' && <FailuresView {...shared} />}
         {place.view === 'night' && <NightView data={data} />}
@@ -51,10 +58,16 @@ export function Gallery({ data, rows, connection }: Props): JSX.Element {
         batch={data.batch}
         shown={place.query.mark}
         onShow={(mark) => go({ view: 'pictures', query: { ...place.query, mark }, page: 1, open: undefined })}
-      />
+      >
+        {picking.picked.length === 0 ? null : <PickedButtons {...picking} />}
+      </MarkBar>
+      {place.sides.length > 0 && <ComparedPictures {...shared} />}
     </>
   );
 }
+
+/** Of an entry of the history that was made for a comparison. */
+const compared = 'compared';
 
 /** The place in the address, and how to change a part of it. */
 function usePlace({ columns }: GalleryData, hasGrid: boolean): [Place, (change: Partial<Place>) => void] {
@@ -69,8 +82,13 @@ function usePlace({ columns }: GalleryData, hasGrid: boolean): [Place, (change: 
   const place = useMemo(() => placeOf(hash), [hash, known]);
   const go = useCallback(
     (change: Partial<Place>) => {
-      const next = writePlace({ ...placeOf(location.hash), ...change }, names);
-      history.replaceState(null, '', next === '' ? location.pathname + location.search : next);
+      const before = placeOf(location.hash);
+      const next = writePlace({ ...before, ...change }, names);
+      const address = next === '' ? location.pathname + location.search : next;
+      // A comparison is an entry of its own, so that the browser's Back closes it.
+      if (change.sides?.length === 0 && history.state === compared) return history.back();
+      if (change.sides !== undefined && before.sides.length === 0) history.pushState(compared, '', address);
+      else history.replaceState(history.state, '', address);
       setHash(next);
     },
     [known],

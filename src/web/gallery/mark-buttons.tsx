@@ -22,8 +22,9 @@ export function useMarks(title: string, begunAt: number | null): { kept: Marks; 
   };
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
-      const asked = markOfKey(event);
-      if (asked !== undefined) toggle(asked.id, asked.mark);
+      const mark = markNames.find((each) => marks[each].key === event.key.toLowerCase());
+      const id = mark && elementOfKey(event, '[data-scene]')?.dataset['scene'];
+      if (mark !== undefined && id !== undefined) toggle(id, mark);
     };
     const onStored = (): void => {
       kept.readAgain();
@@ -65,12 +66,19 @@ export function MarkButtons({ id, of, toggle, hasWords = false }: ButtonsProps):
   );
 }
 
-export function KeyHint(): JSX.Element {
+export const markKeys = markNames.map((mark): KeyWords => [
+  marks[mark].key.toUpperCase(),
+  marks[mark].act.toLowerCase(),
+]);
+
+type KeyWords = [key: string, does: string];
+
+export function KeyHint({ keys }: { keys: KeyWords[] }): JSX.Element {
   return (
     <small class="keys">
-      {markNames.map((mark) => (
-        <span key={mark}>
-          <kbd>{marks[mark].key.toUpperCase()}</kbd> {marks[mark].act.toLowerCase()}
+      {keys.map(([key, does]) => (
+        <span key={key}>
+          <kbd>{key}</kbd> {does}
         </span>
       ))}
     </small>
@@ -84,17 +92,20 @@ interface BarProps {
   /** The mark whose scenes are shown; empty for all scenes. */
   shown: Mark | '';
   onShow(mark: Mark | ''): void;
+  /** What stands before the counts; null for nothing. */
+  children: JSX.Element | null;
 }
 
 /** How many are marked, only where there are any. A count shows its scenes, and how to have their ids. */
-export function MarkBar({ kept, batch, shown, onShow }: BarProps): JSX.Element | null {
+export function MarkBar({ kept, batch, shown, onShow, children }: BarProps): JSX.Element | null {
   const lists = markNames.map((mark) => ({ ...marks[mark], mark, ids: kept.ids(mark) }));
   const some = lists.filter(({ mark, ids }) => ids.length > 0 || mark === shown);
-  if (some.length === 0) return null;
+  if (some.length === 0 && children === null) return null;
   const chosen = some.find(({ mark }) => mark === shown);
   return (
     <aside class="stack marked" aria-label="Marked scenes">
       <div class="row">
+        {children}
         {some.map(({ mark, sign, word, ids }) => (
           <button
             key={mark}
@@ -213,16 +224,18 @@ class Marks {
   }
 }
 
-/** The scene and the mark that a key is for: the scene that is open, else the one with the focus, else the one under the pointer. */
-function markOfKey(event: KeyboardEvent): { id: string; mark: Mark } | undefined {
-  const { key, target, altKey, ctrlKey, metaKey } = event;
-  const mark = markNames.find((each) => marks[each].key === key.toLowerCase());
-  const isTyping = target instanceof Element && target.closest('input, select, textarea') !== null;
-  if (mark === undefined || isTyping || altKey || ctrlKey || metaKey) return undefined;
-  const dialog = document.querySelector('dialog[open]');
-  const scene =
-    dialog === null
-      ? (document.activeElement?.closest('[data-scene]') ?? document.querySelector('[data-scene]:hover'))
-      : dialog.querySelector('[data-scene]');
-  return scene instanceof HTMLElement ? { id: scene.dataset['scene'] ?? '', mark } : undefined;
+/** What a key is for: the only one in an open dialog, else the one with the focus, else the one under the pointer. */
+export function elementOfKey(event: KeyboardEvent, selector: string): HTMLElement | undefined {
+  if (!isPlainKey(event)) return undefined;
+  const within = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document;
+  const all = within.querySelectorAll<HTMLElement>(selector);
+  if (all.length === 1 && within !== document) return all[0];
+  const hovered = within.querySelector<HTMLElement>(`:is(${selector}):hover`);
+  return document.activeElement?.closest<HTMLElement>(selector) ?? hovered ?? undefined;
+}
+
+/** Whether it is neither typed nor part of a shortcut of the browser. */
+export function isPlainKey({ target, altKey, ctrlKey, metaKey }: KeyboardEvent): boolean {
+  const isTyping = target instanceof Element && target.closest('input:not([type=range]), select, textarea');
+  return !isTyping && !altKey && !ctrlKey && !metaKey;
 }

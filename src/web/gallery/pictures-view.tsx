@@ -2,14 +2,16 @@
 import type { JSX } from 'preact';
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { useLoaded } from '../shared/hooks.ts';
-import { KeyHint, MarkButtons } from './mark-buttons.tsx';
+import { KeyHint, MarkButtons, markKeys } from './mark-buttons.tsx';
 import { marks } from './marks.ts';
+import { PickButton, PickSign } from './picks.tsx';
 import { columnOf, kindOf, type Matching } from './query.ts';
 import { countWords, counted, durationWords, moneyWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
 import type { Rows } from './rows.ts';
 import { openedAt, OpenScene, type ViewProps } from './scene-dialog.tsx';
 import { scenePicture, standIn } from './scene-picture.ts';
+import type { TileSize } from './tile-size.tsx';
 import { useSelection, type Selected, type Selection } from './use-selection.ts';
 
 export function matchingOf({ data, marking }: Pick<ViewProps, 'data' | 'marking'>): Matching {
@@ -19,7 +21,7 @@ export function matchingOf({ data, marking }: Pick<ViewProps, 'data' | 'marking'
 /** Some screens full; the next ones are a click away. */
 const pageSize = 60;
 
-export function PicturesView(props: ViewProps): JSX.Element {
+export function PicturesView(props: ViewProps & { tiles: TileSize }): JSX.Element {
   const { rows, place, go } = props;
   const selected = useSelection(rows, place.query, matchingOf(props), unneededOf(props.data) === 0);
   const { selection } = selected;
@@ -50,30 +52,47 @@ export interface Scene {
   index: number;
 }
 
-type ScenesProps = Pick<ViewProps, 'data' | 'marking' | 'go'> & {
+type ScenesProps = Pick<ViewProps, 'data' | 'marking' | 'picking' | 'go'> & {
   shown: Scene[];
+  tiles?: TileSize;
   isSmall?: boolean;
   /** The number of the column that they are sorted by. */
   by?: number | undefined;
 };
 
-export function ScenePictures({ data, shown, marking, isSmall = false, by, go }: ScenesProps): JSX.Element {
+export function ScenePictures({ isSmall = false, ...props }: ScenesProps): JSX.Element {
+  const { data, shown, marking, picking, tiles, by, go } = props;
   return (
     <PictureGrid
       isSmall={isSmall}
+      perRow={tiles?.perRow}
+      isSharp={tiles?.isChosen}
       pictures={shown.map(({ row, index }) => scenePicture(row, index, { by, before: standIn(row, data) }))}
       onOpen={(position) => {
         const chosen = shown[position];
         if (chosen !== undefined) go(openedAt(chosen.index, chosen.row));
       }}
-      extra={({ id }) => {
+      extra={({ id, key }) => {
         const mark = marking.of(id);
-        if (id !== undefined && !isSmall) return <MarkButtons {...marking} id={id} />;
-        return mark === undefined ? null : <span class={`mark ${mark}`}>{marks[mark].sign}</span>;
+        const pick = { picking, side: { number: Number(key), id: id ?? '', picture: 1 } };
+        return (
+          <>
+            {isSmall ? <PickSign {...pick} /> : <PickButton {...pick} />}
+            {id !== undefined && !isSmall && <MarkButtons {...marking} id={id} />}
+            {isSmall && mark !== undefined && <span class={`mark ${mark}`}>{marks[mark].sign}</span>}
+          </>
+        );
       }}
     />
   );
 }
+
+const keys: Parameters<typeof KeyHint>[0]['keys'] = [
+  ...markKeys,
+  ['P', 'pick'],
+  ['C', 'compare'],
+  ['+ −', 'size'],
+];
 
 type FoundProps = Selected & { data: GalleryData; rows: Rows };
 
@@ -100,7 +119,7 @@ export function Found({ selection, data, done, hasFailed, rows }: FoundProps): J
           </span>
         )}
       </p>
-      <KeyHint />
+      <KeyHint keys={keys} />
     </div>
   );
 }

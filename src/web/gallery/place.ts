@@ -18,10 +18,21 @@ export interface Place {
   page: number;
   /** The scene that is looked at, by its number in the list from 1; with its id, should that number have changed. */
   open: { number: number; id: string } | undefined;
+  /** The pictures that are compared; none, or two to four. */
+  sides: Side[];
   /** Names of the columns of the grid; empty for the first that will do. */
   across: string;
   down: string;
 }
+
+/** A picture of a scene: by its number among those of the scene, from 1; 0 is the one that it was made from. */
+export interface Side {
+  number: number;
+  id: string;
+  picture: number;
+}
+
+export const maxSides = 4;
 
 /** `names` are the manifest's columns. */
 export function readPlace(hash: string, names: string[]): Place {
@@ -32,6 +43,7 @@ export function readPlace(hash: string, names: string[]): Place {
     return value === '' ? [] : [[index, value]];
   });
   const number = wholeNumber(of('scene'));
+  const sides = values.getAll('side').flatMap(readSide).slice(0, maxSides);
   return {
     view: isKeyOf(views, of('view')) ? (of('view') as View) : 'pictures',
     query: {
@@ -45,12 +57,14 @@ export function readPlace(hash: string, names: string[]): Place {
     },
     page: wholeNumber(of('page')) ?? 1,
     open: number === undefined ? undefined : { number, id: of('id') },
+    sides: sides.length < 2 ? [] : sides,
     across: of('across'),
     down: of('down'),
   };
 }
 
-export function writePlace({ view, query, page, open, across, down }: Place, names: string[]): string {
+export function writePlace(place: Place, names: string[]): string {
+  const { view, query, page, open, sides, across, down } = place;
   const values = new URLSearchParams();
   const add = (name: string, value: string, usual = ''): void => {
     if (value !== usual) values.set(name, value);
@@ -70,7 +84,14 @@ export function writePlace({ view, query, page, open, across, down }: Place, nam
   add('page', String(page), '1');
   add('scene', open === undefined ? '' : String(open.number));
   add('id', open?.id ?? '');
+  for (const side of sides) values.append('side', `${side.number}.${side.picture}.${side.id}`);
   return values.size === 0 ? '' : `#${values.toString()}`;
+}
+
+/** `12.1.harbour`: the first picture of the scene harbour, number 12. */
+function readSide(text: string): Side[] {
+  const [, number, picture, id = ''] = /^([1-9]\d{0,8})\.(\d{1,4})\.(.*)$/s.exec(text) ?? [];
+  return number === undefined ? [] : [{ number: Number(number), id, picture: Number(picture) }];
 }
 
 /** `down:score`: by a column. */

@@ -70,10 +70,15 @@ export class Rows {
     return this.#starts[chunk] ?? 0;
   }
 
+  /** The number of the file that a row is in. */
+  chunkOf(index: number): number {
+    const next = this.#starts.findIndex((start) => start > index);
+    return (next === -1 ? this.chunks : next) - 1;
+  }
+
   async at(index: number): Promise<GalleryRow | undefined> {
     if (index < 0 || index >= this.total) return undefined;
-    const next = this.#starts.findIndex((start) => start > index);
-    const chunk = (next === -1 ? this.chunks : next) - 1;
+    const chunk = this.chunkOf(index);
     return (await this.chunk(chunk))[index - this.startOf(chunk)];
   }
 }

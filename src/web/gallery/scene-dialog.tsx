@@ -9,10 +9,13 @@ import { useLoaded } from '../shared/hooks.ts';
 import { byteWords, counted, countWords, durationWords, exactInstantWords } from '../shared/number-words.ts';
 import { Image } from '../shared/picture-grid.tsx';
 import { toneOf } from '../shared/tone.ts';
+import { CompareWith } from './compare-with.tsx';
 import { MarkButtons, type Marking } from './mark-buttons.tsx';
-import type { Place } from './place.ts';
+import { PickButton, PickedButtons, type Picking } from './picks.tsx';
+import type { Place, Side } from './place.ts';
 import { promptOf, textOf } from './query.ts';
 import type { Rows } from './rows.ts';
+import { inputsOf, nameOf, valuesOf } from './scene-facts.ts';
 import { pictureBefore, scenePicture, standIn } from './scene-picture.ts';
 import type { Selection } from './use-selection.ts';
 
@@ -22,6 +25,7 @@ export interface ViewProps {
   rows: Rows;
   place: Place;
   marking: Marking;
+  picking: Picking;
   go(change: Partial<Place>): void;
 }
 
@@ -41,8 +45,9 @@ export function OpenScene(props: Props): JSX.Element | null {
 
 type DialogProps = Props & { order: Selection; open: { number: number; id: string } };
 
-function SceneDialog({ data, rows, marking, go, order, pageOf, open }: DialogProps): JSX.Element {
-  const found = useLoaded([rows, open.number, open.id], () => find(rows, open.number - 1, open.id));
+function SceneDialog(props: DialogProps): JSX.Element {
+  const { data, rows, marking, picking, go, order, pageOf, open } = props;
+  const found = useLoaded([rows, open.number, open.id], () => findScene(rows, open.number - 1, open.id));
   const [chosen, setChosen] = useState({ of: -1, picture: 0 });
   const index = found?.index ?? open.number - 1;
   const position = order.positionOf(index);
@@ -69,6 +74,7 @@ function SceneDialog({ data, rows, marking, go, order, pageOf, open }: DialogPro
   const { row } = found ?? {};
   const shown = pictures[picture];
   const before = row && standIn(row, data);
+  const side: Side = { ...openedAt(index, row).open, picture: picture + 1 };
   const within = pictures.length > 1 ? ` · picture ${picture + 1} of ${pictures.length}` : '';
   const standing = position < 0 ? '' : `${countWords(position + 1)} of ${countWords(order.count)}`;
   return (
@@ -87,14 +93,22 @@ function SceneDialog({ data, rows, marking, go, order, pageOf, open }: DialogPro
       onStep={step}
       onClose={close}
     >
-      {row?.id !== undefined && <MarkButtons {...marking} id={row.id} hasWords />}
+      <div class="row">
+        {row?.id !== undefined && <MarkButtons {...marking} id={row.id} hasWords />}
+        {row !== undefined && <PickButton picking={picking} side={side} hasWords />}
+        <PickedButtons {...picking} />
+      </div>
+      {row !== undefined && <CompareWith {...props} row={row} side={side} />}
       {row !== undefined && <SceneStory row={row} picture={shown} data={data} />}
     </PictureViewer>
   );
 }
 
 /** The change of place that opens a scene. */
-export function openedAt(index: number, { id = '' }: GalleryRow): Pick<Place, 'open'> {
+export function openedAt(
+  index: number,
+  { id = '' }: Pick<GalleryRow, 'id'> = {},
+): { open: Omit<Side, 'picture'> } {
   return { open: { number: index + 1, id } };
 }
 
@@ -104,7 +118,7 @@ interface Found {
 }
 
 /** A number may have come to be another scene's in a newer report; then the id counts. */
-async function find(rows: Rows, index: number, id: string): Promise<Found> {
+export async function findScene(rows: Rows, index: number, id: string): Promise<Found> {
   try {
     const there = await rows.at(index);
     if (id === '' || (there?.id ?? '') === id) return { index, row: there };
@@ -127,16 +141,9 @@ interface StoryProps {
 
 /** All that is known of a scene, beside its picture. */
 function SceneStory({ row, picture, data }: StoryProps): JSX.Element {
-  const { columns } = data;
   const before = standIn(row, data) === undefined ? pictureBefore(row, data) : undefined;
   const prompt = promptOf(row);
   const words = lostWords(picture?.output);
-  const factsOf = (isValue: boolean): [string, unknown][] =>
-    columns.flatMap((column, index): [string, unknown][] =>
-      column.name === 'id' || index === row.prompt || (column.isValue ?? false) !== isValue
-        ? []
-        : [[column.name, row.values?.[index]]],
-    );
   return (
     <>
       {prompt !== '' && (
@@ -162,8 +169,8 @@ function SceneStory({ row, picture, data }: StoryProps): JSX.Element {
           </a>
         </section>
       )}
-      <Values title="Values" of={factsOf(true)} />
-      <Values title="Inputs" of={[...factsOf(false), ...Object.entries(row.input ?? {})]} />
+      <Values title="Values" of={valuesOf(row, data)} />
+      <Values title="Inputs" of={inputsOf(row, data)} />
       <section aria-label="Story">
         <h3>Story</h3>
         <Facts facts={storyOf(row)} />
@@ -234,8 +241,4 @@ function fileFact({ label, file, bytes, isNamedOnly }: GalleryFile): Fact {
       {isNamedOnly ? name : <a href={file}>{name}</a>}, {byteWords(bytes)}
     </>,
   ];
-}
-
-function nameOf(address: string): string {
-  return decodeURIComponent(address.replace(/\?.*$/, '')).replace(/^(.*?\/)?images\//, '');
 }

@@ -1,5 +1,5 @@
 /** Search; filters and order on demand. */
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { GalleryColumn, GalleryData } from '../../runner/core/gallery-data.ts';
 import { Select } from '../shared/choices.tsx';
@@ -26,7 +26,7 @@ interface Props {
   onQuery(query: Query): void;
 }
 
-export function Toolbar(props: Props): JSX.Element {
+export function Toolbar({ children, ...props }: Props & { children: ComponentChildren }): JSX.Element {
   const { query, onQuery } = props;
   const [isOpen, setOpen] = useState(false);
   const command = listCommand(query, props.data);
@@ -40,6 +40,7 @@ export function Toolbar(props: Props): JSX.Element {
       <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Filter
       </button>
+      {children}
       {!isEverything(query) && (
         <button type="button" onClick={() => onQuery(everything)}>
           Show everything

@@ -1,0 +1,74 @@
+/** How many pictures stand in a row: the reader's choice, kept in the browser. */
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { isPlainKey } from './mark-buttons.tsx';
+
+export interface TileSize {
+  perRow: number;
+  /** The most that are worth looking at on this screen. */
+  most: number;
+  /** Whether the reader asked for it: then it is to be sharp, whatever has to be loaded. */
+  isChosen: boolean;
+  choose(perRow: number): void;
+}
+
+const storedAs = 'nightrender pictures in a row';
+
+/** Changes with the window, and by `+` and `-`. */
+export function useTileSize(): TileSize {
+  const [width, setWidth] = useState(innerWidth);
+  const [chosen, setChosen] = useState(storedChoice);
+  const most = Math.min(12, Math.max(2, Math.round(width / 65)));
+  const usual = Math.max(2, Math.round(Math.min(width, 1680) / 260));
+  const perRow = Math.min(most, chosen ?? usual);
+  const choose = (wanted: number): void => {
+    const next = Math.min(most, Math.max(1, wanted));
+    setChosen(next);
+    try {
+      localStorage.setItem(storedAs, String(next));
+    } catch {
+      // A browser that keeps nothing forgets it with the page.
+    }
+  };
+  useEffect(() => {
+    const onResize = (): void => setWidth(innerWidth);
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (!isPlainKey(event) || document.querySelector('dialog[open]') !== null) return;
+      if (event.key === '+' || event.key === '=') choose(perRow - 1);
+      else if (event.key === '-') choose(perRow + 1);
+    };
+    addEventListener('resize', onResize);
+    addEventListener('keydown', onKeyDown);
+    return () => {
+      removeEventListener('resize', onResize);
+      removeEventListener('keydown', onKeyDown);
+    };
+  });
+  return { perRow, most, isChosen: chosen !== undefined, choose };
+}
+
+/** To the right, pictures are larger. */
+export function SizeSlider({ perRow, most, choose }: TileSize): JSX.Element {
+  return (
+    <input
+      class="size"
+      type="range"
+      min="1"
+      max={most}
+      value={most + 1 - perRow}
+      aria-label="Size of pictures"
+      aria-valuetext={`${perRow} in a row`}
+      title={`${perRow} in a row (+ and −)`}
+      onInput={(event) => choose(most + 1 - event.currentTarget.valueAsNumber)}
+    />
+  );
+}
+
+function storedChoice(): number | undefined {
+  try {
+    const text = localStorage.getItem(storedAs) ?? '';
+    return /^([1-9]|1[0-2])$/.test(text) ? Number(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}

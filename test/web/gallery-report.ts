@@ -21,7 +21,7 @@ export const hostilePrompts = [
 export const hostileFile = 'odd/a #1? 100% <b> ü 🦊.png';
 
 /** `width` × `height` of one colour. */
-function picture(width: number, height: number, hue: number): Promise<Buffer> {
+export function picture(width: number, height: number, hue: number): Promise<Buffer> {
   const background = { r: (hue * 47) % 256, g: (hue * 89) % 256, b: 120 };
   return sharp({ create: { width, height, channels: 3, background } })
     .png()

@@ -34,12 +34,8 @@ export function usePicks({ sides }: Place, go: (change: Partial<Place>) => void)
       const key = event.key.toLowerCase();
       if ((key !== 'p' && key !== 'c') || sides.length > 0 || !isPlainKey(event)) return;
       if (key === 'c') return compare(picked);
-      const button = document.querySelector<HTMLElement>('dialog[open] .pick');
-      if (button !== null) return button.click();
-      const tile = elementOfKey(event, '.pictures > li');
-      const number = tile?.querySelector<HTMLElement>('.picture')?.dataset['key'];
-      if (number !== undefined)
-        toggle({ number: Number(number), id: tile?.dataset['scene'] ?? '', picture: 1 });
+      const place = elementOfKey(event, '.pictures > li, .viewer > .stack');
+      place?.querySelector<HTMLElement>('.pick')?.click();
     };
     addEventListener('keydown', onKeyDown);
     return () => removeEventListener('keydown', onKeyDown);
@@ -54,7 +50,7 @@ interface ButtonProps {
 }
 
 export function PickButton({ picking, side, hasWords = false }: ButtonProps): JSX.Element {
-  const at = positionOf(picking, side);
+  const at = picking.picked.findIndex((each) => isSame(each, side));
   const words = 'Pick to compare';
   return (
     <button
@@ -72,12 +68,7 @@ export function PickButton({ picking, side, hasWords = false }: ButtonProps): JS
   );
 }
 
-/** Where a picture is too small for a button. */
-export function PickSign({ picking, side }: ButtonProps): JSX.Element | null {
-  const at = positionOf(picking, side);
-  return at === -1 ? null : <span class="pick">{letterOf(at)}</span>;
-}
-
+/** Only where something is picked. */
 export function PickedButtons({ picked, compare, clear }: Picking): JSX.Element | null {
   if (picked.length === 0) return null;
   return (
@@ -90,10 +81,6 @@ export function PickedButtons({ picked, compare, clear }: Picking): JSX.Element 
       </button>
     </>
   );
-}
-
-function positionOf({ picked }: Picking, side: Side): number {
-  return picked.findIndex((each) => isSame(each, side));
 }
 
 function isSame(a: Side, b: Side): boolean {

@@ -4,7 +4,7 @@ import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts'
 import { useLoaded } from '../shared/hooks.ts';
 import { KeyHint, MarkButtons, markKeys } from './mark-buttons.tsx';
 import { marks } from './marks.ts';
-import { PickButton, PickSign } from './picks.tsx';
+import { PickButton } from './picks.tsx';
 import { columnOf, kindOf, type Matching } from './query.ts';
 import { countWords, counted, durationWords, moneyWords } from '../shared/number-words.ts';
 import { PictureGrid } from '../shared/picture-grid.tsx';
@@ -74,10 +74,9 @@ export function ScenePictures({ isSmall = false, ...props }: ScenesProps): JSX.E
       }}
       extra={({ id, key }) => {
         const mark = marking.of(id);
-        const pick = { picking, side: { number: Number(key), id: id ?? '', picture: 1 } };
         return (
           <>
-            {isSmall ? <PickSign {...pick} /> : <PickButton {...pick} />}
+            <PickButton picking={picking} side={{ number: Number(key), id: id ?? '', picture: 1 }} />
             {id !== undefined && !isSmall && <MarkButtons {...marking} id={id} />}
             {isSmall && mark !== undefined && <span class={`mark ${mark}`}>{marks[mark].sign}</span>}
           </>

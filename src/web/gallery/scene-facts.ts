@@ -1,4 +1,4 @@
-/** What stands in the columns of a scene, by name: what it was given, and what its job said of it; and how its files are called. */
+/** What stands in the columns of a scene, by name: what it was given, and what its job said of it; how its files are called, and in what such texts differ. */
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 
 type Named = [name: string, value: unknown][];
@@ -22,4 +22,21 @@ function columnsOf(row: GalleryRow, { columns }: GalleryData, isOfOutput: boolea
   return columns.flatMap(({ name, isValue = false }, index): Named =>
     name === 'id' || index === row.prompt || isValue !== isOfOutput ? [] : [[name, row.values?.[index]]],
   );
+}
+
+type Apart = [before: string, own: string, after: string];
+
+/** Without the words that all of them begin and end with: two prompts may differ by one word of a hundred. */
+export function apart(texts: string[]): Apart[] {
+  const all = texts.map((text) => text.split(/(?<=\s)/));
+  const fewest = Math.min(...all.map((words) => words.length));
+  const isShared = (at: number): boolean => all.every((words) => words.at(at) === all[0]?.at(at));
+  let head = 0;
+  while (head < fewest && isShared(head)) head += 1;
+  let tail = 0;
+  while (tail < fewest - head && isShared(-1 - tail)) tail += 1;
+  return all.map((words) => {
+    const end = words.length - tail;
+    return [words.slice(0, head).join(''), words.slice(head, end).join(''), words.slice(end).join('')];
+  });
 }

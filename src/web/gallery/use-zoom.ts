@@ -1,8 +1,9 @@
-/** One zoom for several pictures: by wheel, drag, pinch and keys. */
+/** One zoom, or one wipe, for several pictures: by wheel, drag, pinch and keys. */
 import type { TargetedMouseEvent, TargetedPointerEvent, TargetedWheelEvent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { isPlainKey } from './mark-buttons.tsx';
 
-export interface Zoom {
+interface Zoom {
   scale: number;
   /** How far the middle of the picture is from that of its frame, in sizes of the frame. */
   x: number;
@@ -13,48 +14,99 @@ const whole: Zoom = { scale: 1, x: 0, y: 0 };
 
 const maxScale = 40;
 
-interface Point {
-  x: number;
-  y: number;
-}
+export const zoomKeys: [string, string][] = [
+  ['+ −', 'zoom'],
+  ['← ↑ → ↓', 'move'],
+  ['0', 'fit'],
+  ['1', 'pixels'],
+  ['W', 'wipe'],
+];
 
-/** `onDrag` is told the share of the frame where a drag is that moves no picture, since all of it is seen. */
-export function useZoom(onDrag: (share: number) => void) {
+export type Zooming = ReturnType<typeof useZoom>;
+
+/** Where all of a picture is seen, what would move it moves the wipe, whose place is undefined where there is none. */
+export function useZoom(canWipe: boolean) {
   const [zoom, setZoom] = useState(whole);
-  const fingers = useRef(new Map<number, Point>());
-  const zoomAt = (factor: number, at: Point = { x: 0, y: 0 }): void =>
+  const [wiped, setWiped] = useState<number>();
+  const wipe = canWipe ? wiped : undefined;
+  const setWipe = (share: number): void => setWiped(Math.min(1, Math.max(0, share)));
+  const toggleWipe = (): void => setWiped(wiped === undefined ? 0.5 : undefined);
+  const zoomAt = (factor: number, at = { x: 0, y: 0 }): void =>
     setZoom(({ scale: before, x, y }) => {
       const scale = Math.min(maxScale, Math.max(1, before * factor));
       const by = scale / before;
       return within({ scale, x: at.x - (at.x - x) * by, y: at.y - (at.y - y) * by });
     });
+  const fit = (): void => setZoom(whole);
+  const zoomToPixels = (): void => zoomAt(scaleOfPixels() / zoom.scale);
   const move = (x: number, y: number): void =>
     setZoom((before) => within({ ...before, x: before.x + x, y: before.y + y }));
+  const step = (x: number, y: number): void =>
+    wipe !== undefined && zoom.scale === 1 ? setWipe(wipe - x / 2) : move(x, y);
+  const actions: Record<string, () => void> = {
+    '+': () => zoomAt(1.25),
+    '=': () => zoomAt(1.25),
+    '-': () => zoomAt(0.8),
+    '0': fit,
+    '1': zoomToPixels,
+    w: toggleWipe,
+    arrowleft: () => step(0.1, 0),
+    arrowright: () => step(-0.1, 0),
+    arrowup: () => step(0, 0.1),
+    arrowdown: () => step(0, -0.1),
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const act = actions[event.key.toLowerCase()];
+    if (act === undefined || !isPlainKey(event) || event.target instanceof HTMLInputElement) return;
+    event.preventDefault();
+    act();
+  };
+  const frame = useFrame({
+    zoomAt,
+    drag: (from, to) => {
+      if (zoom.scale > 1) move(to.x - from.x, to.y - from.y);
+      else if (wipe !== undefined) setWipe(to.x + 0.5);
+    },
+  });
+  return { zoom, wipe, setWipe, toggleWipe, fit, zoomToPixels, onKeyDown, frame };
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+interface Moves {
+  zoomAt(factor: number, at: Point): void;
+  drag(from: Point, to: Point): void;
+}
+
+/** What each frame listens to. */
+function useFrame({ zoomAt, drag }: Moves) {
+  const fingers = useRef(new Map<number, Point>()).current;
   const follow = (event: TargetedPointerEvent<HTMLElement>): void => {
-    const before = fingers.current.get(event.pointerId);
+    const before = fingers.get(event.pointerId);
     if (before === undefined) return;
     const now = placeIn(event);
-    fingers.current.set(event.pointerId, now);
-    const [other] = [...fingers.current].flatMap(([id, point]) => (id === event.pointerId ? [] : [point]));
-    if (other !== undefined) zoomAt(distance(now, other) / Math.max(0.01, distance(before, other)), other);
-    else if (zoom.scale > 1) move(now.x - before.x, now.y - before.y);
-    else onDrag(now.x + 0.5);
+    fingers.set(event.pointerId, now);
+    const [other] = [...fingers].flatMap(([id, point]) => (id === event.pointerId ? [] : [point]));
+    if (other === undefined) drag(before, now);
+    else zoomAt(distance(now, other) / Math.max(0.01, distance(before, other)), other);
   };
-  const leave = (event: PointerEvent): void => void fingers.current.delete(event.pointerId);
-  const frame = {
+  const leave = ({ pointerId }: PointerEvent): void => void fingers.delete(pointerId);
+  return {
     onWheel: (event: TargetedWheelEvent<HTMLElement>): void => {
       event.preventDefault();
       zoomAt(Math.exp(-event.deltaY / (event.ctrlKey ? 100 : 400)), placeIn(event));
     },
     onPointerDown: (event: TargetedPointerEvent<HTMLElement>): void => {
       event.currentTarget.setPointerCapture(event.pointerId);
-      fingers.current.set(event.pointerId, placeIn(event));
+      fingers.set(event.pointerId, placeIn(event));
     },
     onPointerMove: follow,
     onPointerUp: leave,
     onPointerCancel: leave,
   };
-  return { zoom, zoomAt, move, frame, fit: () => setZoom(whole) };
 }
 
 /** From its middle, in sizes of the frame. */
@@ -71,4 +123,12 @@ function distance(a: Point, b: Point): number {
 function within({ scale, x, y }: Zoom): Zoom {
   const most = (scale - 1) / 2;
   return { scale, x: Math.min(most, Math.max(-most, x)), y: Math.min(most, Math.max(-most, y)) };
+}
+
+/** At which a pixel of the first picture is one of the screen. */
+function scaleOfPixels(): number {
+  const img = document.querySelector<HTMLImageElement>('.panes img');
+  if (img === null || img.naturalWidth === 0) return 1;
+  const { clientWidth, clientHeight, naturalWidth, naturalHeight } = img;
+  return 1 / Math.min(clientWidth / naturalWidth, clientHeight / naturalHeight) / devicePixelRatio;
 }

@@ -1,7 +1,7 @@
 /** The address of the page says where a reader is, whatever columns are called. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readPlace, writePlace, type Place } from '../../../src/web/gallery/place.ts';
+import { readPlace, writePlace, type Place, type Side } from '../../../src/web/gallery/place.ts';
 import { everything, orders, type Order } from '../../../src/web/gallery/query.ts';
 
 const text = fc.string({ unit: 'grapheme' });
@@ -29,6 +29,17 @@ it('comes back from the address as it was', () => {
         open: fc.option(fc.record({ number: fc.integer({ min: 1, max: 1e8 }), id: text }), {
           nil: undefined,
         }),
+        sides: fc.oneof(
+          fc.constant<Side[]>([]),
+          fc.array(
+            fc.record<Side>({
+              number: fc.integer({ min: 1, max: 1e8 }),
+              id: text,
+              picture: fc.integer({ min: 0, max: 9999 }),
+            }),
+            { minLength: 2, maxLength: 4 },
+          ),
+        ),
         across: text,
         down: text,
       }),
@@ -40,8 +51,11 @@ it('comes back from the address as it was', () => {
 });
 
 it('is the first page of everything where the address says nothing, or nothing that is known', () => {
-  const start = { view: 'pictures', query: everything, page: 1, open: undefined, across: '', down: '' };
+  const nothing = { open: undefined, sides: [], across: '', down: '' };
+  const start = { view: 'pictures', query: everything, page: 1, ...nothing };
   expect(readPlace('', ['a'])).toEqual(start);
-  expect(readPlace('#view=constructor&order=toString&page=-3&scene=x&column.b=1', ['a'])).toEqual(start);
+  expect(
+    readPlace('#view=constructor&order=toString&page=-3&scene=x&column.b=1&side=0.1.a&side=2.1.b', ['a']),
+  ).toEqual(start);
   expect(writePlace(readPlace('', []), [])).toBe('');
 });

@@ -246,6 +246,8 @@ export const promises: Record<string, Record<string, string>> = {
       'web/gallery/gallery.test.ts',
     'What is starred, rejected or to be rendered again stays in the browser, and becomes a list that `retry --ids` reads.':
       'web/gallery/marks.test.ts',
+    'Two to four pictures are compared there, with what differs in their columns and values.':
+      'web/gallery/compared.test.ts',
     'A list with a wrong id changes nothing; its lines are named.': 'e2e/retry.test.ts',
     'The command that it shows for a kind of failure puts exactly these back.':
       'runner/report/gallery-files.test.ts',

@@ -8,6 +8,7 @@ import { defineConfig } from 'vitest/config';
 const rest = [
   'test/web/*.test.ts',
   'test/web/console/console.test.ts',
+  'test/web/gallery/compared.test.ts',
   'test/web/gallery/gallery.test.ts',
   'test/web/gallery/marks.test.ts',
   'test/web/gallery/live-page.test.ts',

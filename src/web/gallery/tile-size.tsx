@@ -56,7 +56,7 @@ export function SizeSlider({ perRow, most, choose }: TileSize): JSX.Element {
       min="1"
       max={most}
       value={most + 1 - perRow}
-      aria-label="Size of pictures"
+      aria-label="How large pictures are"
       aria-valuetext={`${perRow} in a row`}
       title={`${perRow} in a row (+ and −)`}
       onInput={(event) => choose(most + 1 - event.currentTarget.valueAsNumber)}

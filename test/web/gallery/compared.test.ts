@@ -97,7 +97,7 @@ describe.skipIf(noBrowser !== undefined)('tiles (skipped where there is no chrom
   it('stand twelve in a row or alone, never stretched, and stay so', async () => {
     await looking('', async (page) => {
       expect(await inFirstRow(page)).toBe(5);
-      const slider = page.getByRole('slider', { name: 'Size of pictures' });
+      const slider = page.getByRole('slider', { name: 'How large pictures are' });
       await slider.focus();
       await page.keyboard.press('Home');
       await expect.poll(() => inFirstRow(page)).toBe(12);

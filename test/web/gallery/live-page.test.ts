@@ -153,7 +153,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
   it('is walked by keyboard: to a picture, into it, along the others, and back to where one was', async () => {
     const { page, troubles } = await look(browser, await doneBatch(3));
     await page.locator('.picture').nth(2).waitFor();
-    await page.getByRole('button', { name: 'Filter' }).focus();
+    await page.getByRole('slider').focus();
     const walked: string[] = [];
     while (walked.length < 12 && walked.at(-1) !== 's2') {
       await page.keyboard.press('Tab');

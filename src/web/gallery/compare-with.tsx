@@ -33,9 +33,9 @@ export function CompareWith({ row, side, data, rows, picking }: Props): JSX.Elem
   const others = [...ownPictures(row, side, data), ...(found?.of === number ? found.others : [])];
   if (others.length === 0) return null;
   return (
-    <section aria-label="Compare with">
+    <section aria-label="Compare with" class="stack">
       <h3>Compare with</h3>
-      <div class="row others">
+      <div class="row">
         {others.slice(0, mostOffered).map((other) => (
           <button
             key={`${other.side.number}.${other.side.picture}`}

@@ -26,29 +26,9 @@ export function ComparedPictures({ data, rows, place, go, marking }: ViewProps):
   const { sides } = place;
   const compared = useLoaded([rows, JSON.stringify(sides)], () => loaded(sides, rows, data)) ?? [];
   const zooming = useZoom(compared.length === 2);
-  const { wipe, setWipe, toggleWipe, fit, zoomToPixels, onKeyDown } = zooming;
+  const { wipe, setWipe, onKeyDown } = zooming;
   const close = (): void => go({ sides: [] });
-  const bar = (
-    <>
-      <button
-        type="button"
-        aria-pressed={wipe !== undefined}
-        disabled={compared.length !== 2}
-        onClick={toggleWipe}
-      >
-        Wipe
-      </button>
-      <button type="button" onClick={fit}>
-        Fit
-      </button>
-      <button type="button" title="Pixel by pixel" onClick={zoomToPixels}>
-        1:1
-      </button>
-      <button type="button" aria-label="Close" onClick={close}>
-        ✕
-      </button>
-    </>
-  );
+  const bar = <Buttons {...zooming} canWipe={compared.length === 2} onClose={close} />;
   return (
     <Dialog
       title="Side by side"
@@ -59,7 +39,6 @@ export function ComparedPictures({ data, rows, place, go, marking }: ViewProps):
       <Panes compared={compared} zooming={zooming} />
       {wipe !== undefined && (
         <input
-          class="divider"
           type="range"
           max="1"
           step="any"
@@ -73,6 +52,27 @@ export function ComparedPictures({ data, rows, place, go, marking }: ViewProps):
         <Differences compared={compared} data={data} marking={marking} />
       </div>
     </Dialog>
+  );
+}
+
+type ButtonsProps = Zooming & { canWipe: boolean; onClose(): void };
+
+function Buttons({ wipe, toggleWipe, fit, zoomToPixels, canWipe, onClose }: ButtonsProps): JSX.Element {
+  return (
+    <>
+      <button type="button" aria-pressed={wipe !== undefined} disabled={!canWipe} onClick={toggleWipe}>
+        Wipe
+      </button>
+      <button type="button" onClick={fit}>
+        Fit
+      </button>
+      <button type="button" title="Pixel by pixel" onClick={zoomToPixels}>
+        1:1
+      </button>
+      <button type="button" aria-label="Close" onClick={onClose}>
+        ✕
+      </button>
+    </>
   );
 }
 
@@ -96,7 +96,6 @@ function Panes({ compared, zooming }: { compared: Compared[]; zooming: Zooming }
             key={`${side.number}.${side.picture}`}
             {...frame}
             data-scene={row?.id}
-            tabIndex={0}
             aria-label={`${letterOf(position)}: ${name}`}
           >
             <Image {...picture} sources={[file ?? []].flat()} />

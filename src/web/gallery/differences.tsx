@@ -19,8 +19,8 @@ export function Differences({ compared, data, marking }: Props): JSX.Element {
   const facts = compared.map((one) => factsOf(one, data));
   const names = [...new Set(facts.flatMap((each) => [...each.keys()]))];
   const all = names.map((name) => ({ name, texts: facts.map((each) => each.get(name) ?? '') }));
-  const isEqual = ({ texts }: { texts: string[] }): boolean => new Set(texts).size === 1;
-  const equal = all.filter((each) => isEqual(each) && each.texts[0] !== '');
+  const different = all.filter(({ texts }) => new Set(texts).size > 1);
+  const equal = all.filter(({ texts }) => new Set(texts).size === 1 && texts[0] !== '');
   return (
     <>
       <table>
@@ -29,29 +29,18 @@ export function Differences({ compared, data, marking }: Props): JSX.Element {
             <td />
             {compared.map(({ row }, position) => (
               <th key={position} scope="col">
-                <b>{letterOf(position)}</b>
-                {row?.id !== undefined && <MarkButtons {...marking} id={row.id} />}
+                <div class="row">
+                  <b>{letterOf(position)}</b>
+                  {row?.id !== undefined && <MarkButtons {...marking} id={row.id} />}
+                </div>
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {all
-            .filter((each) => !isEqual(each))
-            .map(({ name, texts }) => (
-              <tr key={name}>
-                <th scope="row">
-                  <bdi>{name}</bdi>
-                </th>
-                {apart(texts).map(([before, own, after], position) => (
-                  <td key={position} dir="auto">
-                    {before}
-                    {before + after === '' ? own : <mark>{own}</mark>}
-                    {after}
-                  </td>
-                ))}
-              </tr>
-            ))}
+          {different.map(({ name, texts }) => (
+            <Row key={name} name={name} texts={texts} />
+          ))}
         </tbody>
       </table>
       {equal.length > 0 && (
@@ -61,6 +50,23 @@ export function Differences({ compared, data, marking }: Props): JSX.Element {
         </details>
       )}
     </>
+  );
+}
+
+function Row({ name, texts }: { name: string; texts: string[] }): JSX.Element {
+  return (
+    <tr>
+      <th scope="row">
+        <bdi>{name}</bdi>
+      </th>
+      {apart(texts).map(([before, own, after], position) => (
+        <td key={position} dir="auto">
+          {before}
+          {before + after === '' ? own : <mark>{own}</mark>}
+          {after}
+        </td>
+      ))}
+    </tr>
   );
 }
 

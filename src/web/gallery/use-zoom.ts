@@ -32,15 +32,11 @@ export function useZoom(canWipe: boolean) {
   const setWipe = (share: number): void => setWiped(Math.min(1, Math.max(0, share)));
   const toggleWipe = (): void => setWiped(wiped === undefined ? 0.5 : undefined);
   const zoomAt = (factor: number, at = { x: 0, y: 0 }): void =>
-    setZoom(({ scale: before, x, y }) => {
-      const scale = Math.min(maxScale, Math.max(1, before * factor));
-      const by = scale / before;
-      return within({ scale, x: at.x - (at.x - x) * by, y: at.y - (at.y - y) * by });
-    });
+    setZoom((before) => zoomed(before, factor, at));
   const fit = (): void => setZoom(whole);
   const zoomToPixels = (): void => zoomAt(scaleOfPixels() / zoom.scale);
   const move = (x: number, y: number): void =>
-    setZoom((before) => within({ ...before, x: before.x + x, y: before.y + y }));
+    setZoom(({ scale, ...at }) => within({ scale, x: at.x + x, y: at.y + y }));
   const step = (x: number, y: number): void =>
     wipe !== undefined && zoom.scale === 1 ? setWipe(wipe - x / 2) : move(x, y);
   const actions: Record<string, () => void> = {
@@ -74,6 +70,13 @@ export function useZoom(canWipe: boolean) {
 interface Point {
   x: number;
   y: number;
+}
+
+/** What is there stays there. */
+function zoomed({ scale: before, x, y }: Zoom, factor: number, at: Point): Zoom {
+  const scale = Math.min(maxScale, Math.max(1, before * factor));
+  const by = scale / before;
+  return within({ scale, x: at.x - (at.x - x) * by, y: at.y - (at.y - y) * by });
 }
 
 interface Moves {

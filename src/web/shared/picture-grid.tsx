@@ -74,23 +74,9 @@ type ImageProps = Pick<GridPicture, 'sources' | 'alt' | 'state' | 'word' | 'size
   density?: number;
 };
 
-/** Goes on to the next address where one does not load, and says so where none does; to the last, the picture itself, where a thumbnail would be stretched. */
+/** Goes on to the next address where one does not load, and says so where none does. */
 export function Image({ sources, alt, state, word, size, density = 1 }: ImageProps): JSX.Element {
-  const shown = useRef<HTMLImageElement>(null);
-  const first = sources[0];
-  const [kept, setTried] = useState({ first, failures: 0, whole: 'unasked' });
-  const tried = kept.first === first ? kept : { first, failures: 0, whole: 'unasked' };
-  const { failures, whole } = tried;
-  const isWhole = whole === 'asked' || failures === sources.length - 1;
-  const enlarge = (): void => {
-    const { clientWidth = 0, clientHeight = 0, naturalWidth = 0, naturalHeight = 0 } = shown.current ?? {};
-    const scale = Math.min(clientWidth / naturalWidth, clientHeight / naturalHeight) * density;
-    if (!isWhole && whole === 'unasked' && naturalWidth > 0 && scale > 1.01)
-      setTried({ ...tried, whole: 'asked' });
-  };
-  // Whatever made it larger.
-  useEffect(enlarge);
-  const source = whole === 'asked' ? sources.at(-1) : sources[failures];
+  const { source, sized, onLoad, onError } = useSource(sources, density);
   if (source === undefined)
     return (
       <span class={`word ${toneOf(state) ?? ''}`}>
@@ -100,18 +86,38 @@ export function Image({ sources, alt, state, word, size, density = 1 }: ImagePro
     );
   return (
     <img
-      // The thumbnail stays until the picture is there.
-      key={sources[failures]}
-      ref={shown}
+      // A thumbnail stays until the picture itself is there.
+      key={sources[0]}
+      ref={sized}
       src={source}
       alt={alt}
       {...size}
       loading="lazy"
       decoding="async"
-      onLoad={enlarge}
-      onError={() =>
-        setTried(whole === 'asked' ? { ...tried, whole: 'gone' } : { ...tried, failures: failures + 1 })
-      }
+      onLoad={onLoad}
+      onError={onError}
     />
   );
 }
+
+/** The first address that loads; the last one, of the picture itself, where that would be stretched. */
+function useSource(sources: string[], density: number) {
+  const sized = useRef<HTMLImageElement>(null);
+  const fresh = { first: sources[0], failures: 0, whole: 'unasked' };
+  const [kept, keep] = useState(fresh);
+  const tried = kept.first === fresh.first ? kept : fresh;
+  const isAsked = tried.whole === 'asked';
+  const onLoad = (): void => {
+    const { clientWidth, clientHeight, naturalWidth, naturalHeight } = sized.current ?? nothing;
+    const scale = Math.min(clientWidth / naturalWidth, clientHeight / naturalHeight) * density;
+    const isSmaller = tried.whole === 'unasked' && tried.failures < sources.length - 1;
+    if (isSmaller && naturalWidth > 0 && scale > 1.01) keep({ ...tried, whole: 'asked' });
+  };
+  const onError = (): void =>
+    keep(isAsked ? { ...tried, whole: 'gone' } : { ...tried, failures: tried.failures + 1 });
+  // Anything may have made it larger.
+  useEffect(onLoad);
+  return { source: isAsked ? sources.at(-1) : sources[tried.failures], sized, onLoad, onError };
+}
+
+const nothing = { clientWidth: 0, clientHeight: 0, naturalWidth: 0, naturalHeight: 0 };

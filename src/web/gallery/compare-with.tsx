@@ -25,12 +25,8 @@ interface Other {
 const mostOffered = 24;
 
 export function CompareWith({ row, side, data, rows, picking }: Props): JSX.Element | null {
-  const { number, id } = side;
-  const found = useLoaded([rows, number, id], async () => ({
-    of: number,
-    others: await othersOf(row, side, data, rows),
-  }));
-  const others = [...ownPictures(row, side, data), ...(found?.of === number ? found.others : [])];
+  const found = useLoaded([rows], () => othersOf(row, side, data, rows)) ?? [];
+  const others = [...ownPictures(row, side, data), ...found];
   if (others.length === 0) return null;
   return (
     <section aria-label="Compare with" class="stack">

@@ -1,10 +1,10 @@
 /** Two to four pictures side by side, or one wiped over another; they are moved and zoomed together. */
 import type { JSX } from 'preact';
-import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
+import type { GalleryData } from '../../runner/core/gallery-data.ts';
 import { Dialog } from '../shared/dialog.tsx';
 import { useLoaded } from '../shared/hooks.ts';
 import { Image } from '../shared/picture-grid.tsx';
-import { Differences } from './differences.tsx';
+import { Differences, type Compared } from './differences.tsx';
 import { KeyHint, markKeys } from './mark-buttons.tsx';
 import { letterOf } from './picks.tsx';
 import type { Side } from './place.ts';
@@ -12,15 +12,6 @@ import type { Rows } from './rows.ts';
 import { findScene, type ViewProps } from './scene-dialog.tsx';
 import { pictureBefore, scenePicture } from './scene-picture.ts';
 import { useZoom, zoomKeys, type Zooming } from './use-zoom.ts';
-
-export interface Compared {
-  side: Side;
-  index: number;
-  /** Undefined where there is no such scene any more. */
-  row: GalleryRow | undefined;
-  /** The address of its picture. */
-  file: string | undefined;
-}
 
 export function ComparedPictures({ data, rows, place, go, marking }: ViewProps): JSX.Element {
   const { sides } = place;

@@ -1,13 +1,22 @@
 /** What tells compared scenes apart: a table of what differs; what is equal is folded. */
 import type { JSX } from 'preact';
-import type { GalleryData } from '../../runner/core/gallery-data.ts';
+import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { Facts } from '../shared/facts.tsx';
 import { counted } from '../shared/number-words.ts';
-import type { Compared } from './compared-pictures.tsx';
 import { MarkButtons, type Marking } from './mark-buttons.tsx';
 import { letterOf } from './picks.tsx';
+import type { Side } from './place.ts';
 import { promptOf, textOf } from './query.ts';
 import { apart, inputsOf, nameOf, valuesOf } from './scene-facts.ts';
+
+export interface Compared {
+  side: Side;
+  index: number;
+  /** Undefined where there is no such scene any more. */
+  row: GalleryRow | undefined;
+  /** The address of its picture. */
+  file: string | undefined;
+}
 
 interface Props {
   compared: Compared[];

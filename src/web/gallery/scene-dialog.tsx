@@ -98,7 +98,7 @@ function SceneDialog(props: DialogProps): JSX.Element {
         {row !== undefined && <PickButton picking={picking} side={side} hasWords />}
         <PickedButtons {...picking} />
       </div>
-      {row !== undefined && <CompareWith {...props} row={row} side={side} />}
+      {row !== undefined && <CompareWith {...props} key={index} row={row} side={side} />}
       {row !== undefined && <SceneStory row={row} picture={shown} data={data} />}
     </PictureViewer>
   );

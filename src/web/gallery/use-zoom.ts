@@ -57,12 +57,9 @@ export function useZoom(canWipe: boolean) {
     event.preventDefault();
     act();
   };
-  const frame = useFrame({
-    zoomAt,
-    drag: (from, to) => {
-      if (zoom.scale > 1) move(to.x - from.x, to.y - from.y);
-      else if (wipe !== undefined) setWipe(to.x + 0.5);
-    },
+  const frame = useFrame(zoomAt, (from, to) => {
+    if (zoom.scale > 1) move(to.x - from.x, to.y - from.y);
+    else if (wipe !== undefined) setWipe(to.x + 0.5);
   });
   return { zoom, wipe, setWipe, toggleWipe, fit, zoomToPixels, onKeyDown, frame };
 }
@@ -79,13 +76,8 @@ function zoomed({ scale: before, x, y }: Zoom, factor: number, at: Point): Zoom 
   return within({ scale, x: at.x - (at.x - x) * by, y: at.y - (at.y - y) * by });
 }
 
-interface Moves {
-  zoomAt(factor: number, at: Point): void;
-  drag(from: Point, to: Point): void;
-}
-
 /** What each frame listens to. */
-function useFrame({ zoomAt, drag }: Moves) {
+function useFrame(zoomAt: (factor: number, at: Point) => void, drag: (from: Point, to: Point) => void) {
   const fingers = useRef(new Map<number, Point>()).current;
   const follow = (event: TargetedPointerEvent<HTMLElement>): void => {
     const before = fingers.get(event.pointerId);

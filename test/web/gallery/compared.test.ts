@@ -261,7 +261,7 @@ describe.skipIf(noBrowser !== undefined)('side by side (skipped where there is n
       sidesOf(1, 2, 3, 4),
       async (page) => {
         await page.locator('dialog figure img').nth(3).waitFor();
-        const [first = [], second = []] = [
+        const [first, second] = [
           await placeOf(page.locator('dialog figure').first()),
           await placeOf(page.locator('dialog figure').nth(1)),
         ];

@@ -9,7 +9,7 @@ import { readCounts } from '../runner/checkpoint/read-totals.ts';
 import type { Config, StageSource } from '../runner/config/config.ts';
 import { listed } from '../runner/config/template.ts';
 import { BestOf } from '../runner/core/best-of.ts';
-import { numberOf } from '../runner/core/condition.ts';
+import { numberOf } from '../runner/core/number-of.ts';
 import { seedNumberColumn } from '../runner/core/expansion.ts';
 import { filesIn, type SentFile } from '../runner/core/file-text.ts';
 import { withValues } from '../runner/core/output-value.ts';

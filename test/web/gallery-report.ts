@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import type { SceneCounts } from '../../src/runner/core/scene.ts';
 import type { ReportRow } from '../../src/runner/core/report-row.ts';
 import { writeReport } from '../../src/runner/report/write-report.ts';
-import { about, failedRow, savedRow, sourceOf, summary } from '../runner/report/report-fixtures.ts';
+import { about, failedRow, runSpan, savedRow, sourceOf, summary } from '../runner/report/report-fixtures.ts';
 
 /** Prompts of people who mean no good, or write otherwise. */
 export const hostilePrompts = [
@@ -154,7 +154,8 @@ async function write(
   const cost = { spent: 6, currency: 'USD', inFlight: 0, untold: 1 };
   const pictures = { ...summary.pictures, labelled: 3, ignored: 0 };
   const numbers = { ...summary, scenes, times, cost, pictures };
-  const source = { ...sourceOf(rows, columns), summary: () => numbers };
+  const run = { ...runSpan, startedAt: times.firstSubmittedAt, endedAt: times.lastSavedAt };
+  const source = { ...sourceOf(rows, columns), runs: () => [run], summary: () => numbers };
   const { index } = await writeReport(join(folder, 'report'), source, { ...about, values });
   return pathToFileURL(index).href;
 }

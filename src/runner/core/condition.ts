@@ -1,6 +1,7 @@
 /** Conditions over what is known of a scene, such as `score >= 0.6 and season = 'spring'`. */
 import { didYouMean } from '../../lib/text/closest.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
+import { numberOf } from './number-of.ts';
 
 /** The condition cannot be understood; the message says why, and at which character. */
 export class ConditionError extends Error {}
@@ -242,13 +243,6 @@ function containsText(value: JsonValue, part: JsonValue): boolean {
 
 function isMissing(value: JsonValue | undefined): value is null | undefined {
   return value === undefined || value === null;
-}
-
-/** Of a number, or of a text that is one. */
-export function numberOf(value: JsonValue): number | undefined {
-  if (typeof value === 'number') return value;
-  const isNumber = typeof value === 'string' && /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\s*$/i.test(value);
-  return isNumber ? Number(value) : undefined;
 }
 
 function textOf(value: JsonValue): string {

@@ -21,7 +21,8 @@ export interface GalleryData {
   /** Submissions so far, and how many of them have an unknown cost. */
   attempts: { total: number; unanswered: number; expired: number };
   cost: { spent: number; currency: string } | null;
-  times: { firstSubmittedAt: number | null; lastSavedAt: number | null; executionTimeMs: number };
+  /** `runMs`: that of all runs, which may overlap, without the pauses between them. */
+  times: { firstSubmittedAt: number | null; runMs: number; executionTimeMs: number };
   failures: GalleryFailure[];
   /** The latest runs, oldest first. */
   runs: GalleryRun[];
@@ -45,12 +46,21 @@ export interface GalleryFailure {
   kind: string;
   means: string;
   scenes: number;
+  /** The most frequent first. */
+  causes: GalleryCause[];
+  /** What puts exactly these back; null for what no retry can fix. */
+  command: string | null;
+}
+
+/** Scenes that failed with texts which differ in numbers, ids and addresses alone. */
+export interface GalleryCause {
+  scenes: number;
   /** In the words of the service, of one of them. */
   text: string;
   /** The numbers from 0 of the first rows of them. */
   first: number[];
-  /** What puts exactly these back; null for what no retry can fix. */
-  command: string | null;
+  /** Whether these are all that were beyond the most causes that are told apart. */
+  isRest?: true;
 }
 
 export interface GalleryRun {
@@ -65,10 +75,21 @@ export interface GalleryColumn {
   name: string;
   /** Its values as text with the number of rows each, where they are few; null where they are many. */
   choices: [text: string, rows: number][] | null;
+  /** Whether several rows have the same value, however many values there are: a grid can be laid out by it. */
+  isShared?: true;
   /** Whether it is one of `output.values`. */
   isValue?: true;
-  /** The least and the most of a value that is a number wherever there is one; it has no choices. */
-  range?: [least: number, most: number];
+  /** Where it is a number wherever there is a value; it has no choices then. */
+  range?: GalleryRange;
+}
+
+export interface GalleryRange {
+  least: number;
+  most: number;
+  /** How many rows have how much: bins of this width, the first begins at `from`. */
+  from: number;
+  width: number;
+  bins: number[];
 }
 
 /** How many scenes were saved and failed in which part of a time, all parts being as long. */

@@ -1,11 +1,12 @@
 /** The numbers of the report's page, counted while its rows are written. */
-import { failureRules, isFailureKind } from '../core/failure.ts';
 import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
 import { shellWord } from '../../lib/text/format.ts';
-import type { GalleryData, GalleryFailure, GalleryColumn } from '../core/gallery-data.ts';
+import type { GalleryData } from '../core/gallery-data.ts';
+import { ColumnCounts } from './column-counts.ts';
+import { FailureCauses } from './failure-causes.ts';
 import type { ReportHeader } from './result-json.ts';
+import { RunTime } from './run-time.ts';
 import { DurationBins, NightBins } from './time-bins.ts';
-import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 
 interface Counted {
   about: ReportHeader;
@@ -14,30 +15,32 @@ interface Counted {
   columns: string[];
 }
 
-/** Scenes of a kind of failure that are shown: a row of them. */
-const maxFirst = 6;
+/** In the timeline of the page. */
+const maxRuns = 200;
 
 export class GalleryCounts {
   readonly #of: Counted;
-  readonly #choices: ColumnChoices;
+  readonly #columns: ColumnCounts;
   readonly #nights: NightBins[];
   readonly #delay = new DurationBins();
   readonly #execution = new DurationBins();
   /** Saved scenes by the address that they were made at. */
   readonly #endpoints = new Map<string, number>();
-  /** By kind. */
-  readonly #failures = new Map<string, Pick<GalleryFailure, 'scenes' | 'text' | 'first'>>();
+  readonly #failures = new FailureCauses();
+  readonly #runTime: RunTime;
   #rows = 0;
 
   constructor(of: Counted) {
     this.#of = of;
-    this.#choices = new ColumnChoices(of.columns, of.about.values ?? []);
+    this.#columns = new ColumnCounts(of.columns, of.about.values ?? []);
+    this.#runTime = new RunTime(of.runs);
     this.#nights = spansOf(of).map(([start, end]) => new NightBins(start, end));
   }
 
   add(row: ReportRow): void {
-    this.#choices.add(row.columns);
-    if (row.state === 'failed' || row.state === 'invalid') this.#addFailure(row);
+    this.#columns.add(row.columns);
+    this.#runTime.add(row);
+    if (row.state === 'failed' || row.state === 'invalid') this.#failures.add(row, this.#rows);
     this.#rows += 1;
     const at = row.savedAt ?? (row.state === 'failed' ? row.completedAt : null);
     if (at !== null)
@@ -53,7 +56,8 @@ export class GalleryCounts {
     const { about, summary, runs } = this.#of;
     const { scenes, pictures, cost } = summary;
     const { total, unanswered, expired } = summary.attempts;
-    const { firstSubmittedAt, lastSavedAt, executionTimeMs } = summary.times;
+    const { firstSubmittedAt, executionTimeMs } = summary.times;
+    const batch = this.#batch();
     return {
       title: about.name,
       endpoint: this.#madeAt(),
@@ -66,13 +70,15 @@ export class GalleryCounts {
       isSigned: about.bucket?.sign !== undefined,
       attempts: { total, unanswered, expired },
       cost: cost && { spent: cost.spent, currency: cost.currency },
-      times: { firstSubmittedAt, lastSavedAt, executionTimeMs },
-      failures: this.#failureGroups(),
-      runs: runs.map(({ run, startedAt, endedAt, ending }) => ({ run, startedAt, endedAt, ending })),
-      columns: this.#choices.result(),
+      times: { firstSubmittedAt, runMs: this.#runTime.ms(), executionTimeMs },
+      failures: this.#failures.result(`nightrender retry ${batch}`),
+      runs: runs
+        .slice(-maxRuns)
+        .map(({ run, startedAt, endedAt, ending }) => ({ run, startedAt, endedAt, ending })),
+      columns: this.#columns.result(),
       axes: about.axes,
       bias: about.bias ?? null,
-      batch: this.#batch(),
+      batch,
       chunks,
       nights: this.#nights.map((night) => night.result()),
       delay: this.#delay.result(),
@@ -88,29 +94,9 @@ export class GalleryCounts {
     return counts.map(([address, scenes]) => `${address} (${scenes.toLocaleString('en')})`).join(', ');
   }
 
-  #addFailure({ failureKind, failureText }: ReportRow): void {
-    const kind = failureKind ?? 'unknown';
-    const group = this.#failures.get(kind) ?? { scenes: 0, text: short(failureText ?? ''), first: [] };
-    if (group.first.length < maxFirst) group.first.push(this.#rows);
-    this.#failures.set(kind, { ...group, scenes: group.scenes + 1 });
-  }
-
   #batch(): string {
     const { pipeline = 'pipeline.yaml', output } = this.#of.about;
     return [pipeline, ...(output === undefined ? [] : ['--output', output])].map(shellWord).join(' ');
-  }
-
-  #failureGroups(): GalleryFailure[] {
-    return [...this.#failures]
-      .toSorted(([, a], [, b]) => b.scenes - a.scenes)
-      .map(([kind, group]) => ({
-        kind,
-        ...group,
-        means: isFailureKind(kind)
-          ? failureRules[kind].means
-          : 'a row of the manifest that cannot be rendered',
-        command: isFailureKind(kind) ? `nightrender retry ${this.#batch()} --kind ${kind}` : null,
-      }));
   }
 }
 
@@ -123,79 +109,4 @@ function spansOf({ summary, runs, about }: Counted): [number, number][] {
   const whole: [number, number] = [firstSubmittedAt, end];
   const isPart = last !== undefined && last.startedAt > firstSubmittedAt + (end - firstSubmittedAt) / 10;
   return isPart ? [whole, [last.startedAt, last.endedAt ?? end]] : [whole];
-}
-
-/** One example of many. */
-function short(text: string): string {
-  return text.length <= 2000 ? text : `${text.slice(0, 2000)} …`;
-}
-
-/** Which columns of a manifest have so few values that a reader may choose among them. */
-const maxChoices = 50;
-
-/** Characters: longer values are no names of anything. */
-const maxChoiceLength = 80;
-
-/** Columns whose values are counted: the page holds the values of all of these. */
-const maxColumns = 100;
-
-interface CountedColumn {
-  name: string;
-  counts: Map<string, number> | null;
-  isValue: boolean;
-  /** As in `GalleryColumn`; null where there is none. */
-  range: [number, number] | null | undefined;
-}
-
-class ColumnChoices {
-  readonly #columns: CountedColumn[];
-
-  constructor(columns: string[], values: string[]) {
-    this.#columns = columns.map((name, index) => ({
-      name,
-      counts: index < maxColumns && name !== 'id' ? new Map<string, number>() : null,
-      isValue: values.includes(name),
-      range: undefined,
-    }));
-  }
-
-  add(columns: JsonObject): void {
-    for (const column of this.#columns) {
-      const value = columns[column.name];
-      if (column.isValue && value !== undefined) column.range = widened(column.range, value);
-      if (column.counts === null) continue;
-      const text = choiceOf(value);
-      if (text === undefined) continue;
-      column.counts.set(text, (column.counts.get(text) ?? 0) + 1);
-      if (column.counts.size > maxChoices || text.length > maxChoiceLength) column.counts = null;
-    }
-  }
-
-  /** Numbers are sorted, texts in the order of the manifest: dawn, noon, dusk. */
-  result(): GalleryColumn[] {
-    return this.#columns.map(({ name, counts, isValue, range }) => ({
-      name,
-      choices: counts === null || counts.size === 0 || range ? null : inOrder([...counts]),
-      ...(isValue && { isValue }),
-      ...(range && { range }),
-    }));
-  }
-}
-
-/** Null once there was something else than a number. */
-function widened(range: CountedColumn['range'], value: JsonValue): CountedColumn['range'] {
-  if (range === null || typeof value !== 'number') return null;
-  const [least, most] = range ?? [value, value];
-  return [Math.min(least, value), Math.max(most, value)];
-}
-
-function inOrder(choices: [text: string, rows: number][]): [text: string, rows: number][] {
-  const isNumeric = choices.every(([text]) => text.trim() !== '' && Number.isFinite(Number(text)));
-  return isNumeric ? choices.toSorted(([a], [b]) => Number(a) - Number(b)) : choices;
-}
-
-/** As the page reads it, too; undefined where the row has none. */
-function choiceOf(value: JsonValue | undefined): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,8 +1,9 @@
-/** What failed, by kind: the first scenes of it, what was said, and what renders them again. */
+/** What failed, by kind and cause: the first scenes of it, what was said, and what renders them again. */
 import type { JSX } from 'preact';
-import type { GalleryFailure } from '../../runner/core/gallery-data.ts';
+import { useState } from 'preact/hooks';
+import type { GalleryCause, GalleryFailure } from '../../runner/core/gallery-data.ts';
 import { useLoaded } from '../shared/hooks.ts';
-import { counted } from '../shared/number-words.ts';
+import { counted, countWords } from '../shared/number-words.ts';
 import { Copyable, LongText } from '../shared/text.tsx';
 import { ScenePictures, type Scene } from './pictures-view.tsx';
 import type { ViewProps } from './scene-dialog.tsx';
@@ -12,24 +13,24 @@ import { those } from './use-selection.ts';
 
 export function FailuresView(props: ViewProps): JSX.Element {
   const { failures } = props.data;
+  const order = failures.flatMap(({ causes }) => causes.flatMap(({ first }) => first));
   return (
     <section aria-label="Failures" class="stack wide">
       {failures.length === 0 && <p class="soft">Nothing failed.</p>}
       {failures.map((failure) => (
         <Kind key={failure.kind} {...props} failure={failure} />
       ))}
-      <OpenScene {...props} order={those(failures.flatMap(({ first }) => first))} />
+      <OpenScene {...props} order={those(order)} />
     </section>
   );
 }
 
+/** So many causes are seen at a glance; of more only the first is unfolded. */
+const fewCauses = 3;
+
 function Kind({ failure, ...view }: ViewProps & { failure: GalleryFailure }): JSX.Element {
-  const { rows, go } = view;
-  const { kind, means, scenes, text, first, command } = failure;
-  const shown = useLoaded<Scene[]>([rows, failure], async () => {
-    const all = await Promise.all(first.map(async (index) => ({ index, row: await rows.at(index) })));
-    return all.flatMap(({ index, row }) => (row === undefined ? [] : [{ index, row }]));
-  });
+  const { kind, means, scenes, causes, command } = failure;
+  const [only] = causes;
   return (
     <article class="card stack">
       <div class="row">
@@ -38,15 +39,55 @@ function Kind({ failure, ...view }: ViewProps & { failure: GalleryFailure }): JS
         </h2>
         <button
           type="button"
-          onClick={() => go({ view: 'pictures', query: { ...everything, kind }, page: 1 })}
+          onClick={() => view.go({ view: 'pictures', query: { ...everything, kind }, page: 1 })}
         >
           Show {scenes === 1 ? 'it' : 'them'}
         </button>
       </div>
       <p class="soft">{means}</p>
-      <ScenePictures {...view} shown={shown ?? []} />
-      <LongText label={`A failure, ${kind}`} text={text} isBad />
+      {causes.length === 1 && only !== undefined ? (
+        <Examples {...view} kind={kind} cause={only} />
+      ) : (
+        causes.map((cause, index) => (
+          <Cause
+            key={cause.text}
+            {...view}
+            kind={kind}
+            cause={cause}
+            isFirst={index === 0 || causes.length <= fewCauses}
+          />
+        ))
+      )}
       {command !== null && <Copyable label="Command that retries them" text={command} />}
     </article>
+  );
+}
+
+type CauseProps = ViewProps & { kind: string; cause: GalleryCause };
+
+function Cause({ isFirst, ...props }: CauseProps & { isFirst: boolean }): JSX.Element {
+  const [isOpen, setOpen] = useState(isFirst);
+  const { scenes, text, isRest } = props.cause;
+  return (
+    <details open={isOpen} class="cause" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <strong>{countWords(scenes)}</strong> <bdi>{isRest ? 'with other texts' : text}</bdi>
+      </summary>
+      {isOpen && <Examples {...props} />}
+    </details>
+  );
+}
+
+function Examples({ kind, cause, ...view }: CauseProps): JSX.Element {
+  const { rows } = view;
+  const shown = useLoaded<Scene[]>([rows, cause], async () => {
+    const all = await Promise.all(cause.first.map(async (index) => ({ index, row: await rows.at(index) })));
+    return all.flatMap(({ index, row }) => (row === undefined ? [] : [{ index, row }]));
+  });
+  return (
+    <div class="stack">
+      <ScenePictures {...view} shown={shown ?? []} />
+      <LongText label={`A failure, ${kind}`} text={cause.text} isBad />
+    </div>
   );
 }

@@ -5,7 +5,8 @@ import type { GalleryData } from '../../runner/core/gallery-data.ts';
 import { useHash } from '../shared/hooks.ts';
 import { ComparedPictures } from './compared-pictures.tsx';
 import { FailuresView } from './failures-view.tsx';
-import { gridAxes, GridView } from './grid-view.tsx';
+import { gridAxes } from './grid-axes.ts';
+import { GridView } from './grid-view.tsx';
 import { MarkBar, useMarks } from './mark-buttons.tsx';
 import { NightView } from './night-view.tsx';
 import { PicturesView } from './pictures-view.tsx';
@@ -69,6 +70,9 @@ export function Gallery({ data, rows, connection }: Props): JSX.Element {
 /** Of an entry of the history that was made for a comparison. */
 const compared = 'compared';
 
+/** Where one was in the grid means nothing once one of these is another. */
+const startsGridAnew = new Set(['query', 'across', 'down', 'steps']);
+
 /** The place in the address, and how to change a part of it. */
 function usePlace({ columns }: GalleryData, hasGrid: boolean): [Place, (change: Partial<Place>) => void] {
   const [hash, setHash] = useHash();
@@ -83,7 +87,8 @@ function usePlace({ columns }: GalleryData, hasGrid: boolean): [Place, (change: 
   const go = useCallback(
     (change: Partial<Place>) => {
       const before = placeOf(location.hash);
-      const next = writePlace({ ...before, ...change }, names);
+      const isElse = Object.keys(change).some((each) => startsGridAnew.has(each));
+      const next = writePlace({ ...before, ...(isElse && { at: [] }), ...change }, names);
       const address = next === '' ? location.pathname + location.search : next;
       // A comparison is an entry of its own, so that the browser's Back closes it.
       if (change.sides?.length === 0 && history.state === compared) return history.back();

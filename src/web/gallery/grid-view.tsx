@@ -1,150 +1,188 @@
-/** Pictures by the values of two columns. */
+/** Pictures by the values of two columns, step by step through those of two more. */
 import type { JSX } from 'preact';
-import type { GalleryColumn, GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { countWords } from '../shared/number-words.ts';
-import { Found, matchingOf, ScenePictures, type Scene } from './pictures-view.tsx';
-import { matcher, textOf, type Query } from './query.ts';
+import { chosenAxes, gridAxes, type Axis, type ChosenAxes } from './grid-axes.ts';
+import { useGrid, type Grid, type Values } from './grid-cells.ts';
+import { Found, Pages, ScenePictures } from './pictures-view.tsx';
+import { exactly, type Query } from './query.ts';
 import { OpenScene, type ViewProps } from './scene-dialog.tsx';
 import { Choice } from './toolbar.tsx';
-import { scanRows, those, useSearch, type Selected, type Watch } from './use-selection.ts';
-
-interface Axis {
-  /** The number of the column. */
-  index: number;
-  name: string;
-  values: string[];
-}
+import { those } from './use-selection.ts';
 
 export function GridView(props: ViewProps): JSX.Element {
-  const { data, place, go } = props;
-  const axes = gridAxes(data);
-  const down = axes.find(({ name }) => name === place.down) ?? axes[0];
-  const across =
-    axes.find((axis) => axis.name === place.across && axis !== down) ?? axes.find((axis) => axis !== down);
-  if (down === undefined || across === undefined) return <></>;
-  const options = (other: Axis): [string, string][] =>
-    axes.flatMap(({ name, values }) => (name === other.name ? [] : [[name, `${name} (${values.length})`]]));
+  const axes = gridAxes(props.data);
+  const chosen = chosenAxes(axes, props.place);
+  if (chosen === undefined) return <></>;
   return (
     <section aria-label="Grid" class="stack">
-      <div class="row axes">
-        <Choice
-          label="Rows"
-          options={options(across)}
-          chosen={down.name}
-          onChoose={(name) => go({ down: name, across: across.name })}
-        />
-        <Choice
-          label="Columns"
-          options={options(down)}
-          chosen={across.name}
-          onChoose={(name) => go({ across: name, down: down.name })}
-        />
-        <button type="button" onClick={() => go({ down: across.name, across: down.name })}>
-          Swap
-        </button>
-      </div>
-      <Cells {...props} down={down} across={across} />
+      <AxisChoices {...props} axes={axes} chosen={chosen} />
+      <Cells {...props} chosen={chosen} />
     </section>
   );
 }
 
-/** The columns that may be axes; first those that `scenes` of pipeline.yaml adds. */
-export function gridAxes({ columns, axes }: GalleryData): Axis[] {
-  const isAdded = ({ name }: Axis): number => Number(axes.includes(name));
-  return columns.flatMap(axisOf).toSorted((a, b) => isAdded(b) - isAdded(a));
-}
+type ChoicesProps = ViewProps & { axes: Axis[]; chosen: ChosenAxes };
 
-function axisOf({ name, choices }: GalleryColumn, index: number): Axis[] {
-  if (choices === null || choices.length < 2) return [];
-  return [{ index, name, values: choices.map(([text]) => text) }];
-}
-
-interface Cell {
-  count: number;
-  shown: Scene[];
-}
-
-type CellsProps = ViewProps & { down: Axis; across: Axis };
-
-function Cells(props: CellsProps): JSX.Element {
-  const { rows, place, go, down, across } = props;
-  const { cells, ...selected } = useCells(props);
-  const at = (y: string, x: string): Cell => cells.get(keyOf(y, x)) ?? { count: 0, shown: [] };
-  const order = down.values.flatMap((y) =>
-    across.values.flatMap((x) => at(y, x).shown.map(({ index }) => index)),
+function AxisChoices({ go, axes, chosen: { down, across, steps } }: ChoicesProps): JSX.Element {
+  const [x, y] = [across.name, down.name];
+  const [first = '', second = ''] = steps.map(({ name }) => name);
+  const but = (...others: string[]): [string, string][] =>
+    axes.flatMap(({ name, count }) =>
+      others.includes(name) ? [] : [[name, count === undefined ? name : `${name} (${count})`]],
+    );
+  const stepBy = (...names: string[]): void => go({ steps: names.filter((name) => name !== '') });
+  const none: [string, string] = ['', 'nothing'];
+  const stepOptions = [none, ...but(x, y, second)];
+  return (
+    <div class="row axes">
+      <Choice label="Rows" options={but(x)} chosen={y} onChoose={(name) => go({ down: name, across: x })} />
+      <Choice
+        label="Columns"
+        options={but(y)}
+        chosen={x}
+        onChoose={(name) => go({ across: name, down: y })}
+      />
+      <button type="button" onClick={() => go({ down: x, across: y })}>
+        Swap
+      </button>
+      {stepOptions.length > 1 && (
+        <Choice
+          label="Step through"
+          options={stepOptions}
+          chosen={first}
+          onChoose={(name) => stepBy(name, second)}
+        />
+      )}
+      {first !== '' && but(x, y, first).length > 0 && (
+        <Choice
+          label="and"
+          options={[none, ...but(x, y, first)]}
+          chosen={second}
+          onChoose={(name) => stepBy(first, name)}
+        />
+      )}
+    </div>
   );
-  const list = (y: string, x: string): void => {
-    const columns: Query['columns'] = { ...place.query.columns, [down.index]: y, [across.index]: x };
-    go({ view: 'pictures', query: { ...place.query, columns }, page: 1 });
-  };
+}
+
+function Cells(props: ViewProps & { chosen: ChosenAxes }): JSX.Element {
+  const { rows, data, place, go, chosen } = props;
+  const { grid, ...selected } = useGrid(props, chosen);
+  const turn = (axis: number, page: number): void =>
+    go({ at: Object.assign([1, 1, ...chosen.steps.map(() => 1)], place.at, { [axis]: page }) });
   return (
     <>
-      <Found {...selected} data={props.data} rows={rows} />
-      <div class="cells" tabIndex={0} role="region" aria-label={`${down.name} by ${across.name}`}>
-        <table>
-          <thead>
-            <tr>
-              <td />
-              {across.values.map((x) => (
-                <th key={x} scope="col">
-                  <bdi>{x}</bdi>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {down.values.map((y) => (
-              <tr key={y}>
-                <th scope="row">
-                  <bdi>{y}</bdi>
-                </th>
-                {across.values.map((x) => (
-                  <td key={x}>
-                    <ScenePictures {...props} isSmall shown={at(y, x).shown} />
-                    {at(y, x).count > at(y, x).shown.length && (
-                      <button type="button" class="small" onClick={() => list(y, x)}>
-                        all {countWords(at(y, x).count)}
-                      </button>
-                    )}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <OpenScene {...props} order={selected.selection && those(order)} />
+      <Found {...selected} data={data} rows={rows} />
+      {grid?.values.map(({ axis: { name }, shown, page, pages }, i) => (
+        <Turner
+          key={name}
+          name={name}
+          isStep={i > 1}
+          value={shown[0]}
+          {...{ page, pages }}
+          onPage={(to) => turn(i, to)}
+        />
+      ))}
+      {grid !== undefined && <Table {...props} grid={grid} />}
+      <OpenScene {...props} order={selected.selection && those(orderOf(grid))} />
     </>
   );
 }
 
-/** Pictures of a whole grid: so many buttons a page bears well. */
-const mostPictures = 2000;
-
-/** Scans all rows, since any may belong to any cell. */
-function useCells(props: CellsProps): Selected & { cells: Map<string, Cell> } {
-  const { rows, place, down, across } = props;
-  const matches = matcher(place.query, matchingOf(props));
-  const perCell = Math.floor(mostPictures / (down.values.length * across.values.length));
-  const search = async (watch: Watch): Promise<{ cells: Map<string, Cell>; count: number } | undefined> => {
-    const cells = new Map<string, Cell>();
-    let count = 0;
-    const visit = (row: GalleryRow, index: number): void => {
-      const key = keyOf(textOf(row.values?.[down.index]), textOf(row.values?.[across.index]));
-      const cell = cells.get(key) ?? { count: 0, shown: [] };
-      cell.count += 1;
-      if (cell.shown.length < Math.max(1, Math.min(9, perCell))) cell.shown.push({ row, index });
-      cells.set(key, cell);
-      count += 1;
-    };
-    return (await scanRows(rows, matches, visit, watch)) ? { cells, count } : undefined;
-  };
-  const asked = JSON.stringify([place.query, down.index, across.index]);
-  const { found, isLatest, ...rest } = useSearch(rows, asked, search);
-  const selection = { count: found?.count ?? 0, at: () => undefined, positionOf: () => -1 };
-  return { cells: found?.cells ?? new Map(), selection: isLatest ? selection : undefined, ...rest };
+interface TurnerProps extends Pick<Values, 'page' | 'pages'> {
+  name: string;
+  /** Whether one value is shown at a time, this one. */
+  isStep: boolean;
+  value: string | undefined;
+  onPage(page: number): void;
 }
 
-function keyOf(y: string, x: string): string {
-  return JSON.stringify([y, x]);
+function Turner({ name, isStep, value, ...pages }: TurnerProps): JSX.Element | null {
+  if (!isStep && pages.pages === 1) return null;
+  return (
+    <div class="row step">
+      <bdi>
+        {name}
+        {isStep && <strong title={value}>{nameOf(value)}</strong>}
+      </bdi>
+      <Pages name={isStep ? 'Step' : 'Page'} {...pages} />
+    </div>
+  );
+}
+
+function Table(props: ViewProps & { grid: Grid }): JSX.Element {
+  const [down, across] = props.grid.values;
+  return (
+    <div class="cells" tabIndex={0} role="region" aria-label={`${down?.axis.name} by ${across?.axis.name}`}>
+      <table>
+        <thead>
+          <tr>
+            <td />
+            {across?.shown.map((x) => (
+              <th key={x} scope="col">
+                <bdi title={x}>{nameOf(x)}</bdi>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {down?.shown.map((y) => (
+            <tr key={y}>
+              <th scope="row">
+                <bdi title={y}>{nameOf(y)}</bdi>
+              </th>
+              {across?.shown.map((x) => (
+                <td key={x}>
+                  <CellContent {...props} y={y} x={x} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function CellContent({
+  grid,
+  y,
+  x,
+  ...props
+}: ViewProps & { grid: Grid; y: string; x: string }): JSX.Element {
+  const { count, shown, why } = grid.at(y, x);
+  if (count === 0) return <small class="soft">{why}</small>;
+  const { data, place, go } = props;
+  const of = [y, x, ...grid.values.slice(2).map((step) => step.shown[0] ?? '')];
+  const wanted = grid.values.map(({ axis: { column = -1 } }, i) => [
+    column,
+    exactly(of[i] ?? '', data.columns[column]),
+  ]);
+  const isSaid = wanted.every(([column, value]) => column !== -1 && value !== undefined);
+  const list = (): void => {
+    const columns = { ...place.query.columns, ...(Object.fromEntries(wanted) as Query['columns']) };
+    go({ view: 'pictures', query: { ...place.query, columns }, page: 1 });
+  };
+  return (
+    <>
+      <ScenePictures {...props} isSmall shown={shown} />
+      {count > shown.length && (
+        <button type="button" class="small" disabled={!isSaid} onClick={list}>
+          all {countWords(count)}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Row by row. */
+function orderOf(grid: Grid | undefined): number[] {
+  const [down, across] = grid?.values ?? [];
+  return (down?.shown ?? []).flatMap((y) =>
+    (across?.shown ?? []).flatMap((x) => grid?.at(y, x).shown.map(({ index }) => index) ?? []),
+  );
+}
+
+function nameOf(value = ''): string {
+  return value === '' ? 'none' : value;
 }

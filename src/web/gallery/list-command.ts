@@ -16,6 +16,7 @@ export function listCommand(query: Query, { batch, columns }: GalleryData): stri
       case 'choice':
         return [`${name} = ${quoted(value)}`];
       case 'text':
+        if (value.startsWith('=')) return [`${name} = ${quoted(value.slice(1))}`];
         return wordsOf(value).map((word) => `${name} contains ${quoted(word)}`);
       case 'range':
         return [least === '' ? '' : `${name} >= ${least}`, most === '' ? '' : `${name} <= ${most}`];

@@ -11,6 +11,7 @@ import { PictureGrid } from '../shared/picture-grid.tsx';
 import type { Rows } from './rows.ts';
 import { openedAt, OpenScene, type ViewProps } from './scene-dialog.tsx';
 import { scenePicture, standIn } from './scene-picture.ts';
+import { listedOf } from './summary.tsx';
 import type { TileSize } from './tile-size.tsx';
 import { useSelection, type Selected, type Selection } from './use-selection.ts';
 
@@ -28,13 +29,17 @@ export function PicturesView(props: ViewProps & { tiles: TileSize }): JSX.Elemen
   const pages = Math.max(1, Math.ceil((selection?.count ?? 0) / pageSize));
   const page = Math.min(place.page, pages);
   const first = (page - 1) * pageSize;
+  const turn = (next: number): void => {
+    go({ page: next });
+    scrollTo({ top: 0 });
+  };
   // The page before stays until the next is there.
   const { shown, isGone } = useLoaded([rows, selection, first], () => rowsOf(rows, selection, first)) ?? none;
   return (
     <section aria-label="Pictures">
       <Found {...selected} data={props.data} hasFailed={selected.hasFailed || isGone} rows={rows} />
       <ScenePictures {...props} shown={shown} by={columnOf(place.query.order)} />
-      {pages > 1 && <Pages page={page} pages={pages} onPage={(next) => go({ page: next })} />}
+      {pages > 1 && <Pages page={page} pages={pages} onPage={turn} />}
       <OpenScene
         {...props}
         order={selection}
@@ -134,7 +139,7 @@ function foundWords({ count, executionMs = 0 }: Selection, total: number, data: 
   const { withdrawn = 0 } = scenes;
   const unneeded = unneededOf(data);
   // As the head of the page counts them.
-  const listed = counted(total - withdrawn - unneeded, 'scene');
+  const listed = counted(listedOf(scenes), 'scene');
   const others = [
     withdrawn === 0 ? '' : `${countWords(withdrawn)} withdrawn`,
     unneeded === 0 ? '' : `${countWords(unneeded)} not needed`,
@@ -172,25 +177,24 @@ async function rowsOf(
 }
 
 interface PagesProps {
+  /** What is turned. */
+  name?: string;
   page: number;
   pages: number;
   onPage(page: number): void;
 }
 
-function Pages({ page, pages, onPage }: PagesProps): JSX.Element {
+export function Pages({ name = 'Page', page, pages, onPage }: PagesProps): JSX.Element {
   const turn = (next: number): void => {
-    if (Number.isInteger(next) && next >= 1 && next <= pages && next !== page) {
-      onPage(next);
-      scrollTo({ top: 0 });
-    }
+    if (Number.isInteger(next) && next >= 1 && next <= pages && next !== page) onPage(next);
   };
   return (
-    <nav aria-label="Pages" class="row pages">
+    <nav aria-label={`${name}s`} class="row pages">
       <button type="button" disabled={page === 1} onClick={() => turn(page - 1)}>
         Previous
       </button>
       <label>
-        Page{' '}
+        {name}{' '}
         <input
           type="number"
           min="1"

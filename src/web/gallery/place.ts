@@ -23,6 +23,10 @@ export interface Place {
   /** Names of the columns of the grid; empty for the first that will do. */
   across: string;
   down: string;
+  /** Names of those that it steps through, two at most. */
+  steps: string[];
+  /** Where in the grid: the page of its rows and of its columns, and each step; from 1. */
+  at: number[];
 }
 
 /** A picture of a scene: by its number among those of the scene, from 1; 0 is the one that it was made from. */
@@ -60,11 +64,16 @@ export function readPlace(hash: string, names: string[]): Place {
     sides: sides.length < 2 ? [] : sides,
     across: of('across'),
     down: of('down'),
+    steps: values.getAll('step').slice(0, 2),
+    at: of('at')
+      .split('.')
+      .slice(0, 4)
+      .flatMap((text) => wholeNumber(text) ?? []),
   };
 }
 
 export function writePlace(place: Place, names: string[]): string {
-  const { view, query, page, open, sides, across, down } = place;
+  const { view, query, page, open, sides, across, down, steps, at } = place;
   const values = new URLSearchParams();
   const add = (name: string, value: string, usual = ''): void => {
     if (value !== usual) values.set(name, value);
@@ -81,6 +90,8 @@ export function writePlace(place: Place, names: string[]): string {
   add('order', order, everything.order);
   add('across', across);
   add('down', down);
+  for (const step of steps) values.append('step', step);
+  add('at', at.join('.'));
   add('page', String(page), '1');
   add('scene', open === undefined ? '' : String(open.number));
   add('id', open?.id ?? '');

@@ -1,5 +1,6 @@
 /** What a reader asks for: which scenes, in which order. */
 import type { GalleryColumn, GalleryRow } from '../../runner/core/gallery-data.ts';
+import { numberOf } from '../../runner/core/number-of.ts';
 import type { Mark } from './marks.ts';
 
 export interface Query {
@@ -9,7 +10,7 @@ export interface Query {
   state: string;
   /** A kind of failure; empty for any. */
   kind: string;
-  /** By the number of the column; a choice has to be equal, a number within `0.6..0.9`, another is looked for within. */
+  /** By the number of the column; a choice has to be equal, a number within `0.6..0.9`, another is looked for within, or is all of it: `=a fox`. */
   columns: Record<number, string>;
   /** Empty for any scene, marked or not. */
   mark: Mark | '';
@@ -61,6 +62,13 @@ export function kindOf({ choices = [], range }: Partial<GalleryColumn> = {}): 'c
   return choices === null ? 'text' : 'choice';
 }
 
+/** What finds the rows that have just this value in a column; undefined where nothing does. */
+export function exactly(value: string, column: GalleryColumn | undefined): string | undefined {
+  if (value === '') return undefined;
+  const kind = kindOf(column);
+  return kind === 'choice' ? value : kind === 'text' ? `=${value}` : `${value}..${value}`;
+}
+
 /** What a row is compared with, besides itself. */
 export interface Matching {
   /** Whether the values of a column are a few to choose from, or all of them numbers. */
@@ -92,10 +100,11 @@ function columnTest(
   const { least, most } = boundsOf(wanted);
   if (kind === 'range')
     return (row) => {
-      const value = row.values?.[column];
-      if (typeof value !== 'number') return false;
+      const value = numberOf(row.values?.[column]);
+      if (value === undefined) return false;
       return (least === '' || value >= Number(least)) && (most === '' || value <= Number(most));
     };
+  if (wanted.startsWith('=')) return (row) => textOf(row.values?.[column]) === wanted.slice(1);
   const words = wordsOf(wanted);
   return (row) => {
     const text = textOf(row.values?.[column]).toLowerCase();
@@ -144,9 +153,8 @@ export function fewDigits(value: number): string {
 /** What the rows are sorted by; undefined is last. */
 export function sortKey(row: GalleryRow, order: Order): string | number | undefined {
   if (isByColumn(order)) {
-    const value = row.values?.[columnOf(order) ?? -1];
-    if (typeof value !== 'number') return undefined;
-    return order.startsWith('down') ? -value : value;
+    const value = numberOf(row.values?.[columnOf(order) ?? -1]);
+    return value !== undefined && order.startsWith('down') ? -value : value;
   }
   switch (order) {
     case 'listed':

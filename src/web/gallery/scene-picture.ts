@@ -1,5 +1,6 @@
 /** A scene as a picture of a grid. */
 import type { GalleryData, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
+import { numberOf } from '../../runner/core/number-of.ts';
 import { earlierThumbnail } from '../../runner/core/picture.ts';
 import type { GridPicture } from '../shared/grid-picture.ts';
 import { fewDigits, promptOf } from './query.ts';
@@ -15,12 +16,12 @@ export interface Shown {
 export function scenePicture(row: GalleryRow, index: number, { by, before }: Shown = {}): GridPicture {
   const [picture, ...others] = row.pictures ?? [];
   const prompt = promptOf(row);
-  const value = by === undefined ? undefined : row.values?.[by];
+  const value = by === undefined ? undefined : numberOf(row.values?.[by]);
   return {
     key: String(index + 1),
     sources: picture === undefined ? [before ?? []].flat() : sourcesOf(picture),
     alt: short(prompt) || row.id || 'a scene without a prompt',
-    caption: (typeof value === 'number' ? `${fewDigits(value)} · ` : '') + (row.id ?? row.source),
+    caption: (value !== undefined ? `${fewDigits(value)} · ` : '') + (row.id ?? row.source),
     prompt: short(prompt),
     id: row.id,
     state: row.state,

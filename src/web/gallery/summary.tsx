@@ -2,7 +2,14 @@
 import type { JSX } from 'preact';
 import type { GalleryData, GalleryRun } from '../../runner/core/gallery-data.ts';
 import { Facts } from '../shared/facts.tsx';
-import { byteWords, countWords, durationWords, instantWords, moneyWords } from '../shared/number-words.ts';
+import {
+  byteWords,
+  counted,
+  countWords,
+  durationWords,
+  instantWords,
+  moneyWords,
+} from '../shared/number-words.ts';
 import { PageHead } from '../shared/page-head.tsx';
 import type { Tone } from '../shared/tone.ts';
 
@@ -31,16 +38,19 @@ export function BatchNumbers({
 }): JSX.Element {
   const withdrawn = scenes['withdrawn'] ?? 0;
   const unneeded = scenes['unneeded'] ?? 0;
-  const listed = Object.values(scenes).reduce((sum, count) => sum + count, 0) - withdrawn - unneeded;
-  const { firstSubmittedAt: from, lastSavedAt: to } = times;
   const numbers = [
-    `${countWords(scenes['saved'] ?? 0)} of ${countWords(listed)}`,
+    `${countWords(scenes['saved'] ?? 0)} of ${counted(listedOf(scenes), 'scene')}`,
     unneeded === 0 ? '' : `${countWords(unneeded)} not needed`,
     withdrawn === 0 ? '' : `${countWords(withdrawn)} withdrawn`,
     costWords(cost, attempts.unanswered + attempts.expired),
-    from === null || to === null ? '' : durationWords(to - from),
+    times.runMs === 0 ? '' : `in ${durationWords(times.runMs)}`,
   ];
   return <p class="soft numbers">{numbers.filter((each) => each !== '').join(' · ')}</p>;
+}
+
+/** The scenes that are wanted: what the head and the line above the pictures count. */
+export function listedOf({ withdrawn = 0, unneeded = 0, ...scenes }: GalleryData['scenes']): number {
+  return Object.values(scenes).reduce((sum, count) => sum + count, 0);
 }
 
 /** `6.00 USD + 1 unknown`; `unknown`: submissions that may have been billed. */

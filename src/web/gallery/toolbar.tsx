@@ -7,8 +7,6 @@ import { countWords } from '../shared/number-words.ts';
 import { Copyable } from '../shared/text.tsx';
 import { listCommand } from './list-command.ts';
 import {
-  boundsOf,
-  fewDigits,
   everything,
   isEverything,
   lostKinds,
@@ -17,6 +15,7 @@ import {
   type Order,
   type Query,
 } from './query.ts';
+import { RangeFilter } from './range-filter.tsx';
 
 interface Props {
   data: GalleryData;
@@ -31,7 +30,7 @@ export function Toolbar({ children, ...props }: Props & { children: ComponentChi
   const [isOpen, setOpen] = useState(false);
   const command = listCommand(query, props.data);
   return (
-    <search class="row toolbar">
+    <search class="row toolbar" onKeyDown={({ key }) => key === 'Escape' && setOpen(false)}>
       <TextFilter
         label="Search prompts and columns"
         value={query.text}
@@ -46,9 +45,13 @@ export function Toolbar({ children, ...props }: Props & { children: ComponentChi
           Show everything
         </button>
       )}
-      {isOpen && <Filters {...props} />}
-      {isOpen && command !== undefined && (
-        <Copyable label="These scenes in a terminal, in the folder of the list" text={command} />
+      {isOpen && (
+        <div class="panel card">
+          <Filters {...props} />
+          {command !== undefined && (
+            <Copyable label="These scenes in a terminal, in the folder of the list" text={command} />
+          )}
+        </div>
       )}
     </search>
   );
@@ -113,7 +116,7 @@ export function Choice<T extends string>({ label, ...rest }: ChoiceProps<T>): JS
 
 /** One value alone tells nothing apart. */
 function isFilter({ choices, range }: GalleryColumn): boolean {
-  if (range !== undefined) return range[0] < range[1];
+  if (range !== undefined) return range.least < range.most;
   return choices === null || choices.length > 1;
 }
 
@@ -152,34 +155,6 @@ function ColumnFilter({ name, choices, range, value, onValue }: ColumnProps): JS
   if (choices === null) return <TextFilter label={name} value={value} onValue={onValue} />;
   const options = choices.map(([text, rows]): [string, string] => [text, `${text} (${countWords(rows)})`]);
   return <Choice label={name} options={[['', 'any'], ...options]} chosen={value} onChoose={onValue} />;
-}
-
-type RangeProps = Pick<ColumnProps, 'name' | 'value' | 'onValue'> & { range: [number, number] };
-
-function RangeFilter({ name, range, value, onValue }: RangeProps): JSX.Element {
-  const { least, most } = boundsOf(value);
-  const bound = (words: string, at: number, now: string, next: (text: string) => string): JSX.Element => (
-    <input
-      type="number"
-      step="any"
-      aria-label={`${name}, ${words}`}
-      placeholder={fewDigits(at)}
-      value={now}
-      onChange={(event) => {
-        const text = next(event.currentTarget.value);
-        onValue(text === '..' ? '' : text);
-      }}
-    />
-  );
-  return (
-    <div class="field short" role="group" aria-label={name}>
-      <bdi>{name}</bdi>
-      <div class="range">
-        {bound('at least', range[0], least, (text) => `${text}..${most}`)}–
-        {bound('at most', range[1], most, (text) => `${least}..${text}`)}
-      </div>
-    </div>
-  );
 }
 
 /** Asks when the reader pauses: each answer may mean looking at a hundred thousand rows. */

@@ -8,7 +8,7 @@ import { everything, type Query } from '../../../src/web/gallery/query.ts';
 const columns = [
   { name: 'art style', choices: [['ink', 1]] },
   { name: 'state', choices: null },
-  { name: 'score', choices: null, range: [0, 1] },
+  { name: 'score', choices: null, range: { least: 0, most: 1, from: 0, width: 1, bins: [1, 1] } },
 ];
 const data = { batch: 'night.yaml', columns } as unknown as GalleryData;
 

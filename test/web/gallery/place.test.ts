@@ -42,6 +42,8 @@ it('comes back from the address as it was', () => {
         ),
         across: text,
         down: text,
+        steps: fc.array(text, { maxLength: 2 }),
+        at: fc.array(fc.integer({ min: 1, max: 1e8 }), { maxLength: 4 }),
       }),
       (names, place) => {
         expect(readPlace(writePlace(place, names), names)).toEqual(place);
@@ -51,7 +53,7 @@ it('comes back from the address as it was', () => {
 });
 
 it('is the first page of everything where the address says nothing, or nothing that is known', () => {
-  const nothing = { open: undefined, sides: [], across: '', down: '' };
+  const nothing = { open: undefined, sides: [], across: '', down: '', steps: [], at: [] };
   const start = { view: 'pictures', query: everything, page: 1, ...nothing };
   expect(readPlace('', ['a'])).toEqual(start);
   expect(

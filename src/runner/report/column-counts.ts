@@ -1,0 +1,84 @@
+/** What a reader of the gallery may choose in each column: a few values, or a range of numbers. */
+import type { GalleryColumn } from '../core/gallery-data.ts';
+import { numberOf } from '../core/number-of.ts';
+import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
+import { NumberBins } from './number-bins.ts';
+
+/** Values of a column that may be chosen among. */
+const maxChoices = 50;
+
+/** Characters: longer values are no names of anything. */
+const maxChoiceLength = 80;
+
+/** Columns whose values are counted: the page holds the values of all of these. */
+const maxColumns = 100;
+
+interface CountedColumn {
+  name: string;
+  isValue: boolean;
+  /** Of the first values; null where none are counted. */
+  choices: Map<string, number> | null;
+  /** Whether there are too many to choose among. */
+  isLong: boolean;
+  /** Null once there was something else than a number. */
+  numbers: NumberBins | null;
+}
+
+export class ColumnCounts {
+  readonly #columns: CountedColumn[];
+
+  constructor(columns: string[], values: string[]) {
+    this.#columns = columns.map((name, index) => {
+      const isCounted = index < maxColumns && name !== 'id';
+      return {
+        name,
+        isValue: values.includes(name),
+        choices: isCounted ? new Map<string, number>() : null,
+        isLong: !isCounted,
+        numbers: isCounted ? new NumberBins() : null,
+      };
+    });
+  }
+
+  add(columns: JsonObject): void {
+    for (const column of this.#columns) {
+      const value = columns[column.name];
+      const text = choiceOf(value);
+      if (text === undefined) continue;
+      const number = numberOf(value);
+      if (number !== undefined && Number.isFinite(number)) column.numbers?.add(number);
+      else column.numbers = null;
+      if (column.choices === null) continue;
+      const count = column.choices.get(text) ?? 0;
+      const isBeyond = count === 0 && column.choices.size >= maxChoices;
+      if (isBeyond || text.length > maxChoiceLength) column.isLong = true;
+      if (!isBeyond) column.choices.set(text, count + 1);
+    }
+  }
+
+  /** Numbers are sorted, texts in the order of the manifest: dawn, noon, dusk. */
+  result(): GalleryColumn[] {
+    return this.#columns.map(({ name, choices, isLong, isValue, numbers }) => {
+      const range = isValue || isLong ? numbers?.result() : undefined;
+      const counts = [...(choices ?? [])];
+      return {
+        name,
+        choices: isLong || range ? null : inOrder(counts),
+        ...(counts.some(([, rows]) => rows > 1) && { isShared: true }),
+        ...(isValue && { isValue }),
+        ...(range && { range }),
+      };
+    });
+  }
+}
+
+function inOrder(choices: [text: string, rows: number][]): [text: string, rows: number][] {
+  const isNumeric = choices.every(([text]) => numberOf(text) !== undefined);
+  return isNumeric ? choices.toSorted(([a], [b]) => Number(a) - Number(b)) : choices;
+}
+
+/** As the page reads it, too; undefined where the row has none. */
+function choiceOf(value: JsonValue | undefined): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

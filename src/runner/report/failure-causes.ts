@@ -1,0 +1,60 @@
+/** What failed, by kind and, within a kind, by cause: texts that differ in numbers, ids and addresses alone. */
+import { failureRules, isFailureKind } from '../core/failure.ts';
+import type { GalleryCause, GalleryFailure } from '../core/gallery-data.ts';
+import type { ReportRow } from '../core/report-row.ts';
+
+/** Scenes of a cause that are shown: a row of them. */
+const maxFirst = 6;
+
+/** Causes of a kind that are told apart; all others are one more. */
+const maxCauses = 50;
+
+export class FailureCauses {
+  readonly #kinds = new Map<string, Map<string, GalleryCause>>();
+
+  /** `index`: the number of the row. */
+  add({ failureKind, failureText }: ReportRow, index: number): void {
+    const kind = failureKind ?? 'unknown';
+    const causes = this.#kinds.get(kind) ?? new Map<string, GalleryCause>();
+    this.#kinds.set(kind, causes);
+    const text = short(failureText ?? '');
+    const own = causeOf(text);
+    const isRest = causes.size >= maxCauses && !causes.has(`of ${own}`);
+    const key = isRest ? 'rest' : `of ${own}`;
+    const cause = causes.get(key) ?? { scenes: 0, text, first: [], ...(isRest && { isRest }) };
+    if (cause.first.length < maxFirst) cause.first.push(index);
+    cause.scenes += 1;
+    causes.set(key, cause);
+  }
+
+  /** `retry`: what puts scenes back, up to its options. */
+  result(retry: string): GalleryFailure[] {
+    const kinds = [...this.#kinds].map(([kind, all]) => {
+      const causes = [...all.values()].toSorted(
+        (a, b) => Number(a.isRest ?? false) - Number(b.isRest ?? false) || b.scenes - a.scenes,
+      );
+      return {
+        kind,
+        scenes: causes.reduce((sum, { scenes }) => sum + scenes, 0),
+        causes,
+        means: isFailureKind(kind)
+          ? failureRules[kind].means
+          : 'a row of the manifest that cannot be rendered',
+        command: isFailureKind(kind) ? `${retry} --kind ${kind}` : null,
+      };
+    });
+    return kinds.toSorted((a, b) => b.scenes - a.scenes);
+  }
+}
+
+/** `answered 404` and `answered 500` are two causes, `2.5 GiB of 40` and `3.1 GiB of 40` are one. */
+function causeOf(text: string): string {
+  return text.replace(/[^\s"'`(){}[\],:;=]+/g, (word) =>
+    /[\d/]/.test(word) && !/^(?:4[0-2]\d|50\d)\.?$/.test(word) ? '#' : word,
+  );
+}
+
+/** One example of many. */
+function short(text: string): string {
+  return text.length <= 2000 ? text : `${text.slice(0, 2000)} …`;
+}

@@ -1,0 +1,88 @@
+/** What the pictures of a grid can be laid out by: columns with several values, and seeds by number. */
+import type { GalleryColumn, GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
+import { numberOf } from '../../runner/core/number-of.ts';
+import type { Place } from './place.ts';
+import { promptOf, textOf } from './query.ts';
+
+export interface Axis {
+  name: string;
+  /** The number of the column; undefined where it is none. */
+  column?: number;
+  /** How many values there are; undefined where only the rows tell. */
+  count?: number;
+  /** Whether there are many. */
+  isLong: boolean;
+  /** What reads the value of one row after the other, all of them in order. */
+  reader(): (row: GalleryRow) => string;
+}
+
+/** First those that `scenes` of pipeline.yaml adds, then those with few values. */
+export function gridAxes({ columns, axes }: GalleryData): Axis[] {
+  const isNumbered = columns.some(({ name }) => name === 'seed_number');
+  // Each row has seeds of its own: their numbers are what two rows have in common.
+  const added = axes.map((name) => (name === 'seed' && isNumbered ? 'seed_number' : name));
+  const rank = ({ name, isLong }: Axis): number => (added.includes(name) ? 0 : isLong ? 2 : 1);
+  return columns
+    .flatMap((column, index) => axesOf(column, index, isNumbered))
+    .toSorted((a, b) => rank(a) - rank(b));
+}
+
+export interface ChosenAxes {
+  down: Axis;
+  across: Axis;
+  steps: Axis[];
+}
+
+/** Undefined where there are no two. Of many values, most fit below one another. */
+export function chosenAxes(axes: Axis[], { down, across, steps }: Place): ChosenAxes | undefined {
+  const [one, two] = axes;
+  const usual = two?.isLong && !one?.isLong ? [two, ...axes] : axes;
+  const pick = (wanted: string, others: (string | undefined)[]): Axis | undefined =>
+    axes.find(({ name }) => name === wanted && !others.includes(name)) ??
+    usual.find(({ name }) => !others.includes(name));
+  const first = pick(down, [across]);
+  const second = pick(across, [first?.name]);
+  if (first === undefined || second === undefined) return undefined;
+  const stepped = axes.filter((axis) => axis !== first && axis !== second && steps.includes(axis.name));
+  return {
+    down: first,
+    across: second,
+    steps: stepped.toSorted((a, b) => steps.indexOf(a.name) - steps.indexOf(b.name)),
+  };
+}
+
+/** Numbers by size, texts as they came first; last those that have none. */
+export function inOrder(values: Iterable<string>): string[] {
+  const all = [...values].toSorted((a, b) => Number(a === '') - Number(b === ''));
+  const areNumbers = all.every((text) => text === '' || numberOf(text) !== undefined);
+  return areNumbers ? all.toSorted((a, b) => (numberOf(a) ?? Infinity) - (numberOf(b) ?? Infinity)) : all;
+}
+
+const seedsByNumber = 'seed, by number';
+
+function axesOf(
+  { name, choices, isShared, isValue, range }: GalleryColumn,
+  index: number,
+  isNumbered: boolean,
+): Axis[] {
+  if (name === 'id' || (isValue && range)) return [];
+  const read = (row: GalleryRow): string => textOf(row.values?.[index]);
+  if (name === 'seed' && choices === null)
+    return isNumbered ? [] : [{ name: seedsByNumber, isLong: false, reader: () => numbering(read) }];
+  if (choices === null ? !isShared : choices.length < 2) return [];
+  const axis = { name, column: index, isLong: choices === null, reader: () => read };
+  return [{ ...axis, ...(choices && { count: choices.length }) }];
+}
+
+/** 1 for the first seed of a prompt, 2 for the next other one. */
+function numbering(seedOf: (row: GalleryRow) => string): (row: GalleryRow) => string {
+  const byPrompt = new Map<string, string[]>();
+  return (row) => {
+    const seed = seedOf(row);
+    if (seed === '') return '';
+    const seeds = byPrompt.get(promptOf(row)) ?? [];
+    byPrompt.set(promptOf(row), seeds);
+    const at = seeds.indexOf(seed);
+    return String(at === -1 ? seeds.push(seed) : at + 1);
+  };
+}

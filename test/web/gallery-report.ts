@@ -103,7 +103,10 @@ export async function writtenReport(
   counts: Partial<SceneCounts> = {},
   values: string[] = [],
 ): Promise<WrittenReport> {
-  return { url: await write(folder, rows, columns, { saved: rows.length, ...counts }, values), rows };
+  return {
+    url: await write(folder, rows, columns, { saved: rows.length, failed: 0, ...counts }, values),
+    rows,
+  };
 }
 
 /** So many scenes without files of pictures. */
@@ -134,7 +137,7 @@ export function largeReport(folder: string, count: number): Promise<string> {
         input: { steps: 20 + (index % 5) },
       };
   };
-  return write(folder, rows(), ['id', 'scene', 'style', 'steps'], { saved: count });
+  return write(folder, rows(), ['id', 'scene', 'style', 'steps'], { saved: count, failed: 0 });
 }
 
 async function write(

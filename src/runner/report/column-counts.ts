@@ -30,12 +30,14 @@ export class ColumnCounts {
   constructor(columns: string[], values: string[]) {
     this.#columns = columns.map((name, index) => {
       const isCounted = index < maxColumns && name !== 'id';
+      // A seed is looked for as it is; nobody wants a little more of it.
+      const isAmount = isCounted && name !== 'seed';
       return {
         name,
         isValue: values.includes(name),
         choices: isCounted ? new Map<string, number>() : null,
         isLong: !isCounted,
-        numbers: isCounted ? new NumberBins() : null,
+        numbers: isAmount ? new NumberBins() : null,
       };
     });
   }

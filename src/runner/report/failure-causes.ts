@@ -49,9 +49,10 @@ export class FailureCauses {
 
 /** `answered 404` and `answered 500` are two causes, `2.5 GiB of 40` and `3.1 GiB of 40` are one. */
 function causeOf(text: string): string {
-  return text.replace(/[^\s"'`(){}[\],:;=]+/g, (word) =>
-    /[\d/]/.test(word) && !/^(?:4[0-2]\d|50\d)\.?$/.test(word) ? '#' : word,
-  );
+  return text.replace(/[^\s"'`(){}[\],:;=]+/g, (word, at: number) => {
+    const isStatus = /(?:answered|http|status|code)[\s:=]*$/i.test(text.slice(Math.max(0, at - 12), at));
+    return /[\d/]/.test(word) && !isStatus ? '#' : word;
+  });
 }
 
 /** One example of many. */

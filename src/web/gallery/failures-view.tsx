@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { GalleryCause, GalleryFailure } from '../../runner/core/gallery-data.ts';
 import { useLoaded } from '../shared/hooks.ts';
-import { counted, countWords } from '../shared/number-words.ts';
+import { counted } from '../shared/number-words.ts';
 import { Copyable, LongText } from '../shared/text.tsx';
 import { ScenePictures, type Scene } from './pictures-view.tsx';
 import type { ViewProps } from './scene-dialog.tsx';
@@ -71,7 +71,7 @@ function Cause({ isFirst, ...props }: CauseProps & { isFirst: boolean }): JSX.El
   return (
     <details open={isOpen} class="cause" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <strong>{countWords(scenes)}</strong> <bdi>{isRest ? 'with other texts' : text}</bdi>
+        <strong>{counted(scenes, 'scene')}</strong> <bdi>{isRest ? 'with other texts' : text}</bdi>
       </summary>
       {isOpen && <Examples {...props} />}
     </details>

@@ -16,6 +16,8 @@ export interface Cell {
 /** All values of an axis, and those that are shown: a page of them, or one. */
 export interface Values {
   axis: Axis;
+  /** Whether it is one at a time. */
+  isStep: boolean;
   shown: string[];
   page: number;
   pages: number;
@@ -50,7 +52,7 @@ export function useGrid(props: ViewProps, chosen: ChosenAxes): Selected & { grid
       if (row.values !== undefined) for (const [i, set] of sets.entries()) set.add(of[i] ?? '');
     };
     if (!(await scanAxes(axes, props, watch, note))) return undefined;
-    const values = axes.map((axis, i) => pageOf(axis, sets[i] ?? [], i < 2 ? pageSize : 1, place.at[i] ?? 1));
+    const values = axes.map((axis, i) => pageOf(axis, i > 1, sets[i] ?? [], place.at[i] ?? 1));
     const cells = new Cells(values, matches);
     const quiet = { ...watch, onPart: () => undefined };
     if (!(await scanAxes(axes, props, quiet, (row, of, index) => cells.add(row, of, index))))
@@ -77,11 +79,12 @@ function scanAxes(axes: Axis[], { rows }: ViewProps, watch: Watch, visit: Visit)
   return scanRows(rows, () => true, read, watch);
 }
 
-function pageOf(axis: Axis, all: Iterable<string>, size: number, wanted: number): Values {
+function pageOf(axis: Axis, isStep: boolean, all: Iterable<string>, wanted: number): Values {
+  const size = isStep ? 1 : pageSize;
   const values = inOrder(all);
   const pages = Math.max(1, Math.ceil(values.length / size));
   const page = Math.min(wanted, pages);
-  return { axis, shown: values.slice((page - 1) * size, page * size), page, pages };
+  return { axis, isStep, shown: values.slice((page - 1) * size, page * size), page, pages };
 }
 
 class Cells {

@@ -73,39 +73,37 @@ function Cells(props: ViewProps & { chosen: ChosenAxes }): JSX.Element {
   return (
     <>
       <Found {...selected} data={data} rows={rows} />
-      {grid?.values.map(({ axis: { name }, shown, page, pages }, i) => (
-        <Turner
-          key={name}
-          name={name}
-          isStep={i > 1}
-          value={shown[0]}
-          {...{ page, pages }}
-          onPage={(to) => turn(i, to)}
-        />
-      ))}
+      {grid !== undefined && <Turners values={grid.values} onTurn={turn} />}
       {grid !== undefined && <Table {...props} grid={grid} />}
       <OpenScene {...props} order={selected.selection && those(orderOf(grid))} />
     </>
   );
 }
 
-interface TurnerProps extends Pick<Values, 'page' | 'pages'> {
-  name: string;
-  /** Whether one value is shown at a time, this one. */
-  isStep: boolean;
-  value: string | undefined;
-  onPage(page: number): void;
+interface TurnersProps {
+  values: Values[];
+  onTurn(axis: number, page: number): void;
 }
 
-function Turner({ name, isStep, value, ...pages }: TurnerProps): JSX.Element | null {
-  if (!isStep && pages.pages === 1) return null;
+/** Pages of rows and columns where there are several, and each step with its value. */
+function Turners({ values, onTurn }: TurnersProps): JSX.Element {
   return (
-    <div class="row step">
-      <bdi>
-        {name}
-        {isStep && <strong title={value}>{nameOf(value)}</strong>}
-      </bdi>
-      <Pages name={isStep ? 'Step' : 'Page'} {...pages} />
+    <div class="row">
+      {values.map(({ axis: { name }, isStep, shown: [value], page, pages }, i) =>
+        !isStep && pages === 1 ? null : (
+          <div key={name} class="row step">
+            <bdi>{name}</bdi>
+            {isStep && <strong title={value}>{nameOf(value)}</strong>}
+            <Pages
+              isSmall
+              name={isStep ? 'Step' : 'Page'}
+              page={page}
+              pages={pages}
+              onPage={(next) => onTurn(i, next)}
+            />
+          </div>
+        ),
+      )}
     </div>
   );
 }

@@ -179,22 +179,33 @@ async function rowsOf(
 interface PagesProps {
   /** What is turned. */
   name?: string;
+  /** Whether it stands beside what it turns. */
+  isSmall?: boolean;
   page: number;
   pages: number;
   onPage(page: number): void;
 }
 
-export function Pages({ name = 'Page', page, pages, onPage }: PagesProps): JSX.Element {
+export function Pages({ name = 'Page', isSmall = false, page, pages, onPage }: PagesProps): JSX.Element {
   const turn = (next: number): void => {
     if (Number.isInteger(next) && next >= 1 && next <= pages && next !== page) onPage(next);
   };
+  const button = (words: string, sign: string, by: 1 | -1): JSX.Element => (
+    <button
+      type="button"
+      class={isSmall ? 'small' : ''}
+      aria-label={words}
+      disabled={page + by < 1 || page + by > pages}
+      onClick={() => turn(page + by)}
+    >
+      {isSmall ? sign : words}
+    </button>
+  );
   return (
-    <nav aria-label={`${name}s`} class="row pages">
-      <button type="button" disabled={page === 1} onClick={() => turn(page - 1)}>
-        Previous
-      </button>
+    <nav aria-label={`${name}s`} class={isSmall ? 'row pages small' : 'row pages'}>
+      {button('Previous', '‹', -1)}
       <label>
-        {name}{' '}
+        <span class={isSmall ? 'unseen' : ''}>{name} </span>
         <input
           type="number"
           min="1"
@@ -204,9 +215,7 @@ export function Pages({ name = 'Page', page, pages, onPage }: PagesProps): JSX.E
         />{' '}
         of {countWords(pages)}
       </label>
-      <button type="button" disabled={page === pages} onClick={() => turn(page + 1)}>
-        Next
-      </button>
+      {button('Next', '›', 1)}
     </nav>
   );
 }

@@ -43,7 +43,7 @@ export function BatchNumbers({
     unneeded === 0 ? '' : `${countWords(unneeded)} not needed`,
     withdrawn === 0 ? '' : `${countWords(withdrawn)} withdrawn`,
     costWords(cost, attempts.unanswered + attempts.expired),
-    times.runMs === 0 ? '' : `in ${durationWords(times.runMs)}`,
+    times.runMs === 0 ? '' : durationWords(times.runMs),
   ];
   return <p class="soft numbers">{numbers.filter((each) => each !== '').join(' · ')}</p>;
 }

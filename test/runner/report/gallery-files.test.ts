@@ -66,7 +66,9 @@ it('groups what failed, with the command that puts exactly that back', async () 
     const expired: ReportRow = { ...failedRow, failureKind: 'expired', failureText: 'gone' };
     await writeReport(folder, sourceOf([failedRow, expired, failedRow, invalidRow]), about);
     const { failures } = await dataOf(folder);
-    expect(failures.map(({ kind, scenes, causes, command }) => [kind, scenes, causes[0]?.first, command])).toEqual([
+    expect(
+      failures.map(({ kind, scenes, causes, command }) => [kind, scenes, causes[0]?.first, command]),
+    ).toEqual([
       ['job-failed', 2, [0, 2], "nightrender retry '/home/me/my night/pipeline.yaml' --kind job-failed"],
       ['expired', 1, [1], "nightrender retry '/home/me/my night/pipeline.yaml' --kind expired"],
       ['invalid-row', 1, [3], null],

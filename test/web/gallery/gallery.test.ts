@@ -86,7 +86,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     const { url } = await writtenReport(join(folder, 'withdrawn'), [...rows, last], ['id'], counts);
     await looking(url, async ({ page, found }) => {
       await expect.poll(found).toBe('3 scenes and 1 withdrawn');
-      expect(await page.locator('.head').innerText()).toContain('3 of 3 · 1 withdrawn · ');
+      expect(await page.locator('.head').innerText()).toContain('3 of 3 scenes · 1 withdrawn · ');
     });
   });
 
@@ -156,6 +156,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
         .toBe(
           `nightrender list '/home/me/my night/pipeline.yaml' --where 'style = "painter'\\''s" and score >= 0.2 and score <= 0.5'`,
         );
+      await page.keyboard.press('Escape');
       await page.locator('.picture').first().click();
       await expect
         .poll(() => page.locator(`${dialog} [aria-label=Values]`).innerText())
@@ -337,7 +338,7 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
         expect((await page.locator('.frame').first().boundingBox())?.y).toBeLessThan(200);
         expect(w / h).toBeCloseTo(4 / 3, 1);
         expect(await page.locator('.head').innerText()).toMatch(
-          /my night\/out\s+15 failed\s+285 of 300 · 6\.00 USD \+ 1 unknown · 10 h 10 min/,
+          /my night\/out\s+15 failed\s+285 of 300 scenes · 6\.00 USD \+ 1 unknown · 10 h 10 min/,
         );
         expect(await page.locator('.picture .words').nth(6).innerText()).toBe(
           'a lighthouse in autumn, number 6',

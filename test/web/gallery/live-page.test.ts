@@ -48,7 +48,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await stateOf(page, 'ended').waitFor();
     expect((await run.finish()).code).toBe(0);
     expect(await page.locator('[data-run]').innerText()).toMatch(/Done\s+Every scene .* with exit code 0\./);
-    await expect.poll(() => page.locator('.numbers').innerText()).toMatch(/^5 of 5( · |$)/);
+    await expect.poll(() => page.locator('.numbers').innerText()).toMatch(/^5 of 5 scenes( · |$)/);
     expect(await page.getByRole('region', { name: 'The run' }).count()).toBe(0);
     await expect.poll(() => page.title()).toMatch(/^100 % done · [^/]+\/out$/);
 

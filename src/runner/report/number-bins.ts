@@ -16,8 +16,7 @@ export class NumberBins {
   add(value: number): void {
     this.#least = Math.min(this.#least, value);
     this.#most = Math.max(this.#most, value);
-    // Not a number while one of the two is beyond what bins of this width can count.
-    while (!(this.#binOf(this.#most) - this.#binOf(this.#least) < maxBins)) this.#double();
+    while (this.#isTooFine()) this.#double();
     this.#count(this.#binOf(value), 1);
   }
 
@@ -29,6 +28,12 @@ export class NumberBins {
     const length = this.#binOf(most) - first + 1;
     const bins = Array.from({ length }, (_, index) => this.#bins.get(first + index) ?? 0);
     return { least, most, from: first * width, width, bins };
+  }
+
+  #isTooFine(): boolean {
+    const [first, last] = [this.#binOf(this.#least), this.#binOf(this.#most)];
+    const areCountable = Number.isSafeInteger(first) && Number.isSafeInteger(last);
+    return !areCountable || last - first >= maxBins;
   }
 
   #double(): void {

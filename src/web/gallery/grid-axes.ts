@@ -20,8 +20,8 @@ export interface Axis {
 export function gridAxes({ columns, axes }: GalleryData): Axis[] {
   const isNumbered = columns.some(({ name }) => name === 'seed_number');
   // Each row has seeds of its own: their numbers are what two rows have in common.
-  const added = axes.map((name) => (name === 'seed' && isNumbered ? 'seed_number' : name));
-  const rank = ({ name, isLong }: Axis): number => (added.includes(name) ? 0 : isLong ? 2 : 1);
+  const added = new Set(axes.map((name) => (name === 'seed' && isNumbered ? 'seed_number' : name)));
+  const rank = ({ name, isLong }: Axis): number => (added.has(name) ? 0 : isLong ? 2 : 1);
   return columns
     .flatMap((column, index) => axesOf(column, index, isNumbered))
     .toSorted((a, b) => rank(a) - rank(b));
@@ -52,8 +52,8 @@ export function chosenAxes(axes: Axis[], { down, across, steps }: Place): Chosen
 }
 
 /** Numbers by size, texts as they came first; last those that have none. */
-export function inOrder(values: Iterable<string>): string[] {
-  const all = [...values].toSorted((a, b) => Number(a === '') - Number(b === ''));
+export function inOrder(values: string[]): string[] {
+  const all = values.toSorted((a, b) => Number(a === '') - Number(b === ''));
   const areNumbers = all.every((text) => text === '' || numberOf(text) !== undefined);
   return areNumbers ? all.toSorted((a, b) => (numberOf(a) ?? Infinity) - (numberOf(b) ?? Infinity)) : all;
 }

@@ -43,16 +43,22 @@ export function useGrid(props: ViewProps, chosen: ChosenAxes): Selected & { grid
   const axes = [chosen.down, chosen.across, ...chosen.steps];
   const matches = matcher(place.query, matchingOf(props));
   const search = async (watch: Watch): Promise<Grid | undefined> => {
-    const sets = axes.map(() => new Set<string>());
+    // In the order of all rows, whichever are asked for.
+    const seen = axes.map(() => new Map<string, boolean>());
     let count = 0;
     const note = (row: GalleryRow, of: string[]): void => {
-      if (!matches(row)) return;
-      count += 1;
+      const isWanted = matches(row);
+      if (isWanted) count += 1;
       // A row that could not be read has no place.
-      if (row.values !== undefined) for (const [i, set] of sets.entries()) set.add(of[i] ?? '');
+      if (row.values === undefined) return;
+      for (const [i, value] of of.entries())
+        if (isWanted || !seen[i]?.has(value)) seen[i]?.set(value, isWanted);
     };
     if (!(await scanAxes(axes, props, watch, note))) return undefined;
-    const values = axes.map((axis, i) => pageOf(axis, i > 1, sets[i] ?? [], place.at[i] ?? 1));
+    const values = axes.map((axis, i) => {
+      const wanted = [...(seen[i] ?? [])].flatMap(([value, isWanted]) => (isWanted ? [value] : []));
+      return pageOf(axis, i > 1, wanted, place.at[i] ?? 1);
+    });
     const cells = new Cells(values, matches);
     const quiet = { ...watch, onPart: () => undefined };
     if (!(await scanAxes(axes, props, quiet, (row, of, index) => cells.add(row, of, index))))
@@ -79,7 +85,7 @@ function scanAxes(axes: Axis[], { rows }: ViewProps, watch: Watch, visit: Visit)
   return scanRows(rows, () => true, read, watch);
 }
 
-function pageOf(axis: Axis, isStep: boolean, all: Iterable<string>, wanted: number): Values {
+function pageOf(axis: Axis, isStep: boolean, all: string[], wanted: number): Values {
   const size = isStep ? 1 : pageSize;
   const values = inOrder(all);
   const pages = Math.max(1, Math.ceil(values.length / size));

@@ -96,7 +96,7 @@ function Turners({ values, onTurn }: TurnersProps): JSX.Element {
             {isStep && <strong title={value}>{nameOf(value)}</strong>}
             <Pages
               isSmall
-              name={isStep ? 'Step' : 'Page'}
+              name={`${name}, ${isStep ? 'step' : 'page'}`}
               page={page}
               pages={pages}
               onPage={(next) => onTurn(i, next)}

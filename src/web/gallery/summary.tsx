@@ -49,8 +49,9 @@ export function BatchNumbers({
 }
 
 /** The scenes that are wanted: what the head and the line above the pictures count. */
-export function listedOf({ withdrawn = 0, unneeded = 0, ...scenes }: GalleryData['scenes']): number {
-  return Object.values(scenes).reduce((sum, count) => sum + count, 0);
+export function listedOf(scenes: GalleryData['scenes']): number {
+  const all = Object.values(scenes).reduce((sum, count) => sum + count, 0);
+  return all - (scenes['withdrawn'] ?? 0) - (scenes['unneeded'] ?? 0);
 }
 
 /** `6.00 USD + 1 unknown`; `unknown`: submissions that may have been billed. */

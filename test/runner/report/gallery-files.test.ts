@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import type { ReportRow } from '../../../src/runner/core/report-row.ts';
 import type { GalleryData, GalleryRow } from '../../../src/runner/core/gallery-data.ts';
 import { writeReport } from '../../../src/runner/report/write-report.ts';
-import { about, failedRow, inFolder, invalidRow, savedRow, sourceOf } from './report-fixtures.ts';
+import { about, failedRow, inFolder, invalidRow, runSpan, savedRow, sourceOf } from './report-fixtures.ts';
 
 const hostile = '</script><script>alert(1)</script><!-- \u2028\u2029 "quoted" \\ \u202eright to left';
 
@@ -72,6 +72,93 @@ it('groups what failed, with the command that puts exactly that back', async () 
       ['job-failed', 2, [0, 2], "nightrender retry '/home/me/my night/pipeline.yaml' --kind job-failed"],
       ['expired', 1, [1], "nightrender retry '/home/me/my night/pipeline.yaml' --kind expired"],
       ['invalid-row', 1, [3], null],
+    ]);
+  });
+});
+
+it('folds failures that differ in numbers, ids and addresses alone, and no two statuses', async () => {
+  await inFolder(async (folder) => {
+    const texts = [
+      'was answered 404: no model "a b"',
+      'CUDA out of memory: 2.5 GiB of 40, see https://one.example/logs/ab3f-17',
+      'CUDA out of memory: 11 GiB of 40, see https://other.example/logs/x',
+      'was answered 500: no model "a b"',
+      'CUDA out of memory: 3 GiB of 40, see https://third.example/',
+    ];
+    const rows = texts.map((failureText): ReportRow => ({ ...failedRow, failureText }));
+    await writeReport(folder, sourceOf(rows), about);
+    const [failure] = (await dataOf(folder)).failures;
+    expect(failure?.scenes).toBe(5);
+    expect(failure?.causes).toEqual([
+      { scenes: 3, text: texts[1], first: [1, 2, 4] },
+      { scenes: 1, text: texts[0], first: [0] },
+      { scenes: 1, text: texts[3], first: [3] },
+    ]);
+  });
+});
+
+it('tells fifty causes of a kind apart, and counts what is beyond them as one more', async () => {
+  await inFolder(async (folder) => {
+    const word = (index: number): string => String.fromCodePoint(0x4e00 + index);
+    const rows = Array.from({ length: 70 }, (_, index) => ({ ...failedRow, failureText: word(index % 60) }));
+    await writeReport(folder, sourceOf(rows), about);
+    const [failure] = (await dataOf(folder)).failures;
+    expect(failure?.scenes).toBe(70);
+    expect(failure?.causes).toHaveLength(51);
+    expect(failure?.causes.at(-1)).toEqual({
+      scenes: 10,
+      text: word(50),
+      first: [50, 51, 52, 53, 54, 55],
+      isRest: true,
+    });
+  });
+});
+
+it('counts the time of the runs, not of the pauses between them, and no time twice', async () => {
+  const hour = 3_600_000;
+  const run = (startedAt: number, endedAt: number | null) => ({ ...runSpan, startedAt, endedAt });
+  const spans = [run(0, hour), run(hour / 2, 2 * hour), run(10 * hour, null), run(20 * hour, 21 * hour)];
+  await inFolder(async (folder) => {
+    // The third died after it had saved something; what came later is not its own.
+    const saved = [10.5, 11, 20.5].map((at) => ({ ...savedRow, submittedAt: null, savedAt: at * hour }));
+    await writeReport(folder, { ...sourceOf(saved), runs: () => spans }, about);
+    expect((await dataOf(folder)).times.runMs).toBe(4 * hour);
+  });
+});
+
+it('tells which columns have numbers, and which have the same value in several rows', async () => {
+  await inFolder(async (folder) => {
+    const rows = Array.from({ length: 120 }, (_, index) => ({
+      ...savedRow,
+      columns: {
+        id: `s${index}`,
+        scene: `a long prompt, ${Math.floor(index / 2)}`,
+        only: `one of its own, ${index}`,
+        text: String(index / 4),
+        mixed: index === 60 ? 'none' : index,
+        seed: index * 1000,
+        steps: index % 3,
+        empty: null,
+      },
+    }));
+    const names = ['id', 'scene', 'only', 'text', 'mixed', 'seed', 'steps', 'empty'];
+    await writeReport(folder, sourceOf(rows, names), about);
+    const { columns } = await dataOf(folder);
+    const told = columns.map(({ name, choices, isShared = false, range }) => [
+      name,
+      choices?.length ?? null,
+      isShared,
+      range && [range.least, range.most, range.bins.reduce((sum, count) => sum + count, 0)],
+    ]);
+    expect(told).toEqual([
+      ['id', null, false, undefined],
+      ['scene', null, true, undefined],
+      ['only', null, false, undefined],
+      ['text', null, false, [0, 29.75, 120]],
+      ['mixed', null, false, undefined],
+      ['seed', null, false, undefined],
+      ['steps', 3, true, undefined],
+      ['empty', 0, false, undefined],
     ]);
   });
 });

@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser, openPage, type OpenPage, type PageOptions } from '../browser.ts';
-import { savedRow } from '../../runner/report/report-fixtures.ts';
+import { failedRow, savedRow } from '../../runner/report/report-fixtures.ts';
 import { folderWith, inProcess, pipeline, scenes, withKey } from '../../e2e/cli.ts';
 import { startStandIn } from '../../e2e/stand-ins.ts';
 import { hostilePrompts, largeReport, smallReport, writtenReport } from '../gallery-report.ts';
@@ -60,6 +60,23 @@ function captions(page: Page): Promise<string[]> {
 
 const dialog = 'dialog[open]';
 const side = '#side=1.1.s0&side=5.1.s4';
+
+/** Of a product with seeds that are others for each prompt; two of the first prompt have no picture. */
+function sceneOf(prompt: number, style: string, lens: number, take: number): ReportRow {
+  const columns = { scene: `prompt ${prompt}`, style, lens, seed: prompt * 7919 + take };
+  const row = {
+    ...savedRow,
+    id: `${prompt}-${style}-${lens}-${take}`,
+    pictures: [],
+    columns,
+    input: columns,
+  };
+  if (prompt > 0 || style === 'oil' || take === 1)
+    return prompt === 0 && style === 'ink' && lens === 1
+      ? { ...row, state: 'failed', savedAt: null, failureKind: 'job-failed', failureText: 'no' }
+      : row;
+  return lens === 2 ? { ...row, state: 'unneeded', savedAt: null } : row;
+}
 
 describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no chromium)', () => {
   it('shows pictures with their prompts, whatever stands in them', async () => {
@@ -292,6 +309,147 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
     await looking(`${small}#view=grid`, async ({ page, found }) => {
       await page.locator('tbody tr').nth(1).getByRole('button', { name: 'all 25' }).first().click();
       await expect.poll(found).toMatch(/^25 of 300 scenes( · |$)/);
+    });
+  });
+
+  it('steps through two more columns, pages prompts of any number, and says why a cell is empty', async () => {
+    const rows = [...Array(130).keys()].flatMap((prompt) =>
+      ['oil', 'ink'].flatMap((style) =>
+        [1, 2].flatMap((lens) =>
+          [1, 2].flatMap((take) =>
+            prompt === 0 && take === 2 && style === 'oil' ? [] : [sceneOf(prompt, style, lens, take)],
+          ),
+        ),
+      ),
+    );
+    const columns = ['id', 'scene', 'style', 'lens', 'seed'];
+    const { url } = await writtenReport(join(folder, 'four'), rows, columns, { unneeded: 1 });
+    const place = '#view=grid&down=scene&across=seed%2C+by+number&step=style&step=lens';
+    await looking(url + place, async ({ page, found }) => {
+      const row = page.locator('tbody tr').first();
+      await expect.poll(() => row.innerText()).toMatch(/^prompt 0\s/);
+      expect(await page.locator('tbody tr').count()).toBe(50);
+      expect(await page.locator('thead th').allInnerTexts()).toEqual(['1', '2']);
+      const second = row.locator('td').nth(1);
+      expect(await second.innerText()).toBe('no such scene');
+      const alt = row.locator('img, .word').first();
+      expect(await alt.innerText()).toContain('prompt 0');
+      const step = (name: string) => page.locator('.step', { hasText: name });
+      await step('style').getByRole('button', { name: 'Next' }).click();
+      await expect.poll(() => row.innerText()).toContain('job-failed');
+      expect(await step('style').innerText()).toMatch(/style\s+ink/);
+      await step('lens').getByRole('button', { name: 'Next' }).click();
+      await expect.poll(() => second.innerText()).toBe('not needed');
+      await page.getByLabel('scene, page of').fill('3');
+      await page.keyboard.press('Enter');
+      await expect.poll(() => row.innerText()).toMatch(/^prompt 100\s/);
+      expect(await page.locator('tbody tr').count()).toBe(30);
+      expect(await step('style').innerText()).toMatch(/style\s+ink/);
+      // What is asked for is another thing: one begins at its start.
+      await page.getByLabel('Search prompts and columns').fill('120-oil');
+      await expect.poll(() => row.innerText()).toMatch(/^prompt 120\s/);
+      expect(await page.locator('tbody tr').count()).toBe(1);
+      await expect.poll(found).toMatch(/^4 of 1,038 scenes and 1 not needed/);
+    });
+  });
+
+  it('says that a cell is empty because its scenes are not selected', async () => {
+    await looking(`${small}#view=grid&column.take=take+0&search=winter`, async ({ page }) => {
+      await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
+      await page.getByLabel('Search prompts and columns').fill('number 8');
+      await expect.poll(() => page.locator('tbody').innerText()).toMatch(/^spring/);
+    });
+    await looking(`${small}#view=grid&down=season&across=take&search=number+1`, async ({ page }) => {
+      await expect.poll(() => page.locator('tbody').innerText()).toMatch(/not selected/);
+    });
+  });
+
+  it('lists just the scenes of a cell, whatever the values are', async () => {
+    const rows = [...Array(120).keys()].map((index) => ({
+      ...savedRow,
+      id: `s${index}`,
+      pictures: [],
+      columns: { scene: index < 60 ? `fox ${index % 3}` : `fox ${index}, red`, half: `h${index % 2}` },
+    }));
+    const { url } = await writtenReport(join(folder, 'cell'), rows, ['scene', 'half']);
+    await looking(`${url}#view=grid`, async ({ page, found }) => {
+      const first = page.locator('tbody tr').first();
+      await first.getByRole('button', { name: 'all 10' }).first().click();
+      await expect.poll(found).toMatch(/^10 of 120 scenes/);
+      await page.getByRole('button', { name: 'Filter' }).click();
+      expect(await page.locator('.toolbar pre').innerText()).toContain(`scene = "fox 0" and half = "h0"`);
+    });
+  });
+
+  it.each([390, 1280])('moves nothing when the filter is opened at %i pixels', async (width) => {
+    await looking(
+      small,
+      async ({ page }) => {
+        const tops = (): Promise<number[]> =>
+          page
+            .locator('#page > *, .picture')
+            .evaluateAll((all) => all.map((each) => (each as unknown as { offsetTop: number }).offsetTop));
+        await page.locator('.picture').nth(59).waitFor();
+        const before = await tops();
+        await page.getByRole('button', { name: 'Filter' }).click();
+        await page.getByLabel('season').waitFor();
+        expect(await tops()).toEqual(before);
+        await page.keyboard.press('Escape');
+        expect(await page.getByLabel('season').count()).toBe(0);
+      },
+      { width },
+    );
+  });
+
+  it('shows how numbers are spread, and what the bounds leave out', async () => {
+    const rows = [...Array(100).keys()].map((index) => ({
+      ...savedRow,
+      id: `s${index}`,
+      pictures: [],
+      columns: { guidance: String(index / 10) },
+    }));
+    const { url } = await writtenReport(join(folder, 'numbers'), rows, ['guidance']);
+    await looking(url, async ({ page, found }) => {
+      await page.getByRole('button', { name: 'Filter' }).click();
+      const bars = page.getByRole('img', { name: /^guidance from 0 to 9.9/ }).locator('rect');
+      await expect.poll(() => bars.count()).toBeGreaterThan(20);
+      expect(await page.locator('rect.out').count()).toBe(0);
+      const least = page.getByLabel('guidance, at least');
+      await least.fill('5');
+      await page.keyboard.press('Enter');
+      await expect.poll(found).toMatch(/^50 of 100 scenes/);
+      const out = await page.locator('rect.out').count();
+      expect(out).toBe(Math.round((await bars.count()) / 2));
+      await least.press('ArrowUp');
+      await expect.poll(() => page.locator('rect.out').count()).toBe(out + 1);
+    });
+  });
+
+  it('folds failures by cause', async () => {
+    const texts = ['out of memory: # GiB', 'no model at /models/#', 'lost: worker #', 'no such node'];
+    const rows = [...Array(40).keys()].map((index) => ({
+      ...failedRow,
+      id: `s${index}`,
+      failureText: (texts[index % 5] ?? texts[0] ?? '').replace('#', String(index)),
+    }));
+    const { url } = await writtenReport(join(folder, 'causes'), rows, ['id'], { saved: 0, failed: 40 });
+    await looking(`${url}#view=failures`, async ({ page }) => {
+      await expect
+        .poll(() => page.locator('summary').allInnerTexts())
+        .toEqual([
+          '16 scenes',
+          '8 scenes no model at /models/1',
+          '8 scenes lost: worker 2',
+          '8 scenes no such node',
+        ]);
+      const shown = page.locator('article .picture');
+      await expect.poll(() => shown.count()).toBe(6);
+      await page.locator('summary').nth(2).click();
+      await expect.poll(() => shown.count()).toBe(12);
+      expect(await shown.last().getAttribute('data-key')).toBe('28');
+      await page.keyboard.press('Enter');
+      await expect.poll(() => shown.count()).toBe(6);
+      expect(await page.locator('.copyable').count()).toBe(1);
     });
   });
 

@@ -21,6 +21,7 @@ it.each<[Partial<Query>, string | undefined]>([
   [{ state: 'saved', columns: { 2: '0.6..' } }, `--where 'state = "saved" and score >= 0.6'`],
   [{ mark: 'reject', columns: { 2: '..0.6' } }, `--ids rejected.txt --where 'score <= 0.6'`],
   [{ kind: 'job-failed' }, `--where 'kind = "job-failed" and state != "saved"'`],
+  [{ columns: { 1: '=a "red" fox' } }, `--where 'manifest.state = "a ""red"" fox"'`],
   [
     { columns: { 0: 'ink "x"', 1: 'Up north' } },
     `--where '[art style] = "ink ""x""" and manifest.state contains "up" and manifest.state contains "north"'`,

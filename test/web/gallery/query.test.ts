@@ -7,7 +7,7 @@ const row: GalleryRow = {
   id: 'Harbour-7',
   state: 'failed',
   prompt: 'built by a template: FOGGY Ärmelkanal',
-  values: ['a red boat', 30, true, null, { tags: ['oil', 'dusk'] }, 0.5],
+  values: ['a red boat', 30, true, null, { tags: ['oil', 'dusk'] }, 0.5, '0.75'],
   pictures: [
     { file: 'a.png', width: 1, height: 1, bytes: 1 },
     { file: 'b.png', width: 1, height: 1, bytes: 1, output: { labelled_words: ['buoy'], ignored_words: [] } },
@@ -20,7 +20,7 @@ const asks = (query: Partial<Query>): boolean =>
   matcher(
     { ...everything, ...query },
     {
-      kindOf: (column) => (column === 1 || column === 2 ? 'choice' : column === 5 ? 'range' : 'text'),
+      kindOf: (column) => (column === 1 || column === 2 ? 'choice' : column >= 5 ? 'range' : 'text'),
       markOf: (id) => (id === row.id ? 'star' : undefined),
     },
   )(row);
@@ -49,7 +49,10 @@ it.each<[Partial<Query>, boolean]>([
   [{ columns: { 1: '3' } }, false],
   [{ columns: { 0: 'BOAT' } }, true],
   [{ columns: { 0: 'boat', 1: '31' } }, false],
+  [{ columns: { 0: '=a red boat' } }, true],
+  [{ columns: { 0: '=red boat' } }, false],
   [{ columns: { 3: 'x' } }, false],
+  [{ columns: { 6: '0.7..0.8' } }, true],
   [{ columns: { 5: '0.5..' } }, true],
   [{ columns: { 5: '..0.49' } }, false],
   [{ columns: { 5: '0.4..0.6' } }, true],

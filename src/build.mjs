@@ -144,6 +144,7 @@ async function buildTests() {
       'test/chaos/chaos.ts',
       'test/chaos/hostile-service.ts',
       'test/fixtures/*.ts',
+      'test/mutation/mutate.ts',
       'test/simulation/simulate.ts',
     ],
     outdir: 'dist/test',

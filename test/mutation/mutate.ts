@@ -1,0 +1,206 @@
+/** `npm run mutate`: breaks the sources at random places, one at a time, and looks whether a test of that area notices. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { seededRandom } from '../bench/random.ts';
+import { mutated, mutationsOf, type Mutation } from './mutations.ts';
+
+const help = `npm run mutate -- [options]
+  --seed <n>     of the first mutation (default: 1); the same seed breaks the same place of the same sources
+  --count <n>    so many mutations (default: 20)
+  --area <path>  only of files below this folder
+  --out <file>   a line of JSON for each; seeds that it has are not tried again`;
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    count: { type: 'string', default: '20' },
+    area: { type: 'string' },
+    out: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+interface Area {
+  folder: string;
+  /** What is run in turn, until a test fails: first what is quick. */
+  tests: string[][];
+}
+
+const pipelineTests = ['test/runner/pipeline', 'test/runner/checkpoint', 'test/contracts'];
+const roads = [
+  'road',
+  'kill',
+  'resume',
+  'retry',
+  'lost-answers',
+  'plan',
+  'verify',
+  'signals',
+  'starts',
+  'status',
+].map((name) => `test/e2e/${name}.test.ts`);
+const serviceTests = [
+  ['test/service'],
+  ['test/e2e/serve', 'test/e2e/keys', 'test/e2e/work', 'test/contracts'],
+];
+const areas: Area[] = [
+  { folder: 'src/runner/core', tests: [['test/runner/core'], ['test/runner', 'test/commands'], roads] },
+  { folder: 'src/runner/pipeline', tests: [pipelineTests, ['test/runner', 'test/simulation'], roads] },
+  {
+    folder: 'src/runner/client',
+    tests: [
+      ['test/runner/client'],
+      pipelineTests,
+      [...roads, 'test/e2e/other-services', 'test/e2e/comfyui.test.ts', 'test/e2e/downloads'],
+    ],
+  },
+  { folder: 'src/service/jobs', tests: [['test/service/jobs'], ...serviceTests] },
+  { folder: 'src/service/pool', tests: [['test/service/pool'], ...serviceTests] },
+  {
+    folder: 'src/lib',
+    tests: [['test/lib'], ['test/runner', 'test/service'], ['test/e2e', 'test/commands']],
+  },
+];
+
+if (values.help) console.log(help);
+else main();
+
+/** Of a mutation, and whether a test noticed. */
+interface Told extends Mutation {
+  seed: number;
+  file: string;
+  line: number;
+  was: string;
+  /** The test that failed, or why it could not be run; null where all passed. */
+  killedBy: string | null;
+}
+
+function main(): void {
+  const { out } = values;
+  const done = out !== undefined && existsSync(out) ? readLines(out) : [];
+  const places = placesIn(values.area);
+  const copy = copyOfTree();
+  try {
+    for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.count); seed++) {
+      if (done.some((each) => each.seed === seed)) continue;
+      const told = attempt(copy, seed, places);
+      done.push(told);
+      if (out !== undefined) appendFileSync(out, `${JSON.stringify(told)}\n`);
+      console.log(
+        `${seed} ${told.killedBy === null ? 'SURVIVED' : 'killed'} ${told.file}:${told.line} ${told.kind}: ${told.was}`,
+      );
+    }
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+  console.log(tableOf(done));
+}
+
+interface Place {
+  area: Area;
+  file: string;
+  text: string;
+  mutation: Mutation;
+}
+
+function placesIn(below = 'src'): Place[] {
+  return areas.flatMap((area) =>
+    filesBelow(area.folder)
+      .filter((file) => file.endsWith('.ts') && file.startsWith(below))
+      .flatMap((file) => {
+        const text = readFileSync(file, 'utf8');
+        return mutationsOf(file, text).map((mutation) => ({ area, file, text, mutation }));
+      }),
+  );
+}
+
+function filesBelow(...paths: string[]): string[] {
+  const listed = ['ls-files', '-co', '--exclude-standard', '--', ...paths];
+  return execFileSync('git', listed, { encoding: 'utf8' })
+    .split('\n')
+    .filter((file) => file !== '' && existsSync(file));
+}
+
+function copyOfTree(): string {
+  const copy = mkdtempSync(join(tmpdir(), 'nightrender-mutation-'));
+  for (const file of filesBelow()) cpSync(file, join(copy, file));
+  symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+function attempt(copy: string, seed: number, places: Place[]): Told {
+  const place = places[Math.floor(seededRandom(seed)() * places.length)];
+  if (place === undefined) throw new Error('there is nothing to mutate');
+  const { file, text, mutation, area } = place;
+  const line = text.slice(0, mutation.start).split('\n').length;
+  const was = (text.split('\n')[line - 1] ?? '').trim();
+  writeFileSync(join(copy, file), mutated(text, mutation));
+  try {
+    return { seed, file, line, was, ...mutation, killedBy: killerOf(copy, area) };
+  } finally {
+    writeFileSync(join(copy, file), text);
+  }
+}
+
+/** A mutation that never ends is noticed, too. */
+const patienceMs = 900_000;
+
+function killerOf(copy: string, { tests }: Area): string | null {
+  const run = (command: string, args: string[], env = {}): boolean => {
+    const options = {
+      cwd: copy,
+      env: { ...process.env, ...env },
+      timeout: patienceMs,
+      killSignal: 'SIGKILL',
+    } as const;
+    return spawnSync(command, args, { ...options, stdio: 'ignore' }).status === 0;
+  };
+  if (!run('npm', ['run', '--silent', 'build:test'])) return 'the build';
+  const results = join(copy, 'results.json');
+  for (const some of tests) {
+    rmSync(results, { force: true });
+    const args = ['run', '--config', 'test/vitest.config.ts', '--bail', '1', ...some];
+    const isGreen = run('node_modules/.bin/vitest', args, { NIGHTRENDER_TEST_RESULTS: results });
+    if (!isGreen) return failedIn(results);
+  }
+  return null;
+}
+
+function failedIn(results: string): string {
+  if (!existsSync(results)) return 'the end of patience';
+  const { testResults } = JSON.parse(readFileSync(results, 'utf8')) as {
+    testResults: { name: string; status: string; assertionResults: { status: string; fullName: string }[] }[];
+  };
+  const file = testResults.find(({ status }) => status === 'failed');
+  const test = file?.assertionResults.find(({ status }) => status === 'failed');
+  return `${file?.name.replace(/^.*\/test\//, 'test/') ?? 'an error'}: ${test?.fullName ?? 'does not load'}`;
+}
+
+function readLines(file: string): Told[] {
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as Told);
+}
+
+/** By area. */
+function tableOf(all: Told[]): string {
+  const rows = areas.map(({ folder }) => {
+    const its = all.filter(({ file }) => file.startsWith(`${folder}/`));
+    const killed = its.filter(({ killedBy }) => killedBy !== null).length;
+    return `| ${folder} | ${its.length} | ${killed} |`;
+  });
+  return ['| area | mutations | killed |', '| --- | --- | --- |', ...rows].join('\n');
+}

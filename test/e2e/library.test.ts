@@ -1,6 +1,6 @@
 /** Promise: a program of another project runs, stops, resumes and reads batches with the published package, types and all, and its process stays its own. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -175,7 +175,14 @@ async function newProject(files: Record<string, string>): Promise<string> {
   const { dependencies, optionalDependencies } = JSON.parse(
     readFileSync(join(modules, 'nightrender/package.json'), 'utf8'),
   ) as Record<'dependencies' | 'optionalDependencies', Record<string, string> | undefined>;
-  for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), '@types/node']) {
+  // What npm chooses by the Node that runs, a checkout has beside the other.
+  const forOlderNode = 'better-sqlite3-12';
+  for (const name of [
+    ...Object.keys({ ...dependencies, ...optionalDependencies }),
+    '@types/node',
+    forOlderNode,
+  ]) {
+    if (name === forOlderNode && !existsSync(join(root, 'node_modules', name))) continue;
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     symlinkSync(join(root, 'node_modules', name), join(modules, name));
   }

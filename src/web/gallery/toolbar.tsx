@@ -1,6 +1,6 @@
 /** Search; filters and order on demand. */
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { GalleryColumn, GalleryData } from '../../runner/core/gallery-data.ts';
 import { Select } from '../shared/choices.tsx';
 import { countWords } from '../shared/number-words.ts';
@@ -28,9 +28,18 @@ interface Props {
 export function Toolbar({ children, ...props }: Props & { children: ComponentChildren }): JSX.Element {
   const { query, onQuery } = props;
   const [isOpen, setOpen] = useState(false);
+  const toolbar = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const onPress = ({ target }: Event): void => {
+      if (target instanceof Node && toolbar.current?.contains(target) !== true) setOpen(false);
+    };
+    document.addEventListener('pointerdown', onPress);
+    return () => document.removeEventListener('pointerdown', onPress);
+  }, [isOpen]);
   const command = listCommand(query, props.data);
   return (
-    <search class="row toolbar" onKeyDown={({ key }) => key === 'Escape' && setOpen(false)}>
+    <search ref={toolbar} class="row toolbar" onKeyDown={({ key }) => key === 'Escape' && setOpen(false)}>
       <TextFilter
         label="Search prompts and columns"
         value={query.text}

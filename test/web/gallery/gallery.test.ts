@@ -144,6 +144,8 @@ describe.skipIf(noBrowser !== undefined)('the gallery (skipped where there is no
       await page.getByLabel('Words').selectOption('drawn as labelled boxes');
       await expect.poll(() => captions(page)).toEqual(['s0', 's100', 's200']);
       expect(new URL(page.url()).hash).toBe('#words=labelled_words');
+      await page.getByRole('heading', { level: 1 }).click();
+      await expect.poll(() => page.getByLabel('Words').count()).toBe(0);
       await page.locator('.picture').nth(1).click();
       const said = 'Drawn as labelled boxes: buoy. Fifty gulls.';
       await expect.poll(() => page.locator(dialog).innerText()).toContain(said);

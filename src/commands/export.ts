@@ -5,6 +5,7 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { readBegunAt } from '../runner/checkpoint/batch-identity.ts';
+import { readOwner } from '../runner/checkpoint/read-story.ts';
 import { readReportSettings } from '../runner/config/read-settings.ts';
 import { endings } from '../runner/core/ending.ts';
 import { copyEnding, type PictureCopy } from '../runner/core/picture-copy.ts';
@@ -149,8 +150,13 @@ async function exportAll(
     lines.push(missingLine(row));
     missing.set(row.state, (missing.get(row.state) ?? 0) + 1);
   };
+  const { read, fetch } =
+    bucket === undefined ? folderSource(join(dir, 'images'), isLinked) : bucketSource(bucket);
+  const isCopyOf = ({ file }: ExportedPicture): boolean =>
+    copy?.size === undefined || readOwner(db, file) === undefined;
   const ports: ExportPorts = {
-    ...(bucket === undefined ? folderSource(join(dir, 'images'), isLinked) : bucketSource(bucket)),
+    read: async (picture) => (isCopyOf(picture) ? read(picture) : undefined),
+    fetch: async (picture, to) => isCopyOf(picture) && fetch(picture, to),
     isCopy: copy !== undefined,
     onBad: (picture, verdict) => {
       const { scene: id, file } = picture;

@@ -14,6 +14,7 @@ import {
   makeMissingCopies,
   makeMissingThumbnails,
   thumbnailsInBucket,
+  type CopyFiles,
   type Made,
   type ThumbnailSource,
 } from '../runner/images/missing-files.ts';
@@ -24,6 +25,8 @@ import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.t
 import { durationWithin } from '../lib/yaml/scalar-schemas.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { assertOwnBucket, linksTo, withBucketOf } from './pictures-place.ts';
+import { readOwner } from '../runner/checkpoint/read-story.ts';
+import { isSized, sidecarPath } from '../runner/core/picture-copy.ts';
 import { copyMakers } from './output-files.ts';
 import type { RecordedPicture } from '../runner/core/verification.ts';
 import { type LoadedCommand, common } from './command.ts';
@@ -193,7 +196,17 @@ async function makeMissingFiles(
       const makers = copyMakers(output, warn);
       if (makers.length === 0) return thumbnails;
       const files = bucket === undefined ? copiesInFolder(join(dir, 'images')) : await copiesInBucket(bucket);
-      const copies = await makeMissingCopies(files, makers, pictures(), signal, progress('copies'));
+      const lacking: CopyFiles['lacking'] = (file, wanted) =>
+        files
+          .lacking(file, wanted)
+          .filter(({ ending }) => !isSized(ending) || readOwner(db, sidecarPath(file, ending)) === undefined);
+      const copies = await makeMissingCopies(
+        { ...files, lacking },
+        makers,
+        pictures(),
+        signal,
+        progress('copies'),
+      );
       return { ...thumbnails, copies };
     }),
   );

@@ -112,7 +112,7 @@ export async function withPorts<Result>(
 
 function imagesOf(
   config: Config,
-  { run, pictures, lease, rules }: OpenCheckpoint,
+  { run, pictures, lease, rules, checkpoint }: OpenCheckpoint,
   bucket: Bucket | undefined,
   isAnyAccepted: boolean,
   warn: (text: string) => void,
@@ -123,6 +123,7 @@ function imagesOf(
     ...config.check,
     ...outputFiles(config.output, rules, warn),
     isShared,
+    isPicture: async (file: string) => (await checkpoint.ownerOf(file)) !== undefined,
     reportDir: config.report.hasThumbnails ? join(config.output.dir, 'report') : undefined,
   };
   if (bucket === undefined || pictures === undefined)

@@ -116,6 +116,55 @@ it('adopts them after their checkpoint was lost, and not the copies beside them'
   expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
 });
 
+it('never takes the picture of a scene for the copy of another, whenever copies were asked for', async () => {
+  const { service, bytes } = await startPainter();
+  const cwd = batch(service.url, '  keep: original\n');
+  const list = (format: string) => `id,format\na-512,jpeg\na,${format}\n`;
+  const change = (file: string, from: string, to: string): void =>
+    writeFileSync(join(cwd, file), readFileSync(join(cwd, file), 'utf8').replace(from, to));
+  const run = async (...args: string[]) => {
+    const { code, stderr } = await inProcess([...args], { cwd, env });
+    expect(code, stderr).toBe(0);
+    expect(readFileSync(join(cwd, 'out/images/a-512.jpg')).equals(bytes.get('jpeg') ?? expect.fail())).toBe(
+      true,
+    );
+  };
+  writeFileSync(join(cwd, 'scenes.csv'), list('webp'));
+  await run('run', 'pipeline.yaml', '--quiet');
+  change('pipeline.yaml', 'keep: original', 'keep: original\n  formats: [{format: jpeg, size: 512}]');
+  await run('report', 'pipeline.yaml');
+  await run('retry', 'pipeline.yaml', '--id', 'a', '--again');
+  await run('run', 'pipeline.yaml', '--quiet');
+  writeFileSync(join(cwd, 'scenes.csv'), list('avif'));
+  await run('run', 'pipeline.yaml', '--quiet');
+  change('pipeline.yaml', 'keep: original', 'keep: png');
+  writeFileSync(join(cwd, 'scenes.csv'), list('png'));
+  await run('run', 'pipeline.yaml', '--quiet');
+  await run('verify', 'pipeline.yaml');
+  const exported = await inProcess(
+    ['export', 'pipeline.yaml', 'set', '--to', 'imagefolder', '--copy', '512.jpg'],
+    { cwd },
+  );
+  expect(exported.code).toBe(3);
+  expect(readFileSync(join(cwd, 'set/missing.jsonl'), 'utf8')).toContain('"id":"a"');
+});
+
+it('asks before it pays again for them, also where PNG is wanted by now', async () => {
+  const { service } = await startPainter();
+  const cwd = batch(service.url, '  keep: original\n');
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(0);
+  const before = images(cwd);
+  const yaml = readFileSync(join(cwd, 'pipeline.yaml'), 'utf8');
+  writeFileSync(join(cwd, 'pipeline.yaml'), yaml.replace('  keep: original\n', ''));
+  for (const file of readdirSync(join(cwd, 'out')))
+    if (/checkpoint/.test(file)) rmSync(join(cwd, 'out', file), { recursive: true });
+  expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env })).code).toBe(2);
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--adopt', '--quiet'], { cwd, env });
+  expect(code, stderr).toBe(0);
+  expect(service.inputs).toHaveLength(4);
+  expect(images(cwd)).toEqual(before);
+});
+
 it('puts back a damaged one, and keeps it aside', async () => {
   const { service, bytes } = await startPainter();
   const cwd = batch(service.url, '  keep: original\n');

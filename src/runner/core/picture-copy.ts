@@ -33,6 +33,11 @@ export function copyEnding({ format, size }: Pick<PictureCopy, 'format' | 'size'
   return (size === undefined ? '' : `-${size}`) + pictureEndings[formats[format]];
 }
 
+/** Whether another picture may have the name of such a copy: `a-512.jpg`. */
+export function isSized(ending: string): boolean {
+  return ending.startsWith('-');
+}
+
 /**
  * Names of pictures that would have a copy of the same name as one of `file`: with `.webp` and `-512.webp`, `a-512.png`
  * and `a.png` both make `a-512.webp`.

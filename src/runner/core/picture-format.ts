@@ -16,9 +16,13 @@ const formats = Object.keys(pictureEndings) as PictureFormat[];
 
 /**
  * Of files with these endings the pictures alone: not the copies that have these endings in place of the picture's own, nor a
- * second file that differs in nothing but its format.
+ * second file that differs in nothing but its format. A copy without its picture is one only where originals are kept.
  */
-export function picturesAmong(files: readonly string[], copyEndings: readonly string[]): string[] {
+export function picturesAmong(
+  files: readonly string[],
+  copyEndings: readonly string[],
+  isOriginalKept: boolean,
+): string[] {
   const isCopyOf = (file: string, stem: string): boolean =>
     copyEndings.some((copy) => file === stem + copy) && !file.endsWith(pictureEndings.PNG);
   const byStem = new Map<string, string>();
@@ -33,7 +37,8 @@ export function picturesAmong(files: readonly string[], copyEndings: readonly st
       const stem = file.endsWith(copy) ? file.slice(0, -copy.length) : '';
       return stem !== withoutFormat(file) && byStem.has(stem);
     });
-  return [...byStem.values()].filter((file) => !isCopy(file));
+  const isAlone = (file: string): boolean => !isOriginalKept && isCopyOf(file, withoutFormat(file));
+  return [...byStem.values()].filter((file) => !isCopy(file) && !isAlone(file));
 }
 
 /** Without the ending of a picture. */

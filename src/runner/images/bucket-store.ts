@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Bucket } from '../../lib/s3/bucket.ts';
 import { endingOfKind, type NamedFile } from '../core/named-file.ts';
 import { readAttemptFile } from '../core/naming.ts';
+import { pictureEndings } from '../core/picture-format.ts';
 import { sidecarEnding, sidecarPath } from '../core/picture-copy.ts';
 import { thumbnailOf, type CheckedPicture } from '../core/picture.ts';
 import type { RecordedPicture, Verdict } from '../core/verification.ts';
@@ -13,7 +14,7 @@ import { examineFile } from './check-file.ts';
 import type { Demands } from './decoding.ts';
 import { listingOf, pictureChecker, type CheckOptions } from './picture-checker.ts';
 import { examinePicture } from './provenance-texts.ts';
-import { endingsOf, inspectBytes, picturesOf } from './saved-files.ts';
+import { inspectBytes, picturesOf } from './saved-files.ts';
 import { makeSidecars, sidecarEndings, sidecarsOf, type SidecarMaker } from './sidecars.ts';
 import { thumbnailFiles } from './thumbnail.ts';
 import type { PreparedImageStore } from './image-store.ts';
@@ -69,7 +70,7 @@ export function createBucketStore(bucket: Bucket, options: BucketStoreOptions = 
     list: (kinds) =>
       withBucketFailure(async () =>
         kinds === undefined
-          ? picturesOf(await listFiles(bucket, endingsOf(listing)), listing)
+          ? picturesOf(await listFiles(bucket, Object.values(pictureEndings)), listing)
           : listFiles(bucket, kinds.map(endingOfKind)),
       ),
     // Nobody overwrites anybody here, and what this batch does not know is not its own (`BucketOwner`).

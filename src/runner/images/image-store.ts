@@ -21,6 +21,8 @@ import {
   removeSidecars,
   writeSidecars,
   setAside,
+  sidecarsBut,
+  type SidecarMaker,
   wouldOverwrite,
 } from './sidecars.ts';
 import { examineFile } from './check-file.ts';
@@ -53,11 +55,12 @@ const writesAtOnce = 32;
 export function createImageStore(dir: string, options: ImageStoreOptions = {}): PreparedImageStore {
   const root = resolve(dir);
   const files = new DurableFiles(root);
-  const { reportDir, isShared = false, beside = [] } = options;
+  const { reportDir, isShared = false, beside = [], isPicture = async () => false } = options;
   const checker = pictureChecker(options);
   const listing = listingOf(options);
   const thumbnails = reportDir === undefined ? undefined : thumbnailFiles(reportDir);
   const limitWrites = pLimit(writesAtOnce);
+  const makersOf = (file: string): Promise<SidecarMaker[]> => sidecarsBut(isPicture, beside, file);
   let kept = 0;
   return {
     prepare: () =>
@@ -66,16 +69,18 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
         await removeLeftovers(root, isShared);
       }),
     check: checker.check,
-    write: async (picture, file) => {
+    write: async (checked, file) => {
       const path = pathWithin(root, file);
+      const makers = await makersOf(file);
+      const picture = { ...checked, beside: await sidecarsBut(isPicture, checked.beside ?? [], file) };
       await limitWrites(() =>
         withDiskFailure(path, async () => {
           const isInTheWay = await wouldOverwrite(path, picture);
-          if (isInTheWay && (await setAside(files, beside, path, 'former')) !== undefined) kept += 1;
+          if (isInTheWay && (await setAside(files, makers, path, 'former')) !== undefined) kept += 1;
           await files.write(path, picture.content);
         }),
       );
-      await limitWrites(() => writeSidecars(files, path, picture.beside ?? []));
+      await limitWrites(() => writeSidecars(files, path, picture.beside));
       // Missing where the program dies here, until the report is asked for.
       await limitWrites(() => writeThumbnail(thumbnails, picture));
     },
@@ -108,23 +113,24 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
     findMissing: (pictures, signal) => findMissing(root, pictures, signal),
     complete: async (picture, provenance) => {
       const path = pathWithin(root, picture.file);
-      const missing = await missingSidecars(beside, path);
+      const missing = await missingSidecars(await makersOf(picture.file), path);
       await checker.inTurn(() => completeSidecars(files, missing, path, picture, provenance));
     },
     remove: async (file) => {
       const path = pathWithin(root, file);
-      await removeSidecars(beside, path);
+      await removeSidecars(await makersOf(file), path);
       await withDiskFailure(path, () => files.remove(path));
     },
     move: async (from, to) => {
       const paths = { from: pathWithin(root, from), to: pathWithin(root, to) };
       await withDiskFailure(paths.to, () => move(files, paths.from, paths.to));
-      await moveSidecars(beside, paths.from, paths.to);
+      await moveSidecars(await makersOf(from), paths.from, paths.to);
     },
     kept: () => kept,
     setAside: async (file, as) => {
       const path = pathWithin(root, file);
-      const suffix = await withDiskFailure(path, () => setAside(files, beside, path, as));
+      const makers = await makersOf(file);
+      const suffix = await withDiskFailure(path, () => setAside(files, makers, path, as));
       return suffix && file + suffix;
     },
   };

@@ -49,8 +49,9 @@ async function original(
   format: PictureFormat,
 ): Promise<WholePicture | Unusable> {
   const { data, info } = await pixelsOf(sharp(content, strict(maxPixels)).autoOrient(), isBlankRefused);
-  if (isCut(content, format)) return cut(format);
-  if (hasMore(content, format)) return { problem: `something hangs on behind the end of its ${format} data` };
+  // It is whole, since it was decoded.
+  if (declaredBytes(content, format) !== content.length)
+    return { problem: `something hangs on behind the end of its ${format} data` };
   const { width, height, channels } = info;
   return { content, format, width, height, blank: isBlankRefused ? blankness(data, channels) : undefined };
 }
@@ -113,13 +114,9 @@ function isCut(bytes: Buffer, format: PictureFormat): boolean {
   return declaredBytes(bytes, format) > bytes.length;
 }
 
-/** Behind a JPEG, cameras put further pictures, which viewers pass over. */
-function hasMore(bytes: Buffer, format: PictureFormat): boolean {
-  return format !== 'JPEG' && declaredBytes(bytes, format) < bytes.length;
-}
-
 /** Of a WebP by its header; of an AVIF by the boxes that it is made of (ISO/IEC 14496-12, 4.2). */
 function declaredBytes(bytes: Buffer, format: PictureFormat): number {
+  if (format === 'JPEG') return jpegBytes(bytes);
   if (format === 'WebP') {
     const size = bytes.readUInt32LE(4);
     return 8 + size + (size % 2);
@@ -136,4 +133,21 @@ function declaredBytes(bytes: Buffer, format: PictureFormat): number {
     at += size;
   }
   return at;
+}
+
+/** Up to its end, or to that of the further pictures that cameras put behind it, which viewers pass over. */
+function jpegBytes(bytes: Buffer, from = 0): number {
+  let at = from + 2;
+  while (at + 4 <= bytes.length) {
+    const marker = bytes[at + 1] ?? 0;
+    if (bytes[at] !== 0xff) at += 1;
+    else if (marker === 0xd9) {
+      const end = at + 2;
+      return bytes.readUInt16BE(Math.min(end, bytes.length - 2)) === 0xffd8 ? jpegBytes(bytes, end) : end;
+    }
+    // Within pixels: a byte of them, a mark to begin anew at, or one that fills up.
+    else if (marker === 0 || marker === 0xff || (marker >= 0xd0 && marker <= 0xd8)) at += 1;
+    else at += 2 + bytes.readUInt16BE(at + 2);
+  }
+  return bytes.length;
 }

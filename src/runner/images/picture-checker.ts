@@ -29,6 +29,8 @@ export interface CheckOptions {
   onSignatureLost?: () => void;
   /** Makers of the sidecar files of each picture. */
   beside?: SidecarMaker[];
+  /** Whether a file is on record as a picture: `a-512.jpg` is no copy of `a.png` then. None is where left out. */
+  isPicture?: ((file: string) => Promise<boolean>) | undefined;
 }
 
 interface PictureChecker {

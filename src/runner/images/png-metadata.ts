@@ -13,15 +13,25 @@ export function withMetadata(png: Buffer, { exif, xmp, iptc, icc }: Embedded): B
   return withChunks(png, [
     ...(icc === undefined ? [] : profileChunk(icc)),
     ...(exif === undefined ? [] : [{ type: 'eXIf', data: upright(withoutPrefix(exif, 'Exif\0\0')) }]),
-    ...(xmp === undefined ? [] : [textChunk({ keyword: xmpKeyword, text: uprightXmp(xmp.toString()) })]),
+    ...(xmp === undefined ? [] : [textChunk({ keyword: xmpKeyword, text: uprightXmp(textOf(xmp)) })]),
     ...(iptc === undefined ? [] : [iptcChunk(withoutPrefix(iptc, 'Photoshop 3.0\0'))]),
   ]);
 }
 
-/** What copies of a PNG take over: as chunks that the decoder reads, unpacked. */
+/** What copies of a PNG take over: as chunks that the decoder reads, unpacked. Its pixels are taken as they lie. */
 export function originChunks(png: Buffer): PngChunk[] {
+  const exif = Array.from(chunksOf(png)).filter(({ type }) => type === 'eXIf');
   const texts = readTexts(png).filter(({ keyword }) => keyword === xmpKeyword);
-  return [...Array.from(chunksOf(png)).filter(({ type }) => type === 'eXIf'), ...texts.map(textChunk)];
+  return [
+    ...exif.map(({ type, data }) => ({ type, data: upright(data) })),
+    ...texts.map(({ keyword, text }) => textChunk({ keyword, text: uprightXmp(text) })),
+  ];
+}
+
+/** Some write it in UTF-16. */
+function textOf(xmp: Buffer): string {
+  if (xmp[0] === 0 || xmp[0] === 0xfe) return new TextDecoder('utf-16be').decode(xmp);
+  return new TextDecoder(xmp[1] === 0 || xmp[0] === 0xff ? 'utf-16le' : 'utf-8').decode(xmp);
 }
 
 /** None where the profile is not for RGB. */

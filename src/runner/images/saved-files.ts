@@ -113,7 +113,7 @@ function sizeOf(path: string): number | undefined {
 
 /** Which files are pictures. */
 export interface PictureListing {
-  /** Whether files of other formats than PNG are, too. */
+  /** Whether a file that has the name of a copy may be one. */
   isOriginalKept?: boolean;
   /** What copies of a picture have in place of its ending. */
   copyEndings?: readonly string[];
@@ -121,26 +121,25 @@ export interface PictureListing {
 
 /** Relative to `root`, with `/` between folders, sorted; none where there is no such folder. */
 export function listPictures(root: string, listing: PictureListing = {}): string[] {
-  return picturesOf(listFiles(root, endingsOf(listing)), listing);
+  return picturesOf(listFiles(root, Object.values(pictureEndings)), listing);
 }
 
-/** As `listing` has it, to be given to `picturesOf`. */
-export function endingsOf({ isOriginalKept = false }: PictureListing): string[] {
-  return isOriginalKept ? Object.values(pictureEndings) : [pictureEndings.PNG];
-}
-
+/** Of all files with the ending of a picture. */
 export function picturesOf(
   files: string[],
   { isOriginalKept = false, copyEndings = [] }: PictureListing,
 ): string[] {
-  return isOriginalKept ? picturesAmong(files, copyEndings) : files;
+  return picturesAmong(files, copyEndings, isOriginalKept);
 }
 
 /** What the file of a picture with this name may be called; of another file its name. */
 export function possibleFiles(name: string, listing: PictureListing): string[] {
-  return formatOfFile(name) === undefined
-    ? [name]
-    : endingsOf(listing).map((ending) => withoutFormat(name) + ending);
+  if (formatOfFile(name) === undefined) return [name];
+  const { isOriginalKept = false, copyEndings = [] } = listing;
+  const stem = withoutFormat(name);
+  const copies = isOriginalKept ? [] : copyEndings.map((ending) => stem + ending);
+  const files = Object.values(pictureEndings).map((ending) => stem + ending);
+  return files.filter((file) => !copies.includes(file));
 }
 
 /** With these endings; as above. */

@@ -3,7 +3,7 @@ import { readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { existsSync, lstatSync } from 'node:fs';
 import sharp from 'sharp';
-import { sidecarPath, sidecarEnding, copyEnding, type PictureCopy } from '../core/picture-copy.ts';
+import { sidecarPath, sidecarEnding, copyEnding, isSized, type PictureCopy } from '../core/picture-copy.ts';
 import { pictureEndings } from '../core/picture-format.ts';
 import type { CheckedPicture, SavedPicture } from '../core/picture.ts';
 import type { Provenance } from '../core/provenance.ts';
@@ -33,6 +33,18 @@ type Sidecars = NonNullable<CheckedPicture['beside']>;
 /** Without a copy that would have the picture's own name: it is there in that format already. */
 export function sidecarsOf(makers: SidecarMaker[], file: string): SidecarMaker[] {
   return makers.filter(({ ending }) => sidecarPath(file, ending) !== file);
+}
+
+/** Without those whose name is that of a picture: copies of a size alone have a name that another may have. */
+export async function sidecarsBut<T extends { ending: string }>(
+  isPicture: (file: string) => Promise<boolean> | boolean,
+  sidecars: T[],
+  file: string,
+): Promise<T[]> {
+  const own: T[] = [];
+  for (const each of sidecars)
+    if (!isSized(each.ending) || !(await isPicture(sidecarPath(file, each.ending)))) own.push(each);
+  return own;
 }
 
 export async function makeSidecars(

@@ -6,7 +6,8 @@ import type { ReportRow } from '../core/report-row.ts';
 /** Scenes of a cause that are shown: a row of them. */
 const maxFirst = 6;
 
-/** Causes of a kind that are told apart; all others are one more. */
+/** Causes of a kind that are told apart, and those of them that are shown: the most frequent. All others are one more. */
+const maxCounted = 1000;
 const maxCauses = 50;
 
 export class FailureCauses {
@@ -19,7 +20,7 @@ export class FailureCauses {
     this.#kinds.set(kind, causes);
     const text = short(failureText ?? '');
     const own = causeOf(text);
-    const isRest = causes.size >= maxCauses && !causes.has(`of ${own}`);
+    const isRest = causes.size >= maxCounted && !causes.has(`of ${own}`);
     const key = isRest ? 'rest' : `of ${own}`;
     const cause = causes.get(key) ?? { scenes: 0, text, first: [], ...(isRest && { isRest }) };
     if (cause.first.length < maxFirst) cause.first.push(index);
@@ -30,9 +31,7 @@ export class FailureCauses {
   /** `retry`: what puts scenes back, up to its options. */
   result(retry: string): GalleryFailure[] {
     const kinds = [...this.#kinds].map(([kind, all]) => {
-      const causes = [...all.values()].toSorted(
-        (a, b) => Number(a.isRest ?? false) - Number(b.isRest ?? false) || b.scenes - a.scenes,
-      );
+      const causes = mostFrequent([...all.values()]);
       return {
         kind,
         scenes: causes.reduce((sum, { scenes }) => sum + scenes, 0),
@@ -45,6 +44,18 @@ export class FailureCauses {
     });
     return kinds.toSorted((a, b) => b.scenes - a.scenes);
   }
+}
+
+function mostFrequent(all: GalleryCause[]): GalleryCause[] {
+  const sorted = all.toSorted(
+    (a, b) => Number(a.isRest ?? false) - Number(b.isRest ?? false) || b.scenes - a.scenes,
+  );
+  const rest = sorted.slice(maxCauses);
+  const [example] = rest;
+  if (example === undefined) return sorted;
+  const scenes = rest.reduce((sum, cause) => sum + cause.scenes, 0);
+  const first = rest.flatMap((cause) => cause.first).slice(0, maxFirst);
+  return [...sorted.slice(0, maxCauses), { ...example, scenes, first, isRest: true }];
 }
 
 /** `answered 404` and `answered 500` are two causes, `2.5 GiB of 40` and `3.1 GiB of 40` are one. */

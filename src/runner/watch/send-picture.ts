@@ -117,7 +117,7 @@ function isGone(error: unknown): boolean {
 }
 
 async function typeOf(file: FileHandle): Promise<string | undefined> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(12), 0, 12, 0);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(48), 0, 48, 0);
   return pictureType(buffer.subarray(0, bytesRead));
 }
 
@@ -127,6 +127,6 @@ function pictureType(start: Buffer): string | undefined {
   if (head.startsWith('\x89PNG\r\n\x1A\n')) return 'image/png';
   if (head.startsWith('\xFF\xD8\xFF')) return 'image/jpeg';
   if (/^RIFF[^]{4}WEBP/.test(head)) return 'image/webp';
-  if (/^[^]{4}ftypavi[fs]/.test(head)) return 'image/avif';
+  if (/^[^]{4}ftyp(?:mif1[^]{4}(?:[^]{4})*?)?avi[fs]/.test(head)) return 'image/avif';
   return undefined;
 }

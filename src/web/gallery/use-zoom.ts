@@ -14,6 +14,9 @@ const whole: Zoom = { scale: 1, x: 0, y: 0 };
 
 const maxScale = 40;
 
+/** In widths of the frame: whoever drags from so near the line of the wipe drags that. */
+const nearLine = 0.04;
+
 export const zoomKeys: [string, string][] = [
   ['+ −', 'zoom'],
   ['← ↑ → ↓', 'move'],
@@ -34,7 +37,8 @@ export function useZoom(canWipe: boolean) {
   const zoomAt = (factor: number, at = { x: 0, y: 0 }): void =>
     setZoom((before) => zoomed(before, factor, at));
   const fit = (): void => setZoom(whole);
-  const zoomToPixels = (): void => zoomAt(scaleOfPixels() / zoom.scale);
+  const zoomToPixels = (): void =>
+    setZoom((before) => zoomed(before, scaleOfPixels() / before.scale, { x: 0, y: 0 }, 0));
   const move = (x: number, y: number): void =>
     setZoom(({ scale, ...at }) => within({ scale, x: at.x + x, y: at.y + y }));
   const step = (x: number, y: number): void =>
@@ -58,8 +62,9 @@ export function useZoom(canWipe: boolean) {
     act();
   };
   const frame = useFrame(zoomAt, (from, to) => {
-    if (zoom.scale > 1) move(to.x - from.x, to.y - from.y);
-    else if (wipe !== undefined) setWipe(to.x + 0.5);
+    const isAtLine = wipe !== undefined && Math.abs(from.x + 0.5 - wipe) < nearLine;
+    if (wipe !== undefined && (isAtLine || zoom.scale <= 1)) setWipe(to.x + 0.5);
+    else move(to.x - from.x, to.y - from.y);
   });
   return { zoom, wipe, setWipe, toggleWipe, fit, zoomToPixels, onKeyDown, frame };
 }
@@ -69,9 +74,9 @@ interface Point {
   y: number;
 }
 
-/** What is there stays there. */
-function zoomed({ scale: before, x, y }: Zoom, factor: number, at: Point): Zoom {
-  const scale = Math.min(maxScale, Math.max(1, before * factor));
+/** What is there stays there. Smaller than its frame only where `least` says so: its pixels may be. */
+function zoomed({ scale: before, x, y }: Zoom, factor: number, at: Point, least = 1): Zoom {
+  const scale = Math.min(maxScale, Math.max(least, before * factor));
   const by = scale / before;
   return within({ scale, x: at.x - (at.x - x) * by, y: at.y - (at.y - y) * by });
 }
@@ -116,7 +121,7 @@ function distance(a: Point, b: Point): number {
 
 /** The picture never leaves its frame. */
 function within({ scale, x, y }: Zoom): Zoom {
-  const most = (scale - 1) / 2;
+  const most = Math.max(0, scale - 1) / 2;
   return { scale, x: Math.min(most, Math.max(-most, x)), y: Math.min(most, Math.max(-most, y)) };
 }
 

@@ -18,6 +18,7 @@ const rest = [
   'test/e2e/cancel.test.ts',
   'test/e2e/chaos.test.ts',
   'test/e2e/comfyui-itself.test.ts',
+  'test/e2e/image.test.ts',
   'test/e2e/library.test.ts',
   'test/e2e/packed.test.ts',
   'test/e2e/reverse-proxy.test.ts',

@@ -1,4 +1,4 @@
-/** Promise: what is published is small, and installed from its tarball it renders, for a user without rights, git and compiler. */
+/** Promise: what is published is small, and installed from its tarball, or started by npx, it renders, for a user without rights, git and compiler. */
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 

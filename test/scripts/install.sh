@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What is published, installed as strangers do: from its tarball, by a user without rights, whose home is read-only, without git and compiler,
-# from npm's cache alone, into a folder whose name is hard on scripts. It has to render there. By the Node at hand; dist has to be built.
+# from npm's cache alone, into a folder whose name is hard on scripts, and by npx. It has to render there. By the Node at hand; dist has to be built.
 set -euo pipefail
 export LC_NUMERIC=C
 cd "$(dirname "$0")/../.."
@@ -18,7 +18,7 @@ mkdir -p "$base/bin" "$base/cache" "$base/home" "$base/warm" "$folder"
 # All that the user has: Node, npm, and what npm starts scripts with.
 cp "$(readlink -f "$(command -v node)")" "$base/bin/node"
 cp -R "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")" "$base/npm"
-ln -s ../npm/bin/npm-cli.js "$base/bin/npm"
+for name in npm npx; do ln -s "../npm/bin/$name-cli.js" "$base/bin/$name"; done
 for program in env sh; do ln -s "$(command -v "$program")" "$base/bin/$program"; done
 
 npm pack --silent --ignore-scripts --pack-destination "$base" >/dev/null
@@ -59,4 +59,10 @@ user nightrender run batch/pipeline.yaml | tee "$base/run.txt"
 grep -q 'Every scene is saved' "$base/run.txt"
 user nightrender help start >/dev/null
 [ ! -e "$folder/node_modules/nightrender/dist/test" ]
+
+# Without an installation, in an empty folder.
+rm -rf "$folder"/{*,.[!.]*}
+user npx --offline --yes --package "$tarball" nightrender init
+user npx --offline --yes --package "$tarball" nightrender run | tee "$base/run.txt"
+grep -q 'Every scene is saved' "$base/run.txt"
 echo "install.sh: Node $(node -p process.versions.node): $size MB in $real s ($cpu and $system s of the processor), and it renders"

@@ -136,6 +136,8 @@ export const promises: Record<string, Record<string, string>> = {
   'Disk, files and processes': {
     'A program that imports it keeps its signals, exit code, environment and console to itself, and nothing of a batch that has ended stays open there.':
       'e2e/library.test.ts',
+    'In a container it is not root, ends in order when it is stopped, and resumes in the next.':
+      'e2e/image.test.ts',
     'A bucket that answers 503 now and then ends no start, and one that never answers is given up with words.':
       'lib/s3/troubled-store.test.ts',
     'A full disk ends the run in order (14), nothing half has a name, and the next run saves what is left, paying nothing twice.':

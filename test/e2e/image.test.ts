@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { prepareContainers } from '../service/workloads/container-image.ts';
@@ -65,7 +66,7 @@ it.skipIf(skipped !== '')(`renders, ends in order when it is stopped, and resume
     container(name, `--volume=${cwd}:/night`, image, 'run', 'pipeline.yaml', '--json');
 
   const first = night('first');
-  for await (const line of createInterface({ input: first.child.stdout ?? [] }))
+  for await (const line of createInterface({ input: first.child.stdout as Readable }))
     if ((JSON.parse(line) as { type: string }).type === 'scene-saved') break;
   expect(await podman('stop', '--time=60', 'first')).toMatchObject({ code: 0 });
   const stopped = await first;

@@ -117,7 +117,7 @@ function tidied(db: Database): Reached | undefined {
     const reached = readReached(db);
     db.pragma('wal_checkpoint(TRUNCATE)');
     // A power cut would restore it next to a sealed file.
-    const log = openSync(`${db.name}-wal`, 'r');
+    const log = openSync(`${db.name}-wal`, 'r+');
     fsyncSync(log);
     closeSync(log);
     return reached;

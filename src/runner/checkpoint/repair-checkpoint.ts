@@ -151,7 +151,8 @@ function removeDatabases(...paths: string[]): void {
 }
 
 function syncFile(path: string): void {
-  const file = openSync(path, 'r');
+  // Windows syncs only what may be written to.
+  const file = openSync(path, 'r+');
   fsyncSync(file);
   closeSync(file);
 }

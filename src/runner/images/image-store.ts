@@ -166,7 +166,7 @@ async function move(files: DurableFiles, from: string, to: string): Promise<void
     return;
   }
   // The same file where the two names differ in nothing that the file system sees, such as case.
-  if (target === undefined || isSameFile(source, target)) return files.rename(from, to);
+  if (target === undefined || (await isSameFile(from, to))) return files.rename(from, to);
   if (!(await isSameContent(from, source, to, target))) throw nameConflict(from, to);
   await files.remove(from);
 }
@@ -186,8 +186,10 @@ async function statsOf(path: string): Promise<Stats | undefined> {
   }
 }
 
-function isSameFile(a: Stats, b: Stats): boolean {
-  return a.ino === b.ino && a.dev === b.dev;
+/** By whole numbers: those of Windows are so large that two files next to each other have the same when rounded. */
+async function isSameFile(a: string, b: string): Promise<boolean> {
+  const [one, other] = await Promise.all([a, b].map((path) => lstat(path, { bigint: true })));
+  return one?.ino === other?.ino && one?.dev === other?.dev;
 }
 
 async function isSameContent(a: string, aStats: Stats, b: string, bStats: Stats): Promise<boolean> {

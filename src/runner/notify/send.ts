@@ -136,12 +136,14 @@ function variablesOf({ event, text, ending, exitCode }: Notice): NodeJS.ProcessE
   };
 }
 
-function killGroup({ pid }: ChildProcess): void {
+function killGroup(child: ChildProcess): void {
+  const { pid } = child;
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It has ended by itself, or this is Windows, which has no groups.
+    child.kill('SIGKILL');
   }
 }
 

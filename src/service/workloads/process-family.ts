@@ -24,10 +24,10 @@ export async function killFamily(group: number, mark: string | undefined, within
   }
 }
 
-/** A negative number is a group. */
+/** A negative number is a group, or on Windows, which has none, the process that leads it. */
 export function signalTo(target: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(target, signal);
+    process.kill(process.platform === 'win32' ? Math.abs(target) : target, signal);
   } catch {
     // None of it runs any more.
   }

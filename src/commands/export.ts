@@ -156,7 +156,7 @@ async function exportAll(
     copy?.size === undefined || readOwner(db, file) === undefined;
   const ports: ExportPorts = {
     read: async (picture) => (isCopyOf(picture) ? read(picture) : undefined),
-    fetch: async (picture, to) => isCopyOf(picture) && fetch(picture, to),
+    fetch: async (picture, path) => isCopyOf(picture) && fetch(picture, path),
     isCopy: copy !== undefined,
     onBad: (picture, verdict) => {
       const { scene: id, file } = picture;

@@ -100,15 +100,21 @@ it('folds failures that differ in numbers, ids and addresses alone, and no two s
 it('tells fifty causes of a kind apart, and counts what is beyond them as one more', async () => {
   await inFolder(async (folder) => {
     const word = (index: number): string => String.fromCodePoint(0x4e00 + index);
-    const rows = Array.from({ length: 70 }, (_, index) => ({ ...failedRow, failureText: word(index % 60) }));
+    const texts = Array.from({ length: 70 }, (_, index) => word(index % 60));
+    // What came last may be what is most.
+    const rows = [...texts, word(99), word(99), word(99)].map((failureText) => ({
+      ...failedRow,
+      failureText,
+    }));
     await writeReport(folder, sourceOf(rows), about);
     const [failure] = (await dataOf(folder)).failures;
-    expect(failure?.scenes).toBe(70);
+    expect(failure?.scenes).toBe(73);
     expect(failure?.causes).toHaveLength(51);
+    expect(failure?.causes[0]).toEqual({ scenes: 3, text: word(99), first: [70, 71, 72] });
     expect(failure?.causes.at(-1)).toEqual({
-      scenes: 10,
-      text: word(50),
-      first: [50, 51, 52, 53, 54, 55],
+      scenes: 11,
+      text: word(49),
+      first: [49, 50, 51, 52, 53, 54],
       isRest: true,
     });
   });

@@ -14,7 +14,8 @@ import {
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { finishedBatch, folderWith, inProcess, nightrender, pipeline, scenes } from './cli.ts';
+import { finishedBatch, folderWith, inProcess, nightrender, pipeline, scenes, type Finished } from './cli.ts';
+import { canBeRefused, withoutPower } from './without-power.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 const files = { 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(1) };
@@ -181,8 +182,8 @@ it('a link to what is not there', async () => {
   await expectRefusal(cwd, 14, /out\/checkpoint\.sqlite is a broken link; fix or remove it, then/);
 });
 
-describe.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
-  'without the permission (skipped for root, who may do everything)',
+describe.skipIf(!canBeRefused)(
+  'without the permission (skipped where root cannot lay its power down)',
   () => {
     it.each([
       ['checkpoint.sqlite', 0o000, /this user cannot read and write out\/checkpoint\.sqlite; give/],
@@ -192,8 +193,7 @@ describe.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
       const cwd = await begun(true);
       const path = join(cwd, 'out', name);
       chmodSync(path, mode);
-      onTestFinished(() => chmodSync(path, 0o700));
-      await expectRefusal(cwd, 14, says);
+      expectWords(withoutPower(['run', 'pipeline.yaml', '--quiet'], cwd), 14, says);
     });
   },
 );
@@ -206,7 +206,10 @@ async function begun(isBatch: boolean): Promise<string> {
 }
 
 async function expectRefusal(cwd: string, code: number, says: RegExp): Promise<void> {
-  const refused = await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  expectWords(await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd }), code, says);
+}
+
+function expectWords(refused: Finished, code: number, says: RegExp): void {
   expect(refused.stderr).toMatch(says);
   expect(refused.stderr).not.toMatch(/\n {4}at /);
   expect(refused.code).toBe(code);

@@ -1,12 +1,12 @@
 /** Promise: a service that cannot start says in a sentence what is in its way and what to do, and ends with the code for it. */
-import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { describe, expect, it } from 'vitest';
-import { folderWith, inProcess, root } from './cli.ts';
+import { folderWith, inProcess } from './cli.ts';
 import { Served } from './served.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
+import { canBeRefused, withoutPower } from './without-power.ts';
 
 const again = 'or choose another folder with --data, then run the same command again.\n';
 
@@ -92,11 +92,6 @@ describe.skipIf(!canMount)('a disk (skipped where none may be mounted)', () => {
   });
 });
 
-const [setpriv, ...withoutPower] = ['setpriv', '--inh-caps=-all', '--bounding-set=-all'] as const;
-const isRoot = process.getuid?.() === 0;
-const canBeRefused =
-  process.platform === 'linux' && (!isRoot || spawnSync(setpriv, [...withoutPower, 'true']).status === 0);
-
 describe.skipIf(!canBeRefused)('permission (skipped where root cannot lay its power down)', () => {
   it.each([
     ['of the folder', 'data', 'data', 0o500, ''],
@@ -107,19 +102,8 @@ describe.skipIf(!canBeRefused)('permission (skipped where root cannot lay its po
     mkdirSync(join(cwd, 'data'));
     writeFileSync(join(cwd, 'data/service.sqlite'), '');
     chmodSync(join(cwd, path), mode);
-    const command = [
-      process.execPath,
-      join(root, 'dist/nightrender.cjs'),
-      'serve',
-      '--port',
-      '0',
-      '--data',
-      data,
-    ];
-    const [program = '', ...args] = isRoot ? [setpriv, ...withoutPower, ...command] : command;
-    const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' });
-    execFileSync('chmod', ['-R', 'u+rwx', cwd]);
-    expect([status, stdout]).toEqual([14, '']);
+    const { code, stdout, stderr } = withoutPower(['serve', '--port', '0', '--data', data], cwd);
+    expect([code, stdout]).toEqual([14, '']);
     expect(stderr).toBe(
       `the data folder ${data} cannot be used: ${where}permission is denied (EACCES); give this user access to it, ${again}`,
     );

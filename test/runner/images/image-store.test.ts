@@ -8,6 +8,7 @@ import type { CheckedPicture, SavedPicture } from '../../../src/runner/core/pict
 import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { temporaryName } from '../../../src/lib/files/temporary-files.ts';
+import { asAnotherUser, canBecome } from '../../fakes/another-user.ts';
 import { filesIn, temporaryFolder, troubleOf } from './store.ts';
 
 describe('write', () => {
@@ -110,11 +111,12 @@ describe('a disk that does not take the picture is told in words, and nothing is
     expect(filesIn(dir)).toEqual([]);
   });
 
-  test.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
-    'a folder without write permission (skipped for root, who may write everywhere)',
+  test.skipIf(!canBecome)(
+    'a folder without write permission (skipped where root can become nobody else)',
     async () => {
       const { dir, store } = folder();
       chmodSync(dir, 0o555);
+      asAnotherUser(dir);
       onTestFinished(() => chmodSync(dir, 0o755));
       expect(await troubleOf(store.write(picture('a'), 'a.png'))).toMatch(
         /permission is denied .*write access/,

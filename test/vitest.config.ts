@@ -105,6 +105,8 @@ export default defineConfig(({ mode }) => ({
     setupFiles: ['test/fakes/setup.ts'],
     // The program as it is built, taken as it is.
     server: { deps: { external: [/\/dist\//] } },
+    // `--allowOnly` is for whoever works at one test.
+    allowOnly: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },

@@ -147,7 +147,8 @@ const real = {
   apiKey: env['NIGHTRENDER_TEST_API_KEY'],
 };
 const missing = Object.values(real).some((value) => value === undefined || value === '');
-const reason = 'needs NIGHTRENDER_TEST_BASE_URL, NIGHTRENDER_TEST_ENDPOINT and NIGHTRENDER_TEST_API_KEY';
+const reason =
+  'skipped without NIGHTRENDER_TEST_BASE_URL, NIGHTRENDER_TEST_ENDPOINT and NIGHTRENDER_TEST_API_KEY';
 
 it.skipIf(missing)(
   `a real endpoint takes one job and completes it (${reason})`,

@@ -14,9 +14,9 @@ const host = '10.77.31.1';
 const jobCount = 150;
 
 /** Each box is a network namespace on a bridge of this machine. */
-function plug(): string | undefined {
+function plug(): boolean {
   const tried = spawnSync('ip', ['link', 'add', net, 'type', 'bridge']);
-  if (tried.status !== 0) return 'network namespaces cannot be made here';
+  if (tried.status !== 0) return false;
   onTestFinished(() => {
     for (const box of boxes) spawnSync('ip', ['netns', 'del', `${net}-${box}`]);
     spawnSync('ip', ['link', 'del', net]);
@@ -33,7 +33,7 @@ function plug(): string | undefined {
     ip('-n', space, 'link', 'set', 'eth0', 'up');
     ip('-n', space, 'link', 'set', 'lo', 'up');
   }
-  return undefined;
+  return true;
 }
 
 function cable(box: Box, state: 'up' | 'down'): void {
@@ -144,9 +144,10 @@ class Farm {
   }
 }
 
-it('does every job once, whatever is cut, killed or started anew', async ({ skip }) => {
-  const why = plug();
-  if (why !== undefined) return skip(why);
+it('does every job once, whatever is cut, killed or started anew (skipped where no network namespaces can be made)', async ({
+  skip,
+}) => {
+  if (!plug()) return skip();
   const farm = new Farm();
   await farm.serve();
   await farm.addWorkers();

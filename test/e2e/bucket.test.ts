@@ -343,29 +343,32 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
     expect(jobsOf(join(cwd, 'out/local-service'))).toBe(count + 1);
   });
 
-  it.skipIf(noPostgres !== undefined)('has the pictures of all runs that share a checkpoint', async () => {
-    const postgres = await startPostgres();
-    onTestFinished(() => postgres.stop());
-    const { cwd, prefix } = batch();
-    const { url } = await serve(cwd);
-    const shared = pipelineAt(`s3://night/${prefix}`)
-      .replace('baseUrl: local', `baseUrl: "${url}", apiKey: "\${NIGHTRENDER_API_KEY}"`)
-      .replace('output:', 'checkpoint: ${DATABASE_URL}\noutput:');
-    writeFileSync(join(cwd, 'pipeline.yaml'), shared);
-    const env = { ...ceph.env, ...withKey.env, DATABASE_URL: postgres.url };
-    const ask = (command: string, ...more: string[]): Promise<Finished> =>
-      nightrender([command, 'pipeline.yaml', ...more], { cwd, env });
-    const runs = await Promise.all([ask('run'), ask('run')]);
-    runs.push(await ask('run'));
-    for (const run of runs) expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
-    expect((await ask('verify')).stdout).toContain(`good      ${count}\n`);
-    // What the database has put there is known where its checkpoint goes.
-    writeFileSync(join(cwd, 'pipeline.yaml'), shared.replace('checkpoint: ${DATABASE_URL}\n', ''));
-    expect((await ask('verify', '--move')).code).toBe(0);
-    const own = await ask('run');
-    expect([own.code, own.stderr]).toEqual([0, expect.any(String)]);
-    expect((await ask('verify')).stdout).toContain(`good      ${count}\n`);
-  });
+  it.skipIf(noPostgres !== undefined)(
+    'has the pictures of all runs that share a checkpoint (skipped without PostgreSQL)',
+    async () => {
+      const postgres = await startPostgres();
+      onTestFinished(() => postgres.stop());
+      const { cwd, prefix } = batch();
+      const { url } = await serve(cwd);
+      const shared = pipelineAt(`s3://night/${prefix}`)
+        .replace('baseUrl: local', `baseUrl: "${url}", apiKey: "\${NIGHTRENDER_API_KEY}"`)
+        .replace('output:', 'checkpoint: ${DATABASE_URL}\noutput:');
+      writeFileSync(join(cwd, 'pipeline.yaml'), shared);
+      const env = { ...ceph.env, ...withKey.env, DATABASE_URL: postgres.url };
+      const ask = (command: string, ...more: string[]): Promise<Finished> =>
+        nightrender([command, 'pipeline.yaml', ...more], { cwd, env });
+      const runs = await Promise.all([ask('run'), ask('run')]);
+      runs.push(await ask('run'));
+      for (const run of runs) expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
+      expect((await ask('verify')).stdout).toContain(`good      ${count}\n`);
+      // What the database has put there is known where its checkpoint goes.
+      writeFileSync(join(cwd, 'pipeline.yaml'), shared.replace('checkpoint: ${DATABASE_URL}\n', ''));
+      expect((await ask('verify', '--move')).code).toBe(0);
+      const own = await ask('run');
+      expect([own.code, own.stderr]).toEqual([0, expect.any(String)]);
+      expect((await ask('verify')).stdout).toContain(`good      ${count}\n`);
+    },
+  );
 
   it('is the list of a stage, which sends the pictures as they are on record', async () => {
     const { cwd, start } = batch();

@@ -12,11 +12,12 @@ import { comfyuiNight } from './comfyui-night.ts';
 
 const { NIGHTRENDER_COMFYUI: url = '', NIGHTRENDER_COMFYUI_RESTART: restart = '' } = process.env;
 
-describe.skipIf(url === '')('where NIGHTRENDER_COMFYUI names one', () => {
+describe.skipIf(url === '')('itself (skipped where NIGHTRENDER_COMFYUI names none)', () => {
   comfyuiContract('a real ComfyUI', async () => url);
   renderServiceContract('a real ComfyUI', open);
-  it.skipIf(restart === '')('a night through kills, restarts and lost answers (needs the command)', () =>
-    comfyuiNight({ url, restart: async () => void (await promisify(exec)(restart)) }, 200),
+  it.skipIf(restart === '')(
+    'a night through kills, restarts and lost answers (skipped where NIGHTRENDER_COMFYUI_RESTART has no command)',
+    () => comfyuiNight({ url, restart: async () => void (await promisify(exec)(restart)) }, 200),
   );
 });
 

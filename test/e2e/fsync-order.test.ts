@@ -38,7 +38,7 @@ it.skipIf(!canTrace)(
 );
 
 it.skipIf(!canTrace)(
-  'the log is on the disk before a page of it replaces one of the checkpoint, and that before the log begins anew (skipped as above)',
+  'the log is on the disk before a page of it replaces one of the checkpoint, and that before the log begins anew (skipped where strace is not there, or may not trace)',
   async () => {
     const cwd = folderWith({});
     const calls = await tracedNode([join(root, 'dist/test/fixtures/many-commits.js')], cwd);
@@ -55,7 +55,7 @@ it.skipIf(!canTrace)(
 );
 
 it.skipIf(!canTrace)(
-  'a disk that fails ends the run in order, and the next goes on (skipped as above)',
+  'a disk that fails ends the run in order, and the next goes on (skipped where strace is not there, or may not trace)',
   async () => {
     const { url } = await serve(folderWith({}));
     const more = 'input: {scene: "{{ scene }}", width: 64, height: 64}\n';

@@ -22,7 +22,7 @@ const address = { host: '127.77.14.1', port: 41477 };
 const canListen = await listens();
 
 it.skipIf(!canListen).each(['csv', 'jsonl', 'matrix', 'files', 'unicode', 'sweep', 'lines'])(
-  'goes on with a batch of %s, where 127.77.14.1 is loopback',
+  'goes on with a batch of %s (skipped where 127.77.14.1 is not loopback)',
   async (name) => {
     const cwd = folderWith({});
     execFileSync('tar', ['-xzf', join(root, `test/fixtures/half-done/${name}.tgz`), '-C', cwd]);

@@ -91,55 +91,61 @@ describe('a service of your own', () => {
     expect(await run()).toMatchObject([{ state: 'saved' }, { state: 'saved' }]);
   });
 
-  describe.skipIf(spawnSync('python3', ['--version']).status !== 0)('with Python (needs python3)', () => {
-    it('renders with diffusers', async () => {
-      const title = 'A worker with diffusers';
-      const cwd = await folderOf('A service for your own workers', title);
-      writeFileSync(join(cwd, 'torch.py'), torch);
-      writeFileSync(join(cwd, 'diffusers.py'), diffusers.replace('PICTURE', await blackPicture()));
-      await sh(commandsOf(title).join('\n'), cwd);
-      const { run } = await serveIn(cwd);
-      const results = await run();
-      expect(results).toMatchObject([
-        { state: 'saved', pictures: [{ width: 64, seed: '0' }] },
-        { state: 'saved', pictures: [{ width: 64, seed: '0' }] },
-      ]);
-      const calls = readFileSync(join(cwd, 'calls.jsonl'), 'utf8').trim().split('\n').toSorted();
-      const asked = { seed: 0, num_inference_steps: 30, guidance_scale: 5 };
-      expect(calls.map((line): unknown => JSON.parse(line))).toEqual([
-        { prompt: 'a lighthouse at dawn', ...asked },
-        { prompt: 'a windmill in a meadow', ...asked },
-      ]);
-    });
-
-    it('renders with A1111', async () => {
-      const title = 'A worker with A1111';
-      const cwd = await folderOf('A service for your own workers', title);
-      const picture = await blackPicture();
-      const webUi = await scriptedServer((socket, request) => {
-        if (`${request.method} ${request.path}` !== 'POST /sdapi/v1/txt2img')
-          return answerJson({ detail: 'Not Found' }, 404)(socket, request);
-        const parameters = JSON.parse(request.body) as JsonObject;
-        const info = JSON.stringify({
-          ...parameters,
-          seed: 4711,
-          all_seeds: [4711],
-          index_of_first_image: 0,
-        });
-        answerJson({ images: [picture], parameters: { ...parameters, seed: -1 }, info })(socket, request);
+  describe.skipIf(spawnSync('python3', ['--version']).status !== 0)(
+    'with Python (skipped where there is no python3)',
+    () => {
+      it('renders with diffusers', async () => {
+        const title = 'A worker with diffusers';
+        const cwd = await folderOf('A service for your own workers', title);
+        writeFileSync(join(cwd, 'torch.py'), torch);
+        writeFileSync(join(cwd, 'diffusers.py'), diffusers.replace('PICTURE', await blackPicture()));
+        await sh(commandsOf(title).join('\n'), cwd);
+        const { run } = await serveIn(cwd);
+        const results = await run();
+        expect(results).toMatchObject([
+          { state: 'saved', pictures: [{ width: 64, seed: '0' }] },
+          { state: 'saved', pictures: [{ width: 64, seed: '0' }] },
+        ]);
+        const calls = readFileSync(join(cwd, 'calls.jsonl'), 'utf8').trim().split('\n').toSorted();
+        const asked = { seed: 0, num_inference_steps: 30, guidance_scale: 5 };
+        expect(calls.map((line): unknown => JSON.parse(line))).toEqual([
+          { prompt: 'a lighthouse at dawn', ...asked },
+          { prompt: 'a windmill in a meadow', ...asked },
+        ]);
       });
-      const worker = join(cwd, 'a1111_worker.py');
-      writeFileSync(worker, readFileSync(worker, 'utf8').replace('127.0.0.1:7860', new URL(webUi.url).host));
-      const { run } = await serveIn(cwd);
-      const results = await run();
-      expect(results).toMatchObject([
-        { state: 'saved', pictures: [{ width: 64, seed: '4711' }] },
-        { state: 'saved', pictures: [{ width: 64, seed: '4711' }] },
-      ]);
-      const bodies = webUi.requests.map(({ body }) => JSON.parse(body) as unknown);
-      expect(bodies).toContainEqual({ prompt: 'a lighthouse at dawn', steps: 25, cfg_scale: 6 });
-    });
-  });
+
+      it('renders with A1111', async () => {
+        const title = 'A worker with A1111';
+        const cwd = await folderOf('A service for your own workers', title);
+        const picture = await blackPicture();
+        const webUi = await scriptedServer((socket, request) => {
+          if (`${request.method} ${request.path}` !== 'POST /sdapi/v1/txt2img')
+            return answerJson({ detail: 'Not Found' }, 404)(socket, request);
+          const parameters = JSON.parse(request.body) as JsonObject;
+          const info = JSON.stringify({
+            ...parameters,
+            seed: 4711,
+            all_seeds: [4711],
+            index_of_first_image: 0,
+          });
+          answerJson({ images: [picture], parameters: { ...parameters, seed: -1 }, info })(socket, request);
+        });
+        const worker = join(cwd, 'a1111_worker.py');
+        writeFileSync(
+          worker,
+          readFileSync(worker, 'utf8').replace('127.0.0.1:7860', new URL(webUi.url).host),
+        );
+        const { run } = await serveIn(cwd);
+        const results = await run();
+        expect(results).toMatchObject([
+          { state: 'saved', pictures: [{ width: 64, seed: '4711' }] },
+          { state: 'saved', pictures: [{ width: 64, seed: '4711' }] },
+        ]);
+        const bodies = webUi.requests.map(({ body }) => JSON.parse(body) as unknown);
+        expect(bodies).toContainEqual({ prompt: 'a lighthouse at dawn', steps: 25, cfg_scale: 6 });
+      });
+    },
+  );
 });
 
 /** As much of them as the recipe needs. */

@@ -16,7 +16,7 @@ it('renders a list of prompts with quotes, commas, many scripts and repetitions 
 });
 
 it.skipIf(!isWhole || !existsSync(realList))(
-  'renders a real list of 1,632 prompts as it comes (skipped where the list is not beside the project)',
+  'renders a real list of 1,632 prompts as it comes (skipped in `npm test`, and where the list is not beside the project)',
   () => expectRendered(realList, 1632),
 );
 

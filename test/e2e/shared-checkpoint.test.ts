@@ -35,7 +35,7 @@ const options = () => ({ env: { ...withKey.env, DATABASE_URL: server.url } });
 const run = (cwd: string, ...args: string[]) =>
   nightrender(['run', 'pipeline.yaml', '--json', ...args], { cwd, ...options() });
 
-describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${noPostgres})` : ''}`, () => {
   beforeAll(async () => {
     server = await startPostgres();
   });

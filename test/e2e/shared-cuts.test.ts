@@ -10,7 +10,7 @@ import { Night, nightMs, nights, outMs } from './shared-night.ts';
 let server: PostgresServer;
 const cuts: Cut[] = ['both', 'there', 'back'];
 
-describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${noPostgres})` : ''}`, () => {
   beforeAll(async () => {
     server = await startPostgres();
   });

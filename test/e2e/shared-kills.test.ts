@@ -8,7 +8,7 @@ import { Night, nightMs, nights, outMs } from './shared-night.ts';
 
 let server: PostgresServer;
 
-describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${noPostgres})` : ''}`, () => {
   beforeAll(async () => {
     server = await startPostgres();
   });

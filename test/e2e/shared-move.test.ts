@@ -24,7 +24,7 @@ let batches = 0;
 
 const listed = 12;
 
-describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${noPostgres})` : ''}`, () => {
   beforeAll(async () => {
     server = await startPostgres();
   });

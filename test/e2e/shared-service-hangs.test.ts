@@ -17,7 +17,7 @@ const input = { scene: 'Hills' };
 const farm = '/v2/scene-renderer';
 
 describe.skipIf(noPostgres !== undefined)(
-  `one of several hangs${noPostgres ? `: ${noPostgres}` : ''}`,
+  `one of several hangs${noPostgres ? ` (skipped: ${noPostgres})` : ''}`,
   () => {
     beforeAll(async () => {
       server = await startPostgres();

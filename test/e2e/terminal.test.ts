@@ -23,24 +23,27 @@ function onTerminal(env: Record<string, string>): { code: number | null; text: s
 
 const colour = /\p{Cc}\[\d+m/u;
 
-it.skipIf(!hasScript)('shows a block with colours, and at the end what came of it', () => {
-  const { code, text } = onTerminal({});
-  expect(code).toBe(0);
-  expect(text).toMatch(/\p{Cc}\[\d+A/u);
-  expect(text).toMatch(colour);
-  expect(text).toMatch(/12 of 12 saved|in flight/);
-  const last = text.lastIndexOf('\u001B[J');
-  expect(text.slice(last)).toContain('Every scene is saved');
-  expect(text.slice(last)).not.toContain('in flight ·');
-});
+it.skipIf(!hasScript)(
+  'shows a block with colours, and at the end what came of it (skipped where there is no script)',
+  () => {
+    const { code, text } = onTerminal({});
+    expect(code).toBe(0);
+    expect(text).toMatch(/\p{Cc}\[\d+A/u);
+    expect(text).toMatch(colour);
+    expect(text).toMatch(/12 of 12 saved|in flight/);
+    const last = text.lastIndexOf('\u001B[J');
+    expect(text.slice(last)).toContain('Every scene is saved');
+    expect(text.slice(last)).not.toContain('in flight ·');
+  },
+);
 
-it.skipIf(!hasScript)('without colours where NO_COLOR is set', () => {
+it.skipIf(!hasScript)('without colours where NO_COLOR is set (skipped where there is no script)', () => {
   const { text } = onTerminal({ NO_COLOR: '1' });
   expect(text).toMatch(/\p{Cc}\[\d+A/u);
   expect(text).not.toMatch(colour);
 });
 
-it.skipIf(!hasScript)('in plain lines where TERM is dumb', () => {
+it.skipIf(!hasScript)('in plain lines where TERM is dumb (skipped where there is no script)', () => {
   const { code, text } = onTerminal({ TERM: 'dumb' });
   expect(code).toBe(0);
   expect(text).not.toContain('\u001B');

@@ -12,7 +12,7 @@ const programs = ['ceph', 'ceph-mon', 'ceph-osd', 'monmaptool', 'radosgw', 'rado
 /** Why tests that need one are skipped; undefined where there is one. */
 export const noCeph = programs.every((name) => existsSync(`/usr/bin/${name}`))
   ? undefined
-  : 'Ceph is not installed (Debian: radosgw ceph-mon ceph-osd ceph-base)';
+  : 'Ceph is not installed; Debian: radosgw ceph-mon ceph-osd ceph-base';
 
 export const accessKeyId = 'CIKEY';
 export const secretAccessKey = 'a-secret-that-appears-nowhere';

@@ -18,7 +18,7 @@ const bin = existsSync(root)
   : undefined;
 
 /** Why tests that need one are skipped; undefined where there is one. */
-export const noPostgres = bin === undefined ? 'PostgreSQL is not installed (Debian: postgresql)' : undefined;
+export const noPostgres = bin === undefined ? 'PostgreSQL is not installed; Debian: postgresql' : undefined;
 
 export interface PostgresServer {
   /** With a password, which appears nowhere. */

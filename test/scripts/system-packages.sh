@@ -1,27 +1,43 @@
 #!/usr/bin/env bash
-# Installs what only some tests need, where this user may and the packages can be had. Tests that miss one say so and are skipped.
+# Installs what only some tests need, where this user may and the packages can be had. Says what is still missing, and why; tests of it are
+# skipped. Fails where the registry has a package and it was not installed.
 set -uo pipefail
 
-# Each is a command of the same name.
-packages=(blender strace chromium fish zsh groff zstd logrotate podman runc openssl nginx ceph-mon ceph-osd radosgw slurmctld slurmd)
+# Most are a command of the same name.
+packages=(blender strace chromium fish zsh groff zstd logrotate podman runc openssl nginx ceph-mon ceph-osd radosgw slurmctld slurmd
+  python3-numpy libimage-exiftool-perl postgresql)
+
+has() {
+  case $1 in
+    # Blender's importer of glTF needs it, in the Python of the system, whichever comes first in PATH.
+    python3-numpy) /usr/bin/python3 -c 'import numpy' 2>/dev/null ;;
+    libimage-exiftool-perl) command -v exiftool >/dev/null ;;
+    # Its commands lie outside PATH.
+    postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
+}
 
 missing=()
-for package in "${packages[@]}"; do
-  command -v "$package" >/dev/null || missing+=("$package")
-done
-# Blender's importer of glTF needs it, in the Python of the system, whichever comes first in PATH.
-/usr/bin/python3 -c 'import numpy' 2>/dev/null || missing+=(python3-numpy)
-command -v exiftool >/dev/null || missing+=(libimage-exiftool-perl)
-# Its commands lie outside PATH.
-compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
+for package in "${packages[@]}"; do has "$package" || missing+=("$package"); done
 [ ${#missing[@]} -gt 0 ] || exit 0
-[ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || exit 0
+
+leave() { echo "SKIPPED system packages ${missing[*]}: $1" && exit 0; }
+command -v apt-get >/dev/null || leave 'there is no apt-get'
+[ "$(id -u)" -eq 0 ] || leave 'only root may install them'
+timeout 120 apt-get update -qq -o APT::Update::Error-Mode=any >/dev/null 2>&1 </dev/null || leave 'their registry does not answer'
 
 export DEBIAN_FRONTEND=noninteractive
+status=0
 # One at a time, so that the one that is not to be had does not keep the others out; chromium is some 200 MB.
-install() { timeout 400 apt-get install -y -qq --no-install-recommends "$1"; }
-{
-  timeout 120 apt-get update -qq
-  for package in "${missing[@]}"; do install "$package"; done
-} >/dev/null 2>&1 </dev/null
-exit 0
+for package in "${missing[@]}"; do
+  if ! apt-cache show "$package" >/dev/null 2>&1; then
+    echo "SKIPPED system package $package: the registry does not have it"
+    continue
+  fi
+  said=$(timeout 400 apt-get install -y -qq --no-install-recommends "$package" 2>&1 </dev/null)
+  has "$package" && continue
+  status=1
+  echo "FAILED system package $package: the registry has it, but it was not installed: $(tail -n 1 <<<"$said")"
+done
+exit $status

@@ -48,7 +48,7 @@ function listener(lines: Interface): (line: string) => Promise<void> {
     });
 }
 
-describe.skipIf(!hasPython)('a worker in Python (needs python3)', () => {
+describe.skipIf(!hasPython)('a worker in Python (skipped where there is no python3)', () => {
   it('works jobs off, with progress, streams and errors', async () => {
     const { url, dataDir } = await openService({ workers: 0 });
     startWorker(url, addKey(dataDir, 'worker'), 'python-1');

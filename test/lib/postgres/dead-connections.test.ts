@@ -7,56 +7,59 @@ import { CuttableProxy } from '../../fakes/cuttable-proxy.ts';
 
 let server: PostgresServer;
 
-describe.skipIf(noPostgres !== undefined)(`PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(() => server.stop());
-
-  it('whose old connections are dead while new ones come through fails as gone, and then answers', async () => {
-    const { db, way } = await open();
-    await db.query('SELECT 1');
-    way.forgetAll();
-    await expect(db.query('SELECT 1')).rejects.toMatchObject({ kind: 'gone' });
-    expect(await db.query('SELECT 2 AS two')).toEqual([{ two: 2 }]);
-  });
-
-  it('whose new connections answer others meanwhile fails as gone on the dead one', async () => {
-    const { db, way } = await open();
-    await db.query('SELECT 1');
-    way.forgetAll();
-    const over = new AbortController();
-    onTestFinished(() => over.abort());
-    const dead = expect(db.query('SELECT 1').finally(() => over.abort())).rejects.toMatchObject({
-      kind: 'gone',
+describe.skipIf(noPostgres !== undefined)(
+  `PostgreSQL${noPostgres ? ` (skipped: ${noPostgres})` : ''}`,
+  () => {
+    beforeAll(async () => {
+      server = await startPostgres();
     });
-    while (!over.signal.aborted) await db.query('SELECT 1').catch(() => undefined);
-    await dead;
-  });
+    afterAll(() => server.stop());
 
-  it('where a statement waits for another is waited for', async () => {
-    const { db, way } = await open();
-    const holder = await db.keptSession();
-    await holder.query('SELECT pg_advisory_lock(1)');
-    const waiting = db.query('SELECT pg_advisory_lock(1)');
-    // It was looked at a few times.
-    const { made } = way;
-    await expect.poll(() => way.made).toBeGreaterThan(made + 3);
-    await holder.query('SELECT pg_advisory_unlock(1)');
-    expect(await waiting).toHaveLength(1);
-    holder.end();
-  });
-
-  async function open(): Promise<{ db: Postgres; way: CuttableProxy }> {
-    const url = new URL(server.url);
-    const way = await CuttableProxy.to(Number(url.port));
-    url.port = String(way.port);
-    const address = parsePostgresAddress(url.href, []);
-    const db = await Postgres.open(address, { connectMs: 10_000, silentMs: 60_000, deadMs: 1_000 });
-    onTestFinished(async () => {
-      await db.close();
-      way.stop();
+    it('whose old connections are dead while new ones come through fails as gone, and then answers', async () => {
+      const { db, way } = await open();
+      await db.query('SELECT 1');
+      way.forgetAll();
+      await expect(db.query('SELECT 1')).rejects.toMatchObject({ kind: 'gone' });
+      expect(await db.query('SELECT 2 AS two')).toEqual([{ two: 2 }]);
     });
-    return { db, way };
-  }
-});
+
+    it('whose new connections answer others meanwhile fails as gone on the dead one', async () => {
+      const { db, way } = await open();
+      await db.query('SELECT 1');
+      way.forgetAll();
+      const over = new AbortController();
+      onTestFinished(() => over.abort());
+      const dead = expect(db.query('SELECT 1').finally(() => over.abort())).rejects.toMatchObject({
+        kind: 'gone',
+      });
+      while (!over.signal.aborted) await db.query('SELECT 1').catch(() => undefined);
+      await dead;
+    });
+
+    it('where a statement waits for another is waited for', async () => {
+      const { db, way } = await open();
+      const holder = await db.keptSession();
+      await holder.query('SELECT pg_advisory_lock(1)');
+      const waiting = db.query('SELECT pg_advisory_lock(1)');
+      // It was looked at a few times.
+      const { made } = way;
+      await expect.poll(() => way.made).toBeGreaterThan(made + 3);
+      await holder.query('SELECT pg_advisory_unlock(1)');
+      expect(await waiting).toHaveLength(1);
+      holder.end();
+    });
+
+    async function open(): Promise<{ db: Postgres; way: CuttableProxy }> {
+      const url = new URL(server.url);
+      const way = await CuttableProxy.to(Number(url.port));
+      url.port = String(way.port);
+      const address = parsePostgresAddress(url.href, []);
+      const db = await Postgres.open(address, { connectMs: 10_000, silentMs: 60_000, deadMs: 1_000 });
+      onTestFinished(async () => {
+        await db.close();
+        way.stop();
+      });
+      return { db, way };
+    }
+  },
+);

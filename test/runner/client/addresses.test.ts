@@ -25,7 +25,7 @@ describe('a host of both families is reached where the service listens on', () =
   });
 });
 
-it.skipIf(!hasIpv6)('an IPv6 address is reached (needs ::1 on this machine)', async () => {
+it.skipIf(!hasIpv6)('an IPv6 address is reached (skipped where there is no ::1)', async () => {
   const server = await scriptedServer(inQueue, { host: '::1' });
   expect(server.url).toContain('[::1]');
   expect(await clientOf(server.url).submit()).toMatchObject({ kind: 'accepted' });

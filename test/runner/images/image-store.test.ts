@@ -125,9 +125,9 @@ describe('a disk that does not take the picture is told in words, and nothing is
     },
   );
 
-  test('a disk that is really full', async ({ skip }) => {
+  test('a disk that is really full (skipped where this user may not mount one)', async ({ skip }) => {
     const { dir } = folder();
-    skip(!mountSmall(dir), 'needs the right to mount a small file system');
+    skip(!mountSmall(dir));
     const store = createImageStore(dir);
     await store.write(picture('small'), 'small.png');
     const text = await troubleOf(store.write(picture('x'.repeat(200_000)), 'large.png'));
@@ -139,9 +139,9 @@ describe('a disk that does not take the picture is told in words, and nothing is
     expect(read(dir, 'large.png')).toBe('fits');
   });
 
-  test('a disk that is read-only', async ({ skip }) => {
+  test('a disk that is read-only (skipped where this user may not mount one)', async ({ skip }) => {
     const { dir } = folder();
-    skip(!mountSmall(dir), 'needs the right to mount a small file system');
+    skip(!mountSmall(dir));
     command('mount', '-o', 'remount,ro', dir);
     const text = await troubleOf(createImageStore(dir).write(picture('a'), 'a.png'));
     expect(text).toMatch(

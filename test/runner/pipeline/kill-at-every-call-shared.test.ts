@@ -17,19 +17,22 @@ const tried = isWhole
 
 const some = (places: Place[]): Place[] => places.slice(random(places.length)).slice(0, firstDeaths);
 
-describe.skipIf(noPostgres !== undefined)(`in PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
-  beforeAll(async () => {
-    // Nothing here dies with the machine.
-    server = await startPostgres('fsync=off');
-  });
-  afterAll(() => server.stop());
+describe.skipIf(noPostgres !== undefined)(
+  `in PostgreSQL${noPostgres ? ` (skipped: ${noPostgres})` : ''}`,
+  () => {
+    beforeAll(async () => {
+      // Nothing here dies with the machine.
+      server = await startPostgres('fsync=off');
+    });
+    afterAll(() => server.stop());
 
-  it.each([...new Set(tried)].map((scenario) => [scenario.name, scenario] as const))(
-    '%s',
-    async (_, scenario) => {
-      const makeWorld = (behaviour: typeof scenario.behaviour) => SharedWorld.make(server.url, behaviour);
-      const { deaths } = await dieEverywhere(scenario, some, makeWorld);
-      expect(deaths).toBeGreaterThanOrEqual(firstDeaths);
-    },
-  );
-});
+    it.each([...new Set(tried)].map((scenario) => [scenario.name, scenario] as const))(
+      '%s',
+      async (_, scenario) => {
+        const makeWorld = (behaviour: typeof scenario.behaviour) => SharedWorld.make(server.url, behaviour);
+        const { deaths } = await dieEverywhere(scenario, some, makeWorld);
+        expect(deaths).toBeGreaterThanOrEqual(firstDeaths);
+      },
+    );
+  },
+);

@@ -93,7 +93,7 @@ it('takes the memory of its pieces only, with many readers who do not read', asy
   await Promise.all(readers.map((reader) => reader.readUpTo(resultBytes)));
 });
 
-describe.skipIf(process.platform !== 'linux')('its file (looked for in /proc, which only Linux has)', () => {
+describe.skipIf(process.platform !== 'linux')('its file (skipped where there is no /proc)', () => {
   it('is closed when the answer was read', async () => {
     const service = await serviceWithResult();
     await askStatus(service.url, service.id);

@@ -145,7 +145,7 @@ describe('a module that ends its process', () => {
   });
 
   it.skipIf(process.platform !== 'linux')(
-    'is killed where it has more beside its heap than it may',
+    'is killed where it has more beside its heap than it may (skipped where there is no /proc)',
     async () => {
       const worker = await startModule(
         `const kept = [];

@@ -38,47 +38,11 @@ const rest = [
   'test/service/workloads/container-{pull,workload}.test.ts',
 ];
 
-/** `npm test` tries a part of these: a twentieth of the deaths, a quarter of the runs of a property. */
-const whole = [
-  'test/commands/plan-accepts.test.ts',
-  'test/e2e/disk-faults.test.ts',
-  'test/e2e/export.test.ts',
-  'test/e2e/kill.test.ts',
-  'test/e2e/lost-answers.test.ts',
-  'test/e2e/mount-kills.test.ts',
-  'test/e2e/road.test.ts',
-  'test/e2e/shared-cuts.test.ts',
-  'test/e2e/shared-kills.test.ts',
-  'test/e2e/starts.test.ts',
-  'test/protocol/output-shapes.test.ts',
-  'test/renderers/scene/draw.test.ts',
-  'test/runner/checkpoint/compared-list.test.ts',
-  'test/runner/checkpoint/identity.test.ts',
-  'test/runner/checkpoint/stopped-reconcile.test.ts',
-  'test/runner/checkpoint/walks.test.ts',
-  'test/runner/client/bodies.test.ts',
-  'test/runner/client/lift-pictures.test.ts',
-  'test/runner/core/naming.test.ts',
-  'test/runner/images/decode-base64.test.ts',
-  'test/runner/manifest/any-table.test.ts',
-  'test/runner/manifest/json-array.test.ts',
-  'test/runner/manifest/parquet.test.ts',
-  'test/runner/pipeline/edited-back.test.ts',
-  'test/runner/pipeline/kill-at-every-call-shared.test.ts',
-  'test/runner/pipeline/kill-at-every-call.test.ts',
-  'test/runner/pipeline/kill-in-a-chain.test.ts',
-  'test/runner/pipeline/preview.test.ts',
-  'test/runner/pipeline/run-batch.test.ts',
-  'test/runner/report/results.test.ts',
-  'test/service/config/service-schema.test.ts',
-  'test/service/http/malformed-requests.test.ts',
-];
+/** `npm test` tries a part of these: a fortieth of the deaths, a quarter of the runs of a property. */
+const whole = filesWith(/\/fakes\/whole\.ts'|\bsampled\(/);
 
 /** They replace whole modules, which lasts as long as the process. */
-const alone = readdirSync('test', { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.test.ts'))
-  .map((file) => `test/${file}`)
-  .filter((file) => readFileSync(file, 'utf8').includes('vi.mock('));
+const alone = filesWith(/\bvi\.mock\(/);
 
 /** Where the program notes which batches have begun: those of tests not where a person's own are. */
 const state = mkdtempSync(join(tmpdir(), 'nightrender-state-'));
@@ -121,4 +85,11 @@ export default defineConfig(({ mode }) => ({
 
 function project(name: string, test: { include: string[]; exclude?: string[]; isolate?: boolean }): object {
   return { extends: true, test: { name, ...test } };
+}
+
+function filesWith(words: RegExp): string[] {
+  return readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => `test/${file}`)
+    .filter((file) => words.test(readFileSync(file, 'utf8')));
 }

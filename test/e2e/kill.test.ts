@@ -8,8 +8,8 @@ import { folderWith, jobsOf, newBatch, nightrender, Program, serve, withKey } fr
 import { attemptsThat, expectSameBooks } from './same-books.ts';
 
 /** More than are done by the last of the kills, so that each meets a run at work. */
-const sceneCount = isWhole ? 240 : 72;
-const kills = isWhole ? 20 : 6;
+const sceneCount = isWhole ? 240 : 52;
+const kills = isWhole ? 20 : 4;
 
 it(`goes on after ${kills} kills at random moments, with the service's own books agreeing`, async () => {
   const { url, dataDir } = await serve(folderWith({}));

@@ -10,7 +10,7 @@ import { folderWith, newBatch, nightrender, Program, serve, withKey } from './cl
 import { listenOnLoopback } from './listen-on-loopback.ts';
 
 const sceneCount = 24;
-const rounds = isWhole ? 10 : 2;
+const rounds = isWhole ? 10 : 1;
 /** With a third one a scene that was being submitted each time would be set aside. */
 const kills = 2;
 

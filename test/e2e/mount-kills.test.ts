@@ -19,7 +19,7 @@ import { attemptsThat, expectSameBooks, picturesIn } from './same-books.ts';
 import { canMount, RemovableDisk } from './small-disk.ts';
 
 /** `NIGHTRENDER_TEST_KILLS` says otherwise. */
-const kills = Number(process.env['NIGHTRENDER_TEST_KILLS'] ?? (isSoak ? 300 : isWhole ? 50 : 8));
+const kills = Number(process.env['NIGHTRENDER_TEST_KILLS'] ?? (isSoak ? 300 : isWhole ? 50 : 4));
 /** More than are done by the last of the kills, so that each meets a run at work. */
 const sceneCount = 20 + kills * 10;
 const more = 'input: {scene: "{{ scene }}", width: 32, height: 32}\nconcurrency: 8\n';

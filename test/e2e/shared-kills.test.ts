@@ -14,7 +14,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
   });
   afterAll(() => server.stop());
 
-  it.each(nights(isSoak ? 10 : isWhole ? 4 : 1))(
+  it.each(nights(isSoak ? 20 : isWhole ? 8 : 1))(
     'unanswered: %s, round %i',
     { timeout: nightMs },
     async (unanswered, round) => {

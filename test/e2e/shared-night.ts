@@ -143,8 +143,9 @@ export class Night {
   }
 }
 
-/** One of each kind in every round. */
-export function nights(rounds: number): (readonly [Unanswered, number])[] {
-  const kinds: Unanswered[] = ['resubmit', 'hold'];
-  return Array.from({ length: rounds }, (_, round) => kinds.map((kind) => [kind, round + 1] as const)).flat();
+/** One of each kind in every round, from whichever. */
+export function nights(count: number): (readonly [Unanswered, number])[] {
+  const kinds: Unanswered[] = random(2) === 0 ? ['resubmit', 'hold'] : ['hold', 'resubmit'];
+  const rounds = Array.from({ length: count }, (_, i) => 1 + Math.floor(i / kinds.length));
+  return rounds.flatMap((round, i) => kinds.slice(i % 2, (i % 2) + 1).map((kind) => [kind, round] as const));
 }

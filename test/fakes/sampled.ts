@@ -1,4 +1,4 @@
-/** `npm test` goes through a seeded twentieth of what has thousands of cases; `npm run test:rest` goes through all of them, or a share. */
+/** `npm test` goes through a seeded fortieth of what has thousands of cases; `npm run test:rest` goes through all of them, or a share. */
 import { randomInt } from 'node:crypto';
 import { isSoak, isWhole } from './whole.ts';
 
@@ -9,11 +9,11 @@ process.stdout.write(`seed: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats it)\n
 export const random = generator(seed);
 
 /**
- * One of each twenty in a row, so that no stretch of them is left out; where the test is to be whole one of each `whole`, and all of
+ * One of each forty in a row, so that no stretch of them is left out; where the test is to be whole one of each `whole`, and all of
  * them in `npm run test:soak`.
  */
 export function sampled<Case>(cases: readonly Case[], whole = 1): readonly Case[] {
-  const size = isSoak ? 1 : isWhole ? whole : 20;
+  const size = isSoak ? 1 : isWhole ? whole : 40;
   if (size === 1) return cases;
   const groups = Array.from({ length: Math.ceil(cases.length / size) }, (_, i) =>
     cases.slice(i * size, i * size + size),

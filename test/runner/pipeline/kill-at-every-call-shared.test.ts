@@ -13,7 +13,7 @@ let server: PostgresServer;
 const firstDeaths = 1;
 const tried = isWhole
   ? scenarios
-  : Array.from({ length: 4 }, () => scenarios[random(scenarios.length)]).flatMap((one) => one ?? []);
+  : Array.from({ length: 2 }, () => scenarios[random(scenarios.length)]).flatMap((one) => one ?? []);
 
 const some = (places: Place[]): Place[] => places.slice(random(places.length)).slice(0, firstDeaths);
 

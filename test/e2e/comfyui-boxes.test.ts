@@ -28,7 +28,7 @@ it('goes on with the other box where one is killed, and takes it back', async ()
   await expect.poll(async () => down(await workersOf(service)).length).toBe(1);
   await restart(killed);
   await expect
-    .poll(async () => (await workersOf(service)).map(({ state }) => state), { timeout: 30_000 })
+    .poll(async () => (await workersOf(service)).map(({ state }) => state))
     .toEqual(['idle', 'idle']);
   const logs = (await workersOf(service)).map(({ log }) => log.at(-1));
   const lines = [steady, killed].map(({ url }) => `ComfyUI 0.3.64 at ${url}`);

@@ -11,7 +11,7 @@ it('leaves a report, though the run is killed', async () => {
   const env = { NIGHTRENDER_API_KEY: testKey };
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
   await run.event('scene-submitted', 3);
-  await expect.poll(() => existsSync(join(cwd, 'out/report/index.html')), { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => existsSync(join(cwd, 'out/report/index.html'))).toBe(true);
   run.child.kill('SIGKILL');
   await run.finish();
   expect(readFileSync(join(cwd, 'out/report/results.csv'), 'utf8').split('\n')).toHaveLength(5);

@@ -24,9 +24,7 @@ require('node:fs').writeFileSync('pid', String(process.pid));`;
 
 async function pidIn(cwd: string): Promise<number> {
   const file = join(cwd, 'pid');
-  await expect
-    .poll(() => existsSync(file) && readFileSync(file, 'utf8'), { timeout: 20_000 })
-    .toMatch(/^\d+$/);
+  await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8')).toMatch(/^\d+$/);
   return Number(readFileSync(file, 'utf8'));
 }
 
@@ -55,5 +53,5 @@ it('ends at once by a second signal, with a worker that does not want to', async
   program.child.kill('SIGTERM');
   await once(program.child, 'exit');
   expect(program.child.signalCode).toBe('SIGTERM');
-  await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isRunning(pid)).toBe(false);
 });

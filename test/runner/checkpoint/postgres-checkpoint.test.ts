@@ -480,7 +480,7 @@ describe.skipIf(noPostgres !== undefined)(
         await second.joined.close();
         await server.failOver();
         await first.joined.lease.renew();
-        await vi.waitFor(async () => expect(await attemptsOf(first.shared)).toHaveLength(1));
+        await expect.poll(() => attemptsOf(first.shared)).toHaveLength(1);
         expect(await first.joined.checkpoint.claim(3, endpoint, 50)).toEqual([]);
         await giveOut(first.shared);
         time.passed += 601_000;

@@ -51,7 +51,7 @@ describe('no answer is read', () => {
   });
 
   it('but not where much of it comes slowly: that is a second more for every 16 kB', async () => {
-    const body = JSON.stringify({ id: jobId, status: 'IN_QUEUE', note: 'x'.repeat(20_000) });
+    const body = JSON.stringify({ id: jobId, status: 'IN_QUEUE', note: 'x'.repeat(400_000) });
     const slow: Script = (socket) => {
       socket.write(headOf(200, { 'Content-Length': String(body.length) }) + body.slice(0, -1));
       setTimeout(() => socket.write('}'), 600);

@@ -24,9 +24,7 @@ async function startWith(options: Partial<Pick<AgentOptions, 'machine'>>, ...rep
 
 it('ends at a signal while the service is away, where it was at no job', async () => {
   const { said, log, drain, ended } = await start(reported, answer(503));
-  await expect
-    .poll(() => said, { timeout: 10_000 })
-    .toContainEqual(expect.stringContaining('does not answer'));
+  await expect.poll(() => said).toContainEqual(expect.stringContaining('does not answer'));
   drain.abort();
   expect(await ended).toBe('it was told to end');
   expect(log).toEqual(['started', 'stopped']);
@@ -43,7 +41,7 @@ it('ends before it has started one where the service never answered', async () =
 it('keeps it until its job is done', async () => {
   const atJob = answerJson({ drain: false, jobs: ['j1'], runs: null });
   const { service, log, drain, ended } = await start(reported, atJob, atJob, reported);
-  await expect.poll(() => service.of('report').length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => service.of('report').length).toBe(2);
   drain.abort();
   expect(await ended).toBe('it was told to end');
   expect(service.of('report').map(({ body }) => (JSON.parse(body) as { state: string }).state)).toEqual([

@@ -45,7 +45,7 @@ const strange: [what: string, came: Script, reason: string][] = [
 it.each(strange)('hands its result in again where %s came instead', async (_, came, reason) => {
   const service = await scriptedService({ 'job-done': [came, came, answerJson({ accepted: true })] });
   const { said, drain, ended } = start(service, () => ({ picture: 'x' }));
-  await expect.poll(() => said.at(-1), { timeout: 10_000 }).toContain('job j1 is done (');
+  await expect.poll(() => said.at(-1)).toContain('job j1 is done (');
   drain.abort();
   expect(await ended).toBe('it was told to end');
   expect(service.of('job-done').map(({ body }) => body)).toEqual(Array(3).fill('{"output":{"picture":"x"}}'));
@@ -65,7 +65,7 @@ it.each(strange)(
       'job-stop': [came, came, answerJson({ jobsToStop: ['j1'] }), held],
     });
     const { said, drain, ended } = start(service, () => new Promise(() => undefined));
-    await expect.poll(() => said.at(-1), { timeout: 10_000 }).toBe('job j1 is not wanted any more');
+    await expect.poll(() => said.at(-1)).toBe('job j1 is not wanted any more');
     drain.abort();
     expect(await ended).toBe('it was told to end');
     const complaint = expect.stringContaining(reason) as string;
@@ -86,9 +86,7 @@ it('says the true reason in the log of the job, and of a result that came twice 
   const timeout = answerJson({ error: 'the request took too long to arrive' }, 408);
   const service = await scriptedService({ 'job-done': [timeout, answerJson({ accepted: false })] });
   const { said, drain, ended } = start(service);
-  await expect
-    .poll(() => said.at(-1), { timeout: 10_000 })
-    .toContain('from an earlier try, or wants it no more');
+  await expect.poll(() => said.at(-1)).toContain('from an earlier try, or wants it no more');
   drain.abort();
   await ended;
   const logged = service.of('report').flatMap(({ body }) => (JSON.parse(body) as { log: string[] }).log);
@@ -173,7 +171,7 @@ it.each(strange.filter(([what]) => /408|502|line/.test(what)))(
     await service.received(4);
     await expect.poll(() => service.of('job-done').length).toBeGreaterThan(1);
     stop();
-    await expect.poll(() => said.at(-1), { timeout: 10_000 }).toContain('nobody wants it any more');
+    await expect.poll(() => said.at(-1)).toContain('nobody wants it any more');
   },
 );
 
@@ -208,7 +206,7 @@ it('reads no answer to its end that does not end', async () => {
     'job-done': [endless, answerJson({ accepted: true })],
   });
   const { said } = start(service);
-  await expect.poll(() => said.at(-1), { timeout: 10_000 }).toContain('job j1 is done (');
+  await expect.poll(() => said.at(-1)).toContain('job j1 is done (');
   expect(sent).toBeLessThan(64 * 1024 * 1024);
 });
 
@@ -222,10 +220,10 @@ it('does not have the next job pay for the end of a worker that the service did 
     service,
     endingWorkload(() => (isBlocked = true)),
   );
-  await expect.poll(() => said, { timeout: 20_000 }).toContain('job j2 begins');
+  await expect.poll(() => said).toContain('job j2 begins');
   isBlocked = false;
   const before = service.of('report').length;
-  await expect.poll(() => said.at(-1), { timeout: 20_000 }).toContain('job j2 is done (');
+  await expect.poll(() => said.at(-1)).toContain('job j2 is done (');
   const deaths = service.of('report').map(({ body }) => (JSON.parse(body) as { died: unknown }).died);
   expect(deaths.slice(0, before)).toContain('it fell over');
   expect(deaths.slice(before)).toEqual(deaths.slice(before).map(() => null));

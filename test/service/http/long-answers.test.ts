@@ -146,7 +146,7 @@ it('takes the memory of its pieces only on its way to webhooks that do not read,
   const before = process.memoryUsage().arrayBuffers;
   const body = JSON.stringify({ input: { scene: 'x' }, webhook: target });
   for (let count = 0; count < 4; count++) await post(url, body, runPath('v2', endpointId));
-  await expect.poll(() => heard, { timeout: 20_000 }).toBe(4);
+  await expect.poll(() => heard).toBe(4);
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * resultBytes);
 });
 

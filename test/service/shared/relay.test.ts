@@ -29,7 +29,7 @@ it('goes on waiting for one that takes no more connections', async () => {
     } else answer = () => answerJson({})(socket, request);
   });
   const told = fetch(`${url}/v2/e/status-sync/j1`);
-  await expect.poll(() => looks, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => looks).toBe(2);
   answer();
   expect(await (await told).text()).toBe('200');
 });

@@ -421,14 +421,17 @@ it('a declared column that no manifest has is told where it is declared', async 
 
 const list = fileURLToPath(new URL('../../../shared/data/parti-prompts.tsv', import.meta.url));
 
-it.skipIf(!existsSync(list))('a real list of 1,632 prompts (skipped where it is not at hand)', async () => {
-  const { stage, columns } = await read({}, { manifest: list, input: '{scene: "{{ Prompt }}"}' });
-  expect(stage.count()).toEqual({ scenes: 1632, badRows: 0 });
-  expect(columns).toContain('Prompt');
-  const scenes = readList(stage);
-  expect(new Set(scenes.map(({ id }) => id)).size).toBe(1632);
-  for (const { input, columns: row } of scenes) expect(input).toEqual({ scene: row['Prompt'] });
-});
+it.skipIf(!existsSync(list))(
+  'a real list of 1,632 prompts (skipped where the list is not at hand)',
+  async () => {
+    const { stage, columns } = await read({}, { manifest: list, input: '{scene: "{{ Prompt }}"}' });
+    expect(stage.count()).toEqual({ scenes: 1632, badRows: 0 });
+    expect(columns).toContain('Prompt');
+    const scenes = readList(stage);
+    expect(new Set(scenes.map(({ id }) => id)).size).toBe(1632);
+    for (const { input, columns: row } of scenes) expect(input).toEqual({ scene: row['Prompt'] });
+  },
+);
 
 it.skipIf(!existsSync('/proc/self/fd'))(
   'leaves no file open whose columns are not what is asked for (skipped where no /proc tells)',

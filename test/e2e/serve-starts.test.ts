@@ -70,7 +70,7 @@ describe('a data folder', () => {
   });
 });
 
-describe.skipIf(!canMount)('a disk (skipped where none may be mounted)', () => {
+describe.skipIf(!canMount)('a disk (skipped where this user may not mount one)', () => {
   it('that is full', async () => {
     const cwd = folderWith({});
     mountSmallDisk(join(cwd, 'disk'), 1);

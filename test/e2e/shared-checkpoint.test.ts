@@ -201,7 +201,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
   });
 
   it.skipIf(!canMount)(
-    'is refused while the disk of its folder is not mounted (skipped where none can be)',
+    'is refused while the disk of its folder is not mounted (skipped where this user may not mount one)',
     async () => {
       const service = await startSlowService(10);
       const cwd = sharedFolder(service.url, 2);

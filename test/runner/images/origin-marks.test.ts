@@ -71,7 +71,7 @@ describe.each([false, true])('a PNG (blank ones refused: %s)', (isBlankRefused) 
     expect(again).toMatchObject({ content: png });
   });
 
-  test.skipIf(!hasExifTool)('is read by ExifTool (skipped where there is none)', async () => {
+  test.skipIf(!hasExifTool)('is read by ExifTool (skipped where there is no exiftool)', async () => {
     const file = join(temporaryFolder(), 'a.png');
     writeFileSync(file, await converted(withIptc(await marked().jpeg().toBuffer()), isBlankRefused));
     const told = execFileSync('exiftool', ['-j', '-n', '-G1', file], { encoding: 'utf8' });

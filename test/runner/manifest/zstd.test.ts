@@ -5,7 +5,7 @@ import { complaint, readFileOf, readStream, shown } from './read-all.ts';
 
 const hasZstd = isThere();
 
-describe.skipIf(!hasZstd)('packed by zstd (skipped where it is not installed)', () => {
+describe.skipIf(!hasZstd)('packed by zstd (skipped where there is no zstd)', () => {
   const lines = Array.from({ length: 60_000 }, (_, index) => `scene ${(index * 7919) % 100_003}\n`).join('');
   const prompts = lines
     .trimEnd()

@@ -136,18 +136,25 @@ function declaredBytes(bytes: Buffer, format: PictureFormat): number {
 }
 
 /** Up to its end, or to that of the further pictures that cameras put behind it, which viewers pass over. */
-function jpegBytes(bytes: Buffer, from = 0): number {
-  let at = from + 2;
-  while (at + 4 <= bytes.length) {
+function jpegBytes(bytes: Buffer): number {
+  let end = bytes.length;
+  for (let at = 2; at + 2 <= bytes.length;) {
     const marker = bytes[at + 1] ?? 0;
-    if (bytes[at] !== 0xff) at += 1;
-    else if (marker === 0xd9) {
-      const end = at + 2;
-      return bytes.readUInt16BE(Math.min(end, bytes.length - 2)) === 0xffd8 ? jpegBytes(bytes, end) : end;
+    if (bytes[at] === 0xff && marker === 0xd9) {
+      end = at + 2;
+      if (end + 2 > bytes.length || bytes.readUInt16BE(end) !== 0xffd8) return end;
+      at = end + 2;
     }
-    // Within pixels: a byte of them, a mark to begin anew at, or one that fills up.
+    // Within pixels.
+    else if (bytes[at] !== 0xff) at = nextOrEnd(bytes, at);
+    // There, too: a byte of them, one that fills up, or a mark to begin anew at.
     else if (marker === 0 || marker === 0xff || (marker >= 0xd0 && marker <= 0xd8)) at += 1;
-    else at += 2 + bytes.readUInt16BE(at + 2);
+    else at += at + 4 <= bytes.length ? 2 + bytes.readUInt16BE(at + 2) : 2;
   }
-  return bytes.length;
+  return end;
+}
+
+function nextOrEnd(bytes: Buffer, from: number): number {
+  const at = bytes.indexOf(0xff, from);
+  return at === -1 ? bytes.length : at;
 }

@@ -5,7 +5,7 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { readBegunAt } from '../runner/checkpoint/batch-identity.ts';
-import { readOwner } from '../runner/checkpoint/read-story.ts';
+import { isRecorded } from '../runner/checkpoint/read-story.ts';
 import { readReportSettings } from '../runner/config/read-settings.ts';
 import { endings } from '../runner/core/ending.ts';
 import { copyEnding, type PictureCopy } from '../runner/core/picture-copy.ts';
@@ -152,8 +152,7 @@ async function exportAll(
   };
   const { read, fetch } =
     bucket === undefined ? folderSource(join(dir, 'images'), isLinked) : bucketSource(bucket);
-  const isCopyOf = ({ file }: ExportedPicture): boolean =>
-    copy?.size === undefined || readOwner(db, file) === undefined;
+  const isCopyOf = ({ file }: ExportedPicture): boolean => copy?.size === undefined || !isRecorded(db, file);
   const ports: ExportPorts = {
     read: async (picture) => (isCopyOf(picture) ? read(picture) : undefined),
     fetch: async (picture, path) => isCopyOf(picture) && fetch(picture, path),

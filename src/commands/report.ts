@@ -25,7 +25,7 @@ import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.t
 import { durationWithin } from '../lib/yaml/scalar-schemas.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { assertOwnBucket, linksTo, withBucketOf } from './pictures-place.ts';
-import { readOwner } from '../runner/checkpoint/read-story.ts';
+import { isRecorded } from '../runner/checkpoint/read-story.ts';
 import { isSized, sidecarPath } from '../runner/core/picture-copy.ts';
 import { copyMakers } from './output-files.ts';
 import type { RecordedPicture } from '../runner/core/verification.ts';
@@ -199,7 +199,7 @@ async function makeMissingFiles(
       const lacking: CopyFiles['lacking'] = (file, wanted) =>
         files
           .lacking(file, wanted)
-          .filter(({ ending }) => !isSized(ending) || readOwner(db, sidecarPath(file, ending)) === undefined);
+          .filter(({ ending }) => !isSized(ending) || !isRecorded(db, sidecarPath(file, ending)));
       const copies = await makeMissingCopies(
         { ...files, lacking },
         makers,

@@ -23,9 +23,10 @@ export async function runForCaller(file: string, options: RunOptions, emit: List
   const leave = (): void => stop.request('leave', { kind: 'interrupted', text: 'Stopped by its caller' });
   if (signal?.aborted === true) leave();
   signal?.addEventListener('abort', leave, { once: true });
-  const pipeline = pipelineIn(file);
+  let pipeline = file;
   let config: Config | undefined;
   try {
+    pipeline = pipelineIn(file);
     const read = readCall(pipeline, options);
     config = read.config;
     const warn = (text: string): void => emit({ type: 'warning', text });

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assertPlainFile } from '../lib/files/plain-file.ts';
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
+import { formatOfFile } from '../runner/core/picture-format.ts';
 import type { BatchLease, OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { HttpsDownloads } from '../runner/client/https-downloads.ts';
 import { sendingFiles } from '../runner/client/sending-files.ts';
@@ -123,7 +124,11 @@ function imagesOf(
     ...config.check,
     ...outputFiles(config.output, rules, warn),
     isShared,
-    isPicture: async (file: string) => (await checkpoint.ownerOf(file)) !== undefined,
+    isPicture: async (file: string) => {
+      const owner = await checkpoint.ownerOf(file);
+      if (owner?.file === undefined) return owner !== undefined && config.output.keep === 'original';
+      return formatOfFile(owner.file) === formatOfFile(file);
+    },
     reportDir: config.report.hasThumbnails ? join(config.output.dir, 'report') : undefined,
   };
   if (bucket === undefined || pictures === undefined)

@@ -137,6 +137,9 @@ it('never takes the picture of a scene for the copy of another, whenever copies 
   await run('run', 'pipeline.yaml', '--quiet');
   writeFileSync(join(cwd, 'scenes.csv'), list('avif'));
   await run('run', 'pipeline.yaml', '--quiet');
+  // As it was: what its picture had as a copy takes no name back that is taken.
+  writeFileSync(join(cwd, 'scenes.csv'), list('webp'));
+  await run('run', 'pipeline.yaml', '--quiet');
   change('pipeline.yaml', 'keep: original', 'keep: png');
   writeFileSync(join(cwd, 'scenes.csv'), list('png'));
   await run('run', 'pipeline.yaml', '--quiet');

@@ -15,7 +15,11 @@ function packageOfThisNode(): string {
   const needed = Number.parseInt(process.versions.node) < 22 ? '12.' : '13.';
   const found = ['better-sqlite3', 'better-sqlite3-12'].find((name) => versionOf(name).startsWith(needed));
   if (found !== undefined) return found;
-  throw new Error(`better-sqlite3 ${needed}x, which Node ${process.versions.node} needs, is not installed`);
+  // An installation of an earlier Node or version keeps the release that it has.
+  const install = needed === '12.' ? 'npm install better-sqlite3@12.9.0' : 'npm update better-sqlite3';
+  throw new Error(
+    `better-sqlite3 ${needed}x, which Node ${process.versions.node} needs, is not installed (outside a checkout: ${install})`,
+  );
 }
 
 /** Empty where it is not installed. */

@@ -1,6 +1,7 @@
 /** All that the checkpoint knows of one id. */
 import type { AttemptState, Endpoint } from '../core/attempt.ts';
 import { failureRules, isFailureKind } from '../core/failure.ts';
+import { formatOfFile } from '../core/picture-format.ts';
 import { nameKey } from '../core/naming.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { sentColumns, sentInput, type SceneState } from '../core/scene.ts';
@@ -31,6 +32,15 @@ export function readOwner(db: Database, file: string): string | undefined {
     )
     .pluck()
     .get(nameKey(file));
+}
+
+/** Whether exactly this file is one of its pictures. */
+export function isRecorded(db: Database, file: string): boolean {
+  const known = db
+    .prepare<[string], string>('SELECT file FROM pictures WHERE file_key = ?')
+    .pluck()
+    .get(nameKey(file));
+  return known !== undefined && formatOfFile(known) === formatOfFile(file);
 }
 
 /** Every id of the batch. */

@@ -14,6 +14,7 @@ import type {
   ManifestScenes,
   PictureMove,
   Removal,
+  NameOwner,
 } from '../pipeline/ports.ts';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
@@ -184,7 +185,7 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
     });
   }
 
-  ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined> {
+  ownerOf(file: string): Promise<NameOwner | undefined> {
     const key = nameKey(file);
     return this.#journal.read(
       () => this.#sql.ownerOf.get({ key }) ?? this.#sql.takers.all().find(({ to }) => nameKey(to) === key),

@@ -142,8 +142,8 @@ export function prepareReads(db: Database) {
     stateOf: db.prepare<[object], { state: AttemptState }>(
       'SELECT state FROM attempts WHERE attempt = @attempt',
     ),
-    ownerOf: db.prepare<[object], { sceneId: string; fingerprint: string }>(`
-      SELECT s.id AS sceneId, s.fingerprint FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)
+    ownerOf: db.prepare<[object], { sceneId: string; fingerprint: string; file: string }>(`
+      SELECT s.id AS sceneId, s.fingerprint, p.file FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)
       WHERE p.file_key = @key`),
     takers: db.prepare<[], { sceneId: string; fingerprint: string; to: string }>(`
       SELECT s.id AS sceneId, s.fingerprint, p.move_to AS "to"

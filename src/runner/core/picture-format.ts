@@ -16,7 +16,8 @@ const formats = Object.keys(pictureEndings) as PictureFormat[];
 
 /**
  * Of files with these endings the pictures alone: not the copies that have these endings in place of the picture's own, nor a
- * second file that differs in nothing but its format. A copy without its picture is one only where originals are kept.
+ * second file that differs in nothing but its format. Where originals are not kept, what has the name of a copy is none, and what
+ * has that of a smaller one, whether it is still made or not.
  */
 export function picturesAmong(
   files: readonly string[],
@@ -32,7 +33,12 @@ export function picturesAmong(
     const isFirst = other === undefined || file.endsWith(pictureEndings.PNG) || isCopyOf(other, stem);
     if (isFirst) byStem.set(stem, file);
   }
+  const isEarlierCopy = (file: string): boolean => {
+    const [, stem = ''] = /^(.*)-\d{2,5}\.(?:jpg|webp|avif)$/s.exec(file) ?? [];
+    return !isOriginalKept && byStem.has(stem);
+  };
   const isCopy = (file: string): boolean =>
+    isEarlierCopy(file) ||
     copyEndings.some((copy) => {
       const stem = file.endsWith(copy) ? file.slice(0, -copy.length) : '';
       return stem !== withoutFormat(file) && byStem.has(stem);

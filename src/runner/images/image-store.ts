@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { lstatSync, type Stats } from 'node:fs';
 import pLimit from 'p-limit';
 import { FatalFailure, type Failure } from '../core/failure.ts';
-import { sidecarEnding, sidecarPath } from '../core/picture-copy.ts';
+import { isSized, sidecarEnding, sidecarPath } from '../core/picture-copy.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
 import { syncFolder } from '../files/folders.ts';
 import { assertPlainFile } from '../../lib/files/plain-file.ts';
@@ -72,7 +72,9 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
     write: async (checked, file) => {
       const path = pathWithin(root, file);
       const makers = await makersOf(file);
-      const picture = { ...checked, beside: await sidecarsBut(isPicture, checked.beside ?? [], file) };
+      const isOwn = ({ ending }: { ending: string }): boolean =>
+        !isSized(ending) || makers.some((maker) => maker.ending === ending);
+      const picture = { ...checked, beside: (checked.beside ?? []).filter(isOwn) };
       await limitWrites(() =>
         withDiskFailure(path, async () => {
           const isInTheWay = await wouldOverwrite(path, picture);
@@ -124,7 +126,8 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
     move: async (from, to) => {
       const paths = { from: pathWithin(root, from), to: pathWithin(root, to) };
       await withDiskFailure(paths.to, () => move(files, paths.from, paths.to));
-      await moveSidecars(await makersOf(from), paths.from, paths.to);
+      const makers = await sidecarsBut(isPicture, await makersOf(from), to);
+      await moveSidecars(makers, paths.from, paths.to);
     },
     kept: () => kept,
     setAside: async (file, as) => {

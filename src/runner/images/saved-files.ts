@@ -135,11 +135,8 @@ export function picturesOf(
 /** What the file of a picture with this name may be called; of another file its name. */
 export function possibleFiles(name: string, listing: PictureListing): string[] {
   if (formatOfFile(name) === undefined) return [name];
-  const { isOriginalKept = false, copyEndings = [] } = listing;
-  const stem = withoutFormat(name);
-  const copies = isOriginalKept ? [] : copyEndings.map((ending) => stem + ending);
-  const files = Object.values(pictureEndings).map((ending) => stem + ending);
-  return files.filter((file) => !copies.includes(file));
+  if (listing.isOriginalKept !== true) return [name];
+  return Object.values(pictureEndings).map((ending) => withoutFormat(name) + ending);
 }
 
 /** With these endings; as above. */

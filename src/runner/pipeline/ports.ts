@@ -209,7 +209,7 @@ export interface Checkpoint {
   /** Records waiting scenes as saved, all or none; none of them is claimed any more. */
   adopt(adopted: AdoptedScene[], at: number): Promise<void>;
   /** The scene that owns a file name within the images folder, compared as case-insensitive file systems do. */
-  ownerOf(file: string): Promise<{ sceneId: string; fingerprint: string } | undefined>;
+  ownerOf(file: string): Promise<NameOwner | undefined>;
   /** Renames of pictures that were decided and may not have been done yet, in the order to do them in. */
   pendingMoves(): Promise<PictureMove[]>;
   recordMoved(move: PictureMove): Promise<void>;
@@ -252,6 +252,14 @@ export interface TakenOver {
   intended: Attempt[];
   /** As `openAttempts`; to be asked for when the others are settled. */
   submitted(): Promise<SubmittedAttempt[]>;
+}
+
+/** The scene whose picture has a name. */
+export interface NameOwner {
+  sceneId: string;
+  fingerprint: string;
+  /** The file of that name; a shared checkpoint tells the name alone, which is that of a picture in any format. */
+  file?: string;
 }
 
 export interface PictureMove {

@@ -76,13 +76,13 @@ function axesOf(
 
 /** 1 for the first seed of a prompt, 2 for the next other one. */
 function numbering(seedOf: (row: GalleryRow) => string): (row: GalleryRow) => string {
-  const byPrompt = new Map<string, string[]>();
+  const byPrompt = new Map<string, Map<string, number>>();
   return (row) => {
     const seed = seedOf(row);
     if (seed === '') return '';
-    const seeds = byPrompt.get(promptOf(row)) ?? [];
-    byPrompt.set(promptOf(row), seeds);
-    const at = seeds.indexOf(seed);
-    return String(at === -1 ? seeds.push(seed) : at + 1);
+    const numbers = byPrompt.get(promptOf(row)) ?? new Map<string, number>();
+    const number = numbers.get(seed) ?? numbers.size + 1;
+    byPrompt.set(promptOf(row), numbers.set(seed, number));
+    return String(number);
   };
 }

@@ -42,7 +42,7 @@ export function useZoom(canWipe: boolean) {
   const move = (x: number, y: number): void =>
     setZoom(({ scale, ...at }) => within({ scale, x: at.x + x, y: at.y + y }));
   const step = (x: number, y: number): void =>
-    wipe !== undefined && zoom.scale === 1 ? setWipe(wipe - x / 2) : move(x, y);
+    wipe !== undefined && zoom.scale <= 1 ? setWipe(wipe - x / 2) : move(x, y);
   const actions: Record<string, () => void> = {
     '+': () => zoomAt(1.25),
     '=': () => zoomAt(1.25),
@@ -76,7 +76,7 @@ interface Point {
 
 /** What is there stays there. Smaller than its frame only where `least` says so: its pixels may be. */
 function zoomed({ scale: before, x, y }: Zoom, factor: number, at: Point, least = 1): Zoom {
-  const scale = Math.min(maxScale, Math.max(least, before * factor));
+  const scale = Math.min(maxScale, Math.max(Math.min(least, before), before * factor));
   const by = scale / before;
   return within({ scale, x: at.x - (at.x - x) * by, y: at.y - (at.y - y) * by });
 }

@@ -221,7 +221,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     await checkpoint.settle(a, { state: 'saved', at: 30, pictures: [picture], scene: { state: 'saved' } });
     const owner = { sceneId: 'a', fingerprint: a.fingerprint };
     const later = await reopen();
-    expect(await later.ownerOf('sea/a\u0308.PNG')).toEqual(owner);
+    expect(await later.ownerOf('sea/a\u0308.PNG')).toMatchObject(owner);
     expect(await later.ownerOf('sea/b.png')).toBeUndefined();
   });
 

@@ -89,6 +89,25 @@ test('further pictures behind a JPEG are passed over, as by viewers', async () =
   expect(await store.check({ bytes })).toMatchObject({ content: bytes, width: 48 });
 });
 
+test.each<[string, (jpeg: Buffer) => Buffer]>([
+  ['a byte', (jpeg) => Buffer.concat([jpeg, Buffer.of(0)])],
+  [
+    'the beginning of another picture',
+    (jpeg) => Buffer.concat([jpeg, Buffer.from('\u00ff\u00d8not a picture', 'latin1')]),
+  ],
+  ['20,000 beginnings of one', (jpeg) => Buffer.concat([jpeg, Buffer.alloc(40_000, 'ffd8', 'hex')])],
+])('%s behind a JPEG is no further picture', async (_, make) => {
+  const options = { isOriginalKept: true };
+  await expectNoFile(make(await made.JPEG()).toString('base64'), /behind the end/, 'bad-picture', options);
+});
+
+test('20,000 pictures behind one another are looked at in one pass', async () => {
+  const small = await noise(1, 1).jpeg().toBuffer();
+  const bytes = Buffer.concat(Array.from({ length: 20_000 }, () => small));
+  const store = createImageStore('never-written', { isOriginalKept: true });
+  expect(await store.check({ bytes })).toMatchObject({ width: 1, height: 1 });
+});
+
 test('a picture of another format that had its name makes way', async () => {
   const dir = temporaryFolder();
   const store = createImageStore(dir, { isOriginalKept: true });
@@ -116,4 +135,8 @@ test.each([
 
 test('a copy whose PNG is gone is no picture where originals are not kept', () => {
   expect(picturesAmong(['a.webp', 'b.jpg'], ['.webp'], false)).toEqual(['b.jpg']);
+});
+
+test('a smaller copy that is made no more is no picture where originals are not kept', () => {
+  expect(picturesAmong(['a.png', 'a-512.webp'], [], false)).toEqual(['a.png']);
 });

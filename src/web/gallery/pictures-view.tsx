@@ -71,6 +71,7 @@ export function ScenePictures({ isSmall = false, ...props }: ScenesProps): JSX.E
     <PictureGrid
       isSmall={isSmall}
       perRow={tiles?.perRow}
+      isTight={tiles?.isTight}
       isSharp={tiles?.isChosen}
       pictures={shown.map(({ row, index }) => scenePicture(row, index, { by, before: standIn(row, data) }))}
       onOpen={(position) => {

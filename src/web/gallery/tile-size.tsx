@@ -7,6 +7,8 @@ export interface TileSize {
   perRow: number;
   /** The most that are worth looking at on this screen. */
   most: number;
+  /** Whether there is room for pictures alone. */
+  isTight: boolean;
   /** Whether the reader asked for it: then it is to be sharp, whatever has to be loaded. */
   isChosen: boolean;
   choose(perRow: number): void;
@@ -44,7 +46,8 @@ export function useTileSize(): TileSize {
       removeEventListener('keydown', onKeyDown);
     };
   });
-  return { perRow, most, isChosen: chosen !== undefined, choose };
+  const isTight = Math.min(width, 1680) / perRow < 150;
+  return { perRow, most, isTight, isChosen: chosen !== undefined, choose };
 }
 
 /** To the right, pictures are larger. */

@@ -9,6 +9,8 @@ interface Props {
   isSmall?: boolean;
   /** As many as there is room for where left out. */
   perRow?: number | undefined;
+  /** Whether there is room for pictures alone. */
+  isTight?: boolean | undefined;
   /** Whether more than a thumbnail is loaded for the pixels of a fine screen. */
   isSharp?: boolean | undefined;
   onOpen(index: number): void;
@@ -21,11 +23,11 @@ const fillers = 11;
 
 /** Pictures of a row are equally high and fill it. */
 export function PictureGrid({ pictures, isSmall = false, ...props }: Props): JSX.Element {
-  const { perRow, isSharp = false, onOpen, extra } = props;
+  const { perRow, isTight = false, isSharp = false, onOpen, extra } = props;
   const usual = usualRatio(pictures);
   return (
     <ul
-      class={perRow === undefined ? 'pictures' : 'pictures counted'}
+      class={`pictures ${perRow === undefined ? '' : 'counted'} ${isTight ? 'tight' : ''}`}
       style={{ '--per-row': perRow, '--usual': usual }}
     >
       {pictures.map((picture, index) => (
@@ -108,10 +110,13 @@ function useSource(sources: string[], density: number) {
   const tried = kept.first === fresh.first ? kept : fresh;
   const isAsked = tried.whole === 'asked';
   const onLoad = (): void => {
-    const { clientWidth, clientHeight, naturalWidth, naturalHeight } = sized.current ?? nothing;
-    const scale = Math.min(clientWidth / naturalWidth, clientHeight / naturalHeight) * density;
+    const img = sized.current;
     const isSmaller = tried.whole === 'unasked' && tried.failures < sources.length - 1;
-    if (isSmaller && naturalWidth > 0 && scale > 1.01) keep({ ...tried, whole: 'asked' });
+    // To ask for its place on the page costs a layout.
+    if (!isSmaller || img === null || img.naturalWidth === 0) return;
+    const { clientWidth, clientHeight, naturalWidth, naturalHeight } = img;
+    const scale = Math.min(clientWidth / naturalWidth, clientHeight / naturalHeight) * density;
+    if (scale > 1.01) keep({ ...tried, whole: 'asked' });
   };
   const onError = (): void =>
     keep(isAsked ? { ...tried, whole: 'gone' } : { ...tried, failures: tried.failures + 1 });
@@ -119,5 +124,3 @@ function useSource(sources: string[], density: number) {
   useEffect(onLoad);
   return { source: isAsked ? sources.at(-1) : sources[tried.failures], sized, onLoad, onError };
 }
-
-const nothing = { clientWidth: 0, clientHeight: 0, naturalWidth: 0, naturalHeight: 0 };

@@ -56,7 +56,10 @@ const serviceTests = [
   ['test/e2e/serve', 'test/e2e/keys', 'test/e2e/work', 'test/contracts'],
 ];
 const areas: Area[] = [
-  { folder: 'src/runner/core', tests: [['test/runner/core'], ['test/runner', 'test/commands', 'test/terminal'], roads] },
+  {
+    folder: 'src/runner/core',
+    tests: [['test/runner/core'], ['test/runner', 'test/commands', 'test/terminal'], roads],
+  },
   { folder: 'src/runner/pipeline', tests: [pipelineTests, ['test/runner', 'test/simulation'], roads] },
   {
     folder: 'src/runner/client',

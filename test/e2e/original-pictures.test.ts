@@ -168,6 +168,24 @@ it('asks before it pays again for them, also where PNG is wanted by now', async 
   expect(images(cwd)).toEqual(before);
 });
 
+it.each([
+  ['png', 1],
+  ['original', 0],
+])('says once a run that signatures are lost, if they are (keep: %s)', async (keep, times) => {
+  const picture = sharp({ create: { width: 64, height: 48, channels: 3, background: '#369' } });
+  const jpeg = await picture.jpeg().toBuffer();
+  const claim = Buffer.from('JP\0\u0001\0\0\0\u0001\0\0\0\u0014jumb\0\0\0\u000cjumdc2pa', 'latin1');
+  const head = Buffer.of(0xff, 0xeb, 0, claim.length + 2);
+  const signed = Buffer.concat([jpeg.subarray(0, 2), head, claim, jpeg.subarray(2)]).toString('base64');
+  const service = await startStandIn({
+    plan: () => ({ end: () => completed([{ rendered_image: signed }]) }),
+  });
+  const cwd = batch(service.url, `  keep: ${keep}\n`);
+  const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
+  expect(code, stderr).toBe(0);
+  expect((stdout + stderr).match(/Content Credentials, C2PA/g) ?? []).toHaveLength(times);
+});
+
 it('puts back a damaged one, and keeps it aside', async () => {
   const { service, bytes } = await startPainter();
   const cwd = batch(service.url, '  keep: original\n');

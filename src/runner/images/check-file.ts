@@ -10,6 +10,7 @@ import { checkGlb, parseJson } from './check-glb.ts';
 import { checkNpz } from './check-npz.ts';
 import { wholePng } from './check-picture.ts';
 import { decodeBase64, nameOfOtherFormat, recognise, type Unusable } from './decode-base64.ts';
+import { bufferOf } from './decoding.ts';
 import { otherFormat } from './other-formats.ts';
 
 /** Pixels of those that have any. */
@@ -91,9 +92,4 @@ export async function wholePicture(
     isOriginalKept: true,
   };
   return format === 'PNG' ? wholePng(bytes, demands) : otherFormat(bytes, demands, format);
-}
-
-/** The same memory. */
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -7,6 +7,7 @@ import { blankness } from './blankness.ts';
 import { checkPng, headerEnd, isPng, type WholePng } from './check-png.ts';
 import { decodeBase64, recognise, type Unusable } from './decode-base64.ts';
 import {
+  bufferOf,
   damage,
   needsThumbnail,
   pixelsOf,
@@ -64,11 +65,6 @@ function failure(kind: FailureKind, problem: string, came: Buffer | string): Fai
 
 function sha256Of(came: Buffer | string): string {
   return createHash('sha256').update(came).digest('hex');
-}
-
-/** The same memory. */
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function tooSmall({ width, height }: { width: number; height: number }, minSide: number): string {

@@ -29,6 +29,11 @@ export interface WholePicture {
   isSignatureLost?: boolean;
 }
 
+/** The same memory. */
+export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
 /** `warning` is the strictest: it alone notices much of the damage within a JPEG. */
 export function strict(maxPixels: number): SharpOptions {
   return { failOn: 'warning', limitInputPixels: maxPixels };

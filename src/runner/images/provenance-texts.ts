@@ -16,7 +16,7 @@ import type { SidecarMaker, SidecarSource } from './sidecars.ts';
 import { readTexts, withTexts, type PngText } from './png-texts.ts';
 import { checkPicture } from './check-picture.ts';
 import { isSigned } from './content-credentials.ts';
-import type { Demands, WholePicture } from './decoding.ts';
+import { bufferOf, type Demands, type WholePicture } from './decoding.ts';
 
 /** The keyword of the JSON, which is ours alone. */
 export const provenanceKeyword = 'nightrender';
@@ -70,7 +70,7 @@ export function sidecarMaker(writer: ProvenanceWriter): SidecarMaker {
 /** Of pictures that cannot say themselves where they come from. */
 export function sidecarUnlessEmbedded(writer: ProvenanceWriter): SidecarMaker {
   const { ending, make } = sidecarMaker(writer);
-  const isEmbedded = ({ content }: SidecarSource): boolean => isEmbeddable(Buffer.from(content));
+  const isEmbedded = ({ content }: SidecarSource): boolean => isEmbeddable(bufferOf(content));
   return {
     ending,
     make: async (picture, provenance) => (isEmbedded(picture) ? undefined : make(picture, provenance)),

@@ -13,6 +13,7 @@ import { syncFolder } from '../files/folders.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { pictureToDraw } from './check-picture.ts';
 import { isPng } from './check-png.ts';
+import { bufferOf } from './decoding.ts';
 import { withChunks } from './png-chunks.ts';
 import { originChunks } from './png-metadata.ts';
 import { paper } from './thumbnail.ts';
@@ -36,14 +37,14 @@ export function sidecarsOf(makers: SidecarMaker[], file: string): SidecarMaker[]
 }
 
 /** Without those whose name is that of a picture: copies of a size alone have a name that another may have. */
-export async function sidecarsBut<T extends { ending: string }>(
-  isPicture: (file: string) => Promise<boolean> | boolean,
-  sidecars: T[],
+export async function sidecarsBut(
+  isPicture: (file: string) => Promise<boolean>,
+  makers: SidecarMaker[],
   file: string,
-): Promise<T[]> {
-  const own: T[] = [];
-  for (const each of sidecars)
-    if (!isSized(each.ending) || !(await isPicture(sidecarPath(file, each.ending)))) own.push(each);
+): Promise<SidecarMaker[]> {
+  const own: SidecarMaker[] = [];
+  for (const maker of makers)
+    if (!isSized(maker.ending) || !(await isPicture(sidecarPath(file, maker.ending)))) own.push(maker);
   return own;
 }
 
@@ -154,8 +155,7 @@ export function copyMaker(copy: PictureCopy, onLacking: (ending: string, why: st
     ending,
     make: async ({ content, width, height }) => {
       try {
-        const { buffer, byteOffset, byteLength } = content;
-        return await copyOf(Buffer.from(buffer, byteOffset, byteLength), width * height, copy);
+        return await copyOf(bufferOf(content), width * height, copy);
       } catch (error) {
         onLacking(ending, error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
         return undefined;

@@ -69,7 +69,7 @@ export interface BatchReading extends BatchNumbers {
   dir: string;
   /** Whether a run is at work on it. */
   isRunning: boolean;
-  /** The rows of results.jsonl, as of now: the list in its order, then what is no longer in it. Throws where they can no longer be read. */
+  /** The rows of results.jsonl, as of now: the list in its order, then what is no longer in it. Throws an `Error & Unreadable` where they can no longer be read. */
   rows(chosen?: { states?: ResultRow['state'][] }): AsyncIterable<ResultRow>;
   /** Reads it again when no run is at work on it; rejects with the reason of `signal`. */
   wait(options?: { signal?: AbortSignal }): Promise<BatchReading | Unreadable>;

@@ -38,7 +38,8 @@ export function readForCaller(file: string, { output, env = process.env }: ReadO
     dir,
     isRunning,
     ...summary,
-    rows: ({ states } = {}) => readResults(place, states),
+    rows: ({ states } = {}) =>
+      rowsOrKind(readResults(place, states), (thrown) => unreadable(thrown, dir, others)),
     wait: async ({ signal = new AbortController().signal } = {}) => {
       const reading = await readUntil(signal);
       signal.throwIfAborted();
@@ -60,6 +61,18 @@ function kindOf(thrown: unknown, isUnreached: boolean): Unreadable['kind'] {
   if (thrown instanceof NoBatch) return 'no-batch';
   if (isUnreached) return 'output-unwritable';
   return asDamage(thrown) === undefined ? 'wrong-use' : 'damaged';
+}
+
+async function* rowsOrKind(
+  rows: AsyncGenerator<ResultRow, void, undefined>,
+  told: (thrown: unknown) => Unreadable,
+): AsyncGenerator<ResultRow, void, undefined> {
+  try {
+    yield* rows;
+  } catch (error) {
+    const { text, ...trouble } = told(error);
+    throw Object.assign(new Error(text, { cause: error }), { text, ...trouble });
+  }
 }
 
 /** Between which others have their turn. */

@@ -10,8 +10,9 @@ import { startHeldService } from './held-service.ts';
 /** Whatever it prints but its last line would be the library's. */
 const night = `
 import { getEventListeners } from 'node:events';
+import { rmSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { readBatch, runBatch, type BatchEvent, type ResultRow, type RunResult } from 'nightrender';
+import { readBatch, runBatch, type BatchEvent, type ResultRow, type RunResult, type Unreadable } from 'nightrender';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2', 'uncaughtException', 'unhandledRejection', 'warning', 'exit'];
 const ownState = (): string => {
@@ -53,12 +54,20 @@ for await (const row of reading.rows()) rows.push(row);
 let waiting = 0;
 const other = await readBatch('pipeline.yaml', { output: 'other' });
 if (other.kind === 'batch') for await (const _ of other.rows({ states: ['waiting'] })) waiting += 1;
+rmSync('other', { recursive: true });
+let gone: unknown;
+try {
+  if (other.kind === 'batch') for await (const row of other.rows()) throw new Error(String(row.id));
+} catch (error) {
+  const { kind, text, problems } = error as Error & Unreadable;
+  gone = { kind, isError: error instanceof Error && error.message === text, problems };
+}
 
 // A socket that is closed is gone with the next turn.
 await nextTurn();
 console.log(
   JSON.stringify({
-    none, wrong, types: texts, seenRunning, stopped, neverBegun, complete, again, preview, rows, waiting, saved: reading.scenes.saved,
+    none, wrong, types: texts, seenRunning, stopped, neverBegun, complete, again, preview, rows, waiting, gone, saved: reading.scenes.saved,
     isItself: ownState() === before,
     left: {
       handles: process.getActiveResourcesInfo().filter((name) => !/Pipe|TTY|FS/.test(name)),
@@ -108,6 +117,7 @@ it('runs, stops, resumes and reads batches, several in one process that stays as
     })),
     saved: 4,
     waiting: 2,
+    gone: { kind: 'no-batch', isError: true, problems: [{ where: 'other' }] },
     isItself: true,
     left: { handles: [], workers: [], listeners: [] },
   });

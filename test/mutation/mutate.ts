@@ -38,7 +38,6 @@ interface Area {
   tests: string[][];
 }
 
-const pipelineTests = ['test/runner/pipeline', 'test/runner/checkpoint', 'test/contracts'];
 const roads = [
   'road',
   'kill',
@@ -51,6 +50,7 @@ const roads = [
   'starts',
   'status',
 ].map((name) => `test/e2e/${name}.test.ts`);
+const pipelineTests = ['test/runner/pipeline', 'test/simulation'];
 const serviceTests = [
   ['test/service'],
   ['test/e2e/serve', 'test/e2e/keys', 'test/e2e/work', 'test/contracts'],
@@ -60,12 +60,12 @@ const areas: Area[] = [
     folder: 'src/runner/core',
     tests: [['test/runner/core'], ['test/runner', 'test/commands', 'test/terminal'], roads],
   },
-  { folder: 'src/runner/pipeline', tests: [pipelineTests, ['test/runner', 'test/simulation'], roads] },
+  { folder: 'src/runner/pipeline', tests: [pipelineTests, ['test/runner', 'test/contracts'], roads] },
   {
     folder: 'src/runner/client',
     tests: [
       ['test/runner/client'],
-      pipelineTests,
+      [...pipelineTests, 'test/contracts'],
       [...roads, 'test/e2e/other-services', 'test/e2e/comfyui.test.ts', 'test/e2e/downloads'],
     ],
   },
@@ -76,6 +76,9 @@ const areas: Area[] = [
     tests: [['test/lib'], ['test/runner', 'test/service'], ['test/e2e', 'test/commands']],
   },
 ];
+
+/** Tests that pass where nothing is broken. */
+const green = new Set<string>();
 
 if (values.help) console.log(help);
 else main();
@@ -150,36 +153,55 @@ function attempt(copy: string, seed: number, places: Place[]): Told {
   const line = text.slice(0, mutation.start).split('\n').length;
   const was = (text.split('\n')[line - 1] ?? '').trim();
   writeFileSync(join(copy, file), mutated(text, mutation));
-  const killedBy = killerOf(copy, area.tests);
+  const near = testsThatImport(file);
+  const killedBy = (near.length > 0 ? failureIn(copy, [near]) : null) ?? killerOf(copy, area.tests);
   writeFileSync(join(copy, file), text);
-  // A test that fails as well where nothing was broken has noticed nothing.
   const test = killedBy === null ? undefined : /^test\/\S+\.test\.ts/.exec(killedBy)?.[0];
-  const alsoWhole = test === undefined ? null : killerOf(copy, [[test]]);
-  return { seed, file, line, was, ...mutation, killedBy: alsoWhole === null ? killedBy : null };
+  return {
+    seed,
+    file,
+    line,
+    was,
+    ...mutation,
+    killedBy: test === undefined || isGreen(copy, test) ? killedBy : null,
+  };
+}
+
+/** They need no build, and most mutations fail in them. */
+function testsThatImport(file: string): string[] {
+  const path = file.replace(/^src\//, '/src/');
+  return filesBelow('test').filter(
+    (test) => test.endsWith('.test.ts') && readFileSync(test, 'utf8').includes(`${path}'`),
+  );
+}
+
+/** A test that fails as well where nothing is broken has noticed nothing. */
+function isGreen(copy: string, test: string): boolean {
+  if (!green.has(test) && killerOf(copy, [[test]]) === null) green.add(test);
+  return green.has(test);
 }
 
 /** A mutation that never ends is noticed, too. */
 const patienceMs = 900_000;
 
 function killerOf(copy: string, tests: string[][]): string | null {
-  const run = (command: string, args: string[], env = {}): boolean => {
-    const options = {
-      cwd: copy,
-      env: { ...process.env, ...env },
-      timeout: patienceMs,
-      killSignal: 'SIGKILL',
-    } as const;
-    return spawnSync(command, args, { ...options, stdio: 'ignore' }).status === 0;
-  };
-  if (!run('npm', ['run', '--silent', 'build:test'])) return 'the build';
+  return runs(copy, 'npm', ['run', '--silent', 'build:test']) ? failureIn(copy, tests) : 'the build';
+}
+
+function failureIn(copy: string, tests: string[][]): string | null {
   const results = join(copy, 'results.json');
   for (const some of tests) {
     rmSync(results, { force: true });
     const args = ['run', '--config', 'test/vitest.config.ts', '--bail', '1', ...some];
-    const isGreen = run('node_modules/.bin/vitest', args, { NIGHTRENDER_TEST_RESULTS: results });
-    if (!isGreen) return failedIn(results);
+    const env = { NIGHTRENDER_TEST_RESULTS: results };
+    if (!runs(copy, 'node_modules/.bin/vitest', args, env)) return failedIn(results);
   }
   return null;
+}
+
+function runs(cwd: string, command: string, args: string[], env = {}): boolean {
+  const options = { cwd, env: { ...process.env, ...env }, timeout: patienceMs, stdio: 'ignore' } as const;
+  return spawnSync(command, args, { ...options, killSignal: 'SIGKILL' }).status === 0;
 }
 
 function failedIn(results: string): string {

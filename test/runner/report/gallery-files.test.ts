@@ -8,7 +8,16 @@ import { expect, it } from 'vitest';
 import type { ReportRow } from '../../../src/runner/core/report-row.ts';
 import type { GalleryData, GalleryRow } from '../../../src/runner/core/gallery-data.ts';
 import { writeReport } from '../../../src/runner/report/write-report.ts';
-import { about, failedRow, inFolder, invalidRow, runSpan, savedRow, sourceOf } from './report-fixtures.ts';
+import {
+  about,
+  failedRow,
+  inFolder,
+  invalidRow,
+  runSpan,
+  savedRow,
+  sourceOf,
+  summary,
+} from './report-fixtures.ts';
 
 const hostile = '</script><script>alert(1)</script><!-- \u2028\u2029 "quoted" \\ \u202eright to left';
 
@@ -130,6 +139,29 @@ it('counts the time of the runs, not of the pauses between them, and no time twi
     await writeReport(folder, { ...sourceOf(saved), runs: () => spans }, about);
     expect((await dataOf(folder)).times.runMs).toBe(4 * hour);
   });
+});
+
+it('shows the whole batch, and apart its latest run where that began late', async () => {
+  const hour = 3_600_000;
+  const nights = (startedAt: number) =>
+    inFolder(async (folder) => {
+      const runs = [0, startedAt].map((at) => ({ ...runSpan, startedAt: at, endedAt: 10 * hour }));
+      const saved = [1, 9].map((at) => ({ ...savedRow, savedAt: at * hour }));
+      const times = { ...summary.times, firstSubmittedAt: 0, lastSavedAt: 9 * hour };
+      const source = { ...sourceOf(saved), runs: () => runs, summary: () => ({ ...summary, times }) };
+      await writeReport(folder, source, about);
+      return (await dataOf(folder)).nights.map((night) => [
+        night.startedAt / hour,
+        night.endedAt / hour,
+        night.saved.reduce((sum, count) => sum + count, 0),
+      ]);
+    });
+  expect(await nights(0)).toEqual([[0, 10, 2]]);
+  expect(await nights(hour)).toEqual([[0, 10, 2]]);
+  expect(await nights(1.01 * hour)).toEqual([
+    [0, 10, 2],
+    [1.01, 10, 1],
+  ]);
 });
 
 it('tells which columns have numbers, and which have the same value in several rows', async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-/** What needs a browser, containers or a GPU, or takes long: not in `npm test`, but in what `npm run test:all` adds (`--mode rest`). */
+/** What needs a browser, containers, a server of a database or a bucket, or a GPU, or takes long: not in `npm test`, but in what `npm run test:all` adds (`--mode rest`). */
 const rest = [
   'test/web/*.test.ts',
   'test/web/console/console.test.ts',
@@ -14,7 +14,6 @@ const rest = [
   'test/web/gallery/live-page.test.ts',
   'test/e2e/blender.test.ts',
   'test/e2e/boxes.test.ts',
-  'test/e2e/bucket.test.ts',
   'test/e2e/cancel.test.ts',
   'test/e2e/chaos.test.ts',
   'test/e2e/comfyui-itself.test.ts',
@@ -25,17 +24,13 @@ const rest = [
   'test/e2e/pasted-commands.test.ts',
   'test/e2e/serve-containers.test.ts',
   'test/e2e/serve-workers.test.ts',
-  'test/e2e/shared-service.test.ts',
-  'test/e2e/shared-service-hangs.test.ts',
-  'test/e2e/slurm-workers.test.ts',
-  'test/e2e/submit-to-slurm.test.ts',
   'test/e2e/watch.test.ts',
   'test/e2e/watch-status.test.ts',
   'test/foreign/*.test.ts',
-  'test/lib/s3/bucket.test.ts',
   'test/runner/pipeline/load.test.ts',
   'test/service/http/{long-answers,slow-clients}.test.ts',
   'test/service/workloads/container-{pull,workload}.test.ts',
+  ...filesWith(/\/engines\//),
 ];
 
 /** `npm test` tries a part of these: a fortieth of the deaths, a quarter of the runs of a property. */

@@ -46,7 +46,7 @@ function report(holds, what, otherwise) {
 function checkTag(commit) {
   const tags = run('git', 'tag', '--points-at', 'HEAD').split('\n');
   report(tags.includes(`v${version}`), 'tag', `HEAD is not tagged v${version}`);
-  report(!commit.endsWith('-dirty'), 'commit', `files were changed since ${commit}`);
+  report(/^[0-9a-f]+$/.test(commit), 'commit', `it was built from ${commit}`);
   report(read('package-lock.json').version === version, 'lock', 'package-lock.json has another version');
 }
 

@@ -241,13 +241,11 @@ export class ComfyuiService implements RenderService {
           kind: 'result-too-large',
           text: `${name} is larger than ${this.#requests.limit} (\`limits.body\`)`,
         };
-      const status = outcome.kind === 'answered' ? outcome.answer.status : undefined;
+      if (outcome.kind === 'broken') return { kind: 'poll-failed', text: `${outcome.why} (${at.url})` };
+      const { status, bytes } = outcome.answer;
       if (status === 404) return { kind: 'no-output', text: `${name} is not there any more` };
-      if (outcome.kind !== 'answered' || status !== 200) {
-        const why = outcome.kind === 'broken' ? outcome.why : `${name} was answered ${status ?? 0}`;
-        return { kind: 'poll-failed', text: `${why} (${at.url})` };
-      }
-      fetched.push(outcome.answer.bytes);
+      if (status !== 200) return { kind: 'poll-failed', text: `${name} was answered ${status} (${at.url})` };
+      fetched.push(bytes);
     }
     return fetched;
   }

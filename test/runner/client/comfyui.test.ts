@@ -108,6 +108,31 @@ it('sends each scene as a workflow of its own, and collects its picture, seed an
   });
 });
 
+it('can look for a job under the id that it gave it, and for no other', async () => {
+  const { comfy, service, submit } = await clientOf();
+  const accepted = { kind: 'accepted', jobId: promptIdOf('one'), status: 'pending' };
+  expect(await submit('one')).toEqual({ ...accepted, idempotencyMs: 86_400_000 });
+  const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
+  const withoutKey = await service.submit(endpoint, { workflow: sha256, set: {} }, signal);
+  expect(withoutKey).toEqual({ ...accepted, jobId: comfy.accepted[1]?.id });
+  comfy.meet = (_, response) => (sendJson(response, { prompt_id: 'its-own', node_errors: {} }), true);
+  expect(await submit('two')).toEqual({ ...accepted, jobId: 'its-own' });
+});
+
+it("sends the seed that a person has asked for in the place of the scene's own, and of nothing else", async () => {
+  const { comfy, service } = await clientOf({
+    ...saving(emptyImage(1)),
+    3: { class_type: 'LatentCut', inputs: { noise_seed: 1 } },
+  });
+  const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
+  const input = { workflow: sha256, set: { '1.color': 5, '3.noise_seed': 7 }, seed: 8 };
+  expect(await service.submit(endpoint, input, signal, 'one')).toMatchObject({ kept: { seed: '8' } });
+  expect(comfy.accepted[0]?.workflow).toMatchObject({
+    1: { inputs: { color: 5 } },
+    3: { inputs: { noise_seed: 8 } },
+  });
+});
+
 it('has two scenes of equal values each run, and each their own file', async () => {
   const { comfy, job, end } = await clientOf();
   for (const key of ['one', 'two']) expect(await end(await job(key))).toMatchObject({ kind: 'completed' });
@@ -221,6 +246,9 @@ it('takes a workflow that is accepted in part for refused, and lets nothing of i
   comfy.isHeld = true;
   const before = await job('before', { '2.width': 8 });
   expect(await submit('one')).toEqual(failure('input-refused', 'node 2 (EmptyImage): Value 0 smaller'));
+  expect(await service.health(before.endpoint, signal)).toMatchObject({
+    health: { jobs: { inProgress: 1, inQueue: 0 } },
+  });
   comfy.isHeld = false;
   await comfy.release();
   await end(before);
@@ -248,6 +276,34 @@ it('stops what runs by its id, takes out what waits, and touches nothing else', 
   expect(await service.status(third, signal)).toMatchObject({ status: 'running' });
   const interrupts = comfy.requests.filter(({ path }) => path === '/interrupt');
   expect(interrupts.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ prompt_id: first.jobId }]);
+});
+
+it('asks once more to stop what did not hear of it in the moment of its start', async () => {
+  const { comfy, service, job, end } = await clientOf(sleeping(1, 'x', 60));
+  const submitted = await job('one');
+  const interrupts = () => comfy.requests.filter(({ path }) => path === '/interrupt').length;
+  comfy.meet = (path, response) => path === '/interrupt' && interrupts() === 1 && (send(response, 200), true);
+  expect(await service.cancel(submitted, signal)).toEqual({ kind: 'cancelled' });
+  expect(await end(submitted)).toMatchObject(ended('job-cancelled'));
+});
+
+it('says of what it could not ask for that it is not cancelled', async () => {
+  const { comfy, service, job } = await clientOf(sleeping(1, 'x', 60));
+  const [runs, waits] = [await job('one'), await job('two')];
+  comfy.meet = (_, response) => comfy.requests.at(-1)?.method === 'POST' && (send(response, 500), true);
+  expect(await service.cancel(runs, signal)).toEqual(failure('poll-failed', '/interrupt was answered 500'));
+  expect(await service.cancel(waits, signal)).toEqual(failure('poll-failed', '/queue was answered 500'));
+  comfy.meet = (path, response) => path === '/queue' && (send(response, 401), true);
+  expect(await service.cancel(runs, signal)).toEqual(failure('key-refused'));
+});
+
+it('is healthy where it tells of itself, even where it tells of no queue', async () => {
+  const { comfy, service } = await clientOf();
+  const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
+  comfy.meet = (path, response) => path === '/queue' && (sendJson(response, {}), true);
+  expect(await service.health(endpoint, signal)).toEqual({ kind: 'answers', idempotencyMs: 86_400_000 });
+  comfy.meet = (path, response) => path === '/system_stats' && (send(response, 401), true);
+  expect(await service.health(endpoint, signal)).toEqual(failure('key-refused'));
 });
 
 it('collects what all nodes have saved, or the one that is named, and previews where nothing is saved', async () => {
@@ -287,40 +343,51 @@ it('holds memory for all pictures of a job until they are saved', async () => {
   expect(hold?.bytes).toBe(200_000);
   expect(memory.tryTake(128_000_000)).toBe(false);
   hold?.release();
+  let views = 0;
+  comfy.meet = (path, response) =>
+    path.startsWith('/view') && (send(response, views++ === 0 ? 200 : 502, Buffer.alloc(100_000)), true);
+  expect(await end(await job('two'))).toEqual(
+    failure('poll-failed', /_00002_\.png of node 9 was answered 502 \(http:/),
+  );
   expect(memory.tryTake(128_000_000)).toBe(true);
 });
 
 it('does not take an answer for one that says nothing of the job', async () => {
   const { comfy, service, job } = await clientOf();
   const submitted = await job('one');
-  const answers: NonNullable<ComfyStandIn['meet']>[] = [
-    (_, response) => (sendJson(response, {}), true),
-    (_, response) => (sendHtml(response, 200), true),
-    (_, response) => (send(response, 500), true),
-    (_, response) => (reset(response), true),
-    (path, response) => path.startsWith('/history') && (sendJson(response, { error: 'busy' }), true),
-    (path, response) => path.startsWith('/history') && (send(response, 200), true),
-    (path, response) => path.startsWith('/view') && (send(response, 502), true),
+  const answers: [NonNullable<ComfyStandIn['meet']>, string][] = [
+    [(_, response) => (sendJson(response, {}), true), `the queue of ComfyUI cannot be read (${comfy.url})`],
+    [(_, response) => (sendHtml(response, 200), true), '/queue was answered 200: an HTML page'],
+    [(_, response) => (send(response, 500), true), '/queue was answered 500'],
+    [(_, response) => (reset(response), true), `(${comfy.url}/queue)`],
+    [
+      (path, response) => path.startsWith('/history') && (sendJson(response, { error: 'busy' }), true),
+      `the history of ComfyUI cannot be read (${comfy.url})`,
+    ],
+    [(path, response) => path.startsWith('/history') && (send(response, 200), true), '200: an empty body'],
+    [(path, response) => path.startsWith('/view') && (reset(response), true), `(${comfy.url})`],
   ];
-  for (const meet of answers) {
+  for (const [meet, words] of answers) {
     comfy.meet = meet;
-    await expect.poll(() => service.status(submitted, signal)).toEqual(failure('poll-failed'));
+    await expect.poll(() => service.status(submitted, signal)).toEqual(failure('poll-failed', words));
   }
 });
 
 it('knows what surely was not accepted from what may run', async () => {
   const { comfy, service, submit } = await clientOf();
-  const meetings: [NonNullable<ComfyStandIn['meet']>, string][] = [
-    [(_, response) => (reset(response), true), 'unanswered'],
+  const meetings: [NonNullable<ComfyStandIn['meet']>, string, string?][] = [
+    [(_, response) => (reset(response), true), 'unanswered', comfy.url],
     [(_, response) => (send(response, 500), true), 'unanswered'],
-    [(_, response) => (sendHtml(response, 200), true), 'unanswered'],
-    [(_, response) => (send(response, 404), true), 'endpoint-unknown'],
+    [(_, response) => (sendHtml(response, 200), true), 'unanswered', 'without a prompt_id: an HTML page'],
+    [(_, response) => (send(response, 200), true), 'unanswered', 'without a prompt_id: an empty body'],
+    [(_, response) => (send(response, 404), true), 'endpoint-unknown', `workflows at ${comfy.url} (404)`],
+    [(_, response) => (send(response, 405), true), 'endpoint-unknown', `workflows at ${comfy.url} (405)`],
     [(_, response) => (send(response, 401), true), 'key-refused'],
     [(_, response) => (send(response, 429), true), 'overloaded'],
   ];
-  for (const [meet, kind] of meetings) {
+  for (const [meet, kind, words] of meetings) {
     comfy.meet = meet;
-    expect(await submit('one')).toEqual(failure(kind));
+    expect(await submit('one')).toEqual(failure(kind, words));
   }
   const nobody = { baseUrl: `http://127.0.0.1:${await unusedPort()}`, id: '', version: 'comfyui' };
   expect(await service.submit(nobody, { workflow: sha256, set: {} }, signal, 'one')).toEqual(

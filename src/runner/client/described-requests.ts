@@ -11,16 +11,14 @@ type Values = Record<string, string>;
 export class DescribedRequests {
   readonly #description: ServiceDescription;
   readonly #connectionOf: (endpoint: Endpoint) => Connection;
-  readonly #fixedOrigins: string[];
+  readonly #fixedOrigins: (string | undefined)[];
 
   constructor(description: ServiceDescription, connectionOf: (endpoint: Endpoint) => Connection) {
     this.#description = description;
     this.#connectionOf = connectionOf;
     const { submit, status, result, cancel, find, check, origins } = description;
     const requests = [submit, status, result.request, cancel, find, check];
-    this.#fixedOrigins = [...requests.map((each) => each?.url ?? ''), ...origins].flatMap(
-      (url) => originOf(url) ?? [],
-    );
+    this.#fixedOrigins = [...requests.map((each) => each?.url), ...origins].map((url) => originOf(url));
   }
 
   submission(endpoint: Endpoint, input: JsonObject, idempotencyKey = ''): Request {
@@ -52,7 +50,7 @@ export class DescribedRequests {
   isOwn(endpoint: Endpoint, url: string): boolean {
     const origin = originOf(url);
     const base = originOf(this.#connectionOf(endpoint).url);
-    const described = originOf(this.#description.baseUrl ?? '') ?? base;
+    const described = originOf(this.#description.baseUrl) ?? base;
     return origin !== undefined && [base, ...(base === described ? this.#fixedOrigins : [])].includes(origin);
   }
 
@@ -88,8 +86,7 @@ function bodyOf(template: JsonValue, values: Values, input: JsonObject): JsonVal
   return Object.fromEntries(members) as JsonObject;
 }
 
-function originOf(url: string): string | undefined {
-  return /^https?:/i.test(url) && URL.canParse(url.replaceAll(/\{\{[^}]*\}\}/g, 'x'))
-    ? new URL(url.replaceAll(/\{\{[^}]*\}\}/g, 'x')).origin
-    : undefined;
+function originOf(url = ''): string | undefined {
+  const filled = url.replaceAll(/\{\{[^}]*\}\}/g, 'x');
+  return /^https?:/i.test(filled) && URL.canParse(filled) ? new URL(filled).origin : undefined;
 }

@@ -255,7 +255,7 @@ export class DescribedService implements RenderService {
     if (refusal === undefined) return undefined;
     const isOwn = this.#requests.isOwn(endpoint, request.url);
     if (refusal.kind === 'overloaded' || isOwn) return { kind: 'failure', failure: refusal };
-    const host = URL.canParse(request.url) ? new URL(request.url).host : 'another host';
+    const { host } = new URL(request.url);
     return failure(
       'poll-failed',
       `the service gave an address at ${host}, which gets no key and answers ${answer.status}`,
@@ -282,7 +282,7 @@ export class DescribedService implements RenderService {
   get #accepted(): AcceptedPlaces {
     const { submit, status } = this.#description;
     const { request } = this.#description.result;
-    const used = placeholdersIn([status.url, request?.url ?? ''].join(' '));
+    const used = placeholdersIn([status.url, request?.url].join(' '));
     const needed = submit.keep.filter((name) => used.includes(`job.${name}`));
     return { jobId: submit.job, status: status.at, keep: submit.keep, needed };
   }

@@ -2,7 +2,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
-import { DescribedService } from '../../../src/runner/client/described-service.ts';
+import { DescribedService, type DescribedOptions } from '../../../src/runner/client/described-service.ts';
 import { readDescription } from '../../../src/runner/config/read-description.ts';
 import type { Endpoint, JobAtService } from '../../../src/runner/core/attempt.ts';
 import type { ServiceDescription } from '../../../src/runner/core/service-description.ts';
@@ -23,6 +23,7 @@ export const model = 'fal-ai/flux/dev';
 export const replicateModel = 'black-forest-labs/flux-schnell';
 
 export interface DescribedClient {
+  service: DescribedService;
   submit(input?: JsonObject, lost?: LostSubmission): Promise<SubmitReply>;
   /** Of a submission that is accepted, what is asked for from then on. */
   job(input?: JsonObject): Promise<JobAtService>;
@@ -36,22 +37,23 @@ export function describedClient(
   description: ServiceDescription,
   id: string,
   apiKey: string,
-  onUnknownStatus: (status: string) => void = () => undefined,
+  more: Partial<DescribedOptions> = {},
 ): DescribedClient {
   const service = new DescribedService({
     description,
-    onUnknownStatus,
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
     memory: new ByteSemaphore(128_000_000),
     imagePath: undefined,
+    ...more,
   });
   onTestFinished(() => service.close());
   const endpoint: Endpoint = { baseUrl: url, id, version: description.name };
   const submit = async (sent: JsonObject = input, lost?: LostSubmission): Promise<SubmitReply> =>
     keepsKey(await service.submit(endpoint, sent, signal, undefined, lost), apiKey);
   return {
+    service,
     submit,
     job: async (sent) => {
       const reply = await submit(sent);

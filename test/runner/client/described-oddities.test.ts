@@ -1,14 +1,18 @@
 /** Promise: what a described service answers oddly costs no job that need not be lost, stops no night, and gives no key away. */
 import { describe, expect, it } from 'vitest';
 import { folderWith } from '../../e2e/cli.ts';
+import { unusedPort } from '../../e2e/listen-on-loopback.ts';
 import { onePixel } from '../../fakes/fal-service.ts';
 import { answer, answerJson, inTurn, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
 import { ConfigError } from '../../../src/lib/yaml/problem.ts';
+import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
+import type { DescribedOptions } from '../../../src/runner/client/described-service.ts';
 import { readDescription } from '../../../src/runner/config/read-description.ts';
 import { ended, failure } from './client.ts';
 import { describedClient, input, lostAt, type DescribedClient } from './described-client.ts';
 
 const key = 'id-1:canary-"secret"-9';
+const never = new AbortController().signal;
 const done = { state: 'done' };
 const pictures = { images: [{ url: onePixel }] };
 
@@ -22,28 +26,32 @@ texts: { no money: no-credit }
 
 interface Answers {
   submit?: Script;
+  cancel?: Script;
+  check?: Script;
   status?: Script;
   result?: Script;
 }
 
 /** A client of a service that gives these answers. */
 async function serviceWith(
-  { submit, status, result }: Answers,
+  { submit, status, result, cancel, check }: Answers,
   text = description,
-  onUnknownStatus?: (status: string) => void,
+  more?: Partial<DescribedOptions>,
 ): Promise<DescribedClient> {
   const served = await scriptedServer((socket, request) => {
     const accepted = answerJson({ id: 'j1', result_url: `${served.url}/results/j1` });
-    const script =
-      request.method === 'POST'
-        ? (submit ?? accepted)
-        : request.path.startsWith('/results')
-          ? (result ?? answerJson(pictures))
-          : (status ?? answerJson(done));
+    const asked: Record<string, Script | undefined> = {
+      '/jobs': submit ?? accepted,
+      '/jobs/j1': status,
+      '/cancel': cancel,
+      '/check': check,
+      '/results/j1': result ?? answerJson(pictures),
+    };
+    const script = asked[request.path] ?? answerJson(done);
     script(socket, request);
   });
   const own = readDescription('own.yaml', folderWith({ 'own.yaml': text }), {});
-  return describedClient(served.url, own, '', key, onUnknownStatus);
+  return describedClient(served.url, own, '', key, more);
 }
 
 describe('a result', () => {
@@ -61,6 +69,8 @@ describe('a result', () => {
     ['nothing', answer(200, '')],
     ['a page', answer(200, '<html>Welcome</html>')],
     ['a refusal to go so fast', answerJson({ detail: 'slow down' }, 429)],
+    ['a request that took too long', answerJson({ detail: 'too late' }, 408)],
+    ['a redirect with a reason', answerJson({ detail: 'Moved' }, 302)],
     ['a failing proxy with a reason', answerJson({ detail: 'Bad gateway' }, 502)],
   ])('that is %s is asked for again', async (_, first) => {
     const client = await serviceWith({ result: inTurn(first, answerJson(pictures)) });
@@ -86,18 +96,99 @@ describe('a result', () => {
     expect(elsewhere.requests[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('has pictures at the service that redirect elsewhere: they are downloaded from there', async () => {
-    const to = 'https://cdn.example/a.png';
-    const text = description.replace("'{{ job.result_url }}'", "'{{ baseUrl }}/results/j1'");
+  it('is believed to be refused where it is so three times in a row', async () => {
+    const down = answerJson({ detail: 'out of memory' }, 500);
+    const client = await serviceWith({ result: inTurn(down, down, answer(200, ''), down, down, down) });
+    const job = await client.job();
+    for (let times = 0; times < 5; times++)
+      expect(await client.status(job)).toMatchObject(failure('poll-failed'));
+    expect(await client.status(job)).toMatchObject(ended('job-failed', 'its result is 500: out of memory'));
+  });
+
+  it('is where the description says first of what is there, or where the pipeline says', async () => {
+    const text = description.replace("'images[*].url'", "['shots[*].file', 'one.file']");
+    for (const output of [{ shots: [{ file: onePixel }] }, { shots: [], one: { file: onePixel } }]) {
+      const client = await serviceWith({ result: answerJson(output) }, text);
+      expect(await client.status(await client.job())).toMatchObject({ kind: 'completed', pictures: [{}] });
+    }
+    const elsewhere = { shots: [{ file: 3 }], mine: [onePixel, onePixel] };
+    const client = await serviceWith({ result: answerJson(elsewhere) }, text, { imagePath: 'mine[*]' });
+    expect(await client.status(await client.job())).toMatchObject({ pictures: [{}, {}] });
+  });
+
+  it('may be missing where the status has said what failed', async () => {
+    const status = answerJson({ state: 'done', detail: 'the worker died' });
+    const client = await serviceWith({ status, result: answer(404) });
+    expect(await client.status(await client.job())).toMatchObject(
+      ended('job-failed', /^done: the worker died$/),
+    );
+  });
+
+  it('that is larger than is read is no result, and holds no memory', async () => {
+    const memory = new ByteSemaphore(1_000_000);
+    const body = answerJson({ images: [], note: 'x'.repeat(100_000) });
+    const small = await serviceWith({ result: body }, description, { memory, maxBodyBytes: 90_000 });
+    expect(await small.status(await small.job())).toMatchObject(
+      ended('result-too-large', 'larger than 90000 bytes (`limits.body`)'),
+    );
+    const empty = await serviceWith({ result: body }, description, { memory });
+    expect(await empty.status(await empty.job())).toMatchObject({ kind: 'ended' });
+    expect(memory.tryTake(1_000_000)).toBe(true);
+  });
+
+  it('whose pictures lie elsewhere holds no memory for what has named them', async () => {
+    const images = [{ url: 'https://cdn.example/a.png' }, { url: 'https://' }];
+    const client = await serviceWith({ result: answerJson({ images, note: 'x'.repeat(100_000) }) });
+    const reply = await client.service.status(await client.job(), never);
+    expect(reply).toMatchObject({ pictures: images });
+    expect(reply.kind === 'completed' && reply.hold?.bytes).toBe(0);
+  });
+});
+
+describe('a picture at the service itself', () => {
+  const elsewhere = 'https://cdn.example/b.png';
+  const withPicture = async (picture: Script): Promise<DescribedClient> => {
     const served = await scriptedServer((socket, request) => {
-      if (request.path === '/results/a.png') answer(302, '', { Location: to })(socket, request);
-      else if (request.path === '/results/j1')
-        answerJson({ images: [{ url: `${served.url}/results/a.png` }] })(socket, request);
-      else answerJson(request.method === 'POST' ? { id: 'j1', result_url: '' } : done)(socket, request);
+      const images = [{ url: `${served.url}/results/a.png?sig=1` }, { url: elsewhere }];
+      const asked: Record<string, Script> = {
+        '/jobs': answerJson({ id: 'j1', result_url: `${served.url}/results/j1` }),
+        '/results/j1': answerJson({ images }),
+        '/results/a.png?sig=1': picture,
+      };
+      (asked[request.path] ?? answerJson(done))(socket, request);
     });
-    const own = readDescription('own.yaml', folderWith({ 'own.yaml': text }), {});
-    const client = describedClient(served.url, own, '', key);
-    expect(await client.status(await client.job())).toMatchObject({ pictures: [{ url: to }] });
+    const own = readDescription('own.yaml', folderWith({ 'own.yaml': description }), {});
+    return describedClient(served.url, own, '', key);
+  };
+
+  it('holds the memory that it takes, and none for those that are elsewhere', async () => {
+    const client = await withPicture(answer(200, Buffer.alloc(100_000), { Location: '/welcome' }));
+    const reply = await client.service.status(await client.job(), never);
+    expect(reply).toMatchObject({
+      status: 'done',
+      pictures: [{ bytes: { length: 100_000 } }, { url: elsewhere }],
+    });
+    expect(reply.kind === 'completed' && reply.hold?.bytes).toBe(100_000);
+  });
+
+  it('is downloaded from where it is redirected to', async () => {
+    const to = 'https://cdn.example/a.png';
+    const client = await withPicture(answer(302, '', { Location: to }));
+    expect(await client.status(await client.job())).toMatchObject({
+      pictures: [{ url: to }, { url: elsewhere }],
+    });
+  });
+
+  it.each<[number | string, Script, object]>([
+    [503, answer(503), failure('poll-failed', 'a.png?sig=1 was answered 503')],
+    [429, answer(429), failure('poll-failed', 'was answered 429')],
+    ['no answer', (socket) => socket.destroy(), failure('poll-failed', /\(http:.*a\.png/)],
+    [404, answer(404), ended('download-failed', 'was answered 404')],
+    ['a redirect to nowhere', answer(302), ended('download-failed', 'was answered 302')],
+    ['too much', answer(200, '', { 'Content-Length': '64000001' }), ended('result-too-large')],
+  ])('that is answered with %s', async (_, picture, reply) => {
+    const client = await withPicture(picture);
+    expect(await client.status(await client.job())).toMatchObject(reply);
   });
 });
 
@@ -125,6 +216,15 @@ describe('a submission', () => {
       expect(await client.submit()).toMatchObject({ kind: 'failure', isEachLost: true });
     },
   );
+
+  it('that brings more than is read may have been accepted, and one that cannot be sent has not', async () => {
+    const large = answerJson({ id: 'j1', note: 'x'.repeat(100_000) });
+    const client = await serviceWith({ submit: large }, description, { maxBodyBytes: 90_000 });
+    expect(await client.submit()).toMatchObject(failure('unanswered', /the answer is too large \(http:/));
+    const own = readDescription('own.yaml', folderWith({ 'own.yaml': description }), {});
+    const nobody = describedClient(`http://127.0.0.1:${await unusedPort()}`, own, '', key);
+    expect(await nobody.submit()).toMatchObject(failure('not-reached', /refused.*\(http:.*\/jobs\)/));
+  });
 
   it('that repeats a prompt with words of the description in it is refused for itself', async () => {
     const detail = [{ msg: 'too long', input: 'a bank with no money' }];
@@ -156,7 +256,9 @@ it('says once that it does not know a status, without the key, and not without e
     ...Array.from({ length: 20 }, (_, i) => `${i} %`),
   ];
   const status: Script = (...asked) => answerJson({ state: states[polls++] })(...asked);
-  const client = await serviceWith({ status }, description, (text) => told.push(text));
+  const client = await serviceWith({ status }, description, {
+    onUnknownStatus: (text) => told.push(text),
+  });
   const job = await client.job();
   for (const _ of states)
     expect(await client.status(job)).toMatchObject({ kind: 'running', isExecuting: false });
@@ -186,6 +288,117 @@ it('takes a number for a status, and an address that its description does not kn
   expect(await later.status(job)).toMatchObject(
     failure('poll-failed', 'no http(s) URL ({{ job.poll_url }})'),
   );
+});
+
+describe('a status', () => {
+  const ownResult = description.replace("get: '{{ job.result_url }}'", 'output: out');
+  const statusOf = async (answered: unknown, text = description, status = 200) => {
+    const client = await serviceWith({ status: answerJson(answered, status) }, text);
+    return client.status(await client.job());
+  };
+
+  it.each<[string, unknown, number]>([
+    ['no text', { state: { done: true } }, 200],
+    ['not there', {}, 200],
+    ['in a refusal', done, 500],
+  ])('that is %s says nothing of the job', async (_, answered, code) => {
+    expect(await statusOf(answered, description, code)).toEqual(failure('poll-failed', `answered ${code}`));
+  });
+
+  it('may be a word that is true or false', async () => {
+    const text = description.replace('done: done', 'true: done');
+    expect(await statusOf({ state: true }, text)).toMatchObject({ kind: 'completed' });
+  });
+
+  it('of a job that runs or has its result elsewhere is what it says, whatever stands beside it', async () => {
+    expect(await statusOf({ state: 1, detail: 'warming up' })).toMatchObject({ kind: 'running' });
+    expect(await statusOf({ state: 'done', detail: 'a warning' })).toMatchObject({ kind: 'completed' });
+  });
+
+  it('that is done has failed where it says why, and has the result otherwise', async () => {
+    const out = { images: [{ url: onePixel }] };
+    expect(await statusOf({ ...done, out, detail: 'no memory' }, ownResult)).toMatchObject(
+      ended('job-failed', /^done: no memory$/),
+    );
+    for (const detail of [0, false, null, ''])
+      expect(await statusOf({ ...done, out, detail }, ownResult)).toMatchObject({ kind: 'completed' });
+  });
+
+  it('that has failed need not say why', async () => {
+    const text = description.replace('done: done', 'done: failed');
+    expect(await statusOf(done, text)).toMatchObject(ended('job-failed', 'done: the service gave no reason'));
+  });
+
+  it.each([404, 410])('of a job that is not known is %i', async (code) => {
+    const client = await serviceWith({ status: answer(code) });
+    expect(await client.status(await client.job())).toEqual({
+      kind: 'missing',
+      text: `the service does not know the job (${code}: no message)`,
+    });
+  });
+
+  it('that is refused at the service itself says that the key is, and one elsewhere that it is to wait', async () => {
+    const own = await serviceWith({ status: answer(401) });
+    expect(await own.status(await own.job())).toMatchObject(failure('key-refused'));
+    const other = await scriptedServer(answer(429), { host: '127.0.0.2' });
+    const text = description.replace('{{ baseUrl }}/jobs/{{ job.id }}', '{{ job.result_url }}');
+    const client = await serviceWith({ submit: answerJson({ id: 'j1', result_url: other.url }) }, text);
+    expect(await client.status(await client.job())).toMatchObject(failure('overloaded'));
+  });
+});
+
+describe('a cancellation', () => {
+  const text = `${description}cancel: { post: '{{ baseUrl }}/cancel' }\n`;
+
+  it.each<[string, Script, object]>([
+    ['whatever comes', answer(200, 'x'.repeat(100_000)), { kind: 'cancelled' }],
+    [
+      '400',
+      answer(400),
+      { kind: 'unsupported', text: expect.stringContaining('(400: no message)') as string },
+    ],
+    ['409', answer(409), { kind: 'unsupported' }],
+    ['422', answerJson({ detail: 'it has ended' }, 422), { kind: 'unsupported' }],
+    ['500', answer(500), failure('poll-failed', '500')],
+    ['no answer', (socket) => socket.destroy(), failure('poll-failed', /\(http:.*\/cancel\)/)],
+  ])('is answered with %s', async (_, cancel, reply) => {
+    const client = await serviceWith({ cancel }, text, { maxBodyBytes: 90_000 });
+    expect(await client.cancel(await client.job())).toMatchObject(reply);
+  });
+});
+
+describe('whether it is there', () => {
+  const text = `${description}check: { get: '{{ baseUrl }}/check', has: models }\n`;
+  const unknown = { kind: 'unknown', text: expect.stringContaining('own') as string };
+
+  it.each<[string, Script, object]>([
+    ['what it should have', answerJson({ models: ['a'] }), { kind: 'answers' }],
+    ['no such thing', answerJson({ models: null }), unknown],
+    ['404', answer(404), { ...unknown, text: expect.stringContaining('(404: no message)') as string }],
+    ['410', answer(410), unknown],
+    ['402', answer(402), failure('account-unusable')],
+    ['500', answer(500), failure('poll-failed', 'the check was answered 500')],
+    ['a redirect', answer(302), failure('poll-failed', 'the check was answered 302')],
+    ['no answer', (socket) => socket.destroy(), failure('poll-failed', /\(http:.*\/check\)/)],
+  ])('is answered with %s', async (_, check, reply) => {
+    const client = await serviceWith({ check }, text);
+    expect(await client.health()).toEqual(reply);
+  });
+
+  it('is not asked where the description does not say how', async () => {
+    expect(await (await serviceWith({})).health()).toMatchObject({ ...unknown, isUnasked: true });
+  });
+});
+
+it('has the key go wherever the description itself leads, where it says no address of the service', async () => {
+  const other = await scriptedServer(answerJson(done), { host: '127.0.0.2' });
+  const text = `${description.replace('{{ baseUrl }}/jobs/{{ job.id }}', `${other.url}/{{ job.id }}`)}auth: { X-Key: '{{ apiKey }}' }\n`;
+  const client = await serviceWith({}, text);
+  await client.status(await client.job());
+  expect(other.requests[0]?.headers).toMatchObject({ 'x-key': key });
+  const named = await serviceWith({}, `${text}baseUrl: https://service.example\n`);
+  await named.status(await named.job());
+  expect(other.requests[1]?.headers).not.toHaveProperty('x-key');
 });
 
 describe('a description', () => {

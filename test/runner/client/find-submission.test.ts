@@ -2,9 +2,19 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 import { losing, refusing } from '../../fakes/situations.ts';
-import { startReplicate, type ReplicateService } from '../../fakes/replicate-service.ts';
+import { readDescription } from '../../../src/runner/config/read-description.ts';
+import { reset, send, sendJson } from '../../faults/answers.ts';
+import { answerHonestly, type Meet } from '../../fakes/job-server.ts';
+import { replicateKey, startReplicate, type ReplicateService } from '../../fakes/replicate-service.ts';
 import { failure } from './client.ts';
-import { input, lostAt, replicateClient, type DescribedClient } from './described-client.ts';
+import {
+  describedClient,
+  input,
+  lostAt,
+  replicateClient,
+  replicateModel,
+  type DescribedClient,
+} from './described-client.ts';
 
 interface Lost {
   replicate: ReplicateService;
@@ -18,7 +28,7 @@ interface Lost {
 it('is found among those of the account, and asked for from then on', async () => {
   const { client, lost, replicate } = await lostAmong([{ prompt: 'another' }, { ...input, seed: 6 }]);
   const found = await client.submit(input, lostAt(Date.now()));
-  expect(found).toMatchObject({ kind: 'accepted', jobId: lost });
+  expect(found).toMatchObject({ kind: 'accepted', jobId: lost, idempotencyMs: 3_600_000 });
   expect(replicate.inputs).toHaveLength(3);
 });
 
@@ -49,6 +59,24 @@ it('is not taken for a job that this run was just told of, and has not recorded 
   expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({ jobId: lost });
 });
 
+it('is not taken while another of the same input is on its way, which may be it', async () => {
+  const { client, lost, replicate } = await lostAmong([]);
+  const held: (() => void)[] = [];
+  replicate.meet = (asked) =>
+    asked.operation === 'run' ? held.push(() => answerHonestly(asked)) : answerHonestly(asked);
+  const other = client.submit(input);
+  await expect.poll(() => held.length).toBe(1);
+  // The second of them is not alone for the first being through.
+  for (const _ of [1, 2])
+    expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({
+      kind: 'not-found',
+      text: expect.stringContaining('several submissions of the same input') as string,
+    });
+  held[0]?.();
+  expect(await other).toMatchObject({ kind: 'accepted' });
+  expect(await client.submit(input, lostAt(Date.now()))).toMatchObject({ kind: 'accepted', jobId: lost });
+});
+
 it('is not found where it did not arrive, and is not sent', async () => {
   const { client, replicate } = await lostAmong([{ prompt: 'another' }]);
   replicate.jobs.all.pop();
@@ -59,10 +87,51 @@ it('is not found where it did not arrive, and is not sent', async () => {
 });
 
 it('is not one of long before', async () => {
-  const { client, replicate } = await lostAmong([]);
-  const [job] = replicate.jobs.all;
-  if (job !== undefined) job.submittedAt -= 3_600_000;
-  expect(await client.submit(input, lostAt(Date.now() - 31_000))).toMatchObject({ kind: 'not-found' });
+  const { client, replicate } = await lostAmong([{ prompt: 'another' }, { prompt: 'a third' }]);
+  for (const agoMs of [300_000, 3_300_000]) {
+    const before = replicate.requests.length;
+    for (const job of replicate.jobs.all) job.submittedAt -= agoMs;
+    expect(await client.submit(input, lostAt(Date.now() - 31_000))).toMatchObject({ kind: 'not-found' });
+    // Older ones still stand behind the first page.
+    expect(replicate.requests.length - before).toBe(1);
+  }
+});
+
+it('is found by what the list says of its own time, and where that says nothing', async () => {
+  const { lost, replicate } = await lostAmong([]);
+  const anHour = 3_600_000;
+  const listed =
+    (createdAt: unknown, dateMs: number): Meet =>
+    (asked) => {
+      const { status, fields } = asked.take();
+      const [result] = fields['results'] as object[];
+      const odd = [
+        { id: null, input },
+        { id: 'x', input: 'a hill', created_at: createdAt },
+      ];
+      asked.response.setHeader('Date', new Date(dateMs).toUTCString());
+      sendJson(
+        asked.response,
+        { ...fields, results: [...odd, { ...result, created_at: createdAt }] },
+        status,
+      );
+    };
+  const late = Date.now() - anHour;
+  for (const [createdAt, dateMs] of [
+    [new Date(late).toISOString(), late],
+    ['yesterday', late],
+    [undefined, late],
+  ] as const) {
+    replicate.meet = listed(createdAt, dateMs);
+    // Another run: this one has it by then.
+    expect(await replicateClient(replicate.url).submit(input, lostAt(Date.now()))).toMatchObject({
+      jobId: lost,
+    });
+  }
+  replicate.meet = listed(new Date(late).toISOString(), Date.now());
+  expect(await replicateClient(replicate.url).submit(input, lostAt(Date.now() - 31_000))).toMatchObject({
+    kind: 'not-found',
+  });
 });
 
 it('is looked for again where the list does not answer', async () => {
@@ -71,6 +140,21 @@ it('is looked for again where the list does not answer', async () => {
   expect(await client.submit(input, lostAt(Date.now()))).toMatchObject(failure('unanswered', '502'));
   replicate.meet = refusing('list', 429, { detail: 'Request was throttled.' });
   expect(await client.submit(input, lostAt(Date.now()))).toMatchObject(failure('overloaded'));
+  replicate.meet = ({ response }) => reset(response);
+  expect(await client.submit(input, lostAt(Date.now()))).toMatchObject(
+    failure('unanswered', 'its job was looked for: the connection'),
+  );
+  replicate.meet = ({ response }) => send(response, 200, 'x'.repeat(100_000));
+  const small = describedClient(
+    replicate.url,
+    readDescription('replicate', '', {}),
+    replicateModel,
+    replicateKey,
+    { maxBodyBytes: 90_000 },
+  );
+  expect(await small.submit(input, lostAt(Date.now()))).toMatchObject(
+    failure('unanswered', 'the list of jobs is too large'),
+  );
 });
 
 async function lostAmong(others: JsonObject[]): Promise<Lost> {

@@ -144,8 +144,8 @@ function readDownloadAddress(text: string, hosts: readonly string[]): URL | Fail
 }
 
 /** Where a picture is, without the query, which may hold a signature, and no longer than a line. */
-function shownAddress({ origin, protocol, host, pathname }: URL): string {
-  const address = `${origin === 'null' ? `${protocol}//${host}` : origin}${pathname}`;
+function shownAddress({ protocol, host, pathname }: URL): string {
+  const address = `${protocol}//${host}${pathname}`;
   return address.length > longestShown ? `${address.slice(0, longestShown - 1)}…` : address;
 }
 

@@ -37,7 +37,7 @@ export function readRetryAfter(headers: HttpResponse['headers'], now = Date.now(
   const value = headers['retry-after']?.trim() ?? '';
   if (/^\d+(\.\d+)?$/.test(value)) return Math.min(maxRetryAfterMs, Number(value) * 1000);
   if (!httpDate.test(value)) return undefined;
-  const waitMs = Date.parse(value) - readDate(headers.date, now);
+  const waitMs = Date.parse(value) - readDate(now, headers.date);
   return Number.isNaN(waitMs) ? undefined : Math.min(maxRetryAfterMs, Math.max(0, waitMs));
 }
 
@@ -47,8 +47,8 @@ function retryAfterIn(body: string): number | undefined {
   return seconds === undefined ? undefined : Math.min(maxRetryAfterMs, Number(seconds) * 1_000);
 }
 
-function readDate(date: string | undefined, now: number): number {
-  const at = httpDate.test(date ?? '') ? Date.parse(date ?? '') : Number.NaN;
+function readDate(now: number, date = ''): number {
+  const at = httpDate.test(date) ? Date.parse(date) : Number.NaN;
   return Number.isNaN(at) ? now : at;
 }
 

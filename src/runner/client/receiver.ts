@@ -91,7 +91,9 @@ export class Receiver implements Dispatcher.DispatchHandler {
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
-    this.#headers = headers;
+    // Of one that came twice the first counts, as it does for Node's own client.
+    const first = Object.entries(headers).map(([name, value]) => [name, [value].flat()[0]]);
+    this.#headers = Object.fromEntries(first) as IncomingHttpHeaders;
     const length = Number(headers['content-length'] ?? 0);
     if (this.#isSuccess && length > this.#limits.maxBodyBytes) return this.#end({ kind: 'too-large' });
     this.#makeRoom(length);

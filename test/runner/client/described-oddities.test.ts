@@ -201,6 +201,11 @@ describe('a submission', () => {
     });
   });
 
+  it('whose answer is cut has no id that could be told from another member', async () => {
+    const client = await serviceWith({ submit: answer(200, '{"id":"j1","result_url":"htt') });
+    expect(await client.submit()).toMatchObject(failure('unanswered', 'without a job id'));
+  });
+
   it('without an address that is needed stops the run, which would pay for each in vain', async () => {
     const client = await serviceWith({ submit: answerJson({ id: 'j1', cancel_url: 'x' }) });
     expect(await client.submit()).toMatchObject({

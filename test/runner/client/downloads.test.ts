@@ -93,6 +93,8 @@ describe('an address is refused, and nothing is looked up', () => {
     ['of another kind', 'ftp://cdn.test/a.png'],
     ['that is no URL', 'https://'],
     ['with a name and a password', 'https://me:CANARY@cdn.test/a.png'],
+    ['with a name alone', 'https://CANARY@cdn.test/a.png'],
+    ['with a password alone', 'https://:CANARY@cdn.test/a.png'],
     ['at a host that is not listed', 'https://else.test/a.png'],
     ['at a host below one that is listed', 'https://a.cdn.test/a.png'],
     ['at a host whose end looks listed', 'https://notcdn.test/a.png'],
@@ -111,6 +113,16 @@ describe('an address is refused, and nothing is looked up', () => {
       expect(reply).toEqual(failure('url-refused'));
       expect(JSON.stringify(reply)).not.toContain('CANARY');
     }
+  });
+
+  it('and shown without what may be a signature, on one line', async () => {
+    const shown = async (url: string): Promise<unknown> => downloadsFrom({ hosts }, {}).fetch(url, never);
+    expect(await shown(`ftp://cdn.test/a.png?${signature}`)).toEqual(
+      failure('url-refused', /^the picture at ftp:\/\/cdn\.test\/a\.png is not offered over https$/),
+    );
+    expect(await shown(`https://else.test/${'a'.repeat(200)}`)).toEqual(
+      failure('url-refused', /^the picture at https:\/\/else\.test\/a{101}… is at else\.test, which/),
+    );
   });
 
   it('while no host is listed: what to do is said', async () => {

@@ -63,7 +63,7 @@ it('is not taken while another of the same input is on its way, which may be it'
   const { client, lost, replicate } = await lostAmong([]);
   const held: (() => void)[] = [];
   replicate.meet = (asked) =>
-    asked.operation === 'run' ? held.push(() => answerHonestly(asked)) : answerHonestly(asked);
+    asked.operation === 'run' ? void held.push(() => answerHonestly(asked)) : answerHonestly(asked);
   const other = client.submit(input);
   await expect.poll(() => held.length).toBe(1);
   // The second of them is not alone for the first being through.

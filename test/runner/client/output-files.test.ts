@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { FilePlace } from '../../../src/runner/core/named-file.ts';
+import type { NamedValue } from '../../../src/runner/core/output-value.ts';
 import type { FoundPicture } from '../../../src/runner/core/picture.ts';
 import { readStatusAnswer } from '../../../src/runner/client/read-job-answers.ts';
 import { readLargeStatusAnswer } from '../../../src/runner/client/read-large-status-answer.ts';
@@ -69,6 +70,35 @@ it.each([
       text: expect.stringContaining('the file depth is not at files.depth of the output'),
     },
   });
+});
+
+it('of which one is a value that any object or text has is not there', async () => {
+  for (const at of [['constructor'], ['files', 'length']])
+    expect(
+      await statusFrom(answer(200, `{"status":"COMPLETED","output":{"files":"x","image":"${picture}"}}`), {
+        files: [{ label: 'odd', kind: 'json', at }],
+      }),
+    ).toMatchObject({ failure: { kind: 'bad-file' } });
+});
+
+it.each([
+  ['an object', (output: string) => output],
+  ['a list of one object', (output: string) => `[${output}]`],
+])('of %s without pictures, the first keeps what is asked for of the rest', async (_, within) => {
+  const output = within('{"files":{"depth":"AAAA"},"camera":{"fov":50},"score":0.5,"many":[1,2]}');
+  const values = (...names: string[]) => names.map((name) => ({ name, at: [name] }));
+  const keptOf = async (of: string, asked: NamedValue[]): Promise<unknown[]> => {
+    const body = `{"status":"COMPLETED","output":${of}}`;
+    const places = { imagePath: 'none', files: [depth, camera], values: asked };
+    const reply = await statusFrom(answer(200, body), places);
+    return reply.kind === 'completed' ? reply.pictures.map((file) => file.output) : [reply];
+  };
+  expect(await keptOf(output, values('score', 'many'))).toMatchObject([
+    { rest: { score: 0.5 }, odd: ['many'] },
+    undefined as never,
+  ]);
+  expect(await keptOf(output, values('score'))).not.toMatchObject([{ odd: [] }]);
+  expect(await keptOf(output, [])).toEqual([undefined, undefined]);
 });
 
 it('says what the worker says where that is a failure, and asks for a picture unless there is to be none', async () => {

@@ -1,7 +1,7 @@
 /** How long the service asks to wait. */
 import { describe, expect, it } from 'vitest';
 import { readRetryAfter } from '../../../src/runner/client/read-refusal.ts';
-import { answer } from '../../fakes/scripted-server.ts';
+import { answer, type Script } from '../../fakes/scripted-server.ts';
 import { statusFrom, submitTo } from './client.ts';
 
 const now = 'Wed, 21 Oct 2026 07:28:00 GMT';
@@ -35,6 +35,23 @@ describe.each([429, 425])('with %i', (status) => {
       });
     }
   });
+});
+
+it('is what was said first, where it is said twice', async () => {
+  const twice: Script = (socket) =>
+    socket.end('HTTP/1.1 429 Slow down\r\nRetry-After: 7\r\nRetry-After: 9\r\nContent-Length: 0\r\n\r\n');
+  for (const ask of [submitTo, statusFrom])
+    expect(await ask(twice)).toMatchObject({ failure: { kind: 'overloaded', retryAfterMs: 7_000 } });
+});
+
+it('is read in the body, where the headers do not say it', async () => {
+  const body = '{"retry_after": 1.5, "status": 429}';
+  expect(await statusFrom(answer(429, body))).toMatchObject({ failure: { retryAfterMs: 1_500 } });
+  expect(await statusFrom(answer(429, '{"retry_after":86400}'))).toMatchObject({
+    failure: { retryAfterMs: 600_000 },
+  });
+  const both = answer(429, body, { 'Retry-After': '7' });
+  expect(await statusFrom(both)).toMatchObject({ failure: { retryAfterMs: 7_000 } });
 });
 
 it('is not made up', async () => {

@@ -1,5 +1,6 @@
 /** The key is in no reply, wherever the service repeats it; the helpers of this folder look for it in every reply. */
 import { describe, expect, it } from 'vitest';
+import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
 import { withoutKey } from '../../../src/runner/client/without-key.ts';
 import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
 import {
@@ -77,6 +78,30 @@ it('in what a broken connection brings', async () => {
   expect(await submitTo((socket, request) => (script(socket, request), socket.end()))).toEqual(
     failure('unanswered'),
   );
+});
+
+it('in what is kept of an output, at any depth', () => {
+  const output = { rest: { [`a ${canary}`]: [`b ${canary}`, 3, null, { c: canary }] }, texts: [canary] };
+  const reply = { kind: 'completed', status: '', pictures: [{ base64: 'AAAA', output }] } as const;
+  expect(withoutKey<StatusReply>({ ...reply, pictures: [...reply.pictures] } as StatusReply, canary)).toEqual(
+    {
+      ...reply,
+      pictures: [
+        {
+          base64: 'AAAA',
+          output: { rest: { 'a [key]': ['b [key]', 3, null, { c: '[key]' }] }, texts: ['[key]'] },
+        },
+      ],
+    },
+  );
+});
+
+it.each([
+  ['with its name, of which each part tells it', 'me:0123456789', 'key 0123456789 of me', 'key [key] of me'],
+  ['with a part that is a word', 'longer-name:secret', 'a secret', 'a secret'],
+  ['with a short name', 'a:bcde', 'bcde and a:bcde', 'bcde and [key]'],
+])('%s', (_, key, text, clean) => {
+  expect(withoutKey({ kind: 'missing', text }, key)).toEqual({ kind: 'missing', text: clean });
 });
 
 it('takes nothing out of pictures, and nothing where there is no key', () => {

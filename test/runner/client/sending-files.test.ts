@@ -104,17 +104,20 @@ it('no more are read at a time than memory has room for, and all are sent', asyn
   let most = 0;
   let hasSecond = (): void => undefined;
   const second = new Promise<void>((resolve) => (hasSecond = resolve));
+  const room = 3 * 4000 * 2;
+  const memory = new ByteSemaphore(room);
   const { sent, service } = recording(async () => {
     most = Math.max(most, ++onWay);
     // The first one stays on its way until there is another.
     if (onWay === 2) hasSecond();
     await second;
     await new Promise(setImmediate);
+    expect(memory.tryTake(room), 'it holds its part until it is sent').toBe(false);
     onWay -= 1;
     return { kind: 'accepted', jobId: 'j', status: 'IN_QUEUE' };
   });
   const inputs = Array.from({ length: 12 }, (_, i) => describedIn(folder, `${i}`, 'x'.repeat(3000)));
-  const sending = sendingFiles(service, folder, new ByteSemaphore(3 * 4000 * 2), noObject);
+  const sending = sendingFiles(service, folder, memory, noObject);
   await Promise.all(inputs.map((input) => sending.submit(endpoint, input, never)));
   expect(sent).toHaveLength(12);
   expect(most).toBe(2);

@@ -37,7 +37,8 @@ describe('a cancellation', () => {
   });
 
   it.each([404, 405, 410, 501])('is not there with %i', async (status) => {
-    expect(await cancelAnswered(answer(status))).toEqual({ kind: 'unsupported', text: words });
+    const text = `the service does not cancel the job (${status}: no message)`;
+    expect(await cancelAnswered(answer(status))).toEqual({ kind: 'unsupported', text });
   });
 });
 

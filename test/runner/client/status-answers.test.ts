@@ -43,6 +43,7 @@ describe('the job is running', () => {
     ['under null', '{"status":null}', 'null', false],
     ['under an object', '{"status":{"toJSON":1}}', 'an object', false],
     ['under a word with control characters', '{"status":"A\\u001b[2J\\nB"}', 'A [2J B', false],
+    ['under white space', '{"status":" \\n"}', '', false],
     ['under a word of any length', JSON.stringify({ status: 'x'.repeat(1e6) }), `${'x'.repeat(63)}…`, false],
   ])('%s', async (_, body, status, isExecuting) => {
     expect(await statusFrom(answer(200, body))).toMatchObject({ kind: 'running', status, isExecuting });
@@ -63,7 +64,7 @@ describe('the job is running', () => {
 
 describe('the job has completed', () => {
   it.each([200, 201, 202, 206])('with its pictures, seed and times (%i)', async (status) => {
-    const body = `{"delayTime":2188,"executionTime":2297.4,"id":"${jobId}","output":[{"rendered_image":"${picture}","seed":12345678901234567890}],"status":"COMPLETED","workerId":"w","retries":1}`;
+    const body = `{"delayTime":${' '.repeat(20)}2188,"executionTime":2297.40000000000009,"id":"${jobId}","output":[{"rendered_image":"${picture}","seed":12345678901234567890}],"status":"COMPLETED","workerId":"w","retries":1}`;
     expect(await statusFrom(answer(status, body))).toEqual({
       kind: 'completed',
       status: 'COMPLETED',
@@ -200,6 +201,11 @@ describe('the job has ended without a picture', () => {
   });
 });
 
+it('leads nowhere but in a redirect', async () => {
+  const reply = await statusFrom(answer(500, 'no room', { Location: 'https://else.example/' }));
+  expect(reply).toEqual(failure('poll-failed', /answered 500: no room$/));
+});
+
 it.each(['IN_PROGRESS', 'COMPLETED', 'FAILED'])(
   'says nothing where it is that of another job (%s), whose picture would be a wrong one',
   async (status) => {
@@ -243,6 +249,7 @@ describe('the answer says nothing of the job', () => {
     ['200 without a status', 200, '{"error":"odd"}', 'poll-failed', /200: odd/],
     ['200 with a list', 200, '[{"status":"COMPLETED"}]', 'poll-failed', /200/],
     ['204', 204, '', 'poll-failed', /204: an empty body/],
+    ['a redirect to nowhere', 302, '', 'poll-failed', /302: an empty body/],
     ['400', 400, '{"error":"bad request"}', 'poll-failed', /400: bad request/],
     ['408', 408, '', 'poll-failed', /408/],
     ['a status in the body of a 502', 502, '{"status":"FAILED"}', 'poll-failed', /502/],

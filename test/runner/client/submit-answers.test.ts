@@ -144,7 +144,7 @@ describe('there is surely no job', () => {
       'input-refused',
       /the object "input" is empty/,
     ],
-    ['409', 409, '', 'input-refused', /409/],
+    ['409', 409, '', 'input-refused', /\(409\): no message/],
     ['413', 413, page, 'input-refused', /413/],
     [
       '422 with a list of details',
@@ -161,6 +161,7 @@ describe('there is surely no job', () => {
     ['402 within 200', 200, '{"status":402,"message":"no credit"}', 'account-unusable', /no credit/],
     ['404', 404, '{"detail": "endpoint not found"}', 'endpoint-unknown', /404: endpoint not found/],
     ['405', 405, '', 'endpoint-unknown', /405/],
+    ['a redirect without an address', 302, '', 'endpoint-unknown', /redirects \(302\) to nowhere;/],
     ['410', 410, '', 'endpoint-unknown', /410/],
     ['425', 425, '', 'overloaded', /425/],
     ['429', 429, '', 'overloaded', /429/],

@@ -151,6 +151,7 @@ describe('a hostile body', () => {
 
   it.each<[string, string, object]>([
     ['40 levels', `{"status":"COMPLETED","output":${nested(40)}}`, { failure: { kind: 'bad-picture' } }],
+    ['much white space', `{"status":"IN_QUEUE"${' '.repeat(1_100_000)}}`, { status: 'IN_QUEUE' }],
     ['many small lists', `{"status":"IN_QUEUE","output":[${'[{}],'.repeat(200)}1]}`, { status: 'IN_QUEUE' }],
     [
       'a number of countless digits',

@@ -83,17 +83,15 @@ it('in what a broken connection brings', async () => {
 it('in what is kept of an output, at any depth', () => {
   const output = { rest: { [`a ${canary}`]: [`b ${canary}`, 3, null, { c: canary }] }, texts: [canary] };
   const reply = { kind: 'completed', status: '', pictures: [{ base64: 'AAAA', output }] } as const;
-  expect(withoutKey<StatusReply>({ ...reply, pictures: [...reply.pictures] } as StatusReply, canary)).toEqual(
-    {
-      ...reply,
-      pictures: [
-        {
-          base64: 'AAAA',
-          output: { rest: { 'a [key]': ['b [key]', 3, null, { c: '[key]' }] }, texts: ['[key]'] },
-        },
-      ],
-    },
-  );
+  expect(withoutKey<StatusReply>({ ...reply, pictures: [...reply.pictures] }, canary)).toEqual({
+    ...reply,
+    pictures: [
+      {
+        base64: 'AAAA',
+        output: { rest: { 'a [key]': ['b [key]', 3, null, { c: '[key]' }] }, texts: ['[key]'] },
+      },
+    ],
+  });
 });
 
 it.each([

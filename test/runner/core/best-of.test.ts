@@ -1,0 +1,70 @@
+/** Promise: of each group the best are chosen by their values, of equals the first seed, and none of a group that is not done. */
+import { expect, it } from 'vitest';
+import { BestOf, type Candidate } from '../../../src/runner/core/best-of.ts';
+
+function chosen(count: number, candidates: [group: string, value?: number, seedNumber?: number][]): string {
+  const best = new BestOf(count);
+  for (const [index, [group, value, seedNumber]] of candidates.entries())
+    best.add({ key: String.fromCodePoint(97 + index), group, value, seedNumber } satisfies Candidate);
+  return [...best.chosen(new Set(['open']))].toSorted().join('');
+}
+
+it('takes the highest of each group, however they come', () => {
+  expect(
+    chosen(1, [
+      ['x', 1],
+      ['x', 3],
+      ['y', -5],
+      ['x', 2],
+      ['open', 9],
+    ]),
+  ).toBe('bc');
+  expect(
+    chosen(2, [
+      ['x', 1],
+      ['x', 3],
+      ['x', 2],
+      ['y', 0],
+    ]),
+  ).toBe('bcd');
+  expect(
+    chosen(2, [
+      ['x', 3],
+      ['x', 2],
+      ['x', 1],
+    ]),
+  ).toBe('ab');
+});
+
+it('never takes one without a value, also where there is no other', () => {
+  expect(chosen(2, [['x'], ['x', -1], ['y']])).toBe('b');
+});
+
+it('takes of equals the first seed, of equal seeds the one that came first, and one without a seed last', () => {
+  expect(
+    chosen(1, [
+      ['x', 1, 3],
+      ['x', 1, 2],
+      ['x', 1, 4],
+    ]),
+  ).toBe('b');
+  expect(
+    chosen(1, [
+      ['x', 1, 2],
+      ['x', 1, 2],
+    ]),
+  ).toBe('a');
+  expect(
+    chosen(1, [
+      ['x', 1],
+      ['x', 1, 9],
+      ['x', 1],
+    ]),
+  ).toBe('b');
+  expect(
+    chosen(1, [
+      ['x', 1, 1],
+      ['x', 2, 5],
+    ]),
+  ).toBe('b');
+});

@@ -39,6 +39,9 @@ it.each([
   // Numbers as numbers: 7 is less than 10.
   ['guidance < 10', 'fox ?elk'],
   ['guidance = 10', 'owl ?elk bee'],
+  ['guidance == 10', 'owl ?elk bee'],
+  ['guidance <> 10', 'fox ?elk'],
+  ['guidance <= 7', 'fox ?elk'],
   ["guidance = '10'", 'owl'],
   ["style = '7'", 'bee'],
   ['style = 7', '?fox ?owl elk bee'],

@@ -1,6 +1,6 @@
 /** Names of pictures by default: those of the id, or the words of the prompt where the list has no ids. */
 import { expect, it } from 'vitest';
-import { defaultName } from '../../../src/runner/core/default-name.ts';
+import { defaultName, namesOf } from '../../../src/runner/core/default-name.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 
 const hash = 'e52f0289abcd';
@@ -35,6 +35,14 @@ it.each<[string, string, JsonObject, string]>([
   ['a word without an end', hash, { prompt: 'x'.repeat(9_000) }, `${'x'.repeat(48)}-e52f02.png`],
 ])('%s', (_, id, columns, name) => {
   expect(defaultName(id, columns, 'prompt')).toBe(name);
+});
+
+it.each<[string, string[], 'id' | 'prompt']>([
+  ['by the id', ['a/b.png', `${hash}-2.jpg`], 'id'],
+  ['by words', ['a-photo-of-a-bench-e52f02.png'], 'prompt'],
+  ['in folders of such names', [`${hash}/a.png`], 'prompt'],
+])('tells that pictures were named %s', (_, files, names) => {
+  expect(namesOf(files)).toBe(names);
 });
 
 it('names by the id alone where a batch has begun so', () => {

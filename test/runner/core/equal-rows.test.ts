@@ -18,3 +18,10 @@ test('each row has the number that a plain count gives it', () => {
     { numRuns: 20 },
   );
 });
+
+test('nor is one taken for another, however many there are and wherever they are kept', () => {
+  const countEqual = equalRows();
+  // All begin at the same place of 1,024, and at two places of 2,048.
+  const prints = Array.from({ length: 700 }, (_, row) => (row * 1024).toString(16).padStart(12, '0'));
+  for (const count of [1, 2, 3]) expect(prints.map(countEqual)).toEqual(prints.map(() => count));
+});

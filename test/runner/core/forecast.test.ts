@@ -32,7 +32,14 @@ const asked: ForecastRequest = {
 describe('a forecast', () => {
   it('is unknown before anything was rendered, and without a price', () => {
     expect(forecast(asked, nothing)).toMatchObject({ cost: null, time: null, cuts: [] });
-    expect(forecast({ ...asked, pricing: undefined }, { ...seen, spent: undefined }).cost).toBeNull();
+    const unpriced = { ...asked, pricing: undefined, limits: { cost: 1 } };
+    expect(forecast(unpriced, { ...seen, spent: undefined })).toMatchObject({
+      isPriced: false,
+      cost: null,
+      cuts: [],
+    });
+    expect(forecast({ ...asked, leftMs: 1 }, nothing)).toMatchObject({ isPriced: true, cuts: [] });
+    expect(forecast(asked, { ...seen, spent: 0 }).cost).toBeNull();
   });
 
   it('takes `pricing` where nothing was rendered yet, if that says all that has a price', () => {

@@ -1,6 +1,6 @@
-/** When a list seems to be cut off. */
+/** When a list seems to be cut off, and what is said of it and of an endpoint that has changed. */
 import { expect, it } from 'vitest';
-import { isCutOff } from '../../../src/runner/core/plan.ts';
+import { endpointChange, isCutOff, ListCutOff } from '../../../src/runner/core/plan.ts';
 
 it.each([
   { what: '57 of 60 rows', before: 60, unchanged: 3, withdrawn: 57, isCut: true },
@@ -22,4 +22,28 @@ it.each([
 ])('a list that loses $what: $isCut', ({ before, isTorn = false, isCut, ...plan }) => {
   const none = { added: 0, changed: 0, unchanged: 0, withdrawn: 0 };
   expect(isCutOff({ ...none, ...plan }, before, isTorn)).toBe(isCut);
+});
+
+it('says how many scenes went, and which was the first', () => {
+  const plan = { added: 0, changed: 0, unchanged: 3, withdrawn: 1_057 };
+  const first = { id: 'sea', source: 'a.csv:4' };
+  expect(new ListCutOff(plan, 1_060, first).message).toMatch(
+    /^1,057 of 1,060 scenes are no longer in the list \(the first is sea, which was at a.csv:4\), and none is new\. Nothing/,
+  );
+  expect(new ListCutOff(plan, 1_060, undefined).message).toMatch(/in the list, and none is new\. Nothing/);
+});
+
+it('says where the pictures were made where the rest goes elsewhere', () => {
+  const here = { baseUrl: 'https://api.example.com', id: 'new', version: 'v2' };
+  const made = [
+    { endpoint: here, scenes: 5 },
+    { endpoint: { ...here, id: 'old' }, scenes: 1_000 },
+  ];
+  const counts = { waiting: 1, active: 0, saved: 1_005, failed: 2, withdrawn: 7, unneeded: 0 };
+  const change = (waiting: number, all = made) => endpointChange(all, { ...counts, waiting }, here);
+  expect(change(1)).toBe(
+    'the endpoint has changed: 1,000 of 1,008 scenes were made at https://api.example.com/v2/old; the one that waits goes to https://api.example.com/v2/new',
+  );
+  expect(change(3)).toMatch(/; the 3 that wait go to/);
+  expect([change(0), change(3, made.slice(0, 1))]).toEqual([undefined, undefined]);
 });

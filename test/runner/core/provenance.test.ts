@@ -27,7 +27,12 @@ describe('of a picture', () => {
     expect(origin).toEqual({
       scene: 'pier',
       input: { ...input, photo: [`${'A'.repeat(100)}… (19,900 characters left out)`, null, 7] },
-      ...{ seed: '7', number: 2, jobId, endpoint, rules: 3, output },
+      seed: '7',
+      number: 2,
+      jobId,
+      endpoint,
+      rules: 3,
+      output,
     });
     expect(origin && isOriginOf(origin, { id: 'pier', input })).toBe(true);
     expect(origin && isOriginOf(origin, { id: 'pier-2', input })).toBe(false);

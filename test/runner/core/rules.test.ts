@@ -1,13 +1,33 @@
 /** The rules of retrying, waiting, halting, states and identity. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { assertAttemptMove, attemptMoves, type AttemptState } from '../../../src/runner/core/attempt.ts';
+import {
+  assertAttemptMove,
+  attemptMoves,
+  endpointAddress,
+  type AttemptState,
+} from '../../../src/runner/core/attempt.ts';
 import { endings } from '../../../src/runner/core/ending.ts';
 import { failureRules, type FailureKind } from '../../../src/runner/core/failure.ts';
-import { heard, withSilence, haltReason, unreachableReason } from '../../../src/runner/core/halting.ts';
+import {
+  heard,
+  isBlind,
+  withSilence,
+  haltReason,
+  unreachableReason,
+} from '../../../src/runner/core/halting.ts';
 import { sceneAfter } from '../../../src/runner/core/retry.ts';
-import { fingerprintOf, sceneIdOf, sceneMoves } from '../../../src/runner/core/scene.ts';
-import { backoffMs } from '../../../src/runner/core/backoff.ts';
+import { filesAsked, kindOfFile, lackingText, noPicture } from '../../../src/runner/core/named-file.ts';
+import { formatPart, sizeOfPart } from '../../../src/runner/core/part.ts';
+import {
+  fingerprintOf,
+  sceneIdOf,
+  sceneMoves,
+  sentColumns,
+  sentInput,
+} from '../../../src/runner/core/scene.ts';
+import { hasNoJob, hasNoWorker } from '../../../src/runner/core/service-health.ts';
+import { backoffMs, fullJitterMs, orRetryAfterMs } from '../../../src/runner/core/backoff.ts';
 
 const settings = {
   attempts: 3,
@@ -119,6 +139,86 @@ it('waits longer each time, never beyond the bound, and not at the same moment a
   expect(backoffMs(3, settings, 0)).not.toBe(backoffMs(3, settings, 0.9));
 });
 
+it('comes again at once a few times where the service was too busy, and then at any time up to a bound', () => {
+  const waits = [1, 4, 5, 6, 100].map((tries) => fullJitterMs(tries, settings, 0.5));
+  expect(waits).toEqual([0, 0, 500, 1_000, 7_500]);
+});
+
+it('waits as long as the service asks for, if that is a wait at all', () => {
+  expect([undefined, 0, 999, 1_000].map((ms) => orRetryAfterMs(ms, 40))).toEqual([40, 40, 40, 1_000]);
+});
+
+it.each([
+  [{ baseUrl: 'https://host', id: 'ep', version: 'v2' }, 'https://host/v2/ep'],
+  [
+    { baseUrl: 'https://queue.fal.run', id: 'owner/model', version: 'fal' },
+    'https://queue.fal.run/owner/model',
+  ],
+  [{ baseUrl: 'http://host:8000', id: '', version: 'fal' }, 'http://host:8000'],
+  [{ baseUrl: 'http://host:8000', id: 'ep', version: 'dev' }, 'http://host:8000'],
+])('the address of %j is %s', (endpoint, address) => {
+  expect(endpointAddress(endpoint)).toBe(address);
+});
+
+it('a service has no worker where it says so of all that could work, and no job where it says so of both kinds', () => {
+  const workers = [
+    {},
+    { idle: 0 },
+    { running: 0, idle: 0, ready: 1 },
+    { throttled: 3 },
+    { running: 0, throttled: 3 },
+  ];
+  expect(workers.map((each) => hasNoWorker({ workers: each, jobs: {} }))).toEqual([
+    false,
+    true,
+    false,
+    false,
+    true,
+  ]);
+  const jobs = [
+    {},
+    { inQueue: 0 },
+    { inQueue: 0, inProgress: 1 },
+    { inQueue: 1, inProgress: 0 },
+    { inQueue: 0, inProgress: 0 },
+  ];
+  expect(jobs.map((each) => hasNoJob({ workers: {}, jobs: each }))).toEqual([
+    false,
+    false,
+    false,
+    false,
+    true,
+  ]);
+});
+
+it('a part is the smaller of what was asked for, rounded up, and shown as it was', () => {
+  const parts = [{ share: 0.07 }, { share: 0.5, limit: 20 }, { limit: 500 }];
+  expect(parts.map((part) => sizeOfPart(part, 100))).toEqual([7, 20, 100]);
+  expect(parts.map(formatPart)).toEqual(['--sample 7%', '--sample 50% --limit 20', '--limit 500']);
+});
+
+it('a job of which only values are wanted leaves its whole output', () => {
+  const depth = { label: 'depth', kind: 'exr', at: ['depth'] } as const;
+  expect(filesAsked(noPicture, [])).toEqual([{ label: 'output', kind: 'json', at: [] }]);
+  expect([filesAsked(noPicture, [depth]), filesAsked(undefined, [])]).toEqual([[depth], []]);
+  expect(['a.depth.exr', 'a.exr.png', 'a'].map(kindOfFile)).toEqual(['exr', 'png', 'png']);
+});
+
+it('says which saved scenes lack a file, where any does', () => {
+  expect(lackingText([])).toBeUndefined();
+  expect(
+    lackingText([
+      { label: 'depth', scenes: 1 },
+      { label: 'mesh', scenes: 2_000 },
+    ]),
+  ).toMatch(/^1 saved scene has no file depth, 2,000 saved scenes have no file mesh: saved before/);
+});
+
+it("a seed that is asked for takes the place of the input's own, and of the column where there is one", () => {
+  expect([sentInput({ seed: 1 }, 2), sentInput({ a: 1 }, undefined)]).toEqual([{ seed: 2 }, { a: 1 }]);
+  expect([sentColumns({ seed: 1 }, 2), sentColumns({ a: 1 }, 2)]).toEqual([{ seed: 2 }, { a: 1 }]);
+});
+
 describe('a halt', () => {
   const last = { kind: 'job-failed', text: 'out of memory' } as const;
   const halt = { consecutive: 5, percent: 40, minimum: 10, unreachableMs: 60_000 };
@@ -145,6 +245,16 @@ describe('a halt', () => {
     );
     expect(unreachableReason('status', heard, 99_000_000, halt, '502')).toBeUndefined();
   });
+});
+
+it('nothing is submitted once five status requests in a row and a minute have brought nothing', () => {
+  const silence = (requests: number) =>
+    Array.from({ length: requests }).reduce<typeof heard>((state) => withSilence(state, 1_000), heard);
+  expect([isBlind(silence(4), 99_000), isBlind(silence(5), 60_999), isBlind(silence(5), 61_000)]).toEqual([
+    false,
+    false,
+    true,
+  ]);
 });
 
 describe('the identity of a scene', () => {

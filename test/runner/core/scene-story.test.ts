@@ -74,7 +74,15 @@ it.each<[string, Partial<SceneVersion>, Partial<typeof place>, RegExp]>([
     { isReplaced: true },
     /\*\.replaced-abcdef01\.png.*still collected$/,
   ],
-  ['withdrawn', { state: 'withdrawn' }, {}, /comes back, it resumes from here$/],
+  ['withdrawn', { state: 'withdrawn', attempts: [attempt] }, {}, /comes back, it resumes from here$/],
+  [
+    'withdrawn while it was sent',
+    { state: 'withdrawn', attempts: [{ ...open, state: 'intended' }] },
+    {},
+    /still collected$/,
+  ],
+  ['unneeded', { state: 'unneeded' }, {}, /^the next run sends it only if the seed before it falls short/],
+  ['unneeded as yet', { state: 'unneeded' }, { isRunning: true }, /^the run sends it only if/],
   ['saved', { state: 'saved' }, {}, /nothing is left to do/],
 ])('%s', (_, version, at, said) => {
   expect(nextStep({ ...scene, ...version }, { ...place, ...at })).toMatch(said);

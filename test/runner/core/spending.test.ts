@@ -4,6 +4,9 @@ import {
   addBrought,
   batchCost,
   broughtBy,
+  expectedMs,
+  formatCost,
+  hasPrice,
   nothingBrought,
   roomFor,
 } from '../../../src/runner/core/spending.ts';
@@ -56,6 +59,29 @@ describe('what was spent', () => {
   });
 });
 
+it.each([
+  [0, undefined, '0.00 USD'],
+  [1.239, 5, '1.24 of 5.00 USD'],
+  [0.0042, 0.5, '0.0042 of 0.50 USD'],
+  [1e-12, undefined, '0.00000000 USD'],
+])('%s of %s is written as %s', (spent, limit, text) => {
+  expect(formatCost({ spent, currency, ...(limit !== undefined && { limit }) })).toBe(text);
+});
+
+it('has a price where one of them is set', () => {
+  expect([{ perSecond: 1 }, { perPicture: 1 }, { perMegapixel: 0 }, {}].map(hasPrice)).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ]);
+});
+
+it('expects twice the longest job while few are known, and then what hardly one exceeds', () => {
+  const times = Array.from({ length: 20 }, (_, index) => 1_000 * (index + 1));
+  expect([[], times.slice(0, 19), times].map(expectedMs)).toEqual([undefined, 38_000, 19_000]);
+});
+
 describe('how many more may be sent', () => {
   const pricing = { perPicture: 0.003, currency };
   const one = broughtBy([file(1_000)]);
@@ -63,6 +89,13 @@ describe('how many more may be sent', () => {
     const all = Array.from({ length: saved }, () => one).reduce(addBrought, nothingBrought);
     return roomFor(inFlight, { ...nothing, rendered: saved, brought: all }, [], { cost: 0.03 }, prices);
   };
+
+  it('is what the jobs leave, whether or not there is a price', () => {
+    const spending = { ...nothing, jobs: 3 };
+    expect(roomFor(0, spending, [], { jobs: 5, cost: 1 }, undefined)).toBe(2);
+    expect(roomFor(0, spending, [], { jobs: 5 }, pricing)).toBe(2);
+    expect(roomFor(0, spending, [], {}, pricing)).toBe(Infinity);
+  });
 
   it('is exact by the price of a picture', () => {
     expect([1, 3, 9, 10].map((saved) => room(0, saved))).toEqual([9, 7, 1, 0]);

@@ -1,6 +1,6 @@
-/** Which pictures have a thumbnail, and where it lies. */
+/** Which pictures have a thumbnail, and where it lies; what a picture does not show as it was said. */
 import { describe, expect, it } from 'vitest';
-import { thumbnailOf } from '../../../src/runner/core/picture.ts';
+import { lostWords, thumbnailOf } from '../../../src/runner/core/picture.ts';
 
 const sha256 = `ab${'0123456789'.repeat(7)}`.slice(0, 64);
 const name = `thumbnails/ab/${sha256.slice(0, 32)}.jpg`;
@@ -21,4 +21,13 @@ describe('thumbnailOf', () => {
     const picture = { width: 512, height: 512, bytes: 300_000, sha256 };
     expect(thumbnailOf({ ...picture, file: 'b/c.png' } as typeof picture)).toBe(thumbnailOf(picture));
   });
+});
+
+it.each([
+  [undefined, ''],
+  [{ rest: { nsfw: 0 } }, ''],
+  [{ labelled_words: ['gull', 'pier'] }, 'Drawn as labelled boxes: gull, pier.'],
+  [{ ignored_words: ['gull'], notes: ['It is cut.'] }, 'Left out: gull. It is cut.'],
+])('what %j does not show is told: %s', (output, told) => {
+  expect(lostWords(output)).toBe(told);
 });

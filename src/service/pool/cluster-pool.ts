@@ -100,7 +100,7 @@ export class ClusterPool {
   }
 
   #wake(): void {
-    if (this.#hasNews || this.#isStopped) return;
+    if (this.#hasNews) return;
     this.#hasNews = true;
     if (!this.#isLooking) this.#lookIn(minLookMs);
   }

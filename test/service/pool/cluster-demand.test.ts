@@ -1,7 +1,7 @@
 /** Promise: a cluster runs as many workers as there are jobs, within min and max, and those that work are never among what is cancelled. */
 import { expect, it } from 'vitest';
 import { clusterChange, type ClusterDemand } from '../../../src/service/pool/cluster-demand.ts';
-import type { ClusterTask } from '../../../src/service/pool/cluster-workload.ts';
+import { clusterSuffix, taskOfWorker, type ClusterTask } from '../../../src/service/pool/cluster-workload.ts';
 
 /** `R0 W3 E1`: place 0 runs, 3 waits, 1 is about to end. */
 function tasksIn(text: string): ClusterTask[] {
@@ -41,4 +41,12 @@ it.each<[string, string, Partial<ClusterDemand>, number[], string[]]>([
   const none = { queued: 0, running: 0, min: 0, max: 4, useless: new Set<string>() };
   const change = clusterChange({ ...none, tasks: tasksIn(tasks), ...demand });
   expect([change.start, change.cancel.map(({ id }) => id)]).toEqual([start, cancel]);
+});
+
+it('a worker is known for the task that it is by what it calls itself', () => {
+  const env = { SLURM_ARRAY_JOB_ID: '71', SLURM_ARRAY_TASK_ID: '3' };
+  expect(taskOfWorker(`box${clusterSuffix(env)}`)).toBe('71_3');
+  const { SLURM_ARRAY_JOB_ID: job, SLURM_ARRAY_TASK_ID: task } = env;
+  const others = [{}, { SLURM_ARRAY_JOB_ID: job }, { SLURM_ARRAY_TASK_ID: task }].map(clusterSuffix);
+  expect([...others, taskOfWorker('box')]).toEqual(['', '', '', undefined]);
 });

@@ -146,7 +146,7 @@ describe('where a share is refused at any pace', () => {
     // Of what is sent a fifth is refused, whatever the pace.
     let index = 0;
     const isRefused = (): boolean => index++ % 5 === 4;
-    while (scatterOf(pace, now) === 0 && now < 120_000) answer(1, isRefused);
+    for (let turn = 0; scatterOf(pace, now) === 0 && turn < 5_000; turn++) answer(1, isRefused);
     expect(scatterOf(pace, now)).toBeCloseTo(0.2, 1);
     const { perSecond } = pace;
     answer(400, isRefused);

@@ -17,6 +17,15 @@ interface Begin {
   intent?: string;
 }
 
+/** How often the cluster is asked, and how many times at once; how long it takes to answer, or why it does not. */
+interface Looks {
+  count: number;
+  atOnce: number;
+  most: number;
+  tookMs?: number;
+  trouble?: Error;
+}
+
 /** A cluster in memory, and one job that waits; `startedAt` in minutes. */
 async function open(take: (cluster: ClusterTask[], mark: string) => void, begin: Begin = {}) {
   const { jobs = 1, min = 0, intent } = begin;
@@ -39,9 +48,7 @@ async function open(take: (cluster: ClusterTask[], mark: string) => void, begin:
   const startedAt: number[] = [];
   const tasks: ClusterTask[] = [];
   const cancelled: string[] = [];
-  const looks: { count: number; atOnce: number; most: number; tookMs?: number; trouble?: Error } = {
-    ...{ count: 0, atOnce: 0, most: 0 },
-  };
+  const looks: Looks = { count: 0, atOnce: 0, most: 0 };
   const cluster: ClusterWorkload = {
     name: 'Slurm',
     tasks: async () => {
@@ -89,8 +96,18 @@ async function open(take: (cluster: ClusterTask[], mark: string) => void, begin:
     return { id, ask, takeJob };
   };
   return {
-    ...{ startedAt, tasks, cancelled, looks, problems, store, remote, pool },
-    ...{ submit, pass, hasIntent, workerOf },
+    startedAt,
+    tasks,
+    cancelled,
+    looks,
+    problems,
+    store,
+    remote,
+    pool,
+    submit,
+    pass,
+    hasIntent,
+    workerOf,
   };
 }
 

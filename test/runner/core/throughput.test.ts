@@ -42,6 +42,36 @@ it('forgets what was before the run', () => {
   );
 });
 
+it('takes a job that an earlier run submitted for no pace of this one', () => {
+  const now = begun + 308_000;
+  const resumed = Array.from({ length: 50 }, (_, i) => ({
+    ...attempt(begun + 1_000 + i),
+    submittedAt: begun - 1,
+  }));
+  expect(throughputOf(running, batchOf([...resumed, ...steady(100)]), now)).toEqual(
+    throughputOf(running, batchOf(steady(100)), now),
+  );
+});
+
+it('takes for what a job took the time from its submission where it names none, and where that is unknown nothing', () => {
+  const now = begun + 308_000;
+  const uneven = steady(300).map(({ at }, i) => attempt(at, i % 2 === 0 ? 6_000 : 10_000));
+  const untimed = uneven.map((each) => ({ ...each, executionTimeMs: null }));
+  expect(throughputOf(running, batchOf(untimed), now)).toEqual(throughputOf(running, batchOf(uneven), now));
+  const adopted = untimed.map((each) => ({ ...each, submittedAt: null }));
+  const pace = throughputOf(running, batchOf(adopted), now);
+  expect(pace?.perSecond).toBeCloseTo(1, 1);
+  expect(Math.abs((pace?.leftMs ?? 0) / (10 * minute) - 1)).toBeLessThan(0.1);
+});
+
+it('takes for how long the last ones run what the latest took', () => {
+  const now = begun + 308_000;
+  const slowAtFirst = steady(300).map(({ at }, i) => attempt(at, i < 150 ? 80_000 : 8_000));
+  const sinceBegun = slowAtFirst.map((each) => ({ ...each, submittedAt: begun }));
+  const even = steady(300).map((each) => ({ ...each, submittedAt: begun }));
+  expect(throughputOf(running, batchOf(sinceBegun), now)).toEqual(throughputOf(running, batchOf(even), now));
+});
+
 it('tells no time left where a preview renders a part of the batch', () => {
   const pace = throughputOf(
     running,

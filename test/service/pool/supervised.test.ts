@@ -1,10 +1,12 @@
 /** Promise: a worker that ends again and again is started at growing intervals, and those who run the service are told. */
 import { expect, it, onTestFinished } from 'vitest';
+import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
 import { JobsAtHand } from '../../../src/service/pool/jobs-at-hand.ts';
 import { PullingWorker } from '../../../src/service/pool/pulling-worker.ts';
 import { RemoteWorkers } from '../../../src/service/pool/remote-workers.ts';
 import { Supervised } from '../../../src/service/pool/supervised.ts';
+import { WorkerPool } from '../../../src/service/pool/worker-pool.ts';
 import type { Worker } from '../../../src/service/workloads/workload.ts';
 import { accepted, openStore } from '../service-harness.ts';
 
@@ -65,13 +67,44 @@ it('takes a job that ends without an output for no good of its worker', async ()
     });
 });
 
-/** It ends with its first job. */
-function fruitless(): Worker {
+it('says once that workers end in the same way, however many jobs they do before', async () => {
+  const store = await openStore();
+  const problems: string[] = [];
+  const onProblem = (text: string): void => void problems.push(text);
+  const none = { logOf: () => [], onTakenAway: () => undefined, onStalled: () => undefined };
+  const remote = new RemoteWorkers({ store, endpointId: 'one', stallMs: null, ...none, onProblem });
+  let starts = 0;
+  const startWorker = async (): Promise<Worker> => {
+    starts += 1;
+    return fruitless(1);
+  };
+  const pool = new WorkerPool({
+    store,
+    results: new JobResults({ store }),
+    workload: { name: 'short-lived', startWorker },
+    remote,
+    endpoint: endpointSettings({ id: 'one', workers: 1, quickStart: true }),
+    onProblem,
+  });
+  onTestFinished(async () => {
+    await pool.stop();
+    remote.stop();
+  });
+  for (let job = 1; job <= 3; job++) {
+    const id = await accepted(store, 'one', '{}');
+    await expect.poll(() => store.reads.find('one', id)?.state).toBe('COMPLETED');
+    await expect.poll(() => starts).toBe(job + 1);
+  }
+  expect(problems).toEqual(['endpoint one: a worker ended: exited']);
+});
+
+/** It ends with its first job, of which that comes. */
+function fruitless(output: unknown = null): Worker {
   let end: (why: string) => void = () => undefined;
   const ended = new Promise<string>((resolve) => (end = resolve));
   const run = (): Promise<unknown> => {
     setImmediate(() => end('exited'));
-    return Promise.resolve(null);
+    return Promise.resolve(output);
   };
   return { ended, run, stop: () => Promise.resolve() };
 }

@@ -105,7 +105,7 @@ it('gives the job of one that closed its connections and opens none to another, 
   remote.hold(w1, false)?.(true);
   for (let pings = 0; pings < 3; pings++) ping();
   await expect.poll(() => jobOf(id)).toMatchObject({ state: 'IN_QUEUE', retries: 1 });
-  expect(view(w1)?.state).toBe('unhealthy');
+  await expect.poll(() => view(w1)?.state).toBe('unhealthy');
 });
 
 it('takes a job from one that shows nothing of it, and lets it stop; lines, parts and bodies are signs', async () => {

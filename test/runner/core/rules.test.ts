@@ -17,7 +17,13 @@ import {
   unreachableReason,
 } from '../../../src/runner/core/halting.ts';
 import { sceneAfter } from '../../../src/runner/core/retry.ts';
-import { filesAsked, kindOfFile, lackingText, noPicture } from '../../../src/runner/core/named-file.ts';
+import {
+  filesAsked,
+  kindOfFile,
+  lackingText,
+  noPicture,
+  type FilePlace,
+} from '../../../src/runner/core/named-file.ts';
 import { formatPart, sizeOfPart } from '../../../src/runner/core/part.ts';
 import {
   fingerprintOf,
@@ -198,7 +204,7 @@ it('a part is the smaller of what was asked for, rounded up, and shown as it was
 });
 
 it('a job of which only values are wanted leaves its whole output', () => {
-  const depth = { label: 'depth', kind: 'exr', at: ['depth'] } as const;
+  const depth: FilePlace = { label: 'depth', kind: 'exr', at: ['depth'] };
   expect(filesAsked(noPicture, [])).toEqual([{ label: 'output', kind: 'json', at: [] }]);
   expect([filesAsked(noPicture, [depth]), filesAsked(undefined, [])]).toEqual([[depth], []]);
   expect(['a.depth.exr', 'a.exr.png', 'a'].map(kindOfFile)).toEqual(['exr', 'png', 'png']);

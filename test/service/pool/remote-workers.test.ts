@@ -3,12 +3,12 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
 import { KeptLog } from '../../../src/service/pool/kept-log.ts';
 import { RemoteWorkers } from '../../../src/service/pool/remote-workers.ts';
-import { readWorkerReport } from '../../../src/service/pool/worker-report.ts';
+import { readWorkerReport, type WorkerReport } from '../../../src/service/pool/worker-report.ts';
 import { pullingWorker } from '../../../src/service/pool/worker-view.ts';
 import { accepted, endpointId, openStore } from '../service-harness.ts';
 
 const silenceMs = 60_000;
-const report = { machine: null, workload: null, state: 'working', log: [], died: null } as const;
+const report: WorkerReport = { machine: null, workload: null, state: 'working', log: [], died: null };
 const w1 = pullingWorker('w1', 'key');
 const w2 = pullingWorker('w2', 'key');
 
@@ -17,7 +17,8 @@ async function open(jobs: number, stallMs: number | null = null) {
   const store = await openStore();
   for (let job = 0; job < jobs; job++) await accepted(store, endpointId, '{}');
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance', 'Date'] });
-  const [takenAway, stalled]: string[][] = [[], []];
+  const takenAway: string[] = [];
+  const stalled: string[] = [];
   const make = () =>
     new RemoteWorkers({
       store,
@@ -25,8 +26,8 @@ async function open(jobs: number, stallMs: number | null = null) {
       stallMs,
       silenceMs,
       logOf: () => ['its last line'],
-      onTakenAway: ({ id }) => void takenAway?.push(id),
-      onStalled: (workerId, why) => void stalled?.push(`${workerId}: ${why}`),
+      onTakenAway: ({ id }) => void takenAway.push(id),
+      onStalled: (workerId, why) => void stalled.push(`${workerId}: ${why}`),
       onProblem: (text) => expect.fail(text),
     });
   const remote = make();
@@ -158,7 +159,7 @@ it('says to stop what was cancelled, to the one that has it and to one that name
   const { store, remote, take, takenAway, view } = await open(2);
   const [id, other] = [await take(w1), await take(w1)];
   await store.bulk.cancelAll(endpointId);
-  expect(takenAway?.toSorted()).toEqual([id, other].toSorted());
+  expect(takenAway.toSorted()).toEqual([id, other].toSorted());
   expect(view(w1)).toMatchObject({ jobIds: [], jobsDone: 0 });
   expect(remote.takeUnwanted(w1)?.toSorted()).toEqual([id, other].toSorted());
   remote.keepAlive(w1, [id]);

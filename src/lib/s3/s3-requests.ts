@@ -142,7 +142,9 @@ export class S3Requests {
       this.#limit.concurrency = Math.max(fewestAtOnce, Math.floor(now / 2));
     if (answer instanceof S3Error || now === requestsAtOnce) return;
     this.#successes += 1;
-    if (this.#successes % now === 0) this.#limit.concurrency = now + 1;
+    if (this.#successes < now) return;
+    this.#successes = 0;
+    this.#limit.concurrency = now + 1;
   }
 
   #warn(text: string): void {

@@ -1,142 +1,150 @@
-/** Promise: what is put into a bucket is there as it was sent, or the failure says why in words. */
-import { createHash, randomBytes } from 'node:crypto';
-import { createServer, type RequestListener } from 'node:http';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/** Promise: what is put into a bucket is there as it was sent, in parts too, and a store that loses any of it is not used. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { bucketAddress, bucketUrl } from '../../../src/lib/s3/address.ts';
-import { Bucket, type BucketOptions } from '../../../src/lib/s3/bucket.ts';
-import { noCeph, startCeph, type Ceph } from '../../engines/ceph.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Bucket, ListedObject } from '../../../src/lib/s3/bucket.ts';
+import { hexOf } from '../../../src/lib/s3/checksums.ts';
 import { MemoryStore } from '../../fakes/memory-store.ts';
 
-const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const type = 'image/png';
 
-describe.skipIf(noCeph !== undefined)(`a bucket (skipped where Ceph is not installed)`, () => {
-  let ceph: Ceph;
-  beforeAll(async () => {
-    ceph = await startCeph();
-    await ceph.ask('PUT', '/lib');
-  });
-  afterAll(() => ceph?.stop());
-
-  async function open(url = 's3://lib/', options: BucketOptions = {}, env = {}): Promise<Bucket> {
-    const bucket = await Bucket.open(bucketAddress(url, { ...ceph.env, ...env }), options);
-    onTestFinished(() => bucket.close());
-    return bucket;
-  }
-
-  it('passes its own probe, which leaves nothing behind', async () => {
-    const bucket = await open('s3://lib/probed/');
-    await bucket.probe();
-    expect(await all(bucket, '')).toEqual([]);
-  });
-
-  it.each(['a.png', 'folder/b.png', 'odd #?%+ é\'()*!~&<>"/日本 🌊.png', 'a  b/c+d%20e.png'])(
-    'keeps %j as it came, and tells so without sending it',
-    async (key) => {
-      const bucket = await open(`s3://lib/keeps ${sha256Of(Buffer.from(key)).slice(0, 6)}/`);
-      const bytes = randomBytes(10_000);
-      await bucket.put(key, bytes, { type });
-      expect(await bucket.get(key)).toEqual(bytes);
-      const facts = await bucket.facts(key);
-      expect([facts?.bytes, facts?.isOf(sha256Of(bytes)), facts?.isOf('00'.repeat(32))]).toEqual([
-        10_000,
-        true,
-        false,
-      ]);
-      expect(await all(bucket, '')).toEqual([
-        { key, bytes: 10_000, modifiedAt: expect.any(Number) as number },
-      ]);
-      const shown = await fetch(await bucket.signedUrl(key, 60));
-      expect(Buffer.from(await shown.arrayBuffer())).toEqual(bytes);
-      expect((await fetch(bucket.urlOf(key))).status).toBe(403);
-      await bucket.remove(key);
-      await bucket.remove(key);
-      expect([await bucket.get(key), await bucket.facts(key)]).toEqual([undefined, undefined]);
-    },
-  );
-
-  it('sends what is above 64 MB in parts, and knows it afterwards', async () => {
-    const bucket = await open('s3://lib/large/');
-    const bytes = Buffer.alloc(70 * 1024 * 1024, randomBytes(1024));
-    await bucket.put('a', bytes, { type });
-    const facts = await bucket.facts('a');
-    expect([facts?.bytes, facts?.isOf(sha256Of(bytes)), facts?.isOf('00'.repeat(32))]).toEqual([
-      bytes.length,
+it.each(['a.png', 'folder/b.png', 'odd #?%+ é\'()*!~&<>"/日本 🌊.png', 'a  b/c+d%20e.png'])(
+  'keeps %j as it came, below its folder, and tells so without sending it',
+  async (key) => {
+    const store = await MemoryStore.start();
+    const bucket = await store.open('s3://any/night/');
+    const bytes = randomBytes(10_000);
+    await bucket.put(key, bytes, { type });
+    expect([...store.objects.keys()]).toEqual([`any/night/${key}`]);
+    expect(await bucket.get(key)).toEqual(bytes);
+    const facts = await bucket.facts(key);
+    expect([facts?.bytes, facts?.isOf(hexOf(bytes)), facts?.isOf('00'.repeat(32))]).toEqual([
+      10_000,
       true,
       false,
     ]);
-    const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
-    onTestFinished(() => rmSync(dir, { recursive: true }));
-    const path = join(dir, 'file');
-    writeFileSync(path, bytes);
-    await bucket.putFile('b', path, type);
-    expect((await bucket.get('b'))?.equals(bytes)).toBe(true);
-    for (const key of ['a', 'b']) await bucket.remove(key);
-  });
+    expect(await all(bucket, '')).toEqual([{ key, bytes: 10_000, modifiedAt: expect.any(Number) as number }]);
+    const shown = await fetch(await bucket.signedUrl(key, 60));
+    expect(Buffer.from(await shown.arrayBuffer())).toEqual(bytes);
+    expect(bucket.urlOf(key).endsWith(`/any/night/${key.split('/').map(encodeURIComponent).join('/')}`)).toBe(
+      true,
+    );
+    await bucket.remove(key);
+    await bucket.remove(key);
+    expect([await bucket.get(key), await bucket.facts(key)]).toEqual([undefined, undefined]);
+  },
+);
 
-  it('reads nothing outside of its folder', async () => {
-    await (await open('s3://lib/other/')).put('a', Buffer.from('a'), { type });
-    expect(await (await open('s3://lib/own/')).get('../other/a')).toBeUndefined();
-  });
+it('signs an address for as long as it is told, and nothing but its folder', async () => {
+  const bucket = await (await MemoryStore.start()).open('s3://any/night/');
+  const query = new URL(await bucket.signedUrl('a', 60)).searchParams;
+  expect([query.get('X-Amz-Expires'), query.get('X-Amz-SignedHeaders')]).toEqual(['60', 'host']);
+  expect(bucket.name).toBe('s3://any/night/');
+});
 
-  it('lists more than a thousand', async () => {
-    const bucket = await open('s3://lib/many/');
-    const keys = Array.from({ length: 1_100 }, (_, i) => `k/${String(i).padStart(5, '0')}`);
-    await Promise.all(keys.map((key) => bucket.put(key, Buffer.from(key), { type })));
-    expect((await all(bucket, 'k/')).map(({ key }) => key)).toEqual(keys);
-    expect(await all(bucket, 'none/')).toEqual([]);
+it('leaves alone what is there where it is told to', async () => {
+  const bucket = await (await MemoryStore.start()).open('s3://any/');
+  await bucket.put('a', Buffer.from('first'), { type, isFirst: true });
+  const again = bucket.put('a', Buffer.from('second'), { type, isFirst: true });
+  await expect(again).rejects.toMatchObject({ code: 'PreconditionFailed' });
+  expect((await bucket.get('a'))?.toString()).toBe('first');
+  await bucket.put('a', Buffer.from('third'), { type });
+  expect((await bucket.get('a'))?.toString()).toBe('third');
+});
+
+it('reads nothing outside of its folder', async () => {
+  const store = await MemoryStore.start();
+  store.put('any/a', 'a', 0);
+  const bucket = await store.open('s3://any/own/');
+  expect([await bucket.get('../a'), await bucket.get('./../a')]).toEqual([undefined, undefined]);
+  expect(store.requests).toBe(0);
+});
+
+it('says of an object that is missing that there is none, and of a failure what it is', async () => {
+  const store = await MemoryStore.start({
+    trouble: (_, __, path) => (path.includes('busy') ? 'busy' : undefined),
+  });
+  const bucket = await store.open('s3://any/', { patienceMs: 0 });
+  expect(await bucket.get('none')).toBeUndefined();
+  await expect(bucket.get('busy')).rejects.toThrow('s3://any/: it asks for fewer requests (503 SlowDown)');
+});
+
+describe('a list', () => {
+  const keys = Array.from({ length: 25 }, (_, i) => `k/${i + 10} & <more>+é`);
+
+  it('has all, however few a store tells at once', async () => {
+    const store = await MemoryStore.start({ listsAtOnce: 10 });
+    for (const key of [...keys, 'other', 'l']) store.put(`any/night/${key}`, 'xyz', 5_000);
+    const listed = await all(await store.open('s3://any/night/'), 'k/');
+    expect(listed).toEqual(keys.map((key) => ({ key, bytes: 3, modifiedAt: 5_000 })));
+    expect(store.requests).toBe(3);
+    expect(await all(await store.open('s3://any/night/'), 'none/')).toEqual([]);
   });
 
   it.each([
-    [
-      'a wrong secret',
-      { AWS_SECRET_ACCESS_KEY: 'x' },
-      's3://lib/',
-      'the secret key (AWS_SECRET_ACCESS_KEY) is wrong',
-    ],
-    [
-      'a wrong key',
-      { AWS_ACCESS_KEY_ID: 'x' },
-      's3://lib/',
-      'the access key (AWS_ACCESS_KEY_ID) is not known there',
-    ],
-    ['no such bucket', {}, 's3://nowhere/', 'there is no such bucket'],
-  ])('says at once what is wrong: %s', async (_, env, url, text) => {
-    const bucket = await open(url, {}, env);
-    await expect(bucket.put('a', Buffer.from('a'), { type })).rejects.toThrow(text);
+    ['at no place', 0],
+    ['where it began', 10],
+  ])('that goes on %s ends with words', async (_, listsAtOnce) => {
+    const store = await MemoryStore.start({ listsAtOnce, repeatsLists: true });
+    for (const key of keys) store.put(`any/${key}`, 'x', 0);
+    const listing = all(await store.open('s3://any/'), '');
+    await expect(listing).rejects.toThrow('does not go on where it says it does');
+  });
+});
+
+describe('what is above 64 MB', () => {
+  const large = Buffer.alloc(65 * 1024 * 1024, randomBytes(1_021));
+
+  it('goes in parts, and is known afterwards', async () => {
+    const store = await MemoryStore.start();
+    const bucket = await store.open('s3://any/');
+    await bucket.put('a', large, { type });
+    const facts = await bucket.facts('a');
+    expect([facts?.bytes, facts?.isOf(hexOf(large)), facts?.isOf('00'.repeat(32))]).toEqual([
+      large.length,
+      true,
+      false,
+    ]);
+    expect((await bucket.get('a'))?.equals(large)).toBe(true);
+    expect(store.log.filter((line) => line.startsWith('PUT'))).toHaveLength(2);
   });
 
-  it('refuses other bytes than were announced', async () => {
-    const bucket = await open();
-    const putting = bucket.put('bad', Buffer.from('a'), { type, sha256: sha256Of(Buffer.from('b')) });
-    await expect(putting).rejects.toThrow('the store received other bytes than were sent');
-    expect(await bucket.facts('bad')).toBeUndefined();
+  it('goes so from a file, and less at once', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nightrender-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'file');
+    const store = await MemoryStore.start();
+    const bucket = await store.open('s3://any/');
+    writeFileSync(path, large);
+    await bucket.putFile('b', path, type);
+    expect((await bucket.get('b'))?.equals(large)).toBe(true);
+    truncateSync(path, 1_000);
+    await bucket.putFile('c', path, type);
+    const facts = await bucket.facts('c');
+    expect([facts?.bytes, facts?.isOf(hexOf(large.subarray(0, 1_000)))]).toEqual([1_000, true]);
+    expect(store.log.filter((line) => line.startsWith('POST'))).toHaveLength(2);
   });
 
-  it('repeats what fails for a reason that passes, and says so once', async () => {
-    let left = 4;
-    const proxy = await serve((request, response) => {
-      const body: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => body.push(chunk));
-      request.on('end', (): void => {
-        left -= 1;
-        if (left > 1) return void response.destroy();
-        if (left > 0) return void response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>');
-        response.writeHead(200, { etag: '"x"' }).end();
-      });
+  it('leaves nothing to be billed where a part of it fails', async () => {
+    const trouble = (_: number, __: string, path: string) =>
+      path.includes('partNumber=2') ? 'busy' : undefined;
+    const store = await MemoryStore.start({ trouble });
+    const bucket = await store.open('s3://any/', { patienceMs: 0 });
+    await expect(bucket.put('a', large, { type })).rejects.toThrow('503 SlowDown');
+    expect([store.uploads.size, store.objects.size]).toEqual([0, 0]);
+  });
+
+  it('is there where only the answer to its last request was lost', async () => {
+    let lost = '';
+    const store = await MemoryStore.start({
+      losesAnswer: (method, path) => method === 'POST' && path.includes('uploadId') && lost !== (lost = path),
     });
-    const told: string[] = [];
-    const bucket = await open(
-      's3://lib/',
-      { onTrouble: (text) => told.push(text) },
-      { AWS_ENDPOINT_URL_S3: proxy },
-    );
-    await bucket.put('a', Buffer.from('a'), { type });
-    expect(left).toBe(0);
-    expect(told).toHaveLength(1);
+    const bucket = await store.open('s3://any/');
+    await bucket.put('a', large, { type });
+    expect((await bucket.facts('a'))?.bytes).toBe(large.length);
+    expect(store.log.filter((line) => line.startsWith('DELETE'))).toEqual([]);
   });
 });
 
@@ -151,63 +159,35 @@ describe('a store that cannot be relied on', () => {
   });
 });
 
-it('a probe removes those of programs that died at theirs, and none that may be going on', async () => {
-  const store = await MemoryStore.start();
-  const [hour, now] = [3_600_000, Date.now()];
-  store.put('any/night/.nightrender-probe-dead', 'x', now - 2 * hour);
-  store.put('any/night/.nightrender-probe-alive', 'x', now - hour / 2);
-  store.put('any/night/images/a.png', 'x', now - 2 * hour);
-  await (await store.open('s3://any/night/')).probe();
-  expect([...store.objects.keys()].toSorted()).toEqual([
-    'any/night/.nightrender-probe-alive',
-    'any/night/images/a.png',
-  ]);
-});
-
-describe('addresses', () => {
-  it.each([
-    ['s3://bucket', 's3://bucket/'],
-    ['s3://my.bucket-1/a b//c/', 's3://my.bucket-1/a b/c/'],
-    ['s3://bucket/../x', undefined],
-    ['https://bucket/x', undefined],
-    ['s3://Bucket/x', undefined],
-    ['s3://', undefined],
-  ])('%s is %s', (text, url) => {
-    expect(bucketUrl(text)).toBe(url);
+describe('a probe', () => {
+  it('leaves nothing behind of a store that is reliable', async () => {
+    const store = await MemoryStore.start();
+    await (await store.open('s3://any/')).probe();
+    expect(store.objects.size).toBe(0);
   });
 
-  const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' };
-
-  it.each([
-    [{}, 's3://bucket/n/', 'https://bucket.s3.us-east-1.amazonaws.com'],
-    [{ AWS_REGION: 'eu-central-1' }, 's3://my.bucket/n/', 'https://s3.eu-central-1.amazonaws.com/my.bucket'],
-    [{ AWS_ENDPOINT_URL: 'https://ceph.example:8080/' }, 's3://bucket/', 'https://ceph.example:8080/bucket'],
-  ])('%j', (env, url, address) => {
-    expect(bucketAddress(url, { ...keys, ...env }).url).toBe(address);
+  it('removes those of programs that died at theirs, and none that may be going on', async () => {
+    const store = await MemoryStore.start();
+    const [hour, now] = [3_600_000, Date.now()];
+    store.put('any/night/.nightrender-probe-dead', 'x', now - 2 * hour);
+    store.put('any/night/.nightrender-probe-alive', 'x', now - hour / 2);
+    store.put('any/night/images/a.png', 'x', now - 2 * hour);
+    await (await store.open('s3://any/night/')).probe();
+    expect([...store.objects.keys()].toSorted()).toEqual([
+      'any/night/.nightrender-probe-alive',
+      'any/night/images/a.png',
+    ]);
   });
 
-  it.each([
-    [{ AWS_ACCESS_KEY_ID: 'a' }, 'AWS_SECRET_ACCESS_KEY is not set'],
-    [{ ...keys, AWS_ENDPOINT_URL_S3: 'ceph.example' }, 'is no address such as https://s3.example.com'],
-  ])('names the variable that is missing or wrong: %j', (env, text) => {
-    expect(() => bucketAddress('s3://bucket/', env)).toThrow(text);
+  it('does not ask a store for more that cannot be reached', async () => {
+    const store = await MemoryStore.start({ trouble: () => 'busy' });
+    await expect((await store.open('s3://any/', { patienceMs: 0 })).probe()).rejects.toThrow('SlowDown');
+    expect(store.requests).toBe(1);
   });
 });
 
-async function all(bucket: Bucket, folder: string): Promise<{ key: string; bytes: number }[]> {
+async function all(bucket: Bucket, folder: string): Promise<ListedObject[]> {
   const found = [];
   for await (const object of bucket.list(folder)) found.push(object);
   return found;
-}
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return `http://127.0.0.1:${address.port}`;
 }

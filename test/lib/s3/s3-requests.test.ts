@@ -1,0 +1,78 @@
+/** Promise: what fails for a reason that passes is sent again, no more at once than a store takes, until the run is to end. */
+import { expect, it } from 'vitest';
+import { MemoryStore } from '../../fakes/memory-store.ts';
+
+const type = 'image/png';
+const one = Buffer.from('a');
+
+it('says that a store fails once, and again where it had recovered', async () => {
+  const told: string[] = [];
+  const options = { answerMs: 100, onTrouble: (text: string) => told.push(text) };
+  const first = new Set(['/any/a', '/any/b']);
+  const store = await MemoryStore.start({
+    trouble: (_, __, path) => (first.delete(path) ? 'silent' : undefined),
+  });
+  const bucket = await store.open('s3://any/', options);
+  await bucket.put('a', one, { type });
+  expect(told).toHaveLength(1);
+  await bucket.put('b', one, { type });
+  expect([told.length, store.objects.size]).toEqual([2, 2]);
+});
+
+it('says of one that answers and fails at its third time that it does, once', async () => {
+  const told: string[] = [];
+  const store = await MemoryStore.start({ trouble: (n) => (n <= 4 ? 'busy' : undefined) });
+  const bucket = await store.open('s3://any/', { onTrouble: (text) => told.push(text) });
+  await bucket.put('a', one, { type });
+  expect(told).toEqual(['s3://any/: it asks for fewer requests (503 SlowDown)']);
+});
+
+it('sends again what has arrived damaged, three times', async () => {
+  const once = await MemoryStore.start({ trouble: (n) => (n === 1 ? 'garbled' : undefined) });
+  await (await once.open('s3://any/')).put('a', one, { type });
+  expect([once.requests, once.objects.size]).toEqual([2, 1]);
+  const always = await MemoryStore.start({ trouble: () => 'garbled' });
+  const putting = (await always.open('s3://any/')).put('a', one, { type });
+  await expect(putting).rejects.toThrow('the store received other bytes than were sent (400 BadDigest)');
+  expect(always.requests).toBe(4);
+});
+
+it('sends nothing again once the run is to end', async () => {
+  const store = await MemoryStore.start({ trouble: () => 'busy' });
+  const bucket = await store.open('s3://any/', { signal: AbortSignal.abort() });
+  await expect(bucket.get('a')).rejects.toThrow('503 SlowDown');
+  expect(store.requests).toBe(1);
+});
+
+it('gives up what is on its way, and all that comes, when that is abandoned', async () => {
+  const abandoned = new AbortController();
+  const store = await MemoryStore.start({ trouble: () => 'held' });
+  const bucket = await store.open('s3://any/', { abandoned: abandoned.signal });
+  const words = 's3://any/: the request was given up, since the run was to end';
+  const given = expect(bucket.get('a')).rejects.toThrow(words);
+  await expect.poll(() => store.held).toBe(1);
+  abandoned.abort();
+  await given;
+  await expect(bucket.get('b')).rejects.toThrow(words);
+  expect(store.requests).toBe(1);
+});
+
+it('sends half as many at once to a store that has too much to do, and slowly more again', async () => {
+  const store = await MemoryStore.start({ trouble: (n) => (n === 1 ? 'busy' : 'held') });
+  const bucket = await store.open('s3://any/');
+  const all = Promise.all(Array.from({ length: 200 }, (_, i) => bucket.put(String(i), one, { type })));
+  let [done, most] = [false, 0];
+  void all.then(() => (done = true));
+  // Those that were under way when it said so are answered first.
+  await expect.poll(() => store.held).toBeGreaterThanOrEqual(63);
+  store.release();
+  for (let [before, turns] = [0, 0]; !done; turns = store.held === before ? turns + 1 : 0) {
+    before = store.held;
+    await new Promise((resolve) => setImmediate(resolve));
+    if (turns < 100) continue;
+    most = Math.max(most, before);
+    store.release();
+  }
+  expect(most).toBeGreaterThan(32);
+  expect(most).toBeLessThan(50);
+});

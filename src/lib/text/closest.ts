@@ -15,13 +15,12 @@ export function didYouMean(typed: string, words: Iterable<string>): string | und
 export function closestFew(typed: string, words: Iterable<string>, max: number): string[] {
   const lower = typed.toLowerCase();
   const maxChanges = Math.max(2, Math.floor(typed.length / 3));
-  let near: { word: string; changes: number }[] = [];
+  const near: { word: string; changes: number }[] = [];
   for (const word of words) {
     const changes = changesBetween(lower, word.toLowerCase(), maxChanges);
     // With as many changes as letters any word becomes any other.
     if (changes > maxChanges || changes >= Math.max(typed.length, word.length)) continue;
     near.push({ word, changes });
-    if (near.length >= 1_000) near = near.toSorted(byChanges).slice(0, max);
   }
   return near
     .toSorted(byChanges)

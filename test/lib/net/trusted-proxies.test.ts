@@ -38,6 +38,20 @@ it('believes of a proxy that its client came encrypted, and of nobody else', () 
   expect(proxies.isSecure(asked('10.0.0.1', { 'x-forwarded-proto': 'https' }))).toBe(true);
   expect(proxies.isSecure(asked('10.0.0.1', { 'x-forwarded-proto': 'http' }))).toBe(false);
   expect(proxies.isSecure(asked('192.0.2.7', { 'x-forwarded-proto': 'https' }))).toBe(false);
+  expect(proxies.isSecure(asked('2001:db9::1', { 'x-forwarded-proto': 'https' }))).toBe(false);
+  expect(proxies.isSecure(asked(undefined, { 'x-forwarded-proto': 'https' }))).toBe(false);
+});
+
+it('believes of a connection what it is, and of a request what another process of ours says', () => {
+  const socket = { remoteAddress: '192.0.2.7', encrypted: true };
+  const request = { socket, headers: { host: 'a.example' } } as unknown as IncomingMessage;
+  expect([proxies.isSecure(request), proxies.hostOf(request)]).toEqual([true, 'a.example']);
+  proxies.believe(request, { address: '198.51.100.1', isSecure: false, host: 'b.example' });
+  expect([proxies.addressOf(request), proxies.isSecure(request), proxies.hostOf(request)]).toEqual([
+    '198.51.100.1',
+    false,
+    'b.example',
+  ]);
 });
 
 it.each(['10.0.0.0/8', '127.0.0.1', '::1', '2001:db8::/32'])('takes %s', (text) =>

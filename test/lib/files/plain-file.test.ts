@@ -1,0 +1,47 @@
+/** Promise: nothing waits for ever at what is no file, and is told what it is. */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { assertPlainFile, NotAFile } from '../../../src/lib/files/plain-file.ts';
+import { similarFile } from '../../../src/lib/files/similar-file.ts';
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  return dir;
+}
+
+it('takes files, folders, and what is not there', () => {
+  const dir = folder();
+  writeFileSync(join(dir, 'file'), '');
+  for (const path of [dir, join(dir, 'file'), join(dir, 'nothing')])
+    expect(() => assertPlainFile(path)).not.toThrow();
+});
+
+it('names what is none', async () => {
+  const dir = folder();
+  const [pipe, socket] = [join(dir, 'pipe'), join(dir, 'socket')];
+  execFileSync('mkfifo', [pipe]);
+  const server = createServer().listen(socket);
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  for (const [path, what] of [
+    [pipe, 'a named pipe'],
+    [socket, 'a socket'],
+    ['/dev/null', 'a device'],
+  ] as const) {
+    expect(() => assertPlainFile(path)).toThrow(NotAFile);
+    expect(() => assertPlainFile(path)).toThrow(`${path} is ${what}, but must be a file`);
+  }
+});
+
+it('suggests a file beside a mistyped one, where one may be meant', () => {
+  const dir = folder();
+  writeFileSync(join(dir, 'scenes.csv'), '');
+  expect(similarFile(join(dir, 'scene.csv'))).toBe(`; did you mean ${join(dir, 'scenes.csv')}?`);
+  expect([similarFile(join(dir, 'weather')), similarFile(join(dir, 'none', 'scenes.csv'))]).toEqual(['', '']);
+});

@@ -1,0 +1,33 @@
+/** Promise: of a database's address people see where it is, never its user or password, and the driver all but what is ours. */
+import { expect, it } from 'vitest';
+import { isPostgresAddress, parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
+
+it.each([
+  ['postgres://me:secret@db.example:5433/night', 'db.example:5433/night'],
+  ['postgresql://db.example/night', 'db.example/night'],
+  ['postgres:///night?host=/run/postgresql', '/run/postgresql/night'],
+  ['postgres:///night', 'localhost/night'],
+])('%s is shown as %s', (text, shown) => {
+  expect(parsePostgresAddress(text, [])).toEqual({ url: text, shown, own: new Map() });
+});
+
+it('keeps what is ours from the driver, and leaves the rest', () => {
+  const { url, own } = parsePostgresAddress('postgres://h/d?schema=night&sslmode=require', [
+    'schema',
+    'other',
+  ]);
+  expect([url, [...own]]).toEqual(['postgres://h/d?sslmode=require', [['schema', 'night']]]);
+});
+
+it.each([
+  ['postgres://h/d', true],
+  ['postgresql://me:secret@h:5432/d', true],
+  ['postgres://h', false],
+  ['postgres://h/', false],
+  ['postgres://h:port/d', false],
+  ['postgres://h/a b', false],
+  ['mysql://h/d', false],
+  ['./checkpoint', false],
+])('%s is one: %s', (text, is) => {
+  expect(isPostgresAddress(text)).toBe(is);
+});

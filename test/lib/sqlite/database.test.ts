@@ -1,0 +1,242 @@
+/** Promise: a database is ours, whole, private and of the newest format before it is used, or it is left as it is, with words. */
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { NotAFile } from '../../../src/lib/files/plain-file.ts';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { copyDatabase } from '../../../src/lib/sqlite/copy-database.ts';
+import {
+  type Database,
+  openForReading,
+  openForWriting,
+  UnusableDatabase,
+} from '../../../src/lib/sqlite/database.ts';
+import { isLocked, lockExclusively } from '../../../src/lib/sqlite/exclusive-lock.ts';
+
+const schema = {
+  applicationId: 7,
+  migrations: [
+    "CREATE TABLE name (text TEXT UNIQUE CHECK (text <> 'wrong'))",
+    "INSERT INTO name VALUES ('second')",
+  ],
+};
+
+let dir: string;
+let path: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'nightrender-sqlite-'));
+  path = join(dir, 'x.sqlite');
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+});
+
+function closing(db: Database): Database {
+  onTestFinished(() => void db.close());
+  return db;
+}
+
+const namesIn = (db: Database): unknown[] => db.prepare('SELECT text FROM name ORDER BY rowid').pluck().all();
+const add = (db: Database, name: string): unknown => db.prepare('INSERT INTO name VALUES (?)').run(name);
+const pragma = (db: Database, name: string): unknown => db.pragma(name, { simple: true });
+
+describe('for writing', () => {
+  it('makes one for its owner alone, whose commits last', () => {
+    const db = closing(openForWriting(path, schema));
+    expect(namesIn(db)).toEqual(['second']);
+    expect(
+      ['application_id', 'user_version', 'journal_mode', 'synchronous'].map((each) => pragma(db, each)),
+    ).toEqual([7, 2, 'wal', 2]);
+    expect([pragma(db, 'foreign_keys'), pragma(db, 'wal_autocheckpoint')]).toEqual([1, 1_000]);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('brings one of an earlier format to the newest, once', () => {
+    openForWriting(path, { ...schema, migrations: schema.migrations.slice(0, 1) }).close();
+    for (let time = 0; time < 2; time++) openForWriting(path, schema).close();
+    expect(namesIn(closing(openForWriting(path, schema)))).toEqual(['second']);
+  });
+
+  it('takes an empty file, and from others what they may do with one', () => {
+    writeFileSync(path, '');
+    openForWriting(path, schema).close();
+    chmodSync(path, 0o644);
+    closing(openForWriting(path, schema));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe.each([
+  ['writing', openForWriting],
+  ['reading', openForReading],
+] as const)('for %s', (_, open) => {
+  const refused = (words: RegExp, its: Partial<typeof schema> & { advice?: string } = {}): void => {
+    const before = readFileSync(path);
+    const opening = (): unknown => open(path, { ...schema, ...its });
+    expect(opening).toThrow(UnusableDatabase);
+    expect(opening).toThrow(words);
+    expect(readFileSync(path).equals(before)).toBe(true);
+  };
+
+  it('refuses that of another program, and of a newer version', () => {
+    openForWriting(path, schema).close();
+    refused(/is a SQLite file of another program.*Move it away/, { applicationId: 8 });
+    refused(/newer version of nightrender \(format 2, this one knows 1\)/, { migrations: [''] });
+    rmSync(path);
+    const foreign = new Sqlite(path);
+    foreign.exec('CREATE TABLE a (b)');
+    foreign.close();
+    refused(/of another program/);
+  });
+
+  it('refuses what is damaged, with what to do, and opens it once however often it looks', () => {
+    writeFileSync(path, 'no database '.repeat(1_000));
+    refused(/is damaged or no SQLite file; it was left as it is. Put a copy of it back/);
+    refused(/left as it is. Ask$/, { advice: 'Ask' });
+    const all = existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd') : [];
+    expect(all.filter((fd) => linkOf(`/proc/self/fd/${fd}`) === path).length).toBeLessThanOrEqual(1);
+  });
+
+  it.each(['', '-wal', '-shm', '-journal'])('refuses a socket as its file%s', async (end) => {
+    if (end !== '') openForWriting(path, schema).close();
+    const server = createServer().listen(path + end);
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    expect(() => open(path, schema)).toThrow(NotAFile);
+  });
+});
+
+function linkOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return '';
+  }
+}
+
+describe('for reading', () => {
+  it('reads beside a writer, and nothing where nothing was ever written', () => {
+    writeFileSync(path, '');
+    expect(openForReading(path, schema)).toBeUndefined();
+    const writer = closing(openForWriting(path, schema));
+    add(writer, 'third');
+    const reader = openForReading(path, schema, 'whole');
+    if (reader === undefined) throw new Error('there is something');
+    expect(namesIn(closing(reader))).toEqual(['second', 'third']);
+    expect(() => add(reader, 'fourth')).toThrow('readonly');
+  });
+
+  it('throws where there is none', () => {
+    expect(() => openForReading(path, schema)).toThrow('unable to open');
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it('finds damage that is hard to see where it has to be whole', () => {
+    openForWriting(path, schema).close();
+    const db = new Sqlite(path);
+    db.pragma('ignore_check_constraints = ON');
+    add(db, 'wrong');
+    db.close();
+    const reader = openForReading(path, schema);
+    expect(reader && namesIn(closing(reader))).toEqual(['second', 'wrong']);
+    expect(() => openForReading(path, schema, 'whole')?.close()).toThrow(UnusableDatabase);
+  });
+});
+
+describe('a lock', () => {
+  it('is held by one, until it lets it go', () => {
+    expect([isLocked(path), existsSync(path)]).toEqual([false, false]);
+    const lock = lockExclusively(path);
+    expect([isLocked(path), lockExclusively(path)]).toEqual([true, undefined]);
+    lock?.release();
+    expect(isLocked(path)).toBe(false);
+    const again = lockExclusively(path);
+    expect(again).toBeDefined();
+    again?.release();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('is refused on what is no database', () => {
+    writeFileSync(path, 'no database '.repeat(1_000));
+    expect(() => lockExclusively(path)).toThrow('not a database');
+    expect(() => isLocked(path)).toThrow('not a database');
+  });
+});
+
+describe('a copy', () => {
+  const copied = async (isOpen: () => boolean): Promise<unknown[]> => {
+    const to = join(dir, 'copy.sqlite');
+    await copyDatabase(path, to, isOpen);
+    return namesIn(closing(new Sqlite(to)));
+  };
+
+  it('is of a database that nobody has open as it lies, with its log, and leaves no trace', async () => {
+    const writer = closing(openForWriting(join(dir, 'live.sqlite'), schema));
+    add(writer, 'in the log');
+    for (const end of ['', '-wal']) writeFileSync(path + end, readFileSync(join(dir, `live.sqlite${end}`)));
+    const before = readdirSync(dir);
+    expect(await copied(() => false)).toEqual(['second', 'in the log']);
+    expect(readdirSync(dir).filter((name) => !name.startsWith('copy'))).toEqual(before);
+  });
+
+  it('is of one moment where somebody writes to it', async () => {
+    const writer = closing(openForWriting(path, schema));
+    writeFileSync(join(dir, 'copy.sqlite-wal'), 'of a copy that was not finished');
+    add(writer, 'third');
+    expect(await copied(() => true)).toEqual(['second', 'third']);
+  });
+
+  it('is made anew where somebody began to write, or has written, meanwhile', async () => {
+    openForWriting(path, schema).close();
+    const write = (name: string): void => {
+      const writer = openForWriting(path, schema);
+      add(writer, name);
+      writer.close();
+    };
+    let asked = 0;
+    // Before and after the first try; before and after the second.
+    const isOpen = (): boolean => {
+      asked += 1;
+      if (asked === 2) write('third');
+      return false;
+    };
+    expect([await copied(isOpen), asked]).toEqual([['second', 'third'], 4]);
+    asked = 0;
+    const isOpenLater = (): boolean => {
+      asked += 1;
+      if (asked === 2) write('fourth');
+      return asked >= 2;
+    };
+    expect([await copied(isOpenLater), asked]).toEqual([['second', 'third', 'fourth'], 3]);
+  });
+
+  it('comes to an end where it changes all the time', async () => {
+    openForWriting(path, schema).close();
+    let asked = 0;
+    const isOpen = (): boolean => {
+      asked += 1;
+      const writer = openForWriting(path, schema);
+      add(writer, String(asked));
+      writer.close();
+      return false;
+    };
+    expect((await copied(isOpen)).at(-1)).toBe(String(asked));
+  });
+
+  it('is none where there is none', async () => {
+    await copyDatabase(path, join(dir, 'copy.sqlite'), () => false);
+    expect(readdirSync(dir)).toEqual([]);
+  });
+});

@@ -29,7 +29,7 @@ import { isLocked, lockExclusively } from '../../../src/lib/sqlite/exclusive-loc
 const schema = {
   applicationId: 7,
   migrations: [
-    "CREATE TABLE name (text TEXT UNIQUE CHECK (text <> 'wrong'))",
+    'CREATE TABLE name (text TEXT UNIQUE); CREATE INDEX byText ON name (text)',
     "INSERT INTO name VALUES ('second')",
   ],
 };
@@ -145,12 +145,26 @@ describe('for reading', () => {
 
   it('finds damage that is hard to see where it has to be whole', () => {
     openForWriting(path, schema).close();
-    const db = new Sqlite(path);
-    db.pragma('ignore_check_constraints = ON');
-    add(db, 'wrong');
-    db.close();
+    const inSchema = (work: (db: Database) => void): void => {
+      const db = new Sqlite(path);
+      db.unsafeMode(true);
+      db.pragma('writable_schema = ON');
+      work(db);
+      db.close();
+    };
+    // An index that lacks a row.
+    let root: unknown;
+    inSchema((db) => {
+      root = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'byText'").pluck().get();
+      db.exec("DELETE FROM sqlite_schema WHERE name = 'byText'");
+    });
+    inSchema((db) => {
+      add(db, 'third');
+      const sql = 'CREATE INDEX byText ON name (text)';
+      db.prepare("INSERT INTO sqlite_schema VALUES ('index', 'byText', 'name', ?, ?)").run(root, sql);
+    });
     const reader = openForReading(path, schema);
-    expect(reader && namesIn(closing(reader))).toEqual(['second', 'wrong']);
+    expect(reader && namesIn(closing(reader))).toEqual(['second', 'third']);
     expect(() => openForReading(path, schema, 'whole')?.close()).toThrow(UnusableDatabase);
   });
 });

@@ -1,9 +1,18 @@
 /** Inputs, outputs and streams that are long: whole, out of the way of all that moves, and gone in time. */
-import { readdirSync, rmSync, statSync, writeFileSync, mkdirSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, truncateSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { type OpenText, type Text, wholeOf } from '../../../src/service/jobs/filed-text.ts';
+import {
+  byteCountOf,
+  closeFilesOf,
+  OpenFile,
+  type OpenText,
+  type Text,
+  wholeOf,
+} from '../../../src/service/jobs/filed-text.ts';
+import { longText, LongTexts, type StoredText } from '../../../src/service/jobs/long-texts.ts';
+import { type FileStore, SharedFiles } from '../../../src/service/shared/shared-files.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { openStore, accepted, bytesIn, makeDataDir } from '../service-harness.ts';
@@ -207,4 +216,107 @@ it('takes over a book of the last version with all that is in it', async () => {
     'RUNNING',
     'WAITING',
   ]);
+});
+
+describe('by themselves, long texts', () => {
+  const text = 'x'.repeat(longText);
+  const texts = (shared?: FileStore) =>
+    new LongTexts(dir, shared && new SharedFiles(shared, () => undefined));
+  const nameOf = (stored: StoredText): string => stored.file ?? '';
+
+  it('are in a file from their length on, on the disk by the time they are named', async () => {
+    const book = texts();
+    const stored: StoredText[] = [];
+    for (const each of [text, text.slice(1)])
+      expect(
+        await book.withStored('results', each, async (one) => {
+          stored.push(one);
+          if (one.file !== null) expect(statSync(join(dir, one.file)).size).toBe(longText);
+          return true;
+        }),
+      ).toBe(true);
+    expect(stored).toEqual([
+      { text: null, file: expect.stringMatching(/^results\/[-\w]+\.json$/) },
+      { text: text.slice(1), file: null },
+    ]);
+    expect(await Promise.all(stored.map((one) => book.textOf(one)))).toEqual([text, text.slice(1)]);
+    expect(statSync(join(dir, nameOf(stored[0] as StoredText))).mode & 0o777).toBe(0o600);
+    expect(await book.textOf({ text: null, file: 'results/none.json' })).toBeUndefined();
+    await book.delete(stored);
+    await book.delete(stored);
+    expect(filesIn('results')).toEqual([]);
+  });
+
+  it('go where they are not named after all, and stay where nobody knows', async () => {
+    const failing = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));
+    expect(await texts().withStored('inputs', text, () => Promise.resolve(false))).toBe(false);
+    await expect(texts().withStored('inputs', text, failing('ENOSPC'))).rejects.toThrow('ENOSPC');
+    expect(filesIn('inputs')).toEqual([]);
+    await expect(texts().withStored('inputs', text, failing('EIO'))).rejects.toThrow('EIO');
+    expect(filesIn('inputs')).toHaveLength(1);
+    await texts().deleteAllBut(new Set([`inputs/${filesIn('inputs')[0]}`]));
+    expect(filesIn('inputs')).toHaveLength(1);
+    texts().deleteNow([{ file: `inputs/${filesIn('inputs')[0]}` }, { file: null }]);
+    expect(filesIn('inputs')).toEqual([]);
+  });
+
+  it('of a shared service are where all its processes find them, and go from there', async () => {
+    const files = new Map<string, Buffer>();
+    const shared: FileStore = {
+      putFile: async (name, bytes) => void files.set(name, bytes),
+      getFile: async (name) => files.get(name),
+      removeFiles: async (names) => names.forEach((name) => files.delete(name)),
+      fileNames: async () => [...files.keys()],
+    };
+    const book = texts(shared);
+    const stored: StoredText[] = [];
+    for (let count = 0; count < 3; count++)
+      await book.withStored('streams', text, async (one) => {
+        expect(files.has(nameOf(one))).toBe(true);
+        stored.push(one);
+        return true;
+      });
+    for (const name of filesIn('streams')) rmSync(join(dir, 'streams', name));
+    const opened = await book.open(nameOf(stored[0] as StoredText));
+    expect([opened?.byteCount, await textOf(opened)]).toEqual([text.length, text]);
+    expect(await book.open('streams/none.json')).toBeUndefined();
+    await book.delete(stored.slice(0, 1));
+    expect(files.size).toBe(2);
+    book.deleteNow(stored.slice(1, 2));
+    expect(files.size).toBe(1);
+    await book.deleteAllBut(new Set(stored.slice(2).map(nameOf)));
+    expect(files.size).toBe(1);
+    await book.deleteAllBut(new Set());
+    expect(files.size).toBe(0);
+  });
+});
+
+describe('a file that is read piece by piece', () => {
+  const path = () => join(dir, 'text.json');
+
+  it('is whole, also where it is deleted meanwhile', async () => {
+    const bytes = Buffer.alloc(200_000, 'äbc');
+    writeFileSync(path(), bytes);
+    const file = await OpenFile.open(path());
+    if (file === undefined) throw new Error('it is there');
+    rmSync(path());
+    expect([file.byteCount, byteCountOf(['é', file, Buffer.of(1)]), byteCountOf('é')]).toEqual([
+      200_000, 200_003, 2,
+    ]);
+    const whole = await wholeOf(['[', file, Buffer.from(']')]);
+    expect(Buffer.from(whole).equals(Buffer.concat([Buffer.from('['), bytes, Buffer.from(']')]))).toBe(true);
+    // It is closed by that.
+    await expect(wholeOf([file])).rejects.toThrow();
+    expect(await OpenFile.open(path())).toBeUndefined();
+    await expect(OpenFile.open(join(dir, 'x'.repeat(300)))).rejects.toThrow('ENAMETOOLONG');
+  });
+
+  it('throws where it has become shorter', async () => {
+    writeFileSync(path(), 'x'.repeat(100_000));
+    const file = await OpenFile.open(path());
+    truncateSync(path(), 50_000);
+    await expect(wholeOf(file === undefined ? [] : [file])).rejects.toThrow('shorter than it was');
+    await expect(closeFilesOf(undefined)).resolves.toBeUndefined();
+    await expect(closeFilesOf('text')).resolves.toBeUndefined();
+  });
 });

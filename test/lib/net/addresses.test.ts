@@ -1,6 +1,12 @@
 /** Which addresses pictures may come from, and which count as one client. */
+import type { LookupAddress } from 'node:dns';
 import { expect, it } from 'vitest';
-import { addressGroup, isPublicAddress } from '../../../src/lib/net/addresses.ts';
+import {
+  addressGroup,
+  isPublicAddress,
+  NoPublicAddress,
+  publicLookup,
+} from '../../../src/lib/net/addresses.ts';
 
 it.each([
   '1.1.1.1',
@@ -71,4 +77,37 @@ it.each([
   ['', ''],
 ])('counts %s as %s', (address, group) => {
   expect(addressGroup(address)).toBe(group);
+});
+
+/** What a connection is told of a name with these addresses. */
+function lookedUp(addresses: string[] | Error, all: boolean): Promise<unknown[]> {
+  const lookup = publicLookup({
+    lookup: async () => {
+      if (addresses instanceof Error) throw addresses;
+      return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    },
+    isPublic: isPublicAddress,
+  });
+  return new Promise((resolve) =>
+    lookup('a.example', { all }, (...told: [Error | null, string | LookupAddress[], number?]) =>
+      resolve(told),
+    ),
+  );
+}
+
+it('leads a connection to public addresses only', async () => {
+  const mixed = ['10.0.0.1', '1.1.1.1', '::1', '2606:4700::1111'];
+  expect(await lookedUp(mixed, false)).toEqual([null, '1.1.1.1', 4]);
+  expect(await lookedUp(mixed, true)).toEqual([
+    null,
+    [
+      { address: '1.1.1.1', family: 4 },
+      { address: '2606:4700::1111', family: 6 },
+    ],
+  ]);
+  for (const all of [true, false]) {
+    const none = new NoPublicAddress('a.example has no public address');
+    expect(await lookedUp(['10.0.0.1'], all)).toEqual([none, all ? [] : '']);
+    expect(await lookedUp(new Error('ENOTFOUND'), all)).toEqual([new Error('ENOTFOUND'), all ? [] : '']);
+  }
 });

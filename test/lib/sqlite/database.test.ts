@@ -209,6 +209,9 @@ describe('a copy', () => {
     const writer = closing(openForWriting(path, schema));
     writeFileSync(join(dir, 'copy.sqlite-wal'), 'of a copy that was not finished');
     add(writer, 'third');
+    await copyDatabase(path, join(dir, 'copy.sqlite'), () => true);
+    // What lies beside it would count as a part of it.
+    expect(existsSync(join(dir, 'copy.sqlite-wal'))).toBe(false);
     expect(await copied(() => true)).toEqual(['second', 'third']);
   });
 
@@ -247,6 +250,13 @@ describe('a copy', () => {
       return false;
     };
     expect((await copied(isOpen)).at(-1)).toBe(String(asked));
+  });
+
+  it('is none of what is no file', async () => {
+    const server = createServer().listen(path);
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    await expect(copyDatabase(path, join(dir, 'copy.sqlite'), () => false)).rejects.toThrow(NotAFile);
   });
 
   it('is none where there is none', async () => {

@@ -100,7 +100,14 @@ it('bytes that are not UTF-8 are told at their place', () => {
   const latin1 = Buffer.concat([text, Buffer.from([0xe9, 0x0a])]);
   expect(problemsOf(latin1)).toEqual(['2:14: not valid UTF-8; save the file as UTF-8']);
   const utf16 = Buffer.from(`\u{FEFF}manifest: é`, 'utf16le');
-  expect(problemsOf(utf16)).toEqual([expect.stringContaining('UTF-16; expected UTF-8')]);
+  for (const bytes of [utf16, Buffer.from(utf16).swap16()])
+    expect(problemsOf(bytes)).toEqual([expect.stringContaining('UTF-16; expected UTF-8')]);
+  for (const start of [
+    [0xff, 0xff],
+    [0xfe, 0xfe],
+    [0xfe, 0x41],
+  ])
+    expect(problemsOf(Buffer.from(start))).toEqual(['1:1: not valid UTF-8; save the file as UTF-8']);
 });
 
 it.each([

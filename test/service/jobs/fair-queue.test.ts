@@ -1,7 +1,7 @@
 /** Promise: nobody waits for all that somebody else has submitted before. */
 import { expect, it } from 'vitest';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
-import { accepted, openStore } from '../service-harness.ts';
+import { accepted, makeDataDir, openStore } from '../service-harness.ts';
 
 const worker = (workerId: string) => ({ workerId, isPulled: false });
 
@@ -62,4 +62,52 @@ it('gives a batch of jobs to one worker in turns as well', async () => {
     Array.from({ length: 6 }, () => worker('w')),
   );
   expect(jobs.map(({ input }) => (JSON.parse(input) as { of: string }).of).join('')).toBe('ababaa');
+});
+
+it('knows since when the next job of a key has waited, however late others came', async () => {
+  let now = 1_000;
+  const store = await openStore({ now: () => now });
+  expect(store.reads.nextQueuedAt('farm')).toBeUndefined();
+  for (const [keyId, isLowPriority] of [
+    ['b', true],
+    ['a', false],
+    ['b', false],
+  ] as const) {
+    await submit(store, keyId, 1, isLowPriority);
+    now += 100;
+  }
+  const since = () => store.reads.nextQueuedAt('farm');
+  expect([since(), await doNext(store, 2), since(), await doNext(store, 2), since()]).toEqual([
+    1_000,
+    'ab',
+    1_000,
+    'b',
+    undefined,
+  ]);
+  expect(store.reads.queueLengths()).toEqual([]);
+});
+
+it('gives the turn to the key that has waited longest for one, also where it began later', async () => {
+  const store = await openStore();
+  await submit(store, 'b', 3);
+  expect(await doNext(store, 1)).toBe('b');
+  await submit(store, 'a', 2);
+  await submit(store, 'c', 2);
+  expect(await doNext(store, 6)).toBe('acbacb');
+});
+
+it('is of each endpoint by itself, and keeps a pause over a new start', async () => {
+  const dir = await makeDataDir();
+  const store = await openStore({}, dir);
+  for (const endpoint of ['farm', 'other']) await accepted(store, endpoint, '{"of":"a"}');
+  expect(store.reads.queueLengths()).toEqual([
+    { endpointId: 'farm', jobs: 1 },
+    { endpointId: 'other', jobs: 1 },
+  ]);
+  await store.pause('other', true);
+  store.close();
+  const next = await openStore({}, dir);
+  expect([await next.work.take('other', [worker('w')]), await doNext(next, 2)]).toEqual([[], 'a']);
+  await next.pause('other', false);
+  expect(await next.work.take('other', [worker('w')])).toHaveLength(1);
 });

@@ -90,7 +90,7 @@ it('has all who wait look again when the store closes', async () => {
 
 const long = 600_000;
 
-function waiting(waitMs = long) {
+function whoWaits(waitMs = long) {
   const signals = new JobSignals();
   const over = new AbortController();
   onTestFinished(() => over.abort());
@@ -104,7 +104,7 @@ function waiting(waitMs = long) {
 }
 
 it('looks at once, and after each of what it waits for', async () => {
-  const { signals, values, found, looks } = waiting();
+  const { signals, values, found, looks } = whoWaits();
   await expect.poll(looks).toBe(1);
   signals.changed('3');
   signals.changed('1');
@@ -115,7 +115,7 @@ it('looks at once, and after each of what it waits for', async () => {
 });
 
 it('looks again after what happened while it looked', async () => {
-  const { signals, values, found, looks } = waiting();
+  const { signals, values, found, looks } = whoWaits();
   // The first look is under way.
   values.push(undefined, 'here');
   signals.changed('1');
@@ -127,9 +127,9 @@ it('looks again after what happened while it looked', async () => {
 });
 
 it('ends with nothing when the time is over, after a last look, or where nobody waits any more', async () => {
-  const short = waiting(1);
+  const short = whoWaits(1);
   expect([await short.found, short.looks()]).toEqual([undefined, 2]);
-  const left = waiting();
+  const left = whoWaits();
   await expect.poll(left.looks).toBe(1);
   left.over.abort();
   expect([await left.found, left.looks()]).toEqual([undefined, 1]);

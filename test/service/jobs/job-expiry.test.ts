@@ -1,0 +1,43 @@
+/** Promise: what is over is deleted a little at a time, and what it left in the file goes while nobody works. */
+import { expect, it } from 'vitest';
+import { accepted, openStore } from '../service-harness.ts';
+
+it('deletes what is over, no more, and cleans the file once it is idle', async () => {
+  let now = 1_000;
+  const store = await openStore({ now: () => now, retentionMs: 100 });
+  const { db } = store.file;
+  const jobs = () => db.prepare('SELECT count(*) FROM job').pluck().get();
+  /** Pages that hold nothing, which a rewrite leaves none of. */
+  const empty = () => Number(db.pragma('freelist_count', { simple: true }));
+  const text = JSON.stringify({ scene: 'x'.repeat(50_000) });
+  const ids = await Promise.all(Array.from({ length: 60 }, () => accepted(store, 'a', text)));
+  store.expiry.scrub(true);
+  await Promise.all(ids.slice(0, 30).map((id) => store.cancel('a', id)));
+  now += 50;
+  await Promise.all(ids.slice(30).map((id) => store.cancel('a', id)));
+  expect([await store.expiry.deleteSome(), jobs()]).toEqual([0, 60]);
+  now += 50;
+  expect([await store.expiry.deleteSome(), jobs()]).toEqual([25, 35]);
+  expect([await store.expiry.deleteSome(), await store.expiry.deleteSome(), jobs()]).toEqual([5, 0, 30]);
+  expect(empty()).toBeGreaterThan(0);
+
+  const open = await accepted(store, 'a', '{"scene":"x"}');
+  store.expiry.scrub();
+  expect(empty()).toBeGreaterThan(0);
+  await store.cancel('a', open);
+  store.expiry.scrub();
+  expect(empty()).toBe(0);
+
+  await store.expiry.deleteEnded(ids[30] ?? '');
+  expect([jobs(), empty() > 0]).toEqual([30, true]);
+  store.expiry.scrub();
+  expect(empty()).toBe(0);
+});
+
+it('knows a submission by its key as long as its job may be kept', async () => {
+  let now = 1_000;
+  const store = await openStore({ now: () => now, retentionMs: 100 });
+  expect(store.expiry.idempotencyMs).toBe(100);
+  now = -50;
+  expect(store.expiry.idempotencyMs).toBe(0);
+});

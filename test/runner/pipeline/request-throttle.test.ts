@@ -30,3 +30,18 @@ it('lets those leave that are told to, and nobody else', async () => {
   expect(await Promise.all([first, ...stayed])).toEqual(['taken', 'taken', 'taken']);
   expect(sent).toEqual(['first', 'b', 'd']);
 });
+
+it('is slowed by what the service tells other programs', async () => {
+  const clock = new VirtualClock(0);
+  const gate = new RequestThrottle({ atOnce: 20, perTenSeconds: 1_000 }, clock);
+  const { signal } = new AbortController();
+  for (let told = 0; told < 40; told++) {
+    const passed = gate.pass(signal, async () => ({ kind: 'taken' }));
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance();
+    await passed;
+    expect(gate.isSlowed).toBe(false);
+  }
+  for (let told = 0; told < 20; told++) gate.slow();
+  expect(gate.isSlowed).toBe(true);
+});

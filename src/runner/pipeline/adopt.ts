@@ -58,7 +58,7 @@ export async function assertNoUnknownPictures(
   settings: Pick<BatchSettings, 'pictureName' | 'files' | 'isWithoutPictures'>,
 ): Promise<void> {
   const next = await checkpoint.nextScenes(maxAskedAbout);
-  const [first] = settings.isWithoutPictures === true ? (settings.files ?? []) : [];
+  const first = settings.isWithoutPictures === true ? settings.files?.[0] : undefined;
   const fileOf = (picture: string): string => (first === undefined ? picture : namedFile(picture, first));
   const names = next.flatMap((scene) => nameOf(settings, scene) ?? []).map(fileOf);
   const unknown: string[] = [];
@@ -185,11 +185,8 @@ async function match(
 
 /** `a-2.png` may be the second picture of scene a as well as the first of scene a-2, where the list has both. */
 function isAmbiguous(file: string, names: Set<string>): boolean {
-  const [, before, after] = /^(.*)-\d+(\.[^.]*)$/.exec(file) ?? [];
-  return (
-    names.has(nameKey(withSuffix(file, '-2'))) ||
-    (before !== undefined && names.has(nameKey(`${before}${after}`)))
-  );
+  const first = file.replace(/-\d+(\.[^.]*)$/, '$1');
+  return names.has(nameKey(withSuffix(file, '-2'))) || (first !== file && names.has(nameKey(first)));
 }
 
 function nameIn({ name, picture }: UnknownPicture): string {

@@ -70,12 +70,16 @@ describe('a job in flight', () => {
     expect(world.rows("SELECT count(*) AS n FROM attempts WHERE state = 'submitted'")).toEqual([{ n: 2 }]);
   });
 
-  it('is asked about again where an answer gets lost', async () => {
+  it('is asked about again where an answer gets lost, after a wait', async () => {
     const world = await leftInFlight(new World(), 1);
     let asked = 0;
+    const retryAfterMs = 7_000;
     world.service.instead.cancel = () =>
-      ++asked < 3 ? { kind: 'failure', failure: { kind: 'overloaded', text: '429' } } : undefined;
+      ++asked < 3
+        ? { kind: 'failure', failure: { kind: 'overloaded', text: '429', retryAfterMs } }
+        : undefined;
     expect((await world.cancel())?.left).toEqual([]);
+    expect(world.clock.elapsed()).toBeGreaterThanOrEqual(2 * retryAfterMs);
   });
 
   it('is left alone where the service does not know it yet', async () => {

@@ -119,8 +119,12 @@ describe('a failed attempt', () => {
     const result = await world.run({ manifest: abc });
     expect(result).toMatchObject({ ending: { kind: 'incomplete' }, counts: { saved: 2, failed: 1 } });
     expect(attemptStates(world, 'b')).toEqual(['failed', 'failed', 'failed']);
-    const waits = world.events.flatMap((event) => (event.type === 'attempt-failed' ? [event.next] : []));
-    expect(waits).toEqual(['waiting', 'waiting', 'failed']);
+    const ends = world.events.filter(({ type }) => type === 'attempt-failed');
+    expect(ends).toMatchObject([
+      { next: 'waiting', attempt: 1, jobId: 'job-2' },
+      { next: 'waiting', attempt: 2, jobId: expect.any(String) },
+      { next: 'failed', attempt: 3, jobId: expect.any(String), kind: 'job-failed', text: 'job-failed 3' },
+    ]);
     const sent = world.service.jobs.filter((job) => job.scene === 'hills').map((job) => job.submittedAt);
     const gaps = sent.slice(1).map((at, i) => at - (sent[i] ?? 0));
     expect(gaps[1]).toBeGreaterThan(gaps[0] ?? Infinity);

@@ -1,4 +1,5 @@
-/** Ends a run at a chosen call of a port, before or after the call does its work, as a dying process would. */
+/** Ends a run at a chosen call of a port, before or after the call does its work, as a dying process would; or has its disk fail there. */
+import { FatalFailure } from '../../src/runner/core/failure.ts';
 
 export class Killer {
   /** Calls so far; with `killAt` n, the run dies at its nth half call (odd: before a call, even: after it). */
@@ -6,14 +7,23 @@ export class Killer {
   readonly #killAt: number;
   /** `port.method` whose calls never come back. */
   readonly #hang: string;
+  /** Of the calls that need the disk, the one that fails. */
+  readonly #failAt: number;
+  #diskCalls = 0;
   #outstanding = 0;
   isDead = false;
   /** Names of the calls, in order. */
   readonly calls: string[] = [];
 
-  constructor(killAt = Infinity, hang = '') {
+  constructor(killAt = Infinity, hang = '', failAt = Infinity) {
     this.#killAt = killAt;
     this.#hang = hang;
+    this.#failAt = failAt;
+  }
+
+  /** Whether the disk has failed. */
+  get hasFailed(): boolean {
+    return this.#diskCalls >= this.#failAt;
   }
 
   /** Whether no call is on its way. */
@@ -36,6 +46,8 @@ export class Killer {
     if (this.isDead) return never();
     this.calls.push(name);
     if (name === this.#hang || this.#dies()) return never();
+    if (/^(checkpoint|images|report)\./.test(name) && ++this.#diskCalls === this.#failAt)
+      throw new FatalFailure({ kind: 'output-unwritable', text: `the disk failed at ${name}` });
     this.#outstanding += 1;
     try {
       const result = await work();

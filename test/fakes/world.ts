@@ -37,6 +37,8 @@ export interface RunOptions {
   manifest: ManifestScenes | undefined;
   settings?: Partial<BatchSettings>;
   killAt?: number;
+  /** The disk fails at the nth call that needs it. */
+  failAt?: number;
   /** Called at every event, to stop the run at some. */
   onEvent?: (event: Event, stop: Stop) => void;
   /** What the run is stopped by; one of its own where it is not given. */
@@ -140,6 +142,7 @@ export class World {
   /** The world as a new start of the program finds it. */
   #begin({
     killAt,
+    failAt,
     onEvent,
     stop = new Stop(),
     writeReport = async () => 'report',
@@ -148,7 +151,7 @@ export class World {
     hang,
   }: Omit<RunOptions, 'manifest'>): { ports: Ports & { images: FakeImages }; stop: Stop } {
     this.clock = new VirtualClock(this.clock.now() + afterMs);
-    const killer = new Killer(killAt, hang);
+    const killer = new Killer(killAt, hang, failAt);
     const { clock } = this;
     const { checkpoint, file, others } = this.openCheckpoint();
     const ports = {

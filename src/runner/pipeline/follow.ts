@@ -41,9 +41,9 @@ export type PollResult = 'settled' | { waitMs?: number };
 export async function follow(
   run: FollowContext,
   job: Job,
-  first: PollResult = {},
+  first: PollResult | Promise<PollResult> = {},
 ): Promise<'settled' | 'left'> {
-  let next = first;
+  let next = await first;
   while (next !== 'settled') {
     await run.pollScheduler.wait(job, next.waitMs);
     if (run.stop.leaving.aborted) break;

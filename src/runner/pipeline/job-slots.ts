@@ -103,10 +103,10 @@ export class JobSlots {
     const job = resumedJob(this.#run.ports.clock, attempt);
     this.#run.stats.resume(attempt);
     this.#run.jobs.held += 1;
-    const next: PollResult = await poll(this.#run, job);
-    if (next !== 'settled') return this.#keep(attempt, this.#follow(job, next));
-    this.#run.stats.leave(attempt);
-    this.#release();
+    const first = poll(this.#run, job);
+    this.#keep(attempt, this.#follow(job, first));
+    // What it threw ends the run, which waits for the others all the same.
+    await first.catch(() => undefined);
   }
 
   #stopAtLimit(hasMore: boolean): void {
@@ -159,7 +159,7 @@ export class JobSlots {
     return await submission.finally(() => (this.#submitting -= 1));
   }
 
-  async #follow(job: Job, first?: PollResult): Promise<void> {
+  async #follow(job: Job, first?: PollResult | Promise<PollResult>): Promise<void> {
     if ((await follow(this.#run, job, first)) === 'left') this.#hasLeft = true;
     this.#release();
   }

@@ -144,7 +144,6 @@ async function recordAccepted(
     run.throttles.submit.admitNext();
     const text = `the service answered with the id of another job, ${jobId}: its picture may belong to either scene${unansweredFailure(recorded.doubtful)}`;
     const failure: Failure = { kind: 'unanswered', text };
-    run.halts.countSilence('submit', text);
     run.sharedIds.add(attempt, jobId, failure);
     await recordRefusal(run, attempt, failure);
     return undefined;

@@ -64,25 +64,31 @@ it('saves nothing of a job one of whose files is not whole, and says which', asy
   expect(failed).toEqual({ kind: 'bad-file', text: 'the file camera is cut' });
 });
 
-it('gives no two scenes the same file, nor a file the name of a picture or of its sidecar', async () => {
-  const world = new World(withFiles);
-  world.images.hasProvenance = true;
-  const manifest = manifestOf([
-    ['a-camera', 'sea'],
-    ['a', 'hills'],
-    ['a-mask', 'moon'],
-    ['A', 'sun'],
-  ]);
-  expect(await world.run({ manifest, settings })).toMatchObject({ ending: { kind: 'complete' } });
-  const rows = world.rows<{ id: string; file: string; file_key: string }>(
-    'SELECT s.id, p.file, p.file_key FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)',
-  );
-  expect(new Set(rows.map(({ file_key }) => file_key)).size).toBe(12);
-  for (const { id, file } of rows) expect(file.toLowerCase().startsWith(id.toLowerCase())).toBe(true);
-  const pictures = new Set(rows.map(({ file }) => file));
-  for (const file of pictures)
-    if (file.endsWith('.json')) expect(pictures).not.toContain(file.replace(/json$/, 'png'));
-});
+it.each([
+  ['beside another', settings],
+  ['alone', { files: [camera] }],
+])(
+  'gives no two scenes the same file, nor a file the name of a picture or of its sidecar (%s)',
+  async (_, settings) => {
+    const world = new World(withFiles);
+    world.images.hasProvenance = true;
+    const manifest = manifestOf([
+      ['a-camera', 'sea'],
+      ['a', 'hills'],
+      ['a-mask', 'moon'],
+      ['A', 'sun'],
+    ]);
+    expect(await world.run({ manifest, settings })).toMatchObject({ ending: { kind: 'complete' } });
+    const rows = world.rows<{ id: string; file: string; file_key: string }>(
+      'SELECT s.id, p.file, p.file_key FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)',
+    );
+    expect(new Set(rows.map(({ file_key }) => file_key)).size).toBe(12);
+    for (const { id, file } of rows) expect(file.toLowerCase().startsWith(id.toLowerCase())).toBe(true);
+    const pictures = new Set(rows.map(({ file }) => file));
+    for (const file of pictures)
+      if (file.endsWith('.json')) expect(pictures).not.toContain(file.replace(/json$/, 'png'));
+  },
+);
 
 it('saves files of jobs that give no picture, under the names that pictures would have', async () => {
   const world = new World(() => ({ pictures: [fileOf('mask', 'png'), fileOf('camera', 'json')] }));

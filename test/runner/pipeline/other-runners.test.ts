@@ -180,4 +180,5 @@ it('ends with the bug where the others cannot be listened to', async () => {
     throw new TypeError('a bug');
   });
   await expect(world.run({ manifest: list })).rejects.toThrow('a bug');
+  expect(world.service.jobs.length, 'and sends nothing more').toBeLessThan(9);
 });

@@ -89,6 +89,29 @@ describe.each(['hold', 'resubmit'] as const)('with retry.unanswered: %s', (unans
   });
 });
 
+it('what the answers to others have shown is not asked for, and the latest counts', async () => {
+  const world = new World((scene) => ({ isAnswerLost: scene === 'scene 2' || scene === 'scene 5' }));
+  world.service.knowsKeysMs = 30 * minutes;
+  world.service.instead.submit = (scene) => {
+    // From here on, another service answers.
+    if (scene === 'scene 3') world.service.knowsKeysMs = undefined;
+    return undefined;
+  };
+  const first = await world.run({
+    manifest: manifestOf(scenes.slice(0, 3)),
+    settings: { ...hold, concurrency: 1 },
+  });
+  expect(first?.ending.kind).toBe('complete');
+  expect(world.service.log).not.toContain('health');
+  world.service.instead.health = () => ({ kind: 'answers' });
+  await world.run({ manifest: list, settings: { ...hold, concurrency: 1 } });
+  expectOneJobEach(world);
+  expect(statesOf(world)).toEqual([
+    { state: 'saved', n: 5 },
+    { state: 'unanswered', n: 1 },
+  ]);
+});
+
 describe('nothing is sent again', () => {
   it('where the service shows no keys: all is as it was', async () => {
     const world = losing();

@@ -56,6 +56,7 @@ describe('a batch', () => {
     const result = await world.run({ manifest: many, settings: { concurrency: 7 }, onEvent });
     expect(result).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 40 }, report: 'report' });
     expect(most).toBe(7);
+    expect(world.events.filter(({ type }) => type === 'recovered')).toEqual([]);
     expect(world.service.jobs.map((job) => job.scene)).toEqual(
       Array.from({ length: 40 }, (_, i) => `scene ${i}`),
     );
@@ -255,7 +256,9 @@ describe('a run after an interruption', () => {
     );
     expect(inFlight.length).toBeGreaterThan(4);
     const before = world.service.log.length;
+    world.events.length = 0;
     await world.run({ manifest: many, settings: { concurrency: 2 }, afterMs: 20 * minutes });
+    expect(world.events).toContainEqual({ type: 'recovered', unanswered: 0, inFlight: inFlight.length });
     const log = world.service.log.slice(before);
     expect(log.slice(0, inFlight.length)).toEqual(inFlight.map(({ job_id }) => `status ${job_id}`));
     for (let i = 0; i < 30; i++) expect(world.service.submissionsOf(`scene ${i}`)).toBe(1);
@@ -359,6 +362,24 @@ describe('a run that should not go on', () => {
     expect(result?.counts.active).toBe(0);
   });
 
+  it.each([
+    [3, 'incomplete', /^67 scenes are not saved$/],
+    [2, 'halted', /^Halted: 11 of 21 attempts brought no picture \(`halt\.percent`\)/],
+  ])(
+    'goes on while pictures come between the failures, of which there are few (one in %i)',
+    async (nth, kind, text) => {
+      const world = new World((scene) =>
+        Number(scene.replace('scene ', '')) % nth === 0
+          ? { failure: { kind: 'job-failed', text: 'no' } }
+          : {},
+      );
+      const retry = { ...defaultSettings.retry, attempts: 1 };
+      const halt = { ...defaultSettings.halt, consecutive: 5, percent: 50, minimum: 20 };
+      const result = await world.run({ manifest: many, settings: { concurrency: 1, retry, halt } });
+      expect(result?.ending).toEqual({ kind, text: expect.stringMatching(text) });
+    },
+  );
+
   it('submits nothing after its time is over, and collects what is in flight', async () => {
     const world = new World();
     const result = await world.run({
@@ -418,6 +439,18 @@ describe('an edited manifest', () => {
         .toSorted(),
     ).toEqual(expected.toSorted());
     expect(result?.counts.withdrawn).toBe(100 + rows / 100);
+  });
+
+  it('is complete where it was asked to finish and had nothing left', async () => {
+    const world = new World();
+    const result = await world.run({
+      manifest: abc,
+      onEvent: (event, stop) => {
+        if (event.type === 'scene-submitted' && event.scene === 'c')
+          stop.request('drain', { kind: 'interrupted', text: '' });
+      },
+    });
+    expect(result?.ending).toEqual({ kind: 'complete', text: 'Every scene is saved' });
   });
 
   it('still collects what is in flight for rows that are gone, and keeps their pictures', async () => {

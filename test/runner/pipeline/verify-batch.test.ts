@@ -90,6 +90,27 @@ describe('looking', () => {
   });
 });
 
+describe('a rename that was decided', () => {
+  beforeEach(async () => {
+    await rendered(2);
+    world.db.exec("UPDATE pictures SET move_to = 'new.png' WHERE file = 's0.png'");
+  });
+
+  it('may be done already, and not yet be on record', async () => {
+    world.images.files.set('new.png', world.images.files.get('s0.png') ?? '');
+    world.images.files.delete('s0.png');
+    expect((await verify()).verified).toMatchObject({ checked: 2, good: 2 });
+    damaged.add('new.png');
+    expect((await verify()).verified).toMatchObject({ good: 1, damaged: 1, missing: 0 });
+  });
+
+  it('says of the old name what is wrong where it was not done', async () => {
+    expect((await verify()).verified).toMatchObject({ good: 2 });
+    damaged.add('s0.png');
+    expect((await verify()).verified).toMatchObject({ good: 1, damaged: 1, missing: 0 });
+  });
+});
+
 describe('a repair', () => {
   beforeEach(() => rendered(4, 2));
 

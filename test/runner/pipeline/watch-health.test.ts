@@ -50,6 +50,12 @@ it('says nothing of an answer without numbers', async () => {
   expect(told).toEqual([]);
 });
 
+it('is no question in a run that is over in a moment', async () => {
+  const world = new World(() => ({ queueMs: 0, executionMs: 500 }));
+  await world.run({ manifest: manifestOf([['a', 'fox']]), settings });
+  expect(world.service.log).not.toContain('health');
+});
+
 it('does not make a run longer that has nothing left to do', async () => {
   const world = new World();
   world.service.instead.health = () => ({ kind: 'answers', health });

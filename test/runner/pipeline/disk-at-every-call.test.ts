@@ -1,0 +1,61 @@
+/** Promise: a disk that fails at any call ends a run in order, whatever it was about, and the next one goes on where it was. */
+import { expect, it } from 'vitest';
+import { FatalFailure } from '../../../src/runner/core/failure.ts';
+import { pictureOf } from '../../fakes/fake-service.ts';
+import { manifestOf, World, type RunOptions } from '../../fakes/world.ts';
+
+const manifest = manifestOf([
+  ['a', 'sea'],
+  ['b', 'hills'],
+]);
+
+/** What a run before has left. */
+const left: [what: string, options: Partial<RunOptions>][] = [
+  ['nothing', { until: 0, hang: 'checkpoint.reconcile' }],
+  ['submissions', { until: 1, hang: 'service.submit' }],
+  ['jobs', { until: 10_000, hang: 'service.status' }],
+  ['pictures', { until: 60_000, hang: 'checkpoint.settle' }],
+];
+
+async function worldWith(options: Partial<RunOptions>): Promise<World> {
+  const world = new World((scene) =>
+    scene === 'hills' ? { pictures: [pictureOf('first'), pictureOf('second')] } : {},
+  );
+  world.service.knowsKeysMs = 30 * 60_000;
+  await world.run({ manifest, ...options });
+  return world;
+}
+
+const unwritable = (thrown: unknown): { kind: string } => {
+  if (thrown instanceof FatalFailure) return thrown.failure;
+  throw thrown;
+};
+
+it.each(left)('a run after one that left %s', async (_, options) => {
+  for (let failAt = 1; ; failAt++) {
+    const world = await worldWith(options);
+    const ending = await world
+      .run({ manifest, failAt, settings: { reportEveryMs: 1_000 } })
+      .then((result) => result?.ending, unwritable);
+    if (!world.killer.hasFailed) break;
+    const calls = world.killer.calls.join(' ');
+    expect(ending?.kind, calls).toBe('output-unwritable');
+    expect(world.clock.sleeping, calls).toBe(0);
+    const last = await world.run({ manifest });
+    expect(last, calls).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 2 } });
+    expect(world.service.jobs, calls).toHaveLength(2);
+    expect([...world.images.files.keys()].toSorted()).toEqual(['a.png', 'b-2.png', 'b.png']);
+  }
+});
+
+it.each(left)('a cancelling after a run that left %s', async (_, options) => {
+  for (let failAt = 1; ; failAt++) {
+    const world = await worldWith(options);
+    const ending = await world.cancel({ failAt }).then((result) => result?.ending, unwritable);
+    if (!world.killer.hasFailed) break;
+    const calls = world.killer.calls.join(' ');
+    expect(ending?.kind, calls).toBe('output-unwritable');
+    const last = await world.run({ manifest });
+    expect(last?.ending.kind, calls).toBe('complete');
+  }
+});

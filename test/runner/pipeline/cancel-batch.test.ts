@@ -125,18 +125,22 @@ describe('cancelling', () => {
     expect(world.service.jobs).toHaveLength(3);
   });
 
-  it('counts a submission of a dead run that is refused when it is sent again', async () => {
-    const world = new World();
-    world.service.knowsKeysMs = 30 * 60_000;
-    await world.run({ manifest: list(1) });
-    await world.run({ manifest: list(2), hang: 'service.submit', until: 1 });
-    world.service.instead.submit = () => ({
-      kind: 'failure',
-      failure: { kind: 'input-refused', text: '400' },
-    });
-    const result = await world.cancel();
-    expect(result).toMatchObject({ ending: { kind: 'complete' }, found: 0, unanswered: 1 });
-  });
+  it.each(['input-refused', 'unanswered'] as const)(
+    'counts a submission of a dead run that is %s when it is sent again',
+    async (kind) => {
+      const world = new World();
+      world.service.knowsKeysMs = 30 * 60_000;
+      await world.run({ manifest: list(1) });
+      await world.run({ manifest: list(2), hang: 'service.submit', until: 1 });
+      world.service.instead.submit = () => ({
+        kind: 'failure',
+        failure: { kind, text: '400' },
+      });
+      const result = await world.cancel();
+      expect(result).toMatchObject({ ending: { kind: 'complete' }, found: 0, unanswered: 1 });
+      expect(world.rows("SELECT 1 FROM attempts WHERE state = 'intended'")).toEqual([]);
+    },
+  );
 
   it('declares what a dead run may have sent, as the start of a run does', async () => {
     const world = new World();

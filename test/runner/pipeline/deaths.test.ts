@@ -75,24 +75,31 @@ it('holds no death against scenes whose pictures a full disk does not take, howe
   expect(world.service.jobs).toHaveLength(12);
 });
 
-it('sets aside a scene that is being sent at three deaths, and bills it no further', async () => {
-  const world = new World();
-  const three = manifestOf([
-    ['a', 'sea'],
-    ['b', 'a killer'],
-    ['c', 'moon'],
-  ]);
-  world.service.instead.submit = (scene) => {
-    if (scene === 'a killer') world.killer.isDead = true;
-    return undefined;
-  };
-  let runs = 0;
-  for (let result; result === undefined; runs++) {
-    if (runs > 20) throw new Error('it never ends');
-    result = await world.run({ manifest: three, settings: { concurrency: 1 }, afterMs: 1_000 });
-  }
-  expect(world.service.submissionsOf('a killer')).toBe(3);
-  expect(world.rows("SELECT id, failure_kind FROM scenes WHERE state <> 'saved'")).toEqual([
-    { id: 'b', failure_kind: 'quarantined' },
-  ]);
-});
+it.each([
+  ['knows no keys', undefined, 3],
+  ['knows it by its key', 30 * 60_000, 1],
+])(
+  'sets aside a scene that is being sent at three deaths where the service %s',
+  async (_, knowsKeysMs, jobs) => {
+    const world = new World();
+    world.service.knowsKeysMs = knowsKeysMs;
+    const three = manifestOf([
+      ['a', 'sea'],
+      ['b', 'a killer'],
+      ['c', 'moon'],
+    ]);
+    world.service.instead.submit = (scene) => {
+      if (scene === 'a killer') world.killer.isDead = true;
+      return undefined;
+    };
+    let runs = 0;
+    for (let result; result === undefined; runs++) {
+      if (runs > 20) throw new Error('it never ends');
+      result = await world.run({ manifest: three, settings: { concurrency: 1 }, afterMs: 1_000 });
+    }
+    expect(world.service.submissionsOf('a killer')).toBe(jobs);
+    expect(world.rows("SELECT id, failure_kind FROM scenes WHERE state <> 'saved'")).toEqual([
+      { id: 'b', failure_kind: 'quarantined' },
+    ]);
+  },
+);

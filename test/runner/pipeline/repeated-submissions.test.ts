@@ -217,13 +217,14 @@ describe('a run that leaves before the answer', () => {
     expect(world.clock.elapsed()).toBeLessThan(5 * minutes);
   });
 
-  it('or whose key is refused meanwhile leaves it, too', async () => {
+  it.each([1, 3])('or whose key is refused meanwhile leaves it, too (%i at once)', async (concurrency) => {
     const { world, comeBack } = silent();
     world.service.instead.submit = () =>
       world.service.jobs.length > 3
         ? { kind: 'failure', failure: { kind: 'key-refused', text: '401' } }
         : undefined;
-    expect((await world.run({ manifest: list, settings: hold }))?.ending.kind).toBe('not-allowed');
+    const refused = await world.run({ manifest: list, settings: { ...hold, concurrency } });
+    expect(refused?.ending.kind).toBe('not-allowed');
     world.service.instead = {};
     comeBack();
     const result = await world.run({ manifest: list, settings: hold, afterMs: 1_000 });

@@ -61,6 +61,18 @@ describe('a job whose status is never readable', () => {
     expect(world.service.jobs).toHaveLength(6 + waiting);
   });
 
+  it('is given up where it is the last one, though another could not be read for a while', async () => {
+    const world = new World((scene) => (scene === 'scene 0' ? { executionMs: 20 * minutes } : {}));
+    const isAlone = (): boolean => world.events.some(({ type }) => type === 'scene-saved');
+    let asked = 0;
+    world.service.instead.status = (id) =>
+      (id === 'job-1' && isAlone()) || (id === 'job-2' && (asked += 1) < 8) ? garbled : undefined;
+    const result = await world.run({ manifest: list(2) });
+    expect(result?.ending.kind).toBe('complete');
+    expect(world.service.log).toContain('cancel job-1');
+    expect(world.service.jobs).toHaveLength(3);
+  });
+
   it('is kept where it is readable now and then, however often it was not', async () => {
     const world = await inFlight(2, 0);
     for (const job of world.service.jobs) moveJob(job, 140 * minutes);

@@ -50,6 +50,14 @@ it('says nothing of an answer without numbers', async () => {
   expect(told).toEqual([]);
 });
 
+it('ends the run with the bug where asking has one', async () => {
+  await expect(
+    asked(() => {
+      throw new TypeError('a bug');
+    }),
+  ).rejects.toThrow('a bug');
+});
+
 it('is no question in a run that is over in a moment', async () => {
   const world = new World(() => ({ queueMs: 0, executionMs: 500 }));
   await world.run({ manifest: manifestOf([['a', 'fox']]), settings });

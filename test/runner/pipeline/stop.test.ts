@@ -1,0 +1,51 @@
+/** Promise: of several reasons to end a run the strongest counts, and the first of its kind; it is said at once. */
+import { expect, it } from 'vitest';
+import { FatalFailure } from '../../../src/runner/core/failure.ts';
+import { Stop } from '../../../src/runner/pipeline/stop.ts';
+
+const interrupted = (text: string) => ({ kind: 'interrupted', text }) as const;
+const modesOf = (stop: Stop): boolean[] => [stop.draining.aborted, stop.leaving.aborted];
+
+it('finishes first, and leaves when it is asked again', () => {
+  const stop = new Stop();
+  const said: string[] = [];
+  stop.onEnding(({ text }) => said.push(text));
+  expect([stop.ending, modesOf(stop)]).toEqual([undefined, [false, false]]);
+  stop.request('drain', interrupted('first'));
+  stop.request('drain', interrupted('second'));
+  expect([stop.ending, modesOf(stop)]).toEqual([interrupted('first'), [true, false]]);
+  stop.request('leave', interrupted('third'));
+  stop.request('leave', interrupted('fourth'));
+  stop.request('drain', interrupted('fifth'));
+  expect([stop.ending, modesOf(stop)]).toEqual([interrupted('third'), [true, true]]);
+  expect(said).toEqual(['first', 'third']);
+  stop.onEnding(({ text }) => said.push(`late: ${text}`));
+  expect(said.at(-1)).toBe('late: third');
+});
+
+it.each([
+  ['output-unwritable', 'output-unwritable', 'no room'],
+  ['key-refused', 'not-allowed', 'no room'],
+  ['urls-not-allowed', 'halted', 'Halted: no room'],
+] as const)('leaves for what stops a run, and says its kind (%s)', (kind, ending, text) => {
+  for (const isCollecting of [false, true]) {
+    const stop = new Stop();
+    stop.forThrown(new FatalFailure({ kind, text: 'no room' }, isCollecting));
+    expect([stop.ending, modesOf(stop), stop.bug]).toEqual([
+      { kind: ending, text },
+      [true, !isCollecting],
+      undefined,
+    ]);
+  }
+});
+
+it('takes anything else for a bug, the first of which is kept', () => {
+  const stop = new Stop((thrown) =>
+    thrown === 'ENOSPC' ? new FatalFailure({ kind: 'output-unwritable', text: 'no room' }) : thrown,
+  );
+  stop.forThrown('a bug');
+  stop.forThrown('another');
+  stop.forThrown('ENOSPC');
+  expect([stop.ending?.kind, modesOf(stop), stop.bug]).toEqual(['bug', [true, true], 'a bug']);
+  expect(() => stop.forFailure({ kind: 'job-failed', text: '' })).toThrow('job-failed does not stop a run');
+});

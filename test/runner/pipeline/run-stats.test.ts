@@ -44,6 +44,16 @@ function refuseFirst(world: World, times: number): void {
       : undefined;
 }
 
+it('learns from the first jobs when to ask for the others', async () => {
+  const world = new World(() => ({ queueMs: 0, executionMs: 20_000 }));
+  const { requestsPerJob, lagMs } = await statsOf(world, 40, {
+    concurrency: 2,
+    polling: defaultSettings.polling,
+  });
+  expect(requestsPerJob.status).toBeLessThan(8);
+  expect(lagMs?.p95).toBeLessThan(2_000);
+});
+
 describe('the time below the limit', () => {
   it('is the share of lanes that no scene is left for', async () => {
     const stats = await statsOf(new World(), 6, { concurrency: 4 });

@@ -50,6 +50,19 @@ describe('a busy service', () => {
     expect(world.rows("SELECT count(*) AS n FROM attempts WHERE state <> 'saved'")).toEqual([{ n: 0 }]);
   });
 
+  it('that has room for 20 jobs is kept full, and seldom offered more', async () => {
+    const world = new World(() => ({ queueMs: 0, executionMs: 5_000 }));
+    let refused = 0;
+    world.service.instead.submit = () => {
+      const open = world.service.jobs.slice(-100).filter((job) => job.completesAt > world.clock.now());
+      return open.length < 20 ? undefined : (refused++, refusing('overloaded'));
+    };
+    const result = await world.run({ manifest: list(400), settings: { concurrency: 60 } });
+    expect(result?.ending.kind).toBe('complete');
+    expect(refused).toBeLessThan(60);
+    expect(world.clock.elapsed(), 'hardly more than 400 jobs of 5 s, 20 at once').toBeLessThan(115_000);
+  });
+
   it('that refuses everything for a while is sent to at full speed soon after', async () => {
     const world = new World();
     world.service.instead.submit = () =>

@@ -35,8 +35,11 @@ describe('a job in flight', () => {
 
   it('is saved where it is done already: it is paid', async () => {
     const world = await leftInFlight(new World(), 3);
-    const result = await world.cancel({ afterMs: 5 * minutes });
+    const settings = { pricing: { perSecond: 0.01, currency: 'USD' } };
+    const result = await world.cancel({ afterMs: 5 * minutes, settings });
     expect(result).toMatchObject({ ending: { kind: 'complete' }, left: [] });
+    const saved = world.events.filter(({ type }) => type === 'scene-saved');
+    expect(saved.at(-1)).toMatchObject({ cost: { spent: expect.closeTo(3 * 4 * 0.01) as number } });
     expect(world.images.files.size).toBe(3);
     expect(world.rows("SELECT count(*) AS n FROM scenes WHERE state = 'saved'")).toEqual([{ n: 3 }]);
   });

@@ -123,8 +123,14 @@ describe('a failed attempt', () => {
     const ends = world.events.filter(({ type }) => type === 'attempt-failed');
     expect(ends).toMatchObject([
       { next: 'waiting', attempt: 1, jobId: 'job-2' },
-      { next: 'waiting', attempt: 2, jobId: expect.any(String) },
-      { next: 'failed', attempt: 3, jobId: expect.any(String), kind: 'job-failed', text: 'job-failed 3' },
+      { next: 'waiting', attempt: 2, jobId: expect.any(String) as string },
+      {
+        next: 'failed',
+        attempt: 3,
+        jobId: expect.any(String) as string,
+        kind: 'job-failed',
+        text: 'job-failed 3',
+      },
     ]);
     const sent = world.service.jobs.filter((job) => job.scene === 'hills').map((job) => job.submittedAt);
     const gaps = sent.slice(1).map((at, i) => at - (sent[i] ?? 0));
@@ -376,7 +382,7 @@ describe('a run that should not go on', () => {
       const retry = { ...defaultSettings.retry, attempts: 1 };
       const halt = { ...defaultSettings.halt, consecutive: 5, percent: 50, minimum: 20 };
       const result = await world.run({ manifest: many, settings: { concurrency: 1, retry, halt } });
-      expect(result?.ending).toEqual({ kind, text: expect.stringMatching(text) });
+      expect(result?.ending).toEqual({ kind, text: expect.stringMatching(text) as string });
     },
   );
 

@@ -192,7 +192,7 @@ function failureIn(copy: string, tests: string[][]): string | null {
   const results = join(copy, 'results.json');
   for (const some of tests) {
     rmSync(results, { force: true });
-    const args = ['run', '--config', 'test/vitest.config.ts', '--bail', '1', ...some];
+    const args = ['run', '--config', 'test/vitest.config.ts', '--bail', '1', '--passWithNoTests', ...some];
     const env = { NIGHTRENDER_TEST_RESULTS: results };
     if (!runs(copy, 'node_modules/.bin/vitest', args, env)) return failedIn(results);
   }

@@ -69,7 +69,7 @@ it.each([
   ['alone', { files: [camera] }],
 ])(
   'gives no two scenes the same file, nor a file the name of a picture or of its sidecar (%s)',
-  async (_, settings) => {
+  async (_, given) => {
     const world = new World(withFiles);
     world.images.hasProvenance = true;
     const manifest = manifestOf([
@@ -78,7 +78,7 @@ it.each([
       ['a-mask', 'moon'],
       ['A', 'sun'],
     ]);
-    expect(await world.run({ manifest, settings })).toMatchObject({ ending: { kind: 'complete' } });
+    expect(await world.run({ manifest, settings: given })).toMatchObject({ ending: { kind: 'complete' } });
     const rows = world.rows<{ id: string; file: string; file_key: string }>(
       'SELECT s.id, p.file, p.file_key FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)',
     );

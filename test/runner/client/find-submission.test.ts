@@ -27,9 +27,11 @@ interface Lost {
 
 it('is found among those of the account, and asked for from then on', async () => {
   const { client, lost, replicate } = await lostAmong([{ prompt: 'another' }, { ...input, seed: 6 }]);
+  // Another program has the same account.
+  await replicateClient(replicate.url).job({ ...input, seed: 7 });
   const found = await client.submit(input, lostAt(Date.now()));
   expect(found).toMatchObject({ kind: 'accepted', jobId: lost, idempotencyMs: 3_600_000 });
-  expect(replicate.inputs).toHaveLength(3);
+  expect(replicate.inputs).toHaveLength(4);
 });
 
 it('is found on a later page, however its members are ordered', async () => {

@@ -1,6 +1,7 @@
 /** Inputs, outputs and streams that are long: whole, out of the way of all that moves, and gone in time. */
 import { readdirSync, rmSync, statSync, truncateSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
@@ -263,7 +264,10 @@ describe('by themselves, long texts', () => {
   it('of a shared service are where all its processes find them, and go from there', async () => {
     const files = new Map<string, Buffer>();
     const shared: FileStore = {
-      putFile: async (name, bytes) => void files.set(name, bytes),
+      putFile: async (name, bytes) => {
+        await nextTurn();
+        files.set(name, bytes);
+      },
       getFile: async (name) => files.get(name),
       removeFiles: async (names) => names.forEach((name) => files.delete(name)),
       fileNames: async () => [...files.keys()],

@@ -139,6 +139,22 @@ it('takes a job from one that shows nothing of it, and lets it stop; lines, part
   expect(jobOf(other)?.state).toBe('IN_PROGRESS');
 });
 
+it('takes a line that it has written for a sign', async () => {
+  const { remote, take, jobOf } = await open(2, 10_000);
+  const [id, other] = [await take(w1), await take(w2)];
+  const pass = () => {
+    vi.advanceTimersByTime(6_000);
+    for (const [worker, job] of [[w1, id] as const, [w2, other] as const]) remote.keepAlive(worker, [job]);
+  };
+  pass();
+  await remote.report(w1, { ...report, log: ['step 1'] });
+  await remote.report(w2, report);
+  pass();
+  // The first was looked at before it.
+  await expect.poll(() => jobOf(other)).toMatchObject({ state: 'IN_QUEUE', retries: 1 });
+  expect(jobOf(id)?.state).toBe('IN_PROGRESS');
+});
+
 it('one in this process is never silent, and has its job until it has ended', async () => {
   const { remote, take, jobOf, view, stalled } = await open(1, 2 * silenceMs);
   remote.addLocal('own');

@@ -81,12 +81,17 @@ export function readDescribedStatus(
   return { kind: 'running', status, isExecuting: meaning === 'running', ...times };
 }
 
-/** A single 502 may be a proxy's; what says the same so often is the job's. */
+/** What says the same so often is the job's. */
 const enoughRefusals = 3;
 
+/** A single 502 may be a proxy's, and a 401 is the key's where it was revoked since the status was asked for. */
+export function isSaidByOthersToo(status: number): boolean {
+  return status >= 500 || [401, 402, 403].includes(status);
+}
+
 /**
- * A failed job says so where its result is asked for, with whatever code its model has; `times`: how often a result of
- * 5xx was refused, this time included. A proxy that fails says nothing of the kind, and is asked again.
+ * A failed job says so where its result is asked for, with whatever code its model has; `times`: how often a result was
+ * refused in a way that says nothing of the job the first time, this time included.
  */
 export function readRefusedResult(
   answer: HttpResponse,
@@ -97,7 +102,8 @@ export function readRefusedResult(
   if (status >= 200 && status <= 299) return parseJson(body) === undefined ? askAgain(answer) : undefined;
   const words = failureWords(parseJson(body), description);
   const isOnTheWay = status < 400 || status === 408 || status === 429;
-  if (isOnTheWay || words === undefined || (status >= 500 && times < enoughRefusals)) return askAgain(answer);
+  if (isOnTheWay || words === undefined || (isSaidByOthersToo(status) && times < enoughRefusals))
+    return askAgain(answer);
   const kind = kindByText(body, description) ?? refusals.get(status) ?? 'job-failed';
   if (kind === 'poll-failed') return askAgain(answer);
   return { kind: 'ended', status: '', failure: { kind, text: `its result is ${status}: ${words}` } };

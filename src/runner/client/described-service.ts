@@ -14,7 +14,13 @@ import type {
   StatusReply,
   SubmitReply,
 } from '../pipeline/ports.ts';
-import { kindByText, readDescribedStatus, readOutputIn, readRefusedResult } from './described-answers.ts';
+import {
+  isSaidByOthersToo,
+  kindByText,
+  readDescribedStatus,
+  readOutputIn,
+  readRefusedResult,
+} from './described-answers.ts';
 import { DescribedRequests } from './described-requests.ts';
 import { inText, type HttpResponse, type Outcome } from './exchange.ts';
 import { fetchOwnPictures } from './own-pictures.ts';
@@ -220,7 +226,7 @@ export class DescribedService implements RenderService {
     if (answer !== undefined && 'kind' in answer) return answer;
     const times = (this.#refusedResults.get(job.jobId) ?? 0) + 1;
     const refused = answer && readRefusedResult(answer, this.#description, times);
-    if (refused?.kind === 'failure' && answer !== undefined && answer.status >= 500)
+    if (refused?.kind === 'failure' && answer !== undefined && isSaidByOthersToo(answer.status))
       this.#refusedResults.set(job.jobId, times);
     else this.#refusedResults.delete(job.jobId);
     if (refused !== undefined) return refused;

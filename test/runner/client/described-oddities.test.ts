@@ -55,16 +55,6 @@ async function serviceWith(
 }
 
 describe('a result', () => {
-  it.each([401, 403])(
-    'that is refused with %i and a reason has failed, and says nothing of the key',
-    async (status) => {
-      const client = await serviceWith({
-        result: answerJson({ detail: 'the content is not allowed' }, status),
-      });
-      expect(await client.status(await client.job())).toMatchObject(ended('job-failed', 'not allowed'));
-    },
-  );
-
   it.each([
     ['nothing', answer(200, '')],
     ['a page', answer(200, '<html>Welcome</html>')],
@@ -72,6 +62,9 @@ describe('a result', () => {
     ['a request that took too long', answerJson({ detail: 'too late' }, 408)],
     ['a redirect with a reason', answerJson({ detail: 'Moved' }, 302)],
     ['a failing proxy with a reason', answerJson({ detail: 'Bad gateway' }, 502)],
+    ['a key that was just revoked', answerJson({ detail: 'no such key' }, 401)],
+    ['an account that cannot pay', answerJson({ detail: 'no credit' }, 402)],
+    ['a key that may do less by now', answerJson({ detail: 'not yours' }, 403)],
   ])('that is %s is asked for again', async (_, first) => {
     const client = await serviceWith({ result: inTurn(first, answerJson(pictures)) });
     const job = await client.job();
@@ -96,14 +89,19 @@ describe('a result', () => {
     expect(elsewhere.requests[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('is believed to be refused where it is so three times in a row', async () => {
-    const down = answerJson({ detail: 'out of memory' }, 500);
-    const client = await serviceWith({ result: inTurn(down, down, answer(200, ''), down, down, down) });
-    const job = await client.job();
-    for (let times = 0; times < 5; times++)
-      expect(await client.status(job)).toMatchObject(failure('poll-failed'));
-    expect(await client.status(job)).toMatchObject(ended('job-failed', 'its result is 500: out of memory'));
-  });
+  it.each([500, 401, 403])(
+    'is believed to be refused with %i where it is so three times in a row',
+    async (code) => {
+      const down = answerJson({ detail: 'out of memory' }, code);
+      const client = await serviceWith({ result: inTurn(down, down, answer(200, ''), down, down, down) });
+      const job = await client.job();
+      for (let times = 0; times < 5; times++)
+        expect(await client.status(job)).toMatchObject(failure('poll-failed'));
+      expect(await client.status(job)).toMatchObject(
+        ended('job-failed', `its result is ${code}: out of memory`),
+      );
+    },
+  );
 
   it('is where the description says first of what is there, or where the pipeline says', async () => {
     const text = description.replace("'images[*].url'", "['shots[*].file', 'one.file']");

@@ -131,6 +131,22 @@ describe('limits.cost', () => {
     expect(costs.map((spent) => spent?.toFixed(2))).toEqual(['0.10', '0.20', '0.30']);
   });
 
+  it('goes by the time that jobs were seen to take, where the service does not say it', async () => {
+    const world = new World(() => ({ executionMs: 10_000 }));
+    const status = world.service.status.bind(world.service);
+    world.service.status = async (...asked) => {
+      const reply = await status(...asked);
+      if (!('executionTimeMs' in reply)) return reply;
+      const { executionTimeMs: _, ...rest } = reply;
+      return rest;
+    };
+    const settings = { pricing: { ...pricing, expectMs: 1_000 }, limits: { cost: 1 } };
+    await world.run({ manifest: list(3), settings });
+    const cost = world.events.flatMap((event) => ('cost' in event ? [event.cost?.spent] : [])).at(-1);
+    expect(cost).toBeGreaterThan(0.25);
+    expect(cost).toBeLessThan(0.5);
+  });
+
   it('does not end a batch that has nothing left to submit', async () => {
     const world = new World(() => ({ executionMs: 10_000 }));
     const result = await world.run({ manifest: list(3), settings: { pricing, limits: { cost: 0.29 } } });

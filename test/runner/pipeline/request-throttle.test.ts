@@ -45,3 +45,13 @@ it('is slowed by what the service tells other programs', async () => {
   for (let told = 0; told < 20; told++) gate.slow();
   expect(gate.isSlowed).toBe(true);
 });
+
+it('sends as many as before where a request was not answered', async () => {
+  const gate = new RequestThrottle({ atOnce: 100, perTenSeconds: 1_000 }, new VirtualClock(0), () => 4);
+  const { signal } = new AbortController();
+  const failure = { kind: 'unanswered' as const, text: 'the connection was reset' };
+  const before = gate.room();
+  expect(before).toBeGreaterThan(1);
+  await gate.pass(signal, () => Promise.resolve({ kind: 'failure', failure }));
+  expect(gate.room()).toBe(before);
+});

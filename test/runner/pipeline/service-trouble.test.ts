@@ -251,6 +251,18 @@ describe('a service whose jobs nobody can ask for', () => {
     expect(world.images.files.size).toBe(0);
   });
 
+  it('goes on where it gives an id again now and then', async () => {
+    const world = new World();
+    let sent = 0;
+    world.service.instead.submit = () => {
+      sent += 1;
+      return [3, 6].includes(sent) ? { kind: 'accepted', jobId: 'job-1', status: '' } : undefined;
+    };
+    const result = await world.run({ manifest: list(10), settings: { concurrency: 1 } });
+    expect(result?.ending.kind).toBe('complete');
+    expect(world.images.files.size).toBe(10);
+  });
+
   it.each(['leave', 'death'])('trusts no such job in a next run, after a %s', async (how) => {
     const world = oneForAll();
     const left = {

@@ -48,6 +48,9 @@ async function dieAt(
     const place = `step ${step + 1}, killed at half calls ${kills.slice(0, seen.deaths).join(' and ')}`;
     expect(differences(scenario, seen, undisturbed), place).toEqual([]);
     await seen.world.close();
+    // A run on a database makes now one call more, now one less: the last one of a step may not come.
+    if (seen.deaths === 0 && makeWorld !== undefined && first > 1)
+      return dieAt(scenario, undisturbed, { step, first: first - 1 }, makeWorld);
     expect(seen.deaths, place).toBeGreaterThanOrEqual(1);
     if (seen.deaths === 1) return nth;
   }

@@ -154,7 +154,7 @@ function attempt(copy: string, seed: number, places: Place[]): Told {
   const was = (text.split('\n')[line - 1] ?? '').trim();
   writeFileSync(join(copy, file), mutated(text, mutation));
   const near = testsThatImport(file);
-  const killedBy = (near.length > 0 ? failureIn(copy, [near]) : null) ?? killerOf(copy, area.tests);
+  const killedBy = (near.length > 0 ? failureIn(copy, [near], 120) : null) ?? killerOf(copy, area.tests);
   writeFileSync(join(copy, file), text);
   const test = killedBy === null ? undefined : /^test\/\S+\.test\.ts/.exec(killedBy)?.[0];
   return {
@@ -182,26 +182,27 @@ function isGreen(copy: string, test: string): boolean {
 }
 
 /** A mutation that never ends is noticed, too. */
-const patienceMs = 900_000;
+const patienceSeconds = 900;
 
 function killerOf(copy: string, tests: string[][]): string | null {
   return runs(copy, 'npm', ['run', '--silent', 'build:test']) ? failureIn(copy, tests) : 'the build';
 }
 
-function failureIn(copy: string, tests: string[][]): string | null {
+function failureIn(copy: string, tests: string[][], seconds = patienceSeconds): string | null {
   const results = join(copy, 'results.json');
   for (const some of tests) {
     rmSync(results, { force: true });
     const args = ['run', '--config', 'test/vitest.config.ts', '--bail', '1', '--passWithNoTests', ...some];
     const env = { NIGHTRENDER_TEST_RESULTS: results };
-    if (!runs(copy, 'node_modules/.bin/vitest', args, env)) return failedIn(results);
+    if (!runs(copy, 'node_modules/.bin/vitest', args, env, seconds)) return failedIn(results);
   }
   return null;
 }
 
-function runs(cwd: string, command: string, args: string[], env = {}): boolean {
-  const options = { cwd, env: { ...process.env, ...env }, timeout: patienceMs, stdio: 'ignore' } as const;
-  return spawnSync(command, args, { ...options, killSignal: 'SIGKILL' }).status === 0;
+/** What it started ends with it: a worker in an endless loop hears of nothing else. */
+function runs(cwd: string, command: string, args: string[], env = {}, seconds = patienceSeconds): boolean {
+  const options = { cwd, env: { ...process.env, ...env }, stdio: 'ignore' } as const;
+  return spawnSync('timeout', ['-s', 'KILL', String(seconds), command, ...args], options).status === 0;
 }
 
 function failedIn(results: string): string {

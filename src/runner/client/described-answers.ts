@@ -84,14 +84,14 @@ export function readDescribedStatus(
 /** What says the same so often is the job's. */
 const enoughRefusals = 3;
 
-/** A single 502 may be a proxy's, and a 401 is the key's where it was revoked since the status was asked for. */
-export function isSaidByOthersToo(status: number): boolean {
+/** Whether it may say nothing of the job: a 502 may be a proxy's, a 401 the key's that was revoked since the status was asked for. */
+export function mayPass(status: number): boolean {
   return status >= 500 || [401, 402, 403].includes(status);
 }
 
 /**
- * A failed job says so where its result is asked for, with whatever code its model has; `times`: how often a result was
- * refused in a way that says nothing of the job the first time, this time included.
+ * A failed job says so where its result is asked for, with whatever code its model has; `times`: how often its result was
+ * refused in a way that may pass, this time included.
  */
 export function readRefusedResult(
   answer: HttpResponse,
@@ -102,7 +102,7 @@ export function readRefusedResult(
   if (status >= 200 && status <= 299) return parseJson(body) === undefined ? askAgain(answer) : undefined;
   const words = failureWords(parseJson(body), description);
   const isOnTheWay = status < 400 || status === 408 || status === 429;
-  if (isOnTheWay || words === undefined || (isSaidByOthersToo(status) && times < enoughRefusals))
+  if (isOnTheWay || words === undefined || (mayPass(status) && times < enoughRefusals))
     return askAgain(answer);
   const kind = kindByText(body, description) ?? refusals.get(status) ?? 'job-failed';
   if (kind === 'poll-failed') return askAgain(answer);

@@ -15,7 +15,7 @@ import type {
   SubmitReply,
 } from '../pipeline/ports.ts';
 import {
-  isSaidByOthersToo,
+  mayPass,
   kindByText,
   readDescribedStatus,
   readOutputIn,
@@ -226,7 +226,7 @@ export class DescribedService implements RenderService {
     if (answer !== undefined && 'kind' in answer) return answer;
     const times = (this.#refusedResults.get(job.jobId) ?? 0) + 1;
     const refused = answer && readRefusedResult(answer, this.#description, times);
-    if (refused?.kind === 'failure' && answer !== undefined && isSaidByOthersToo(answer.status))
+    if (refused?.kind === 'failure' && answer !== undefined && mayPass(answer.status))
       this.#refusedResults.set(job.jobId, times);
     else this.#refusedResults.delete(job.jobId);
     if (refused !== undefined) return refused;

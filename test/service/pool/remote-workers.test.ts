@@ -112,10 +112,7 @@ it('gives the job of one that closed its connections and opens none to another, 
 it('takes a job from one that shows nothing of it, and lets it stop; lines, parts and bodies are signs', async () => {
   const { remote, take, jobOf, stalled } = await open(2, 10_000);
   const [id, other] = [await take(w1), await take(w2)];
-  const pass = () => {
-    vi.advanceTimersByTime(6_000);
-    for (const [worker, job] of [[w1, id] as const, [w2, other] as const]) remote.keepAlive(worker, [job]);
-  };
+  const pass = () => passing(remote, [w1, id], [w2, other]);
   pass();
   await remote.report(w1, { ...report, log: ['step 1'] });
   remote.noteSign(w2, other);
@@ -142,10 +139,7 @@ it('takes a job from one that shows nothing of it, and lets it stop; lines, part
 it('takes a line that it has written for a sign', async () => {
   const { remote, take, jobOf } = await open(2, 10_000);
   const [id, other] = [await take(w1), await take(w2)];
-  const pass = () => {
-    vi.advanceTimersByTime(6_000);
-    for (const [worker, job] of [[w1, id] as const, [w2, other] as const]) remote.keepAlive(worker, [job]);
-  };
+  const pass = () => passing(remote, [w1, id], [w2, other]);
   pass();
   await remote.report(w1, { ...report, log: ['step 1'] });
   await remote.report(w2, report);
@@ -251,3 +245,9 @@ it('says what is wrong with a report', () => {
   expect(readWorkerReport({ state: 'asleep' })).toEqual({ problem: expect.stringMatching(/^state: /) });
   expect(readWorkerReport(7)).toEqual({ problem: expect.stringMatching(/^the body: /) });
 });
+
+/** Six seconds, in which workers are there with their jobs. */
+function passing(remote: RemoteWorkers, ...held: [worker: string, job: string][]): void {
+  vi.advanceTimersByTime(6_000);
+  for (const [worker, job] of held) remote.keepAlive(worker, [job]);
+}

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { workerEnvironment } from '../../src/service/workloads/worker-environment.ts';
-import { random } from '../fakes/sampled.ts';
+import { random } from '../fakes/tier.ts';
 import { folderWith, nightrender, Program, root, testKey } from './cli.ts';
 
 const boxes = [1, 2, 3] as const;

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { describeResult } from '../chaos/describe-result.ts';
 import { runChaos } from '../chaos/run-chaos.ts';
-import { seed } from '../fakes/sampled.ts';
+import { seed } from '../fakes/tier.ts';
 import { folderWith } from './cli.ts';
 
 /** A short form of `npm run chaos`. */

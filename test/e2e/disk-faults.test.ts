@@ -4,8 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { expect, it } from 'vitest';
-import { random, seed } from '../fakes/sampled.ts';
-import { isSoak, isWhole } from '../fakes/whole.ts';
+import { isSoak, isWhole, random, seed } from '../fakes/tier.ts';
 import { makeBegunBatch, type BegunBatches } from './begun-batch.ts';
 import { linesOf, nightrender } from './cli.ts';
 import {

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { isWhole } from '../fakes/whole.ts';
+import { isWhole } from '../fakes/tier.ts';
 import { folderWith, inProcess, linesOf, nightrender, pipeline, withKey, type Finished } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
 

@@ -2,8 +2,7 @@
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { random, seed } from '../fakes/sampled.ts';
-import { isWhole } from '../fakes/whole.ts';
+import { isWhole, random, seed } from '../fakes/tier.ts';
 import { folderWith, jobsOf, newBatch, nightrender, Program, serve, withKey } from './cli.ts';
 import { attemptsThat, expectSameBooks } from './same-books.ts';
 

@@ -2,8 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { random, seed } from '../fakes/sampled.ts';
-import { isWhole } from '../fakes/whole.ts';
+import { isWhole, random, seed } from '../fakes/tier.ts';
 import { inProcess, jobsOf, newBatch, nightrender, Program, statusOf } from './cli.ts';
 import { attemptsThat, picturesIn } from './same-books.ts';
 

@@ -4,8 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
-import { random, seed } from '../fakes/sampled.ts';
-import { isWhole } from '../fakes/whole.ts';
+import { isWhole, random, seed } from '../fakes/tier.ts';
 import { folderWith, newBatch, nightrender, Program, serve, withKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 

@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { random, seed } from '../fakes/sampled.ts';
-import { isSoak, isWhole } from '../fakes/whole.ts';
+import { isSoak, isWhole, random, seed } from '../fakes/tier.ts';
 import {
   type Finished,
   folderWith,

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { isWhole } from '../fakes/whole.ts';
+import { isWhole } from '../fakes/tier.ts';
 import { folderWith, inProcess, newBatch, pipeline, Program, root } from './cli.ts';
 
 const small = 'width: 32, height: 32';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { expect } from 'vitest';
-import { seed } from '../fakes/sampled.ts';
+import { seed } from '../fakes/tier.ts';
 
 interface SavedRow {
   file: string;

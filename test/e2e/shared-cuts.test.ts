@@ -3,8 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { CuttableProxy, type Cut } from '../fakes/cuttable-proxy.ts';
-import { random } from '../fakes/sampled.ts';
-import { isSoak, isWhole } from '../fakes/whole.ts';
+import { isSoak, isWhole, random } from '../fakes/tier.ts';
 import { Night, nightMs, nights, outMs } from './shared-night.ts';
 
 let server: PostgresServer;

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFailed } from 'vitest';
 import type { HttpService } from '../fakes/http-service.ts';
-import { random } from '../fakes/sampled.ts';
+import { random } from '../fakes/tier.ts';
 import { sendJson } from '../faults/answers.ts';
 import {
   folderWith,

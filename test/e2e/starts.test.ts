@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isWhole } from '../fakes/whole.ts';
+import { isWhole } from '../fakes/tier.ts';
 import {
   killedRun,
   folderWith,

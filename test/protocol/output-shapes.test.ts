@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parseObject } from '../../src/runner/client/parse-body.ts';
 import { findPictures } from '../../src/protocol/output-shapes.ts';
 import { hostileJson } from './hostile-json.ts';
-import { runs } from '../fakes/whole.ts';
+import { runs } from '../fakes/tier.ts';
 
 const base64 =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -430,7 +430,7 @@ test('of any JSON, what is found is a text that stands in it, and a seed in digi
         if (each.seed !== undefined) expect(each.seed).toMatch(/^-?\d+$/);
       }
     }),
-    { numRuns: runs(1000) },
+    { numRuns: runs(1000, { ms: 0.6 }) },
   );
 });
 

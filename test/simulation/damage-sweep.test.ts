@@ -1,6 +1,6 @@
 /** Promise: whatever file of a batch is missing, empty, cut, old or has a byte flipped, the next start saves no wrong picture, pays nothing undeclared and ends in words. */
 import { expect, it } from 'vitest';
-import { isWhole } from '../fakes/whole.ts';
+import { isWhole } from '../fakes/tier.ts';
 import { sweep } from './sweep.ts';
 
 /** The whole of it: `npm run simulate -- --sweep`. */

@@ -1,7 +1,7 @@
 /** Promise: whatever disks, clocks, people and the service do to a batch over a few starts, no picture is wrong, nothing is paid undeclared, and in the end every scene is saved. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { isWhole } from '../fakes/whole.ts';
+import { isWhole } from '../fakes/tier.ts';
 import { night } from './night.ts';
 import { plantedBugs } from './planted.ts';
 

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { handler } from '../../../src/renderers/scene/handler.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 interface Pixels {
   data: Buffer;
@@ -148,7 +148,7 @@ describe('every text gives a picture', () => {
         expect([pixels.width, pixels.height]).toEqual([asked.width, asked.height]);
         expect(contrast(pixels)).toBeGreaterThan(10);
       }),
-      { numRuns: runs(300), seed },
+      { numRuns: runs(300, { ms: 25 }), seed },
     );
   });
 

@@ -7,7 +7,7 @@ import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
 import type { Database } from '../../../src/lib/sqlite/database.ts';
 import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 type Pair = [id: string, scene: string];
 
@@ -67,7 +67,7 @@ it('any sequence of lists, of saved pictures and of renames makes the same batch
         }
       }
     }),
-    { numRuns: runs(150) },
+    { numRuns: runs(150, { ms: 60 }) },
   );
 });
 

@@ -6,7 +6,7 @@ import type { Settlement } from '../../../src/runner/core/settlement.ts';
 import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoint.ts';
 import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 /** Two begin alike, as far as an id that is made of them goes. */
 const fingerprints = ['a'.repeat(32), `${'a'.repeat(12)}${'b'.repeat(20)}`, 'c'.repeat(32)];
@@ -78,7 +78,7 @@ test('a list in any other order finds every scene in the state it had, with its 
       const positions = world.rows<{ id: string }>('SELECT id FROM scenes ORDER BY position');
       expect(positions.map(({ id }) => id)).toEqual(other.map(([id]) => id));
     }),
-    { numRuns: runs(60) },
+    { numRuns: runs(60, { ms: 50 }) },
   );
 });
 
@@ -116,7 +116,7 @@ test('no sequence of edits loses or misnames a picture or pays for a row again, 
         expectPaidOnce(world);
       }
     }),
-    { numRuns: runs(50) },
+    { numRuns: runs(50, { ms: 25 }) },
   );
 });
 
@@ -135,7 +135,7 @@ test('what a death left behind under a name that an edit then needs is known for
       expect(world.images.files.size).toBe(world.rows('SELECT 1 FROM pictures').length);
       expectPaidOnce(world);
     }),
-    { numRuns: runs(50) },
+    { numRuns: runs(50, { ms: 25 }) },
   );
 });
 

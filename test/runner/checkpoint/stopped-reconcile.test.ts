@@ -11,7 +11,7 @@ import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
 import { openForWriting, type Database } from '../../../src/lib/sqlite/database.ts';
 import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 type Pair = [id: string, scene: string];
 const many = Array.from({ length: 3_000 }, (_, i): Pair => [`s${i}`, `scene ${i}`]);
@@ -52,7 +52,7 @@ it('stopped at any turn of any edit leaves everything as it was, and the next co
         expect(allOf(stopped.db)).toEqual(allOf(plain.db));
       }
     }),
-    { numRuns: runs(60) },
+    { numRuns: runs(60, { ms: 60 }) },
   );
 });
 

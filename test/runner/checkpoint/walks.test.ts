@@ -8,7 +8,7 @@ import { sceneMoves, type SceneState } from '../../../src/runner/core/scene.ts';
 import type { NextScene, Settlement } from '../../../src/runner/core/settlement.ts';
 import { CrashMarkersInMemory } from '../../fakes/in-hand-in-memory.ts';
 import { endpoint, manifestOf, unstopped, World } from '../../fakes/world.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 type Step =
   | { do: 'list'; rows: [string, string][] }
@@ -38,7 +38,7 @@ test('any walk through a checkpoint keeps to the tables of states, and its count
       await walk.take({ do: 'list', rows: first });
       for (const each of steps) await walk.take(each);
     }),
-    { numRuns: runs(40) },
+    { numRuns: runs(40, { ms: 40 }) },
   );
 });
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { answer, answerJson, headOf, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
-import { isWhole } from '../../fakes/whole.ts';
+import { isWhole } from '../../fakes/tier.ts';
 import { clientOf, ended, failure, jobId, statusFrom, submitTo } from './client.ts';
 
 const completed = (image: string): string =>

@@ -6,7 +6,7 @@ import { readStatusAnswer } from '../../../src/runner/client/read-job-answers.ts
 import { textOf } from '../../../src/runner/client/exchange.ts';
 import { decodeBase64 } from '../../../src/runner/images/decode-base64.ts';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 const noise = Buffer.from(
   Array.from({ length: 120_000 }, (_, i) => (Math.imul(i + 7, 2_654_435_761) >>> 13) & 255),
@@ -132,6 +132,7 @@ const body = fc
 
 it('for any body', () => {
   const seen = { lifted: 0, left: 0 };
+  const numRuns = runs(600, { ms: 2, weight: 2 });
   fc.assert(
     fc.property(body, (bytes) => {
       const head = { status: 200, headers: {} };
@@ -142,10 +143,10 @@ it('for any body', () => {
       if (reply === undefined) expect(bytes.equals(came)).toBe(true);
       else expect(decoded(reply)).toEqual(decoded(usual));
     }),
-    { numRuns: runs(600) },
+    { numRuns },
   );
-  expect(seen.lifted).toBeGreaterThan(runs(600) / 12);
-  expect(seen.left).toBeGreaterThan(runs(600) / 12);
+  expect(seen.lifted).toBeGreaterThan(numRuns / 12);
+  expect(seen.left).toBeGreaterThan(numRuns / 12);
 }, 120_000);
 
 /** Bytes that come from the text of a picture, or why there are none. */

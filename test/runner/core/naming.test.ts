@@ -13,7 +13,7 @@ import {
   withSuffix,
 } from '../../../src/runner/core/naming.ts';
 import { fileKinds } from '../../../src/runner/core/named-file.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 describe('portablePath', () => {
   test.each([
@@ -86,7 +86,7 @@ describe('portablePath', () => {
         expectPortable(path);
         expect(path.split('/').length).toBeLessThanOrEqual(rendered.split('/').length);
       }),
-      { numRuns: runs(3000) },
+      { numRuns: runs(3000, { ms: 0.4 }) },
     );
   });
 
@@ -104,7 +104,7 @@ describe('portablePath', () => {
           );
         }
       }),
-      { numRuns: runs(1000) },
+      { numRuns: runs(1000, { ms: 0.4 }) },
     );
   });
 
@@ -114,7 +114,7 @@ describe('portablePath', () => {
         const path = portablePath(rendered);
         expect(portablePath(path)).toBe(path);
       }),
-      { numRuns: runs(3000) },
+      { numRuns: runs(3000, { ms: 0.4 }) },
     );
   });
 });
@@ -174,7 +174,7 @@ describe('withSuffix', () => {
         fc.pre(one !== other);
         expect(withSuffix(path, one)).not.toBe(withSuffix(path, other));
       }),
-      { numRuns: runs(2000) },
+      { numRuns: runs(2000, { ms: 0.4 }) },
     );
   });
 
@@ -213,7 +213,7 @@ describe('namedFile', () => {
           namedFile(path, { label: other, kind: of }),
         );
       }),
-      { numRuns: runs(1000) },
+      { numRuns: runs(1000, { ms: 0.4 }) },
     );
   });
 });
@@ -248,7 +248,7 @@ describe('nameKey', () => {
         for (const twin of [path.normalize('NFD'), path.toUpperCase(), path.toLowerCase(), key])
           expect(nameKey(twin)).toBe(key);
       }),
-      { numRuns: runs(3000) },
+      { numRuns: runs(3000, { ms: 0.4 }) },
     );
   });
 });

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeBase64 } from '../../../src/runner/images/decode-base64.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 const someBytes = fc.uint8Array({ minLength: 1, maxLength: 300 }).map((bytes) => Buffer.from(bytes));
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -44,7 +44,7 @@ test('a character of another alphabet is refused', () => {
       expect(bytesOf(text.slice(0, at) + character + text.slice(at + 1))).toBeUndefined();
       expect(bytesOf(text.slice(0, at) + character + text.slice(at))).toBeUndefined();
     }),
-    { numRuns: runs(500) },
+    { numRuns: runs(500, { ms: 0.5 }) },
   );
 });
 
@@ -92,7 +92,7 @@ test('any text is refused or is all read: nothing of it is passed over', () => {
       expect(again.length).toBe(unpadded.length);
       expect(again.slice(0, -1)).toBe(unpadded.slice(0, -1));
     }),
-    { numRuns: runs(2000) },
+    { numRuns: runs(2000, { ms: 0.1 }) },
   );
 });
 

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { readFileOf, readStream } from './read-all.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 const character = fc.oneof(
   {
@@ -65,7 +65,7 @@ it('any table comes back from CSV', async () => {
       const text = stringify([names, ...rows], optionsOf(how));
       expect(await readFileOf('x.csv', how.isGzip ? gzipSync(text) : text)).toEqual(expected(names, rows));
     }),
-    { numRuns: runs(300) },
+    { numRuns: runs(300, { ms: 6 }) },
   );
 });
 
@@ -77,7 +77,7 @@ it('any table comes back from TSV, unless a cell holds both tabs and line breaks
       const text = stringify([names, ...rows], { ...optionsOf(how), delimiter: '\t' });
       expect(await readFileOf('x.tsv', how.isGzip ? gzipSync(text) : text)).toEqual(expected(names, rows));
     }),
-    { numRuns: runs(300) },
+    { numRuns: runs(300, { ms: 6 }) },
   );
 });
 
@@ -97,7 +97,7 @@ it('any unquoted TSV comes back exactly, quotes included', async () => {
       const text = [['a', 'b', 'c'], ...rows].map((cells) => `${cells.join('\t')}\n`).join('');
       expect(await readFileOf('x.tsv', text)).toEqual(expected(['a', 'b', 'c'], rows));
     }),
-    { numRuns: runs(300) },
+    { numRuns: runs(300, { ms: 6 }) },
   );
 });
 
@@ -145,6 +145,6 @@ it('the same bytes give the same rows in pieces of any size', async () => {
         expect(await readStream(...pieces)).toEqual(await readStream(whole));
       },
     ),
-    { numRuns: runs(1000) },
+    { numRuns: runs(1000, { ms: 1 }) },
   );
 });

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { badRows, complaint, readFileOf, readStream, shown } from './read-all.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 const row = fc.dictionary(
   fc.string({ maxLength: 6 }).filter((key) => key !== '__proto__'),
@@ -27,7 +27,7 @@ it('gives what JSON Lines of the same objects gives', async () => {
       expect(withoutLines(shown(await readStream(...pieces(bytes, cuts))))).toEqual(expected);
       expect(withoutLines(shown(await readFileOf('x.json', bytes)))).toEqual(expected);
     }),
-    { numRuns: runs(60) },
+    { numRuns: runs(60, { ms: 16 }) },
   );
 });
 

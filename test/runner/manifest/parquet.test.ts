@@ -13,7 +13,7 @@ import { hashManifest } from '../../../src/runner/manifest/open-bytes.ts';
 import { readRow } from '../../../src/runner/manifest/parquet-values.ts';
 import { openManifest } from '../../../src/runner/manifest/read-manifest.ts';
 import { complaint, readFileOf, readStream, shown, withFile } from './read-all.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 type Options = Omit<Parameters<typeof parquetWriteBuffer>[0], 'columnData'>;
 
@@ -70,7 +70,7 @@ it('gives what JSON Lines of the same rows gives', async () => {
       expect(read.columns).toEqual(data.map(({ name }) => name));
       expect(normal(shown(read))).toEqual(normal(shown(expected)));
     }),
-    { numRuns: runs(100) },
+    { numRuns: runs(100, { ms: 25 }) },
   );
 });
 

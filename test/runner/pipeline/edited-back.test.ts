@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../fakes/fake-service.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';
-import { sampled } from '../../fakes/sampled.ts';
+import { sampled } from '../../fakes/tier.ts';
 import { manifestOf, World, type RunOptions } from '../../fakes/world.ts';
 
 type Rows = [id: string, scene: string][];
@@ -36,6 +36,9 @@ const histories: [name: string, lists: Rows[]][] = [
   ['the name taken by another row', [both, [['b', 'star']], [['a', 'moon']], swapped, both]],
 ];
 
+/** `npm run test:rest` tries a few hundred of each history. */
+const deathCost = { ms: 50, weight: 0.5 };
+
 describe('a death at every call of a run', () => {
   it.each(histories)('whose list was edited %s', async (_, lists) => {
     const deaths: [dying: number, killAt: number][] = [];
@@ -43,7 +46,7 @@ describe('a death at every call of a run', () => {
       const calls = await countHalves(lists.slice(0, dying + 1));
       for (let killAt = 1; killAt <= calls; killAt++) deaths.push([dying, killAt]);
     }
-    for (const [dying, killAt] of sampled(deaths, 3)) await live(lists, { [dying]: killAt });
+    for (const [dying, killAt] of sampled(deaths, deathCost)) await live(lists, { [dying]: killAt });
   });
 
   it.each(histories)('whose list was edited %s, and of the run after it', async (_, lists) => {
@@ -52,16 +55,14 @@ describe('a death at every call of a run', () => {
     const deaths: [first: number, second: number][] = [];
     for (let first = 1; first <= calls; first += 3)
       for (let second = 1 + (first % 11); second <= more; second += 11) deaths.push([first, second]);
-    for (const [first, second] of sampled(deaths, 3)) await live(lists, { 1: first, 2: second });
+    for (const [first, second] of sampled(deaths, deathCost)) await live(lists, { 1: first, 2: second });
   });
 
   it.each(histories)('whose list was edited %s, and of the cancelling after it', async (_, lists) => {
     const calls = await countHalves(lists.slice(0, 2));
     const cancelAts = [3, 6, 9, 12, 15, Infinity];
-    for (const killAt of sampled(
-      Array.from({ length: calls }, (__, half) => half + 1),
-      3,
-    ))
+    const halves = Array.from({ length: calls }, (__, half) => half + 1);
+    for (const killAt of sampled(halves, deathCost))
       await live(lists, { 1: killAt }, cancelAts[killAt % cancelAts.length]);
   });
 });

@@ -1,9 +1,8 @@
 /** Promise: a program that dies at any call of any port is continued as well where the checkpoint is in PostgreSQL. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noPostgres, startPostgres, type PostgresServer } from '../../engines/postgres.ts';
-import { random } from '../../fakes/sampled.ts';
+import { isWhole, random } from '../../fakes/tier.ts';
 import { SharedWorld } from '../../fakes/shared-world.ts';
-import { isWhole } from '../../fakes/whole.ts';
 import { dieEverywhere, type Place } from './kills/die-everywhere.ts';
 import { scenarios } from './kills/scenarios.ts';
 

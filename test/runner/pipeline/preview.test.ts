@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Part } from '../../../src/runner/core/part.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 const pairs = (count: number) =>
   Array.from({ length: count }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]);
@@ -131,7 +131,7 @@ describe('a preview', () => {
         expect(world.service.jobs.length).toBeLessThanOrEqual(10 + unanswered);
         world.db.close();
       }),
-      { numRuns: runs(60) },
+      { numRuns: runs(60, { ms: 35 }) },
     );
   });
 });

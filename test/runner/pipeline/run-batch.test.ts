@@ -4,7 +4,7 @@ import type { FailureKind } from '../../../src/runner/core/failure.ts';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import { pictureOf, type Behaviour } from '../../fakes/fake-service.ts';
 import { defaultSettings, manifestOf, World } from '../../fakes/world.ts';
-import { isWhole } from '../../fakes/whole.ts';
+import { isWhole } from '../../fakes/tier.ts';
 
 const minutes = 60_000;
 const abc = manifestOf([

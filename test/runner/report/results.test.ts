@@ -9,7 +9,7 @@ import { csvTable } from '../../../src/runner/report/csv-table.ts';
 import { resultLine } from '../../../src/runner/report/result-json.ts';
 import { writeReport } from '../../../src/runner/report/write-report.ts';
 import { about, failedRow, inFolder, invalidRow, savedRow, sourceOf, summary } from './report-fixtures.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 const rows = [savedRow, failedRow, invalidRow];
 
@@ -152,7 +152,7 @@ it('any text comes back from list --csv and from results.jsonl', async () => {
           );
         }),
     ),
-    { numRuns: runs(100) },
+    { numRuns: runs(100, { ms: 16 }) },
   );
 });
 

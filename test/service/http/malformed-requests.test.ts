@@ -6,7 +6,7 @@ import { type Operation, operations } from '../../../src/service/routes.ts';
 import { jobIdPattern } from '../../../src/protocol/paths.ts';
 import { addKey } from '../pull-harness.ts';
 import { endpointId, key, openService, statusOnce, submit, type TestService } from '../service-harness.ts';
-import { runs } from '../../fakes/whole.ts';
+import { runs } from '../../fakes/tier.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 
@@ -109,7 +109,7 @@ it(`answers 4xx to 1,000 malformed requests (FUZZ_SEED=${seed})`, { timeout: 300
         'error',
       ]);
     }),
-    { numRuns: runs(1_000), seed },
+    { numRuns: runs(1_000, { ms: 5 }), seed },
   );
   expect(service.troubles).toEqual([]);
   expect(service.held.runs).toEqual([]);

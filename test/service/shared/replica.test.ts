@@ -7,8 +7,7 @@ import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { openForWriting } from '../../../src/lib/sqlite/database.ts';
 import { applyChanges, type Changes } from '../../../src/service/shared/page-changes.ts';
 import { Replica } from '../../../src/service/shared/replica.ts';
-import { random, seed } from '../../fakes/sampled.ts';
-import { runs } from '../../fakes/whole.ts';
+import { random, runs, seed } from '../../fakes/tier.ts';
 
 const small = {
   applicationId: 7,
@@ -62,7 +61,7 @@ function open(schema = small) {
 const text = (): string => 'x'.repeat(random(3_000));
 
 it('whatever is inserted, deleted, undone, vacuumed and truncated, also while it is copied', async () => {
-  for (let round = 0; round < runs(12); round++) {
+  for (let round = 0; round < runs(12, { ms: 170 }); round++) {
     const { db, replica, copy, restored, rows } = open();
     const insert = db.prepare('INSERT INTO t (text) VALUES (?)');
     const steps: (() => void | Promise<void>)[] = [

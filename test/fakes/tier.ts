@@ -1,0 +1,67 @@
+/**
+ * Decides how much a large test does: `npm test` has little time for each, `npm run test:rest` has some, `npm run test:soak` has a night.
+ * Every draw comes from one seed, which is printed.
+ */
+import { randomInt } from 'node:crypto';
+import { describe as describeHere, it as itHere } from 'vitest';
+
+/** True in `npm run test:rest`. Set by vitest.config.ts. */
+export const isWhole = process.env['NIGHTRENDER_TEST_ALL'] === '1';
+
+/** True in `npm run test:soak`. */
+export const isSoak = process.env['NIGHTRENDER_TEST_SOAK'] === '1';
+
+/** The one budget: seconds that a test of weight 1 may take. */
+const budgetSeconds = isSoak ? 2_000 : isWhole ? 30 : 0.2;
+
+export const seed = Number(process.env['NIGHTRENDER_TEST_SEED'] ?? randomInt(2 ** 31));
+
+/** Whole numbers below `bound`, the same for the same seed. */
+export const random = generator(seed);
+
+interface Cost {
+  /** Measured time of one case, in milliseconds. */
+  ms: number;
+  /** Share of the budget. Default: 1. */
+  weight?: number;
+  /** Smallest number of cases that still shows the promise. Default: 1. */
+  least?: number;
+}
+
+let isSeedPrinted = false;
+
+/** Returns how many of at most `most` cases the tier has time for. */
+export function runs(most: number, { ms, weight = 1, least = 1 }: Cost): number {
+  if (!isSeedPrinted) process.stdout.write(`seed: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats it)\n`);
+  isSeedPrinted = true;
+  const affordable = Math.floor((budgetSeconds * 1_000 * weight) / ms);
+  return Math.min(most, Math.max(least, affordable));
+}
+
+/** Returns as many of the cases as the tier has time for: one of each stretch of equal length, so that no stretch is left out. */
+export function sampled<Case>(cases: readonly Case[], cost: Cost): readonly Case[] {
+  const count = runs(cases.length, cost);
+  if (count === cases.length) return cases;
+  const startOf = (i: number): number => Math.floor((i * cases.length) / count);
+  return Array.from(
+    { length: count },
+    (_, i) => cases[startOf(i) + random(startOf(i + 1) - startOf(i))],
+  ).flatMap((one) => (one === undefined ? [] : [one]));
+}
+
+/** Accepts every call and property of `it` and `describe`, and declares nothing. */
+const undeclared: object = new Proxy(() => undeclared, { get: () => undeclared });
+
+/** Declare tests of the longer tier: `npm test` does not know them. */
+export const rest = {
+  it: isWhole ? itHere : (undeclared as typeof itHere),
+  describe: isWhole ? describeHere : (undeclared as typeof describeHere),
+};
+
+function generator(first: number): (bound: number) => number {
+  let state = first;
+  return (bound) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * bound);
+  };
+}

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { slowestTests } from './fakes/slowest-tests.ts';
 
 /** What needs a browser, containers, a server of a database or a bucket, or a GPU, or takes long: not in `npm test`, but in what `npm run test:all` adds (`--mode rest`). */
 const rest = [
@@ -35,6 +36,20 @@ const rest = [
 
 /** `npm test` does a part of these, as much as `fakes/tier.ts` has time for. */
 const whole = filesWith(/\/fakes\/tier\.ts'/);
+
+/** The road, each step in its shortest honest form: the tests that may be slow in `npm test`. They take 60 s in all. */
+const road = [
+  'test/e2e/kill.test.ts',
+  'test/e2e/lost-answers.test.ts',
+  'test/e2e/other-services.test.ts',
+  'test/e2e/comfyui.test.ts',
+  'test/e2e/stages.test.ts',
+  'test/e2e/export.test.ts',
+  'test/e2e/signals.test.ts',
+  'test/e2e/serve.test.ts',
+  'test/service/kill-under-load.test.ts',
+  'test/readme.test.ts',
+];
 
 /** They replace whole modules, which lasts as long as the process. */
 const alone = filesWith(/\bvi\.mock\(/);
@@ -74,7 +89,11 @@ export default defineConfig(({ mode }) => ({
       XDG_STATE_HOME: state,
       ...(mode === 'rest' && { NIGHTRENDER_TEST_ALL: '1' }),
     },
-    reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
+    reporters: [
+      'default',
+      slowestTests(road),
+      ...(results === undefined ? [] : [['json', { outputFile: results }] as ['json', { outputFile: string }]]),
+    ],
   },
 }));
 

@@ -9,7 +9,8 @@ export class Killer {
   readonly #hang: string;
   /** Of the calls that need the disk, the one that fails. */
   readonly #failAt: number;
-  #diskCalls = 0;
+  /** Number of calls so far that need the disk. */
+  diskCalls = 0;
   #outstanding = 0;
   isDead = false;
   /** Names of the calls, in order. */
@@ -23,7 +24,7 @@ export class Killer {
 
   /** Whether the disk has failed. */
   get hasFailed(): boolean {
-    return this.#diskCalls >= this.#failAt;
+    return this.diskCalls >= this.#failAt;
   }
 
   /** Whether no call is on its way. */
@@ -46,7 +47,7 @@ export class Killer {
     if (this.isDead) return never();
     this.calls.push(name);
     if (name === this.#hang || this.#dies()) return never();
-    if (/^(checkpoint|images|report)\./.test(name) && ++this.#diskCalls === this.#failAt)
+    if (/^(checkpoint|images|report)\./.test(name) && ++this.diskCalls === this.#failAt)
       throw new FatalFailure({ kind: 'output-unwritable', text: `the disk failed at ${name}` });
     this.#outstanding += 1;
     try {

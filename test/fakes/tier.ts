@@ -49,6 +49,14 @@ export function sampled<Case>(cases: readonly Case[], cost: Cost): readonly Case
   ).flatMap((one) => (one === undefined ? [] : [one]));
 }
 
+/** Returns some of the whole numbers from 1 to `count`, such as the calls at which a run is killed. */
+export function sampledUpTo(count: number, cost: Cost): readonly number[] {
+  return sampled(
+    Array.from({ length: count }, (_, i) => i + 1),
+    cost,
+  );
+}
+
 /** Accepts every call and property of `it` and `describe`, and declares nothing. */
 const undeclared: object = new Proxy(() => undeclared, { get: () => undeclared });
 

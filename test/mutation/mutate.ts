@@ -20,7 +20,8 @@ const help = `npm run mutate -- [options]
   --seed <n>     of the first mutation (default: 1); the same seed breaks the same place of the same sources
   --count <n>    so many mutations (default: 20)
   --area <path>  only of files below this folder
-  --out <file>   a line of JSON for each; seeds that it has are not tried again`;
+  --out <file>   a line of JSON for each; seeds that it has are not tried again
+  --again <file> the places of such a file once more, found by file and text; those that are gone are counted`;
 
 const { values } = parseArgs({
   options: {
@@ -28,6 +29,7 @@ const { values } = parseArgs({
     count: { type: 'string', default: '20' },
     area: { type: 'string' },
     out: { type: 'string' },
+    again: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -80,9 +82,6 @@ const areas: Area[] = [
 /** Tests that pass where nothing is broken. */
 const green = new Set<string>();
 
-if (values.help) console.log(help);
-else main();
-
 /** Of a mutation, and whether a test noticed. */
 interface Told extends Mutation {
   seed: number;
@@ -97,11 +96,12 @@ function main(): void {
   const { out } = values;
   const done = out !== undefined && existsSync(out) ? readLines(out) : [];
   const places = placesIn(values.area);
+  const chosen = values.again === undefined ? drawn(places) : found(places, readLines(values.again));
   const copy = copyOfTree();
   try {
-    for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.count); seed++) {
+    for (const [seed, { place, askedFirst }] of chosen) {
       if (done.some((each) => each.seed === seed)) continue;
-      const told = attempt(copy, seed, places);
+      const told = attempt(copy, seed, place, askedFirst);
       done.push(told);
       if (out !== undefined) appendFileSync(out, `${JSON.stringify(told)}\n`);
       console.log(
@@ -112,6 +112,46 @@ function main(): void {
     rmSync(copy, { recursive: true, force: true });
   }
   console.log(tableOf(done));
+}
+
+/** A place to break, and the test that noticed it the last time. */
+interface Choice {
+  place: Place;
+  askedFirst?: string | undefined;
+}
+
+function drawn(places: Place[]): Map<number, Choice> {
+  const seeds = Array.from({ length: Number(values.count) }, (_, i) => Number(values.seed) + i);
+  return new Map(
+    seeds.map((seed) => {
+      const place = places[Math.floor(seededRandom(seed)() * places.length)];
+      if (place === undefined) throw new Error('there is nothing to mutate');
+      return [seed, { place }];
+    }),
+  );
+}
+
+/** Finds places of an earlier run in today's sources: the same change of the same line, in the same file if that still has it. */
+function found(places: Place[], earlier: Told[]): Map<number, Choice> {
+  const choices = new Map<number, Choice>();
+  for (const told of earlier) {
+    const same = places.filter(
+      (place) =>
+        place.mutation.kind === told.kind && place.mutation.by === told.by && lineOf(place).text === told.was,
+    );
+    const inFile = same.filter(({ file }) => file === told.file);
+    const [place] = (inFile.length > 0 ? inFile : same).toSorted(
+      (a, b) => Math.abs(lineOf(a).number - told.line) - Math.abs(lineOf(b).number - told.line),
+    );
+    if (place !== undefined) choices.set(told.seed, { place, askedFirst: testIn(told.killedBy) });
+  }
+  console.log(`${choices.size} of ${earlier.length} places are still there`);
+  return choices;
+}
+
+function lineOf({ text, mutation }: Place): { number: number; text: string } {
+  const number = text.slice(0, mutation.start).split('\n').length;
+  return { number, text: (text.split('\n')[number - 1] ?? '').trim() };
 }
 
 interface Place {
@@ -146,17 +186,17 @@ function copyOfTree(): string {
   return copy;
 }
 
-function attempt(copy: string, seed: number, places: Place[]): Told {
-  const place = places[Math.floor(seededRandom(seed)() * places.length)];
-  if (place === undefined) throw new Error('there is nothing to mutate');
+function attempt(copy: string, seed: number, place: Place, askedFirst?: string): Told {
   const { file, text, mutation, area } = place;
-  const line = text.slice(0, mutation.start).split('\n').length;
-  const was = (text.split('\n')[line - 1] ?? '').trim();
+  const { number: line, text: was } = lineOf(place);
   writeFileSync(join(copy, file), mutated(text, mutation));
   const near = testsThatImport(file);
-  const killedBy = (near.length > 0 ? failureIn(copy, [near], 120) : null) ?? killerOf(copy, area.tests);
+  const killedBy =
+    (askedFirst !== undefined && existsSync(askedFirst) ? killerOf(copy, [[askedFirst]]) : null) ??
+    (near.length > 0 ? failureIn(copy, [near], 120) : null) ??
+    killerOf(copy, area.tests);
   writeFileSync(join(copy, file), text);
-  const test = killedBy === null ? undefined : /^test\/\S+\.test\.ts/.exec(killedBy)?.[0];
+  const test = testIn(killedBy);
   return {
     seed,
     file,
@@ -165,6 +205,10 @@ function attempt(copy: string, seed: number, places: Place[]): Told {
     ...mutation,
     killedBy: test === undefined || isGreen(copy, test) ? killedBy : null,
   };
+}
+
+function testIn(killedBy: string | null): string | undefined {
+  return killedBy === null ? undefined : /^test\/\S+\.test\.ts/.exec(killedBy)?.[0];
 }
 
 /** They need no build, and most mutations fail in them. */
@@ -231,3 +275,7 @@ function tableOf(all: Told[]): string {
   });
   return ['| area | mutations | killed |', '| --- | --- | --- |', ...rows].join('\n');
 }
+
+// Last, since it needs the constants above.
+if (values.help) console.log(help);
+else main();

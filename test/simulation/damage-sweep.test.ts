@@ -1,14 +1,19 @@
 /** Promise: whatever file of a batch is missing, empty, cut, old or has a byte flipped, the next start saves no wrong picture, pays nothing undeclared and ends in words. */
 import { expect, it } from 'vitest';
-import { isWhole } from '../fakes/tier.ts';
+import { isWhole, sampled } from '../fakes/tier.ts';
 import { sweep } from './sweep.ts';
 
 /** The whole of it: `npm run simulate -- --sweep`. */
 const seed = Number(process.env['SWEEP_SEED'] ?? 1);
 
 it(`a part of the sweep, SWEEP_SEED=${seed}`, { timeout: 600_000 }, async () => {
-  const result = await sweep(seed, { flips: isWhole ? 12 : 2, isWhole: false, emit: () => undefined });
+  const result = await sweep(seed, {
+    flips: isWhole ? 12 : 2,
+    isWhole: false,
+    emit: () => undefined,
+    choose: (damages) => (isWhole ? damages : sampled(damages, { ms: 70, weight: 6 })),
+  });
   expect(result.wrong.slice(0, 5)).toEqual([]);
-  expect(result.cases).toBeGreaterThan(isWhole ? 200 : 150);
-  expect(result.refused).toBeGreaterThan(isWhole ? 20 : 10);
+  expect(result.cases).toBeGreaterThan(isWhole ? 200 : 10);
+  if (isWhole) expect(result.refused).toBeGreaterThan(20);
 });

@@ -43,12 +43,16 @@ const terms: Terms = {
   isUntilGood: false,
 };
 
-/** `flips`: bytes flipped in each file; few of them for files that a start does not read, where `isWhole` is false. */
+/**
+ * Tries the damages that `choose` picks; all by default. `flips`: bytes flipped in each file. If `isWhole` is false,
+ * files that a start does not read have one.
+ */
 export async function sweep(
   seed: number,
-  { flips, isWhole, emit }: { flips: number; isWhole: boolean; emit: (line: string) => void },
+  { flips, isWhole, emit, choose = (all) => all }: SweepOptions,
 ): Promise<SweepResult> {
   const result: SweepResult = { cases: 0, refused: 0, wrong: [] };
+  const damages: Damage[] = [];
   const place = mkdtempSync(join(fastFolder, 'nightrender-sweep-'));
   try {
     for (const moment of await moments(seed, place)) {
@@ -56,21 +60,38 @@ export async function sweep(
       for (const file of files.filter((name) => statSync(join(outOf(moment), name)).isFile())) {
         const draw = chance(seed, moment.name, file);
         const count = isWhole || /^(checkpoint|\.checkpoint)/.test(file) ? flips : 1;
-        for (const damage of damagesOf(moment, file, count, isWhole, draw)) {
-          const what = `${moment.name}, ${file}: ${JSON.stringify(damage)}`;
-          const tried = new Case(moment, join(place, 'case'), draw);
-          const wrong = await tried.go(file, damage);
-          result.cases += 1;
-          if (tried.wasRefused) result.refused += 1;
-          for (const sentence of wrong) result.wrong.push(`${what}: ${sentence}`);
-          if (wrong.length > 0) emit(`${what}: ${wrong.join('; ')}`);
-        }
+        for (const damage of damagesOf(moment, file, count, isWhole, draw))
+          damages.push({ moment, file, damage, draw });
       }
+    }
+    for (const { moment, file, damage, draw } of choose(damages)) {
+      const what = `${moment.name}, ${file}: ${JSON.stringify(damage)}`;
+      const tried = new Case(moment, join(place, 'case'), draw);
+      const wrong = await tried.go(file, damage);
+      result.cases += 1;
+      if (tried.wasRefused) result.refused += 1;
+      for (const sentence of wrong) result.wrong.push(`${what}: ${sentence}`);
+      if (wrong.length > 0) emit(`${what}: ${wrong.join('; ')}`);
     }
     return result;
   } finally {
     rmSync(place, { recursive: true, force: true });
   }
+}
+
+interface SweepOptions {
+  flips: number;
+  isWhole: boolean;
+  emit: (line: string) => void;
+  choose?: (damages: Damage[]) => readonly Damage[];
+}
+
+/** A damage of one file of a batch, and where its chance comes from. */
+interface Damage {
+  moment: Moment;
+  file: string;
+  damage: SweptDamage;
+  draw: Chance;
 }
 
 type SweptDamage = FileDamage | 'yesterday';

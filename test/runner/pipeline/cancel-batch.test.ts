@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Event } from '../../../src/runner/pipeline/event.ts';
 import type { Stop } from '../../../src/runner/pipeline/stop.ts';
+import { sampledUpTo } from '../../fakes/tier.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
 const minutes = 60_000;
@@ -156,16 +157,18 @@ describe('cancelling', () => {
   });
 
   it('may die at any call: the next run renders every scene, and no job is forgotten', async () => {
-    for (let killAt = 1; ; killAt++) {
-      const world = await leftInFlight(new World(() => ({ executionMs: 8_000 })), 2);
-      const result = await world.cancel({ killAt, afterMs: 2_000 });
+    const inFlight = () => leftInFlight(new World(() => ({ executionMs: 8_000 })), 2);
+    const unharmed = await inFlight();
+    await unharmed.cancel({ afterMs: 2_000 });
+    for (const killAt of sampledUpTo(unharmed.killer.halves, { ms: 15 })) {
+      const world = await inFlight();
+      await world.cancel({ killAt, afterMs: 2_000 });
       const last = await world.run({ manifest: list(2), afterMs: minutes });
       expect(last?.ending.kind, `killed at ${killAt}`).toBe('complete');
       const attempts = world.rows<{ n: number }>(
         'SELECT count(*) AS n FROM attempts WHERE job_id IS NOT NULL',
       );
       expect(attempts[0]?.n, `killed at ${killAt}`).toBe(world.service.jobs.length);
-      if (result !== undefined) return;
     }
   });
 });

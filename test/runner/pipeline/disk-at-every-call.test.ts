@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';
+import { sampledUpTo } from '../../fakes/tier.ts';
 import { manifestOf, World, type RunOptions } from '../../fakes/world.ts';
 
 const manifest = manifestOf([
@@ -32,12 +33,14 @@ const unwritable = (thrown: unknown): { kind: string } => {
 };
 
 it.each(left)('a run after one that left %s', async (_, options) => {
-  for (let failAt = 1; ; failAt++) {
+  const unharmed = await worldWith(options);
+  await unharmed.run({ manifest, settings: { reportEveryMs: 1_000 } });
+  for (const failAt of sampledUpTo(unharmed.killer.diskCalls, { ms: 15, weight: 0.5 })) {
     const world = await worldWith(options);
     const ending = await world
       .run({ manifest, failAt, settings: { reportEveryMs: 1_000 } })
       .then((result) => result?.ending, unwritable);
-    if (!world.killer.hasFailed) break;
+    expect(world.killer.hasFailed).toBe(true);
     const calls = world.killer.calls.join(' ');
     expect(ending?.kind, calls).toBe('output-unwritable');
     expect(world.clock.sleeping, calls).toBe(0);
@@ -49,10 +52,12 @@ it.each(left)('a run after one that left %s', async (_, options) => {
 });
 
 it.each(left)('a cancelling after a run that left %s', async (_, options) => {
-  for (let failAt = 1; ; failAt++) {
+  const unharmed = await worldWith(options);
+  await unharmed.cancel({});
+  for (const failAt of sampledUpTo(unharmed.killer.diskCalls, { ms: 15, weight: 0.5 })) {
     const world = await worldWith(options);
     const ending = await world.cancel({ failAt }).then((result) => result?.ending, unwritable);
-    if (!world.killer.hasFailed) break;
+    expect(world.killer.hasFailed).toBe(true);
     const calls = world.killer.calls.join(' ');
     expect(ending?.kind, calls).toBe('output-unwritable');
     const last = await world.run({ manifest });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../fakes/fake-service.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';
-import { sampled } from '../../fakes/tier.ts';
+import { sampled, sampledUpTo } from '../../fakes/tier.ts';
 import { manifestOf, World, type RunOptions } from '../../fakes/world.ts';
 
 type Rows = [id: string, scene: string][];
@@ -61,8 +61,7 @@ describe('a death at every call of a run', () => {
   it.each(histories)('whose list was edited %s, and of the cancelling after it', async (_, lists) => {
     const calls = await countHalves(lists.slice(0, 2));
     const cancelAts = [3, 6, 9, 12, 15, Infinity];
-    const halves = Array.from({ length: calls }, (__, half) => half + 1);
-    for (const killAt of sampled(halves, deathCost))
+    for (const killAt of sampledUpTo(calls, deathCost))
       await live(lists, { 1: killAt }, cancelAts[killAt % cancelAts.length]);
   });
 });

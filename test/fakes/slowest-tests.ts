@@ -1,0 +1,54 @@
+/** Prints the slowest tests at the end of a run, so that growth is seen. */
+import type { Reporter, TestModule } from 'vitest/node';
+
+const maxMsPerTest = 300;
+
+/** `road`: files that may take longer than 300 ms a test, as paths from the root. */
+export function slowestTests(road: readonly string[]): Reporter {
+  return {
+    onTestRunEnd(modules) {
+      const files = modules.map(durationsOf);
+      const tests = files.flatMap((file) => file.tests);
+      const totalMs = sum(tests.map(({ ms }) => ms));
+      const slowest = tests.toSorted((a, b) => b.ms - a.ms).slice(0, 10);
+      if (slowest.length < 10) return;
+      const share = Math.round((100 * sum(slowest.map(({ ms }) => ms))) / totalMs);
+      const onRoad = files.filter(({ file }) => road.includes(file)).flatMap((file) => file.tests);
+      const slow = files
+        .filter(
+          ({ file, tests: its }) =>
+            !road.includes(file) && sum(its.map(({ ms }) => ms)) > maxMsPerTest * its.length,
+        )
+        .map(({ file }) => file);
+      const lines = [
+        `The ten slowest of ${tests.length} tests take ${share} % of ${seconds(totalMs)} s:`,
+        ...slowest.map(({ ms, name }) => `  ${seconds(ms)} s  ${name}`),
+        `The road takes ${seconds(sum(onRoad.map(({ ms }) => ms)))} s.`,
+        ...(slow.length > 0 ? [`More than ${maxMsPerTest} ms a test: ${slow.join(', ')}`] : []),
+      ];
+      process.stdout.write(`\n${lines.join('\n')}\n`);
+    },
+  };
+}
+
+interface Duration {
+  name: string;
+  ms: number;
+}
+
+function durationsOf(module: TestModule): { file: string; tests: Duration[] } {
+  const file = module.relativeModuleId;
+  const tests = [...module.children.allTests()].map((test) => ({
+    name: `${file} > ${test.fullName}`,
+    ms: test.diagnostic()?.duration ?? 0,
+  }));
+  return { file, tests };
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}
+
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(1);
+}

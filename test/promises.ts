@@ -289,3 +289,22 @@ export const promises: Record<string, Record<string, string>> = {
     'The console takes no change from pages of other sites.': 'service/console/sessions.test.ts',
   },
 };
+
+/** Files of promises that `npm test` does not run, each with what it needs; `npm run test:rest` runs them. */
+export const inRestOnly: Record<string, string> = {
+  'e2e/chaos.test.ts': 'half a minute of kills; kill.test.ts and the simulated nights stand for it',
+  'e2e/image.test.ts': 'containers',
+  'e2e/library.test.ts': 'a program of another project, compiled with three versions of TypeScript',
+  'e2e/shared-checkpoint.test.ts': 'PostgreSQL',
+  'e2e/shared-cuts.test.ts': 'PostgreSQL',
+  'e2e/shared-kills.test.ts': 'PostgreSQL',
+  'e2e/shared-move.test.ts': 'PostgreSQL',
+  'e2e/shared-service-hangs.test.ts': 'PostgreSQL',
+  'e2e/slurm-workers.test.ts': 'Slurm',
+  'e2e/submit-to-slurm.test.ts': 'Slurm',
+  'runner/checkpoint/postgres-checkpoint.test.ts': 'PostgreSQL',
+  'web/gallery/compared.test.ts': 'a browser',
+  'web/gallery/gallery.test.ts': 'a browser',
+  'web/gallery/live-page.test.ts': 'a browser',
+  'web/gallery/marks.test.ts': 'a browser',
+};

@@ -12,7 +12,8 @@ import { attemptMoves } from '../src/runner/core/attempt.ts';
 import { sceneMoves } from '../src/runner/core/scene.ts';
 import { problemsOf } from './runner/config/pipeline-file.ts';
 import { serviceProblems } from './runner/config/service-file.ts';
-import { promises } from './promises.ts';
+import { inRestOnly, promises } from './promises.ts';
+import { rest } from './tiers.ts';
 import { readmeSections } from './readme-sections.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -142,6 +143,12 @@ it.each([...Object.keys(attemptMoves), ...Object.keys(sceneMoves)])(
 it('names every table of the checkpoint', () => {
   const tables = checkpointSchema.migrations.join('\n').matchAll(/CREATE TABLE (\w+)/g);
   for (const [, name] of tables) expect(manual).toMatch(new RegExp(`^\\| \`${name}\``, 'm'));
+});
+
+it('tries each promise in npm test, or says what that needs', () => {
+  const files = Object.values(promises).flatMap((list) => Object.values(list));
+  const left = [...new Set(files)].filter((file) => rest.includes(`test/${file}`));
+  expect(left.toSorted()).toEqual(Object.keys(inRestOnly).toSorted());
 });
 
 it('promises nothing twice', () => {

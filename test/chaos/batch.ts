@@ -59,7 +59,7 @@ output:
   dir: out
 retry: {attempts: 20, submissions: 200, firstWait: 20ms, longestWait: 400ms}
 polling: {shortest: 20ms, longest: 400ms}
-timeouts: {request: 400ms, queue: 4s, execution: 4s}
+timeouts: {request: 400ms, queue: 10s, execution: 10s}
 check: {blank: true, minSide: 8}
 shutdown: {grace: 1s}
 `;

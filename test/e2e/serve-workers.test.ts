@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { isWhole, rest } from '../fakes/tier.ts';
 import { workerEnvironment } from '../../src/service/workloads/worker-environment.ts';
 import { folderWith, nightrender, pipeline, scenes, testKey } from './cli.ts';
 import { childrenOf, Served } from './served.ts';
@@ -45,7 +46,7 @@ async function start(): Promise<{ cwd: string; service: Served }> {
   return { cwd, service: await Served.start(cwd, ['service.yaml'], env) };
 }
 
-it('has a painter, a program and a module work side by side', async () => {
+rest.it('has a painter, a program and a module work side by side', async () => {
   const { service } = await start();
   const [painted, told, handled] = await Promise.all([
     service.done('painter', picture),
@@ -57,7 +58,7 @@ it('has a painter, a program and a module work side by side', async () => {
   expect(handled).toMatchObject({ status: 'COMPLETED', output: { module: { a: 1 } } });
 });
 
-it.each(['program', 'module'])('says how a crashing %s ended, and goes on', async (endpoint) => {
+rest.it.each(['program', 'module'])('says how a crashing %s ended, and goes on', async (endpoint) => {
   const { service } = await start();
   const job = await service.done(endpoint, { exit: 3 });
   expect(job.status).toBe('FAILED');
@@ -67,7 +68,7 @@ it.each(['program', 'module'])('says how a crashing %s ended, and goes on', asyn
   expect((await service.done('painter', picture)).status).toBe('COMPLETED');
 });
 
-it.each(['program', 'module'])(
+rest.it.each(['program', 'module'])(
   'kills a leaking %s before it takes all memory, and goes on',
   async (endpoint) => {
     const { service } = await start();
@@ -78,7 +79,7 @@ it.each(['program', 'module'])(
   },
 );
 
-it.each(['program', 'module'])('ends a hanging %s in time, for the next job', async (endpoint) => {
+rest.it.each(['program', 'module'])('ends a hanging %s in time, for the next job', async (endpoint) => {
   const { service } = await start();
   const hanging = service.done(endpoint, { hang: true }, { executionTimeout: 5_000 });
   const next = service.done(endpoint, { a: 1 });
@@ -87,7 +88,7 @@ it.each(['program', 'module'])('ends a hanging %s in time, for the next job', as
   expect((await next).status).toBe('COMPLETED');
 });
 
-it.each(['SIGTERM', 'SIGKILL'] as const)(
+it.each(isWhole ? (['SIGTERM', 'SIGKILL'] as const) : (['SIGKILL'] as const))(
   'leaves no process after %s, and its jobs in the queue',
   async (how) => {
     const { cwd, service } = await start();
@@ -111,7 +112,7 @@ it.each(['SIGTERM', 'SIGKILL'] as const)(
   },
 );
 
-it('is worked for by programs elsewhere that have a key for workers', async () => {
+rest.it('is worked for by programs elsewhere that have a key for workers', async () => {
   const { cwd, service } = await start();
   const added = await nightrender(['keys', 'add', 'attic', '--kind', 'worker', '--data', 'service'], { cwd });
   const worker = resolve(import.meta.dirname, '../fixtures/pull-worker.py');
@@ -131,7 +132,7 @@ it('is worked for by programs elsewhere that have a key for workers', async () =
   expect((await service.stop()).code).toBe(0);
 });
 
-it('renders a batch at each of two endpoints at once', async () => {
+rest.it('renders a batch at each of two endpoints at once', async () => {
   const { service } = await start();
   const batch = async (id: string) => {
     const text = pipeline(service.url).replace('id: scene-renderer', `id: ${id}`);

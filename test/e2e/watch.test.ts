@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { rest } from '../fakes/tier.ts';
 import type { LiveNews } from '../../src/runner/core/live-batch.ts';
 import type { GalleryRow } from '../../src/runner/core/gallery-data.ts';
 import { inProcess, newBatch, Program, testKey, withKey } from './cli.ts';
@@ -19,7 +20,7 @@ async function watching(cwd: string, args: string[] = [], env: Record<string, st
   return { program, url, data, json };
 }
 
-it.each(['SIGINT', 'SIGTERM'] as const)('says its address, and ends with 0 at %s', async (signal) => {
+rest.it.each(['SIGINT', 'SIGTERM'] as const)('says its address, and ends with 0 at %s', async (signal) => {
   const cwd = newBatch('local', 1);
   const program = new Program(['watch', 'pipeline.yaml', '--port', '0'], { cwd });
   program.child.stdout.on('data', () => program.stdout.includes('Ctrl-C') && program.child.kill(signal));
@@ -49,7 +50,7 @@ it('waits for the first run, tells it without its key, and tells its violent dea
   await expect.poll(async () => (await data()).run.kind).toBe('killed');
 });
 
-it('tells an ended run, shows its pictures, and leaves everything as it was', async () => {
+rest.it('tells an ended run, shows its pictures, and leaves everything as it was', async () => {
   const cwd = newBatch('local', 3, small);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   // What is watched is on record: a report is not needed for it.
@@ -99,7 +100,7 @@ it('keeps no run from starting, however often it looks', async () => {
   await looking;
 });
 
-it('says in the page that a checkpoint is damaged, and goes on watching', async () => {
+rest.it('says in the page that a checkpoint is damaged, and goes on watching', async () => {
   const cwd = newBatch('local', 1);
   mkdirSync(join(cwd, 'out'));
   writeFileSync(join(cwd, 'out/checkpoint.sqlite'), 'not a database, but somebody wants to keep it');
@@ -108,7 +109,7 @@ it('says in the page that a checkpoint is damaged, and goes on watching', async 
   expect(run).toMatchObject({ kind: 'unreadable', text: expect.stringContaining('it was left as it is') });
 });
 
-it('says that a port is in use or none, and that there is no such file, with 2', async () => {
+rest.it('says that a port is in use or none, and that there is no such file, with 2', async () => {
   const cwd = newBatch('local', 1);
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));

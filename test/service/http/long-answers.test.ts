@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { rest } from '../../fakes/tier.ts';
 import type { StatusResponse } from '../../../src/protocol/messages.ts';
 import { runPath, statusPath } from '../../../src/protocol/paths.ts';
 import { listenOnLoopback } from '../../e2e/listen-on-loopback.ts';
@@ -63,7 +64,7 @@ async function untilClosed(service: Pick<TestService, 'dataDir'>): Promise<void>
   while (openResults(service) > 0) await nextTurn();
 }
 
-it.each(['status', 'status-sync'])(
+rest.it.each(['status', 'status-sync'])(
   'is whole and of the length that was told: %s, in both versions',
   async (operation) => {
     const { url, id } = await serviceWithResult();
@@ -93,14 +94,14 @@ it('takes the memory of its pieces only, with many readers who do not read', asy
   await Promise.all(readers.map((reader) => reader.readUpTo(resultBytes)));
 });
 
-describe.skipIf(process.platform !== 'linux')('its file (skipped where there is no /proc)', () => {
-  it('is closed when the answer was read', async () => {
+rest.describe.skipIf(process.platform !== 'linux')('its file (skipped where there is no /proc)', () => {
+  rest.it('is closed when the answer was read', async () => {
     const service = await serviceWithResult();
     await askStatus(service.url, service.id);
     await untilClosed(service);
   });
 
-  it('is closed when its reader goes away in the middle', async () => {
+  rest.it('is closed when its reader goes away in the middle', async () => {
     const service = await serviceWithResult();
     const reader = await SlowClient.connect(service.url);
     reader.ask(service.path);
@@ -112,7 +113,7 @@ describe.skipIf(process.platform !== 'linux')('its file (skipped where there is 
   });
 });
 
-it('is read to its end where it is deleted in the middle', async () => {
+rest.it('is read to its end where it is deleted in the middle', async () => {
   const { url, path, dataDir, id } = await serviceWithResult();
   const reader = await SlowClient.connect(url);
   reader.ask(path);
@@ -125,7 +126,7 @@ it('is read to its end where it is deleted in the middle', async () => {
   expect(reader.text().slice(-60)).toMatch(/"},"status":"COMPLETED","workerId":"\w+"}$/);
 });
 
-it('breaks off, and is told of, where its file cannot be read to its end', async () => {
+rest.it('breaks off, and is told of, where its file cannot be read to its end', async () => {
   const { url, path, dataDir, troubles } = await serviceWithResult();
   const reader = await SlowClient.connect(url);
   reader.ask(path);
@@ -139,7 +140,7 @@ it('breaks off, and is told of, where its file cannot be read to its end', async
   await expect.poll(() => troubles).toEqual([expect.stringContaining('the file is shorter than it was')]);
 });
 
-it('takes the memory of its pieces only on its way to webhooks that do not read, too', async () => {
+rest.it('takes the memory of its pieces only on its way to webhooks that do not read, too', async () => {
   let heard = 0;
   const target = await listenOnLoopback(createServer(() => void heard++));
   const { url } = await openService({ workload: instantWorkload(() => 'x'.repeat(resultBytes)) });
@@ -150,8 +151,8 @@ it('takes the memory of its pieces only on its way to webhooks that do not read,
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * resultBytes);
 });
 
-describe('while the service ends', () => {
-  it('arrives whole', async () => {
+rest.describe('while the service ends', () => {
+  rest.it('arrives whole', async () => {
     const { url, path, close } = await serviceWithResult();
     const reader = await SlowClient.connect(url);
     reader.ask(path);
@@ -163,7 +164,7 @@ describe('while the service ends', () => {
     await closed;
   });
 
-  it('is not waited for longer than is good', async () => {
+  rest.it('is not waited for longer than is good', async () => {
     const { url, path, close } = await serviceWithResult({ clientLimits: { closingMs: 1 } });
     const reader = await SlowClient.connect(url);
     reader.ask(path);

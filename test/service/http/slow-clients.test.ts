@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { rest } from '../../fakes/tier.ts';
 import type { ServiceOptions } from '../../../src/service/service-options.ts';
 import type { ClientLimits } from '../../../src/service/http/send-response.ts';
 import { healthPath, runPath, statusPath } from '../../../src/protocol/paths.ts';
@@ -73,7 +74,7 @@ describe('a client that', () => {
     expect(client.text()).toMatch(/^HTTP\/1\.1 200 .*"status":"IN_QUEUE"\}$/s);
   });
 
-  it('sends more slowly than any line is refused', async () => {
+  rest.it('sends more slowly than any line is refused', async () => {
     const { url, held, troubles } = await openService({
       ...only({ bytesSentPerSecond: 1e12 }),
       requestTimeoutMs,
@@ -111,14 +112,14 @@ describe('a client that', () => {
     expect(await drip(client)).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  it('was refused for its head, and sends on without ever ending, is cut', async () => {
+  rest.it('was refused for its head, and sends on without ever ending, is cut', async () => {
     const { url } = await openService(only({ drainMs: 50 }));
     const client = await SlowClient.connect(url, { allowHalfOpen: true });
     client.send('no HTTP\r\n\r\n');
     expect(await drip(client)).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  it('is still sending when the service stops is told so, and nothing is done', async () => {
+  rest.it('is still sending when the service stops is told so, and nothing is done', async () => {
     const { url, dataDir, close } = await openService(only({ drainMs: 50 }));
     const client = await SlowClient.connect(url);
     client.send(`${head}Content-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`);
@@ -138,7 +139,7 @@ describe('a client that', () => {
     expect(await drip(client)).toMatch(/^HTTP\/1\.1 400 .*exceeded max body size/s);
   });
 
-  it('asks for nothing more is let go', async () => {
+  rest.it('asks for nothing more is let go', async () => {
     const { url } = await openService(only({ keepAliveMs: 50 }));
     const client = await SlowClient.connect(url);
     client.ask(healthPath('v2', endpointId));
@@ -157,11 +158,11 @@ function nextAsked(): Promise<Socket> {
   });
 }
 
-describe('an answer that is not read', () => {
+rest.describe('an answer that is not read', () => {
   /** More than the system takes on for a reader. */
   const text = 'x'.repeat(40_000_000);
 
-  it.each<[string, string, Partial<ClientLimits>]>([
+  rest.it.each<[string, string, Partial<ClientLimits>]>([
     ['a file', 'at all', { idleMs: 300 }],
     ['a file', 'at the pace at which it should be', { readingMs: 300, bytesReadPerSecond: 1e12 }],
     ['memory', 'at all', { idleMs: 3_000 }],
@@ -218,7 +219,7 @@ it('answers requests that come in one packet one after the other, in their order
   ).toBe('200 "IN_PROGRESS" 200 "COMPLETED" 404 200 "COMPLETED"');
 });
 
-it('cuts a connection on which requests without end wait for their turn', async () => {
+rest.it('cuts a connection on which requests without end wait for their turn', async () => {
   const { url, held } = await openService();
   const id = await submit(url, { scene: 'x' });
   await held.next();
@@ -229,7 +230,7 @@ it('cuts a connection on which requests without end wait for their turn', async 
   expect((await ask(url, healthPath('v2', endpointId))).status).toBe(200);
 });
 
-it('keeps no answer in memory for requests whose turn has not come', async () => {
+rest.it('keeps no answer in memory for requests whose turn has not come', async () => {
   const length = 8_000_000;
   const { url, held, troubles } = await openService();
   const id = await submit(url, { scene: 'x'.repeat(length) });

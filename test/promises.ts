@@ -294,7 +294,8 @@ export const promises: Record<string, Record<string, string>> = {
 export const inRestOnly: Record<string, string> = {
   'e2e/chaos.test.ts': 'half a minute of kills; kill.test.ts and the simulated nights stand for it',
   'e2e/image.test.ts': 'containers',
-  'e2e/library.test.ts': 'a program of another project, compiled with three versions of TypeScript',
+  'e2e/library.test.ts':
+    'a program of another project, which the compiler checks, and minutes of waiting for one another',
   'e2e/shared-checkpoint.test.ts': 'PostgreSQL',
   'e2e/shared-cuts.test.ts': 'PostgreSQL',
   'e2e/shared-kills.test.ts': 'PostgreSQL',

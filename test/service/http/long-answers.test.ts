@@ -3,7 +3,7 @@ import { readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { rest } from '../../fakes/tier.ts';
 import type { StatusResponse } from '../../../src/protocol/messages.ts';
 import { runPath, statusPath } from '../../../src/protocol/paths.ts';

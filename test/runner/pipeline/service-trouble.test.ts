@@ -32,28 +32,24 @@ function seeded(seed: number): () => number {
 }
 
 describe('a busy service', () => {
-  it.each(isWhole ? [20, 10] : [10])(
-    'that takes %i submissions a second is given most of that, and seldom more',
-    async (perSecond) => {
-      const world = new World();
-      const scenes = 150 * perSecond;
-      const taken: number[] = [];
-      let refused = 0;
-      world.service.instead.submit = () => {
-        const now = world.clock.elapsed();
-        while ((taken[0] ?? now) <= now - 1_000) taken.shift();
-        if (taken.length >= perSecond) return (refused++, refusing('overloaded'));
-        taken.push(now);
-        return undefined;
-      };
-      const result = await world.run({ manifest: list(scenes), settings: { concurrency: 15 * perSecond } });
-      expect(result?.ending.kind).toBe('complete');
-      const lasted = (Math.max(...world.service.jobs.map((job) => job.submittedAt)) - world.started) / 1_000;
-      expect(scenes / lasted, 'accepted submissions a second').toBeGreaterThan(0.8 * perSecond);
-      expect(refused / (scenes + refused), 'share of 429').toBeLessThan(0.06);
-      expect(world.rows("SELECT count(*) AS n FROM attempts WHERE state <> 'saved'")).toEqual([{ n: 0 }]);
-    },
-  );
+  it('that takes 20 submissions a second is given most of that, and seldom more', async () => {
+    const world = new World();
+    const taken: number[] = [];
+    let refused = 0;
+    world.service.instead.submit = () => {
+      const now = world.clock.elapsed();
+      while ((taken[0] ?? now) <= now - 1_000) taken.shift();
+      if (taken.length >= 20) return (refused++, refusing('overloaded'));
+      taken.push(now);
+      return undefined;
+    };
+    const result = await world.run({ manifest: list(3_000), settings: { concurrency: 300 } });
+    expect(result?.ending.kind).toBe('complete');
+    const lasted = (Math.max(...world.service.jobs.map((job) => job.submittedAt)) - world.started) / 1_000;
+    expect(3_000 / lasted, 'accepted submissions a second').toBeGreaterThan(0.8 * 20);
+    expect(refused / (3_000 + refused), 'share of 429').toBeLessThan(0.06);
+    expect(world.rows("SELECT count(*) AS n FROM attempts WHERE state <> 'saved'")).toEqual([{ n: 0 }]);
+  });
 
   it('that has room for 20 jobs is kept full, and seldom offered more', async () => {
     const world = new World(() => ({ queueMs: 0, executionMs: 5_000 }));

@@ -104,7 +104,7 @@ export class MemoryStore {
   }
 
   async open(url: string, options: BucketOptions = {}): Promise<Bucket> {
-    const bucket = await Bucket.open(bucketAddress(url, this.env), options);
+    const bucket = await Bucket.open(bucketAddress(url, this.env), { firstWaitMs: 5, ...options });
     onTestFinished(() => bucket.close());
     return bucket;
   }

@@ -12,6 +12,7 @@ import { DiskReserve } from '../../src/service/jobs/disk-reserve.ts';
 import { jobSchema } from '../../src/service/jobs/job-schema.ts';
 import { JobStore } from '../../src/service/jobs/job-store.ts';
 import { KeyStore } from '../../src/service/keys/key-store.ts';
+import { runs } from '../fakes/tier.ts';
 import { addKey } from './pull-harness.ts';
 import { ask, endpointId, makeDataDir, openService, type Reply, statusOnce } from './service-harness.ts';
 
@@ -204,7 +205,8 @@ it('holds over kills of the service, whichever answers were lost', { timeout: 30
   const dataDir = await makeDataDir();
   const ids = new Map<string, string>();
   let service = await start(dataDir);
-  for (let kill = 0; kill < 5; kill++) {
+  const kills = runs(5, { ms: 600 });
+  for (let kill = 0; kill < kills; kill++) {
     const keys = Array.from({ length: 40 }, (_, i) => `key-${kill}-${i}`);
     const sent = keys.map(async (key) => {
       const reply = await send(service.url, key).catch(() => undefined);
@@ -219,7 +221,7 @@ it('holds over kills of the service, whichever answers were lost', { timeout: 30
       expect(id).toBe(ids.get(key) ?? id);
     }
   }
-  expect(await jobsOf(service.url)).toBe(200);
+  expect(await jobsOf(service.url)).toBe(40 * kills);
 });
 
 describe('for how long a submission is known', () => {

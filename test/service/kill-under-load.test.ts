@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { StatusResponse } from '../../src/protocol/messages.ts';
 import { runPath, statusPath } from '../../src/protocol/paths.ts';
+import { runs } from '../fakes/tier.ts';
 import { addKey, PullingWorker } from './pull-harness.ts';
 import { ask, endpointId, makeDataDir, post } from './service-harness.ts';
 
 const script = packageFile('dist/test/fixtures/service-process.js');
-const kills = 6;
+const kills = runs(6, { ms: 1_500 });
 
 /** What clients were told, and what workers were told of results that they handed in. */
 interface Account {

@@ -38,6 +38,8 @@ interface Limits {
   answerMs?: number;
   /** For statements that may wait for one another for long: one has failed as `gone` where a new connection is told for so long that the server does not work on it, and all where that is not answered. */
   deadMs?: number;
+  /** How long `close` waits for a server that does not hear the farewell; 2 s if left out. */
+  farewellMs?: number;
 }
 
 export class Postgres implements PostgresSession {
@@ -46,6 +48,7 @@ export class Postgres implements PostgresSession {
   readonly #pool: Pool;
   readonly #connect: () => Client;
   readonly #silentMs: number;
+  readonly #farewellMs: number;
   #listener: Client | undefined;
   /** A connection has broken that nobody used: nothing fails, and yet the server may be another one. */
   onBroken: () => void = () => undefined;
@@ -55,8 +58,10 @@ export class Postgres implements PostgresSession {
   readonly #waiting = new Set<{ client: ClientBase }>();
   #watch: NodeJS.Timeout | undefined;
 
-  private constructor(shown: string, pool: Pool, connect: () => Client, { silentMs, deadMs }: Limits) {
+  private constructor(shown: string, pool: Pool, connect: () => Client, limits: Limits) {
+    const { silentMs, deadMs, farewellMs = 2_000 } = limits;
     this.#silentMs = silentMs;
+    this.#farewellMs = farewellMs;
     this.#deadMs = deadMs;
     this.shown = shown;
     this.#pool = pool;
@@ -148,9 +153,9 @@ export class Postgres implements PostgresSession {
   }
 
   /** From now on nobody waits long for it: a server that answers does so at once. */
-  hurry(): void {
-    this.#pool.options.connectionTimeoutMillis = hurriedMs;
-    this.#deadMs = 2 * hurriedMs;
+  hurry(connectMs = 1_000): void {
+    this.#pool.options.connectionTimeoutMillis = connectMs;
+    this.#deadMs = 2 * connectMs;
   }
 
   /** Breaks every connection: what waits for an answer fails as `gone`. */
@@ -160,7 +165,7 @@ export class Postgres implements PostgresSession {
 
   /** A server that does not hear the farewell is not waited for. */
   async close(): Promise<void> {
-    const impatient = setTimeout(() => this.cut(), farewellMs);
+    const impatient = setTimeout(() => this.cut(), this.#farewellMs);
     await this.#listener?.end().catch(() => undefined);
     await this.#pool.end().catch(() => undefined);
     clearTimeout(impatient);
@@ -261,9 +266,6 @@ export class Postgres implements PostgresSession {
     return new PostgresFailure(kind, text, error);
   }
 }
-
-const farewellMs = 2_000;
-const hurriedMs = 1_000;
 
 /** One writes, one keeps the lease, others read. */
 const maxConnections = 4;

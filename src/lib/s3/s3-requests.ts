@@ -17,6 +17,8 @@ export interface BucketOptions {
   patienceMs?: number;
   /** After so long without an answer, or without its end, a try is given up; half a minute where left out. */
   answerMs?: number;
+  /** The first wait before a request is repeated is between this time and half of it; 0.2 s if left out. */
+  firstWaitMs?: number;
   /** Called where requests begin to fail, with the reason, once until one succeeds again. */
   onTrouble?: (text: string) => void;
 }
@@ -26,6 +28,7 @@ const requestsAtOnce = 64;
 
 const patienceMs = 60_000;
 const longestWaitMs = 20_000;
+const firstWaitMs = 200;
 const fewestAtOnce = 2;
 
 /** A second of a line that is not given up yet: bytes on their way get time beyond that for an answer. */
@@ -104,7 +107,7 @@ export class S3Requests {
   }
 
   async send(call: Call): Promise<Answer> {
-    const { signal, patienceMs: patience = patienceMs } = this.#options;
+    const { signal, patienceMs: patience = patienceMs, firstWaitMs: firstWait = firstWaitMs } = this.#options;
     const since = performance.now();
     for (let tries = 1; ; tries++) {
       const answer = await this.#limit(() => this.#try(call));
@@ -121,7 +124,7 @@ export class S3Requests {
       if (!isRepeated || isOver || call.isOnce === true) throw new S3Error(text, answer);
       // Nobody waits half a minute three times without a word.
       if (tries === 3 || answer.code === silent) this.#warn(text);
-      const waitMs = Math.min(longestWaitMs, 100 * 2 ** tries) * (0.5 + Math.random() / 2);
+      const waitMs = Math.min(longestWaitMs, firstWait * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
       await sleep(waitMs, undefined, signal && { signal }).catch(() => undefined);
     }
   }

@@ -43,15 +43,14 @@ export interface Broadcast {
   close(): void;
 }
 
-const secondMs = 1_000;
-
 /** Longer than this no answer is awaited: a connection on which nothing moves is closed on many a way. */
 const longestWaitMs = 15_000;
 
 /** A reading may take this share of one processor: the longer one takes, the later comes the next. */
 const shareOfTime = 0.05;
 
-export function startBroadcast(batch: Pick<WatchedBatch, 'read'>): Broadcast {
+/** Reads the batch at most once every `readEveryMs`. */
+export function startBroadcast(batch: Pick<WatchedBatch, 'read'>, readEveryMs = 1_000): Broadcast {
   const latest = new LatestNews();
   const waiting = new Set<() => void>();
   let freshUntil = 0;
@@ -64,7 +63,7 @@ export function startBroadcast(batch: Pick<WatchedBatch, 'read'>): Broadcast {
     const hasNews = latest.take(await batch.read());
     // What a busy machine makes it wait for is no work of its own.
     const { user, system } = process.cpuUsage(before);
-    freshUntil = performance.now() + Math.max(secondMs, (user + system) / 1000 / shareOfTime);
+    freshUntil = performance.now() + Math.max(readEveryMs, (user + system) / 1000 / shareOfTime);
     if (hasNews) for (const wake of waiting) wake();
   };
   const read = (): Promise<void> =>

@@ -11,6 +11,8 @@ export interface WatchServerOptions {
   /** 0 for a free one. */
   port: number;
   onProblem: (text: string) => void;
+  /** Least time between two readings of the batch; 1 s if left out. */
+  readEveryMs?: number;
 }
 
 export interface WatchServer {
@@ -35,8 +37,8 @@ const idleMs = 60_000;
 
 /** Rejects with the system's error where the port is not to be had. */
 export async function startWatchServer(options: WatchServerOptions): Promise<WatchServer> {
-  const { batch, page, port, onProblem } = options;
-  const broadcast = startBroadcast(batch);
+  const { batch, page, port, onProblem, readEveryMs } = options;
+  const broadcast = startBroadcast(batch, readEveryMs);
   const served: Served = { batch, page, broadcast };
   const answering = new WeakMap<Socket, ServerResponse>();
   const server = createServer(limits, (request, response) => {

@@ -22,8 +22,7 @@ const alivePath = '/alive';
 const alive = { ...emptyResponse, headers: { [relayHeader]: 'alive' } };
 
 const connectMs = 2_000;
-/** While something is handed on to it the leader is asked so often whether it lives, and has so long to say so. */
-const everyMs = 3_000;
+/** Time that the leader has to say that it lives. */
 const aliveMs = 6_000;
 /** An answer that has begun goes on within this. */
 const pieceMs = 20_000;
@@ -36,6 +35,7 @@ const ownHeaders =
 export class Relay {
   readonly #proof: string;
   readonly #proxies: TrustedProxies;
+  readonly #askEveryMs: number;
   // Waiting requests wait as long as they like, while the leader lives.
   readonly #agent = new Agent({ connect: { timeout: connectMs }, headersTimeout: 0, bodyTimeout: pieceMs });
   /** What waits for an answer, and who is to give it. */
@@ -44,10 +44,14 @@ export class Relay {
   /** To whom a connection has broken last, until it is heard of again. */
   #lately: string | undefined;
 
-  /** `secret`: all processes of the service have the same. */
-  constructor(secret: Buffer, proxies: TrustedProxies) {
+  /**
+   * All processes of the service have the same `secret`. While requests wait for the leader, it is asked every `askEveryMs`
+   * if it lives.
+   */
+  constructor(secret: Buffer, proxies: TrustedProxies, askEveryMs = 3_000) {
     this.#proof = createHmac('sha256', secret).update('relay').digest('base64url');
     this.#proxies = proxies;
+    this.#askEveryMs = askEveryMs;
   }
 
   /** Whether another process of the service asks; whom it names is believed from then on. */
@@ -125,7 +129,7 @@ export class Relay {
     if (this.#isWatching) return;
     this.#isWatching = true;
     while (this.#handedOn.size > 0) {
-      await delay(everyMs, undefined, { ref: false });
+      await delay(this.#askEveryMs, undefined, { ref: false });
       await Promise.all([...new Set(this.#handedOn.values())].map((url) => this.#ask(url)));
     }
     this.#isWatching = false;

@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parsePostgresAddress } from '../../../src/lib/postgres/address.ts';
 import { Postgres, PostgresFailure, quoted } from '../../../src/lib/postgres/postgres.ts';
+import { isWhole } from '../../fakes/tier.ts';
 import { PostgresFake } from '../../fakes/postgres-server.ts';
 
 const limits = { connectMs: 30_000, silentMs: 60_000 };
@@ -198,6 +199,9 @@ describe('a session that is kept', () => {
 });
 
 describe('a statement that is not answered', () => {
+  /** A new connection must be answered within half of this time. */
+  const lookedForMs = isWhole ? 2_000 : 500;
+
   /** `SLOW` is answered to nobody; the server says of `SLOW, AT WORK` that it works on it. */
   async function slow(deadMs: number) {
     const atWork = new Set<number>();
@@ -214,7 +218,7 @@ describe('a statement that is not answered', () => {
   }
 
   it('fails as gone where the server does not work on it, and another waits on', async () => {
-    const { db, atWork, looks } = await slow(2_000);
+    const { db, atWork, looks } = await slow(lookedForMs);
     const dead = expect(db.query('SLOW')).rejects.toMatchObject({ kind: 'gone' });
     let isOver = false;
     const working = db.query('SLOW, AT WORK').finally(() => (isOver = true));
@@ -237,7 +241,7 @@ describe('a statement that is not answered', () => {
   });
 
   it('is waited for where the server says that it is full', async () => {
-    const { server, db } = await slow(2_000);
+    const { server, db } = await slow(lookedForMs);
     let isOver = false;
     const asked = db.query('SLOW').finally(() => (isOver = true));
     await expect.poll(() => server.log.length).toBe(1);
@@ -250,14 +254,14 @@ describe('a statement that is not answered', () => {
 
   it('is soon given up once nobody waits long', async () => {
     const { db } = await slow(3_600_000);
-    db.hurry();
+    db.hurry(100);
     await expect(db.query('SLOW')).rejects.toMatchObject({ kind: 'gone' });
   });
 });
 
 it('does not wait at its end for a server that does not hear', async () => {
   const server = await PostgresFake.start((text) => (text === 'SLOW' ? 'nothing' : undefined));
-  const db = await Postgres.open(server.address, limits);
+  const db = await Postgres.open(server.address, { ...limits, farewellMs: 50 });
   const asked = expect(db.query('SLOW')).rejects.toMatchObject({ kind: 'gone' });
   await expect.poll(() => server.log.length).toBe(1);
   await db.close();

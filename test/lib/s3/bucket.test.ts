@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Bucket, ListedObject } from '../../../src/lib/s3/bucket.ts';
 import { hexOf } from '../../../src/lib/s3/checksums.ts';
+import { rest } from '../../fakes/tier.ts';
 import { MemoryStore } from '../../fakes/memory-store.ts';
 
 const type = 'image/png';
@@ -111,7 +112,7 @@ describe('what is above 64 MB', () => {
     expect(store.log.filter((line) => line.startsWith('PUT'))).toHaveLength(2);
   });
 
-  it('goes so from a file, and less at once', async () => {
+  rest.it('goes so from a file, and less at once', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'nightrender-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const path = join(folder, 'file');
@@ -127,7 +128,7 @@ describe('what is above 64 MB', () => {
     expect(store.log.filter((line) => line.startsWith('POST'))).toHaveLength(2);
   });
 
-  it('leaves nothing to be billed where a part of it fails', async () => {
+  rest.it('leaves nothing to be billed where a part of it fails', async () => {
     const trouble = (_: number, __: string, path: string) =>
       path.includes('partNumber=2') ? 'busy' : undefined;
     const store = await MemoryStore.start({ trouble });
@@ -136,7 +137,7 @@ describe('what is above 64 MB', () => {
     expect([store.uploads.size, store.objects.size]).toEqual([0, 0]);
   });
 
-  it('is there where only the answer to its last request was lost', async () => {
+  rest.it('is there where only the answer to its last request was lost', async () => {
     let lost = '';
     const store = await MemoryStore.start({
       losesAnswer: (method, path) => method === 'POST' && path.includes('uploadId') && lost !== (lost = path),

@@ -5,6 +5,7 @@ import { maxCount } from '../../../src/renderers/language/phrase.ts';
 import { maxSubjects } from '../../../src/renderers/language/placed-subjects.ts';
 import { readPrompt, type Prompt } from '../../../src/renderers/language/read-prompt.ts';
 import { tokensOf, wordsOf } from '../../../src/renderers/language/tokens.ts';
+import { runs } from '../../fakes/tier.ts';
 
 const known =
   'a two red blue wooden gold small huge ball balls table house cat dogs on beside behind in front of under with and the mountain sea rain sunset zyx qwerty , .'.split(
@@ -355,6 +356,7 @@ describe('any text', () => {
           expect(count).toBeLessThanOrEqual(maxCount);
         }
       }),
+      { numRuns: runs(100, { ms: 13 }) },
     );
   });
 

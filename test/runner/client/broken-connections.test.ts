@@ -14,16 +14,17 @@ const accepted = { kind: 'accepted', jobId, status: 'IN_QUEUE' };
 const queued = { kind: 'running', status: 'IN_QUEUE', isExecuting: false };
 const inQueue = answerJson({ id: jobId, status: 'IN_QUEUE' });
 
-async function bothAreLost(script: Script, text: RegExp): Promise<void> {
-  expect(await submitTo(script, { requestTimeoutMs: 1_000 })).toEqual(failure('unanswered', text));
-  expect(await statusFrom(script, { requestTimeoutMs: 1_000 })).toEqual(failure('poll-failed', text));
+async function bothAreLost(script: Script, text: RegExp, requestTimeoutMs = 1_000): Promise<void> {
+  const [submission, status] = [submitTo(script, { requestTimeoutMs }), statusFrom(script, { requestTimeoutMs })];
+  expect(await submission).toEqual(failure('unanswered', text));
+  expect(await status).toEqual(failure('poll-failed', text));
 }
 
 const head = headOf(200, { 'Content-Length': '100' });
 const chunked = headOf(200, { 'Transfer-Encoding': 'chunked' });
 
 describe('no answer is read', () => {
-  it.each<[string, Script, RegExp]>([
+  it.each<[string, Script, RegExp, number?]>([
     ['the connection is reset', (socket) => socket.resetAndDestroy(), /reset|closed/],
     ['the connection is closed', (socket) => socket.end(), /closed before the answer/],
     ['it is closed within the headers', (socket) => socket.end('HTTP/1.1 200 OK\r\nConte'), /closed before/],
@@ -34,10 +35,11 @@ describe('no answer is read', () => {
     ['the response is not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'), /not HTTP/],
     ['the answer has headers without end', (socket) => socket.write(endlessHeaders), /headers .* too large/],
     ['the answer goes over to another protocol', (socket) => socket.write(upgrade), /closed before/],
-    ['no answer comes', () => undefined, /no answer came in time/],
-    ['only headers come', (socket) => socket.write(head), /stopped coming|not complete/],
-    ['the body stops coming', (socket) => socket.write(`${head}{"a":`), /stopped coming|not complete/],
-  ])('where %s', async (_, script, text) => bothAreLost(script, text));
+    ['no answer comes', () => undefined, /no answer came in time/, 300],
+    ['only headers come', (socket) => socket.write(head), /stopped coming|not complete/, 300],
+    ['the body stops coming', (socket) => socket.write(`${head}{"a":`), /stopped coming|not complete/, 300],
+  ])('where %s', async (_, script, text, limitMs) =>
+    bothAreLost(script, text, limitMs));
 
   it('where the body comes steadily and too slowly', async () => {
     const drip: Script = (socket) => {
@@ -45,28 +47,27 @@ describe('no answer is read', () => {
       const timer = setInterval(() => socket.write(' '), 20);
       socket.on('close', () => clearInterval(timer));
     };
-    const limits = { requestTimeoutMs: 300 };
-    expect(await submitTo(drip, limits)).toEqual(failure('unanswered', /not complete/));
-    expect(await statusFrom(drip, limits)).toEqual(failure('poll-failed', /not complete/));
+    await bothAreLost(drip, /not complete/, 300);
   });
 
   it('but not where much of it comes slowly: that is a second more for every 16 kB', async () => {
     const body = JSON.stringify({ id: jobId, status: 'IN_QUEUE', note: 'x'.repeat(400_000) });
     const slow: Script = (socket) => {
       socket.write(headOf(200, { 'Content-Length': String(body.length) }) + body.slice(0, -1));
-      setTimeout(() => socket.write('}'), 600);
+      setTimeout(() => socket.write('}'), 300);
     };
     expect(await statusFrom(slow, { requestTimeoutMs: 30_000, wholeAnswerMs: 200 })).toEqual(queued);
   });
 
   it('and not where a long input is sent slowly: that is a second more for every 4 kB', async () => {
-    const slow: Script = (socket, request) => void setTimeout(() => inQueue(socket, request), 1_500);
+    const slow: Script = (socket, request) => void setTimeout(() => inQueue(socket, request), 600);
     const { url } = await scriptedServer(slow);
     const { service } = clientOf(url, { requestTimeoutMs: 300 });
     const endpoint = { baseUrl: url, id: 'scene-renderer', version: 'v2' } as const;
     const submit = (input: object) => service.submit(endpoint, { ...input }, new AbortController().signal);
-    expect(await submit({ image: 'x'.repeat(40_000) })).toEqual(accepted);
-    expect(await submit({ scene: 'a hill' })).toEqual(failure('unanswered', /no answer came in time/));
+    const [long, short] = [submit({ image: 'x'.repeat(40_000) }), submit({ scene: 'a hill' })];
+    expect(await long).toEqual(accepted);
+    expect(await short).toEqual(failure('unanswered', /no answer came in time/));
   });
 
   it('where the run ends while the answer is awaited or comes', async () => {

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { pipelineSchema } from '../../../src/runner/config/schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/lib/text/json.ts';
+import { isWhole, runs } from '../../fakes/tier.ts';
 import { problemsOf, withRequired } from './pipeline-file.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -72,15 +73,16 @@ it.each([
 
 it('refuses nothing that a run accepts, whatever stands in any of its keys', () => {
   let accepted = 0;
+  const numRuns = runs(1_000, { ms: 2 });
   fc.assert(
     fc.property(changes, (list) => {
       const value = list.reduce<JsonObject>(changed, required);
       if (isValid(value)) accepted += 1;
       else expect(problemsOf(JSON.stringify(value), { env: { NAME: '16' } })).not.toEqual([]);
     }),
-    { numRuns: 1_000 },
+    { numRuns },
   );
-  expect(accepted).toBeGreaterThan(30);
+  if (isWhole) expect(accepted).toBeGreaterThan(30);
 });
 
 const required = parse(withRequired('')) as JsonObject;

@@ -8,6 +8,7 @@ import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { makeMissingThumbnails, type ThumbnailSource } from '../../../src/runner/images/missing-files.ts';
 import { picturesInFolder } from '../../../src/runner/images/picture-files.ts';
+import { runs } from '../../fakes/tier.ts';
 import { dataOf, withData, withRows } from './damage.ts';
 import { flipped, noise } from './pictures.ts';
 import { filesIn, save, temporaryFolder } from './store.ts';
@@ -19,7 +20,7 @@ describe('a saved picture', () => {
     ['PNG', () => noise(640, 400).png().toBuffer(), [320, 200]],
     ['interlaced PNG', () => noise(400, 640).png({ progressive: true }).toBuffer(), [200, 320]],
     ['PNG of 16 bits', () => noise(640, 400).toColourspace('rgb16').png().toBuffer(), [320, 200]],
-    ['PNG with a palette', () => noise(640, 400).png({ palette: true }).toBuffer(), [320, 200]],
+    ['PNG with a palette', () => noise(640, 400).png({ palette: true, effort: 1 }).toBuffer(), [320, 200]],
     ['grey PNG', () => noise(640, 400).toColourspace('b-w').png().toBuffer(), [320, 200]],
     [
       'grey PNG with alpha',
@@ -91,8 +92,8 @@ describe('a saved picture', () => {
 });
 
 describe.each([
-  ['small', 330, 9, 60],
-  ['large', 640, 450, 12],
+  ['small', 330, 9, runs(60, { ms: 5 })],
+  ['large', 640, 450, runs(12, { ms: 70 })],
 ])('a damaged picture, %s, is judged as without thumbnails', (_, width, height, flips) => {
   it.each(['plain', 'interlaced', '16 bit', 'palette', 'grey', 'grey with alpha'])('%s', async (kind) => {
     // One of its own each: what was asked of it earlier stays with it.
@@ -101,7 +102,7 @@ describe.each([
       plain: image().png(),
       interlaced: image().png({ progressive: true }),
       '16 bit': image().toColourspace('rgb16').png(),
-      palette: image().png({ palette: true }),
+      palette: image().png({ palette: true, effort: 1 }),
       grey: image().toColourspace('b-w').png(),
       'grey with alpha': image().toColourspace('b-w').ensureAlpha(0.5).png(),
     }[kind];

@@ -23,8 +23,8 @@ export interface Watch {
   troubles: string[];
 }
 
-/** `bucket`: what is in the batch's, by key. */
-export async function startWatch(bucket?: Record<string, Buffer>): Promise<Watch> {
+/** `bucket` holds the objects of the batch's bucket, by key. */
+export async function startWatch(bucket?: Record<string, Buffer>, readEveryMs?: number): Promise<Watch> {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const imagesDir = join(dir, 'images');
@@ -69,6 +69,7 @@ export async function startWatch(bucket?: Record<string, Buffer>): Promise<Watch
     page: builtPage('gallery', ''),
     port: 0,
     onProblem: (text) => watch.troubles.push(text),
+    ...(readEveryMs !== undefined && { readEveryMs }),
   });
   onTestFinished(() => server.close());
   watch.url = server.url;

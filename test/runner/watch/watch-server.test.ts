@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startBroadcast } from '../../../src/runner/watch/broadcast.ts';
+import { rest } from '../../fakes/tier.ts';
 import type { LiveNews } from '../../../src/runner/core/live-batch.ts';
 import { arrived, ask, png, startWatch, webp, type Watch } from './watch-harness.ts';
 
@@ -192,7 +193,7 @@ describe('nothing else is sent:', () => {
 
 describe('the data', () => {
   it('is all there is, or what is newer than the page has, and is never kept', async () => {
-    const watch = await startWatch();
+    const watch = await startWatch(undefined, 20);
     const rows = [1, 1, 1];
     watch.reading.list = { rows, changed: [], arrived: [arrived(1), arrived(0)] };
     const answer = await ask(watch, '/data.json');
@@ -237,7 +238,7 @@ describe('the data', () => {
     expect(readings).toBe(1);
   });
 
-  it('tells all tabs of a change with one reading', async () => {
+  rest.it('tells all tabs of a change with one reading', async () => {
     const watch = await startWatch();
     const first = newsIn((await ask(watch, '/data.json')).body);
     const tabs = [since(watch, first), since(watch, first), since(watch, first)];
@@ -260,7 +261,7 @@ describe('the data', () => {
   });
 
   it('reaches others while one does not read, or sends half a request', async () => {
-    const watch = await startWatch();
+    const watch = await startWatch(undefined, 20);
     const { port } = new URL(watch.url);
     const lazy = Array.from({ length: 30 }, (_, i) => {
       const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);

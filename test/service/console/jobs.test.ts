@@ -10,6 +10,7 @@ import { WorkerDied, type Workload } from '../../../src/service/workloads/worklo
 import { inProcessWorkload } from '../in-process-workload.ts';
 import { localWorkload } from '../../../src/commands/workload-of.ts';
 import { accepted, ask, endpointId, instantWorkload, makeDataDir, post } from '../service-harness.ts';
+import { rest } from '../../fakes/tier.ts';
 import { addKey } from '../pull-harness.ts';
 import { enter, openWithConsole, type Visit } from './visit.ts';
 
@@ -86,7 +87,7 @@ it('searches in ids and prompts, and cancels and retries all that match, as many
   for (const id of [fox, wolf, far]) expect((await visit.job(id)).status).toBe('CANCELLED');
 });
 
-it('looks for so long at a time, and cancels so many, and goes on when asked again', async () => {
+rest.it('looks for so long at a time, and cancels so many, and goes on when asked again', async () => {
   const dataDir = await makeDataDir();
   const store = new JobStore(join(dataDir, 'service.sqlite'), { retentionMs: 60_000, now: Date.now });
   const scenes = Array.from({ length: 20_500 }, (_, i) => (i === 0 ? 'a needle' : 'hay'));
@@ -185,7 +186,7 @@ it('shows what went in and what came out, with its pictures', async () => {
   expect((await visit.ask('GET', 'jobs/none/thumbnail')).status).toBe(204);
 });
 
-it('finds the picture of a thumbnail, however long it is', () => {
+rest.it('finds the picture of a thumbnail, however long it is', () => {
   const picture = `iVBORw0KGgo${'A'.repeat(20_000_001)}`;
   const outputs = [
     `{"text":"iVBORw0KGgo","not":"${picture}!","image":"data:image/png;base64,${picture}"}`,

@@ -46,7 +46,7 @@ it('passes over whoever has gone meanwhile, and lets in alone what is larger tha
 });
 
 it('tells whoever would wait too long for room to come again', async () => {
-  const { url } = await openService({ maxBodiesBytes: 1_000_000, clientLimits: { roomMs: 50 } });
+  const { url } = await openService({ maxBodiesBytes: 1_000_000, clientLimits: { roomMs: 50, drainMs: 200 } });
   const first = await longSubmission(url);
   await first.readUpTo(1);
   const second = await longSubmission(url);
@@ -61,7 +61,7 @@ it.each([
 ])(
   'keeps half of the %s for those who are quick: of too many slow ones the one that needs longest is refused',
   async (_, limits) => {
-    const clientLimits = { slowMs: 100, checkEveryMs: 10 };
+    const clientLimits = { slowMs: 100, checkEveryMs: 10, drainMs: 200 };
     const { url, held, troubles } = await openService({ ...limits, clientLimits });
     const begin = async (sent: number): Promise<SlowClient> => {
       const client = await longSubmission(url);

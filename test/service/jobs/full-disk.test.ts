@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { DiskReserve } from '../../../src/service/jobs/disk-reserve.ts';
 import { cancelPath } from '../../../src/protocol/paths.ts';
 import { canMount, mountSmallDisk } from '../../e2e/small-disk.ts';
+import { rest, runs } from '../../fakes/tier.ts';
 import {
   openStore,
   accepted,
@@ -24,6 +25,7 @@ const body = JSON.stringify({ input: { scene: 'x' } });
 describe.skipIf(!canMount)('on a disk that is full (skipped where this user may not mount one)', () => {
   let dataDir: string;
   const reserveBytes = 2 * 1024 * 1024;
+  const waitingJobs = runs(300, { ms: 4 });
 
   beforeEach(async () => {
     dataDir = join(await makeDataDir(), 'disk');
@@ -48,7 +50,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     const running = await submit(first.url, { scene: 'running' });
     const run = await first.held.next();
     const waiting = [];
-    for (let count = 0; count < 300; count++) waiting.push(await submit(first.url, { count }));
+    for (let count = 0; count < waitingJobs; count++) waiting.push(await submit(first.url, { count }));
     fillDisk();
     // Until what was free within its own files is used up.
     let late = await post(first.url, body);
@@ -99,7 +101,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     expect((await held.next()).job.id).toBe(next);
   });
 
-  it('takes the ends of jobs, and long results once there is space', async () => {
+  rest.it('takes the ends of jobs, and long results once there is space', async () => {
     const { url, held, troubles } = await openService({ dataDir, reserveBytes, workers: 3 });
     const ids = [];
     for (const scene of ['long', 'short', 'failing']) ids.push(await submit(url, { scene }));
@@ -118,7 +120,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     expect((await statusOnce(url, ids[0] ?? '', 'COMPLETED')).output).toHaveLength(5_000_000);
   });
 
-  it('deletes what is over, which gives the space for more', async () => {
+  rest.it('deletes what is over, which gives the space for more', async () => {
     let now = 1_000_000;
     const service = await openService({ dataDir, reserveBytes, retentionMs: 10_000, now: () => now });
     const id = await submit(service.url, { scene: 'x' });

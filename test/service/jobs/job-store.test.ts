@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { longText } from '../../../src/service/jobs/long-texts.ts';
 import type { TakenJob } from '../../../src/service/jobs/job-statements.ts';
+import { isWhole, runs } from '../../fakes/tier.ts';
 import { openStore, accepted, bytesIn, makeDataDir } from '../service-harness.ts';
 
 const taker = { workerId: 'w', isPulled: false };
@@ -39,6 +40,7 @@ it('deletes a job that has ended before its time is over, with its texts, and no
 it('leaves nothing of results of all sizes that come and go in any order', async () => {
   const dataDir = await makeDataDir();
   const random = randomOf(8);
+  const rounds = runs(500, { ms: 10, least: 60 });
   const retentionMs = 1_000;
   let now = 1_000_000;
   const store = new JobStore(join(dataDir, 'book.sqlite'), { retentionMs, now: () => now });
@@ -46,7 +48,7 @@ it('leaves nothing of results of all sizes that come and go in any order', async
     JSON.stringify({ text: `TOKEN-${what}-${'z'.repeat(sizes[random(5)] ?? 0)}` });
   const open: TakenJob[] = [];
   const tokens = new Map<string, number>();
-  for (let round = 0; round < 500; round++) {
+  for (let round = 0; round < rounds; round++) {
     now += 10;
     const names = Array.from({ length: random(10) }, (_, count) => `${round}.${count}-in`);
     await Promise.all(names.map((name) => accepted(store, 'a', text(name))));
@@ -70,7 +72,7 @@ it('leaves nothing of results of all sizes that come and go in any order', async
   const bytes = (await bytesIn(dataDir)).toString('latin1');
   const isWrong = ([token, at]: [string, number]) => bytes.includes(token) !== now < at + retentionMs;
   expect([...tokens].filter(isWrong)).toEqual([]);
-  expect(tokens.size).toBeGreaterThan(3_000);
+  expect(tokens.size).toBeGreaterThan(isWhole ? 3_000 : 100);
 });
 
 const sizes = [40, 200, 900, 2_500, 9_000];

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { Webhooks } from '../../../src/service/webhooks/webhooks.ts';
+import { rest } from '../../fakes/tier.ts';
 import { accepted } from '../service-harness.ts';
 
 let dir: string;
@@ -69,7 +70,7 @@ test('a webhook behind a thousand for a host that never answers is sent', async 
   expect(JSON.parse(await told)).toMatchObject({ id, status: 'CANCELLED' });
 });
 
-test.skipIf(process.platform === 'darwin')(
+rest.it.skipIf(process.platform === 'darwin')(
   'a webhook for a host that answers is sent behind those for a thousand hosts that never do (skipped on macOS, which has one loopback address only)',
   async () => {
     let told = nextHeard();

@@ -91,12 +91,15 @@ describe.skipIf(process.platform === 'win32')(
       [false, true].map((isBatch): [string, boolean] => [name, isBatch]),
     );
 
-    it.each(sampled(namesAndKinds, startCost))('a named pipe in the place of %s (of a batch: %s)', async (name, isBatch) => {
-      const cwd = await begun(isBatch);
-      const path = put(cwd, name, (place) => execFileSync('mkfifo', [place]));
-      await expectAnswer(cwd, 'run', path, 'a named pipe');
-      expect(lstatSync(path).isFIFO()).toBe(true);
-    });
+    it.each(sampled(namesAndKinds, startCost))(
+      'a named pipe in the place of %s (of a batch: %s)',
+      async (name, isBatch) => {
+        const cwd = await begun(isBatch);
+        const path = put(cwd, name, (place) => execFileSync('mkfifo', [place]));
+        await expectAnswer(cwd, 'run', path, 'a named pipe');
+        expect(lstatSync(path).isFIFO()).toBe(true);
+      },
+    );
 
     it.each(sampled(['plan', 'status', 'report', 'verify', 'retry', 'cancel', 'explain'], startCost))(
       '%s does not wait at one either',
@@ -190,11 +193,15 @@ describe.skipIf(!canBeRefused)(
   'without the permission (skipped where root cannot lay its power down)',
   () => {
     it.each(
- sampled<[name: string, mode: number, says: RegExp]>([
-      ['checkpoint.sqlite', 0o000, /this user cannot read and write out\/checkpoint\.sqlite; give/],
-      ['.lock.sqlite', 0o000, /this user cannot read and write out\/\.lock\.sqlite; give/],
-      ['', 0o555, /this user cannot write to the folder out; give this user access to it/],
-    ], startCost))('for out/%s', async (name, mode, says) => {
+      sampled<[name: string, mode: number, says: RegExp]>(
+        [
+          ['checkpoint.sqlite', 0o000, /this user cannot read and write out\/checkpoint\.sqlite; give/],
+          ['.lock.sqlite', 0o000, /this user cannot read and write out\/\.lock\.sqlite; give/],
+          ['', 0o555, /this user cannot write to the folder out; give this user access to it/],
+        ],
+        startCost,
+      ),
+    )('for out/%s', async (name, mode, says) => {
       const cwd = await begun(true);
       const path = join(cwd, 'out', name);
       chmodSync(path, mode);

@@ -17,25 +17,28 @@ const cases = (['hold', 'resubmit'] as const).flatMap((unanswered) =>
   Array.from({ length: rounds }, (_, round) => ({ unanswered, round })),
 );
 
-it.each(sampled(cases, { ms: 1_500 }))('retry.unanswered: $unanswered, round $round', async ({ unanswered }) => {
-  const { url, dataDir } = await serve(folderWith({}));
-  const proxy = await startProxy(url);
-  const more = `input: {scene: "{{ scene }}", width: 64, height: 48}
+it.each(sampled(cases, { ms: 1_500 }))(
+  'retry.unanswered: $unanswered, round $round',
+  async ({ unanswered }) => {
+    const { url, dataDir } = await serve(folderWith({}));
+    const proxy = await startProxy(url);
+    const more = `input: {scene: "{{ scene }}", width: 64, height: 48}
 concurrency: 6
 retry: {unanswered: ${unanswered}, firstWait: 10ms, longestWait: 100ms}
 `;
-  const cwd = newBatch(proxy.url, sceneCount, more);
-  for (let kill = 0; kill < kills; kill++) {
-    const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-    proxy.strike(1 + random(sceneCount / kills), () => program.child.kill('SIGKILL'));
-    expect((await program.finish()).code, `seed ${seed}: it was to be killed`).toBeNull();
-  }
-  const last = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
-  expect(last.code, `seed ${seed}: ${last.stderr}`).toBe(0);
-  expect(proxy.lost(), `seed ${seed}`).toBeGreaterThan(sceneCount / 4);
-  expect(attemptsOf(cwd), `seed ${seed}`).toEqual([{ state: 'saved', n: sceneCount }]);
-  expect(jobsByScene(dataDir), `seed ${seed}`).toEqual(Array.from({ length: sceneCount }, () => 1));
-});
+    const cwd = newBatch(proxy.url, sceneCount, more);
+    for (let kill = 0; kill < kills; kill++) {
+      const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+      proxy.strike(1 + random(sceneCount / kills), () => program.child.kill('SIGKILL'));
+      expect((await program.finish()).code, `seed ${seed}: it was to be killed`).toBeNull();
+    }
+    const last = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
+    expect(last.code, `seed ${seed}: ${last.stderr}`).toBe(0);
+    expect(proxy.lost(), `seed ${seed}`).toBeGreaterThan(sceneCount / 4);
+    expect(attemptsOf(cwd), `seed ${seed}`).toEqual([{ state: 'saved', n: sceneCount }]);
+    expect(jobsByScene(dataDir), `seed ${seed}`).toEqual(Array.from({ length: sceneCount }, () => 1));
+  },
+);
 
 interface Proxy {
   url: string;

@@ -9,15 +9,7 @@ import { answerHonestly, type Meet } from '../fakes/job-server.ts';
 import { replicateKey, startReplicate, type ReplicateService } from '../fakes/replicate-service.ts';
 import { losing } from '../fakes/situations.ts';
 import { rest } from '../fakes/tier.ts';
-import {
-  folderWith,
-  inProcess,
-  linesOf,
-  Program,
-  statusOf,
-  type CliOptions,
-  type Finished,
-} from './cli.ts';
+import { folderWith, inProcess, linesOf, Program, statusOf, type CliOptions, type Finished } from './cli.ts';
 
 const sceneCount = 10;
 
@@ -86,10 +78,13 @@ it('replicate: finds what was sent when the program died, half a minute later', 
   await expectFound(service, cwd, options);
 });
 
-rest.it('replicate: finds what was sent when the program died, and waits as long as the list may lag', async () => {
-  const { service, cwd, options } = await nightThatDied();
-  await expectFound(service, cwd, options);
-});
+rest.it(
+  'replicate: finds what was sent when the program died, and waits as long as the list may lag',
+  async () => {
+    const { service, cwd, options } = await nightThatDied();
+    await expectFound(service, cwd, options);
+  },
+);
 
 /** It is killed right after the service has taken a job, and before it hears of that. */
 async function nightThatDied(): Promise<Night> {

@@ -2,7 +2,7 @@
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { random, runs, seed } from '../fakes/tier.ts';
+import { random, rest, runs, seed } from '../fakes/tier.ts';
 import { folderWith, inProcess, jobsOf, newBatch, Program, serve, withKey } from './cli.ts';
 import { attemptsThat, expectSameBooks } from './same-books.ts';
 
@@ -29,7 +29,7 @@ it(`goes on after each kill (${kills}) at random moments, with the service's own
   expectSameBooks(cwd, dataDir, sceneCount);
 });
 
-it.skipIf(process.platform !== 'linux')(
+rest.it.skipIf(process.platform !== 'linux')(
   'goes on after its mapped memory was cut away, which no program survives (skipped where that is not Linux)',
   async () => {
     const { url, dataDir } = await serve(folderWith({}));

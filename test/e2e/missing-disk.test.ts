@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isSameFileSystem, placeOf } from '../../src/commands/known-batch.ts';
 import { type Finished, folderWith, inProcess, pipeline, Program, scenes, withKey } from './cli.ts';
+import { rest, sampled } from '../fakes/tier.ts';
 import { picturesIn } from './same-books.ts';
 import { startStandIn } from './stand-ins.ts';
 import { canMount, mountSmallDisk, RemovableDisk, setReadOnly } from './small-disk.ts';
@@ -61,10 +62,15 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(service.jobs.all).toHaveLength(count);
   });
 
-  it.each([
-    ['in one folder', 'out'],
-    ['each in a folder of its own', 'out\n  name: "{{ id }}/{{ row }}.png"'],
-  ])('refuses the next start where the disk goes during a run, with pictures %s', async (_, dir) => {
+  it.each(
+    sampled(
+      [
+        ['in one folder', 'out'],
+        ['each in a folder of its own', 'out\n  name: "{{ id }}/{{ row }}.png"'],
+      ],
+      { ms: 1_000 },
+    ),
+  )('refuses the next start where the disk goes during a run, with pictures %s', async (_, dir) => {
     const { cwd, service, release } = await batch({ dir, size: 12, held: 4 });
     const disk = new RemovableDisk(join(cwd, 'out'), 64);
     const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
@@ -97,7 +103,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(service.jobs.all).toHaveLength(12);
   });
 
-  it('seals its own checkpoint, and none that lies below the disk', async () => {
+  rest.it('seals its own checkpoint, and none that lies below the disk', async () => {
     const { cwd, service, release } = await batch({ size: 12, held: 5 });
     writeFileSync(join(cwd, 'scenes.csv'), scenes(1));
     expect(await run(cwd)).toMatchObject({ code: 0 });

@@ -8,7 +8,7 @@ import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { answerHonestly, type Meet } from '../fakes/job-server.ts';
 import { replicateKey, startReplicate, type ReplicateService } from '../fakes/replicate-service.ts';
 import { losing } from '../fakes/situations.ts';
-import { rest } from '../fakes/tier.ts';
+import { rest, sampled } from '../fakes/tier.ts';
 import { folderWith, inProcess, linesOf, Program, statusOf, type CliOptions, type Finished } from './cli.ts';
 
 const sceneCount = 10;
@@ -22,7 +22,10 @@ interface Night {
 const services = ['fal', 'replicate'] as const;
 type Service = (typeof services)[number];
 
-it.each(services)('%s: goes on after a kill -9 in the midst of it', async (name) => {
+/** Of a night in two runs. */
+const nightCost = { ms: 1_500 };
+
+it.each(sampled(services, nightCost))('%s: goes on after a kill -9 in the midst of it', async (name) => {
   const { service, cwd, options } = await nightAt(name, { isHeld: (n) => n >= sceneCount / 2 });
   const program = new Program(['run', 'pipeline.yaml', '--json'], options);
   await expect.poll(() => countOf(program, 'scene-submitted')).toBe(sceneCount);
@@ -36,24 +39,27 @@ it.each(services)('%s: goes on after a kill -9 in the midst of it', async (name)
   await expectPictures(cwd);
 });
 
-it.each(services)('%s: stops where the key is revoked, and goes on with a good one', async (name) => {
-  const { service, cwd, options } = await nightAt(name, {
-    meet: (asked) => {
-      answerHonestly(asked);
-      if (service.jobs.all.length === sceneCount / 2) service.key = 'another';
-    },
-  });
-  const first = await inProcess(['run', 'pipeline.yaml'], options);
-  expect(first.code, first.stderr).toBe(12);
-  expect(first.stdout + first.stderr).toContain('does not accept the key');
-  expect(first.stdout + first.stderr).not.toContain(keys[name]);
-  service.meet = answerHonestly;
-  service.key = keys[name];
-  const second = await inProcess(['run', 'pipeline.yaml'], options);
-  expect(second.code, second.stderr).toBe(0);
-  expect(service.inputs).toHaveLength(sceneCount);
-  await expectPictures(cwd);
-});
+it.each(sampled(services, nightCost))(
+  '%s: stops where the key is revoked, and goes on with a good one',
+  async (name) => {
+    const { service, cwd, options } = await nightAt(name, {
+      meet: (asked) => {
+        answerHonestly(asked);
+        if (service.jobs.all.length === sceneCount / 2) service.key = 'another';
+      },
+    });
+    const first = await inProcess(['run', 'pipeline.yaml'], options);
+    expect(first.code, first.stderr).toBe(12);
+    expect(first.stdout + first.stderr).toContain('does not accept the key');
+    expect(first.stdout + first.stderr).not.toContain(keys[name]);
+    service.meet = answerHonestly;
+    service.key = keys[name];
+    const second = await inProcess(['run', 'pipeline.yaml'], options);
+    expect(second.code, second.stderr).toBe(0);
+    expect(service.inputs).toHaveLength(sceneCount);
+    await expectPictures(cwd);
+  },
+);
 
 it('fal: sends again what had its answer lost, and declares what may have been paid twice', async () => {
   const { service, cwd, options } = await nightAt('fal', { meet: losing('run', 3) });

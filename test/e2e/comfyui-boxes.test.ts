@@ -2,9 +2,10 @@
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { startComfyStandIn, type ComfyStandIn } from '../fakes/comfyui.ts';
 import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
+import { rest } from '../fakes/tier.ts';
 import type { WorkerView } from '../../src/protocol/console-data.ts';
 import { folderWith, nightrender, Program, testKey } from './cli.ts';
 import { Served } from './served.ts';
@@ -12,7 +13,7 @@ import { Served } from './served.ts';
 const jobCount = 20;
 const env = { NIGHTRENDER_API_KEY: testKey };
 
-it('goes on with the other box where one is killed, and takes it back', async () => {
+rest.it('goes on with the other box where one is killed, and takes it back', async () => {
   const [steady, killed] = [await startComfyStandIn(), await startComfyStandIn()];
   killed.isHeld = true;
   const { cwd, service } = await serveBoxes([steady, killed], 'retries: 1');
@@ -35,7 +36,7 @@ it('goes on with the other box where one is killed, and takes it back', async ()
   expect(new Set(logs)).toEqual(new Set(lines));
 });
 
-it('keeps jobs in the queue while no box is there, however few attempts they have', async () => {
+rest.it('keeps jobs in the queue while no box is there, however few attempts they have', async () => {
   const box = await startComfyStandIn();
   kill(box);
   const { cwd, service } = await serveBoxes([box], 'retries: 0');

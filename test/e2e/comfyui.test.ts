@@ -5,10 +5,11 @@ import { expect, it } from 'vitest';
 import type { Workflow } from '../../src/protocol/comfyui.ts';
 import { startComfyStandIn } from '../fakes/comfyui.ts';
 import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
+import { rest } from '../fakes/tier.ts';
 import { folderWith, inProcess, Program } from './cli.ts';
 import { comfyuiNight } from './comfyui-night.ts';
 
-it('a night through kills, restarts and lost answers', async () => {
+rest.it('a night through kills, restarts and lost answers', async () => {
   const comfy = await startComfyStandIn();
   await comfyuiNight({ url: comfy.url, restart: async () => comfy.restart() }, 40);
 });

@@ -4,9 +4,9 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { expect, it } from 'vitest';
-import { isSoak, isWhole, random, seed } from '../fakes/tier.ts';
+import { random, rest, runs, seed } from '../fakes/tier.ts';
 import { makeBegunBatch, type BegunBatches } from './begun-batch.ts';
-import { linesOf, nightrender } from './cli.ts';
+import { inProcess, linesOf, nightrender } from './cli.ts';
 import {
   canFail,
   diskCalls,
@@ -35,10 +35,7 @@ const maxNth = 60;
 /** Every way in which each call is had to fail. */
 const ways = diskErrors.flatMap((error) => [false, true].map((isLasting) => ({ error, isLasting })));
 
-/** How many cases are tried: `NIGHTRENDER_TEST_FAULTS` says otherwise. */
-const cases = Number(process.env['NIGHTRENDER_TEST_FAULTS'] ?? (isSoak ? 5000 : isWhole ? 60 : 5));
-
-it.skipIf(!canFail)(
+rest.it.skipIf(!canFail)(
   'whichever call fails (skipped where there is no Linux or no C compiler)',
   async () => {
     const batches = await makeBegunBatch();
@@ -48,7 +45,7 @@ it.skipIf(!canFail)(
       calls.push(...(await callsOf(batches, command)));
       paid.set(command, await paidWithout(batches, command));
     }
-    const chosen = [...known, ...choose(calls, cases)];
+    const chosen = [...known, ...choose(calls, runs(5_000, { ms: 400 }))];
     process.stdout.write(
       `disk faults: ${chosen.length} of ${calls.length * ways.length} cases (seed ${seed})\n`,
     );
@@ -73,8 +70,8 @@ it.skipIf(!canFail)(
     const { code, stderr } = await onFailingDisk(args, join(cwd, 'out/images'), fault, { cwd, env });
     expect(code, stderr).toBe(14);
     expect(stderr).toMatch(/cannot read .*\.png \(EIO\), so it was not verified/);
-    expect(await nightrender(args, { cwd, env })).toMatchObject({ code: 0 });
-    expect((await nightrender(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(3);
+    expect(await inProcess(args, { cwd, env })).toMatchObject({ code: 0 });
+    expect((await inProcess(['run', 'pipeline.yaml'], { cwd, env })).code).toBe(3);
     expect(batches.submissions('unread')).toBe(0);
   },
 );

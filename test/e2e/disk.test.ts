@@ -3,29 +3,31 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
+import type { HttpService } from '../fakes/http-service.ts';
+import { sampled } from '../fakes/tier.ts';
 import {
   type Finished,
   folderWith,
   inProcess,
-  jobsOf,
   newBatch,
   ownPlaces,
   pipeline,
   Program,
   root,
   scenes,
-  serve,
   withKey,
 } from './cli.ts';
+import { completed, startStandIn } from './stand-ins.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
 
 const notMounted = '(skipped where this user may not mount a file system)';
 
 it.skipIf(!canMount)(`full: ends with 14 and goes on when there is room ${notMounted}`, async () => {
-  const { cwd, dataDir, count } = await batch(40, 160);
+  const { cwd, service, count } = await batch({ count: 14, side: 256 });
   mountSmallDisk(join(cwd, 'out'), 8);
   // Room for the checkpoint and some pictures, but not for all.
   const ballast = join(cwd, 'out/ballast');
@@ -42,26 +44,27 @@ it.skipIf(!canMount)(`full: ends with 14 and goes on when there is room ${notMou
   const again = await run(cwd);
   expect(again.code, again.stderr).toBe(14);
   rmSync(ballast);
-  await expectFinished(cwd, dataDir, count);
+  await expectFinished(cwd, service, count);
 });
 
 it.skipIf(!canMount)(`read-only from the middle of the run on: the same ${notMounted}`, async () => {
-  const { cwd, dataDir, count } = await batch(40);
+  const { cwd, service, count, release } = await batch({ held: 6 });
   const images = join(cwd, 'out/images');
   mountSmallDisk(images, 64);
   const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await program.event('scene-saved', 3);
   setReadOnly(images, true);
+  release();
   const { code, stderr } = await program.finish();
   expect(code, stderr).toBe(14);
   expect(program.stdout).toContain('the file system is read-only (EROFS)');
   expect(await wholePictures(cwd)).toBeLessThan(count);
   setReadOnly(images, false);
-  await expectFinished(cwd, dataDir, count);
+  await expectFinished(cwd, service, count);
 });
 
 it('a folder that has the name of a picture: the same', async () => {
-  const { cwd, dataDir } = await batch();
+  const { cwd, service } = await batch();
   const folder = join(cwd, 'out/images/s3.png');
   mkdirSync(folder, { recursive: true });
   const { code, stdout, stderr } = await run(cwd);
@@ -69,7 +72,7 @@ it('a folder that has the name of a picture: the same', async () => {
   expect(stdout).toContain('images/s3.png: a folder stands where the file belongs (EISDIR)');
   rmdirSync(folder);
   await wholePictures(cwd);
-  await expectFinished(cwd, dataDir);
+  await expectFinished(cwd, service);
 });
 
 it.skipIf(process.platform !== 'linux')(
@@ -89,29 +92,34 @@ it.skipIf(process.platform !== 'linux')(
 it.skipIf(process.platform === 'win32')(
   'too many open files: 14, in a sentence, wherever it is met (skipped where a shell has no ulimit)',
   async () => {
-    const { cwd, dataDir, count } = await batch(40, 32, 40);
+    const { cwd, service, count } = await batch({ count: 40, concurrency: 40 });
     // The lowest keep the program from loading itself, the others from writing many pictures at once.
-    for (const limit of [24, 32, 40, 70, 100, 104, 108]) {
+    for (const limit of sampled([24, 32, 40, 70, 100, 104, 108], { ms: 500, least: 2 })) {
       const { code, stderr } = await inShell(`ulimit -n ${limit}; exec "$@"`, cwd);
       expect([0, 14], `${limit}: ${stderr}`).toContain(code);
       expect(stderr, String(limit)).not.toMatch(/^ +at |Node\.js v/m);
       if (code === 14) expect(stderr).toMatch(/too many files.*(EMFILE).*ulimit -n/);
       if (limit < 40) expect(code).toBe(14);
     }
-    await expectFinished(cwd, dataDir, count);
+    await expectFinished(cwd, service, count);
   },
 );
 
-it.skipIf(process.platform === 'win32').each([
-  ['stdout is read for one line only', '"$@" --json | head -n 1 >&2; exit ${PIPESTATUS[0]}'],
-  ['stdout and stderr are read for one line only', '"$@" 2>&1 | head -n 1; exit ${PIPESTATUS[0]}'],
-  ['neither is there', '"$@" >&- 2>&-'],
-  ['stdout takes nothing more', '"$@" --json >/dev/full'],
-])('goes on to the end where %s (skipped where there is no such shell)', async (_, script) => {
-  const { cwd, dataDir } = await batch();
+it.skipIf(process.platform === 'win32').each(
+  sampled(
+    [
+      ['stdout is read for one line only', '"$@" --json | head -n 1 >&2; exit ${PIPESTATUS[0]}'],
+      ['stdout and stderr are read for one line only', '"$@" 2>&1 | head -n 1; exit ${PIPESTATUS[0]}'],
+      ['neither is there', '"$@" >&- 2>&-'],
+      ['stdout takes nothing more', '"$@" --json >/dev/full'],
+    ],
+    { ms: 500 },
+  ),
+)('goes on to the end where %s (skipped where there is no such shell)', async (_, script) => {
+  const { cwd, service } = await batch();
   const { code, stderr } = await inShell(script, cwd);
   expect(code, stderr).toBe(0);
-  await expectFinished(cwd, dataDir);
+  await expectFinished(cwd, service);
 });
 
 /** `run` as "$@" of a script. */
@@ -128,16 +136,31 @@ async function inShell(script: string, cwd: string): Promise<Finished> {
   return { code: child.exitCode, stdout, stderr };
 }
 
-/** Runs on a service elsewhere, whose own records are the oracle. */
-async function batch(
-  count = 12,
-  side = 32,
-  concurrency = 8,
-): Promise<{ cwd: string; dataDir: string; count: number }> {
-  const { url, dataDir } = await serve(folderWith({}));
-  const more = `input: {scene: "{{ scene }}", width: ${side}, height: ${side}}\nconcurrency: ${concurrency}\n`;
-  const files = { 'pipeline.yaml': pipeline(url, more), 'scenes.csv': scenes(count) };
-  return { cwd: folderWith(files), dataDir, count };
+interface Batch {
+  cwd: string;
+  service: HttpService;
+  count: number;
+  /** Ends the jobs that are held. */
+  release: () => void;
+}
+
+/** Runs on a service elsewhere, whose own records are the oracle. Of its jobs, those after the first `held` wait for `release`. */
+async function batch({ count = 12, side = 32, concurrency = 12, held = Infinity } = {}): Promise<Batch> {
+  const pixels = { raw: { width: side, height: side, channels: 3 } } as const;
+  const noise = await sharp(randomBytes(3 * side * side), pixels)
+    .png()
+    .toBuffer();
+  const output = [{ rendered_image: noise.toString('base64'), seed: 1 }];
+  let begun = 0;
+  const service = await startStandIn({
+    plan: () => ({ executionMs: begun++ < held ? 0 : Infinity, end: () => completed(output) }),
+  });
+  const more = `input: {scene: "{{ scene }}"}\nconcurrency: ${concurrency}\n`;
+  const files = { 'pipeline.yaml': pipeline(service.url, more), 'scenes.csv': scenes(count) };
+  const release = (): void => {
+    for (const job of service.jobs.all) job.completesAt = Math.min(job.completesAt, Date.now());
+  };
+  return { cwd: folderWith(files), service, count, release };
 }
 
 function run(cwd: string): Promise<Finished> {
@@ -145,11 +168,11 @@ function run(cwd: string): Promise<Finished> {
 }
 
 /** Every picture is there and whole, and the service was asked once for each scene, over all runs. */
-async function expectFinished(cwd: string, dataDir: string, count = 12): Promise<void> {
+async function expectFinished(cwd: string, service: HttpService, count = 12): Promise<void> {
   const { code, stderr } = await run(cwd);
   expect(code, stderr).toBe(0);
   expect(await wholePictures(cwd)).toBe(count);
-  expect(jobsOf(dataDir)).toBe(count);
+  expect(service.jobs.all).toHaveLength(count);
 }
 
 /** How many pictures have their names; throws where one of them is not whole, or a file is there that is none. */

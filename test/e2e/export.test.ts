@@ -3,18 +3,21 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
+  cpSync,
   existsSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { isWhole } from '../fakes/tier.ts';
+import { isWhole, random, sampled } from '../fakes/tier.ts';
 import { folderWith, inProcess, linesOf, nightrender, pipeline, withKey, type Finished } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
 
@@ -49,10 +52,30 @@ async function batch(formats = ''): Promise<Batch> {
     'pipeline.yaml': pipeline(service.url, more).replace('  dir: out\n', output),
     'scenes.csv': `id,scene,style,guidance\n${rows.join('\n')}\n`,
   });
+  const made = batchIn(cwd);
+  const run = await made.start('run', '--quiet');
+  expect(run.code, run.stderr).toBe(3);
+  return made;
+}
+
+let ended: string | undefined;
+
+/** Returns a copy of the batch, which runs once a process. Its service is gone. */
+async function endedBatch(): Promise<Batch> {
+  if (ended === undefined) {
+    const dir = mkdtempSync(join(tmpdir(), 'nightrender-ended-'));
+    process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+    cpSync((await batch()).cwd, dir, { recursive: true, preserveTimestamps: true });
+    ended = dir;
+  }
+  const cwd = folderWith({});
+  cpSync(ended, cwd, { recursive: true, preserveTimestamps: true });
+  return batchIn(cwd);
+}
+
+function batchIn(cwd: string): Batch {
   const start = (...args: string[]) =>
     inProcess([args[0] ?? '', 'pipeline.yaml', ...args.slice(1)], { cwd, ...withKey });
-  const run = await start('run', '--quiet');
-  expect(run.code, run.stderr).toBe(3);
   type Row = { id: string; pictures: { file: string; sha256: string; bytes: number }[] };
   const saved = async () =>
     linesOf<Row>(await start('list', '--state', 'saved', '--json')).flatMap(({ id, pictures }) =>
@@ -90,7 +113,7 @@ async function query(sql: string): Promise<Record<string, unknown>[]> {
 }
 
 it('makes a folder of pictures with their metadata, which DuckDB reads', async () => {
-  const { cwd, start, saved } = await batch();
+  const { cwd, start, saved } = await endedBatch();
   const done = await start('export', 'set', '--to', 'imagefolder');
   expect([done.code, done.stderr]).toEqual([0, '']);
   expect(done.stdout).toMatch(
@@ -128,7 +151,7 @@ it('makes a folder of pictures with their metadata, which DuckDB reads', async (
 });
 
 it('writes a text beside each picture, from a template', async () => {
-  const { cwd, start, saved } = await batch();
+  const { cwd, start, saved } = await endedBatch();
   expect(
     (await start('export', 'set', '--to', 'captions', '--caption', '{{ prompt }}, {{ style }} {{ score }}'))
       .code,
@@ -147,7 +170,7 @@ const python = spawnSync('python3', ['--version']).status === 0;
 
 describe('as a WebDataset', () => {
   it('has shards that tar reads: keys in order, pictures byte for byte', async () => {
-    const { cwd, start, saved } = await batch();
+    const { cwd, start, saved } = await endedBatch();
     expect((await start('export', 'set', '--to', 'webdataset', '--shard', '3')).code).toBe(0);
     const pictures = await saved();
     const listed = [0, 1, 2].map((n) =>
@@ -177,7 +200,7 @@ describe('as a WebDataset', () => {
   });
 
   it.skipIf(!python)("has shards that Python's tarfile reads (skipped without python3)", async () => {
-    const { cwd, start, saved } = await batch();
+    const { cwd, start, saved } = await endedBatch();
     expect((await start('export', 'set', '--to', 'webdataset')).code).toBe(0);
     const script = `
 import hashlib, json, sys, tarfile
@@ -195,7 +218,7 @@ print(json.dumps([[m.name, m.mode, m.uid, m.mtime, m.isreg(), hashlib.sha256(t.e
 });
 
 it('makes tables that DuckDB reads, with the counts and sums of the report', async () => {
-  const { cwd, start, saved } = await batch();
+  const { cwd, start, saved } = await endedBatch();
   expect((await start('export', 'set', '--to', 'parquet', '--shard', '3')).code).toBe(0);
   const all = `read_parquet('${join(cwd, 'set')}/*.parquet')`;
   const pictures = await saved();
@@ -273,7 +296,7 @@ it.each(['imagefolder', 'captions', 'webdataset', 'parquet'])(
 it.each(['imagefolder', 'webdataset'])(
   'names a picture that is not as it was saved, exports all others, and takes it when it is back: %s',
   async (to) => {
-    const { cwd, start, saved } = await batch();
+    const { cwd, start, saved } = await endedBatch();
     const [whole = { file: '' }, changed = { file: '' }, gone = { file: '' }] = await saved();
     const good = readFileSync(join(cwd, 'out/images', changed.file));
     appendFileSync(join(cwd, 'out/images', changed.file), 'x');
@@ -326,7 +349,7 @@ it('takes copies, and links', async () => {
 });
 
 it('refuses a folder that is not its own, and options that do not fit', async () => {
-  const [mine, others] = [await batch(), await batch()];
+  const [mine, others] = [await endedBatch(), await batch()];
   await mine.start('export', 'set', '--to', 'captions');
   writeFileSync(join(mine.cwd, 'file'), '');
   const refusals: [Batch, string[], string][] = [
@@ -363,10 +386,10 @@ it('refuses a folder that is not its own, and options that do not fit', async ()
   expect(existsSync(join(mine.cwd, 'new'))).toBe(false);
 });
 
-it.each(['imagefolder', 'webdataset', 'captions', 'parquet'])(
+it.each(sampled(['imagefolder', 'webdataset', 'captions', 'parquet'], { ms: 6_000 }))(
   'is right after a kill at any point: %s',
   async (to) => {
-    const { cwd, start } = await batch();
+    const { cwd, start } = await endedBatch();
     const args = [
       'export',
       'pipeline.yaml',
@@ -378,8 +401,10 @@ it.each(['imagefolder', 'webdataset', 'captions', 'parquet'])(
     await start('export', 'whole', ...args.slice(3));
     const whole = filesIn(join(cwd, 'whole'));
     const preload = join(folderWith({ 'kill.cjs': killer }), 'kill.cjs');
-    const step = isWhole ? 1 : 7;
-    for (let call = 2; ; call += step) {
+    const first = isWhole ? 2 : 2 + random(8);
+    const last = isWhole ? Infinity : first;
+    let kills = 0;
+    for (let call = first; call <= last; call += 1) {
       const env = {
         NODE_OPTIONS: `--require=${preload}`,
         KILL_AT: String(call),
@@ -388,11 +413,13 @@ it.each(['imagefolder', 'webdataset', 'captions', 'parquet'])(
       const { code } = await nightrender(args, { cwd, env });
       if (code === 0) break;
       expect(code).toBeNull();
+      kills += 1;
       if (call % 2 === 0) await start('export', 'set', ...args.slice(3), '--where', 'guidance > 3');
       expect((await start('export', 'set', ...args.slice(3))).code).toBe(0);
       expect(filesIn(join(cwd, 'set'))).toEqual(whole);
       rmSync(join(cwd, 'set'), { recursive: true });
     }
+    expect(kills).toBeGreaterThan(0);
   },
   300_000,
 );

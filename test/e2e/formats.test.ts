@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { folderWith, inProcess, pipeline } from './cli.ts';
+import { rest } from '../fakes/tier.ts';
 import { canMount, mountSmallDisk } from './small-disk.ts';
 
 const input = 'input: {scene: "{{ scene }}", width: 96, height: 64}\n';
@@ -91,7 +92,7 @@ it('never gives two pictures a copy of one name', async () => {
   expect(requests.map(({ file }) => file).toSorted()).toEqual(pictures);
 });
 
-it.skipIf(!canMount)(
+rest.it.skipIf(!canMount)(
   'a disk that is full for them ends the run with 14; the next one goes on (skipped where this user may not mount a file system)',
   async () => {
     const list = Array.from({ length: 30 }, (_, i) => `s${i},Hills and ${i} trees\n`).join('');

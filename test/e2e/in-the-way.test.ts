@@ -15,9 +15,13 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { finishedBatch, folderWith, inProcess, nightrender, pipeline, scenes, type Finished } from './cli.ts';
+import { rest, sampled } from '../fakes/tier.ts';
 import { canBeRefused, withoutPower } from './without-power.ts';
 
 const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
+/** Of a start of the built program. */
+const startCost = { ms: 500 };
+
 const files = { 'pipeline.yaml': pipeline('local', small), 'scenes.csv': scenes(1) };
 
 describe.each([
@@ -87,14 +91,17 @@ describe.skipIf(process.platform === 'win32')(
       [false, true].map((isBatch): [string, boolean] => [name, isBatch]),
     );
 
-    it.each(namesAndKinds)('a named pipe in the place of %s (of a batch: %s)', async (name, isBatch) => {
-      const cwd = await begun(isBatch);
-      const path = put(cwd, name, (place) => execFileSync('mkfifo', [place]));
-      await expectAnswer(cwd, 'run', path, 'a named pipe');
-      expect(lstatSync(path).isFIFO()).toBe(true);
-    });
+    it.each(sampled(namesAndKinds, startCost))(
+      'a named pipe in the place of %s (of a batch: %s)',
+      async (name, isBatch) => {
+        const cwd = await begun(isBatch);
+        const path = put(cwd, name, (place) => execFileSync('mkfifo', [place]));
+        await expectAnswer(cwd, 'run', path, 'a named pipe');
+        expect(lstatSync(path).isFIFO()).toBe(true);
+      },
+    );
 
-    it.each(['plan', 'status', 'report', 'verify', 'retry', 'cancel', 'explain'])(
+    it.each(sampled(['plan', 'status', 'report', 'verify', 'retry', 'cancel', 'explain'], startCost))(
       '%s does not wait at one either',
       async (command) => {
         const cwd = await begun(true);
@@ -103,7 +110,7 @@ describe.skipIf(process.platform === 'win32')(
       },
     );
 
-    it.each(names)('a device, and a socket, in the place of %s', async (name) => {
+    it.each(sampled(names, startCost))('a device, and a socket, in the place of %s', async (name) => {
       const cwd = await begun(true);
       const path = put(cwd, name, (place) => symlinkSync('/dev/zero', place));
       await expectAnswer(cwd, 'run', path, 'a device');
@@ -114,7 +121,7 @@ describe.skipIf(process.platform === 'win32')(
       await expectAnswer(cwd, 'run', path, 'a socket');
     });
 
-    it('a named pipe in the place of a picture or the report is damage, and replaced', async () => {
+    rest.it('a named pipe in the place of a picture or the report is damage, and replaced', async () => {
       const cwd = await begun(true);
       for (const name of ['images/s0.png', 'report/index.html', 'report/summary.json'])
         put(cwd, name, (place) => execFileSync('mkfifo', [place]));
@@ -130,7 +137,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(run.code, run.stderr).toBe(3);
     });
 
-    it('a named pipe in the place of a sidecar is not waited for by --adopt', async () => {
+    rest.it('a named pipe in the place of a sidecar is not waited for by --adopt', async () => {
       const cwd = await begun(true);
       rmSync(join(cwd, 'out/checkpoint.sqlite'));
       const path = put(cwd, 'images/s0.json', (place) => execFileSync('mkfifo', [place]));
@@ -185,11 +192,16 @@ it('a link to what is not there', async () => {
 describe.skipIf(!canBeRefused)(
   'without the permission (skipped where root cannot lay its power down)',
   () => {
-    it.each([
-      ['checkpoint.sqlite', 0o000, /this user cannot read and write out\/checkpoint\.sqlite; give/],
-      ['.lock.sqlite', 0o000, /this user cannot read and write out\/\.lock\.sqlite; give/],
-      ['', 0o555, /this user cannot write to the folder out; give this user access to it/],
-    ])('for out/%s', async (name, mode, says) => {
+    it.each(
+      sampled<[name: string, mode: number, says: RegExp]>(
+        [
+          ['checkpoint.sqlite', 0o000, /this user cannot read and write out\/checkpoint\.sqlite; give/],
+          ['.lock.sqlite', 0o000, /this user cannot read and write out\/\.lock\.sqlite; give/],
+          ['', 0o555, /this user cannot write to the folder out; give this user access to it/],
+        ],
+        startCost,
+      ),
+    )('for out/%s', async (name, mode, says) => {
       const cwd = await begun(true);
       const path = join(cwd, 'out', name);
       chmodSync(path, mode);

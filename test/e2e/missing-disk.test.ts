@@ -14,18 +14,10 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isSameFileSystem, placeOf } from '../../src/commands/known-batch.ts';
-import {
-  type Finished,
-  folderWith,
-  inProcess,
-  jobsOf,
-  pipeline,
-  Program,
-  scenes,
-  serve,
-  withKey,
-} from './cli.ts';
+import { type Finished, folderWith, inProcess, pipeline, Program, scenes, withKey } from './cli.ts';
+import { rest, sampled } from '../fakes/tier.ts';
 import { picturesIn } from './same-books.ts';
+import { startStandIn } from './stand-ins.ts';
 import { canMount, mountSmallDisk, RemovableDisk, setReadOnly } from './small-disk.ts';
 
 const count = 6;
@@ -35,7 +27,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     ['is the output folder', 'out', 'out'],
     ['holds it', 'disk', 'disk/night/out'],
   ])('refuses what is asked of a batch while the disk that %s is away', async (_, at, dir) => {
-    const { cwd, dataDir } = await batch({ dir });
+    const { cwd, service } = await batch({ dir });
     const disk = new RemovableDisk(join(cwd, at), 64);
     expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
     disk.unmount();
@@ -64,65 +56,73 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
       expect(stdout).toBe('');
     }
     expect(readdirSync(join(cwd, at)), 'nothing is made in its place').toEqual([]);
-    expect(jobsOf(dataDir)).toBe(count);
+    expect(service.jobs.all).toHaveLength(count);
     disk.mount();
     expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
-    expect(jobsOf(dataDir)).toBe(count);
+    expect(service.jobs.all).toHaveLength(count);
   });
 
-  it.each([
-    ['in one folder', 'out'],
-    ['each in a folder of its own', 'out\n  name: "{{ id }}/{{ row }}.png"'],
-  ])('refuses the next start where the disk goes during a run, with pictures %s', async (_, dir) => {
-    const { cwd, dataDir } = await batch({ dir, size: 40 });
+  it.each(
+    sampled(
+      [
+        ['in one folder', 'out'],
+        ['each in a folder of its own', 'out\n  name: "{{ id }}/{{ row }}.png"'],
+      ],
+      { ms: 1_000 },
+    ),
+  )('refuses the next start where the disk goes during a run, with pictures %s', async (_, dir) => {
+    const { cwd, service, release } = await batch({ dir, size: 12, held: 4 });
     const disk = new RemovableDisk(join(cwd, 'out'), 64);
     const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
     await program.event('scene-saved', 3);
     disk.unmount();
+    release();
     expect((await program.finish()).code, program.stderr).toBe(14);
     expect(picturesIn(cwd), 'what nobody would find').toEqual([]);
-    const sent = jobsOf(dataDir);
+    const sent = service.jobs.all.length;
     expect(await run(cwd)).toMatchObject({ code: 2 });
-    expect(jobsOf(dataDir)).toBe(sent);
+    expect(service.jobs.all).toHaveLength(sent);
     disk.mount();
     expect(await run(cwd)).toMatchObject({ code: 0 });
-    expect(jobsOf(dataDir)).toBe(40);
+    expect(service.jobs.all).toHaveLength(12);
   });
 
   it('calls nothing lost where the disk that holds the folder goes during a run', async () => {
-    const { cwd, dataDir } = await batch({ dir: 'disk/out', size: 40 });
+    const { cwd, service, release } = await batch({ dir: 'disk/out', size: 12, held: 4 });
     const disk = new RemovableDisk(join(cwd, 'disk'), 64);
     const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
     await program.event('scene-saved', 3);
     disk.unmount();
+    release();
     const { code, stdout, stderr } = await program.finish();
     expect(code, stderr).toBe(14);
     expect(stdout + stderr).toContain('went away during the run');
     expect(stdout + stderr).not.toMatch(/--fresh|is lost/);
     disk.mount();
     expect(await run(cwd)).toMatchObject({ code: 0 });
-    expect(jobsOf(dataDir)).toBe(40);
+    expect(service.jobs.all).toHaveLength(12);
   });
 
-  it('seals its own checkpoint, and none that lies below the disk', async () => {
-    const { cwd, dataDir } = await batch({ size: 40 });
+  rest.it('seals its own checkpoint, and none that lies below the disk', async () => {
+    const { cwd, service, release } = await batch({ size: 12, held: 5 });
     writeFileSync(join(cwd, 'scenes.csv'), scenes(1));
     expect(await run(cwd)).toMatchObject({ code: 0 });
     const disk = new RemovableDisk(join(cwd, 'out'), 64);
     expect(await nightrender(cwd, 'run', '--fresh')).toMatchObject({ code: 0 });
-    writeFileSync(join(cwd, 'scenes.csv'), scenes(40));
+    writeFileSync(join(cwd, 'scenes.csv'), scenes(12));
     const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
     await program.event('scene-saved', 3);
     program.child.kill('SIGTERM');
     disk.unmount();
     await program.finish();
+    release();
     disk.mount();
     expect(await run(cwd)).toMatchObject({ code: 0 });
-    expect(jobsOf(dataDir)).toBe(1 + 40);
+    expect(service.jobs.all).toHaveLength(1 + 12);
   });
 
   it('says where a batch is over which a disk was mounted since', async () => {
-    const { cwd, dataDir } = await batch();
+    const { cwd, service } = await batch();
     expect(await run(cwd)).toMatchObject({ code: 0 });
     const disk = new RemovableDisk(join(cwd, 'out'), 64);
     const { code, stderr } = await run(cwd);
@@ -131,11 +131,11 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(stderr).not.toContain('not mounted');
     disk.unmount();
     expect(await run(cwd)).toMatchObject({ code: 0 });
-    expect(jobsOf(dataDir)).toBe(count);
+    expect(service.jobs.all).toHaveLength(count);
   });
 
   it('refuses an older copy beneath the disk to which the batch was moved', async () => {
-    const { cwd, dataDir } = await batch({});
+    const { cwd, service } = await batch({});
     const out = join(cwd, 'out');
     expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
     cpSync(out, join(cwd, 'copy'), { recursive: true });
@@ -149,7 +149,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(stderr).toContain('with an older copy of it. Its disk is probably not mounted');
     disk.mount();
     expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
-    expect(jobsOf(dataDir)).toBe(count + 2);
+    expect(service.jobs.all).toHaveLength(count + 2);
   });
 
   it('tells those who are notified of runs', async () => {
@@ -162,7 +162,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
   });
 
   it('begins afresh with --fresh, and goes on with either batch from then on', async () => {
-    const { cwd, dataDir } = await batch();
+    const { cwd, service } = await batch();
     const disk = new RemovableDisk(join(cwd, 'out'), 64);
     await run(cwd);
     disk.unmount();
@@ -173,14 +173,14 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(await nightrender(cwd, 'status')).toMatchObject({ code: 0 });
     disk.mount();
     expect(await run(cwd)).toMatchObject({ code: 0 });
-    expect(jobsOf(dataDir)).toBe(2 * count);
+    expect(service.jobs.all).toHaveLength(2 * count);
   });
 
   it.each([
     ['leads nowhere meanwhile', 'out', 'night', ['disk/night', 'out']],
     ['is on the disk itself', 'disk/current/out', 'october', ['october', 'disk/current']],
   ] as const)('knows a folder behind a link that %s', async (_, dir, real, [target, link]) => {
-    const { cwd, dataDir } = await batch({ dir });
+    const { cwd, service } = await batch({ dir });
     const disk = new RemovableDisk(join(cwd, 'disk'), 64);
     mkdirSync(join(cwd, 'disk', real));
     symlinkSync(target, join(cwd, link));
@@ -189,7 +189,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     expect(await run(cwd)).toMatchObject({ code: 2 });
     disk.mount();
     expect(await run(cwd)).toMatchObject({ code: 0 });
-    expect(jobsOf(dataDir)).toBe(count);
+    expect(service.jobs.all).toHaveLength(count);
   });
 
   it('starts as ever where only the device number is another', async () => {
@@ -224,14 +224,14 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
 });
 
 it('starts as ever where the folder was deleted', async () => {
-  const { cwd, dataDir } = await batch();
+  const { cwd, service } = await batch();
   expect(await run(cwd)).toMatchObject({ code: 0 });
   rmSync(join(cwd, 'out'), { recursive: true });
   expect(await nightrender(cwd, 'status')).toMatchObject({
     stderr: expect.stringContaining('no batch here yet') as string,
   });
   expect(await run(cwd)).toMatchObject({ code: 0, stderr: '' });
-  expect(jobsOf(dataDir)).toBe(2 * count);
+  expect(service.jobs.all).toHaveLength(2 * count);
 });
 
 it.each([
@@ -312,15 +312,19 @@ it.each([
   expect(isSameFileSystem(before, now)).toBe(isSame);
 });
 
-/** Runs on a service elsewhere, whose own records are the oracle. */
-async function batch({ dir = 'out', size = count, more = '' } = {}) {
-  const { url, dataDir } = await serve(folderWith({}));
-  const file = pipeline(url, `input: {scene: "{{ scene }}", width: 32, height: 32}\n${more}`);
+/** Runs on a service elsewhere, whose own records are the oracle. Of its jobs, those after the first `held` wait for `release`. */
+async function batch({ dir = 'out', size = count, more = '', held = Infinity } = {}) {
+  let begun = 0;
+  const service = await startStandIn({ plan: () => ({ executionMs: begun++ < held ? 0 : Infinity }) });
+  const file = pipeline(service.url, `input: {scene: "{{ scene }}"}\n${more}`);
   const cwd = folderWith({
     'pipeline.yaml': file.replace('dir: out', `dir: ${dir}`),
     'scenes.csv': scenes(size),
   });
-  return { cwd, dataDir, env: { XDG_STATE_HOME: folderWith({}) } };
+  const release = (): void => {
+    for (const job of service.jobs.all) job.completesAt = Math.min(job.completesAt, Date.now());
+  };
+  return { cwd, service, release, env: { XDG_STATE_HOME: folderWith({}) } };
 }
 
 /** As cron does it. */

@@ -2,12 +2,12 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { isSoak, isWhole, random, seed } from '../fakes/tier.ts';
+import { random, runs, seed } from '../fakes/tier.ts';
 import {
   type Finished,
   folderWith,
+  inProcess,
   jobsOf,
-  nightrender,
   pipeline,
   Program,
   scenes,
@@ -17,17 +17,16 @@ import {
 import { attemptsThat, expectSameBooks, picturesIn } from './same-books.ts';
 import { canMount, RemovableDisk } from './small-disk.ts';
 
-/** `NIGHTRENDER_TEST_KILLS` says otherwise. */
-const kills = Number(process.env['NIGHTRENDER_TEST_KILLS'] ?? (isSoak ? 300 : isWhole ? 50 : 4));
-/** More than are done by the last of the kills, so that each meets a run at work. */
-const sceneCount = 20 + kills * 10;
+const kills = runs(300, { ms: 3_000, weight: 5 });
+/** More scenes than are done by the last kill, so that each kill meets a run at work. */
+const sceneCount = 10 + kills * 10;
 const more = 'input: {scene: "{{ scene }}", width: 32, height: 32}\nconcurrency: 8\n';
 const oneKillMs = 30_000;
 /** The first one also where the disk stays; without any, the run ends by itself. */
 const blows = ['SIGKILL', 'SIGKILL', 'SIGKILL', 'SIGTERM', undefined] as const;
 
 it.skipIf(!canMount)(
-  `goes on after ${kills} kills with a disk that comes and goes (skipped where this user may not mount one)`,
+  `goes on after each kill (${kills}) with a disk that comes and goes (skipped where this user may not mount one)`,
   async () => {
     const { url, dataDir } = await serve(folderWith({}));
     const cwd = folderWith({
@@ -61,7 +60,7 @@ it.skipIf(!canMount)(
     let last = await run(cwd);
     // A scene that was in hand at three deaths is set aside until a person asks for it.
     if (attemptsThat("failure_kind = 'quarantined'", cwd) > 0) {
-      await nightrender(['retry', 'pipeline.yaml', '--kind', 'quarantined'], { cwd, ...withKey });
+      await inProcess(['retry', 'pipeline.yaml', '--kind', 'quarantined'], { cwd, ...withKey });
       last = await run(cwd);
     }
     expect(last.code, `seed ${seed}: ${last.stderr}`).toBe(0);
@@ -100,5 +99,5 @@ async function strike(cwd: string, { lines, ms, disk, restMs, blow }: Strike): P
 }
 
 function run(cwd: string, { env } = withKey): Promise<Finished> {
-  return nightrender(['run', 'pipeline.yaml', '--quiet'], { cwd, env });
+  return inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env });
 }

@@ -4,20 +4,14 @@ import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { falKey, startFal, type FalService } from '../fakes/fal-service.ts';
+import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { answerHonestly, type Meet } from '../fakes/job-server.ts';
 import { replicateKey, startReplicate, type ReplicateService } from '../fakes/replicate-service.ts';
 import { losing } from '../fakes/situations.ts';
-import {
-  folderWith,
-  linesOf,
-  nightrender,
-  Program,
-  statusOf,
-  type CliOptions,
-  type Finished,
-} from './cli.ts';
+import { rest, sampled } from '../fakes/tier.ts';
+import { folderWith, inProcess, linesOf, Program, statusOf, type CliOptions, type Finished } from './cli.ts';
 
-const sceneCount = 20;
+const sceneCount = 10;
 
 interface Night {
   service: FalService | ReplicateService;
@@ -28,7 +22,10 @@ interface Night {
 const services = ['fal', 'replicate'] as const;
 type Service = (typeof services)[number];
 
-it.each(services)('%s: goes on after a kill -9 in the midst of it', async (name) => {
+/** Of a night in two runs. */
+const nightCost = { ms: 1_500 };
+
+it.each(sampled(services, nightCost))('%s: goes on after a kill -9 in the midst of it', async (name) => {
   const { service, cwd, options } = await nightAt(name, { isHeld: (n) => n >= sceneCount / 2 });
   const program = new Program(['run', 'pipeline.yaml', '--json'], options);
   await expect.poll(() => countOf(program, 'scene-submitted')).toBe(sceneCount);
@@ -36,34 +33,37 @@ it.each(services)('%s: goes on after a kill -9 in the midst of it', async (name)
   program.child.kill('SIGKILL');
   await program.finish();
   for (const job of service.jobs.all) job.completesAt = Math.min(job.completesAt, Date.now());
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], options);
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], options);
   expect(code, stderr).toBe(0);
   expect(service.inputs).toHaveLength(sceneCount);
   await expectPictures(cwd);
 });
 
-it.each(services)('%s: stops where the key is revoked, and goes on with a good one', async (name) => {
-  const { service, cwd, options } = await nightAt(name, {
-    meet: (asked) => {
-      answerHonestly(asked);
-      if (service.jobs.all.length === sceneCount / 2) service.key = 'another';
-    },
-  });
-  const first = await nightrender(['run', 'pipeline.yaml'], options);
-  expect(first.code, first.stderr).toBe(12);
-  expect(first.stdout + first.stderr).toContain('does not accept the key');
-  expect(first.stdout + first.stderr).not.toContain(keys[name]);
-  service.meet = answerHonestly;
-  service.key = keys[name];
-  const second = await nightrender(['run', 'pipeline.yaml'], options);
-  expect(second.code, second.stderr).toBe(0);
-  expect(service.inputs).toHaveLength(sceneCount);
-  await expectPictures(cwd);
-});
+it.each(sampled(services, nightCost))(
+  '%s: stops where the key is revoked, and goes on with a good one',
+  async (name) => {
+    const { service, cwd, options } = await nightAt(name, {
+      meet: (asked) => {
+        answerHonestly(asked);
+        if (service.jobs.all.length === sceneCount / 2) service.key = 'another';
+      },
+    });
+    const first = await inProcess(['run', 'pipeline.yaml'], options);
+    expect(first.code, first.stderr).toBe(12);
+    expect(first.stdout + first.stderr).toContain('does not accept the key');
+    expect(first.stdout + first.stderr).not.toContain(keys[name]);
+    service.meet = answerHonestly;
+    service.key = keys[name];
+    const second = await inProcess(['run', 'pipeline.yaml'], options);
+    expect(second.code, second.stderr).toBe(0);
+    expect(service.inputs).toHaveLength(sceneCount);
+    await expectPictures(cwd);
+  },
+);
 
 it('fal: sends again what had its answer lost, and declares what may have been paid twice', async () => {
   const { service, cwd, options } = await nightAt('fal', { meet: losing('run', 3) });
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], options);
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], options);
   expect(code, stderr).toBe(0);
   expect(service.inputs).toHaveLength(sceneCount + 3);
   expect(await statusOf(cwd)).toMatchObject({ summary: { attempts: { unanswered: 3 } } });
@@ -72,13 +72,28 @@ it('fal: sends again what had its answer lost, and declares what may have been p
 
 it('replicate: finds what had its answer lost, and pays for nothing twice', async () => {
   const { service, cwd, options } = await nightAt('replicate', { meet: losing('run', 3) });
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], options);
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], options);
   expect(code, stderr).toBe(0);
   expect(service.inputs).toHaveLength(sceneCount);
   await expectPictures(cwd);
 });
 
-it('replicate: finds what was sent when the program died', async () => {
+it('replicate: finds what was sent when the program died, half a minute later', async () => {
+  const { service, cwd, options } = await nightThatDied();
+  editCheckpoint(join(cwd, 'out'), 'UPDATE attempts SET intended_at = intended_at - 31000');
+  await expectFound(service, cwd, options);
+});
+
+rest.it(
+  'replicate: finds what was sent when the program died, and waits as long as the list may lag',
+  async () => {
+    const { service, cwd, options } = await nightThatDied();
+    await expectFound(service, cwd, options);
+  },
+);
+
+/** It is killed right after the service has taken a job, and before it hears of that. */
+async function nightThatDied(): Promise<Night> {
   const { service, cwd, options } = await nightAt('replicate', {
     meet: (asked) => {
       if (asked.operation !== 'run' || service.jobs.all.length !== sceneCount / 2)
@@ -90,11 +105,15 @@ it('replicate: finds what was sent when the program died', async () => {
   const program = new Program(['run', 'pipeline.yaml', '--json'], options);
   await program.finish();
   service.meet = answerHonestly;
-  const { code, stderr } = await nightrender(['run', 'pipeline.yaml'], options);
+  return { service, cwd, options };
+}
+
+async function expectFound(service: Night['service'], cwd: string, options: CliOptions): Promise<void> {
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], options);
   expect(code, stderr).toBe(0);
   expect(service.inputs).toHaveLength(sceneCount);
   await expectPictures(cwd);
-});
+}
 
 const keys = { fal: falKey, replicate: replicateKey };
 const ids = { fal: 'fal-ai/flux/dev', replicate: 'black-forest-labs/flux-schnell' };

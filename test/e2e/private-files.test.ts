@@ -11,7 +11,7 @@ afterEach(() => void process.umask(usual));
 const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 
 it('in the output folder, during and after a run with the local service', async () => {
-  const cwd = newBatch('local', 20, small);
+  const cwd = newBatch('local', 6, `${small}concurrency: 1\n`);
   // A folder that is there already stays as its owner has it.
   mkdirSync(join(cwd, 'out'), { mode: 0o755 });
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd });

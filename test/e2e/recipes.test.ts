@@ -7,6 +7,7 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { answerJson, scriptedServer } from '../fakes/scripted-server.ts';
+import { rest } from '../fakes/tier.ts';
 import { folderWith, inProcess, jobsOf, linesOf, Program, root } from './cli.ts';
 import { blackPicture } from './stand-ins.ts';
 
@@ -27,7 +28,19 @@ it('has no recipe that is not tried here', () => {
   ]);
 });
 
-it('renders a sweep with four seeds, and its favourites larger', async () => {
+it.each([
+  ['Four seeds and a sweep', 'sweep.yaml', 24],
+  ['A list that grows, every night', 'night.yaml', 2],
+  ['A service for your own workers', 'farm.yaml', 2],
+])('has files that are accepted as they stand: %s', async (title, file, added) => {
+  const cwd = await folderOf(title);
+  const env = { NIGHTRENDER_API_KEY: 'of-no-use' };
+  const plan = await inProcess(['plan', file, '--json'], { cwd, env });
+  expect(plan.code, plan.stderr).toBe(0);
+  expect(linesOf(plan)).toMatchObject([{ changes: { added } }]);
+});
+
+rest.it('renders a sweep with four seeds, and its favourites larger', async () => {
   const cwd = await folderOf('Four seeds and a sweep', 'Favourites, larger');
   await sh(commandsOf('Four seeds and a sweep').join('\n'), cwd);
   const small = await listOf(cwd, 'sweep.yaml');
@@ -49,7 +62,7 @@ it('renders a sweep with four seeds, and its favourites larger', async () => {
   for (const { pictures } of large) expect(pictures).toMatchObject([{ width: 1536, height: 1024 }]);
 });
 
-it('renders each night what a list has grown by, and gives a spreadsheet its CSV', async () => {
+rest.it('renders each night what a list has grown by, and gives a spreadsheet its CSV', async () => {
   const cwd = await folderOf('A list that grows, every night');
   const crontab = /^0 22 \* \* \* +(.*)$/m.exec(recipeOf('A list that grows, every night'))?.[1] ?? '';
   const night = () => sh(crontab, '/', { HOME: join(cwd, '..') });
@@ -74,7 +87,7 @@ it('renders each night what a list has grown by, and gives a spreadsheet its CSV
   expect(failed.trim().split(',')).toEqual(Object.keys(rows[0] ?? {}));
 });
 
-describe('a service of your own', () => {
+rest.describe('a service of your own', () => {
   it('has the jobs done by two machines', async () => {
     const cwd = await folderOf('A service for your own workers', 'Two machines');
     const { address, run } = await serveIn(cwd);

@@ -2,12 +2,16 @@
 import { readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { expect, it } from 'vitest';
-import { folderWith, inProcess, nightrender, pipeline, scenes, type Finished } from './cli.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { folderWith, inProcess, nightrender, pipeline, scenes, withKey, type Finished } from './cli.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { mark, planOf, sourcesIn } from './marked-scenes.ts';
+import { startStandIn } from './stand-ins.ts';
 
-const input = (scene: string): string => pipeline('local', `input: {scene: "${scene}"}\nskipBadRows: true\n`);
+let url = '';
+beforeEach(async () => void (url = (await startStandIn()).url));
+
+const input = (scene: string): string => pipeline(url, `input: {scene: "${scene}"}\nskipBadRows: true\n`);
 const withBad = `${scenes(2)}s2\n`;
 
 it('the same list is not read again, packed or not', async () => {
@@ -35,7 +39,7 @@ it('it is read again from standard input, where nobody can look at it twice', as
 it('it is read again after an unclean end, and puts right what was stored of it', async () => {
   const named = input('{{ scene }}').replace('out\n', "out\n  name: '{{ scene }}.png'\n");
   const cwd = folderWith({ 'pipeline.yaml': named, 'scenes.csv': withBad });
-  await inProcess(['run', 'pipeline.yaml', '--limit', '1'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--limit', '1'], { cwd, ...withKey });
   editCheckpoint(join(cwd, 'out'), "UPDATE scenes SET columns = replace(columns, 'trees', 'trams')");
   expect((await start(cwd)).code).toBe(3);
   expect(readdirSync(join(cwd, 'out/images')).toSorted()).toEqual([
@@ -71,7 +75,7 @@ it.each([
 
 function start(cwd: string, stdin = ''): Promise<Finished> {
   const args = ['run', 'pipeline.yaml', '--json'];
-  return stdin === '' ? inProcess(args, { cwd }) : nightrender(args, { cwd, stdin });
+  return stdin === '' ? inProcess(args, { cwd, ...withKey }) : nightrender(args, { cwd, ...withKey, stdin });
 }
 
 function editUnseen(cwd: string): void {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { CuttableProxy, type Cut } from '../fakes/cuttable-proxy.ts';
-import { isSoak, isWhole, random } from '../fakes/tier.ts';
+import { random, runs } from '../fakes/tier.ts';
 import { Night, nightMs, nights, outMs } from './shared-night.ts';
 
 let server: PostgresServer;
@@ -15,7 +15,7 @@ describe.skipIf(noPostgres !== undefined)(`shared${noPostgres ? ` (skipped: ${no
   });
   afterAll(() => server.stop());
 
-  it.each(nights(isSoak ? 20 : isWhole ? 8 : 1))(
+  it.each(nights(runs(20, { ms: 15_000, weight: 4 })))(
     'unanswered: %s, round %i',
     { timeout: nightMs },
     async (unanswered, round) => {

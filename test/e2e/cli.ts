@@ -1,7 +1,7 @@
 /** The built program as a user starts it. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -90,6 +90,11 @@ export function linesOf<Line = JsonObject>({ stdout }: Pick<Finished, 'stdout'>)
   return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
 }
 
+/** The events of this type that a command has written with `--json`. */
+export function eventsOf(finished: Pick<Finished, 'stdout'>, type: string): JsonObject[] {
+  return linesOf(finished).filter((line) => line['type'] === type);
+}
+
 /** What `status --json` tells. */
 export async function statusOf(cwd: string): Promise<unknown> {
   return linesOf(await inProcess(['status', 'pipeline.yaml', '--json'], { cwd }))[0];
@@ -107,6 +112,38 @@ export function nightrender(args: string[], options?: CliOptions): Promise<Finis
   return new Program(args, options).finish();
 }
 
+/** What a test does once the command has written these words. */
+export interface Moment {
+  words: RegExp;
+  act: () => void;
+}
+
+/** Sends this signal to the command within this process, once it has written these words. A signal that comes too late ends nothing. */
+export function signalAt(words: RegExp, signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP' = 'SIGTERM'): Moment {
+  return { words, act: () => void process.emit(signal, signal) };
+}
+
+/** Matches the JSON lines once they have told this event so many times. */
+export function nthEvent(type: string, nth = 1): RegExp {
+  return new RegExp(`(?:"type":"${type}"[^]*){${nth}}`);
+}
+
+/**
+ * Leaves the output folder as a run leaves it that is killed right after its nth submission, several times quicker than
+ * `killedRun`: the folder is copied at that moment, and the copy takes its place. The service must keep its jobs in flight.
+ */
+export async function cutOffRun(cwd: string, submissions: number): Promise<void> {
+  const [out, copy] = [join(cwd, 'out'), join(cwd, 'out-at-that-moment')];
+  const { words, act } = signalAt(nthEvent('scene-submitted', submissions));
+  const copyAndEnd = (): void => {
+    cpSync(out, copy, { recursive: true, preserveTimestamps: true });
+    act();
+  };
+  await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey, at: { words, act: copyAndEnd } });
+  rmSync(out, { recursive: true });
+  renameSync(copy, out);
+}
+
 let isBusy = false;
 
 /**
@@ -115,8 +152,9 @@ let isBusy = false;
  */
 export async function inProcess(
   args: string[],
-  { cwd = root, env = {} }: Pick<CliOptions, 'cwd' | 'env'> = {},
+  { cwd = root, env = {}, at }: Pick<CliOptions, 'cwd' | 'env'> & { at?: Moment } = {},
 ): Promise<Finished> {
+  let awaited = at;
   if (isBusy) throw new Error('one command at a time within this process');
   isBusy = true;
   const before = { cwd: process.cwd(), env: { ...process.env } };
@@ -124,6 +162,10 @@ export async function inProcess(
   const ears = (['stdout', 'stderr'] as const).map((stream) =>
     vi.spyOn(process[stream], 'write').mockImplementation((...[text, ...more]) => {
       said[stream] += String(text);
+      if (awaited?.words.test(said.stdout + said.stderr) === true) {
+        setImmediate(awaited.act);
+        awaited = undefined;
+      }
       more.find((one) => typeof one === 'function')?.();
       return true;
     }),
@@ -210,6 +252,9 @@ export function jobsOf(dataDir: string): number {
     db.close();
   }
 }
+
+/** Settings with which the local service draws in no time. */
+export const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
 
 export const testKey = 'canary-2f9d4c81e7b3';
 export const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };

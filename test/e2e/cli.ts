@@ -118,6 +118,11 @@ export interface Moment {
   act: () => void;
 }
 
+interface InProcessOptions extends Pick<CliOptions, 'cwd' | 'env'> {
+  /** Several come one after the other. */
+  at?: Moment | Moment[];
+}
+
 /** Sends this signal to the command within this process, once it has written these words. A signal that comes too late ends nothing. */
 export function signalAt(words: RegExp, signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP' = 'SIGTERM'): Moment {
   return { words, act: () => void process.emit(signal, signal) };
@@ -129,17 +134,23 @@ export function nthEvent(type: string, nth = 1): RegExp {
 }
 
 /**
- * Leaves the output folder as a run leaves it that is killed right after its nth submission, several times quicker than
- * `killedRun`: the folder is copied at that moment, and the copy takes its place. The service must keep its jobs in flight.
+ * Leaves the output folder as a run leaves it that is killed right after its nth event, several times quicker than
+ * `killedRun`: the folder is copied at that moment, and the copy takes its place. The checkpoint names this process
+ * as the one that ran, so only commands within this process take that run for dead.
  */
-export async function cutOffRun(cwd: string, submissions: number): Promise<void> {
+export async function cutOffRun(
+  cwd: string,
+  nth: number,
+  { event = 'scene-submitted', args = [] as string[] } = {},
+): Promise<void> {
   const [out, copy] = [join(cwd, 'out'), join(cwd, 'out-at-that-moment')];
-  const { words, act } = signalAt(nthEvent('scene-submitted', submissions));
+  const { words, act } = signalAt(nthEvent(event, nth));
   const copyAndEnd = (): void => {
     cpSync(out, copy, { recursive: true, preserveTimestamps: true });
     act();
   };
-  await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey, at: { words, act: copyAndEnd } });
+  const at = { words, act: copyAndEnd };
+  await inProcess(['run', 'pipeline.yaml', '--json', ...args], { cwd, ...withKey, at });
   rmSync(out, { recursive: true });
   renameSync(copy, out);
 }
@@ -152,9 +163,9 @@ let isBusy = false;
  */
 export async function inProcess(
   args: string[],
-  { cwd = root, env = {}, at }: Pick<CliOptions, 'cwd' | 'env'> & { at?: Moment } = {},
+  { cwd = root, env = {}, at = [] }: InProcessOptions = {},
 ): Promise<Finished> {
-  let awaited = at;
+  const awaited = Array.isArray(at) ? [...at] : [at];
   if (isBusy) throw new Error('one command at a time within this process');
   isBusy = true;
   const before = { cwd: process.cwd(), env: { ...process.env } };
@@ -162,9 +173,10 @@ export async function inProcess(
   const ears = (['stdout', 'stderr'] as const).map((stream) =>
     vi.spyOn(process[stream], 'write').mockImplementation((...[text, ...more]) => {
       said[stream] += String(text);
-      if (awaited?.words.test(said.stdout + said.stderr) === true) {
-        setImmediate(awaited.act);
-        awaited = undefined;
+      const [next] = awaited;
+      if (next?.words.test(said.stdout + said.stderr) === true) {
+        setImmediate(next.act);
+        awaited.shift();
       }
       more.find((one) => typeof one === 'function')?.();
       return true;
@@ -282,7 +294,7 @@ endpoint:
   id: scene-renderer
 ${key}output:
   dir: out
-polling: {shortest: 50ms}
+polling: {shortest: 10ms}
 ${more}`;
 }
 

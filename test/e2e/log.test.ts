@@ -3,7 +3,19 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import {
+  folderWith,
+  inProcess,
+  nthEvent,
+  pipeline,
+  Program,
+  scenes,
+  serve,
+  small,
+  testKey,
+  withKey,
+} from './cli.ts';
+import { startSlowService } from './stand-ins.ts';
 
 type Line = Record<string, unknown>;
 
@@ -12,7 +24,7 @@ function linesOf(text: string): Line[] {
 }
 
 const batch = (count: number): string =>
-  folderWith({ 'scenes.csv': scenes(count), 'pipeline.yaml': pipeline('local') });
+  folderWith({ 'scenes.csv': scenes(count), 'pipeline.yaml': pipeline('local', small) });
 const args = ['run', 'pipeline.yaml', '--json', '--log', 'night.log'];
 
 /** With neither what the log adds, nor the instants, between which a millisecond may pass. */
@@ -21,7 +33,7 @@ const withoutLevel = ({ level: _level, msg: _msg, at: _at, ...event }: Line): Li
 it('holds what --json says, appended, for the owner alone, without the key', async () => {
   const dir = batch(3);
   const { url } = await serve(dir);
-  writeFileSync(join(dir, 'pipeline.yaml'), pipeline(url));
+  writeFileSync(join(dir, 'pipeline.yaml'), pipeline(url, small));
   const env = { NIGHTRENDER_API_KEY: testKey };
   const first = await inProcess(args, { cwd: dir, env });
   const second = await inProcess(args, { cwd: dir, env });
@@ -37,7 +49,7 @@ it('holds what --json says, appended, for the owner alone, without the key', asy
 it('tells troubles and halts by their level', async () => {
   const dir = batch(3);
   const strict = 'check: {minSide: 100000}\nretry: {attempts: 1}\nhalt: {consecutive: 2}\nconcurrency: 1\n';
-  writeFileSync(join(dir, 'pipeline.yaml'), pipeline('local', strict));
+  writeFileSync(join(dir, 'pipeline.yaml'), pipeline('local', small + strict));
   expect((await inProcess(args, { cwd: dir })).code).toBe(10);
   const levels = linesOf(readFileSync(join(dir, 'night.log'), 'utf8')).map(({ type, level }) => [
     type,
@@ -50,13 +62,19 @@ it('tells troubles and halts by their level', async () => {
 
 it('goes on in a new file at SIGUSR2, and is complete after Ctrl-C', async () => {
   const dir = batch(300);
-  const run = new Program(args, { cwd: dir });
-  await run.event('scene-saved', 2);
-  renameSync(join(dir, 'night.log'), join(dir, 'night.log.1'));
-  run.child.kill('SIGUSR2');
-  await expect.poll(() => existsSync(join(dir, 'night.log'))).toBe(true);
-  run.child.kill('SIGINT');
-  const { code, stdout } = await run.finish();
+  const { url } = await startSlowService(20);
+  writeFileSync(join(dir, 'pipeline.yaml'), pipeline(url));
+  const rotate = (): void => {
+    renameSync(join(dir, 'night.log'), join(dir, 'night.log.1'));
+    process.emit('SIGUSR2', 'SIGUSR2');
+  };
+  const at = { words: nthEvent('scene-saved', 2), act: rotate };
+  const run = inProcess(args, { cwd: dir, ...withKey, at });
+  await expect
+    .poll(() => ['night.log.1', 'night.log'].every((name) => existsSync(join(dir, name))))
+    .toBe(true);
+  process.emit('SIGINT', 'SIGINT');
+  const { code, stdout } = await run;
   expect(code).toBe(130);
   const both = ['night.log.1', 'night.log'].map((name) => readFileSync(join(dir, name), 'utf8'));
   expect(linesOf(both.join('')).map(withoutLevel)).toEqual(linesOf(stdout).map(withoutLevel));

@@ -4,14 +4,14 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startStandIn, startPatientService } from './stand-ins.ts';
-import { inProcess, linesOf, newBatch, Program, testKey } from './cli.ts';
+import { inProcess, linesOf, newBatch, Program, small, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey, HC_UUID: 'secret-uuid' };
 
 it('a whole run: start, then success; no address and no key anywhere', async () => {
   const { url, heard } = await startMonitor();
-  const cwd = night('local', `notify:\n  - ping: ${url}/\${HC_UUID}\n  - command: env > env.txt\n`);
+  const cwd = night('local', `${small}notify:\n  - ping: ${url}/\${HC_UUID}\n  - command: env > env.txt\n`);
   const { code, stdout, stderr } = await inProcess(['run', 'pipeline.yaml'], {
     cwd,
     env: { ...env, OTHER: `x${testKey}` },
@@ -42,11 +42,13 @@ it('a run that is killed: nothing more; one that is interrupted: failure', async
     const { url, heard } = await startMonitor();
     const service = await startPatientService();
     const cwd = night(service.url, `notify: [{ping: "${url}/x"}]\n`);
-    const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
-    await program.event('scene-submitted');
-    while (heard.length === 0) await new Promise(setImmediate);
-    program.child.kill(signal);
-    await program.finish();
+    const isKilled = signal === 'SIGKILL';
+    const program = isKilled && new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
+    const run = program ? program.finish() : inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env });
+    await expect.poll(() => [heard.length, service.inputs.length]).toEqual([1, 3]);
+    if (program) program.child.kill(signal);
+    else process.emit(signal, signal);
+    await run;
     expect(heard).toEqual(['/x/start', ...told]);
   }
 });
@@ -70,7 +72,7 @@ it('a run that is refused for its list: failure, and what is wrong; one beside a
 });
 
 it('a monitor that is not there is said once, by its host, and the outcome is what it is', async () => {
-  const cwd = night('local', 'notify: [{ping: "http://127.0.0.1:1/${HC_UUID}"}]\n');
+  const cwd = night('local', `${small}notify: [{ping: "http://127.0.0.1:1/\${HC_UUID}"}]\n`);
   const { code, stdout } = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env });
   expect(code).toBe(0);
   const lines = linesOf<{ type: string; text?: string }>({ stdout });
@@ -86,7 +88,7 @@ it('a monitor that is not there is said once, by its host, and the outcome is wh
 
 it('other commands tell nobody', async () => {
   const { url, heard } = await startMonitor();
-  const cwd = night('local', `notify: [{ping: "${url}/x"}]\n`);
+  const cwd = night('local', `${small}notify: [{ping: "${url}/x"}]\n`);
   await inProcess(['run', 'pipeline.yaml'], { cwd, env });
   heard.length = 0;
   for (const command of ['status', 'report', 'verify', 'retry', 'cancel'])

@@ -3,9 +3,19 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { finishedBatch, inProcess, linesOf, newBatch, pipeline, Program, root, withKey } from './cli.ts';
-import { startHeldService } from './held-service.ts';
+import {
+  finishedBatch,
+  inProcess,
+  linesOf,
+  newBatch,
+  pipeline,
+  Program,
+  root,
+  small,
+  withKey,
+} from './cli.ts';
 import { lookedAtBatch } from './looked-at.ts';
+import { startPatientService } from './stand-ins.ts';
 
 it('lists a batch: a line each, harmless, and the same as the report where asked for', async () => {
   const cwd = await lookedAtBatch();
@@ -43,7 +53,7 @@ it('lists a batch: a line each, harmless, and the same as the report where asked
 });
 
 it('says in words what cannot be listed, and that nothing is as asked for', async () => {
-  const cwd = newBatch('local', 1);
+  const cwd = newBatch('local', 1, small);
   const list = async (...args: string[]) => inProcess(['list', 'pipeline.yaml', ...args], { cwd });
   const none = await list();
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('there is no batch here yet')]);
@@ -66,7 +76,7 @@ it('says in words what cannot be listed, and that nothing is as asked for', asyn
 });
 
 it('tells a live run, and the same after its violent death', async () => {
-  const service = await startHeldService();
+  const service = await startPatientService();
   const cwd = newBatch(service.url, 20);
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await run.event('scene-submitted', 16);
@@ -79,7 +89,7 @@ it('tells a live run, and the same after its violent death', async () => {
 });
 
 it('ends quietly where its reader has seen enough', async () => {
-  const cwd = newBatch('local', 2);
+  const cwd = newBatch('local', 2, small);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const program = `'${process.execPath}' '${join(root, 'dist/nightrender.cjs')}'`;
   const { stdout, stderr } = spawnSync(
@@ -92,7 +102,7 @@ it('ends quietly where its reader has seen enough', async () => {
 
 it('tells the state of a scene from a column of that name', async () => {
   const cwd = await finishedBatch({
-    'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", width: 32, height: 32}\n'),
+    'pipeline.yaml': pipeline('local', small),
     'scenes.csv': 'id,scene,state\nfox,a fox,Ohio\nowl,an owl,Utah\n',
   });
   const idsOf = async (where: string): Promise<unknown[]> => {

@@ -2,10 +2,10 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inProcess, newBatch } from './cli.ts';
+import { inProcess, newBatch, small } from './cli.ts';
 
 it('keeps the last run that did something, until there is something to do', async () => {
-  const cwd = newBatch('local', 3);
+  const cwd = newBatch('local', 3, small);
   const start = async (command: string): Promise<void> => {
     const { code, stderr } = await inProcess([command, 'pipeline.yaml', '--quiet'], { cwd });
     expect(code, stderr).toBe(0);
@@ -37,7 +37,7 @@ it('keeps the last run that did something, until there is something to do', asyn
 });
 
 it('reports what was edited in the list, though nothing is rendered again', async () => {
-  const cwd = newBatch('local', 3);
+  const cwd = newBatch('local', 3, small);
   const list = join(cwd, 'scenes.csv');
   const columns = readFileSync(list, 'utf8').trimEnd().split('\n');
   const results = async (rows: string[]): Promise<string> => {
@@ -58,7 +58,7 @@ it('reports what was edited in the list, though nothing is rendered again', asyn
 });
 
 it('writes a report that the run before did not come to', async () => {
-  const cwd = newBatch('local', 2);
+  const cwd = newBatch('local', 2, small);
   const run = async (): Promise<void> => {
     expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
   };
@@ -71,7 +71,7 @@ it('writes a report that the run before did not come to', async () => {
 });
 
 it('keeps the run of a preview that is repeated, while other scenes wait', async () => {
-  const cwd = newBatch('local', 4);
+  const cwd = newBatch('local', 4, small);
   const run = async (...more: string[]): Promise<unknown> => {
     const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet', ...more], { cwd });
     expect(code, stderr).toBe(0);

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { lockBatch } from '../../src/runner/checkpoint/batch-lock.ts';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { onTestFinished, vi } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
@@ -153,6 +154,18 @@ export async function cutOffRun(
   await inProcess(['run', 'pipeline.yaml', '--json', ...args], { cwd, ...withKey, at });
   rmSync(out, { recursive: true });
   renameSync(copy, out);
+}
+
+/** Holds the batch as a live run does, in the name of this process, until the test or `release` ends that. */
+export async function holdBatch(cwd: string): Promise<{ release: () => void }> {
+  const lock = await lockBatch(join(cwd, 'out'), Date.now());
+  let isHeld = true;
+  const release = (): void => {
+    if (isHeld) lock.release();
+    isHeld = false;
+  };
+  onTestFinished(release);
+  return { release };
 }
 
 let isBusy = false;

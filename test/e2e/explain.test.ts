@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, newBatch, Program, small, withKey } from './cli.ts';
+import { cutOffRun, folderWith, holdBatch, inProcess, newBatch, small } from './cli.ts';
 import { lookedAtBatch } from './looked-at.ts';
 import { startPatientService } from './stand-ins.ts';
 
@@ -104,8 +104,8 @@ it('tells what an id was before its row was edited, and what became of one that 
 it('tells what a live run does with a scene, and what is left of it after a violent death', async () => {
   const service = await startPatientService();
   const cwd = newBatch(service.url, 20);
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await run.event('scene-submitted', 16);
+  await cutOffRun(cwd, 16);
+  const held = await holdBatch(cwd);
   const nextOf = async (id: string): Promise<string> => {
     const { stdout } = await inProcess(['explain', 'pipeline.yaml', id], { cwd });
     return /^next +(.*)$/m.exec(stdout)?.[1] ?? '';
@@ -114,8 +114,7 @@ it('tells what a live run does with a scene, and what is left of it after a viol
   expect(await nextOf('s19')).toBe(
     'the run sends it when its turn comes: 3 scenes of the list come before it',
   );
-  run.child.kill('SIGKILL');
-  await run.finish();
+  held.release();
   expect(await nextOf('s0')).toMatch(
     /^its job is in flight, sent .* ago, and no run is at work: the next one asks/,
   );

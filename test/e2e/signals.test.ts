@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { rest } from '../fakes/tier.ts';
 import {
   cutOffRun,
   folderWith,
@@ -43,7 +44,7 @@ describe.skipIf(process.platform === 'win32')(
       },
     );
 
-    it('standard input is let go of, too', async () => {
+    rest.it('standard input is let go of, too', async () => {
       const cwd = folderWith({ 'pipeline.yaml': pipeline('local') });
       const stdin = `id,scene\n${'s,"x"\n'.repeat(40_000)}`;
       const run = new Program(['run', 'pipeline.yaml', '--manifest', '-'], { cwd, stdin, holdsStdin: true });

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { isWhole } from '../fakes/tier.ts';
 import {
   cutOffRun,
+  holdBatch,
   killedRun,
   nthEvent,
   signalAt,
@@ -23,8 +24,8 @@ import { startPatientService } from './stand-ins.ts';
 const starts = isWhole ? 50 : 3;
 
 it.each([
-  ['a batch that was killed before', true],
-  ...(isWhole ? [['a folder that is no batch yet', false] as const] : []),
+  ['a folder that is no batch yet', false],
+  ...(isWhole ? [['a batch that was killed before', true] as const] : []),
 ] as const)(`of ${starts} starts at once on %s one runs, and all others name it`, async (_, isBatch) => {
   const service = await startPatientService();
   const cwd = newBatch(service.url, 3);
@@ -106,7 +107,7 @@ it('looks where flag and environment say, and speaks JSON where any of them asks
     'json.yaml': `${text}terminal: {json: true}\n`,
     'scenes.csv': scenes(3),
   });
-  await startRun(cwd).event('scene-submitted', 3);
+  await holdBatch(cwd);
   const json = expect.stringMatching(/^\{"type":"refused",.*"exitCode":11/) as unknown;
   const cases: [args: string[], env: Record<string, string>, stdout: unknown][] = [
     [['elsewhere.yaml', '--output', 'out'], {}, ''],

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { commandList } from '../../src/commands/command-table.ts';
 import { helpGroups, helpTopics } from '../../src/commands/help.ts';
-import { folderWith, nightrender, root } from '../e2e/cli.ts';
+import { folderWith, inProcess, root } from '../e2e/cli.ts';
+import { rest } from '../fakes/tier.ts';
 
 it('lists all topics with their summaries', async () => {
-  const { code, stdout } = await nightrender(['help']);
+  const { code, stdout } = await inProcess(['help']);
   expect(code).toBe(0);
   for (const [name, summary] of helpGroups.flatMap(([, topics]) => topics))
     expect(stdout).toMatch(new RegExp(`^  ${name} +${summary.replaceAll(/[.()]/g, '\\$&')}$`, 'm'));
@@ -16,7 +17,7 @@ it('lists all topics with their summaries', async () => {
 });
 
 it('prints a page as Markdown where no terminal is', async () => {
-  const { code, stdout } = await nightrender(['help', 'failures']);
+  const { code, stdout } = await inProcess(['help', 'failures']);
   expect(code).toBe(0);
   const page = readFileSync(join(root, 'src/help/failures.md'), 'utf8');
   expect(stdout.trimEnd()).toBe(page.replaceAll(/<!--.*-->\n\n/g, '').trimEnd());
@@ -28,7 +29,7 @@ it.each([
   ['retyr', 'there is no topic "retyr"; did you mean retry?'],
   ['../README', 'there is no topic "../README"; nightrender help lists the topics'],
 ])('refuses the topic %s', async (topic, said) => {
-  const { code, stdout, stderr } = await nightrender(['help', topic]);
+  const { code, stdout, stderr } = await inProcess(['help', topic]);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr.trimEnd()).toMatch(new RegExp(`${said.replaceAll(/[.?]/g, '\\$&')}$`));
 });
@@ -61,12 +62,15 @@ it.skipIf(!hasScript)('gives a long page to the pager (skipped where there is no
   );
 });
 
-it.skipIf(!hasScript)('gives no page to it that fits the terminal (skipped where there is no script)', () => {
-  const { text } = onTerminal('console', { PAGER: 'cat > paged.txt; echo left' }, 'stty rows 200;');
-  expect(text).toMatch(/The console/);
-});
+rest.it.skipIf(!hasScript)(
+  'gives no page to it that fits the terminal (skipped where there is no script)',
+  () => {
+    const { text } = onTerminal('console', { PAGER: 'cat > paged.txt; echo left' }, 'stty rows 200;');
+    expect(text).toMatch(/The console/);
+  },
+);
 
-it.skipIf(!hasScript).each(['no-such-pager-is-there', 'cat', ''])(
+rest.it.skipIf(!hasScript).each(['no-such-pager-is-there', 'cat', ''])(
   'prints a long page where PAGER is %j (skipped where there is no script)',
   (PAGER) => {
     const { text } = onTerminal('manifest', { PAGER, NO_COLOR: '1' });
@@ -75,7 +79,7 @@ it.skipIf(!hasScript).each(['no-such-pager-is-there', 'cat', ''])(
   },
 );
 
-it.skipIf(!hasScript)(
+rest.it.skipIf(!hasScript)(
   'prints a long page where there is no pager at all (skipped where there is no script)',
   () => {
     const { text } = onTerminal('manifest', {}, 'PATH=/nowhere;');

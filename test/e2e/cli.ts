@@ -1,11 +1,12 @@
 /** The built program as a user starts it. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { lockBatch } from '../../src/runner/checkpoint/batch-lock.ts';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { onTestFinished, vi } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
@@ -90,6 +91,11 @@ export function linesOf<Line = JsonObject>({ stdout }: Pick<Finished, 'stdout'>)
   return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
 }
 
+/** The events of this type that a command has written with `--json`. */
+export function eventsOf(finished: Pick<Finished, 'stdout'>, type: string): JsonObject[] {
+  return linesOf(finished).filter((line) => line['type'] === type);
+}
+
 /** What `status --json` tells. */
 export async function statusOf(cwd: string): Promise<unknown> {
   return linesOf(await inProcess(['status', 'pipeline.yaml', '--json'], { cwd }))[0];
@@ -107,6 +113,61 @@ export function nightrender(args: string[], options?: CliOptions): Promise<Finis
   return new Program(args, options).finish();
 }
 
+/** What a test does once the command has written these words. */
+export interface Moment {
+  words: RegExp;
+  act: () => void;
+}
+
+interface InProcessOptions extends Pick<CliOptions, 'cwd' | 'env'> {
+  /** Several come one after the other. */
+  at?: Moment | Moment[];
+}
+
+/** Sends this signal to the command within this process, once it has written these words. A signal that comes too late ends nothing. */
+export function signalAt(words: RegExp, signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP' = 'SIGTERM'): Moment {
+  return { words, act: () => void process.emit(signal, signal) };
+}
+
+/** Matches the JSON lines once they have told this event so many times. */
+export function nthEvent(type: string, nth = 1): RegExp {
+  return new RegExp(`(?:"type":"${type}"[^]*){${nth}}`);
+}
+
+/**
+ * Leaves the output folder as a run leaves it that is killed right after its nth event, several times quicker than
+ * `killedRun`: the folder is copied at that moment, and the copy takes its place. The checkpoint names this process
+ * as the one that ran, so only commands within this process take that run for dead.
+ */
+export async function cutOffRun(
+  cwd: string,
+  nth: number,
+  { event = 'scene-submitted', args = [] as string[] } = {},
+): Promise<void> {
+  const [out, copy] = [join(cwd, 'out'), join(cwd, 'out-at-that-moment')];
+  const { words, act } = signalAt(nthEvent(event, nth));
+  const copyAndEnd = (): void => {
+    cpSync(out, copy, { recursive: true, preserveTimestamps: true });
+    act();
+  };
+  const at = { words, act: copyAndEnd };
+  await inProcess(['run', 'pipeline.yaml', '--json', ...args], { cwd, ...withKey, at });
+  rmSync(out, { recursive: true });
+  renameSync(copy, out);
+}
+
+/** Holds the batch as a live run does, in the name of this process, until the test or `release` ends that. */
+export async function holdBatch(cwd: string): Promise<{ release: () => void }> {
+  const lock = await lockBatch(join(cwd, 'out'), Date.now());
+  let isHeld = true;
+  const release = (): void => {
+    if (isHeld) lock.release();
+    isHeld = false;
+  };
+  onTestFinished(release);
+  return { release };
+}
+
 let isBusy = false;
 
 /**
@@ -115,8 +176,9 @@ let isBusy = false;
  */
 export async function inProcess(
   args: string[],
-  { cwd = root, env = {} }: Pick<CliOptions, 'cwd' | 'env'> = {},
+  { cwd = root, env = {}, at = [] }: InProcessOptions = {},
 ): Promise<Finished> {
+  const awaited = Array.isArray(at) ? [...at] : [at];
   if (isBusy) throw new Error('one command at a time within this process');
   isBusy = true;
   const before = { cwd: process.cwd(), env: { ...process.env } };
@@ -124,6 +186,11 @@ export async function inProcess(
   const ears = (['stdout', 'stderr'] as const).map((stream) =>
     vi.spyOn(process[stream], 'write').mockImplementation((...[text, ...more]) => {
       said[stream] += String(text);
+      const [next] = awaited;
+      if (next?.words.test(said.stdout + said.stderr) === true) {
+        setImmediate(next.act);
+        awaited.shift();
+      }
       more.find((one) => typeof one === 'function')?.();
       return true;
     }),
@@ -211,6 +278,9 @@ export function jobsOf(dataDir: string): number {
   }
 }
 
+/** Settings with which the local service draws in no time. */
+export const small = 'input: {scene: "{{ scene }}", width: 32, height: 32}\n';
+
 export const testKey = 'canary-2f9d4c81e7b3';
 export const withKey = { env: { NIGHTRENDER_API_KEY: testKey } };
 
@@ -237,7 +307,7 @@ endpoint:
   id: scene-renderer
 ${key}output:
   dir: out
-polling: {shortest: 50ms}
+polling: {shortest: 10ms}
 ${more}`;
 }
 

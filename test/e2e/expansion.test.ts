@@ -3,17 +3,20 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, scenes, type Finished } from './cli.ts';
+import type { HttpService } from '../fakes/http-service.ts';
+import { folderWith, inProcess, pipeline, scenes, withKey, type Finished } from './cli.ts';
 import { mark, planOf, sourcesIn, withCheckpoint } from './marked-scenes.ts';
+import { blackPicture, completed, startStandIn } from './stand-ins.ts';
 
 const input = `input: {scene: '{{ scene }}, {{ style }}', seed: '{{ seed }}', width: 32, height: 32}\n`;
 
-function batch(styles: string, seeds = 2): string {
-  return pipeline('local', `${input}scenes: {matrix: {style: ${styles}}, seeds: ${seeds}}\n`);
+function batch(baseUrl: string, styles: string, seeds = 2): string {
+  return pipeline(baseUrl, `${input}scenes: {matrix: {style: ${styles}}, seeds: ${seeds}}\n`);
 }
 
 it('renders only the scenes of a style, a seed and a row that are new', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': batch('[oil, ink]'), 'scenes.csv': scenes(2) });
+  const { url } = await startPainter();
+  const cwd = folderWith({ 'pipeline.yaml': batch(url, '[oil, ink]'), 'scenes.csv': scenes(2) });
   const first = await start(cwd);
   expect(first.code, first.stderr).toBe(0);
   const before = results(cwd);
@@ -32,11 +35,11 @@ it('renders only the scenes of a style, a seed and a row that are new', async ()
   for (const row of before)
     expect(row).toMatchObject({ seed: row['manifest.seed'], file: `images/${row.id}.png` });
 
-  writeFileSync(join(cwd, 'pipeline.yaml'), batch('[ink, chalk, oil]'));
+  writeFileSync(join(cwd, 'pipeline.yaml'), batch(url, '[ink, chalk, oil]'));
   const second = await start(cwd);
   expect(submitted(second)).toEqual(['s0-chalk-s1', 's0-chalk-s2', 's1-chalk-s1', 's1-chalk-s2']);
 
-  writeFileSync(join(cwd, 'pipeline.yaml'), batch('[ink, chalk, oil]', 3));
+  writeFileSync(join(cwd, 'pipeline.yaml'), batch(url, '[ink, chalk, oil]', 3));
   writeFileSync(join(cwd, 'scenes.csv'), scenes(2).split('\n').toSpliced(1, 0, 'new,A new sea').join('\n'));
   const third = await start(cwd);
   const olds = ['chalk', 'ink', 'oil'].flatMap((style) => [`s0-${style}-s3`, `s1-${style}-s3`]);
@@ -50,9 +53,10 @@ it('renders only the scenes of a style, a seed and a row that are new', async ()
 });
 
 it('the same lists are not read again; another value in a file, or another list, is noticed', async () => {
+  const { url } = await startPainter();
   const lists = (more: string): string =>
     pipeline(
-      'local',
+      url,
       `${input.replace('{{ seed }}', '1')}scenes: {matrix: {style: {file: styles.txt}}${more}}\n`,
     );
   const cwd = folderWith({ 'pipeline.yaml': lists(''), 'scenes.csv': scenes(1), 'styles.txt': 'oil\nink\n' });
@@ -72,7 +76,11 @@ it('the same lists are not read again; another value in a file, or another list,
 });
 
 it('has the number of each seed as a column, which one of the list takes the place of', async () => {
-  const text = batch('[oil, ink]').replace('output:', `output:\n  name: '{{ style }}/{{ seed_number }}.png'`);
+  const { url } = await startPainter();
+  const text = batch(url, '[oil, ink]').replace(
+    'output:',
+    `output:\n  name: '{{ style }}/{{ seed_number }}.png'`,
+  );
   const cwd = folderWith({ 'pipeline.yaml': text, 'scenes.csv': 'scene\nhills\n' });
   const { code, stderr } = await start(cwd);
   expect(code, stderr).toBe(0);
@@ -86,7 +94,7 @@ it('has the number of each seed as a column, which one of the list takes the pla
   const seeds = results(cwd).map((row) => row['seed']);
   expect(seeds.slice(2)).toEqual(seeds.slice(0, 2));
   // It is part of no fingerprint: with another one, and of no name, every scene is as it was.
-  writeFileSync(join(cwd, 'pipeline.yaml'), batch('[oil, ink]'));
+  writeFileSync(join(cwd, 'pipeline.yaml'), batch(url, '[oil, ink]'));
   writeFileSync(join(cwd, 'scenes.csv'), 'scene,seed_number\nhills,mine\n');
   const again = await start(cwd);
   expect(again.code, again.stderr).toBe(0);
@@ -95,10 +103,11 @@ it('has the number of each seed as a column, which one of the list takes the pla
 });
 
 it('says how many rows repeat a prompt, and renders each prompt once where that is asked for', async () => {
+  const { url } = await startPainter();
   const once = 'skipRepeatedRows: true\n';
   const list = 'hills\nsea\nhills  \n\nsea\nhills\nboat\nmoon\n';
   const text = (more: string): string =>
-    pipeline('local', more).replace('scenes.csv', 'list.txt') + 'scenes: {seeds: 2}\n';
+    pipeline(url, more).replace('scenes.csv', 'list.txt') + 'scenes: {seeds: 2}\n';
   const cwd = folderWith({ 'pipeline.yaml': text(''), 'list.txt': list });
   const said =
     '3 rows repeat a prompt of another row; each is rendered (`skipRepeatedRows: true` renders each prompt once)';
@@ -106,7 +115,7 @@ it('says how many rows repeat a prompt, and renders each prompt once where that 
   const plan = async (): Promise<string> =>
     oneLine((await inProcess(['plan', 'pipeline.yaml'], { cwd })).stdout);
   expect(await plan()).toContain(said);
-  const first = await inProcess(['run', 'pipeline.yaml'], { cwd });
+  const first = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
   expect(first.code, first.stderr).toBe(0);
   expect(first.stderr).toContain(`14 scenes to render; ${said}`);
   // Also of a list that is not read again.
@@ -116,7 +125,7 @@ it('says how many rows repeat a prompt, and renders each prompt once where that 
 
   writeFileSync(join(cwd, 'pipeline.yaml'), text(once));
   expect(await plan()).toContain('3 rows repeat a prompt of another row and are left out');
-  const second = await inProcess(['run', 'pipeline.yaml'], { cwd });
+  const second = await inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
   expect([second.code, submitted(second)]).toEqual([0, []]);
   expect(readdirSync(join(cwd, 'out/images'))).toEqual(pictures);
   expect(second.stderr).toContain('8 saved already');
@@ -128,8 +137,9 @@ it.each([
 ])(
   'takes no left-out row of %s for a cut-off list, and no cut-off list for left-out rows',
   async (_, more) => {
+    const { url } = await startPainter();
     const text = (once: boolean): string =>
-      pipeline('local', `${more}skipRepeatedRows: ${once}\n`).replace('scenes.csv', 'list.txt');
+      pipeline(url, `${more}skipRepeatedRows: ${once}\n`).replace('scenes.csv', 'list.txt');
     const cwd = folderWith({ 'pipeline.yaml': text(false), 'list.txt': 'x\nx\nx\ny\nx\n' });
     expect((await start(cwd)).code).toBe(0);
     // As after a kill, and of a list that comes from standard input, what was compared is not known.
@@ -154,9 +164,10 @@ it.each([
 );
 
 it('counts a row that cannot be rendered for none that is repeated', async () => {
+  const { url } = await startPainter();
   const row = (id: string, more: string): string => `{"id":"${id}","scene":"hills"${more}}\n`;
   const more = `skipRepeatedRows: true\nskipBadRows: true\nscenes: {seeds: 1}\n`;
-  const text = pipeline('local', more).replace('scenes.csv', 'a.jsonl');
+  const text = pipeline(url, more).replace('scenes.csv', 'a.jsonl');
   const cwd = folderWith({
     'pipeline.yaml': text.replace('output:', `output:\n  name: '{{ place }}/{{ id }}.png'`),
     'a.jsonl': row('bad', '') + row('good', ',"place":"x"') + row('other', ',"place":"x"'),
@@ -166,7 +177,8 @@ it('counts a row that cannot be rendered for none that is repeated', async () =>
 });
 
 it('the batch knows its lists, also where there is no manifest', async () => {
-  const text = pipeline('local', `input: {prompt: 'a {{ animal }}', size: '{{ size }}'}\n`).replace(
+  const { url } = await startPainter();
+  const text = pipeline(url, `input: {prompt: 'a {{ animal }}', size: '{{ size }}'}\n`).replace(
     'manifest: scenes.csv\n',
     '',
   );
@@ -184,8 +196,16 @@ it('the batch knows its lists, also where there is no manifest', async () => {
   expect(JSON.parse(value)).toMatchObject({ axes: ['size', 'animal'], columns: ['size', 'animal'] });
 });
 
+/** Brings a black picture at once, and the seed that was sent. */
+async function startPainter(): Promise<HttpService> {
+  const picture = await blackPicture();
+  return startStandIn({
+    plan: ({ seed }) => ({ end: () => completed([{ rendered_image: picture, seed }]) }),
+  });
+}
+
 function start(cwd: string): Promise<Finished> {
-  return inProcess(['run', 'pipeline.yaml', '--json'], { cwd });
+  return inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
 }
 
 interface Row extends Record<string, string> {

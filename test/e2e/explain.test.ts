@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, newBatch, Program, withKey } from './cli.ts';
-import { startHeldService } from './held-service.ts';
+import { cutOffRun, folderWith, holdBatch, inProcess, newBatch, small } from './cli.ts';
 import { lookedAtBatch } from './looked-at.ts';
+import { startPatientService } from './stand-ins.ts';
 
 it('tells the row, every attempt, the picture and the failures, and which of them count', async () => {
   const cwd = await lookedAtBatch();
@@ -64,7 +64,7 @@ it('asks which id was meant where there is none such', async () => {
 it('finds a scene by words of its prompt and by the file of its picture, where the list has no ids', async () => {
   const cwd = folderWith({
     'prompts.txt': 'a photo of a bench\na photo of a harbour\n',
-    'pipeline.yaml': `manifest: prompts.txt\nendpoint: {baseUrl: local, id: painter}\noutput: {dir: out}\n`,
+    'pipeline.yaml': `manifest: prompts.txt\nendpoint: {baseUrl: local, id: painter}\ninput: {prompt: '{{ prompt }}', width: 32, height: 32}\noutput: {dir: out}\n`,
   });
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const files = readdirSync(join(cwd, 'out/images')).toSorted();
@@ -85,7 +85,7 @@ it('finds a scene by words of its prompt and by the file of its picture, where t
 });
 
 it('tells what an id was before its row was edited, and what became of one that is listed no more', async () => {
-  const cwd = newBatch('local', 2);
+  const cwd = newBatch('local', 2, small);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const edited = readFileSync(join(cwd, 'scenes.csv'), 'utf8')
     .replace('0 trees', '7 birches')
@@ -102,10 +102,10 @@ it('tells what an id was before its row was edited, and what became of one that 
 });
 
 it('tells what a live run does with a scene, and what is left of it after a violent death', async () => {
-  const service = await startHeldService();
+  const service = await startPatientService();
   const cwd = newBatch(service.url, 20);
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await run.event('scene-submitted', 16);
+  await cutOffRun(cwd, 16);
+  const held = await holdBatch(cwd);
   const nextOf = async (id: string): Promise<string> => {
     const { stdout } = await inProcess(['explain', 'pipeline.yaml', id], { cwd });
     return /^next +(.*)$/m.exec(stdout)?.[1] ?? '';
@@ -114,8 +114,7 @@ it('tells what a live run does with a scene, and what is left of it after a viol
   expect(await nextOf('s19')).toBe(
     'the run sends it when its turn comes: 3 scenes of the list come before it',
   );
-  run.child.kill('SIGKILL');
-  await run.finish();
+  held.release();
   expect(await nextOf('s0')).toMatch(
     /^its job is in flight, sent .* ago, and no run is at work: the next one asks/,
   );

@@ -1,7 +1,9 @@
 /** Promise: every move is on the disk before the next step, as the system's own calls tell. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { rest } from '../fakes/tier.ts';
 import { folderWith, inProcess, newBatch, root, serve, testKey } from './cli.ts';
+import { startStandIn } from './stand-ins.ts';
 import {
   canTrace,
   parseTrace,
@@ -14,9 +16,8 @@ import {
 it.skipIf(!canTrace)(
   'intent before the POST, job id before the first GET, picture before it counts as saved (skipped where strace is not there, or may not trace)',
   async () => {
-    const { url } = await serve(folderWith({}));
-    const more = 'input: {scene: "{{ scene }}", width: 64, height: 64}\n';
-    const cwd = newBatch(url, 1, more);
+    const { url } = await startStandIn();
+    const cwd = newBatch(url, 1);
     const calls = await tracedRun(['run', 'pipeline.yaml'], cwd, { NIGHTRENDER_API_KEY: testKey });
 
     const post = first(calls, 'the POST', sends(/"POST \/v2\/scene-renderer\/run /));
@@ -37,7 +38,7 @@ it.skipIf(!canTrace)(
   },
 );
 
-it.skipIf(!canTrace)(
+rest.it.skipIf(!canTrace)(
   'the log is on the disk before a page of it replaces one of the checkpoint, and that before the log begins anew (skipped where strace is not there, or may not trace)',
   async () => {
     const cwd = folderWith({});
@@ -54,7 +55,7 @@ it.skipIf(!canTrace)(
   },
 );
 
-it.skipIf(!canTrace)(
+rest.it.skipIf(!canTrace)(
   'a disk that fails ends the run in order, and the next goes on (skipped where strace is not there, or may not trace)',
   async () => {
     const { url } = await serve(folderWith({}));

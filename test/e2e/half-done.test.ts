@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
+import { sampled } from '../fakes/tier.ts';
 import { HttpService } from '../fakes/http-service.ts';
 import { endpoint } from '../fakes/world.ts';
 import { folderWith, inProcess, root, testKey } from './cli.ts';
@@ -21,7 +22,9 @@ import { completed } from './stand-ins.ts';
 const address = { host: '127.77.14.1', port: 41477 };
 const canListen = await listens();
 
-it.skipIf(!canListen).each(['csv', 'jsonl', 'matrix', 'files', 'unicode', 'sweep', 'lines'])(
+const batches = ['csv', 'jsonl', 'matrix', 'files', 'unicode', 'sweep', 'lines'];
+
+it.skipIf(!canListen).each(sampled(batches, { ms: 300 }))(
   'goes on with a batch of %s (skipped where 127.77.14.1 is not loopback)',
   async (name) => {
     const cwd = folderWith({});

@@ -2,10 +2,20 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, linesOf, pipeline, Program, scenes, serve, withKey } from './cli.ts';
-import { startHeldService } from './held-service.ts';
+import {
+  folderWith,
+  inProcess,
+  linesOf,
+  nthEvent,
+  pipeline,
+  scenes,
+  serve,
+  signalAt,
+  small,
+  withKey,
+} from './cli.ts';
+import { startHeldStandIn } from './stand-ins.ts';
 
-const small = 'input: {scene: "{{ scene }}", width: 48, height: 32}\n';
 const refusedByWorker = 'input: {scene: "{{ scene }}", width: 0}\nretry: {attempts: 1}\n';
 
 /** A pipeline.yaml with an output folder of its own: `out-<name>`. */
@@ -86,14 +96,13 @@ it.each([
   // All that was in flight is saved then, so that the file alone would end with 0.
   ['SIGHUP', 3],
 ] as const)('%s begins no other file, and the code is %i', async (signal, code) => {
-  const service = await startHeldService();
+  const service = await startHeldStandIn();
   const cwd = files({ a: own('a', small, service.url), b: own('b') });
-  const run = new Program(['run', 'a.yaml', 'b.yaml', '--json'], { cwd, ...withKey });
-  await run.event('scene-submitted', 2);
-  run.child.kill(signal);
-  await run.says(/"type":"stopping"/);
-  service.release();
-  const ended = await run.finish();
+  const at = [
+    signalAt(nthEvent('scene-submitted', 2), signal),
+    { words: nthEvent('stopping'), act: service.release },
+  ];
+  const ended = await inProcess(['run', 'a.yaml', 'b.yaml', '--json'], { cwd, ...withKey, at });
   expect(ended.code, ended.stderr).toBe(code);
   expect(linesOf(ended).at(-1)).toMatchObject({
     type: 'run-ended',

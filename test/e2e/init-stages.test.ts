@@ -5,6 +5,7 @@ import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { JsonObject } from '../../src/lib/text/json.ts';
+import { rest } from '../fakes/tier.ts';
 import { folderWith, inProcess, jobsOf, linesOf, root } from './cli.ts';
 import { Served } from './served.ts';
 
@@ -25,7 +26,7 @@ interface Row {
   pictures: { width: number; height: number; seed: string | null }[];
 }
 
-it('renders, scores and upscales the best of each prompt, and sends nothing twice', async () => {
+rest.it('renders, scores and upscales the best of each prompt, and sends nothing twice', async () => {
   const cwd = folderWith({});
   const made = await inProcess(['init', '--stages'], { cwd });
   expect(made.code, made.stderr).toBe(0);
@@ -55,7 +56,7 @@ it('renders, scores and upscales the best of each prompt, and sends nothing twic
   expect(jobs()).toEqual([9, 12]);
 });
 
-it('writes what the manual shows, whose recipes work on it', async () => {
+rest.it('writes what the manual shows, whose recipes work on it', async () => {
   const cwd = folderWith({});
   await inProcess(['init', '--stages'], { cwd });
   writeFileSync(join(cwd, 'prompts.csv'), 'id,prompt\nharbour,An old harbour\n');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { isWhole, rest } from '../fakes/tier.ts';
 import { folderWith, inProcess, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
@@ -22,9 +23,11 @@ it('init, plan, run', async () => {
     warnings: [],
     counts: { waiting: 8, invalid: 0 },
   });
-  const run = await inProcess(['run', 'pipeline.yaml'], { cwd });
+  const part = isWhole ? [] : ['--limit', '2'];
+  const run = await inProcess(['run', 'pipeline.yaml', ...part], { cwd });
   expect(run.code, run.stderr).toBe(0);
-  expect(readdirSync(join(cwd, 'renders/images')).filter((file) => file.endsWith('.png'))).toHaveLength(8);
+  const pictures = readdirSync(join(cwd, 'renders/images')).filter((file) => file.endsWith('.png'));
+  expect(pictures).toHaveLength(isWhole ? 8 : 2);
 });
 
 it.each([[[]], [['--endpoint', 'https://api.service.example', '--id', 'e']]])(
@@ -40,7 +43,7 @@ it.each([[[]], [['--endpoint', 'https://api.service.example', '--id', 'e']]])(
   },
 );
 
-it('writes the file of a service, which works as it is', async () => {
+rest.it('writes the file of a service, which works as it is', async () => {
   const cwd = folderWith({});
   const made = await inProcess(['init', '--service'], { cwd });
   expect(made.code, made.stderr).toBe(0);
@@ -106,6 +109,7 @@ it.each(['run', 'plan', 'status'])('%s takes the pipeline.yaml that is there', a
     expect.stringContaining('Specify a pipeline.yaml. There is none in this folder.'),
   ]);
   await inProcess(['init'], { cwd });
+  writeFileSync(join(cwd, 'scenes.csv'), 'id,scene\nsea,A sea\n');
   const known = await inProcess([command], { cwd });
   const named = await inProcess([command, 'pipeline.yaml'], { cwd });
   expect(known.stderr).not.toContain('Specify');

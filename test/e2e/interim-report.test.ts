@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { newBatch, Program, testKey } from './cli.ts';
-import { startHeldService } from './held-service.ts';
+import { startPatientService } from './stand-ins.ts';
 
 it('leaves a report, though the run is killed', async () => {
-  const service = await startHeldService();
+  const service = await startPatientService();
   const cwd = newBatch(service.url, 3, 'report: {every: 1s}\n');
   const env = { NIGHTRENDER_API_KEY: testKey };
   const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { checkLine } from '../terminal/check-line.ts';
-import { folderWith, inProcess, pipeline, scenes } from './cli.ts';
+import { folderWith, inProcess, pipeline, scenes, small } from './cli.ts';
 
 /** The types of the lines of a command, each of which is as it should be. */
 async function typesOf(cwd: string, ...args: string[]): Promise<Set<unknown>> {
@@ -15,10 +15,10 @@ async function typesOf(cwd: string, ...args: string[]): Promise<Set<unknown>> {
 }
 
 it('from run, verify, retry, cancel and report', async () => {
-  const more = 'retry: {attempts: 1}\ncheck: {minSide: 100000}\npricing: {perSecond: 1}\n';
+  const more = `${small}retry: {attempts: 1}\ncheck: {minSide: 100000}\npricing: {perSecond: 1}\n`;
   const dir = folderWith({
     'scenes.csv': scenes(3),
-    'pipeline.yaml': pipeline('local'),
+    'pipeline.yaml': pipeline('local', small),
     'strict.yaml': pipeline('local', more),
     'wrong.yaml': 'concurency: 3\n',
   });
@@ -35,7 +35,7 @@ it('from run, verify, retry, cancel and report', async () => {
 });
 
 it('from plan, status, explain and inspect', async () => {
-  const more = 'retry: {attempts: 1}\npricing: {perSecond: 1}\nlimits: {jobs: 3}\n';
+  const more = `${small}retry: {attempts: 1}\npricing: {perSecond: 1}\nlimits: {jobs: 3}\n`;
   const dir = folderWith({
     'scenes.csv': `${scenes(3)}s0,twice\n`,
     'pipeline.yaml': pipeline('local', `${more}skipBadRows: true\n`).replace(

@@ -5,6 +5,7 @@ import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { KeyStore } from '../../src/service/keys/key-store.ts';
+import { isWhole, rest } from '../fakes/tier.ts';
 import { checkLine } from '../terminal/check-line.ts';
 import { linesOf, folderWith, inProcess, nightrender } from './cli.ts';
 
@@ -101,7 +102,7 @@ it('limits a client key to its own jobs', async () => {
 
 it('makes keys in one new folder from several terminals at once', async () => {
   const cwd = folderWith({});
-  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const names = isWhole ? ['a', 'b', 'c', 'd', 'e', 'f'] : ['a', 'b'];
   const added = await Promise.all(names.map((name) => nightrender(['keys', 'add', name, ...data], { cwd })));
   expect(added.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(names.map(() => ''));
   const listed = linesOf(await inProcess(['keys', 'list', ...data, '--json'], { cwd }));
@@ -144,7 +145,7 @@ it('makes nothing where it only looks, nor for a key that cannot be', async () =
   expect(existsSync(join(cwd, 'service'))).toBe(false);
 });
 
-it('leaves a damaged key book as it is, and one that another program holds', async () => {
+rest.it('leaves a damaged key book as it is, and one that another program holds', async () => {
   const cwd = folderWith({});
   await inProcess(['keys', 'add', 'laptop', ...data], { cwd });
   const path = join(cwd, 'service/keys.sqlite');

@@ -2,20 +2,24 @@
 import { expect, it } from 'vitest';
 import type { HttpService } from '../fakes/http-service.ts';
 import { answerHonestly } from '../fakes/job-server.ts';
-import { newBatch, Program, withKey } from './cli.ts';
+import { eventsOf, inProcess, newBatch, nthEvent, Program, signalAt, withKey } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
 
 const count = 3;
 
 it('ends once the grace is over, though answers are awaited that never come', async () => {
-  const { service, cwd, run } = await waiting('100ms');
-  run.child.kill('SIGTERM');
-  expect((await run.finish()).code).toBe(143);
+  const { service, cwd } = await silentService('100ms');
+  const run = inProcess(['run', 'pipeline.yaml'], { cwd, ...withKey });
+  await statusAsked(service);
+  process.emit('SIGTERM', 'SIGTERM');
+  expect((await run).code).toBe(143);
   await expectResumable(service, cwd);
 });
 
 it('ends at once at the second signal, though the grace is long', async () => {
-  const { service, cwd, run } = await waiting('1h');
+  const { service, cwd } = await silentService('1h');
+  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
+  await statusAsked(service);
   run.child.kill('SIGINT');
   await run.event('stopping');
   run.child.kill('SIGINT');
@@ -24,23 +28,26 @@ it('ends at once at the second signal, though the grace is long', async () => {
   await expectResumable(service, cwd);
 });
 
-/** A run that waits for answers to its status requests, longer than any test lasts. */
-async function waiting(grace: string): Promise<{ service: HttpService; cwd: string; run: Program }> {
+/** A batch whose run waits for answers to its status requests, longer than any test lasts. */
+async function silentService(grace: string): Promise<{ service: HttpService; cwd: string }> {
   const service = await startPatientService();
   service.meet = (asked) => (asked.operation === 'status' ? undefined : answerHonestly(asked));
   const more = `shutdown: {grace: ${grace}}\ntimeouts: {request: 1h}\n`;
   const cwd = newBatch(service.url, count, more);
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await run.event('scene-submitted', count);
-  await expect
-    .poll(() => service.requests.filter(({ path }) => path.includes('/status/')).length)
-    .toBeGreaterThan(0);
-  return { service, cwd, run };
+  return { service, cwd };
+}
+
+/** Resolves when the run has asked for the status of all of its jobs. */
+async function statusAsked({ requests }: HttpService): Promise<void> {
+  const asked = (): Set<string> =>
+    new Set(requests.map(({ path }) => path).filter((path) => path.includes('/status/')));
+  await expect.poll(() => asked().size).toBe(count);
 }
 
 async function expectResumable(service: HttpService, cwd: string): Promise<void> {
   service.meet = answerHonestly;
-  const next = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  expect(await next.event('recovered')).toMatchObject({ inFlight: count, unanswered: 0 });
+  const at = signalAt(nthEvent('recovered'));
+  const next = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey, at });
+  expect(eventsOf(next, 'recovered')).toMatchObject([{ inFlight: count, unanswered: 0 }]);
   expect(service.inputs).toHaveLength(count);
 }

@@ -3,9 +3,20 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { finishedBatch, inProcess, linesOf, newBatch, pipeline, Program, root, withKey } from './cli.ts';
-import { startHeldService } from './held-service.ts';
+import {
+  cutOffRun,
+  finishedBatch,
+  holdBatch,
+  inProcess,
+  linesOf,
+  newBatch,
+  pipeline,
+  root,
+  small,
+} from './cli.ts';
+import { rest } from '../fakes/tier.ts';
 import { lookedAtBatch } from './looked-at.ts';
+import { startPatientService } from './stand-ins.ts';
 
 it('lists a batch: a line each, harmless, and the same as the report where asked for', async () => {
   const cwd = await lookedAtBatch();
@@ -43,7 +54,7 @@ it('lists a batch: a line each, harmless, and the same as the report where asked
 });
 
 it('says in words what cannot be listed, and that nothing is as asked for', async () => {
-  const cwd = newBatch('local', 1);
+  const cwd = newBatch('local', 1, small);
   const list = async (...args: string[]) => inProcess(['list', 'pipeline.yaml', ...args], { cwd });
   const none = await list();
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('there is no batch here yet')]);
@@ -66,20 +77,19 @@ it('says in words what cannot be listed, and that nothing is as asked for', asyn
 });
 
 it('tells a live run, and the same after its violent death', async () => {
-  const service = await startHeldService();
+  const service = await startPatientService();
   const cwd = newBatch(service.url, 20);
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await run.event('scene-submitted', 16);
+  await cutOffRun(cwd, 16);
+  const held = await holdBatch(cwd);
   const live = await inProcess(['list', 'pipeline.yaml', '--state', 'active'], { cwd });
   expect(live.stdout).toMatch(/^s0 +active +1× +Hills and 0 trees +job \S+\n/);
   expect(live.stdout.trim().split('\n')).toHaveLength(16);
-  run.child.kill('SIGKILL');
-  await run.finish();
+  held.release();
   expect((await inProcess(['list', 'pipeline.yaml', '--state', 'active'], { cwd })).stdout).toBe(live.stdout);
 });
 
-it('ends quietly where its reader has seen enough', async () => {
-  const cwd = newBatch('local', 2);
+rest.it('ends quietly where its reader has seen enough', async () => {
+  const cwd = newBatch('local', 2, small);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const program = `'${process.execPath}' '${join(root, 'dist/nightrender.cjs')}'`;
   const { stdout, stderr } = spawnSync(
@@ -92,7 +102,7 @@ it('ends quietly where its reader has seen enough', async () => {
 
 it('tells the state of a scene from a column of that name', async () => {
   const cwd = await finishedBatch({
-    'pipeline.yaml': pipeline('local', 'input: {scene: "{{ scene }}", width: 32, height: 32}\n'),
+    'pipeline.yaml': pipeline('local', small),
     'scenes.csv': 'id,scene,state\nfox,a fox,Ohio\nowl,an owl,Utah\n',
   });
   const idsOf = async (where: string): Promise<unknown[]> => {

@@ -1,9 +1,10 @@
 /** Promise: `--log` keeps every event of a run in a file, through rotation and kills, and never ends the run. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { folderWith, inProcess, pipeline, Program, scenes, serve, testKey } from './cli.ts';
+import { folderWith, inProcess, nthEvent, pipeline, scenes, serve, small, testKey, withKey } from './cli.ts';
+import { startSlowService } from './stand-ins.ts';
 
 type Line = Record<string, unknown>;
 
@@ -11,17 +12,20 @@ function linesOf(text: string): Line[] {
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
 }
 
-const batch = (count: number): string =>
-  folderWith({ 'scenes.csv': scenes(count), 'pipeline.yaml': pipeline('local') });
+/** So many scenes, whose jobs take so long. */
+async function batch(count: number, takesMs = 0): Promise<string> {
+  const { url } = await startSlowService(takesMs);
+  return folderWith({ 'scenes.csv': scenes(count), 'pipeline.yaml': pipeline(url) });
+}
 const args = ['run', 'pipeline.yaml', '--json', '--log', 'night.log'];
 
 /** With neither what the log adds, nor the instants, between which a millisecond may pass. */
 const withoutLevel = ({ level: _level, msg: _msg, at: _at, ...event }: Line): Line => event;
 
 it('holds what --json says, appended, for the owner alone, without the key', async () => {
-  const dir = batch(3);
+  const dir = await batch(3);
   const { url } = await serve(dir);
-  writeFileSync(join(dir, 'pipeline.yaml'), pipeline(url));
+  writeFileSync(join(dir, 'pipeline.yaml'), pipeline(url, small));
   const env = { NIGHTRENDER_API_KEY: testKey };
   const first = await inProcess(args, { cwd: dir, env });
   const second = await inProcess(args, { cwd: dir, env });
@@ -35,10 +39,10 @@ it('holds what --json says, appended, for the owner alone, without the key', asy
 });
 
 it('tells troubles and halts by their level', async () => {
-  const dir = batch(3);
+  const dir = await batch(3);
   const strict = 'check: {minSide: 100000}\nretry: {attempts: 1}\nhalt: {consecutive: 2}\nconcurrency: 1\n';
-  writeFileSync(join(dir, 'pipeline.yaml'), pipeline('local', strict));
-  expect((await inProcess(args, { cwd: dir })).code).toBe(10);
+  appendFileSync(join(dir, 'pipeline.yaml'), strict);
+  expect((await inProcess(args, { cwd: dir, ...withKey })).code).toBe(10);
   const levels = linesOf(readFileSync(join(dir, 'night.log'), 'utf8')).map(({ type, level }) => [
     type,
     level,
@@ -49,14 +53,18 @@ it('tells troubles and halts by their level', async () => {
 });
 
 it('goes on in a new file at SIGUSR2, and is complete after Ctrl-C', async () => {
-  const dir = batch(300);
-  const run = new Program(args, { cwd: dir });
-  await run.event('scene-saved', 2);
-  renameSync(join(dir, 'night.log'), join(dir, 'night.log.1'));
-  run.child.kill('SIGUSR2');
-  await expect.poll(() => existsSync(join(dir, 'night.log'))).toBe(true);
-  run.child.kill('SIGINT');
-  const { code, stdout } = await run.finish();
+  const dir = await batch(300, 20);
+  const rotate = (): void => {
+    renameSync(join(dir, 'night.log'), join(dir, 'night.log.1'));
+    process.emit('SIGUSR2', 'SIGUSR2');
+  };
+  const at = { words: nthEvent('scene-saved', 2), act: rotate };
+  const run = inProcess(args, { cwd: dir, ...withKey, at });
+  await expect
+    .poll(() => ['night.log.1', 'night.log'].every((name) => existsSync(join(dir, name))))
+    .toBe(true);
+  process.emit('SIGINT', 'SIGINT');
+  const { code, stdout } = await run;
   expect(code).toBe(130);
   const both = ['night.log.1', 'night.log'].map((name) => readFileSync(join(dir, name), 'utf8'));
   expect(linesOf(both.join('')).map(withoutLevel)).toEqual(linesOf(stdout).map(withoutLevel));
@@ -68,16 +76,18 @@ const hasLogrotate = spawnSync('/usr/sbin/logrotate', ['--version']).status === 
 it.skipIf(!hasLogrotate)(
   'is rotated by logrotate with copytruncate (skipped where there is no logrotate)',
   async () => {
-    const dir = batch(300);
+    const dir = await batch(300, 20);
     const log = join(dir, 'night.log');
     const rule = `${log} {\n  rotate 3\n  copytruncate\n  missingok\n}\n`;
     writeFileSync(join(dir, 'rotate.conf'), rule, { mode: 0o600 });
-    const run = new Program(args, { cwd: dir });
-    await run.event('scene-saved', 2);
     const state = ['-f', '-s', join(dir, 'rotate.state'), join(dir, 'rotate.conf')];
-    expect(spawnSync('/usr/sbin/logrotate', state, { encoding: 'utf8' })).toMatchObject({ status: 0 });
-    run.child.kill('SIGINT');
-    await run.finish();
+    let rotated: unknown;
+    const rotate = (): void => {
+      rotated = spawnSync('/usr/sbin/logrotate', state, { encoding: 'utf8' });
+      process.emit('SIGINT', 'SIGINT');
+    };
+    await inProcess(args, { cwd: dir, ...withKey, at: { words: nthEvent('scene-saved', 2), act: rotate } });
+    expect(rotated).toMatchObject({ status: 0 });
     // Opened to be appended to: no hole is where the file was cut.
     const after = readFileSync(log, 'utf8');
     expect(linesOf(after).at(-1)).toMatchObject({ type: 'run-ended' });
@@ -91,10 +101,13 @@ it.each([
   ['the configuration', 'pipeline.yaml', /it is no log, and is left as it is/],
   ['a list', 'scenes.csv', /it is no log, and is left as it is/],
 ])('is a warning where it is %s, and the night goes on', async (_, file, why) => {
-  const dir = batch(2);
+  const dir = await batch(2);
   const people = ['pipeline.yaml', 'scenes.csv'].map((name) => join(dir, name));
   const before = people.map((path) => readFileSync(path, 'utf8'));
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--log', file], { cwd: dir });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--log', file], {
+    cwd: dir,
+    ...withKey,
+  });
   expect(code).toBe(0);
   expect(stderr.match(/warning: the log .* cannot be written/g)).toHaveLength(1);
   expect(stderr).toMatch(why);
@@ -102,9 +115,12 @@ it.each([
 });
 
 it.skipIf(process.platform === 'win32')('that is a pipe nobody reads keeps no run waiting', async () => {
-  const dir = batch(2);
+  const dir = await batch(2);
   execFileSync('mkfifo', [join(dir, 'pipe.log')]);
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--log', 'pipe.log'], { cwd: dir });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--log', 'pipe.log'], {
+    cwd: dir,
+    ...withKey,
+  });
   expect(code).toBe(0);
   expect(stderr).toMatch(/warning: the log .*pipe\.log cannot be written \(it is a pipe/);
 });

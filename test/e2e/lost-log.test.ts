@@ -2,29 +2,29 @@
 import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inProcess, newBatch, Program, testKey } from './cli.ts';
+import { isWhole, rest } from '../fakes/tier.ts';
+import { cutOffRun, inProcess, killedRun, newBatch, nthEvent, Program, signalAt, testKey } from './cli.ts';
 import { startPatientService, startSlowService } from './stand-ins.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 
-/** A run with three jobs at the service. */
-async function begun() {
+/** A run takes three jobs of it at a time. */
+async function batch() {
   const service = await startPatientService();
-  const cwd = newBatch(service.url, 5, 'concurrency: 3\n');
-  const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
-  await program.event('scene-submitted', 3);
-  return { service, cwd, program };
+  return { service, cwd: newBatch(service.url, 5, 'concurrency: 3\n') };
 }
 
-async function lose(program: Program, cwd: string): Promise<void> {
-  program.child.kill('SIGKILL');
-  await program.finish();
+const run = ['run', 'pipeline.yaml', '--json'];
+
+function loseLog(cwd: string): void {
   rmSync(join(cwd, 'out/checkpoint.sqlite-wal'));
 }
 
-it('is noticed after a real kill, and goes on only on a word', async () => {
-  const { service, cwd, program } = await begun();
-  await lose(program, cwd);
+it('is noticed after a kill, and goes on only on a word', async () => {
+  const { service, cwd } = await batch();
+  // A real kill in the longer tier.
+  await (isWhole ? killedRun : cutOffRun)(cwd, 3);
+  loseLog(cwd);
   for (const command of ['run', 'plan', 'cancel']) {
     const refused = await inProcess([command, 'pipeline.yaml'], { cwd, env });
     expect(refused.stderr).toMatch(/out\/checkpoint\.sqlite is lost: .*3 submissions .*--accept-loss/);
@@ -32,10 +32,8 @@ it('is noticed after a real kill, and goes on only on a word', async () => {
   }
   expect(service.inputs).toHaveLength(3);
   expect((await inProcess(['plan', 'pipeline.yaml', '--accept-loss'], { cwd, env })).code).toBe(0);
-  const accepted = new Program(['run', 'pipeline.yaml', '--json', '--accept-loss'], { cwd, env });
-  await accepted.event('scene-submitted', 3);
-  accepted.child.kill('SIGTERM');
-  expect((await accepted.finish()).code).toBe(143);
+  const at = signalAt(nthEvent('scene-submitted', 3));
+  expect((await inProcess([...run, '--accept-loss'], { cwd, env, at })).code).toBe(143);
   const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd, env });
   expect(JSON.parse(status.stdout)).toMatchObject({
     summary: { attempts: { total: 6, submitted: 3, unanswered: 3 } },
@@ -43,12 +41,11 @@ it('is noticed after a real kill, and goes on only on a word', async () => {
 });
 
 it('keeps nobody from cancelling what is known to be in flight', async () => {
-  const { service, cwd, program } = await begun();
-  program.child.kill('SIGTERM');
-  expect((await program.finish()).code).toBe(143);
-  const resumed = new Program(['run', 'pipeline.yaml', '--json', '--concurrency', '5'], { cwd, env });
-  await resumed.event('scene-submitted', 2);
-  await lose(resumed, cwd);
+  const { service, cwd } = await batch();
+  const at = signalAt(nthEvent('scene-submitted', 3));
+  expect((await inProcess(run, { cwd, env, at })).code).toBe(143);
+  await cutOffRun(cwd, 2, { args: ['--concurrency', '5'] });
+  loseLog(cwd);
   const cancelled = await inProcess(['cancel', 'pipeline.yaml', '--accept-loss'], { cwd, env });
   // It cancels none.
   expect(cancelled.code, cancelled.stderr).toBe(3);
@@ -59,10 +56,10 @@ it('keeps nobody from cancelling what is known to be in flight', async () => {
   });
 });
 
-it('that is emptied during a run ends it in true words', async () => {
+rest.it('that is emptied during a run ends it in true words', async () => {
   const service = await startSlowService(30);
   const cwd = newBatch(service.url, 150, 'concurrency: 3\n');
-  const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, env });
+  const program = new Program(run, { cwd, env });
   await program.event('scene-saved', 8);
   truncateSync(join(cwd, 'out/checkpoint.sqlite-wal'));
   const { code, stdout, stderr } = await program.finish();

@@ -39,7 +39,10 @@ async function batchOf(output = asked): Promise<Batch> {
   const ask = (more: string): void =>
     writeFileSync(
       join(cwd, 'pipeline.yaml'),
-      pipeline(service.url).replace('  dir: out\n', `  dir: out\n${more}`),
+      pipeline(service.url, 'retry: {firstWait: 1ms, longestWait: 1ms}\n').replace(
+        '  dir: out\n',
+        `  dir: out\n${more}`,
+      ),
     );
   ask(output);
   const start = (command = '', ...args: string[]): Promise<Finished> =>

@@ -2,12 +2,13 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inProcess, newBatch } from './cli.ts';
+import { inProcess, newBatch, withKey } from './cli.ts';
+import { startStandIn } from './stand-ins.ts';
 
 it('keeps the last run that did something, until there is something to do', async () => {
-  const cwd = newBatch('local', 3);
+  const cwd = newBatch((await startStandIn()).url, 3);
   const start = async (command: string): Promise<void> => {
-    const { code, stderr } = await inProcess([command, 'pipeline.yaml', '--quiet'], { cwd });
+    const { code, stderr } = await inProcess([command, 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
     expect(code, stderr).toBe(0);
   };
   const report = (): string[] =>
@@ -37,12 +38,15 @@ it('keeps the last run that did something, until there is something to do', asyn
 });
 
 it('reports what was edited in the list, though nothing is rendered again', async () => {
-  const cwd = newBatch('local', 3);
+  const cwd = newBatch((await startStandIn()).url, 3);
   const list = join(cwd, 'scenes.csv');
   const columns = readFileSync(list, 'utf8').trimEnd().split('\n');
   const results = async (rows: string[]): Promise<string> => {
     writeFileSync(list, `${rows.join('\n')}\n`);
-    const { stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet', '--skip-bad-rows'], { cwd });
+    const { stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet', '--skip-bad-rows'], {
+      cwd,
+      ...withKey,
+    });
     expect(stderr).not.toContain('nothing was sent');
     return readFileSync(join(cwd, 'out/report/results.csv'), 'utf8');
   };
@@ -58,9 +62,9 @@ it('reports what was edited in the list, though nothing is rendered again', asyn
 });
 
 it('writes a report that the run before did not come to', async () => {
-  const cwd = newBatch('local', 2);
+  const cwd = newBatch((await startStandIn()).url, 2);
   const run = async (): Promise<void> => {
-    expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd })).code).toBe(0);
+    expect((await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey })).code).toBe(0);
   };
   await run();
   const path = join(cwd, 'out/report/summary.json');
@@ -71,9 +75,12 @@ it('writes a report that the run before did not come to', async () => {
 });
 
 it('keeps the run of a preview that is repeated, while other scenes wait', async () => {
-  const cwd = newBatch('local', 4);
+  const cwd = newBatch((await startStandIn()).url, 4);
   const run = async (...more: string[]): Promise<unknown> => {
-    const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet', ...more], { cwd });
+    const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--quiet', ...more], {
+      cwd,
+      ...withKey,
+    });
     expect(code, stderr).toBe(0);
     return (JSON.parse(readFileSync(join(cwd, 'out/report/summary.json'), 'utf8')) as { lastRun: unknown })
       .lastRun;

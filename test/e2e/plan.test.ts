@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { runs } from '../fakes/tier.ts';
 import { sendJson } from '../faults/answers.ts';
 import {
   folderWith,
@@ -11,6 +12,7 @@ import {
   Program,
   scenes,
   serve,
+  small,
   statusOf,
   withKey,
 } from './cli.ts';
@@ -41,8 +43,9 @@ async function planOf(cwd: string, ...args: string[]): Promise<Told> {
 it('tells the requests that a run then sends and the files that it then makes, and writes nothing', async () => {
   const name = 'output:\n  dir: out\n  name: "{{ mood }}.png"';
   const rows = ['id,scene,mood', 'a,sea,calm', 'b,hills,Calm', 'c,a lake,"odd: name"'].join('\n');
+  const { url } = await startStandIn();
   const cwd = folderWith({
-    'pipeline.yaml': pipeline('local', 'concurrency: 1\n').replace('output:\n  dir: out', name),
+    'pipeline.yaml': pipeline(url, 'concurrency: 1\n').replace('output:\n  dir: out', name),
     'scenes.csv': rows,
   });
   const told = await planOf(cwd);
@@ -59,13 +62,13 @@ it('tells the requests that a run then sends and the files that it then makes, a
     { input: { scene: 'a lake' } },
   ]);
   expect(told.requests[1]).toMatchObject({ scene: 'b', taken: 'Calm.png' });
-  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
+  await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, ...withKey });
   const made = readdirSync(join(cwd, 'out/images')).filter((file) => file.endsWith('.png'));
   expect(told.requests.map(({ file }) => file).toSorted()).toEqual(made.toSorted());
 });
 
 it('speaks to people, and tells an edited list and what earlier runs needed', async () => {
-  const more = 'pricing: {perSecond: 0.001}\nlimits: {jobs: 5}\n';
+  const more = `${small}pricing: {perSecond: 0.001}\nlimits: {jobs: 5}\n`;
   const cwd = newBatch('local', 4, more);
   const before = await inProcess(['plan', 'pipeline.yaml'], { cwd });
   expect(before.stdout).toContain('A run of pipeline.yaml would submit 4 scenes.');
@@ -137,7 +140,7 @@ it('works beside a live run, which goes on, and tells of a killed one', async ()
 });
 
 it('tells what a preview does, which a run then does', async () => {
-  const cwd = newBatch('local', 40);
+  const cwd = newBatch('local', 40, small);
   const told = await planOf(cwd, '--sample', '10%', '--requests', '10');
   expect(told).toMatchObject({ counts: { waiting: 40 }, part: { waiting: 4 } });
   const run = await inProcess(['run', 'pipeline.yaml', '--sample=10%'], { cwd });
@@ -158,7 +161,7 @@ it('tells what a preview does, which a run then does', async () => {
 it.skipIf(!canMount)(
   'shows the plan of a folder that nobody may write, and ends as a run would: 14 (skipped where this user may not mount)',
   async () => {
-    const cwd = newBatch('local', 6);
+    const cwd = newBatch('local', 6, small);
     mountSmallDisk(join(cwd, 'out'), 16);
     await inProcess(['run', 'pipeline.yaml', '--limit', '2', '--quiet'], { cwd });
     setReadOnly(join(cwd, 'out'), true);
@@ -175,7 +178,7 @@ const lastLines = (text: string): string =>
 
 it('counts as submissions of a scene what may have been paid, not starts that the service refused', async () => {
   const { url } = await serve(folderWith({}));
-  const cwd = newBatch(url, 1);
+  const cwd = newBatch(url, 1, small);
   const run = (key: string) =>
     inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd, env: { NIGHTRENDER_API_KEY: key } });
   expect((await run('wrong')).code).toBe(12);
@@ -267,7 +270,11 @@ it('takes a folder for the pipeline.yaml in it, and names what was meant by othe
 });
 
 it('ends with the quote that is never closed, and compares no ids after it', async () => {
-  const rows = ['id,scene', 'a,"open', ...Array.from({ length: 200_000 }, () => 'same,some words')];
+  const rows = [
+    'id,scene',
+    'a,"open',
+    ...Array.from({ length: runs(200_000, { ms: 0.01, least: 100_000 }) }, () => 'same,some words'),
+  ];
   const cwd = folderWith({ 'pipeline.yaml': pipeline('local'), 'scenes.csv': rows.join('\n') });
   const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd });
   expect(code).toBe(2);

@@ -5,10 +5,10 @@ import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { isWhole } from '../fakes/tier.ts';
-import { folderWith, inProcess, newBatch, pipeline, Program, root } from './cli.ts';
+import { isWhole, rest } from '../fakes/tier.ts';
+import { folderWith, inProcess, newBatch, pipeline, Program, root, small, withKey } from './cli.ts';
+import { startStandIn } from './stand-ins.ts';
 
-const small = 'width: 32, height: 32';
 const realList = join(root, '../shared/data/parti-prompts.tsv');
 
 it('renders a list of prompts with quotes, commas, many scripts and repetitions as it comes', async () => {
@@ -23,7 +23,7 @@ it.skipIf(!isWhole || !existsSync(realList))(
 /** Every row of the list has its prompt, unchanged, and a picture of its own. */
 async function expectRendered(list: string, count: number): Promise<void> {
   const cwd = folderWith({
-    'pipeline.yaml': pipeline('local', `input: {scene: "{{ Prompt }}", ${small}}\nconcurrency: 64\n`),
+    'pipeline.yaml': pipeline('local', `${small.replace('scene }}', 'Prompt }}')}concurrency: 64\n`),
   });
   const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--manifest', list], { cwd });
   expect(code, stderr).toBe(0);
@@ -45,22 +45,23 @@ it.each([
   ['scenes.csv.gz', gzipSync('id,scene\na,sea\nb,"hills,\nfar away"\n')],
   ['scenes.txt', 'sea\nhills\n'],
 ] as const)('reads %s', async (name, content) => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local') });
+  const { url } = await startStandIn();
+  const cwd = folderWith({ 'pipeline.yaml': pipeline(url) });
   writeFileSync(join(cwd, name), content);
-  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--manifest', name], { cwd });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml', '--manifest', name], { cwd, ...withKey });
   expect(code, stderr).toBe(0);
   expect(results(cwd).map((row) => row['state'])).toEqual(['saved', 'saved']);
 });
 
-it('reads standard input', async () => {
-  const cwd = folderWith({ 'pipeline.yaml': pipeline('local') });
+rest.it('reads standard input', async () => {
+  const cwd = folderWith({ 'pipeline.yaml': pipeline('local', small) });
   const run = new Program(['run', 'pipeline.yaml', '--manifest', '-'], { cwd, stdin: 'id,scene\na,sea\n' });
   expect((await run.finish()).code).toBe(0);
   expect(results(cwd).map((row) => row['source'])).toEqual(['standard input:2']);
 });
 
 it('rebuilds the report from the checkpoint alone', async () => {
-  const cwd = newBatch('local', 3);
+  const cwd = newBatch('local', 3, small);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const before = readFileSync(join(cwd, 'out/report/results.csv'), 'utf8');
   writeFileSync(join(cwd, 'out/report/results.csv'), 'spoilt');

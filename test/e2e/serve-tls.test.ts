@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { expect, it } from 'vitest';
 import { certificatesIn, hasOpenssl } from '../service/certificates.ts';
+import { rest } from '../fakes/tier.ts';
 import { folderWith, inProcess, nightrender, Program, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
@@ -16,7 +17,7 @@ input: { scene: '{{ scene }}', width: 64, height: 64 }
 output: { dir: renders }
 `;
 
-it.skipIf(!hasOpenssl)(
+rest.it.skipIf(!hasOpenssl)(
   'renders on machines that trust its authority (skipped where there is no openssl)',
   async () => {
     const cwd = folderWith({

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
+import { rest } from '../fakes/tier.ts';
 import { folderWith, inProcess, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { Served } from './served.ts';
@@ -77,7 +78,7 @@ it.each([
   expect(stderr).toMatch(said);
 });
 
-it('opens to other machines with a key that somebody made', async () => {
+rest.it('opens to other machines with a key that somebody made', async () => {
   const cwd = folderWith({});
   const { stdout } = await inProcess(['keys', 'add', 'net', ...data], { cwd });
   const service = await Served.start(cwd, ['--host', '0.0.0.0', '--insecure']);
@@ -88,7 +89,7 @@ it('opens to other machines with a key that somebody made', async () => {
   expect((await fetch(`${url}/v2/scene-renderer/health`)).status).toBe(401);
 });
 
-it('shows its first key when it has started, not when it could not', async () => {
+rest.it('shows its first key when it has started, not when it could not', async () => {
   const cwd = folderWith({});
   const { port } = new URL(await listenOnLoopback(createServer()));
   const refused = await inProcess(['serve', ...data, '--port', port], { cwd });
@@ -104,7 +105,7 @@ it('shows its first key when it has started, not when it could not', async () =>
   expect((await Served.start(cwd)).key).toMatch(/^nr_/);
 });
 
-it('knows keys that are made and revoked beside it', async () => {
+rest.it('knows keys that are made and revoked beside it', async () => {
   const cwd = folderWith({});
   const service = await Served.start(cwd);
   const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
@@ -115,7 +116,7 @@ it('knows keys that are made and revoked beside it', async () => {
   expect(await health()).toBe(401);
 });
 
-it('accounts jobs and the time of workers to the key that they came with', async () => {
+rest.it('accounts jobs and the time of workers to the key that they came with', async () => {
   const cwd = folderWith({});
   const service = await Served.start(cwd);
   await service.done('scene-renderer', picture);

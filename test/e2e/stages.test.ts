@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
+import { sampled } from '../fakes/tier.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { folderWith, inProcess, linesOf, pipeline, withKey } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
@@ -216,7 +217,7 @@ it('sends no picture that is another than the one on record', async () => {
   );
 });
 
-it.each([
+const refused: [stage: string, words: string][] = [
   ['scenes: {from: upscale.yaml}\n', 'upscale.yaml:1:16: this is the same file'],
   ['scenes: {from: nowhere.yaml}\n', 'nowhere.yaml: no such file'],
   [
@@ -235,7 +236,9 @@ it.each([
     'there is scenes.from as well; expected one of the two',
   ],
   ["scenes: {from: render.yaml, keep: 'score > 5'}\n", 'none of the pictures of that batch is chosen'],
-])('refuses %s', async (stage, words) => {
+];
+
+it.each(sampled(refused, { ms: 130, least: 3 }))('refuses %s', async (stage, words) => {
   const { start, scaling } = await twoBatches(stage, { 'owl 1': 70 });
   expect((await start('run', 'render.yaml')).code).toBe(0);
   const run = await start('run', 'upscale.yaml');

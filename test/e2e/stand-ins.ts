@@ -36,6 +36,17 @@ export function startSlowService(takesMs: number): Promise<HttpService> {
   return startStandIn({ plan: () => ({ executionMs: takesMs }) });
 }
 
+/** Holds every job until it is told to let go of them; jobs that come later end at once. */
+export async function startHeldStandIn(): Promise<HttpService & { release: () => void }> {
+  let isHeld = true;
+  const service = await startStandIn({ plan: () => (isHeld ? { queueMs: Infinity } : {}) });
+  const release = (): void => {
+    isHeld = false;
+    for (const job of service.jobs.all) job.startsAt = job.completesAt = Date.now();
+  };
+  return Object.assign(service, { release });
+}
+
 /** Accepts every job, finishes none until it is told to and cancels none. */
 export function startPatientService(): Promise<HttpService> {
   return startStandIn({

@@ -3,10 +3,11 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { RunStats } from '../../src/runner/core/run-stats.ts';
-import { inProcess, linesOf, newBatch, Program, statusOf } from './cli.ts';
+import { inProcess, cutOffRun, linesOf, newBatch, small, statusOf } from './cli.ts';
+import { startSlowService } from './stand-ins.ts';
 
 it('prints it, and summary.json, status and a report made anew say the same', async () => {
-  const cwd = newBatch('local', 5, 'concurrency: 2\n');
+  const cwd = newBatch('local', 5, `${small}concurrency: 2\n`);
   const { code, stdout } = await inProcess(['run', 'pipeline.yaml', '--stats'], { cwd });
   expect(code, stdout).toBe(0);
   const stats = statsIn(cwd);
@@ -30,7 +31,7 @@ it('prints it, and summary.json, status and a report made anew say the same', as
 });
 
 it('is one event with its fields before the end in JSON, and kept for the report where it was not asked for', async () => {
-  const cwd = newBatch('local', 2);
+  const cwd = newBatch('local', 2, small);
   const silent = await inProcess(['run', 'pipeline.yaml'], { cwd });
   expect(silent.stdout).not.toContain('What held');
   expect(statsIn(cwd)).toMatchObject({ jobs: { submitted: 2 } });
@@ -47,11 +48,9 @@ it('is one event with its fields before the end in JSON, and kept for the report
 });
 
 it('is absent where the run died', async () => {
-  const cwd = newBatch('local', 40);
-  const run = new Program(['run', 'pipeline.yaml', '--json', '--stats'], { cwd });
-  await run.event('scene-saved');
-  run.child.kill('SIGKILL');
-  await run.finish();
+  const service = await startSlowService(20);
+  const cwd = newBatch(service.url, 40);
+  await cutOffRun(cwd, 1, { event: 'scene-saved', args: ['--stats'] });
   expect((await inProcess(['status', 'pipeline.yaml'], { cwd })).stdout).not.toContain('What held');
   await inProcess(['report', 'pipeline.yaml'], { cwd });
   expect(statsIn(cwd)).toBeNull();

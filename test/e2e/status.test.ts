@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
-import { inProcess, newBatch, Program, statusOf, withKey } from './cli.ts';
+import { inProcess, newBatch, Program, small, statusOf, withKey } from './cli.ts';
 import { startPatientService } from './stand-ins.ts';
 
 it('tells a live run, without the key and though the manifest is gone; then its violent death', async () => {
@@ -29,7 +29,7 @@ it('tells a live run, without the key and though the manifest is gone; then its 
 });
 
 it('tells an ended run, and that there is no batch yet', async () => {
-  const cwd = newBatch('local', 2);
+  const cwd = newBatch('local', 2, small);
   const none = await inProcess(['status', 'pipeline.yaml'], { cwd });
   expect(none.code).toBe(2);
   expect(none.stderr).toContain('there is no batch here yet');
@@ -41,7 +41,7 @@ it('tells an ended run, and that there is no batch yet', async () => {
 });
 
 it('gives instants as the report does: ISO 8601', async () => {
-  const cwd = newBatch('local', 2);
+  const cwd = newBatch('local', 2, small);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const { stdout } = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
   type WithRun = { lastRun: { startedAt: unknown; endedAt: unknown } };
@@ -53,7 +53,7 @@ it('gives instants as the report does: ISO 8601', async () => {
 });
 
 it('takes a checkpoint that nothing was ever written to for no batch yet, and a run begins it', async () => {
-  const cwd = newBatch('local', 1);
+  const cwd = newBatch('local', 1, small);
   mkdirSync(join(cwd, 'out'));
   writeFileSync(join(cwd, 'out/checkpoint.sqlite'), '');
   const none = await inProcess(['status', 'pipeline.yaml'], { cwd });
@@ -63,7 +63,7 @@ it('takes a checkpoint that nothing was ever written to for no batch yet, and a 
 });
 
 it('takes a checkpoint whose run died before it said anything for no batch yet', async () => {
-  const cwd = newBatch('local', 1);
+  const cwd = newBatch('local', 1, small);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   editCheckpoint(join(cwd, 'out'), 'DELETE FROM batch');
   const none = await inProcess(['report', 'pipeline.yaml'], { cwd });
@@ -72,7 +72,7 @@ it('takes a checkpoint whose run died before it said anything for no batch yet',
 });
 
 it('refuses to pay again for pictures that no checkpoint knows, and names the two ways', async () => {
-  const cwd = newBatch('local', 1);
+  const cwd = newBatch('local', 1, small);
   await inProcess(['run', 'pipeline.yaml', '--quiet'], { cwd });
   const checkpoint = join(cwd, 'out/checkpoint.sqlite');
   for (const suffix of ['', '-wal', '-shm']) rmSync(checkpoint + suffix, { force: true });

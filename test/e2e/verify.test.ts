@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import {
+  cutOffRun,
   finishedBatch,
+  holdBatch,
   inProcess,
   jobsOf,
   linesOf,
   newBatch,
   pipeline,
-  Program,
   scenes,
   withKey,
 } from './cli.ts';
@@ -204,10 +205,10 @@ it('reads beside a run, and repairs only without one', async () => {
   expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(2);
   expect((await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd })).code).toBe(2);
   expect(existsSync(join(cwd, 'out'))).toBe(false);
-  const run = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
-  await run.event('scene-submitted', 2);
+  await cutOffRun(cwd, 2);
+  await holdBatch(cwd);
   expect((await inProcess(['verify', 'pipeline.yaml'], { cwd })).code).toBe(0);
   const repair = await inProcess(['verify', 'pipeline.yaml', '--repair'], { cwd });
   expect(repair.code).toBe(11);
-  expect(repair.stderr).toMatch(new RegExp(`process ${run.child.pid} .*Stop it first`));
+  expect(repair.stderr).toMatch(new RegExp(`process ${process.pid} .*Stop it first`));
 });

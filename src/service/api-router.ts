@@ -31,6 +31,7 @@ export interface ApiRouterParts {
   names: KnownNames;
   /** Undefined where there is none. */
   webConsole: Console | undefined;
+  refusedTakeMs: number;
 }
 
 /** Public: it describes the interface only. */
@@ -50,7 +51,7 @@ export class ApiRouter {
     sendContinue: (maxBytes?: number) => void,
     gone: AbortSignal,
   ): Promise<HttpResponse | undefined> {
-    const { webConsole, crossOrigin, metrics } = this.#parts;
+    const { webConsole, crossOrigin, metrics, refusedTakeMs } = this.#parts;
     const route = findRoute(request.url ?? '');
     const isConsoles = webConsole !== undefined && Console.handles(request.url ?? '');
     const answering = () => this.#answer(request, route, sendContinue, gone);
@@ -59,7 +60,9 @@ export class ApiRouter {
         ? await webConsole.answer(request, sendContinue, gone)
         : this.#misdirected(request)
       : (crossOrigin.preflight(request) ??
-        (await (route?.operation.startsWith('job-take') ? unhurried(answering(), gone) : answering())));
+        (await (route?.operation.startsWith('job-take')
+          ? unhurried(answering(), refusedTakeMs, gone)
+          : answering())));
     if (answer === undefined) return undefined;
     metrics.count(route?.operation ?? 'other', answer.status);
     return isConsoles ? answer : crossOrigin.allow(answer, request);
@@ -156,13 +159,17 @@ export class ApiRouter {
   }
 }
 
-/** A worker is refused a job after a pause: public ones ask again at once, 2,000 times a second. */
-async function unhurried(answering: Promise<HttpResponse | undefined>, gone: AbortSignal) {
+/** Delays the answer to a worker that is refused a job. */
+async function unhurried(
+  answering: Promise<HttpResponse | undefined>,
+  refusedTakeMs: number,
+  gone: AbortSignal,
+) {
   const isGiven = await answering.then(
     (answer) => answer === undefined || answer.status < 400,
     () => false,
   );
-  if (!isGiven) await pause(1_000, undefined, { signal: gone, ref: false }).catch(() => undefined);
+  if (!isGiven) await pause(refusedTakeMs, undefined, { signal: gone, ref: false }).catch(() => undefined);
   return await answering;
 }
 

@@ -231,6 +231,7 @@ function openRouter(
     metrics: new Metrics(store, now),
     names: new KnownNames(namesOf(checked, url), certifiedNames),
     crossOrigin: new CrossOrigin(checked.origins),
+    refusedTakeMs: checked.clientLimits.refusedTakeMs,
     webConsole:
       console &&
       about &&

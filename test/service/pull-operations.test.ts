@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { runs } from '../fakes/tier.ts';
 import { cancelPath, healthPath, type Version } from '../../src/protocol/paths.ts';
 import { SlowClient } from './http/slow-client.ts';
 import { addKey, PullingWorker, revokeKey } from './pull-harness.ts';
@@ -24,7 +25,8 @@ const accepted = '{"accepted":true}';
 const notAccepted = '{"accepted":false}';
 
 async function openPulled(options: TestServiceOptions = {}) {
-  const service = await openService({ workers: 0, silenceMs, ...options });
+  const clientLimits = { refusedTakeMs: 1, ...options.clientLimits };
+  const service = await openService({ workers: 0, silenceMs, ...options, clientLimits });
   const workerKey = addKey(service.dataDir, 'worker');
   const worker = (id: string) => new PullingWorker(service.url, workerKey, id);
   return { ...service, workerKey, worker };
@@ -139,7 +141,8 @@ describe('a job', () => {
     holdTime();
     const { url, worker, troubles } = await openPulled();
     const ids: string[] = [];
-    for (let round = 0; round < 20; round++) {
+    const rounds = runs(20, { ms: 30 });
+    for (let round = 0; round < rounds; round++) {
       const leaving = new AbortController();
       const ghost = worker(`ghost-${round}`).take(leaving.signal);
       const submitted = submit(url, { round });
@@ -242,7 +245,7 @@ describe('a result', () => {
   });
 
   it('that stops on its way is told of with the reason, and can be handed in again', async () => {
-    const limits = { requestTimeoutMs: 100, clientLimits: { checkEveryMs: 10 } };
+    const limits = { requestTimeoutMs: 100, clientLimits: { checkEveryMs: 10, drainMs: 100 } };
     const { url, worker, workerKey, troubles } = await openPulled(limits);
     const id = await submit(url, { scene: 'x' });
     await submit(url, { scene: 'y' });
@@ -524,12 +527,18 @@ describe('what a worker is to stop', () => {
   });
 
   it('is a job that timed out or was purged as well, and one that it names and never had', async () => {
+    holdTime();
     const { url, worker } = await openPulled();
     const { json } = await post(url, '{"input":{"scene":"x"},"policy":{"executionTimeout":1}}');
     const { id } = json as { id: string };
     await worker('w1').take();
-    expect(JSON.parse((await worker('w1').toStop()).text)).toEqual({ jobsToStop: [id] });
-    expect((await askStatus(url, id)).json).toMatchObject({ status: 'TIMED_OUT' });
+    const stopped = worker('w1').toStop();
+    const statusLater = async (): Promise<unknown> => {
+      vi.advanceTimersByTime(500);
+      return (await askStatus(url, id)).json;
+    };
+    await expect.poll(statusLater).toMatchObject({ status: 'TIMED_OUT' });
+    expect(JSON.parse((await stopped).text)).toEqual({ jobsToStop: [id] });
     const waiting = worker('w1').toStop();
     await worker('w1').ping('never-had');
     expect(JSON.parse((await waiting).text)).toEqual({ jobsToStop: ['never-had'] });
@@ -603,7 +612,7 @@ describe('keys', () => {
 
   it('are good for the endpoints of their scope, and see no others', async () => {
     const endpoints = ['one', 'two'].map((id) => endpointSettings({ id, workers: 0 }));
-    const { url, dataDir } = await openService({ endpoints });
+    const { url, dataDir } = await openService({ endpoints, clientLimits: { refusedTakeMs: 1 } });
     const workerKey = addKey(dataDir, 'worker', ['one']);
     const clientKey = addKey(dataDir, 'client', ['one']);
     const id = await submit(url, { scene: 'x' }, 'v2', 'one');

@@ -1,9 +1,10 @@
 /** A worker in another language, which knows the service from its environment alone, killed in the middle of a job. */
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { cancelPath } from '../../src/protocol/paths.ts';
 import { addKey, PullingWorker } from './pull-harness.ts';
 import { ask, askStatus, endpointId, openService, statusOnce, submit } from './service-harness.ts';
@@ -74,12 +75,18 @@ describe.skipIf(!hasPython)('a worker in Python (skipped where there is no pytho
   });
 
   it('that is killed in the middle of a job leaves it to another', async () => {
-    const { url, dataDir, troubles } = await openService({ workers: 0, silenceMs: 1_500 });
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const silenceMs = 60_000;
+    const { url, dataDir, troubles } = await openService({ workers: 0, silenceMs });
     const key = addKey(dataDir, 'worker');
     const unlucky = startWorker(url, key, 'unlucky');
     const id = await submit(url, { sleep: 600, scene: 'x' });
     await unlucky.says(`taken ${id}`);
     unlucky.process.kill('SIGKILL');
+    await once(unlucky.process, 'exit');
+    expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_PROGRESS' });
+    vi.advanceTimersByTime(2 * silenceMs);
     expect(await statusOnce(url, id, 'IN_QUEUE')).toEqual({ id, retries: 1, status: 'IN_QUEUE' });
     const heir = new PullingWorker(url, key, 'heir');
     expect(await heir.taken()).toBe(id);

@@ -45,7 +45,8 @@ interface Question {
 const answerTimeoutMs = 90_000;
 /** What is long may still be in buffers on its way, over a slow line. */
 const bodyAnswerTimeoutMs = 300_000;
-const maxPauseMs = 30_000;
+/** The pause before the first repetition doubles with each further one, up to the longest. */
+const defaultPauses = { firstPauseMs: 250, maxPauseMs: 30_000 };
 /** Strings cannot be longer; the service lets jobs have a gigabyte. */
 const maxJobBytes = 500_000_000;
 const maxAnswerBytes = 1024 * 1024;
@@ -54,6 +55,7 @@ const tooLargeForProxy = 'it is too large for a proxy (413)';
 
 export class ServiceClient {
   readonly #address: ServiceAddress;
+  readonly #pauses: typeof defaultPauses;
   readonly #onProblem: (text: string) => void;
   readonly #connections = new Agent({ connect: { timeout: 10_000 }, bodyTimeout: answerTimeoutMs });
   /** What is asked again and again at the moment. */
@@ -62,8 +64,13 @@ export class ServiceClient {
   isAway = false;
 
   /** `onProblem` is told once when the service does not answer as it should, and once when it does again. */
-  constructor(address: ServiceAddress, onProblem: (text: string) => void) {
+  constructor(
+    address: ServiceAddress,
+    onProblem: (text: string) => void,
+    pauses: Partial<typeof defaultPauses> = {},
+  ) {
     this.#address = address;
+    this.#pauses = { ...defaultPauses, ...pauses };
     this.#onProblem = onProblem;
   }
 
@@ -144,7 +151,8 @@ export class ServiceClient {
     const { operation } = question;
     let isSaid = false;
     try {
-      for (let pauseMs = 250; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
+      const { firstPauseMs, maxPauseMs } = this.#pauses;
+      for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
         const answer = await this.#ask(question, signal);
         if (answer.status === 0) signal.throwIfAborted();
         throwIfForGood(answer);

@@ -101,6 +101,8 @@ export interface ClientLimits {
   roomMs: number;
   /** How long a client that is refused may go on sending, so that it comes to read why. */
   drainMs: number;
+  /** Delay of an answer that refuses a worker a job. Public workers ask again at once, 2,000 times a second. */
+  refusedTakeMs: number;
   /** How long answers on their way may go on when the service ends. */
   closingMs: number;
   /** How often requests are looked through for those that take too long. */
@@ -117,6 +119,7 @@ export const defaultClientLimits: ClientLimits = {
   slowMs: 10_000,
   roomMs: 60_000,
   drainMs: 2_000,
+  refusedTakeMs: 1_000,
   closingMs: 5_000,
   checkEveryMs: 5_000,
 };

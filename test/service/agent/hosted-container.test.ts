@@ -22,10 +22,29 @@ async function startWith(options: Partial<Pick<AgentOptions, 'machine'>>, ...rep
   return { service, log, ...startAgent(service, { name: 'me/worker:2', startPullWorker }, options) };
 }
 
+/** Reports are sent when the test lets time pass. */
+function fakeIntervals(): void {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+/** Time for the next report passes until `log` says so. */
+async function passTimeUntilStopped(log: string[]): Promise<void> {
+  const pass = (): string[] => {
+    vi.advanceTimersByTime(2_000);
+    return log;
+  };
+  await expect.poll(pass).toEqual(['started', 'stopped']);
+}
+
 it('ends at a signal while the service is away, where it was at no job', async () => {
+  fakeIntervals();
   const { said, log, drain, ended } = await start(reported, answer(503));
+  await expect.poll(() => log).toEqual(['started']);
+  vi.advanceTimersByTime(2_000);
   await expect.poll(() => said).toContainEqual(expect.stringContaining('does not answer'));
   drain.abort();
+  await passTimeUntilStopped(log);
   expect(await ended).toBe('it was told to end');
   expect(log).toEqual(['started', 'stopped']);
 });
@@ -40,9 +59,13 @@ it('ends before it has started one where the service never answered', async () =
 
 it('keeps it until its job is done', async () => {
   const atJob = answerJson({ drain: false, jobs: ['j1'], runs: null });
+  fakeIntervals();
   const { service, log, drain, ended } = await start(reported, atJob, atJob, reported);
+  await expect.poll(() => log).toEqual(['started']);
+  vi.advanceTimersByTime(2_000);
   await expect.poll(() => service.of('report').length).toBe(2);
   drain.abort();
+  await passTimeUntilStopped(log);
   expect(await ended).toBe('it was told to end');
   expect(service.of('report').map(({ body }) => (JSON.parse(body) as { state: string }).state)).toEqual([
     'working',
@@ -57,14 +80,16 @@ it('keeps it until its job is done', async () => {
 it('ends where the service refuses it once it has begun', async () => {
   const atJob = answerJson({ drain: false, jobs: ['j1'], runs: null });
   const refused = answerJson({ error: 'the API key is missing or unknown' }, 401);
+  fakeIntervals();
   const { log, ended } = await start(reported, atJob, refused);
+  await expect.poll(() => log).toEqual(['started']);
+  await passTimeUntilStopped(log);
   await expect(ended).rejects.toThrow('401: the API key is missing or unknown');
   expect(log).toEqual(['started', 'stopped']);
 });
 
 it('keeps one that was given a job while it was told to end', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeIntervals();
   const answers: (() => void)[] = [];
   const hold: Script = (socket, request) => {
     answers.push(() => (answers.length === 1 ? reported : atJob)(socket, request));
@@ -82,20 +107,14 @@ it('keeps one that was given a job while it was told to end', async () => {
   await new Promise((resolve) => setImmediate(resolve));
   expect(log).toEqual(['started']);
   answers[1]?.();
-  await expect
-    .poll(() => {
-      vi.advanceTimersByTime(10_000);
-      return log;
-    })
-    .toEqual(['started', 'stopped']);
+  await passTimeUntilStopped(log);
   expect(await ended).toBe('it was told to end');
   const told = service.of('report').map(({ body }) => (JSON.parse(body) as { state: string }).state);
   expect(told).toEqual(['working', 'working', 'draining', 'draining', 'leaving']);
 });
 
 it('sends one report at a time, however long its machine takes to answer', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeIntervals();
   const looks: (() => void)[] = [];
   const look = (): Promise<MachineView> =>
     new Promise((resolve) => {

@@ -44,6 +44,7 @@ export async function scriptedService(
       const client = new ServiceClient(
         { url: server.url, endpointId: 'e', workerId: 'w', workerKey: 'k' },
         say,
+        { firstPauseMs: 1 },
       );
       onTestFinished(() => client.close());
       return client;

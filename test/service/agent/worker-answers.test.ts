@@ -134,7 +134,11 @@ it('brings a result though a proxy lets no report through, whose log is lost', a
 
 it('brings a result though something else answers its reports for ever', async () => {
   const service = await scriptedService({ report: [reported, answer(403, page)] });
+  const limits = holdLimits();
   const { said } = start(service);
+  await expect.poll(() => service.of('report').length).toBeGreaterThan(1);
+  expect(service.of('job-done')).toEqual([]);
+  limits.endAll();
   await expect.poll(() => said.at(-1)).toContain('job j1 is done (');
   expect(service.of('job-done').map(({ body }) => body)).toEqual(['{"output":{}}']);
 });
@@ -216,10 +220,13 @@ it('does not have the next job pay for the end of a worker that the service did 
     report: [(socket, request) => (isBlocked ? answer(403, page) : reported)(socket, request)],
     'job-take': [answerJson({ id: 'j1', input: {} }), answerJson({ id: 'j2', input: {} }), held],
   });
+  const limits = holdLimits();
   const { said } = startAgent(
     service,
     endingWorkload(() => (isBlocked = true)),
   );
+  await expect.poll(() => service.of('report').length).toBeGreaterThan(1);
+  limits.endAll();
   await expect.poll(() => said).toContain('job j2 begins');
   isBlocked = false;
   const before = service.of('report').length;
@@ -259,6 +266,22 @@ it('ends without work after its idle time, which does not run out while what it 
   expect(await ended).toBe('there was nothing to do');
   expect(said).toEqual(['a worker ended: it fell over']);
 });
+
+/** A log that does not arrive is waited for until the test ends that. */
+function holdLimits(): { endAll: () => void } {
+  const limits: AbortController[] = [];
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+    const limit = new AbortController();
+    limits.push(limit);
+    return limit.signal;
+  });
+  onTestFinished(() => timeout.mockRestore());
+  return {
+    endAll: () => {
+      for (const limit of limits) limit.abort();
+    },
+  };
+}
 
 /** Its workers do nothing but end at their first job, the second one does what it is given. */
 function endingWorkload(onEnd: () => void): Workload {

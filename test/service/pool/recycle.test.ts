@@ -1,7 +1,7 @@
 /** Promise: a worker is replaced between two jobs when it is worn out, and one that shows nothing of its job is ended. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import {
   type EndpointSettings,
   endpointSettings,
@@ -32,11 +32,19 @@ for await (const line of createInterface(process.stdin)) {
     await new Promise((resolve) => setTimeout(resolve, 1e9));
   }
   for (let step = 0; step < (input.steps ?? 0); step++) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    while (!existsSync(input.stepFile + step)) await new Promise((resolve) => setTimeout(resolve, 5));
     console.log(JSON.stringify({ progress: step }));
   }
   console.log(JSON.stringify({ output: process.pid }));
 }`;
+
+const stallMs = 60_000;
+
+/** Time passes for the service when the test says so. */
+function holdTime(): void {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
 
 async function open(settings: Partial<EndpointSettings>) {
   const dataDir = await makeDataDir();
@@ -75,31 +83,51 @@ it('replaces a worker that is as old as it may be, and no other', async () => {
 it.skipIf(process.platform !== 'linux')(
   'replaces a worker that has too much memory, when its job is done (skipped where there is no /proc)',
   async () => {
-    const { done } = await open({ recycle: { ...neverRecycled, memoryBytes: 400_000_000 } });
+    const { done } = await open({ recycle: { ...neverRecycled, memoryBytes: 200_000_000 } });
     const first = await done({ a: 1 });
-    expect(await done({ grow: 500_000_000 })).toBe(first);
+    expect(await done({ grow: 250_000_000 })).toBe(first);
     expect(await done({ a: 1 })).not.toBe(first);
   },
 );
 
 it('ends a worker that shows nothing of its job, and gives the job to the next', async () => {
-  const { url, dataDir, troubles } = await open({ stallMs: 2_000 });
-  const id = await submit(url, { hangOnce: join(dataDir, 'hung') });
+  holdTime();
+  const { url, dataDir, troubles } = await open({ stallMs });
+  const hung = join(dataDir, 'hung');
+  const id = await submit(url, { hangOnce: hung });
+  await expect.poll(() => existsSync(hung)).toBe(true);
+  vi.advanceTimersByTime(1.2 * stallMs);
   const job = await statusOnce(url, id, 'COMPLETED');
   expect(job).toMatchObject({ retries: 1, output: expect.any(Number) });
   expect(troubles).toEqual([]);
 });
 
 it('leaves one alone that goes on showing something', async () => {
-  const { done } = await open({ stallMs: 2_000 });
-  expect(await done({ steps: 60 })).toBeGreaterThan(0);
+  holdTime();
+  const { url, dataDir } = await open({ stallMs });
+  const stepFile = join(dataDir, 'step');
+  const id = await submit(url, { steps: 5, stepFile });
+  await statusOnce(url, id, 'IN_PROGRESS');
+  for (let step = 0; step < 5; step++) {
+    vi.advanceTimersByTime(0.7 * stallMs);
+    writeFileSync(stepFile + step, '');
+    const shown = async (): Promise<unknown> => (await askStatus(url, id)).json;
+    await expect.poll(shown, { interval: 5 }).toMatchObject({ output: step < 4 ? step : expect.any(Number) });
+  }
+  const job = await statusOnce(url, id, 'COMPLETED');
+  expect(job.output).toBeGreaterThan(5);
+  expect(job).not.toHaveProperty('retries');
 });
 
 it('fails a job in words that stalls each time', async () => {
-  const { url } = await openService({
+  holdTime();
+  const { url, held } = await openService({
     endpoints: [endpointSettings({ id: endpointId, retries: 0, stallMs: 1_000 })],
   });
-  const job = await statusOnce(url, await submit(url, { scene: 'x' }), 'FAILED');
+  const id = await submit(url, { scene: 'x' });
+  await held.next();
+  vi.advanceTimersByTime(1_200);
+  const job = await statusOnce(url, id, 'FAILED');
   expect(job.error).toContain('wrote nothing of it for 1s');
 });
 
@@ -125,6 +153,7 @@ async function openPulling(settings: Partial<EndpointSettings>) {
   const started: { id: string; isStopped: boolean; goes: Promise<void> }[] = [];
   let key = '';
   const service = await openService({
+    clientLimits: { refusedTakeMs: 1 },
     endpoints: [endpointSettings({ id: endpointId, workers: 1, quickStart: true, idleMs: 200, ...settings })],
     workloadOf: (_settings, context) => {
       key = context.workerKey;
@@ -171,10 +200,12 @@ it('replaces a container after so many jobs: it is given no more, and ended', as
 });
 
 it('ends a container that shows nothing of its job', async () => {
+  holdTime();
   const { url, started, worker } = await openPulling({ stallMs: 1_000 });
   const first = await worker(0);
   const id = await submit(url, { a: 1 });
   await first.take();
+  vi.advanceTimersByTime(1_200);
   const second = await worker(1);
   expect(started[0]?.isStopped).toBe(true);
   expect(JSON.parse((await second.take()).text)).toMatchObject({ id });

@@ -11,6 +11,7 @@ import {
   WorkerDied,
   type WorkloadJob,
 } from '../../../src/service/workloads/workload.ts';
+import { runs } from '../../fakes/tier.ts';
 import { inProcessWorkload } from '../in-process-workload.ts';
 import {
   openStore,
@@ -54,7 +55,9 @@ it('keeps the queues of its endpoints apart', async () => {
 it('works off a burst with many workers, every job once', async () => {
   const seen: string[] = [];
   const { url } = await openService({ workers: 8, workload: instantWorkload(({ id }) => seen.push(id)) });
-  const ids = await Promise.all(Array.from({ length: 300 }, (_, count) => submit(url, { count })));
+  const ids = await Promise.all(
+    Array.from({ length: runs(300, { ms: 3 }) }, (_, count) => submit(url, { count })),
+  );
   for (const id of ids) await statusOnce(url, id, 'COMPLETED');
   expect(seen.toSorted()).toEqual(ids.toSorted());
 });
@@ -187,13 +190,13 @@ describe('close', () => {
   it('tells running workloads to stop, and hears them no more', async () => {
     const { url, held, close, dataDir } = await openService({ workers: 2 });
     const ids = [await submit(url, { scene: 'one' }), await submit(url, { scene: 'two' })];
-    const runs = [await held.next(), await held.next()];
-    expect(runs.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+    const begun = [await held.next(), await held.next()];
+    expect(begun.map(({ signal }) => signal.aborted)).toEqual([false, false]);
 
     await close();
-    expect(runs.map(({ signal }) => signal.aborted)).toEqual([true, true]);
-    runs[0]?.complete('too late');
-    runs[1]?.fail(new Error('stopped'));
+    expect(begun.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+    begun[0]?.complete('too late');
+    begun[1]?.fail(new Error('stopped'));
     await expect(askStatus(url, ids[0] ?? '')).rejects.toThrow('fetch failed');
 
     const next = await openService({ dataDir, workers: 2 });

@@ -4,7 +4,16 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandWorkload } from '../../../src/service/workloads/command-workload.ts';
 import { JsonText, WorkerDied } from '../../../src/service/workloads/workload.ts';
-import { answering, isRunning, makeFolder, start, startScript } from './started-worker.ts';
+import { isWhole } from '../../fakes/tier.ts';
+import {
+  answering,
+  holdTimers,
+  isRunning,
+  makeFolder,
+  passTimeUntil,
+  start,
+  startScript,
+} from './started-worker.ts';
 
 const endless = 'setInterval(() => undefined, 1000);';
 
@@ -201,14 +210,19 @@ describe('a program that ends', () => {
   it('gives its job back where it reads no jobs any more', async () => {
     const worker = await startScript(`require('fs').closeSync(0); console.error('closed'); ${endless}`);
     await expect.poll(() => worker.log).toEqual(['closed']);
+    holdTimers();
     const { output } = worker.job({ text: 'x'.repeat(1 << 20) });
+    await passTimeUntil(worker.ended);
     await expect(output).rejects.toBeInstanceOf(WorkerDied);
     expect(await worker.ended).toContain('closed its input');
   });
 
   it('gives its job back where it can answer no more', async () => {
+    holdTimers();
     const worker = await startScript(`require('fs').closeSync(1); ${endless}`);
-    await expect(worker.job({}).output).rejects.toBeInstanceOf(WorkerDied);
+    const { output } = worker.job({});
+    await passTimeUntil(worker.ended);
+    await expect(output).rejects.toBeInstanceOf(WorkerDied);
     expect(await worker.ended).toContain('closed its output');
   });
 
@@ -274,8 +288,10 @@ describe('a program that does not end', () => {
       `process.on('SIGTERM', () => console.error('no')); console.error(process.pid); ${endless}`,
     );
     await expect.poll(() => worker.log.length).toBe(1);
-    await worker.stop();
-    expect(worker.log[1]).toBe('no');
+    holdTimers();
+    const stopped = worker.stop();
+    await expect.poll(() => worker.log[1]).toBe('no');
+    await passTimeUntil(stopped);
     // It is gone before the kernel lists it as ended.
     await expect.poll(() => isRunning(Number(worker.log[0]))).toBe(false);
     expect(await worker.ended).toBe('the worker was stopped');
@@ -330,23 +346,28 @@ describe('a program that answers what it was not asked', () => {
 
 describe('a program that takes too much', () => {
   it('has its job failed, not given back, where its line is longer than an output may be', async () => {
+    // The default.
+    const most = isWhole ? 104_857_600 : 2_097_152;
     const worker = await startScript(
-      answering(`write('{"output":"' + 'x'.repeat(100 * 1024 * 1024) + '"}\\n')`),
+      answering(`write('{"output":"' + 'x'.repeat(${most}) + '"}\\n')`),
+      isWhole ? {} : { maxAnswerBytes: most },
     );
     let hasEnded = false;
     void worker.ended.then(() => (hasEnded = true));
     const { output } = worker.job({});
-    await expect(output).rejects.toThrow('a line of more than 104857600 bytes');
+    await expect(output).rejects.toThrow(`a line of more than ${most} bytes`);
     // Before that it would be given another job.
     expect(hasEnded).toBe(true);
     await expect(output).rejects.not.toBeInstanceOf(WorkerDied);
-    expect(await worker.ended).toContain('a line of more than 104857600 bytes');
+    expect(await worker.ended).toContain(`a line of more than ${most} bytes`);
   });
 
   it('has what it nested too deeply passed on as it is, or its job failed', async () => {
+    // Deep enough for all that recurses.
+    const depth = isWhole ? 200_000 : 50_000;
     const worker = await startScript(
       answering(`
-        const deep = '['.repeat(200000) + ']'.repeat(200000);
+        const deep = '['.repeat(${depth}) + ']'.repeat(${depth});
         write('{"progress":' + deep + '}\\n{"stream":' + deep + '}\\n');
         write(job.input.fails ? '{"error":' + deep + '}\\n' : '{"output":1}\\n')`),
     );
@@ -368,12 +389,14 @@ describe('a program that takes too much', () => {
   it.skipIf(process.platform !== 'linux')(
     'is killed where it and its children have more memory than they may (skipped where there is no /proc)',
     async () => {
+      holdTimers();
       const child = `const kept = Buffer.alloc(200 << 20, 1); setInterval(() => kept.length, 1000)`;
       const worker = await startScript(
         answering(`require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(child)}])`),
         { memoryBytes: 180 * 2 ** 20 },
       );
       const { output } = worker.job({});
+      await passTimeUntil(worker.ended);
       await expect(output).rejects.toBeInstanceOf(WorkerDied);
       expect(await worker.ended).toBe("the worker's process exceeded its 180 MiB of memory and was killed");
     },

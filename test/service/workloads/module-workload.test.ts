@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { moduleWorkload } from '../../../src/service/workloads/module-workload.ts';
 import { WorkerDied } from '../../../src/service/workloads/workload.ts';
-import { isRunning, makeFolder, start, startModule } from './started-worker.ts';
+import { isWhole } from '../../fakes/tier.ts';
+import { holdTimers, isRunning, makeFolder, passTimeUntil, start, startModule } from './started-worker.ts';
 
 describe('a module that keeps to its part', () => {
   it('answers one job after another in one process', async () => {
@@ -60,10 +61,12 @@ describe('a module that keeps to its part', () => {
   });
 
   it('answers in megabytes', async () => {
+    const megabytes = isWhole ? 10 : 1;
     const worker = await startModule(
-      `export const handler = ({ input }) => input.text + 'x'.repeat(20 << 20);`,
+      `export const handler = ({ input }) => input.text + 'x'.repeat(${2 * megabytes} << 20);`,
     );
-    expect(await worker.job({ text: 'y'.repeat(10 << 20) }).output).toHaveLength(30 << 20);
+    const { output } = worker.job({ text: 'y'.repeat(megabytes << 20) });
+    expect(await output).toHaveLength((3 * megabytes) << 20);
   });
 });
 
@@ -114,9 +117,9 @@ describe('a module that cannot be loaded', () => {
 
   it('is ended where it does not become ready', async () => {
     const endless = startModule('await new Promise(() => setInterval(() => undefined, 1000));', {
-      startTimeoutMs: 1_000,
+      startTimeoutMs: 200,
     });
-    await expect(endless).rejects.toThrow('was not ready within 1000 ms');
+    await expect(endless).rejects.toThrow('was not ready within 200 ms');
   });
 });
 
@@ -147,12 +150,15 @@ describe('a module that ends its process', () => {
   it.skipIf(process.platform !== 'linux')(
     'is killed where it has more beside its heap than it may (skipped where there is no /proc)',
     async () => {
+      holdTimers();
       const worker = await startModule(
         `const kept = [];
        export const handler = () => new Promise(() => setInterval(() => kept.push(Buffer.alloc(10 << 20, 1)), 10));`,
         { memoryBytes: 200 * 2 ** 20 },
       );
-      await expect(worker.job({}).output).rejects.toThrow('exceeded its 200 MiB of memory');
+      const { output } = worker.job({});
+      await passTimeUntil(worker.ended);
+      await expect(output).rejects.toThrow('exceeded its 200 MiB of memory');
     },
   );
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { commandWorkload, type CommandOptions } from '../../../src/service/workloads/command-workload.ts';
 import { moduleWorkload, type ModuleOptions } from '../../../src/service/workloads/module-workload.ts';
 import { JsonText, type Worker, type Workload } from '../../../src/service/workloads/workload.ts';
@@ -95,4 +95,21 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Time passes for timers only when the test lets it. */
+export function holdTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+/** Lets half a second pass again and again until `ended` resolves. */
+export async function passTimeUntil(ended: Promise<unknown>): Promise<void> {
+  let hasEnded = false;
+  void ended.then(() => (hasEnded = true));
+  const pass = (): boolean => {
+    if (!hasEnded) vi.advanceTimersByTime(500);
+    return hasEnded;
+  };
+  await expect.poll(pass, { interval: 10 }).toBe(true);
 }

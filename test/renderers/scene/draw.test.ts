@@ -150,7 +150,7 @@ describe('every text gives a picture', () => {
         expect([pixels.width, pixels.height]).toEqual([asked.width, asked.height]);
         expect(contrast(pixels)).toBeGreaterThan(10);
       }),
-      { numRuns: runs(300, { ms: 25 }), seed },
+      { numRuns: runs(300, { ms: 60 }), seed },
     );
   });
 

@@ -45,8 +45,11 @@ it.each(sampled([0, 2, 3, 10, 12, 13], { ms: 100 }))('is left to a person after 
   expect(runTask(`exit ${code}`)).toEqual({ code, asked: '' });
 });
 
-it.each(sampled(['TERM', 'HUP'], { ms: 1_200 }))('stays ended where it was told to end meanwhile (%s)', (signal) => {
-  // Bash loses the exit code of a child that ends while a trap of its own runs, as no real runner does.
-  const runner = `trap "" HUP; kill -s ${signal} "$PPID"; /bin/sleep 1; exit 14`;
-  expect(runTask(runner)).toEqual({ code: 14, asked: '' });
-});
+it.each(sampled(['TERM', 'HUP'], { ms: 1_200 }))(
+  'stays ended where it was told to end meanwhile (%s)',
+  (signal) => {
+    // Bash loses the exit code of a child that ends while a trap of its own runs, as no real runner does.
+    const runner = `trap "" HUP; kill -s ${signal} "$PPID"; /bin/sleep 1; exit 14`;
+    expect(runTask(runner)).toEqual({ code: 14, asked: '' });
+  },
+);

@@ -152,7 +152,7 @@ export class Postgres implements PostgresSession {
     };
   }
 
-  /** From now on nobody waits long for it: a server that answers does so at once. */
+  /** Makes all waits short from now on: a server that answers accepts a connection within `connectMs`. */
   hurry(connectMs = 1_000): void {
     this.#pool.options.connectionTimeoutMillis = connectMs;
     this.#deadMs = 2 * connectMs;

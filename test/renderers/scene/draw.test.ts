@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { handler } from '../../../src/renderers/scene/handler.ts';
-import { runs, sampled } from '../../fakes/tier.ts';
+import { rest, runs, sampled } from '../../fakes/tier.ts';
 
 interface Pixels {
   data: Buffer;
@@ -150,7 +150,7 @@ describe('every text gives a picture', () => {
         expect([pixels.width, pixels.height]).toEqual([asked.width, asked.height]);
         expect(contrast(pixels)).toBeGreaterThan(10);
       }),
-      { numRuns: runs(300, { ms: 25 }), seed },
+      { numRuns: runs(300, { ms: 60 }), seed },
     );
   });
 
@@ -165,10 +165,10 @@ describe('every text gives a picture', () => {
     expect(contrast(pixels)).toBeGreaterThan(60);
   });
 
-  test('100,000 characters', async () => {
+  rest.it('100,000 characters', async () => {
     const text = 'sixty red houses, 99 blue sailboats; ﷺ and unknown words. '.repeat(1_725);
     expect(text.length).toBeGreaterThan(100_000);
-    expect(contrast(await pixelsOf(text, 1, 96, 64))).toBeGreaterThan(60);
+    expect(contrast(await pixelsOf(text))).toBeGreaterThan(60);
   });
 
   const prompts = new URL('../../../../shared/data/parti-prompts.tsv', import.meta.url);

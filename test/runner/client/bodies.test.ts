@@ -137,7 +137,7 @@ describe('a hostile body', () => {
     ['100,000 levels and an integer of many digits', `{"a":9007199254740993,"output":${nested(100_000)}}`],
     [
       'countless keys',
-      `{"status":"COMPLETED"${Array.from({ length: 3e6 * scale }, (_, i) => `,"${i}":1`).join('')}}`,
+      `{"status":"COMPLETED"${Array.from({ length: isWhole ? 3_000_000 : 1_100_000 }, (_, i) => `,"${i}":1`).join('')}}`,
     ],
     ['countless small lists', `{"status":"COMPLETED","output":[${'[1],'.repeat(1e7 * scale)}1]}`],
     ['a page of opening titles', `<html>${'<title'.repeat(8_000_000 * scale)}`],

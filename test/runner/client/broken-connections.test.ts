@@ -15,7 +15,10 @@ const queued = { kind: 'running', status: 'IN_QUEUE', isExecuting: false };
 const inQueue = answerJson({ id: jobId, status: 'IN_QUEUE' });
 
 async function bothAreLost(script: Script, text: RegExp, requestTimeoutMs = 1_000): Promise<void> {
-  const [submission, status] = [submitTo(script, { requestTimeoutMs }), statusFrom(script, { requestTimeoutMs })];
+  const [submission, status] = [
+    submitTo(script, { requestTimeoutMs }),
+    statusFrom(script, { requestTimeoutMs }),
+  ];
   expect(await submission).toEqual(failure('unanswered', text));
   expect(await status).toEqual(failure('poll-failed', text));
 }
@@ -38,8 +41,7 @@ describe('no answer is read', () => {
     ['no answer comes', () => undefined, /no answer came in time/, 300],
     ['only headers come', (socket) => socket.write(head), /stopped coming|not complete/, 300],
     ['the body stops coming', (socket) => socket.write(`${head}{"a":`), /stopped coming|not complete/, 300],
-  ])('where %s', async (_, script, text, limitMs) =>
-    bothAreLost(script, text, limitMs));
+  ])('where %s', async (_, script, text, limitMs) => bothAreLost(script, text, limitMs));
 
   it('where the body comes steadily and too slowly', async () => {
     const drip: Script = (socket) => {

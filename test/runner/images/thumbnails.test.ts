@@ -92,7 +92,7 @@ describe('a saved picture', () => {
 });
 
 describe.each([
-  ['small', 330, 9, runs(60, { ms: 5 })],
+  ['small', 330, 9, runs(60, { ms: 10 })],
   ['large', 640, 450, runs(12, { ms: 70 })],
 ])('a damaged picture, %s, is judged as without thumbnails', (_, width, height, flips) => {
   it.each(['plain', 'interlaced', '16 bit', 'palette', 'grey', 'grey with alpha'])('%s', async (kind) => {

@@ -7,7 +7,10 @@ import { complaint, readFileOf, readStream, shown } from './read-all.ts';
 const hasZstd = isThere();
 
 describe.skipIf(!hasZstd)('packed by zstd (skipped where there is no zstd)', () => {
-  const lines = Array.from({ length: isWhole ? 60_000 : 6_000 }, (_, index) => `scene ${(index * 7919) % 100_003}\n`).join('');
+  const lines = Array.from(
+    { length: isWhole ? 60_000 : 6_000 },
+    (_, index) => `scene ${(index * 7919) % 100_003}\n`,
+  ).join('');
   const prompts = lines
     .trimEnd()
     .split('\n')

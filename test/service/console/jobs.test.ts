@@ -171,10 +171,10 @@ it('finds them by an index, however many there are', async () => {
 it('shows what went in and what came out, with its pictures', async () => {
   const visit = await enter((await openWithConsole({ workload: localWorkload })).url);
   const scene = `a red lighthouse ${'and waves '.repeat(90)}`;
-  const id = await visit.submit(endpointId, { scene, seed: 7 });
+  const id = await visit.submit(endpointId, { scene, seed: 7, width: 384, height: 256 });
   const job = await visit.jobOnce(id, ({ endedAt }) => endedAt !== null);
   expect(job).toMatchObject({ status: 'COMPLETED', error: null, retries: 0 });
-  expect(JSON.parse(job.input ?? '')).toEqual({ scene, seed: 7 });
+  expect(JSON.parse(job.input ?? '')).toEqual({ scene, seed: 7, width: 384, height: 256 });
   expect(job.summary).toMatch(/^a red lighthouse/);
   expect(job.pictures).toEqual([expect.stringMatching(/^data:image\/png;base64,iVBORw0KGgo[\w+/=]+$/)]);
   expect(job.output).toContain('iVBORw0KGgo');

@@ -46,7 +46,10 @@ it('passes over whoever has gone meanwhile, and lets in alone what is larger tha
 });
 
 it('tells whoever would wait too long for room to come again', async () => {
-  const { url } = await openService({ maxBodiesBytes: 1_000_000, clientLimits: { roomMs: 50, drainMs: 200 } });
+  const { url } = await openService({
+    maxBodiesBytes: 1_000_000,
+    clientLimits: { roomMs: 50, drainMs: 200 },
+  });
   const first = await longSubmission(url);
   await first.readUpTo(1);
   const second = await longSubmission(url);

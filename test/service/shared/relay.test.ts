@@ -8,7 +8,11 @@ import { Relay } from '../../../src/service/shared/relay.ts';
 import { answerJson, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
 
 /** Where to ask; the answer is what became of the request. */
-async function relayTo(leader: Script | string, proxies: string[] = [], askEveryMs?: number): Promise<string> {
+async function relayTo(
+  leader: Script | string,
+  proxies: string[] = [],
+  askEveryMs?: number,
+): Promise<string> {
   const url = typeof leader === 'string' ? leader : (await scriptedServer(leader)).url;
   const relay = new Relay(Buffer.from('secret'), new TrustedProxies(proxies), askEveryMs);
   onTestFinished(() => relay.close());

@@ -95,10 +95,12 @@ it.skipIf(process.platform === 'win32')(
     const { cwd, service, count } = await batch({ count: 40, concurrency: 40 });
     // The lowest keep the program from loading itself, the others from writing many pictures at once.
     for (const limit of sampled([24, 32, 40, 70, 100, 104, 108], { ms: 500, least: 2 })) {
-      const { code, stderr } = await inShell(`ulimit -n ${limit}; exec "$@"`, cwd);
-      expect([0, 14], `${limit}: ${stderr}`).toContain(code);
-      expect(stderr, String(limit)).not.toMatch(/^ +at |Node\.js v/m);
-      if (code === 14) expect(stderr).toMatch(/too many files.*(EMFILE).*ulimit -n/);
+      const { code, stdout, stderr } = await inShell(`ulimit -n ${limit}; exec "$@"`, cwd);
+      // A failed picture is told in full by the last lines, a failed checkpoint on standard error.
+      const told = stdout + stderr;
+      expect([0, 14], `${limit}: ${told}`).toContain(code);
+      expect(told, String(limit)).not.toMatch(/^ +at |Node\.js v/m);
+      if (code === 14) expect(told).toMatch(/too many files.*(EMFILE).*ulimit -n/);
       if (limit < 40) expect(code).toBe(14);
     }
     await expectFinished(cwd, service, count);

@@ -46,7 +46,7 @@ it.skipIf(!hasScript)(
   },
 );
 
-it.skipIf(!hasScript)(
+rest.it.skipIf(!hasScript)(
   'without colours where NO_COLOR is set (skipped where there is no script)',
   async () => {
     const { text } = await onTerminal({ NO_COLOR: '1' });

@@ -317,11 +317,11 @@ it.skipIf(!canMount)(
   'tells that the folder of temporary files is full, not the one of output (skipped where this user may not mount)',
   async () => {
     const cwd = newBatch('local', 1);
-    const small = join(cwd, 'small');
-    mountSmallDisk(small, 1);
-    writeFileSync(join(small, 'taken'), Buffer.alloc(960 * 1024));
-    const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd, env: { TMPDIR: small } });
-    expect(stderr).toContain(`the folder for temporary files, ${small}, cannot be used or is full`);
+    const smallDisk = join(cwd, 'small');
+    mountSmallDisk(smallDisk, 1);
+    writeFileSync(join(smallDisk, 'taken'), Buffer.alloc(960 * 1024));
+    const { code, stderr } = await inProcess(['plan', 'pipeline.yaml'], { cwd, env: { TMPDIR: smallDisk } });
+    expect(stderr).toContain(`the folder for temporary files, ${smallDisk}, cannot be used or is full`);
     expect(code).toBe(14);
   },
 );

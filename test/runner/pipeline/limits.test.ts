@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { readSpending } from '../../../src/runner/checkpoint/read-totals.ts';
 import { batchCost } from '../../../src/runner/core/spending.ts';
+import { Stop } from '../../../src/runner/pipeline/stop.ts';
 import type { Behaviour } from '../../fakes/fake-service.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
@@ -206,4 +207,27 @@ describe('limits.until', () => {
     expect(world.clock.now()).toBeLessThanOrEqual(untilAt + minutes);
     expect(result?.counts).toMatchObject({ waiting: 2, active: 0, failed: 0 });
   });
+});
+
+it('limits.for ends the submissions in time though timers fire early and time passes during the checks', async () => {
+  const world = new World(() => ({ executionMs: 10 * minutes }));
+  const stop = new Stop();
+  const stoppedAfterMs: number[] = [];
+  stop.draining.addEventListener('abort', () => stoppedAfterMs.push(world.clock.elapsed()));
+  // The timer fires a millisecond early, and each look at the clock after that takes one.
+  let looks = 0;
+  world.service.instead.submit = () => {
+    const { clock, killer } = world;
+    const [sleep, elapsed] = [clock.sleep.bind(clock), clock.elapsed.bind(clock)];
+    clock.sleep = (ms, signal) => sleep(Math.max(1, ms - 1), signal);
+    clock.elapsed = () => {
+      const isChecking = elapsed() >= 19_999 && killer.calls.at(-1) === 'checkpoint.nextDue';
+      return elapsed() + (isChecking || looks > 0 ? looks++ : 0);
+    };
+    return undefined;
+  };
+  const settings = { concurrency: 1, limits: { forMs: 20_000 } };
+  const result = await world.run({ manifest: list(2), settings, stop });
+  expect(result?.ending).toMatchObject({ kind: 'limit-reached' });
+  expect(stoppedAfterMs).toEqual([expect.closeTo(20_000, -3)]);
 });

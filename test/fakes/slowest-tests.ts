@@ -15,16 +15,19 @@ export function slowestTests(road: readonly string[]): Reporter {
       const share = Math.round((100 * sum(slowest.map(({ ms }) => ms))) / totalMs);
       const onRoad = files.filter(({ file }) => road.includes(file)).flatMap((file) => file.tests);
       const slow = files
-        .filter(
-          ({ file, tests: its }) =>
-            !road.includes(file) && sum(its.map(({ ms }) => ms)) > maxMsPerTest * its.length,
-        )
-        .map(({ file }) => file);
+        .filter(({ file }) => !road.includes(file))
+        .map(({ file, tests: its }) => ({ file, ms: sum(its.map(({ ms }) => ms)), count: its.length }))
+        .filter(({ ms, count }) => ms > maxMsPerTest * count)
+        .toSorted((x, y) => y.ms - x.ms)
+        .slice(0, 10)
+        .map(({ file, ms }) => `${file} (${seconds(ms)} s)`);
       const lines = [
         `The ten slowest of ${tests.length} tests take ${share} % of ${seconds(totalMs)} s:`,
         ...slowest.map(({ ms, name }) => `  ${seconds(ms)} s  ${name}`),
         `The road takes ${seconds(sum(onRoad.map(({ ms }) => ms)))} s.`,
-        ...(slow.length > 0 ? [`More than ${maxMsPerTest} ms a test: ${slow.join(', ')}`] : []),
+        ...(slow.length > 0
+          ? [`The longest files with more than ${maxMsPerTest} ms a test: ${slow.join(', ')}.`]
+          : []),
       ];
       process.stdout.write(`\n${lines.join('\n')}\n`);
     },

@@ -62,7 +62,7 @@ it('loses nothing, completes nothing twice, and changes no output', { timeout: 3
   over.forWorkers = true;
   service.child.kill('SIGKILL');
   await Promise.all(workers);
-  expect(account.accepted.size).toBeGreaterThan(kills * 40);
+  expect(account.accepted.size).toBeGreaterThanOrEqual(kills * 40);
   expect([...account.heard.values()].every((times) => times === 1)).toBe(true);
   expectBookToAgree(dataDir, account);
 });

@@ -154,12 +154,15 @@ async function batch({ count = 12, side = 32, concurrency = 12, held = Infinity 
     .toBuffer();
   const output = [{ rendered_image: noise.toString('base64'), seed: 1 }];
   let begun = 0;
+  let isReleased = false;
   const service = await startStandIn({
-    plan: () => ({ executionMs: begun++ < held ? 0 : Infinity, end: () => completed(output) }),
+    plan: () => ({ executionMs: isReleased || begun++ < held ? 0 : Infinity, end: () => completed(output) }),
   });
   const more = `input: {scene: "{{ scene }}"}\nconcurrency: ${concurrency}\n`;
   const files = { 'pipeline.yaml': pipeline(service.url, more), 'scenes.csv': scenes(count) };
   const release = (): void => {
+    // Jobs that are submitted later end at once, too.
+    isReleased = true;
     for (const job of service.jobs.all) job.completesAt = Math.min(job.completesAt, Date.now());
   };
   return { cwd: folderWith(files), service, count, release };

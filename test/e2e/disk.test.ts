@@ -21,7 +21,7 @@ import {
   scenes,
   withKey,
 } from './cli.ts';
-import { completed, startStandIn } from './stand-ins.ts';
+import { completed, startHeldStandIn, type HeldStandIn } from './stand-ins.ts';
 import { canMount, mountSmallDisk, setReadOnly } from './small-disk.ts';
 
 const notMounted = '(skipped where this user may not mount a file system)';
@@ -48,13 +48,13 @@ it.skipIf(!canMount)(`full: ends with 14 and goes on when there is room ${notMou
 });
 
 it.skipIf(!canMount)(`read-only from the middle of the run on: the same ${notMounted}`, async () => {
-  const { cwd, service, count, release } = await batch({ held: 6 });
+  const { cwd, service, count } = await batch({ held: 6 });
   const images = join(cwd, 'out/images');
   mountSmallDisk(images, 64);
   const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
   await program.event('scene-saved', 3);
   setReadOnly(images, true);
-  release();
+  service.release();
   const { code, stderr } = await program.finish();
   expect(code, stderr).toBe(14);
   expect(program.stdout).toContain('the file system is read-only (EROFS)');
@@ -140,10 +140,8 @@ async function inShell(script: string, cwd: string): Promise<Finished> {
 
 interface Batch {
   cwd: string;
-  service: HttpService;
+  service: HeldStandIn;
   count: number;
-  /** Ends the jobs that are held. */
-  release: () => void;
 }
 
 /** Runs on a service elsewhere, whose own records are the oracle. Of its jobs, those after the first `held` wait for `release`. */
@@ -153,19 +151,10 @@ async function batch({ count = 12, side = 32, concurrency = 12, held = Infinity 
     .png()
     .toBuffer();
   const output = [{ rendered_image: noise.toString('base64'), seed: 1 }];
-  let begun = 0;
-  let isReleased = false;
-  const service = await startStandIn({
-    plan: () => ({ executionMs: isReleased || begun++ < held ? 0 : Infinity, end: () => completed(output) }),
-  });
+  const service = await startHeldStandIn({ first: held, plan: { end: () => completed(output) } });
   const more = `input: {scene: "{{ scene }}"}\nconcurrency: ${concurrency}\n`;
   const files = { 'pipeline.yaml': pipeline(service.url, more), 'scenes.csv': scenes(count) };
-  const release = (): void => {
-    // Jobs that are submitted later end at once, too.
-    isReleased = true;
-    for (const job of service.jobs.all) job.completesAt = Math.min(job.completesAt, Date.now());
-  };
-  return { cwd: folderWith(files), service, count, release };
+  return { cwd: folderWith(files), service, count };
 }
 
 function run(cwd: string): Promise<Finished> {

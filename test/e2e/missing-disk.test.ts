@@ -17,7 +17,7 @@ import { isSameFileSystem, placeOf } from '../../src/commands/known-batch.ts';
 import { type Finished, folderWith, inProcess, pipeline, Program, scenes, withKey } from './cli.ts';
 import { rest, sampled } from '../fakes/tier.ts';
 import { picturesIn } from './same-books.ts';
-import { startStandIn } from './stand-ins.ts';
+import { startHeldStandIn } from './stand-ins.ts';
 import { canMount, mountSmallDisk, RemovableDisk, setReadOnly } from './small-disk.ts';
 
 const count = 6;
@@ -71,12 +71,12 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
       { ms: 1_000 },
     ),
   )('refuses the next start where the disk goes during a run, with pictures %s', async (_, dir) => {
-    const { cwd, service, release } = await batch({ dir, size: 12, held: 4 });
+    const { cwd, service } = await batch({ dir, size: 12, held: 4 });
     const disk = new RemovableDisk(join(cwd, 'out'), 64);
     const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
     await program.event('scene-saved', 3);
     disk.unmount();
-    release();
+    service.release();
     expect((await program.finish()).code, program.stderr).toBe(14);
     expect(picturesIn(cwd), 'what nobody would find').toEqual([]);
     const sent = service.jobs.all.length;
@@ -88,12 +88,12 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
   });
 
   it('calls nothing lost where the disk that holds the folder goes during a run', async () => {
-    const { cwd, service, release } = await batch({ dir: 'disk/out', size: 12, held: 4 });
+    const { cwd, service } = await batch({ dir: 'disk/out', size: 12, held: 4 });
     const disk = new RemovableDisk(join(cwd, 'disk'), 64);
     const program = new Program(['run', 'pipeline.yaml', '--json'], { cwd, ...withKey });
     await program.event('scene-saved', 3);
     disk.unmount();
-    release();
+    service.release();
     const { code, stdout, stderr } = await program.finish();
     expect(code, stderr).toBe(14);
     expect(stdout + stderr).toContain('went away during the run');
@@ -104,7 +104,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
   });
 
   rest.it('seals its own checkpoint, and none that lies below the disk', async () => {
-    const { cwd, service, release } = await batch({ size: 12, held: 5 });
+    const { cwd, service } = await batch({ size: 12, held: 5 });
     writeFileSync(join(cwd, 'scenes.csv'), scenes(1));
     expect(await run(cwd)).toMatchObject({ code: 0 });
     const disk = new RemovableDisk(join(cwd, 'out'), 64);
@@ -115,7 +115,7 @@ describe.skipIf(!canMount)('(skipped where this user may not mount a file system
     program.child.kill('SIGTERM');
     disk.unmount();
     await program.finish();
-    release();
+    service.release();
     disk.mount();
     expect(await run(cwd)).toMatchObject({ code: 0 });
     expect(service.jobs.all).toHaveLength(1 + 12);
@@ -314,17 +314,13 @@ it.each([
 
 /** Runs on a service elsewhere, whose own records are the oracle. Of its jobs, those after the first `held` wait for `release`. */
 async function batch({ dir = 'out', size = count, more = '', held = Infinity } = {}) {
-  let begun = 0;
-  const service = await startStandIn({ plan: () => ({ executionMs: begun++ < held ? 0 : Infinity }) });
+  const service = await startHeldStandIn({ first: held });
   const file = pipeline(service.url, `input: {scene: "{{ scene }}"}\n${more}`);
   const cwd = folderWith({
     'pipeline.yaml': file.replace('dir: out', `dir: ${dir}`),
     'scenes.csv': scenes(size),
   });
-  const release = (): void => {
-    for (const job of service.jobs.all) job.completesAt = Math.min(job.completesAt, Date.now());
-  };
-  return { cwd, service, release, env: { XDG_STATE_HOME: folderWith({}) } };
+  return { cwd, service, env: { XDG_STATE_HOME: folderWith({}) } };
 }
 
 /** As cron does it. */

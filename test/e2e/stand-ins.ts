@@ -36,16 +36,25 @@ export function startSlowService(takesMs: number): Promise<HttpService> {
   return startStandIn({ plan: () => ({ executionMs: takesMs }) });
 }
 
-/** Holds every job until it is told to let go of them; jobs that come later end at once. */
-export async function startHeldStandIn(): Promise<HttpService & { release: () => void }> {
-  let isHeld = true;
-  const service = await startStandIn({ plan: () => (isHeld ? { queueMs: Infinity } : {}) });
+/** Ends the `first` jobs at once and holds the others until `release`; jobs that come after that end at once. */
+export async function startHeldStandIn({ first = 0, plan = {} }: HeldOptions = {}): Promise<HeldStandIn> {
+  let free = first;
+  const service = await startStandIn({
+    plan: () => ({ ...plan, ...(free-- > 0 ? {} : { executionMs: Infinity }) }),
+  });
   const release = (): void => {
-    isHeld = false;
-    for (const job of service.jobs.all) job.startsAt = job.completesAt = Date.now();
+    free = Infinity;
+    for (const job of service.jobs.all) job.completesAt = Math.min(job.completesAt, Date.now());
   };
   return Object.assign(service, { release });
 }
+
+interface HeldOptions {
+  first?: number;
+  plan?: Partial<HttpPlan>;
+}
+
+export type HeldStandIn = HttpService & { release: () => void };
 
 /** Accepts every job, finishes none until it is told to and cancels none. */
 export function startPatientService(): Promise<HttpService> {

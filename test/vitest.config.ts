@@ -26,7 +26,8 @@ export default defineConfig(({ mode }) => ({
     server: { deps: { external: [/\/dist\//] } },
     // `--allowOnly` is for whoever works at one test.
     allowOnly: false,
-    testTimeout: 120_000,
+    // Tests of thousands of cases take minutes on a busy machine.
+    testTimeout: mode === 'rest' ? 600_000 : 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     env: {

@@ -1,14 +1,19 @@
 /** How the test suite runs: every `*.test.ts` under test/, in two parts; most files share their processes. */
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { slowestTests } from './fakes/slowest-tests.ts';
+import { slowestTests } from './slowest-tests.ts';
 import { alone, rest, road, tests, whole } from './tiers.ts';
 
 /** Where the program notes which batches have begun: those of tests not where a person's own are. */
 const state = mkdtempSync(join(tmpdir(), 'nightrender-state-'));
 process.once('exit', () => rmSync(state, { recursive: true, force: true }));
+
+/** Every random case of a run comes from this seed. */
+const seed = process.env['NIGHTRENDER_TEST_SEED'] || String(randomInt(2 ** 31));
+if (!/^-?\d+$/.test(seed)) throw new Error(`NIGHTRENDER_TEST_SEED is no whole number: ${seed}`);
 
 const results = process.env['NIGHTRENDER_TEST_RESULTS'];
 
@@ -33,11 +38,12 @@ export default defineConfig(({ mode }) => ({
     env: {
       NO_COLOR: '1',
       XDG_STATE_HOME: state,
+      NIGHTRENDER_TEST_SEED: seed,
       ...(mode === 'rest' && { NIGHTRENDER_TEST_ALL: '1' }),
     },
     reporters: [
       'default',
-      slowestTests(road),
+      slowestTests(road, seed),
       ...(results === undefined
         ? []
         : [['json', { outputFile: results }] as ['json', { outputFile: string }]]),

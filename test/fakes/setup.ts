@@ -1,8 +1,7 @@
-/**
- * What comes before every test file. Replays property tests: what fast-check prints as `seed` on a failure, given as
- * NIGHTRENDER_TEST_SEED, finds it again. And nothing that a file has replaced is left for the next one in its process.
- */
+/** Comes before every test file: property tests draw from the seed of the run, and nothing that a file has replaced is left for the next one in its process. */
+import { configureGlobal } from 'fast-check';
 import { afterAll, vi } from 'vitest';
+import { seed } from './tier.ts';
 
 afterAll(() => {
   vi.restoreAllMocks();
@@ -10,10 +9,4 @@ afterAll(() => {
   vi.useRealTimers();
 });
 
-const seed = process.env['NIGHTRENDER_TEST_SEED'];
-
-if (seed !== undefined && seed !== '') {
-  if (!/^-?\d+$/.test(seed)) throw new Error(`NIGHTRENDER_TEST_SEED is no whole number: ${seed}`);
-  const { configureGlobal } = await import('fast-check');
-  configureGlobal({ seed: Number(seed) });
-}
+configureGlobal({ seed });

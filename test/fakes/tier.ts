@@ -1,20 +1,19 @@
 /**
  * Decides how much a large test does: `npm test` has little time for each, `npm run test:rest` has some, `npm run test:soak` has a night.
- * Every draw comes from one seed, which is printed.
+ * Every draw comes from one seed for the whole run, which vitest.config.ts sets and prints.
  */
-import { randomInt } from 'node:crypto';
 import { describe as describeHere, it as itHere } from 'vitest';
 
 /** True in `npm run test:rest`. Set by vitest.config.ts. */
 export const isWhole = process.env['NIGHTRENDER_TEST_ALL'] === '1';
 
 /** True in `npm run test:soak`. */
-export const isSoak = process.env['NIGHTRENDER_TEST_SOAK'] === '1';
+const isSoak = process.env['NIGHTRENDER_TEST_SOAK'] === '1';
 
 /** The one budget: seconds that a test of weight 1 may take. */
 const budgetSeconds = isSoak ? 2_000 : isWhole ? 30 : 0.2;
 
-export const seed = Number(process.env['NIGHTRENDER_TEST_SEED'] ?? randomInt(2 ** 31));
+export const seed = Number(process.env['NIGHTRENDER_TEST_SEED']);
 
 /** Whole numbers below `bound`, the same for the same seed. */
 export const random = generator(seed);
@@ -28,12 +27,8 @@ interface Cost {
   least?: number;
 }
 
-let isSeedPrinted = false;
-
 /** Returns how many of at most `most` cases the tier has time for. */
 export function runs(most: number, { ms, weight = 1, least = 1 }: Cost): number {
-  if (!isSeedPrinted) process.stdout.write(`seed: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats it)\n`);
-  isSeedPrinted = true;
   const affordable = Math.floor((budgetSeconds * 1_000 * weight) / ms);
   return Math.min(most, Math.max(least, affordable));
 }

@@ -25,14 +25,10 @@ npm pack --silent --ignore-scripts --pack-destination "$base" >/dev/null
 tarball=$(ls "$base"/*.tgz)
 within 'kB of the tarball' $(($(stat -c %s "$tarball") / 1000)) $maxTarballKb
 
-# Node 20 alone needs more than the registry has: the binary of better-sqlite3 12, which is downloaded or compiled.
-binary=node_modules/better-sqlite3-12/build/Release/better_sqlite3.node
 settings=(PATH="$folder/node_modules/.bin:$base/bin" HOME="$base/home" npm_config_cache="$base/cache")
-if [ -e "$binary" ] && [ "$(node -p process.versions.modules)" = 115 ]; then
-  tar -czf "$base/cache/better-sqlite3-v12.9.0-node-v115-$(node -p 'process.platform + "-" + process.arch').tar.gz" \
-    -C "${binary%/build/*}" build/Release/better_sqlite3.node
-  settings+=(npm_config_better_sqlite3_local_prebuilds="$base/cache")
-fi
+# Node 20 alone needs more than the registry has.
+bash test/scripts/keep-binary.sh "$base/cache"
+settings+=(npm_config_better_sqlite3_local_prebuilds="$base/cache")
 
 echo '{"private": true}' | tee "$base/warm/package.json" >"$folder/package.json"
 (cd "$base/warm" && npm install --silent --ignore-scripts --cache "$base/cache" "$tarball")

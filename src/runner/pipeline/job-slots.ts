@@ -83,14 +83,14 @@ export class JobSlots {
       const awake = this.#awake.signal;
       const next = await ports.checkpoint.nextDue();
       pollScheduler.hasMore = next !== undefined;
-      // An instant that passes during the checks below must not be slept over.
+      // Computed before the checks, so that an instant that passes during them is not slept over.
       const idleMs = this.#idleMs(next?.at);
       if (next === undefined && this.#inFlight.size === 0) return;
       // What waits to be taken by a service that is full has not been submitted yet either.
       if (next !== undefined || this.#submitting > 0) this.#stopAtLimit(next !== undefined);
       if (next !== undefined && (await this.#submitDue(next))) continue;
       this.#run.stats.free(this.#idleReason(next));
-      await ports.clock.sleep(Math.min(idleMs, this.#idleMs(next?.at)), awake);
+      await ports.clock.sleep(idleMs, awake);
     }
     this.#run.stats.free(this.#idleReason(undefined));
   }

@@ -95,13 +95,13 @@ it('takes the memory of its pieces only, with many readers who do not read', asy
 });
 
 rest.describe.skipIf(process.platform !== 'linux')('its file (skipped where there is no /proc)', () => {
-  rest.it('is closed when the answer was read', async () => {
+  it('is closed when the answer was read', async () => {
     const service = await serviceWithResult();
     await askStatus(service.url, service.id);
     await untilClosed(service);
   });
 
-  rest.it('is closed when its reader goes away in the middle', async () => {
+  it('is closed when its reader goes away in the middle', async () => {
     const service = await serviceWithResult();
     const reader = await SlowClient.connect(service.url);
     reader.ask(service.path);
@@ -152,7 +152,7 @@ rest.it('takes the memory of its pieces only on its way to webhooks that do not 
 });
 
 rest.describe('while the service ends', () => {
-  rest.it('arrives whole', async () => {
+  it('arrives whole', async () => {
     const { url, path, close } = await serviceWithResult();
     const reader = await SlowClient.connect(url);
     reader.ask(path);
@@ -164,7 +164,7 @@ rest.describe('while the service ends', () => {
     await closed;
   });
 
-  rest.it('is not waited for longer than is good', async () => {
+  it('is not waited for longer than is good', async () => {
     const { url, path, close } = await serviceWithResult({ clientLimits: { closingMs: 1 } });
     const reader = await SlowClient.connect(url);
     reader.ask(path);

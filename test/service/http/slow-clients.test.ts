@@ -162,7 +162,7 @@ rest.describe('an answer that is not read', () => {
   /** More than the system takes on for a reader. */
   const text = 'x'.repeat(40_000_000);
 
-  rest.it.each<[string, string, Partial<ClientLimits>]>([
+  it.each<[string, string, Partial<ClientLimits>]>([
     ['a file', 'at all', { idleMs: 300 }],
     ['a file', 'at the pace at which it should be', { readingMs: 300, bytesReadPerSecond: 1e12 }],
     ['memory', 'at all', { idleMs: 3_000 }],

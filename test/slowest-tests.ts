@@ -1,11 +1,14 @@
-/** Prints the slowest tests at the end of a run, so that growth is seen. */
+/** Prints the seed of a run when it begins, and the slowest tests when it ends, so that growth is seen. */
 import type { Reporter, TestModule } from 'vitest/node';
 
 const maxMsPerTest = 300;
 
 /** `road`: files that may take longer than 300 ms a test, as paths from the root. */
-export function slowestTests(road: readonly string[]): Reporter {
+export function slowestTests(road: readonly string[], seed: string): Reporter {
   return {
+    onInit() {
+      process.stdout.write(`seed: ${seed} (NIGHTRENDER_TEST_SEED=${seed} repeats its draws)\n`);
+    },
     onTestRunEnd(modules) {
       const files = modules.map(durationsOf);
       const tests = files.flatMap((file) => file.tests);

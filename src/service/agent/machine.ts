@@ -27,7 +27,8 @@ function nvidiaGpus(signal: AbortSignal): Promise<GpuView[]> {
       resolve(error === null ? readGpus(output) : []),
     );
     const giveUp = (): void => {
-      child.kill('SIGKILL');
+      // A program that could not be started has no id, and Node would kill the group of this process instead.
+      if (child.pid !== undefined) child.kill('SIGKILL');
       resolve([]);
     };
     const limit = AbortSignal.any([signal, AbortSignal.timeout(queryMs)]);

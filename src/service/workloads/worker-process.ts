@@ -69,7 +69,9 @@ export class WorkerProcess {
     this.#mark = mark;
     const { stdin, stdout, stderr, stdio } = child;
     this.pipes = { stdin, stdout, stderr, channel: stdio[3] } as Pipes;
-    this.#group = child.pid ?? 0;
+    // A group of 0 would be this process's own.
+    if (child.pid === undefined) throw new Error('it has no process id');
+    this.#group = child.pid;
     child.on('error', () => undefined);
     const liftGuard = guardProcesses({ group: this.#group, mark, cleanUp: options.cleanUp });
     const endWatch = this.#watch(options);

@@ -1,5 +1,9 @@
-/** What NVIDIA's driver tells of GPUs, read. */
+/** Promise: a machine is described by what NVIDIA's driver says of its GPUs, and without them where there is no driver. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
+import { packageFile } from '../../../src/lib/files/package-file.ts';
 import { readGpus } from '../../../src/service/agent/machine.ts';
 
 it('reads names, memory in MiB, and cards without a sensor', () => {
@@ -18,4 +22,13 @@ it('reads names, memory in MiB, and cards without a sensor', () => {
   ]);
   expect(readGpus('')).toEqual([]);
   expect(readGpus('NVIDIA-SMI has failed\n')).toEqual([]);
+});
+
+it('a worker that is told to end before it asks for a driver that is not there kills nothing of its own', async () => {
+  const fixture = packageFile('dist/test/fixtures/machine-without-driver.js');
+  // A process group of its own, so that a kill of the group stays in it.
+  const child = spawn(process.execPath, [fixture], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  const [said, [code, signal]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  expect([code, signal]).toEqual([0, null]);
+  expect(JSON.parse(said)).toMatchObject({ gpus: [] });
 });

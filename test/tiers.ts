@@ -48,6 +48,29 @@ export const road = [
   'test/readme.test.ts',
 ];
 
+/** Files that take minutes each in `npm run test:rest`. They run first, so that none of them is left when all others have ended. */
+export const longest = [
+  'test/runner/pipeline/kill-at-every-call.test.ts',
+  'test/runner/pipeline/edited-back.test.ts',
+  'test/simulation/nights.test.ts',
+  'test/e2e/bucket.test.ts',
+  'test/e2e/export.test.ts',
+  'test/runner/pipeline/kill-at-every-call-shared.test.ts',
+  'test/e2e/shared-kills.test.ts',
+  'test/e2e/shared-cuts.test.ts',
+  'test/e2e/disk-faults.test.ts',
+  'test/e2e/submit-to-slurm.test.ts',
+  'test/web/gallery/live-page.test.ts',
+  'test/e2e/blender.test.ts',
+  'test/e2e/shared-service.test.ts',
+  'test/e2e/shared-checkpoint.test.ts',
+  'test/runner/checkpoint/postgres-checkpoint.test.ts',
+  'test/e2e/mount-kills.test.ts',
+  'test/e2e/slurm-workers.test.ts',
+  'test/e2e/local-results.test.ts',
+  'test/web/gallery/gallery.test.ts',
+];
+
 /** They replace whole modules, which lasts as long as the process. */
 export const alone = filesWith(/\bvi\.mock\(/);
 

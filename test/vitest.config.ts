@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { slowestTests } from './slowest-tests.ts';
-import { alone, rest, road, tests, whole } from './tiers.ts';
+import { alone, longest, rest, road, tests, whole } from './tiers.ts';
 
 /** Where the program notes which batches have begun: those of tests not where a person's own are. */
 const state = mkdtempSync(join(tmpdir(), 'nightrender-state-'));
@@ -17,6 +18,19 @@ if (!/^-?\d+$/.test(seed)) throw new Error(`NIGHTRENDER_TEST_SEED is no whole nu
 
 const results = process.env['NIGHTRENDER_TEST_RESULTS'];
 
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- it is Vitest's own method
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => rankOf(a) - rankOf(b));
+  }
+}
+
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = longest.findIndex((file) => moduleId.endsWith(`/${file}`));
+  return rank === -1 ? longest.length : rank;
+}
+
 export default defineConfig(({ mode }) => ({
   test: {
     projects:
@@ -24,6 +38,7 @@ export default defineConfig(({ mode }) => ({
         ? projects([...rest, ...whole])
         : projects(tests.filter((file) => !rest.includes(file))),
     pool: 'forks',
+    sequence: { sequencer: LongestFirst },
     // Most of them wait for disks and other processes as much as they compute.
     maxWorkers: 4,
     setupFiles: ['test/fakes/setup.ts'],

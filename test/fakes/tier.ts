@@ -23,14 +23,16 @@ interface Cost {
   ms: number;
   /** Share of the budget. Default: 1. */
   weight?: number;
+  /** Largest share of the cases that `npm run test:rest` tries. Default: 1, all of them. */
+  share?: number;
   /** Smallest number of cases that still shows the promise. Default: 1. */
   least?: number;
 }
 
 /** Returns how many of at most `most` cases the tier has time for. */
-export function runs(most: number, { ms, weight = 1, least = 1 }: Cost): number {
+export function runs(most: number, { ms, weight = 1, share = 1, least = 1 }: Cost): number {
   const affordable = Math.floor((budgetSeconds * 1_000 * weight) / ms);
-  return Math.min(most, Math.max(least, affordable));
+  return Math.min(isSoak ? most : Math.ceil(most * share), Math.max(least, affordable));
 }
 
 /** Returns as many of the cases as the tier has time for: one of each stretch of equal length, so that no stretch is left out. */

@@ -36,8 +36,7 @@ const histories: [name: string, lists: Rows[]][] = [
   ['the name taken by another row', [both, [['b', 'star']], [['a', 'moon']], swapped, both]],
 ];
 
-/** `npm run test:rest` tries a few hundred of each history. */
-const deathCost = { ms: 50, weight: 0.5 };
+const deathCost = { ms: 50, weight: 0.3, share: 1 / 3 };
 
 describe('a death at every call of a run', () => {
   it.each(histories)('whose list was edited %s', async (_, lists) => {

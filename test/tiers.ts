@@ -18,6 +18,7 @@ export const rest = [
   'test/e2e/chaos.test.ts',
   'test/e2e/comfyui-boxes.test.ts',
   'test/e2e/comfyui-itself.test.ts',
+  'test/e2e/disk-faults.test.ts',
   'test/e2e/image.test.ts',
   'test/e2e/library.test.ts',
   'test/e2e/packed.test.ts',

@@ -248,7 +248,7 @@ it('makes tables that DuckDB reads, with the counts and sums of the report', asy
   ).toEqual([{ style: styles[2], score: '0.2' }]);
 });
 
-it.each(['imagefolder', 'captions', 'webdataset', 'parquet'])(
+it.each(sampled(['imagefolder', 'captions', 'webdataset', 'parquet'], { ms: 400 }))(
   'writes %s the same again, and after an edit only what changed',
   async (to) => {
     const { cwd, start } = await batch();

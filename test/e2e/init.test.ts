@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { isWhole, rest } from '../fakes/tier.ts';
+import { isWhole, rest, sampled } from '../fakes/tier.ts';
 import { folderWith, inProcess, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
@@ -56,22 +56,27 @@ rest.it('writes the file of a service, which works as it is', async () => {
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('service.yaml: this file exists')]);
 });
 
-it.each([
+const lists = [
   ['list.csv', 'file,caption\na.jpg,A red cup\n', '{{ caption }}'],
   ['list.jsonl', '{"key":1,"Text":"A red cup"}\n', '{{ Text }}'],
   ['list.jsonl', '{"Description":"A red cup"}\n', '{{ Description }}'],
-])('sends the column that has the prompts where none is called so: %s, %j', async (list, text, sent) => {
-  const cwd = folderWith({ [list]: text });
-  const made = await inProcess(['init', '--manifest', list], { cwd });
-  expect(made.code, made.stderr).toBe(0);
-  const written = parse(readFileSync(join(cwd, 'pipeline.yaml'), 'utf8')) as { input: unknown };
-  expect(written.input).toEqual({ prompt: sent });
-  expect(made.stdout).toContain('Each job is sent the column ');
-  const run = await inProcess(['run'], { cwd });
-  expect(run.code, run.stderr).toBe(0);
-  const shown = await inProcess(['list', 'pipeline.yaml'], { cwd });
-  expect(shown.stdout).toContain('A red cup');
-});
+] as const;
+
+it.each(sampled(lists, { ms: 400 }))(
+  'sends the column that has the prompts where none is called so: %s, %j',
+  async (list, text, sent) => {
+    const cwd = folderWith({ [list]: text });
+    const made = await inProcess(['init', '--manifest', list], { cwd });
+    expect(made.code, made.stderr).toBe(0);
+    const written = parse(readFileSync(join(cwd, 'pipeline.yaml'), 'utf8')) as { input: unknown };
+    expect(written.input).toEqual({ prompt: sent });
+    expect(made.stdout).toContain('Each job is sent the column ');
+    const run = await inProcess(['run'], { cwd });
+    expect(run.code, run.stderr).toBe(0);
+    const shown = await inProcess(['list', 'pipeline.yaml'], { cwd });
+    expect(shown.stdout).toContain('A red cup');
+  },
+);
 
 it.each([
   [

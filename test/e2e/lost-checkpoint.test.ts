@@ -16,7 +16,7 @@ import { expect, it } from 'vitest';
 import type { BatchIdentity } from '../../src/runner/checkpoint/batch-identity.ts';
 import type { RulesVersion } from '../../src/runner/core/scene-rules.ts';
 import { openCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
-import { isWhole, rest } from '../fakes/tier.ts';
+import { isWhole, rest, sampled } from '../fakes/tier.ts';
 import { withCheckpoint } from './marked-scenes.ts';
 import { finishedBatch, folderWith, inProcess, jobsOf, pipeline, scenes } from './cli.ts';
 
@@ -30,7 +30,7 @@ async function lost(metadata: string): Promise<{ cwd: string; images: string; jo
   return { cwd, images: join(cwd, 'out/images'), jobs: () => jobsOf(join(cwd, 'out/local-service')) };
 }
 
-it.each(['none', 'embed', 'sidecar'])(
+it.each(sampled(['none', 'embed', 'sidecar'], { ms: 400 }))(
   'takes over what fits (metadata: %s), and renders what does not',
   async (metadata) => {
     const { cwd, images, jobs } = await lost(metadata);

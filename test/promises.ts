@@ -134,6 +134,8 @@ export const promises: Record<string, Record<string, string>> = {
       'runner/pipeline/service-trouble.test.ts',
   },
   'Disk, files and processes': {
+    'A program that passes the library a wrong argument is told which one, and nothing begins.':
+      'e2e/library-arguments.test.ts',
     'A program that imports it keeps its signals, exit code, environment and console to itself, and nothing of a batch that has ended stays open there.':
       'e2e/library.test.ts',
     'In a container it is not root, ends in order when it is stopped, and resumes in the next.':
@@ -215,6 +217,8 @@ export const promises: Record<string, Record<string, string>> = {
     '… and `explain`.': 'e2e/explain.test.ts',
     'An exported dataset holds every saved picture byte for byte, and names what is lacking; software that is not ours reads it.':
       'e2e/export.test.ts',
+    'An export removes nothing through a linked folder, and two exports into one folder are kept apart.':
+      'e2e/export.test.ts',
     'Words that a picture does not show as they are said are told: by the run, by scene, in the results and in the gallery.':
       'e2e/lost-words.test.ts',
     'Values out of a job’s output are columns of its results wherever these are shown; one that is asked for later needs no job, and jobs without pictures have them too.':
@@ -246,6 +250,8 @@ export const promises: Record<string, Record<string, string>> = {
       'runner/report/gallery-files.test.ts',
     'All pictures of a hundred thousand scenes are reached, found and sorted in it.':
       'web/gallery/gallery.test.ts',
+    'A key marks the picture that is outlined: the one that was pointed at or got the focus last.':
+      'web/gallery/marks.test.ts',
     'What is starred, rejected or to be rendered again stays in the browser, and becomes a list that `retry --ids` reads.':
       'web/gallery/marks.test.ts',
     'Two to four pictures are compared there, with what differs in their columns and values.':

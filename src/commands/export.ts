@@ -20,7 +20,7 @@ import { formatBytes, formatCounts, plural, screenful } from '../terminal/words.
 import { type LoadedCommand, common } from './command.ts';
 import { lookAtBatch } from './existing-batch.ts';
 import { bucketSource, folderSource } from './export-source.ts';
-import { exportedScenes } from './exported-pictures.ts';
+import { exportedScenes, type ExportedScenes } from './exported-pictures.ts';
 import { onBatch, type BatchCall } from './on-batch.ts';
 import { fileIn, oneText, textIn, textOption, wholeNumber } from './option-values.ts';
 import { withBucketOf } from './pictures-place.ts';
@@ -67,6 +67,7 @@ export const exportCommand: LoadedCommand = {
     ...common,
     complete: 'every saved picture was exported',
     incomplete: 'saved pictures are missing or damaged; all others were exported',
+    'already-running': 'another export is writing into the folder',
   },
   work: (argv) =>
     onBatch(fileIn(argv), argv, (call) => exportBatch(call, choiceOf(call, argv), argv), { isReading: true }),
@@ -125,10 +126,17 @@ function wrong(where: string, text: string): ConfigError {
 }
 
 /** Resolves to the exit code. */
-function exportBatch(call: BatchCall, choice: Choice, argv: Record<string, unknown>): Promise<number> {
-  return lookAtBatch(call.record.dir, (db) =>
-    withBucketOf(db, (bucket) => exportAll(db, bucket, call, choice, argv)),
-  );
+async function exportBatch(call: BatchCall, choice: Choice, argv: Record<string, unknown>): Promise<number> {
+  const { dir, to } = choice;
+  try {
+    return await lookAtBatch(call.record.dir, (db) =>
+      withBucketOf(db, (bucket) => exportAll(db, bucket, call, choice, argv)),
+    );
+  } catch (error) {
+    if (!(error instanceof OtherFolder)) throw error;
+    const advice = error.advice ?? `choose a new or empty folder, or that of an earlier export to ${to}`;
+    throw wrong(shownPath(dir), `${error.message}; ${advice}`);
+  }
 }
 
 const missingFile = 'missing.jsonl';
@@ -140,9 +148,31 @@ async function exportAll(
   choice: Choice,
   argv: Record<string, unknown>,
 ): Promise<number> {
-  const { to, copy, shard, isLinked } = choice;
+  const { copy } = choice;
   const scenes = exportedScenes(db, argv, copy && copyEnding(copy));
   const folder = await openFolder(db, choice);
+  try {
+    return await exportInto(folder, scenes, { db, bucket, images: join(dir, 'images') }, choice, json);
+  } finally {
+    folder.close();
+  }
+}
+
+interface Source {
+  db: Database;
+  /** Undefined if the pictures are in `images`. */
+  bucket: Bucket | undefined;
+  images: string;
+}
+
+async function exportInto(
+  folder: ExportFolder,
+  scenes: ExportedScenes,
+  { db, bucket, images }: Source,
+  choice: Choice,
+  json: boolean,
+): Promise<number> {
+  const { to, copy, shard, isLinked } = choice;
   const view = createView(json);
   const lines: string[] = [];
   const missing = new Map<string, number>();
@@ -150,8 +180,7 @@ async function exportAll(
     lines.push(missingLine(row));
     missing.set(row.state, (missing.get(row.state) ?? 0) + 1);
   };
-  const { read, fetch } =
-    bucket === undefined ? folderSource(join(dir, 'images'), isLinked) : bucketSource(bucket);
+  const { read, fetch } = bucket === undefined ? folderSource(images, isLinked) : bucketSource(bucket);
   const isCopyOf = ({ file }: ExportedPicture): boolean => copy?.size === undefined || !isRecorded(db, file);
   const ports: ExportPorts = {
     read: async (picture) => (isCopyOf(picture) ? read(picture) : undefined),
@@ -173,25 +202,23 @@ async function exportAll(
     await folder.write(missingFile, lines.join(''));
     folder.keep(missingFile);
   }
-  await folder.finish();
+  const [linked, ...more] = await folder.finish();
+  if (linked !== undefined)
+    writeError(
+      harmless(
+        `${plural(more.length + 1, 'file')} of an earlier export, such as ${linked}, stayed in ${shownPath(choice.dir)}: a link leads to its folder, and an export removes nothing through links.`,
+      ),
+    );
   return view.end(choice.dir, to, missing);
 }
 
-async function openFolder(db: Database, { to, dir, shard, caption, copy }: Choice): Promise<ExportFolder> {
+function openFolder(db: Database, { to, dir, shard, caption, copy }: Choice): Promise<ExportFolder> {
   const options = {
     shard,
     ...(caption !== undefined && { caption }),
     ...(copy && { copy: copyEnding(copy) }),
   };
-  try {
-    return await ExportFolder.open(dir, { batch: String(readBegunAt(db)), to, options });
-  } catch (error) {
-    if (!(error instanceof OtherFolder)) throw error;
-    throw wrong(
-      shownPath(dir),
-      `${error.message}; choose a new or empty folder, or that of an earlier export to ${to}`,
-    );
-  }
+  return ExportFolder.open(dir, { batch: String(readBegunAt(db)), to, options });
 }
 
 /** As results.jsonl has it. */

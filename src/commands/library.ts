@@ -41,7 +41,7 @@ export interface BatchRun {
   readonly result: Promise<RunResult>;
 }
 
-/** As a line of `--json`; `at` is an instant in ISO 8601. */
+/** As a line of `--json`, but files of a saved scene are named as rows name them (`images/…`). `at` is an instant in ISO 8601. */
 export type BatchEvent = (Event | { type: 'events-dropped'; events: number }) & { at: string };
 
 type RunEnded = Event & { type: 'run-ended' };
@@ -58,7 +58,7 @@ export interface RunResult extends Partial<Omit<RunEnded, 'type' | 'ending' | 'e
 }
 
 export interface Problem {
-  /** `pipeline.yaml:7:14`, or the name of an option or a variable. */
+  /** `pipeline.yaml:7:14`, or the name of an argument, an option or a variable. */
   where: string;
   text: string;
 }
@@ -69,14 +69,21 @@ export interface BatchReading extends BatchNumbers {
   dir: string;
   /** Whether a run is at work on it. */
   isRunning: boolean;
-  /** The rows of results.jsonl, as of now: the list in its order, then what is no longer in it. Throws an `Error & Unreadable` where they can no longer be read. */
-  rows(chosen?: { states?: ResultRow['state'][] }): AsyncIterable<ResultRow>;
+  /** The rows of results.jsonl, as of now: the list in its order, then what is no longer in it. Throws an `Error & Unreadable` if they can no longer be read, or `chosen` is wrong. */
+  rows(chosen?: RowsChosen): AsyncIterable<ResultRow>;
   /** Reads it again when no run is at work on it; rejects with the reason of `signal`. */
   wait(options?: { signal?: AbortSignal }): Promise<BatchReading | Unreadable>;
 }
 
+/** Rows that fulfil all that is given. */
+export interface RowsChosen {
+  states?: ResultRow['state'][];
+  /** A condition as `--where` takes it, such as `score >= 0.6 and not style = 'ink'`; rows without a value that it asks for are left out. */
+  where?: string;
+}
+
 export interface Unreadable {
-  /** No batch has begun there; its checkpoint is damaged or lost; a disk or a database does not answer; or the file says it wrong. */
+  /** No batch has begun there; its checkpoint is damaged or lost; a disk or a database does not answer; or the file or an argument is wrong. */
   kind: 'no-batch' | 'damaged' | 'output-unwritable' | 'wrong-use';
   text: string;
   problems: Problem[];

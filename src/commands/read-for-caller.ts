@@ -1,5 +1,6 @@
 /** A batch that another program reads; nothing stays open between its calls. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { asDamage } from '../runner/checkpoint/damage.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
@@ -8,16 +9,21 @@ import { readCheckpointAddress, readOutputDir } from '../runner/config/read-outp
 import { resultJson, type ResultRow } from '../runner/report/result-json.ts';
 import { openRecord } from './batch-record.ts';
 import { followStatus, type BatchStatus } from './batch-status.ts';
+import { wrongArguments } from './caller-arguments.ts';
 import { lookAtBatch, NoBatch, noBatch } from './existing-batch.ts';
-import type { BatchReading, ReadOptions, Unreadable } from './library.ts';
+import type { BatchReading, ReadOptions, RowsChosen, Unreadable } from './library.ts';
 import { onRecord, type RecordPlace } from './on-batch.ts';
 import { namedRefusal } from './refusal.ts';
+import { rowCondition, rowValues } from './row-values.ts';
 import { overridesOf } from './run-options.ts';
 import { commandArguments } from './shown-path.ts';
 
 type Reading = Promise<BatchReading | Unreadable>;
 
-export function readForCaller(file: string, { output, env = process.env }: ReadOptions): Reading {
+export async function readForCaller(file: string, options: ReadOptions): Reading {
+  const wrong = wrongArguments('readBatch', options, { file });
+  if (wrong !== undefined) return wrong;
+  const { output, env = process.env } = options;
   const pipeline = pipelineIn(file);
   const others = commandArguments(pipeline, output);
   const place = { file: pipeline, overrides: overridesOf({ output }, env), env };
@@ -38,9 +44,14 @@ export function readForCaller(file: string, { output, env = process.env }: ReadO
     dir,
     isRunning,
     ...summary,
-    rows: ({ states } = {}) =>
-      rowsOrKind(readResults(place, states), (thrown) => unreadable(thrown, dir, others)),
-    wait: async ({ signal = new AbortController().signal } = {}) => {
+    rows: (chosen = {}) =>
+      rowsOrKind(wrongArguments('rows', chosen), readResults(place, chosen), (thrown) =>
+        unreadable(thrown, dir, others),
+      ),
+    wait: async (waiting = {}) => {
+      const refused = wrongArguments('wait', waiting);
+      if (refused !== undefined) return refused;
+      const { signal = new AbortController().signal } = waiting;
       const reading = await readUntil(signal);
       signal.throwIfAborted();
       return reading;
@@ -64,13 +75,15 @@ function kindOf(thrown: unknown, isUnreached: boolean): Unreadable['kind'] {
 }
 
 async function* rowsOrKind(
+  wrong: Unreadable | undefined,
   rows: AsyncGenerator<ResultRow, void, undefined>,
   told: (thrown: unknown) => Unreadable,
 ): AsyncGenerator<ResultRow, void, undefined> {
   try {
+    if (wrong !== undefined) throw new TypeError(wrong.text);
     yield* rows;
   } catch (error) {
-    const { text, ...trouble } = told(error);
+    const { text, ...trouble } = wrong ?? told(error);
     throw Object.assign(new Error(text, { cause: error }), { text, ...trouble });
   }
 }
@@ -80,17 +93,19 @@ const rowsAtOnce = 200;
 
 async function* readResults(
   { file, overrides, env }: RecordPlace,
-  states: string[] | undefined,
+  chosen: RowsChosen,
 ): AsyncGenerator<ResultRow, void, undefined> {
+  const { states, where } = chosen;
   const dir = readOutputDir(file, overrides, env);
   const record = await openRecord(dir, readCheckpointAddress(file, overrides, env));
   let db: ReturnType<typeof openCheckpointForReading>;
   try {
     db = openCheckpointForReading(record.dir);
     if (db === undefined) throw noBatch(dir);
+    const holds = where === undefined ? () => true : rowCondition(rowValues(readBatch(db)), where, 'where');
     let count = 0;
     for (const row of readRows(db, states && { states })) {
-      yield resultJson(row);
+      if (holds(row) === true) yield resultJson(row);
       count += 1;
       if (count % rowsAtOnce === 0) await nextTurn();
     }

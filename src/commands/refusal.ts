@@ -3,6 +3,7 @@ import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { type EndingKind, endings } from '../runner/core/ending.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
+import { ExportHeld } from '../runner/export/export-folder.ts';
 import { asDiskFailure } from '../runner/files/disk-failure.ts';
 import { ListCutOff, UnknownPictures } from '../runner/core/plan.ts';
 import { DataFolderInUse } from '../service/jobs/data-folder.ts';
@@ -40,7 +41,7 @@ export function refusalOf(thrown: unknown, dir: string | undefined, isReading = 
     return { ending: thrown.ending.kind, text: thrown.message, problems: [] };
   if (thrown instanceof BatchHeld)
     return { ending: 'already-running', text: describeHolder(thrown, shownDir), problems: [] };
-  if (thrown instanceof DataFolderInUse || thrown instanceof KeyStoreBusy)
+  if (thrown instanceof DataFolderInUse || thrown instanceof KeyStoreBusy || thrown instanceof ExportHeld)
     return { ending: 'already-running', text: `${thrown.message}.`, problems: [] };
   if (thrown instanceof UnusableDatabase || thrown instanceof UnusableSchema)
     return { ending: 'wrong-use', text: `${thrown.message}.`, problems: [] };

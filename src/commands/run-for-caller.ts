@@ -5,10 +5,13 @@ import { asFatalFailure } from '../runner/checkpoint/journal.ts';
 import type { Config } from '../runner/config/config.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
 import { endings } from '../runner/core/ending.ts';
+import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import { Stop } from '../runner/pipeline/stop.ts';
+import { pathOf } from '../runner/report/result-json.ts';
 import { endIdleThreads } from '../service/workloads/thread-workload.ts';
 import { runChoicesOf } from './begin-options.ts';
+import { wrongArguments } from './caller-arguments.ts';
 import type { RunOptions, RunResult } from './library.ts';
 import { readOrReport } from './on-config.ts';
 import { namedRefusal } from './refusal.ts';
@@ -18,6 +21,8 @@ import { commandArguments } from './shown-path.ts';
 
 /** Rejects only for a bug. */
 export async function runForCaller(file: string, options: RunOptions, emit: Listener): Promise<RunResult> {
+  const wrong = wrongArguments('runBatch', options, { file });
+  if (wrong !== undefined) return { ...wrong, isResumable: false };
   const { signal } = options;
   const stop = new Stop(asFatalFailure);
   const leave = (): void => stop.request('leave', { kind: 'interrupted', text: 'Stopped by its caller' });
@@ -30,7 +35,7 @@ export async function runForCaller(file: string, options: RunOptions, emit: List
     const read = readCall(pipeline, options);
     config = read.config;
     const warn = (text: string): void => emit({ type: 'warning', text });
-    const view = { emit, close: () => undefined };
+    const view = { emit: (event: Event) => emit(withPaths(event)), close: () => undefined };
     const call = { ...read, file: pipeline, stop, openView: () => view, warn };
     const { type: _, ending: kind, exitCode: _code, ...ended } = await runConfig(call);
     return { kind, isResumable: endings[kind].isResumable, problems: [], ...ended };
@@ -43,6 +48,12 @@ export async function runForCaller(file: string, options: RunOptions, emit: List
     signal?.removeEventListener('abort', leave);
     await endIdleThreads();
   }
+}
+
+/** Files are named as rows name them. */
+function withPaths(event: Event): Event {
+  if (event.type !== 'scene-saved') return event;
+  return { ...event, files: event.files.map((file) => pathOf({ file })) };
 }
 
 /** The options are read as those of the command. Throws `ConfigError`. */

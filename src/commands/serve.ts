@@ -2,13 +2,13 @@
 import { availableParallelism } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
 import { checkEndpoint, endpointFormSchema } from '../service/config/check-endpoint.ts';
-import { publicUrlExpected } from '../service/config/endpoint-rules.ts';
+import { publicUrlExpected, workloadFileProblems } from '../service/config/endpoint-rules.ts';
 import { writtenEndpoint } from '../service/config/read-endpoint.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { triedThumbnail } from '../runner/images/thumbnail.ts';
 import { readService, type ServiceSettings } from '../service/config/read-service.ts';
 import { makeFolder } from '../runner/files/folders.ts';
-import { endpointSettings } from '../service/endpoint-settings.ts';
+import { endpointSettings, type EndpointSettings } from '../service/endpoint-settings.ts';
 import { readTls } from '../service/http/tls-files.ts';
 import { fitsHeader } from '../service/keys/key.ts';
 import { type WorkloadContext, isLoopback, type SharedOptions } from '../service/service-options.ts';
@@ -114,10 +114,11 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
       proxies: settings.proxies,
       keys: givenKey === undefined ? [] : [givenKey],
       endpoints: settings.endpoints,
-      workloadOf: (endpoint, context: WorkloadContext) =>
-        endpoint.on === null
-          ? workloadOf(endpoint, context, needs)
-          : slurmWorkload(endpoint, endpoint.on, context),
+      workloadOf: (endpoint, context: WorkloadContext) => {
+        if (endpoint.on !== null) return slurmWorkload(endpoint, endpoint.on, context);
+        printMissing(endpoint);
+        return workloadOf(endpoint, context, needs);
+      },
       retentionMs: settings.retentionMs,
       maxRequestBytes: settings.limits.maxBodyBytes,
       maxResultBytes: settings.limits.maxResultBytes,
@@ -177,6 +178,12 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
   } catch (thrown) {
     return refuseService(thrown, dataDir, json);
   }
+}
+
+/** Of an endpoint that was created in the console: for one of the file, the start is refused. */
+function printMissing({ id, workload, environment }: EndpointSettings): void {
+  for (const { field, expected } of workloadFileProblems(workload, process.env, environment))
+    printServiceFailure(`endpoint ${id}: ${field}: expected ${expected}; its jobs wait until it is there`);
 }
 
 /** Throws `ConfigError` for one that no client could send. */

@@ -58,9 +58,8 @@ export const verifyCommand: LoadedCommand = {
   ],
   exits: {
     ...common,
-    complete: 'every saved picture is there and whole',
-    incomplete:
-      'pictures are missing or damaged, also if --repair has put them back or repaired the checkpoint',
+    complete: 'every saved picture is there and whole, or --repair has put back what was not',
+    incomplete: 'pictures are missing or damaged',
     'already-running': 'a run holds this batch (--repair)',
   },
   work: (argv) => verify(fileIn(argv), argv),
@@ -101,8 +100,8 @@ export function verify(file: string, argv: Record<string, unknown>): Promise<num
       const { reportMoved } = await import('./report.ts');
       await reportMoved(file, call);
     }
-    const isGood = verified.good === verified.checked && !view.hasRepaired();
-    const ending = isGood ? 'complete' : 'incomplete';
+    // A repair puts back every picture that is not good; what it cannot repair is thrown.
+    const ending = isRepair || verified.good === verified.checked ? 'complete' : 'incomplete';
     view.end(verified, endings[ending].exitCode);
     return endings[ending].exitCode;
   };
@@ -205,7 +204,6 @@ function imagesOf(dir: string): string {
 
 interface VerifyView {
   onRepaired(repaired: RepairedCheckpoint): void;
-  hasRepaired(): boolean;
   /** All pictures are in `to` from then on, and still in `from`. */
   onMoved(from: string, to: string): void;
   /** There is nothing to move. */
@@ -229,15 +227,12 @@ interface VerifyViewOptions {
 type PictureView = Pick<VerifyView, 'onBad' | 'onProgress' | 'end'>;
 
 export function createVerifyView(options: VerifyViewOptions): VerifyView {
-  let hasRepaired = false;
   return {
     ...(options.json ? jsonView() : plainView(options)),
     onRepaired: (repaired) => {
-      hasRepaired = true;
       if (options.json) writeJsonLine('checkpoint-repaired', { ...repaired });
       else writeWrapped(describeRepaired(repaired));
     },
-    hasRepaired: () => hasRepaired,
     onMoved: (from, to) => {
       const text = `The pictures are in ${to} from now on. Those in ${from} are still there; delete them when you like.`;
       if (options.json) writeJsonLine('pictures-moved', { from, to });

@@ -5,11 +5,14 @@ import {
   appendFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,6 +20,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import { ExportFolder } from '../../src/runner/export/export-folder.ts';
 import { isWhole, random, sampled } from '../fakes/tier.ts';
 import { folderWith, inProcess, linesOf, nightrender, pipeline, withKey, type Finished } from './cli.ts';
 import { completed, startStandIn } from './stand-ins.ts';
@@ -384,6 +388,108 @@ it('refuses a folder that is not its own, and options that do not fit', async ()
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
   }
   expect(existsSync(join(mine.cwd, 'new'))).toBe(false);
+});
+
+it('says that the record of an export is damaged, and changes nothing', async () => {
+  const { cwd, start } = await endedBatch();
+  await start('export', 'set', '--to', 'captions');
+  const record = join(cwd, 'set/.nightrender-export.json');
+  const whole = readFileSync(record, 'utf8');
+  for (const damage of ['', whole.slice(0, 40), '\0'.repeat(90), '[]', '{"shards": {}}']) {
+    writeFileSync(record, damage);
+    const before = filesIn(join(cwd, 'set'));
+    const { code, stderr } = await start('export', 'set', '--to', 'captions');
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/^set: its \.nightrender-export\.json is damaged, .* delete this one if it is/),
+    ]);
+    expect(filesIn(join(cwd, 'set'))).toEqual(before);
+  }
+});
+
+it('writes a shard anew if its record or the list of files is damaged', async () => {
+  const { cwd, start } = await endedBatch();
+  const exported = () => start('export', 'set', '--to', 'webdataset', '--shard', '4', '--json');
+  await exported();
+  const whole = filesIn(join(cwd, 'set'));
+  const record = join(cwd, 'set/.nightrender-export.json');
+  const { shards, ...identity } = JSON.parse(readFileSync(record, 'utf8')) as { shards: object };
+  const [first = ''] = Object.keys(shards);
+  for (const [damaged, written] of [
+    [undefined, 7],
+    [5, 7],
+    [{ ...shards, [first]: null }, 4],
+    [{ ...shards, [first]: { digest: 'x', files: 3 } }, 4],
+  ] as const) {
+    writeFileSync(record, JSON.stringify({ ...identity, shards: damaged }));
+    writeFileSync(join(cwd, 'set/.nightrender-export.files'), `${Object.keys(whole).join('\n')}\n\0\n.\n`);
+    expect(linesOf(await exported()).at(-1)).toMatchObject({ pictures: 7, written, exitCode: 0 });
+    const after = {
+      ...filesIn(join(cwd, 'set')),
+      '.nightrender-export.json': whole['.nightrender-export.json'],
+    };
+    expect(after).toEqual(whole);
+    expect(linesOf(await exported()).at(-1)).toMatchObject({ pictures: 7, written: 0 });
+  }
+});
+
+it('removes and overwrites nothing behind a link to another folder', async () => {
+  const { cwd, start } = await endedBatch();
+  const exported = (...more: string[]) => start('export', 'set', '--to', 'captions', ...more);
+  await exported();
+  // The folder was moved to another disk, and is whole there.
+  renameSync(join(cwd, 'set/ink'), join(cwd, 'elsewhere'));
+  symlinkSync(join(cwd, 'elsewhere'), join(cwd, 'set/ink'));
+  const moved = filesIn(join(cwd, 'elsewhere'));
+  expect(await exported()).toMatchObject({ code: 0, stderr: '' });
+  const fewer = await exported('--where', "style <> 'ink'");
+  expect([fewer.code, fewer.stderr]).toEqual([
+    0,
+    expect.stringMatching(/^6 files of an earlier export, such as ink\/s0\.\w+, stayed in set: a link leads/),
+  ]);
+  expect(filesIn(join(cwd, 'elsewhere'))).toEqual(moved);
+  // What stands there is somebody else's.
+  writeFileSync(join(cwd, 'elsewhere/s0.png'), 'mine');
+  const { code, stderr } = await exported();
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(
+      /^set: ink in it is a link to another folder, .*; put a folder in place of the link/,
+    ),
+  ]);
+  expect(readFileSync(join(cwd, 'elsewhere/s0.png'), 'utf8')).toBe('mine');
+  // An export by a link to its own folder is as any other.
+  rmSync(join(cwd, 'set/ink'));
+  symlinkSync(join(cwd, 'set'), join(cwd, 'linked'));
+  expect(await start('export', 'linked', '--to', 'captions', '--where', 'guidance = 0')).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
+  expect(readdirSync(join(cwd, 'set'), { recursive: true })).toContain('ink/s0.txt');
+  expect(readdirSync(join(cwd, 'set'), { recursive: true })).not.toContain('ink/s3.txt');
+});
+
+it('keeps two exports into one folder apart, and leaves no lock behind', async () => {
+  const { cwd, start } = await endedBatch();
+  const dir = join(cwd, 'set');
+  // A kill has left the file of the lock, and a disk has damaged it.
+  mkdirSync(dir);
+  writeFileSync(join(dir, '.nightrender-export.lock'), 'damaged');
+  const other = await ExportFolder.open(dir, { batch: 'another', to: 'parquet', options: {} });
+  const held = readdirSync(dir).filter((name) => name.includes('lock'));
+  const { code, stderr } = await start('export', 'set', '--to', 'parquet');
+  // Whose folder it is comes first.
+  expect([code, stderr]).toEqual([2, expect.stringContaining('holds an export of another batch')]);
+  rmSync(join(dir, '.nightrender-export.json'));
+  rmSync(join(dir, '.nightrender-export.files'));
+  expect(await start('export', 'set', '--to', 'parquet')).toMatchObject({
+    code: 11,
+    stderr: `another export is writing into ${dir}; it is not affected. Wait until it has ended, then give the same command again.\n`,
+  });
+  expect(readdirSync(dir)).toEqual(held);
+  other.close();
+  expect(await start('export', 'set', '--to', 'parquet')).toMatchObject({ code: 0 });
+  expect(readdirSync(dir).filter((name) => name.includes('lock'))).toEqual([]);
 });
 
 it.each(sampled(['imagefolder', 'webdataset', 'captions', 'parquet'], { ms: 6_000 }))(

@@ -1,5 +1,5 @@
 /** Promise: one command is a service with a key of its own, which keeps what it has and says what it will not do. */
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -49,6 +49,34 @@ endpoints:
   ]);
   expect(existsSync(join(cwd, 'service'))).toBe(false);
 });
+
+rest.it(
+  'says at its start what is missing for an endpoint of the console, and serves the others',
+  async () => {
+    const cwd = folderWith({ 'worker.cjs': 'setInterval(() => undefined, 1_000);' });
+    const first = await Served.start(cwd);
+    const endpoint = { id: 'own', name: 'Own', command: ['node', 'worker.cjs'] };
+    const own = { 'content-type': 'application/json', 'x-nightrender-console': '1' };
+    const post = (path: string, body: object, cookie = ''): Promise<Response> =>
+      fetch(`${first.url}/console/api/${path}`, {
+        method: 'POST',
+        headers: { ...own, cookie },
+        body: JSON.stringify(body),
+      });
+    const session = await post('session', { key: first.key });
+    const cookie = session.headers.get('set-cookie')?.split(';')[0];
+    const created = await post('endpoints', endpoint, cookie);
+    expect(created.status, await created.text()).toBeLessThan(300);
+    expect(await first.stop()).toMatchObject({ code: 0, stderr: '' });
+    rmSync(join(cwd, 'worker.cjs'));
+    const second = await Served.start(cwd);
+    const { code, stderr } = await second.stop();
+    expect([code, stderr]).toEqual([
+      0,
+      `service: endpoint own: command.1: expected an existing file: ${join(cwd, 'worker.cjs')} is not one; its jobs wait until it is there\n`,
+    ]);
+  },
+);
 
 it.each([
   [

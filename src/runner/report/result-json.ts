@@ -51,8 +51,8 @@ function fileJson(saved: SavedPicture) {
 }
 
 /** The picture's path from the output folder, which the report's folder lies in too. */
-export function pathOf(picture: SavedPicture): string {
-  return `images/${picture.file}`;
+export function pathOf({ file }: Pick<SavedPicture, 'file'>): string {
+  return `images/${file}`;
 }
 
 /** Epoch ms as ISO 8601 in UTC. */

@@ -1,6 +1,6 @@
 /** What the fields of an endpoint say of one another, of the other endpoints and of this machine. */
 import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import { setProblems } from '../../protocol/comfyui.ts';
 import type { EndpointSettings, WorkloadSettings } from '../endpoint-settings.ts';
@@ -144,8 +144,8 @@ function isPathOrKind(device: string): boolean {
   return device.startsWith('/') || device.includes('=');
 }
 
-/** A program is looked for where its own `environment` says, else where this one's is. */
-function workloadFileProblems(
+/** Returns what is missing on this machine. A program is looked for where its own `environment` says, else where this one's is. */
+export function workloadFileProblems(
   workload: WorkloadSettings,
   env: NodeJS.ProcessEnv,
   own: Record<string, string> = {},
@@ -158,8 +158,23 @@ function workloadFileProblems(
   const folders = (own['PATH'] ?? env['PATH'] ?? '').split(delimiter);
   return [
     ...at('command.0', programExpected(program, folders)),
+    ...scriptProblems(workload.command, workload.cwd ?? ''),
     ...at('cwd', workload.cwd === null ? undefined : folderExpected(workload.cwd)),
   ];
+}
+
+const interpreters = /(^|\/)(python|pypy|node|bun|bash|dash|sh|zsh|ruby|perl|php|lua|julia|Rscript)[\d.]*$/;
+const scriptEnding = /^\S+\.(py|[cm]?[jt]s|sh|rb|pl|php|lua|jl|R)$/;
+/** What follows one of these is code, or the name of a module. */
+const codeOption = /^(-\w*[cm]|-p?e|-p|--eval|--print)$/;
+
+/** The worker of `[python3, -u, worker.py]`. What other programs do with their arguments is unknown. */
+function scriptProblems([program = '', ...rest]: string[], cwd: string): FieldExpectation[] {
+  const index = rest.findIndex((argument) => !argument.startsWith('-'));
+  const script = rest[index] ?? '';
+  const hasCode = rest.slice(0, index).some((option) => codeOption.test(option));
+  if (hasCode || !interpreters.test(program) || !scriptEnding.test(script)) return [];
+  return at(`command.${index + 1}`, moduleExpected(resolve(cwd, script)));
 }
 
 function blenderProblems({ program, assets, scripts }: Extract<WorkloadSettings, { kind: 'blender' }>) {

@@ -30,13 +30,13 @@ export function useMarks(title: string, begunAt: number | null): { kept: Marks; 
       kept.readAgain();
       setChanges((before) => before + 1);
     };
-    addEventListener('keydown', onKeyDown);
+    const left = new AbortController();
+    const { signal } = left;
+    followAim(signal);
+    addEventListener('keydown', onKeyDown, { signal });
     // Another tab has changed them, or what this one was before it was loaded anew.
-    addEventListener('storage', onStored);
-    return () => {
-      removeEventListener('keydown', onKeyDown);
-      removeEventListener('storage', onStored);
-    };
+    addEventListener('storage', onStored, { signal });
+    return () => left.abort();
   }, []);
   return { kept, marking: { of: (id) => kept.of(id), toggle } };
 }
@@ -224,14 +224,46 @@ class Marks {
   }
 }
 
-/** What a key is for: the only one in an open dialog, else the one with the focus, else the one under the pointer. */
+/** True if the focus came with a click, so that it says where the pointer was. */
+let isFocusOfPointer = false;
+
+/** Notes on the root element whether the pointer or the focus was used last: keys and marks.css go by it. */
+function followAim(signal: AbortSignal): void {
+  const { dataset } = document.documentElement;
+  let [isPressed, place] = [false, ''];
+  const lead = (by: 'pointer' | 'focus'): void => {
+    if (dataset['aim'] !== by) dataset['aim'] = by;
+  };
+  const onPointer = ({ type, buttons, screenX, screenY }: PointerEvent): void => {
+    const now = `${screenX} ${screenY}`;
+    // A page that moves below a pointer at rest sends the same event.
+    if (now !== place || type === 'pointerdown') lead('pointer');
+    [isPressed, place] = [buttons !== 0, now];
+  };
+  const options = { capture: true, signal };
+  for (const type of ['pointermove', 'pointerdown', 'pointerup', 'pointercancel'] as const)
+    addEventListener(type, onPointer, options);
+  addEventListener(
+    'focusin',
+    () => {
+      isFocusOfPointer = isPressed;
+      if (!isPressed) lead('focus');
+    },
+    options,
+  );
+  addEventListener('keydown', ({ key }) => /^(Tab$|Arrow)/.test(key) && lead('focus'), options);
+}
+
+/** Returns what a key is for: the only one in an open dialog, else the one that was pointed at or got the focus last. */
 export function elementOfKey(event: KeyboardEvent, selector: string): HTMLElement | undefined {
   if (!isPlainKey(event)) return undefined;
   const within = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document;
   const all = within.querySelectorAll<HTMLElement>(selector);
   if (all.length === 1 && within !== document) return all[0];
-  const hovered = within.querySelector<HTMLElement>(`:is(${selector}):hover`);
-  return document.activeElement?.closest<HTMLElement>(selector) ?? hovered ?? undefined;
+  const hovered = within.querySelector<HTMLElement>(`:is(${selector}):hover`) ?? undefined;
+  const focused = document.activeElement?.closest<HTMLElement>(selector) ?? undefined;
+  if (document.documentElement.dataset['aim'] !== 'pointer') return focused ?? hovered;
+  return hovered ?? (isFocusOfPointer ? undefined : focused);
 }
 
 /** Whether it is neither typed nor part of a shortcut of the browser. */

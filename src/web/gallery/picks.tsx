@@ -18,7 +18,7 @@ export function letterOf(position: number): string {
   return 'ABCD'.charAt(position);
 }
 
-/** By keys too: `P` for the scene that is open, has the focus or lies under the pointer, `C` for all that are picked. */
+/** By keys too: `P` for the scene that is open or that `elementOfKey` returns, `C` for all that are picked. */
 export function usePicks({ sides }: Place, go: (change: Partial<Place>) => void): Picking {
   const [picked, setPicked] = useState<Side[]>([]);
   const toggle = (side: Side): void =>

@@ -291,6 +291,31 @@ describe('what an endpoint runs', () => {
   });
 });
 
+describe('the script that an interpreter runs', () => {
+  const node = process.execPath;
+  it.each([
+    [`${node}, gone.cjs`, 'command[1] is "gone.cjs"; expected an existing file: FOLDER/gone.cjs is not one'],
+    [
+      `${node}, --no-warnings, gone.mjs, --fast`,
+      'command[2] is "gone.mjs"; expected an existing file: FOLDER/gone.mjs is not one',
+    ],
+    [
+      '/bin/sh, handler.sh], cwd: [bin',
+      'command[1] is "handler.sh"; expected an existing file: FOLDER/bin/handler.sh is not one',
+    ],
+    [`${node}, handler.mjs`, undefined],
+    [`${node}, ../handler.mjs], cwd: [bin`, undefined],
+    // These name no file, or one that only the program itself knows.
+    [`${node}, -e, gone.js`, undefined],
+    ['/bin/sh, -ec, exec python3 gone.py', undefined],
+    ['worker, gone.py', undefined],
+    [`${node}, gone`, undefined],
+  ])('[%s]', (command, problem) => {
+    const keys = `command: [${command}]`.replace('cwd: [bin]', 'cwd: bin');
+    expect(endpointProblemsOf(keys)).toEqual(problem === undefined ? [] : [problem]);
+  });
+});
+
 describe('what would have no effect', () => {
   it.each([
     [

@@ -40,6 +40,14 @@ function marked(page: Page): Promise<string[]> {
     );
 }
 
+/** The ids of the scenes whose pictures are outlined. */
+function outlined(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`
+    [...document.querySelectorAll('.pictures > li .frame')]
+      .filter((frame) => getComputedStyle(frame).outlineStyle === 'solid')
+      .map((frame) => frame.closest('li').dataset.scene)`);
+}
+
 async function textOf(download: Download): Promise<string> {
   return readFile(await download.path(), 'utf8');
 }
@@ -67,6 +75,65 @@ describe.skipIf(noBrowser !== undefined)('marks (skipped where there is no chrom
     expect(await marked(page)).toEqual(['s2 Reject']);
     await page.context().close();
   });
+
+  it('go to what was used last, pointer or focus, which is outlined', async () => {
+    const page = await opened();
+    const tile = (number: number) => page.locator('.pictures > li').nth(number);
+    await tile(2).hover();
+    await tile(2).getByRole('button', { name: 'Star' }).click();
+    await expect.poll(() => marked(page)).toEqual(['s2 Star']);
+    // The button has the focus still, and the eye is on another.
+    await tile(4).hover();
+    expect(await outlined(page)).toEqual(['s4']);
+    await page.keyboard.press('s');
+    await expect.poll(() => marked(page)).toEqual(['s2 Star', 's4 Star']);
+    await page.keyboard.press('p');
+    await expect.poll(() => tile(4).locator('.pick').getAttribute('aria-pressed')).toBe('true');
+    // Beside all pictures there is nothing to mark.
+    await page.locator('h1').hover();
+    expect(await outlined(page)).toEqual([]);
+    await page.keyboard.press('s');
+    expect(await marked(page)).toEqual(['s2 Star', 's4 Star']);
+    // A focus that keys have moved comes before the pointer, until that moves.
+    await tile(6).hover();
+    await tile(5).locator('.picture').focus();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Shift+Tab');
+    expect(await outlined(page)).toEqual(['s5']);
+    await page.keyboard.press('x');
+    await expect.poll(() => marked(page)).toEqual(['s2 Star', 's4 Star', 's5 Reject']);
+    await tile(6).hover({ position: { x: 9, y: 9 } });
+    expect(await outlined(page)).toEqual(['s6']);
+    await page.keyboard.press('r');
+    await expect.poll(() => marked(page)).toEqual(['s2 Star', 's4 Star', 's5 Reject', 's6 Render again']);
+    await page.keyboard.press('ArrowRight');
+    expect(await outlined(page)).toEqual(['s5']);
+    await page.context().close();
+  });
+
+  it.each(['Escape', 'the button'])(
+    'go to the scene that was closed by %s, until the pointer moves',
+    async (by) => {
+      const page = await opened();
+      await page.locator('.picture').nth(2).click();
+      await page.keyboard.press('ArrowRight');
+      await expect.poll(() => page.locator('dialog h2').innerText()).toBe('s3');
+      if (by === 'Escape') await page.keyboard.press('Escape');
+      else await page.locator('dialog').getByRole('button', { name: 'Close' }).click();
+      await expect.poll(() => page.evaluate('document.activeElement.dataset.key')).toBe('4');
+      expect(await outlined(page)).toEqual(['s3']);
+      await page.keyboard.press('s');
+      await expect.poll(() => marked(page)).toEqual(['s3 Star']);
+      await page
+        .locator('.picture')
+        .nth(1)
+        .hover({ position: { x: 5, y: 5 } });
+      expect(await outlined(page)).toEqual(['s1']);
+      await page.keyboard.press('s');
+      await expect.poll(() => marked(page)).toEqual(['s1 Star', 's3 Star']);
+      await page.context().close();
+    },
+  );
 
   it('are set in the scene that is open, outlive the page and are a filter', async () => {
     const page = await opened(`${url}#scene=5&id=s4`);

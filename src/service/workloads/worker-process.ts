@@ -111,6 +111,8 @@ export class WorkerProcess {
   async #untilEnded(title: string): Promise<string> {
     const closed = new Promise<void>((resolve) => this.#child.once('close', () => resolve()));
     const how = await exitOf(this.#child);
+    // Whoever asks for its end from here on comes too late to be the reason.
+    const reason = (this.#reason ??= `${title} ${how}`);
     this.#hasExited = true;
     await killFamily(this.#group, this.#mark, drainMs);
     const timer = setTimeout(() => {
@@ -118,7 +120,7 @@ export class WorkerProcess {
     }, drainMs);
     await closed;
     clearTimeout(timer);
-    return this.#reason ?? `${title} ${how}`;
+    return reason;
   }
 
   #signal(signal: NodeJS.Signals): void {

@@ -23,6 +23,12 @@ export const promises: Record<string, Record<string, string>> = {
       'runner/checkpoint/repair-checkpoint.test.ts',
     'A write-ahead log that was removed, cut, changed or replaced after a crash is noticed before anything is sent; a person may accept the loss, which is then declared.':
       'runner/checkpoint/lost-log.test.ts',
+    'A problem that a setting can fix is never a scene’s failure: the run stops before more is paid for in vain, the answer is kept, and after the fix the same command saves what was paid for, also from results that the service has deleted.':
+      'runner/pipeline/holds.test.ts',
+    'A kept answer is whole, without the key and for its user alone, and is deleted when its job is settled.':
+      'runner/checkpoint/kept-answers.test.ts',
+    'An output that comes a moment after the word COMPLETED is waited for, and its job is not paid for twice.':
+      'runner/pipeline/holds.test.ts',
     'On resume what is in flight is asked for before anything is submitted, the oldest first.':
       'runner/pipeline/run-batch.test.ts',
     'A job whose status can never be read is given up by its deadline, and only while the service answers.':
@@ -58,6 +64,8 @@ export const promises: Record<string, Record<string, string>> = {
     'Nor does a damaged JPEG or WebP.': 'runner/images/corrupt-pictures.test.ts',
     'Nor does text that is no strict base64.': 'runner/images/corrupt-pictures.test.ts',
     'Black pictures and thumbnails are no success where `check` says so.': 'runner/images/demands.test.ts',
+    'An output or a status that the program does not know is named in the run, in `status` and in `explain`, with the words of the worker where it has any.':
+      'e2e/unknown-outputs.test.ts',
     'What cannot be saved, such as a GIF or an animation, is paid for once.': 'e2e/picture-demands.test.ts',
     'The same damaged bytes twice set the scene aside, instead of paying a third time.':
       'runner/pipeline/service-trouble.test.ts',
@@ -65,10 +73,14 @@ export const promises: Record<string, Record<string, string>> = {
       'runner/pipeline/run-batch.test.ts',
     'A service that gives all jobs the same id is paid for three of them, and the run ends with words that name it.':
       'runner/pipeline/service-trouble.test.ts',
+    'A status that names another job brings no picture of another scene, and the second in a row ends the run.':
+      'runner/pipeline/withheld-results.test.ts',
     '`verify` finds what is missing, cut or changed since; `--repair` has exactly that rendered again.':
       'e2e/verify.test.ts',
   },
   'Nothing is paid twice without need': {
+    'A result that the service refuses for a while is collected later, and its job is paid for once.':
+      'runner/pipeline/withheld-results.test.ts',
     'A finished batch that is started again sends nothing.': 'runner/pipeline/run-batch.test.ts',
     'After twenty minutes of being down nothing is submitted again.': 'runner/pipeline/missing-jobs.test.ts',
     'After forty minutes exactly what has expired is, once all that was in flight was asked for.':
@@ -89,6 +101,9 @@ export const promises: Record<string, Record<string, string>> = {
       'runner/pipeline/service-trouble.test.ts',
     'No scene is submitted more often than `retry.submissions`, whatever becomes of it.':
       'runner/pipeline/run-batch.test.ts',
+    'An edit that renders most of a batch again is never silent: on a terminal it is asked about, elsewhere the first line says so.':
+      'e2e/accepted-edits.test.ts',
+    'A picture is never rendered again by a stage because a scene has got its id.': 'e2e/picture-ids.test.ts',
     'A row that is edited back costs nothing: its picture takes its name again.':
       'runner/pipeline/run-batch.test.ts',
     'Of a list of ten thousand that was edited half-way, exactly the new and the edited rows are submitted.':
@@ -96,6 +111,8 @@ export const promises: Record<string, Record<string, string>> = {
     'A job without output, which mostly fails the same way again, is tried once more only.':
       'runner/pipeline/run-batch.test.ts',
     'An input that the service refuses fails its scene at once.': 'runner/pipeline/run-batch.test.ts',
+    'What ComfyUI refuses of a workflow and no scene sets stops the run at the first answer, fails no scene, and leaves no part running.':
+      'e2e/comfyui.test.ts',
     'An overdue job is cancelled at the service, so that it does not go on billing.':
       'runner/pipeline/overdue.test.ts',
     'An output folder whose disk is not mounted is not taken for an empty one.': 'e2e/missing-disk.test.ts',
@@ -111,6 +128,8 @@ export const promises: Record<string, Record<string, string>> = {
   },
   'It stops by itself': {
     '`limits.cost` is exceeded by one job at most.': 'runner/pipeline/limits.test.ts',
+    'A lost job counts in costs as one usual job, and the run, `status`, the gallery and `plan` count alike.':
+      'runner/pipeline/limits.test.ts',
     'The limit holds over crashes and later runs.': 'runner/pipeline/limits.test.ts',
     '`limits.jobs` bounds the submissions of all runs together.': 'runner/pipeline/limits.test.ts',
     '`limits.for` submits nothing once the time is over, and what is in flight is collected.':
@@ -126,8 +145,10 @@ export const promises: Record<string, Record<string, string>> = {
       'runner/pipeline/service-trouble.test.ts',
     'A job that stays in the queue longer than `timeouts.queue` has failed, and does not hold up the night.':
       'runner/pipeline/run-batch.test.ts',
-    'A refused key ends it after as many requests as there are lanes at most, with every scene as it was.':
+    'A key that is refused from the start ends it after as many requests as there are lanes at most, with every scene as it was.':
       'runner/pipeline/run-batch.test.ts',
+    'Key, account or endpoint that are refused after they have worked in the run are asked about again, by one request at a time; only what is refused three times over `halt.refused` (30 seconds) ends it, and what is in flight is collected as far as the key allows.':
+      'runner/pipeline/access.test.ts',
     'A busy service (429) costs time only, is given as long as it asks for, and fails no scene.':
       'runner/pipeline/run-batch.test.ts',
     'The service is sent no more submissions than `rate` allows in any ten seconds.':
@@ -167,11 +188,14 @@ export const promises: Record<string, Record<string, string>> = {
   'Your key and your prompts': {
     'The key is in nothing that a run leaves or says.': 'e2e/canary.test.ts',
     'Nor does it get there through a service that repeats it.': 'e2e/canary.test.ts',
-    'A redirect is not followed with it.': 'runner/client/submit-answers.test.ts',
+    'A redirect is followed with it only by a GET and only to the same scheme, host and port; a redirected submission is never repeated.':
+      'runner/client/submit-answers.test.ts',
     'It does not go to an address where another run has left jobs, until you say so.': 'e2e/retry.test.ts',
     'Plain http to another machine warns.': 'runner/config/settings.test.ts',
-    'Pictures are downloaded over https from listed hosts only …': 'runner/client/downloads.test.ts',
-    '… and never from this machine or its network.': 'runner/client/downloads.test.ts',
+    'Pictures are downloaded over https from listed hosts only, or from exactly the `http://` servers that are listed …':
+      'runner/client/downloads.test.ts',
+    '… and from this machine or its network only where such an entry is there; from this machine itself and link-local addresses, only where it names the address.':
+      'runner/client/downloads.test.ts',
     'An answer larger than `limits.body` is not read to its end.': 'runner/client/bodies.test.ts',
     'Of answers with pictures no more are in memory at a time than fit into `limits.memory`, and all come.':
       'runner/client/memory.test.ts',

@@ -92,6 +92,7 @@ const consequences: Record<Consequence, string> = {
   'try-again': 'the same request is sent again after a growing wait; no attempt is counted',
   resubmit:
     'counted in the report, then submitted again, up to `retry.submissions` (`unanswered` only with `retry.unanswered: resubmit`, the default)',
+  hold: 'the attempt stays in flight and its scene waits for a setting; its answer is kept',
   'put-back': 'the scene waits to be rendered again; the attempt does not count',
   'new-attempt':
     'another attempt, up to `retry.attempts`; then, or if the very same bytes come again, the scene fails',

@@ -1,4 +1,5 @@
 /** The settings of the pipeline, out of the configuration. */
+import { hash } from 'node:crypto';
 import type { Config } from '../runner/config/config.ts';
 import { defaultName, type DefaultNames } from '../runner/core/default-name.ts';
 import { noPicture } from '../runner/core/named-file.ts';
@@ -27,8 +28,10 @@ export function batchSettings(config: Config, now: number, names: DefaultNames):
     shutdownGraceMs: config.shutdownGraceMs,
     isNamedByAttempt: output.pictures !== undefined,
     files: output.files,
+    ...(config.scenes?.until !== undefined && { decidingValues: output.values }),
     isWithoutPictures: output.imagePath === noPicture,
     copyEndings: endingsBeside(output),
+    outputSettings: outputSettings(config),
     reportEveryMs: config.report.everyMs,
     // A service that reports no seed has used the one that it was sent.
     pictureName: ({ columns, seed, ...picture }) =>
@@ -38,6 +41,18 @@ export function batchSettings(config: Config, now: number, names: DefaultNames):
         ...picture,
       }) ?? defaultName(picture.id, columns, names),
   };
+}
+
+/** All that decides whether a picture is found in an output and taken. */
+function outputSettings({ output, limits, service, statuses }: Config): string {
+  const { imagePath, files, values, hosts } = output;
+  const { bodyBytes, pixels } = limits;
+  const places =
+    service.kind === 'described' ? [service.description.result, service.description.status.map] : undefined;
+  return hash(
+    'sha256',
+    JSON.stringify([imagePath, files, values, hosts, bodyBytes, pixels, places, statuses]),
+  );
 }
 
 /** Of copies, and of the pictures themselves where those are kept as they came: `a-512.webp` may be either. */

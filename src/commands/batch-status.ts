@@ -3,10 +3,11 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../lib/sqlite/database.ts';
 import { readLacking } from '../runner/checkpoint/lacking-files.ts';
-import { readEnded, readLatest, readNumbers } from '../runner/checkpoint/read-summary.ts';
+import { readEnded, readLatest, readNumbers, readWords } from '../runner/checkpoint/read-summary.ts';
 import { lackingText } from '../runner/core/named-file.ts';
 import type { BatchNumbers } from '../runner/core/report-row.ts';
 import { conditionOf } from '../runner/core/run-condition.ts';
+import type { JobWord } from '../runner/core/service-health.ts';
 import { throughputOf, type Throughput } from '../runner/core/time-left.ts';
 import type { BatchRecord } from './batch-record.ts';
 import { bucketOf, shownImages } from './pictures-place.ts';
@@ -22,6 +23,8 @@ export interface BatchStatus {
   /** Since when a run at work has finished nothing, where something should have; undefined where all is well. */
   quietSince: number | undefined;
   summary: BatchNumbers;
+  /** What the service said last of the jobs in flight. */
+  words: JobWord[];
   /** Undefined where no run is at work, or too little has finished of late to tell. */
   pace: Throughput | undefined;
   /** The newest picture, relative to the images folder. */
@@ -47,6 +50,7 @@ export function readStatus(dir: string, record: BatchRecord, db: Database): Batc
       isRunning,
       quietSince: run.kind === 'stalled' ? run.quietSince : undefined,
       summary,
+      words: readWords(db),
       pace: throughputOf(run, batch, now),
       latestPicture: picture,
       lacking: lackingText(readLacking(db)),

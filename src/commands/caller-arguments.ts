@@ -39,6 +39,7 @@ const rules = {
   sample: number,
   skipBadRows: boolean,
   allowFewer: boolean,
+  acceptEdits: { expected: 'always or never', holds: (value) => value === 'always' || value === 'never' },
   states: {
     expected: `a list of ${rowStates.join(', ')}`,
     holds: (value) => isListOf(value, (state) => rowStates.includes(state as string)),
@@ -60,6 +61,7 @@ const optionsOf = {
     'sample',
     'skipBadRows',
     'allowFewer',
+    'acceptEdits',
   ],
   readBatch: ['output', 'env'],
   rows: ['states', 'where'],

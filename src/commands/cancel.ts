@@ -9,6 +9,7 @@ import {
 import { damageAsFailure } from '../runner/checkpoint/journal.ts';
 import type { Config } from '../runner/config/config.ts';
 import { endings } from '../runner/core/ending.ts';
+import { isFreeOfCharge } from '../runner/core/spending.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import { cancelBatch, type CancelResult } from '../runner/pipeline/cancel-batch.ts';
 import { batchSettings } from './batch-settings.ts';
@@ -87,6 +88,7 @@ async function cancelLocked(
     ...config.terminal,
     file: recordedRun(retry, dir),
     retry,
+    isFree: isFreeOfCharge(config.endpoint, config.pricing),
     now: Date.now,
   });
   try {
@@ -145,6 +147,8 @@ interface CancelViewOptions {
   file: string;
   /** What follows `nightrender retry`. */
   retry: string;
+  /** True if nobody sends a bill for the jobs. */
+  isFree?: boolean;
   now: () => number;
 }
 
@@ -205,12 +209,12 @@ function lineOf(event: Event, isQuiet: boolean, now: number): string | undefined
 function describe(
   { ending, found, left, unanswered }: Omit<CancelResult, 'report'>,
   ends: Ends,
-  { file, retry }: CancelViewOptions,
+  { file, retry, isFree = false }: CancelViewOptions,
 ): string[] {
   const rows: [string, number, string][] = [
     ['in flight', found, ''],
     ['cancelled', ends.cancelled, `their scenes wait for \`nightrender run ${file}\``],
-    ['saved', ends.saved, 'already done and billed'],
+    ['saved', ends.saved, isFree ? 'already done' : 'already done and billed'],
     ['failed', ends.failed, 'on their own'],
     ['expired', ends.expired, 'the service has deleted them'],
     ['left', left.length, ''],
@@ -231,7 +235,7 @@ function describe(
     ...left
       .slice(0, 1)
       .flatMap(({ scene }) => [
-        `${plural(left.length, 'job runs', 'jobs run')} on and may be billed; the next run collects their results.`,
+        `${plural(left.length, 'job runs', 'jobs run')} on${isFree ? '' : ' and may be billed'}; the next run collects their results.`,
         harmless(`If one never ends: \`nightrender retry ${retry} --id ${shellWord(scene)} --give-up\`.`),
       ]),
   ];

@@ -56,8 +56,14 @@ function setIn(first: FirstRequest | undefined): JsonObject {
 function judgeWorkflow(problems: string[] | Failure): EndpointCheck {
   if (!Array.isArray(problems)) return refused(problems);
   return problems.length === 0
-    ? { ending: 'complete', text: 'ComfyUI answers and has every node and model of the workflow' }
-    : { ending: 'not-allowed', text: `ComfyUI lacks what the workflow needs: ${problems.join('; ')}` };
+    ? {
+        ending: 'complete',
+        text: 'ComfyUI answers and has every node and model of the workflow; its inputs, links and outputs are right',
+      }
+    : {
+        ending: 'not-allowed',
+        text: `ComfyUI would make no picture of this workflow: ${problems.join('; ')}`,
+      };
 }
 
 function judgeDescribed(health: HealthReply): EndpointCheck {

@@ -173,12 +173,15 @@ function showAttempt(story: ShownStory, attempt: AttemptStory, say: Say): void {
   writeOut('');
   say(`attempt ${number}`.padEnd(10), `${state}${bill}${took}${looks}${counts}`);
   for (const [at, what] of momentsOf(attempt)) say('', `${formatInstant(at)}  ${what}`);
+  if (settledAt === null && attempt.status !== null) say('', `the service says "${attempt.status}"`);
   if (failureKind !== null) say('', `${failureKind}: ${failureText ?? ''}`);
   for (const each of [...attempt.pictures, ...attempt.files]) {
     const { label, file, width, height, bytes, seed, output } = each;
     const what = label ?? `${width}×${height}`;
     const facts = `${what}, ${formatBytes(bytes)}${seed === undefined ? '' : `, seed ${seed}`}`;
     say('', `${story.shownImages}/${file}  ${facts}`);
+    if (output?.at !== undefined)
+      say('', `found at ${output.at} of the output, the only picture there (\`output.image\`)`);
     const words = lostWords(output);
     if (words !== '') say('words', words);
     const told = Object.entries(valuesIn(output, story.values));

@@ -4,6 +4,7 @@ import type { JsonObject } from '../lib/text/json.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readBatch, resultColumns, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
+import { pictureIds } from '../runner/checkpoint/picture-ids.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { compileTemplate, listed, type Template, TemplateError } from '../runner/config/template.ts';
 import { withValues } from '../runner/core/output-value.ts';
@@ -33,7 +34,7 @@ export function exportedScenes(
 ): ExportedScenes {
   const batch = readBatch(db);
   const chosen = chosenRows(argv, db);
-  const toPictures = pictureReader(bucketOf(db), batch, captioner(argv, batch), copyEnding);
+  const toPictures = pictureReader(db, batch, captioner(argv, batch), copyEnding);
   const silent = (): void => undefined;
   return {
     *saved() {
@@ -49,12 +50,13 @@ export function exportedScenes(
 }
 
 function pictureReader(
-  bucket: string | undefined,
+  db: Database,
   batch: BatchIdentity | undefined,
   captionOf: (row: ReportRow, columns: JsonObject) => string,
   copyEnding: string | undefined,
 ): (row: ReportRow) => ExportedPicture[] {
   const { values: asked = [], pricing } = batch ?? {};
+  const [bucket, idOf] = [bucketOf(db), pictureIds(db)];
   const isValue = new Set(asked.map(({ name }) => name));
   const names = columnNames(batch);
   const named = (copy: string): string => (copyEnding === undefined ? copy : sidecarPath(copy, copyEnding));
@@ -71,7 +73,7 @@ function pictureReader(
       const { file, width, height, bytes, sha256, seed = null, output } = picture;
       const all = index === 0 ? row.columns : withValues(row.columns, output, asked);
       return {
-        id: index === 0 ? (row.id ?? '') : `${row.id}.${index + 1}`,
+        id: idOf(row.id ?? '', index),
         scene: row.id ?? '',
         file: named(file),
         path: (bucket ?? '') + pathOf(picture),

@@ -32,6 +32,7 @@ export interface RunOptions extends ReadOptions {
   sample?: number;
   skipBadRows?: boolean;
   allowFewer?: boolean;
+  acceptEdits?: 'always' | 'never';
 }
 
 export interface BatchRun {

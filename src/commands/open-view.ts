@@ -1,5 +1,6 @@
 /** What shows a run as it is configured: the terminal, and a log file where one is asked for. */
 import type { Config } from '../runner/config/config.ts';
+import { isFreeOfCharge } from '../runner/core/spending.ts';
 import { withLogFile } from '../terminal/log-file.ts';
 import { canRedraw } from '../terminal/console.ts';
 import { jsonLines } from '../terminal/json-lines.ts';
@@ -45,6 +46,7 @@ function openTerminal(file: string, config: Config): RunView {
     runArguments: configuredRun(file, config),
     shownDir,
     shownImages: shownImages(config.output.dir, config.output.pictures),
+    isFree: isFreeOfCharge(config.endpoint, config.pricing),
     now: Date.now,
     elapsed,
   });

@@ -72,7 +72,7 @@ function rowsOf(shown: ShownPlan): [string, string][] {
     ['manifest', manifest.join(', ')],
     ['endpoint', endpoint.id === '' ? where : `${where}, ${endpoint.id}`],
     ['', check === null ? '' : describeCheck(check)],
-    ...titled('reads', check?.reads ?? []),
+    ...titled('reads', [...(check?.reads ?? []), ...foundAtOf(shown)]),
     ['output', shownDir],
     ['files', shown.files.map(({ label, kind }) => `${label} (${kind})`).join(', ')],
     ['scenes', statesOf(counts)],
@@ -103,6 +103,11 @@ function rowsOf(shown: ShownPlan): [string, string][] {
     ]),
     ['problem', shown.obstacle ?? ''],
   ];
+}
+
+function foundAtOf({ foundAt, check }: ShownPlan): string[] {
+  if (check === null || foundAt === null) return [];
+  return [`pictures at ${foundAt} of the output, where the last one was found (\`output.image\`)`];
 }
 
 function statesOf(counts: SceneCounts): string {

@@ -8,13 +8,24 @@ import { join } from 'node:path';
 import { assertLockUsable, isBatch, isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
 import { markFile } from '../runner/checkpoint/commit-mark.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
-import { readExperience, readPaidBefore, readSetAside } from '../runner/checkpoint/read-for-plan.ts';
+import {
+  readExperience,
+  readFoundAt,
+  readPaidBefore,
+  readSetAside,
+} from '../runner/checkpoint/read-for-plan.ts';
 import type { Config } from '../runner/config/config.ts';
 import { forecast, type Forecast } from '../runner/core/forecast.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import type { Part } from '../runner/core/part.ts';
 import { lackingText } from '../runner/core/named-file.ts';
-import { endpointChange, type BatchPlan, type Plan, type FirstRequest } from '../runner/core/plan.ts';
+import {
+  describeEdits,
+  endpointChange,
+  type BatchPlan,
+  type Plan,
+  type FirstRequest,
+} from '../runner/core/plan.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
 import { assertNoUnknownPictures } from '../runner/pipeline/adopt.ts';
 import { jobSchema } from '../service/jobs/job-schema.ts';
@@ -74,7 +85,7 @@ export async function planOnCopy(
       changes && {
         isRunning,
         changes,
-        notes: scenes.notes,
+        notes: [...scenes.notes, ...editNotes(config, scenes)],
         ...(await lookAt(config, begun, copy, options, changes)),
       }
     );
@@ -87,6 +98,12 @@ export async function planOnCopy(
     await begun?.opened.close();
     rmSync(copy, { recursive: true, force: true });
   }
+}
+
+function editNotes({ acceptEdits }: Config, { edits }: ReadScenes): string[] {
+  if (edits === undefined) return [];
+  const asks = acceptEdits === undefined ? '; on a terminal, a run asks for --accept-edits' : '';
+  return [describeEdits(edits) + asks];
 }
 
 function temporaryFolder(): string {
@@ -195,6 +212,7 @@ async function lookAt(
       forecast: expected,
       atMost: part === undefined && heldSeeds > 0 ? atMostOf(expected, heldSeeds) : null,
       requests,
+      foundAt: readFoundAt(db),
       warning: change ?? (options.isAdopting ? adopting : null),
       lacking: lackingText(await checkpoint.lackingFiles()) ?? null,
     };

@@ -1,13 +1,16 @@
 /** From the configuration's manifests to checked scenes, set aside on disk; nothing of the batch is touched. */
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { asDamage } from '../runner/checkpoint/damage.ts';
 import { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
-import { readRules } from '../runner/checkpoint/open-checkpoint.ts';
+import { openCheckpointForReading, readRules } from '../runner/checkpoint/open-checkpoint.ts';
+import { readEdits } from '../runner/checkpoint/read-edits.ts';
 import type { Config, StageSource } from '../runner/config/config.ts';
 import type { InputTemplate } from '../runner/config/input-template.ts';
 import { type Problem, ConfigError } from '../lib/yaml/problem.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { equalRows } from '../runner/core/equal-rows.ts';
+import { EditsRefused, type Edits } from '../runner/core/plan.ts';
 import { type RulesVersion, type SceneRules, sceneRules } from '../runner/core/scene-rules.ts';
 import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
 import type { ManifestScenes } from '../runner/pipeline/ports.ts';
@@ -37,6 +40,8 @@ export interface ReadScenes {
   rules: RulesVersion;
   /** What should be known of the list, in sentences. */
   notes: string[];
+  /** Saved scenes that are rendered again, if these are most of the batch. */
+  edits?: Edits | undefined;
 }
 
 /**
@@ -85,10 +90,33 @@ export async function readScenes(
     if (isKnown && config.stage === undefined)
       stage.digest = listDigest(config, rules, [...reading.contents, ...expanded.contents]);
     const columns = [...new Set([...reading.columns, ...addedColumns(config)])];
-    return { stage, columns, rules, notes: reading.notes };
+    const edits = await editsOf(config, stage, checkpointDir, signal);
+    if (edits !== undefined && config.acceptEdits === 'never') stage.refusal = new EditsRefused(edits);
+    return { stage, columns, rules, notes: reading.notes, edits };
   } catch (error) {
     stage.close();
     throw error;
+  }
+}
+
+async function editsOf(
+  config: Config,
+  scenes: ManifestStage,
+  checkpointDir: string,
+  signal: AbortSignal,
+): Promise<Edits | undefined> {
+  const db = openCheckpointForReading(checkpointDir);
+  if (db === undefined) return undefined;
+  const { stage, pricing } = config;
+  const list = { scenes, added: addedColumns(config), isStage: stage !== undefined, pricing };
+  try {
+    return await readEdits(db, list, signal);
+  } catch (error) {
+    // The run reports damage itself, once what is in flight is collected.
+    if (asDamage(error) === undefined) throw error;
+    return undefined;
+  } finally {
+    db.close();
   }
 }
 

@@ -139,12 +139,12 @@ function manifestOf(
     .filter(([name, as]) => name === as || !columns.includes(as));
   const told = ['prompt', 'seed'].filter((name) => !own.has(name) && names.every(([, as]) => as !== name));
   const notes: string[] = [];
-  const rowOf = ({ id, row, picture }: StagePicture): ManifestRow => {
+  const rowOf = ({ id, index, row, picture }: StagePicture): ManifestRow => {
     const values: JsonObject = { id };
     for (const [name, as] of names) values[as] = row.columns[name] ?? null;
     for (const name of told) values[name] = pictures.values.valueOf(row, name) ?? null;
     if (picture !== undefined) values['picture'] = picture.path;
-    const which = id === row.id ? '' : `, picture ${id.slice(`${row.id}.`.length)}`;
+    const which = index === 0 ? '' : `, picture ${index + 1}`;
     const source = `${path}: scene ${row.id}${which}`;
     return { kind: 'row', columns: values, line: 0, source, ...(picture && { picture }) };
   };

@@ -5,7 +5,7 @@ import { type EndingKind, endings } from '../runner/core/ending.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import { ExportHeld } from '../runner/export/export-folder.ts';
 import { asDiskFailure } from '../runner/files/disk-failure.ts';
-import { ListCutOff, UnknownPictures } from '../runner/core/plan.ts';
+import { PlanRefused } from '../runner/core/plan.ts';
 import { DataFolderInUse } from '../service/jobs/data-folder.ts';
 import { KeyStoreBusy } from '../service/keys/key-store.ts';
 import { PostgresFailure } from '../lib/postgres/postgres.ts';
@@ -45,8 +45,7 @@ export function refusalOf(thrown: unknown, dir: string | undefined, isReading = 
     return { ending: 'already-running', text: `${thrown.message}.`, problems: [] };
   if (thrown instanceof UnusableDatabase || thrown instanceof UnusableSchema)
     return { ending: 'wrong-use', text: `${thrown.message}.`, problems: [] };
-  if (thrown instanceof ListCutOff || thrown instanceof UnknownPictures)
-    return { ending: 'wrong-use', text: thrown.message, problems: [] };
+  if (thrown instanceof PlanRefused) return { ending: 'wrong-use', text: thrown.message, problems: [] };
   if (thrown instanceof PostgresFailure) {
     const ending = thrown.kind === 'gone' ? 'output-unwritable' : 'wrong-use';
     return {

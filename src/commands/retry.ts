@@ -1,5 +1,6 @@
 /** `nightrender retry`: puts scenes that were set aside, or that a person wants otherwise, back to be rendered again. */
 import { randomInt } from 'node:crypto';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { conditionOf, rowFilter } from './where-option.ts';
 import { readIdsLacking } from '../runner/checkpoint/lacking-files.ts';
@@ -12,6 +13,7 @@ import { failureRules, isFailureKind, type FailureKind } from '../runner/core/fa
 import type { NamedFile } from '../runner/core/named-file.ts';
 import { shellWord } from '../lib/text/format.ts';
 import type { PutBackChoice, WrongId } from '../runner/core/put-back.ts';
+import { isFreeOfCharge } from '../runner/core/spending.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { keptText } from './shown-path.ts';
 import { recordedRun } from './existing-batch.ts';
@@ -99,6 +101,7 @@ export function retry(file: string, argv: Record<string, unknown>): Promise<numb
       if (choice.isAgain === true) kept = await setAside(file, dir, db, () => session.picturesOf(choice));
       const done = session.putBack(choice, Date.now());
       if (Array.isArray(done)) throw new ConfigError(wrongIdProblems(done, places, others));
+      const batch = readBatch(db);
       printPutBack(
         {
           ...done,
@@ -106,6 +109,7 @@ export function retry(file: string, argv: Record<string, unknown>): Promise<numb
           file: recordedRun(others, record.dir),
           kept,
           keptText: keptText(kept, dir),
+          isFree: batch !== undefined && isFreeOfCharge(batch.endpoint, batch.pricing),
         },
         json,
       );
@@ -249,10 +253,12 @@ interface ShownPutBack {
   /** Pictures that are kept as `.former`, and a sentence about them without its full stop, where there are any. */
   kept?: number;
   keptText?: string | undefined;
+  /** True if nobody sends a bill for the jobs. */
+  isFree?: boolean;
 }
 
 export function printPutBack(
-  { scenes, givenUp, chosen, file, kept = 0, keptText: former }: ShownPutBack,
+  { scenes, givenUp, chosen, file, kept = 0, keptText: former, isFree = false }: ShownPutBack,
   json: boolean,
 ): void {
   if (json) {
@@ -260,7 +266,8 @@ export function printPutBack(
     return writeJsonLine('put-back', { scenes, givenUp, kept });
   }
   if (scenes + givenUp === 0) return writeOut('Nothing to put back.');
-  if (givenUp > 0) writeOut(`${plural(givenUp, 'job')} in flight given up; they may be billed.`);
+  const doubt = isFree ? 'run on' : 'be billed';
+  if (givenUp > 0) writeOut(`${plural(givenUp, 'job')} in flight given up; they may ${doubt}.`);
   if (scenes === 0) return;
   writeOut(`${plural(scenes, 'scene waits', 'scenes wait')} to be rendered again:`);
   let shown = 0;
@@ -272,5 +279,7 @@ export function printPutBack(
   if (scenes > shown)
     writeOut(`  and ${(scenes - shown).toLocaleString('en')} more; --json names all of them`);
   if (former !== undefined) writeOut(`${former}.`);
-  writeOut(`At least ${plural(scenes, 'new job')} will be billed: \`nightrender run ${file}\`.`);
+  writeOut(
+    `At least ${plural(scenes, 'new job')} will ${isFree ? 'run' : 'be billed'}: \`nightrender run ${file}\`.`,
+  );
 }

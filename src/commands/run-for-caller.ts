@@ -58,13 +58,14 @@ function withPaths(event: Event): Event {
 
 /** The options are read as those of the command. Throws `ConfigError`. */
 function readCall(file: string, options: RunOptions): Pick<RunCall, 'config' | 'choices'> {
-  const { limit, sample, skipBadRows, allowFewer, env } = options;
+  const { limit, sample, skipBadRows, allowFewer, acceptEdits, env } = options;
   const argv = {
     ...options,
     limit: limit === undefined ? undefined : String(limit),
     sample: sample === undefined ? undefined : String(sample),
     'skip-bad-rows': skipBadRows,
     'allow-fewer': allowFewer,
+    'accept-edits': acceptEdits,
   };
   const problems: Problem[] = [];
   const choices = runChoicesOf(argv, problems);

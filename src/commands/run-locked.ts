@@ -1,5 +1,6 @@
 /** A run on a batch whose lock is held. */
 import type { Config } from '../runner/config/config.ts';
+import { describeEdits } from '../runner/core/plan.ts';
 import { damageAsFailure } from '../runner/checkpoint/journal.ts';
 import { endings } from '../runner/core/ending.ts';
 import { untilNote } from '../runner/core/seeds-until.ts';
@@ -38,7 +39,7 @@ export async function runLocked(
     notifier.emit(event);
   };
   try {
-    emitStart(config, file, scenes?.notes ?? [], emit);
+    emitStart(config, file, scenes, emit);
     const isAnyAccepted = choices.isFresh || choices.isAdopting;
     const endpoints = [config.endpoint, ...inFlight.map(({ endpoint }) => endpoint)];
     const result = await withPorts(
@@ -79,8 +80,9 @@ export async function runLocked(
   }
 }
 
-function emitStart(config: Config, file: string, notes: readonly string[], emit: Listener): void {
+function emitStart(config: Config, file: string, scenes: ReadScenes | undefined, emit: Listener): void {
   const { baseUrl, id } = config.endpoint;
+  const { notes = [], edits } = scenes ?? {};
   emit({
     type: 'run-started',
     program,
@@ -88,6 +90,7 @@ function emitStart(config: Config, file: string, notes: readonly string[], emit:
     endpoint: id === '' ? baseUrl : `${baseUrl} ${id}`,
     outputDir: config.output.dir,
     concurrency: config.concurrency,
+    ...(edits && scenes?.stage.refusal === undefined && { edits: describeEdits(edits) }),
   });
   for (const text of [...config.warnings, ...notes]) emit({ type: 'warning', text });
 }
@@ -95,7 +98,7 @@ function emitStart(config: Config, file: string, notes: readonly string[], emit:
 function endOf(
   file: string,
   config: Config,
-  { ending, counts, part, pictures, report, cost, missingPictures }: BatchResult,
+  { ending, counts, part, pictures, report, cost, missingPictures, held, lostResults }: BatchResult,
   untold: number,
 ): RunEnded {
   const { kind, text, isLost } = ending;
@@ -126,6 +129,8 @@ function endOf(
     report,
     cost,
     untold,
+    ...(held.length > 0 && { held }),
+    ...(lostResults > 0 && { lostResults }),
     ...(missingPictures > 0 && { missingPictures }),
   };
 }

@@ -8,6 +8,8 @@ interface OptionRule {
   path: string[];
   type: 'string' | 'number' | 'boolean';
   isPath?: boolean;
+  /** Stand for false and true, if the key takes words. */
+  words?: readonly [string, string];
   describe: string;
 }
 
@@ -29,6 +31,12 @@ export const optionRules = {
     path: ['allowFewer'],
     type: 'boolean',
     describe: 'accept a list that lost more than a third of its scenes',
+  },
+  'accept-edits': {
+    path: ['acceptEdits'],
+    type: 'boolean',
+    words: ['never', 'always'],
+    describe: 'accept an edit that renders more than a third of the saved scenes again',
   },
   log: {
     path: ['terminal', 'log'],
@@ -68,7 +76,8 @@ export function variableOf(name: OptionName): string {
 
 /** Paths of flags and variables are relative to where the command is given, not to the file. */
 function override(rule: OptionRule, value: JsonValue, from: string): Override {
-  return { path: rule.path, value: rule.isPath === true ? pathFrom(value) : value, from };
+  const given = typeof value === 'boolean' ? (rule.words?.[Number(value)] ?? value) : value;
+  return { path: rule.path, value: rule.isPath === true ? pathFrom(given) : given, from };
 }
 
 /** A flag that is given several times makes a list. */

@@ -18,6 +18,7 @@ export const runCommand: LoadedCommand = {
     'concurrency',
     'skip-bad-rows',
     'allow-fewer',
+    'accept-edits',
     'log',
     'stats',
     'json',
@@ -50,8 +51,11 @@ const goesOn = new Set<number>([endings.complete.exitCode, endings.incomplete.ex
 /** Resolves to the exit code. */
 export async function run(file: string, argv: Record<string, unknown>): Promise<number> {
   const readOptions = (problems: Problem[]): RunChoices => runChoicesOf(argv, problems);
-  return onConfig(file, argv, readOptions, (config, choices) =>
+  return onConfig(file, argv, readOptions, (read, choices) =>
     withSignals(async (stop) => {
+      // A person can answer there, and nothing ever waits for a key.
+      const acceptEdits = read.acceptEdits ?? (process.stderr.isTTY ? 'never' : 'always');
+      const config = { ...read, acceptEdits };
       const { runConfig } = await import('./run-config.ts');
       const { openView, warnOnTerminal } = await import('./open-view.ts');
       const warn = (text: string): void => warnOnTerminal(file, config, text);

@@ -24,6 +24,7 @@ export function openService(
   memory: ByteSemaphore,
   warn: (text: string) => void = () => undefined,
 ): ServiceClient {
+  const once = warnOnce(warn);
   const options = {
     memory,
     connectionOf,
@@ -32,8 +33,19 @@ export function openService(
     imagePath: config.output.imagePath,
     files: config.output.files,
     values: config.output.values,
+    onFoundAt: (path: string) =>
+      once(
+        `the picture is taken from ${path} of the output, since it is the only one there; \`output.image: ${path}\` takes it from nowhere else`,
+      ),
   };
-  const jobs = new HttpRenderService(options);
+  const jobs = new HttpRenderService({
+    ...options,
+    statuses: config.statuses,
+    onUnknownStatus: (status) =>
+      once(
+        `the service says "${status}" of a job, a word that is not known; without an output the job counts as waiting, until \`timeouts.queue\` is over; \`endpoint.statuses\` says what the word means`,
+      ),
+  });
   const { service } = config;
   if (service.kind === 'jobs') return jobs;
   const other =
@@ -44,11 +56,24 @@ export function openService(
   return {
     submit: (endpoint, ...rest) => of(endpoint).submit(endpoint, ...rest),
     status: (job, ...rest) => of(job.endpoint).status(job, ...rest),
+    copyResult: (job, ...rest) => of(job.endpoint).copyResult(job, ...rest),
     cancel: (job, ...rest) => of(job.endpoint).cancel(job, ...rest),
     health: (endpoint, ...rest) => of(endpoint).health(endpoint, ...rest),
     close: async () => {
       await Promise.all([jobs.close(), other.close()]);
     },
+  };
+}
+
+const maxWarnings = 20;
+
+/** Each text once; some services put how far a job is into its status. */
+function warnOnce(warn: (text: string) => void): (text: string) => void {
+  const said = new Set<string>();
+  return (text) => {
+    if (said.has(text) || said.size >= maxWarnings) return;
+    said.add(text);
+    warn(text);
   };
 }
 

@@ -4,6 +4,7 @@ import { didYouMean } from '../lib/text/closest.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import type { BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
+import { pictureIds } from '../runner/checkpoint/picture-ids.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
 import { readCounts } from '../runner/checkpoint/read-totals.ts';
 import type { Config, StageSource } from '../runner/config/config.ts';
@@ -19,8 +20,10 @@ import { readIdFile } from './read-ids.ts';
 import { rowCondition, rowValues, type RowValues } from './row-values.ts';
 
 export interface StagePicture {
-  /** That of its scene; the second picture of a scene gets `.2`, and so on. */
+  /** As `pictureIds` says. */
   id: string;
+  /** 0 for the first of its scene. */
+  index: number;
   /** Its scene, with this picture alone and its values. */
   row: ReportRow;
   /** Undefined where the scene has none and was sent none. */
@@ -73,6 +76,7 @@ export class StagePictures {
   *#all(): Generator<StagePicture> {
     const { pathOf, passedOn } = this.#paths;
     const { values = [] } = this.#batch;
+    const idOf = pictureIds(this.#db);
     for (const row of readRows(this.#db, { states: ['saved'] })) {
       const id = row.id ?? '';
       if (row.pictures.length === 0) {
@@ -80,13 +84,14 @@ export class StagePictures {
         const sent =
           files.find(({ path }) => path === row.columns['picture']) ??
           (files.length === 1 ? files[0] : undefined);
-        yield { id, row, picture: sent && { ...sent, path: passedOn(sent.path) } };
+        yield { id, index: 0, row, picture: sent && { ...sent, path: passedOn(sent.path) } };
       }
       for (const [index, picture] of row.pictures.entries()) {
         const { file, sha256, bytes, output } = picture;
         const isOnly = row.pictures.length === 1;
         yield {
-          id: index === 0 ? id : `${id}.${index + 1}`,
+          id: idOf(id, index),
+          index,
           row: isOnly
             ? row
             : { ...row, columns: withValues(row.columns, output, values), pictures: [picture] },

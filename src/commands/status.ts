@@ -10,6 +10,9 @@ import { onBatch } from './on-batch.ts';
 import { fileIn } from './option-values.ts';
 import { sceneWords } from '../terminal/describe-event.ts';
 import type { BatchNumbers, RunRecord } from '../runner/core/report-row.ts';
+import { isFailureKind } from '../runner/core/failure.ts';
+import { isForTimeout, settingFor } from '../runner/core/holding.ts';
+import { oddWords } from '../runner/core/service-health.ts';
 import { formatCost, type BatchCost } from '../runner/core/spending.ts';
 import { outColumns, writeOut, canRedraw, writeOutPart } from '../terminal/console.ts';
 import { describeStats } from '../terminal/describe-stats.ts';
@@ -77,6 +80,7 @@ function printStatus(status: BatchStatus, json: boolean): void {
 export function statusLines(status: BatchStatus, columns: number): string[] {
   const { scenes, pictures, files, attempts, cost, part, lastRun } = status.summary;
   const doubtful = attempts.unanswered + attempts.expired;
+  const odd = oddWords(status.words);
   const rows: [string, string][] = [
     ['batch', status.shownDir],
     ['run', describeRun(status)],
@@ -99,6 +103,7 @@ export function statusLines(status: BatchStatus, columns: number): string[] {
       'attempts',
       `${plural(attempts.total, 'submission')}, ${attempts.submitted.toLocaleString('en')} in flight`,
     ],
+    ['', odd === undefined ? '' : `the service says ${odd}`],
     [
       '',
       doubtful > 0
@@ -108,6 +113,7 @@ export function statusLines(status: BatchStatus, columns: number): string[] {
           ])}: these may have been billed for nothing`
         : '',
     ],
+    ...describeHeld(status.summary),
     ['cost', cost === null ? '' : describeCost(cost)],
     ...describeFailures(status.summary),
     ['trouble', describeTrouble(status)],
@@ -117,6 +123,19 @@ export function statusLines(status: BatchStatus, columns: number): string[] {
     ...rows.flatMap(([name, text]) => (text === '' ? [] : hanging(name, text, columns, 10))),
     ...(stats === undefined || status.isRunning ? [] : describeStats(stats, columns)),
   ];
+}
+
+/** Results that are paid for and wait for a setting. */
+function describeHeld({ held }: BatchNumbers): [string, string][] {
+  return held.map(({ kind, results, kept, lastText }, i) => [
+    i === 0 ? 'waiting' : '',
+    `${describeWaiting(isFailureKind(kind) ? settingFor(kind) : kind, results, kept)}: ${lastText}`,
+  ]);
+}
+
+function describeWaiting(setting: string, results: number, kept: number): string {
+  if (isForTimeout(setting)) return `${plural(results, 'job')} for ${setting}`;
+  return `${plural(results, 'paid result')} for ${setting}, ${kept.toLocaleString('en')} kept here`;
 }
 
 /** `12 of 40 saved (30 %)`. */
@@ -167,6 +186,7 @@ export function statusFacts({
   dir,
   isRunning,
   summary,
+  words,
   pace,
   latestPicture,
   lacking,
@@ -178,6 +198,7 @@ export function statusFacts({
     dir,
     isRunning,
     summary: { ...summary, lastRun },
+    words,
     pace: pace ?? null,
     ...(lacking !== undefined && { lacking }),
     latestPicture: latestPicture === undefined ? null : `images/${latestPicture}`,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { assertPlainFile } from '../lib/files/plain-file.ts';
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import { formatOfFile } from '../runner/core/picture-format.ts';
+import { KeptAnswersFolder } from '../runner/checkpoint/kept-answers.ts';
 import type { BatchLease, OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { HttpsDownloads } from '../runner/client/https-downloads.ts';
 import { sendingFiles } from '../runner/client/sending-files.ts';
@@ -85,6 +86,7 @@ export async function withPorts<Result>(
         lease,
       ),
       downloads,
+      answers: new KeptAnswersFolder(join(config.output.dir, 'kept-answers'), config.limits),
       checkpoint,
       file,
       others,
@@ -169,6 +171,7 @@ function whileLeased(service: RenderService, lease: BatchLease | undefined): Ren
   return {
     submit: async (...asked) => (lease.isFresh() ? service.submit(...asked) : { kind: 'failure', failure }),
     status: (...asked) => service.status(...asked),
+    copyResult: (...asked) => service.copyResult(...asked),
     cancel: (...asked) => service.cancel(...asked),
     health: (...asked) => service.health(...asked),
   };

@@ -86,28 +86,58 @@ export function promptIdIn(answer: JsonObject): string | undefined {
   return typeof id === 'string' && /^[\w-]{1,128}$/.test(id) ? id : undefined;
 }
 
-/** Why it does not run the workflow, or not all of it; undefined where it does. */
+/** Why ComfyUI does not run the workflow, or a part of it. Undefined if it runs all of it. */
 export function refusalIn(answer: JsonObject): string | undefined {
-  const errors = isJsonObject(answer['node_errors']) ? Object.entries(answer['node_errors']) : [];
-  const ofNodes = errors.map(([id, error]) => {
-    const each = isJsonObject(error) && Array.isArray(error['errors']) ? error['errors'] : [];
-    return `node ${nodeName(id, error)}: ${each.map(errorWords).join('; ') || 'no reason'}`;
-  });
+  const ofNodes = nodeErrorsIn(answer).map(
+    ({ id, error, each }) => `node ${nodeName(id, error)}: ${each.map(errorWords).join('; ') || 'no reason'}`,
+  );
   if (ofNodes.length > 0) return oneLine(ofNodes.join('. '));
-  return answer['error'] === undefined ? undefined : errorWords(answer['error']);
+  const { error } = answer;
+  if (error === undefined) return undefined;
+  // Its words name a node by its title, and the class is not among them.
+  const info = isJsonObject(error) && isJsonObject(error['extra_info']) ? error['extra_info'] : {};
+  const id = textOf(info['node_id']);
+  return id === '' ? errorWords(error) : `node ${nodeName(id, info)}: ${errorWords(error)}`;
 }
 
-/** Whether it refuses every other scene, too: a node or a model is missing that no scene sets. `set`: the keys that they set. */
-export function isRefusalOfAll(answer: JsonObject, set: readonly string[]): boolean {
-  const errors = isJsonObject(answer['node_errors']) ? Object.entries(answer['node_errors']) : [];
-  if (errors.length === 0)
-    return isJsonObject(answer['error']) && answer['error']['type'] === 'invalid_prompt';
-  return errors.some(([id, error]) => {
-    const each = isJsonObject(error) && Array.isArray(error['errors']) ? error['errors'] : [];
-    return each.filter(isJsonObject).some(({ type, extra_info: info }) => {
-      const input = isJsonObject(info) ? textOf(info['input_name']) : '';
-      return type === 'value_not_in_list' && !set.includes(`${id}.${input}`);
-    });
+/** Types of errors that are of the workflow as a whole. */
+const ofWholeWorkflow = new Set([
+  'invalid_prompt',
+  'missing_node_type',
+  'prompt_no_outputs',
+  'no_prompt',
+  'invalid_prompt_id',
+]);
+
+/**
+ * True if ComfyUI refuses something that no scene sets, so that it refuses every scene. An error counts by its place, whatever
+ * its type. `set`: the keys that scenes set, as `node.input`.
+ */
+export function isFaultOfWorkflow(answer: JsonObject, set: readonly string[]): boolean {
+  const isSet = (id: string, input: string): boolean =>
+    set.some((key) => (input === '' ? key.startsWith(`${id}.`) : key === `${id}.${input}`));
+  const isOfWorkflow = (id: string, error: JsonValue): boolean => {
+    const { type, extra_info: info } = isJsonObject(error) ? error : {};
+    // A node's own check sees all of its inputs, and ComfyUI reports it for each of them.
+    const hasPlace = isJsonObject(info) && type !== 'custom_validation_failed';
+    return !isSet(id, hasPlace ? textOf(info['input_name']) : '');
+  };
+  const { error } = answer;
+  if (isJsonObject(error)) {
+    const { type, extra_info: info } = error;
+    const id = isJsonObject(info) ? textOf(info['node_id']) : '';
+    if (ofWholeWorkflow.has(textOf(type)) || (id !== '' && isOfWorkflow(id, error))) return true;
+  }
+  return nodeErrorsIn(answer).some(({ id, each }) =>
+    each.length === 0 ? !isSet(id, '') : each.some((one) => isOfWorkflow(id, one)),
+  );
+}
+
+function nodeErrorsIn({
+  node_errors: errors,
+}: JsonObject): { id: string; error: JsonValue; each: JsonValue[] }[] {
+  return Object.entries(isJsonObject(errors) ? errors : {}).map(([id, error]) => {
+    return { id, error, each: isJsonObject(error) && Array.isArray(error['errors']) ? error['errors'] : [] };
   });
 }
 
@@ -182,30 +212,127 @@ export function viewPath({ filename, subfolder, type }: PlacedPicture): string {
   return `/view?${new URLSearchParams({ filename, subfolder, type }).toString()}`;
 }
 
-/** What a ComfyUI whose `GET /object_info` answers so lacks: nodes, and models and other choices of their inputs. */
-export function workflowProblems(workflow: Workflow, objectInfo: JsonObject): string[] {
-  return Object.entries(workflow).flatMap(([id, node]) => {
-    const name = nodeName(id, node);
-    const info = Object.hasOwn(objectInfo, node.class_type) ? objectInfo[node.class_type] : undefined;
-    if (!isJsonObject(info)) return `node ${name}: this ComfyUI has no such node; install it there`;
-    return Object.entries(node.inputs).flatMap(([input, value]) => {
-      const choices = choicesOf(info['input'], input);
-      if (choices === undefined || Array.isArray(value) || choices.includes(value)) return [];
-      const there = choices.length === 0 ? 'it has none' : `it has ${few(choices.map(shown))}`;
-      return `node ${name}: this ComfyUI does not have ${shown(value)} for ${input}; ${there}`;
-    });
+/**
+ * Returns why a ComfyUI with this answer to `GET /object_info` refuses the workflow, or makes no picture by it. `node`: the
+ * one whose pictures are saved; any node if undefined.
+ */
+export function workflowProblems(workflow: Workflow, objectInfo: JsonObject, node?: string): string[] {
+  const infoOf = (type = ''): JsonObject | undefined => {
+    const info = Object.hasOwn(objectInfo, type) ? objectInfo[type] : undefined;
+    return isJsonObject(info) ? info : undefined;
+  };
+  const outputsOf = (id: string): JsonValue | undefined =>
+    infoOf(nodeOf(workflow, id)?.class_type)?.['output'];
+  const nodes = Object.entries(workflow).map(([id, { class_type: type, inputs }]) => {
+    return { id, name: nodeName(id, workflow[id]), inputs, info: infoOf(type) };
   });
+  const saysOutputs = Object.values(objectInfo).some(
+    (info) => isJsonObject(info) && info['output_node'] === true,
+  );
+  // Of a node that is not there, nobody knows whether it saves.
+  const outputs = nodes.filter(
+    ({ info }) => !saysOutputs || (info?.['output_node'] ?? info === undefined) === true,
+  );
+  // ComfyUI checks the inputs of no other nodes.
+  const needed = withSources(workflow, outputs);
+  const ofNodes = nodes.flatMap(({ id, name, inputs, info }) => {
+    if (info === undefined) return `node ${name}: this ComfyUI has no such node; install it there`;
+    const declared = declaredIn(info);
+    const problems = declared.flatMap((each) => choiceProblem(each, inputs));
+    if (needed.has(id)) {
+      problems.push(...declared.flatMap((each) => valueProblem(each, inputs)));
+      problems.push(...linkProblems(workflow, inputs, outputsOf));
+    }
+    return problems.map((problem) => `node ${name}: ${problem}`);
+  });
+  if (!saysOutputs) return ofNodes;
+  if (outputs.length === 0) return [...ofNodes, 'no node of the workflow is an output, such as SaveImage'];
+  const saving = outputs.filter(({ info }) => info === undefined || mayMakePictures(info));
+  if (saving.some(({ id }) => node === undefined || id === node)) return ofNodes;
+  if (node === undefined) return [...ofNodes, 'no node of the workflow saves pictures'];
+  const others = few(saving.map(({ name }) => name));
+  const instead = others === '' ? 'and no other node does' : `these do: ${others}`;
+  return [
+    ...ofNodes,
+    `\`output.image\`: node ${nodeName(node, workflow[node])} saves no pictures; ${instead}`,
+  ];
 }
 
-/** Undefined for an input that takes any value, and for files, which may lie in folders that are not listed. */
-function choicesOf(inputs: unknown, name: string): JsonValue[] | undefined {
-  const { required, optional } = isJsonObject(inputs) ? inputs : {};
-  const declared = [required, optional].flatMap((each) => (isJsonObject(each) ? (each[name] ?? []) : []));
-  const [type, config] = declared as (JsonValue | undefined)[];
-  const options = isJsonObject(config) ? config : {};
-  if (Object.keys(options).some((key) => key.endsWith('_upload'))) return undefined;
-  if (Array.isArray(type)) return type;
-  return type === 'COMBO' && Array.isArray(options['options']) ? options['options'] : undefined;
+/** Ids of these nodes, and of all that they need. */
+function withSources(workflow: Workflow, nodes: { id: string }[]): Set<string> {
+  const found = new Set(nodes.map(({ id }) => id));
+  // A set is walked on to what is added meanwhile.
+  for (const id of found)
+    for (const value of Object.values(nodeOf(workflow, id)?.inputs ?? {}))
+      if (Array.isArray(value)) found.add(textOf(value[0]));
+  return found;
+}
+
+/** False if none of its inputs and outputs is a picture, a mask or of an open type. */
+function mayMakePictures(info: JsonObject): boolean {
+  const types = [info['output'], ...declaredIn(info).map(({ type }) => type)];
+  return types.some((type) => /IMAGE|MASK|COMFY_|[*]/.test(JSON.stringify(type) ?? ''));
+}
+
+interface DeclaredInput {
+  input: string;
+  isRequired: boolean;
+  /** A name, or the choices of older versions. */
+  type: JsonValue | undefined;
+  options: JsonObject;
+}
+
+function declaredIn({ input: inputs }: JsonObject): DeclaredInput[] {
+  const kinds = isJsonObject(inputs) ? inputs : {};
+  return ['required', 'optional'].flatMap((kind) =>
+    Object.entries(isJsonObject(kinds[kind]) ? kinds[kind] : {}).map(([input, declared]) => {
+      const [type, options] = Array.isArray(declared) ? declared : [];
+      return { input, isRequired: kind === 'required', type, options: isJsonObject(options) ? options : {} };
+    }),
+  );
+}
+
+/** None for an input that takes any value, and for files, which may lie in folders that are not listed. */
+function choiceProblem({ input, type, options }: DeclaredInput, inputs: JsonObject): string[] {
+  const value = inputs[input];
+  const choices = type === 'COMBO' ? options['options'] : type;
+  if (!Array.isArray(choices) || Object.keys(options).some((key) => key.endsWith('_upload'))) return [];
+  if (value === undefined || Array.isArray(value) || choices.includes(value)) return [];
+  const there = choices.length === 0 ? 'it has none' : `it has ${few(choices.map(shown))}`;
+  return [`this ComfyUI does not have ${shown(value)} for ${input}; ${there}`];
+}
+
+function valueProblem({ input, isRequired, type, options }: DeclaredInput, inputs: JsonObject): string[] {
+  const value = inputs[input];
+  // One of an open type comes under several names.
+  const isOpen = typeof type === 'string' && type.startsWith('COMFY_');
+  if (value === undefined) return isRequired && !isOpen ? [`its input ${input} is missing`] : [];
+  if ((type !== 'INT' && type !== 'FLOAT') || (typeof value !== 'number' && typeof value !== 'string'))
+    return [];
+  const { min, max } = options;
+  const number = Number(value);
+  if (Number.isNaN(number)) return [`${input} is ${shown(value)}, which is no number`];
+  if (min !== undefined && number < Number(min))
+    return [`${input} is ${shown(value)}; the least is ${Number(min)}`];
+  if (max !== undefined && number > Number(max))
+    return [`${input} is ${shown(value)}; the most is ${Number(max)}`];
+  return [];
+}
+
+function linkProblems(
+  workflow: Workflow,
+  inputs: JsonObject,
+  outputsOf: (id: string) => JsonValue | undefined,
+): string[] {
+  return Object.entries(inputs).flatMap(([input, value]) => {
+    const [from = null, slot] = Array.isArray(value) ? value : [];
+    if (typeof slot !== 'number') return [];
+    const [source, outputs] = [nodeOf(workflow, textOf(from)), outputsOf(textOf(from))];
+    if (source === undefined)
+      return `its input ${input} is linked to node ${shown(from)}, which the workflow does not have`;
+    if (!Array.isArray(outputs) || slot < outputs.length) return [];
+    return `its input ${input} is linked to output ${slot} of node ${nodeName(textOf(from), source)}, which has ${outputs.length}`;
+  });
 }
 
 function nodeOf(workflow: Workflow, id: string): WorkflowNode | undefined {

@@ -17,12 +17,12 @@ export function exactInteger(value: unknown): string | undefined {
   return /^\s*(-?\d{1,40})(?:\.0+)?\s*$/.exec(value)?.[1];
 }
 
-/** No worker puts longer JSON into a string. */
+/** No worker puts longer JSON without a picture into a string. */
 const maxJsonLength = 1_000_000;
 
-/** JSON with its long integers as text, since `JSON.parse` rounds them; undefined where it is invalid. */
-export function parseExactly(text: string): unknown {
-  if (text.length > maxJsonLength) return undefined;
+/** JSON with its long integers as text, since `JSON.parse` rounds them; undefined where it is invalid or too long. */
+export function parseExactly(text: string, maxLength = maxJsonLength): unknown {
+  if (text.length > maxLength) return undefined;
   try {
     // The pattern takes quadratic time on invalid JSON.
     JSON.parse(text);

@@ -2,18 +2,20 @@
 import { oneLine } from '../lib/text/format.ts';
 import { isJsonObject } from '../lib/text/json.ts';
 import { describeValue, isNothing, exactInteger, parseExactly } from './json-value.ts';
-import { errorText } from './error-text.ts';
 import { restOfOutput, type OutputRest } from './rest-of-output.ts';
+import { isAddress, isWorkerPath, jsonIn, textsInOutput, type TextsInOutput } from './texts-in-output.ts';
 import { readWordLists, type WordLists } from './word-lists.ts';
+import { complaintOf, declaredFailure, wordsOf } from './worker-words.ts';
 
 export type FoundOutput =
-  | { kind: 'pictures'; pictures: PictureInOutput[] }
+  /** `at`: path of the only picture of an output of no known shape. */
+  | { kind: 'pictures'; pictures: PictureInOutput[]; at?: string }
   /** The job completed and handed nothing in. */
   | { kind: 'none' }
-  /** The worker reports a failure instead of a picture; `message` is one short line in its words. */
+  /** The worker says why there is no picture; `message` is one short line in its words. */
   | { kind: 'failure'; message: string }
-  /** No picture was recognised; `found` says in a few words what is there. */
-  | { kind: 'unknown'; found: string };
+  /** No picture was recognised; `found` says in a few words what is there, `advice` what to do other than to say where it is. */
+  | { kind: 'unknown'; found: string; advice?: string };
 
 /** Base64 as it came, or an address; the seed in the worker's own digits. */
 type PictureInOutput = ({ base64: string } | { url: string }) & {
@@ -44,20 +46,64 @@ const shapes: readonly { worker: string; at: string; amongTexts?: true }[] = [
 
 /**
  * `output` as parsed from JSON, integers beyond 2^53 as text. `imagePath`, such as `images[0].data` or
- * `images[*].data`, says where the pictures stand. With `values`, paths of what is wanted of the rest, the rest is kept.
+ * `images[*].data`, says where the pictures stand; left out, the known shapes do, then the only text that is a picture
+ * by its first bytes, or the only address that ends like one. With `values`, paths of what is wanted of the rest, the
+ * rest is kept. Words count as a failure only if nothing else in the output may be a result that was paid for.
  */
 export function findPictures(output: unknown, imagePath?: string, values?: readonly string[][]): FoundOutput {
-  if (isNothing(output)) return { kind: 'none' };
-  const failure = declaredFailure(output);
+  const inner = jsonIn(output);
+  const whole = inner ?? output;
+  if (isNothing(whole)) return { kind: 'none' };
+  const failure = declaredFailure(whole);
   if (failure !== undefined) return { kind: 'failure', message: failure };
-  const places =
-    imagePath === undefined ? placesByShape(output) : placesAt(output, imagePath).flatMap(itemsOf);
-  const texts = places.filter(isText);
-  if (texts.length > 0) return readPictures(texts, values);
-  const complaint = complaintOf(output);
-  if (complaint !== undefined) return { kind: 'failure', message: complaint };
-  const where = imagePath === undefined ? '' : `nothing at "${oneLine(imagePath, 80) ?? ''}" in `;
-  return { kind: 'unknown', found: where + describeValue(output) };
+  const places = imagePath === undefined ? placesByShape(whole) : placesAt(whole, imagePath).flatMap(itemsOf);
+  const named = places.filter(isText);
+  const isPath = named.some(({ value }) => isWorkerPath(value));
+  const isSure = imagePath !== undefined || named.some(({ value }) => readsLikePicture(value));
+  if (named.length > 0 && isSure && !isPath)
+    return { kind: 'pictures', pictures: readPictures(named, values) };
+  const texts = textsInOutput(whole, inner !== undefined);
+  const only = imagePath === undefined && !isPath ? onlyPicture(texts) : undefined;
+  if (only !== undefined) return { kind: 'pictures', pictures: readPictures([only], values), at: only.path };
+  if (named.length > 0 && !isPath) return { kind: 'pictures', pictures: readPictures(named, values) };
+  const message = hasResult(texts)
+    ? undefined
+    : (complaintOf(whole) ?? (texts.isDoubtful ? undefined : wordsOf(whole)));
+  if (message !== undefined) return { kind: 'failure', message };
+  return { kind: 'unknown', ...whatIsThere(whole, texts, imagePath) };
+}
+
+function onlyPicture({ pictures, addresses }: TextsInOutput): (Place<string> & { path: string }) | undefined {
+  return pictures.length > 0 ? soleOf(pictures) : soleOf(addresses);
+}
+
+function soleOf<Item>(items: readonly Item[]): Item | undefined {
+  return items.length === 1 ? items[0] : undefined;
+}
+
+function hasResult({ pictures, addresses, stored }: TextsInOutput): boolean {
+  return pictures.length + addresses.length + stored.length > 0;
+}
+
+function whatIsThere(
+  output: unknown,
+  { pictures, addresses, stored }: TextsInOutput,
+  imagePath: string | undefined,
+): { found: string; advice?: string } {
+  const [kept] = stored;
+  if (kept !== undefined)
+    return {
+      found: `"${oneLine(kept.value, 120) ?? ''}", which lies where only the worker can read it`,
+      advice: 'have the worker hand in the picture itself, or its https address',
+    };
+  if (imagePath !== undefined)
+    return { found: `nothing at "${oneLine(imagePath, 80) ?? ''}" in ${describeValue(output)}` };
+  const many = pictures.length > 0 ? pictures : addresses;
+  if (many.length === 0) return { found: describeValue(output) };
+  const shown = many.slice(0, 3).map(({ path }) => path);
+  const more = many.length > shown.length ? ', …' : '';
+  const found = `${many.length.toLocaleString('en')} pictures, at ${oneLine(shown.join(', '), 200) ?? ''}${more}`;
+  return { found, advice: 'say with output.image which of them to save' };
 }
 
 /** Looking through a million objects takes a quarter of a minute, in which nothing else is done. */
@@ -80,26 +126,8 @@ function readsLikePicture(text: string): boolean {
   );
 }
 
-function isAddress(text: string): boolean {
-  return /^\s*https?:\/\//i.test(text);
-}
-
-/** A worker without storage names a file on its own disk, such as `simulated_uploaded/x.png`. */
-function isWorkerPath(text: string): boolean {
-  return text.length < 1000 && !isAddress(text) && /^\S+\.(?:png|jpe?g|webp|gif|bmp)\s*$/i.test(text);
-}
-
-function readPictures(places: Place<string>[], values: readonly string[][] | undefined): FoundOutput {
-  const path = places.find(({ value }) => isWorkerPath(value));
-  if (path === undefined) {
-    const count = places.length;
-    return { kind: 'pictures', pictures: places.map((place) => readPicture(place, count, values)) };
-  }
-  const name = oneLine(path.value, 120) ?? '';
-  return {
-    kind: 'failure',
-    message: `the worker names a file of its own, "${name}", instead of handing a picture in`,
-  };
+function readPictures(places: Place<string>[], values: readonly string[][] | undefined): PictureInOutput[] {
+  return places.map((place) => readPicture(place, places.length, values));
 }
 
 function readPicture(
@@ -171,15 +199,17 @@ function placesAt(output: unknown, path: string): Place[] {
   return places;
 }
 
-function byKey({ value, owners, index }: Place, keys: string[]): Place[] {
+function byKey({ value: given, owners, index }: Place, keys: string[]): Place[] {
+  const value = jsonIn(given) ?? given;
   if (!isJsonObject(value)) return [];
   const key = keys.find((name) => Object.hasOwn(value, name) && !isNothing(value[name]));
   return key === undefined ? [] : [{ value: value[key], owners: [value, ...owners], index }];
 }
 
 function byItem(place: Place, item: string): Place[] {
-  if (!Array.isArray(place.value)) return [];
-  const items = itemsOf(place);
+  const value = jsonIn(place.value) ?? place.value;
+  if (!Array.isArray(value)) return [];
+  const items = itemsOf({ ...place, value });
   return item === '*' ? items : items.slice(Number(item), Number(item) + 1);
 }
 
@@ -191,53 +221,4 @@ function itemsOf(place: Place): Place[] {
 
 function isText(place: Place): place is Place<string> {
   return typeof place.value === 'string' && !isNothing(place.value);
-}
-
-/** Detects where a completed job's output is the report of a failure, and returns its text. */
-const failureWords =
-  /^(?:error|errored|fail|failed|failure|success_no_images|cancell?ed|timeout|timed_?out)$/i;
-
-/** What an output says whose own status is a failure, picture or no picture. */
-function declaredFailure(output: unknown): string | undefined {
-  const sole: unknown = Array.isArray(output) && output.length === 1 ? output[0] : output;
-  if (!isJsonObject(sole) || typeof sole['status'] !== 'string' || !failureWords.test(sole['status']))
-    return undefined;
-  return errorText(sole) ?? `the worker says "${sole['status']}" and nothing more`;
-}
-
-const deepest = 6;
-const maxListItems = 20;
-const soundsBad =
-  /error|exception|traceback|fail|out of memory|unable|cannot|could not|invalid|not found|refused/i;
-
-/** What an output says that holds no picture, where that is a complaint. */
-function complaintOf(output: unknown, depth = 0): string | undefined {
-  if (depth > deepest) return undefined;
-  if (typeof output === 'string') return complaintOfText(output, depth);
-  if (Array.isArray(output))
-    return errorText(output.slice(0, maxListItems).map((part: unknown) => complaintOf(part, depth + 1)));
-  return isJsonObject(output) ? complaintOfObject(output) : undefined;
-}
-
-function complaintOfText(text: string, depth: number): string | undefined {
-  const inner = /^\s*[[{]/.test(text) ? parseExactly(text) : undefined;
-  if (inner !== undefined) return complaintOf(inner, depth + 1);
-  return soundsBad.test(text.slice(0, 2000)) ? errorText(text) : undefined;
-}
-
-/** Where a worker speaks; its other texts may be the user's own words. */
-const messageKeys = ['message', 'msg', 'detail', 'details', 'reason'];
-
-function complaintOfObject(output: Record<string, unknown>): string | undefined {
-  const message = errorText(output);
-  if (hasError(output)) return message ?? describeValue(output);
-  if (messageKeys.some((key) => soundsBad.test(errorText(output[key]) ?? ''))) return message;
-  const { images } = output;
-  if (!Array.isArray(images) || images.length > 0) return undefined;
-  return message ?? 'the worker made no picture: its list of images is empty';
-}
-
-function hasError(output: Record<string, unknown>): boolean {
-  if (Number(exactInteger(output['code']) ?? 0) >= 400) return true;
-  return Object.keys(output).some((key) => /error|traceback/i.test(key) && !isNothing(output[key]));
 }

@@ -88,6 +88,7 @@ export const planShape = {
   warnings: z.array(text),
   warning: text.nullable().describe('a warning about the folder'),
   lacking: text.nullable().describe('which of `output.files` saved scenes lack'),
+  foundAt: text.nullable().describe('where the latest picture of an output of no known shape was found'),
   check: z
     .looseObject({ ending: text, text, workers: z.record(text, count).optional() })
     .nullable()
@@ -116,10 +117,16 @@ export const statusShape = {
     attempts: z.record(text, count),
     cost: anything.nullable(),
     failures: z.array(z.looseObject({ kind: text, attempts: count, lastText: text })),
+    held: z
+      .array(z.looseObject({ kind: text, results: count, kept: count, lastText: text }))
+      .describe('jobs in flight whose results wait for a setting'),
     part: anything.nullable(),
     lastRun: anything.nullable(),
   }),
   lacking: text.optional().describe('which of `output.files` saved scenes lack'),
+  words: z
+    .array(z.looseObject({ word: text, jobs: count }))
+    .describe('what the service said last of the jobs in flight'),
   pace: anything.nullable().describe('of a live run'),
   latestPicture: text.nullable(),
   lastTrouble: z

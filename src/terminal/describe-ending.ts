@@ -1,9 +1,10 @@
 /** The last words of a run: how it ended, where things are, what to do. */
 import { endings, type EndingRule } from '../runner/core/ending.ts';
+import { isForTimeout, type HeldResults } from '../runner/core/holding.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { ViewOptions } from './view.ts';
-import { describeValues, describeWords, formatCounts, plural, unneededOf } from './words.ts';
+import { describeValues, describeWords, formatClock, formatCounts, plural, unneededOf } from './words.ts';
 
 /** `took` is how long it all took, in words. */
 export function describeEnding(
@@ -13,7 +14,8 @@ export function describeEnding(
     shownImages,
     file,
     runArguments,
-  }: Pick<ViewOptions, 'shownDir' | 'shownImages' | 'file' | 'runArguments'>,
+    isFree,
+  }: Pick<ViewOptions, 'shownDir' | 'shownImages' | 'file' | 'runArguments' | 'isFree'>,
   took: string,
 ): string {
   const { saved, waiting, active, failed, withdrawn, invalid, unneeded = 0 } = event.counts;
@@ -24,7 +26,8 @@ export function describeEnding(
   if (!isAll || withdrawn + unneeded > 0) rows.push(['scenes', countsOf(event.counts)]);
   if (!isAll) rows.push(['time', took]);
   if (event.cost !== undefined) rows.push(['cost', `${formatCost(event.cost)} so far`]);
-  if (event.untold > 0) rows.push(['in doubt', inDoubt(event.untold)]);
+  if (event.untold > 0) rows.push(['in doubt', inDoubt(event.untold, isFree)]);
+  for (const held of event.held ?? []) rows.push(['waiting', describeHeld(held)]);
   rows.push(['pictures', shownImages]);
   const words = event.pictures === undefined ? '' : describeWords(event.pictures);
   if (words !== '') rows.push(['words', words]);
@@ -58,8 +61,22 @@ function countsOf(counts: (Event & { type: 'run-ended' })['counts']): string {
   return shown || 'none';
 }
 
-function inDoubt(count: number): string {
-  return `${plural(count, 'submission')} without an answer or a result, possibly billed; the report lists those on record`;
+function inDoubt(count: number, isFree = false): string {
+  const billed = isFree ? '' : ', possibly billed';
+  return `${plural(count, 'submission')} without an answer or a result${billed}; the report lists those on record`;
+}
+
+function describeHeld({ setting, kind, count, kept, addresses, keptUntil }: HeldResults): string {
+  if (kind === 'job-overdue')
+    return `${plural(count, 'job')} for ${setting}; they go on at the service, and the next run collects them`;
+  if (kind === 'job-timed-out')
+    return `${plural(count, 'scene')} for ${setting}; the next run sends them again, one at first`;
+  const results = `${plural(count, 'paid result')} for ${setting}`;
+  const where =
+    kept === count
+      ? 'kept here'
+      : `${kept === 0 ? '' : `${kept.toLocaleString('en')} kept here, the others `}at the service, at least until ${formatClock(keptUntil)}`;
+  return `${results}; ${where}${addresses === 0 ? '' : '; their pictures live only as long as their host keeps them'}`;
 }
 
 function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments: string): string {
@@ -68,11 +85,20 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
   if (ending.isResumable) {
     const first = ending.first === undefined ? '' : `${ending.first}, `;
     // A disk that refuses to be written may have lost something, too; pictures that are missing are, and so is what was paid for nothing.
-    const goesOn =
-      event.ending === 'output-unwritable' || event.missingPictures !== undefined || event.untold > 0
-        ? 'Then the same command resumes.'
-        : `Nothing is lost: ${first}the same command resumes.`;
-    const inFlight = event.counts.active;
+    const lost = event.lostResults ?? 0;
+    const isAnyLost =
+      event.ending === 'output-unwritable' ||
+      event.missingPictures !== undefined ||
+      event.untold > 0 ||
+      lost > 0;
+    const isAtRisk = (event.held ?? []).some(
+      ({ setting, count, kept, addresses }) => !isForTimeout(setting) && (addresses > 0 || kept < count),
+    );
+    const goesOn = isAnyLost
+      ? `${lost === 0 ? '' : `${plural(lost, 'paid result is', 'paid results are')} lost. `}Then the same command resumes.`
+      : `Nothing is lost${isAtRisk ? ' yet' : ''}: ${first}the same command resumes.`;
+    const held = (event.held ?? []).reduce((sum, { count }) => sum + count, 0);
+    const inFlight = Math.max(0, event.counts.active - held);
     if (inFlight === 0) return goesOn;
     return `${goesOn} Start it within 30 minutes to collect ${plural(inFlight, 'job')} in flight.`;
   }

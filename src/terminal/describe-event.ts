@@ -9,7 +9,7 @@ import { plural } from './words.ts';
 export function describeEvent(event: Event, now: number, shownDir: string): string | undefined {
   switch (event.type) {
     case 'run-started':
-      return `${event.program}: ${event.manifest.join(', ')} → ${event.endpoint} → ${shownDir}`;
+      return `${event.program}: ${event.manifest.join(', ')} → ${event.endpoint} → ${shownDir}${event.edits === undefined ? '' : `; warning: ${event.edits}`}`;
     case 'warning':
       return `warning: ${event.text}`;
     case 'plan-made':
@@ -26,8 +26,14 @@ export function describeEvent(event: Event, now: number, shownDir: string): stri
       return undefined;
     case 'attempt-failed':
       return describeFailure(event, now);
+    case 'result-held':
+      return `${sceneWords(event)}: ${event.text}; its result waits for ${event.setting}`;
     case 'request-troubled':
       return `${sceneWords(event)}: ${event.text}; asking again ${formatWait(event.waitMs)}`;
+    case 'access-refused':
+      return `refused: ${event.text}; it has worked in this run, so nothing more is submitted for now; asking again ${formatWait(event.waitMs)}`;
+    case 'access-regained':
+      return `the service accepts requests again after ${formatDuration(event.afterMs)}; the run goes on`;
     case 'stopping':
       return `stopping: ${event.text}`;
     case 'run-ended':

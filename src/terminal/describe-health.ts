@@ -1,6 +1,13 @@
 /** A service's report of its workers, in words. */
 import { formatDuration } from '../lib/text/format.ts';
-import { hasNoJob, hasNoWorker, workerStates, type ServiceHealth } from '../runner/core/service-health.ts';
+import {
+  hasNoJob,
+  hasNoWorker,
+  oddWords,
+  workerStates,
+  type JobWord,
+  type ServiceHealth,
+} from '../runner/core/service-health.ts';
 
 const words = {
   running: 'running',
@@ -21,13 +28,15 @@ export function workersText({ workers }: ServiceHealth): string | undefined {
   return some.map((state) => `${workers[state]?.toLocaleString('en')} ${words[state]}`).join(', ') || 'none';
 }
 
-/** Undefined where `stalledMs` is; the latest health says why, where it can. */
+/** Undefined where `stalledMs` is; the words of the service or its latest health say why, where they can. */
 export function stallText(
-  stalledMs: number | undefined,
+  { stalledMs, words: said = [] }: { stalledMs: number | undefined; words?: readonly JobWord[] },
   health: ServiceHealth | undefined,
 ): string | undefined {
   if (stalledMs === undefined) return undefined;
   const silence = `nothing has finished for ${formatDuration(stalledMs).replace(/ \d+ s$/, '')}`;
+  const odd = oddWords(said);
+  if (odd !== undefined) return `${silence}: the service says ${odd}`;
   if (health === undefined) return silence;
   if (hasNoJob(health)) return `${silence}: jobs in flight are done, their results wait to be saved`;
   if (!hasNoWorker(health)) return silence;

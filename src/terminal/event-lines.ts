@@ -49,6 +49,9 @@ const runLines = {
     endpoint: text,
     outputDir: text,
     concurrency: count,
+    edits: text
+      .optional()
+      .describe('if an edit renders most of the batch again: how many scenes, for what price and why'),
   }),
   warning: line('a warning; the run continues', { text }),
   'plan-made': line('the manifest was compared with the checkpoint', {
@@ -91,6 +94,14 @@ const runLines = {
     executionTimeMs,
     cost,
   }),
+  'result-held': line('the result of a job waits for a setting; its attempt stays in flight', {
+    scene,
+    prompt,
+    jobId,
+    kind,
+    text,
+    setting: text.describe('what has to be changed, such as `output.hosts`'),
+  }),
   'request-troubled': line('a request failed and is sent again', {
     scene,
     prompt,
@@ -98,6 +109,12 @@ const runLines = {
     text,
     waitMs: z.number().min(0),
   }),
+  'access-refused': line('key, account or endpoint, which have worked, are refused', {
+    kind,
+    text,
+    waitMs: z.number().min(0).describe('until the service is asked again'),
+  }),
+  'access-regained': line('the service accepts them again; the run goes on', { afterMs: z.number().min(0) }),
   'service-health': line('workers and jobs of the endpoint, if the service reports them', {
     workers: perState('running', 'idle', 'ready', 'initializing', 'throttled', 'unhealthy'),
     jobs: perState('inProgress', 'inQueue', 'completed', 'failed', 'retried'),
@@ -117,6 +134,20 @@ const runLines = {
     cost,
     untold: count.describe('submissions that may have been billed for nothing'),
     isLost: z.boolean().optional().describe('true where the checkpoint was removed during the run'),
+    held: z
+      .array(
+        z.looseObject({
+          setting: text,
+          kind,
+          count,
+          kept: count.describe('results whose answers are kept on this machine'),
+          addresses: count.describe('results that name pictures by address'),
+          keptUntil: z.number().describe('until when the service keeps the first of them, epoch ms'),
+        }),
+      )
+      .optional()
+      .describe('results of this run that wait for a setting'),
+    lostResults: count.optional().describe('paid results of this run that are lost'),
     missingPictures: count.optional().describe('saved pictures that are missing or have another size'),
   }),
 } as const satisfies Record<Event['type'], z.ZodType>;

@@ -26,7 +26,7 @@ export function frameLines(frame: Frame, columns: number, paint: Paint): string[
   const { progress, health, latest, trouble, stopping, now } = frame;
   const room = Math.max(1, columns - 1);
   const workers = health === undefined ? undefined : workersText(health);
-  const stalled = stallText(progress.stalledMs, health);
+  const stalled = stallText(progress, health);
   const row = (name: string, text: string | undefined, colour?: Colour, from?: 'end'): string[] =>
     text === undefined ? [] : [labelled(name, text, room, paint, colour, from)];
   return [

@@ -79,7 +79,7 @@ export class LiveView implements RunView {
   /** Whether it is worth a line above. A request that is asked again, as each 429 is, is seen in the block alone. */
   #stays(event: Event): boolean {
     if (event.type === 'request-troubled') return false;
-    return event.type !== 'attempt-failed' || this.#budget.mayShow();
+    return !isRepeated(event) || this.#budget.mayShow();
   }
 
   #see(event: Event): void {
@@ -91,6 +91,10 @@ export class LiveView implements RunView {
       this.#seen.trouble = { at: this.#options.now(), text: `${sceneWords(event)}: ${event.text}` };
     }
   }
+}
+
+function isRepeated({ type }: Event): boolean {
+  return type === 'attempt-failed' || type === 'access-refused' || type === 'access-regained';
 }
 
 function isTrouble(event: Event): event is Event & { type: 'attempt-failed' | 'request-troubled' } {

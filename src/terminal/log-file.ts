@@ -118,12 +118,15 @@ function levelOf(event: Event): Level {
   switch (event.type) {
     case 'warning':
     case 'attempt-failed':
+    case 'result-held':
     case 'request-troubled':
+    case 'access-refused':
       return 'warn';
     case 'stopping':
     case 'run-ended':
       return levels[event.ending];
     case 'run-started':
+      return event.edits === undefined ? 'info' : 'warn';
     case 'plan-made':
     case 'adopted':
     case 'recovered':
@@ -131,6 +134,7 @@ function levelOf(event: Event): Level {
     case 'job-status':
     case 'scene-saved':
     case 'service-health':
+    case 'access-regained':
     case 'run-stats':
       return 'info';
   }

@@ -14,6 +14,14 @@ import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
 import { plural, formatInstant, formatLeft, formatRate } from './words.ts';
 
+/** A bad night has thousands of them. */
+const troubles: ReadonlySet<Event['type']> = new Set([
+  'attempt-failed',
+  'request-troubled',
+  'access-refused',
+  'access-regained',
+]);
+
 export class PlainView implements RunView {
   readonly #options: ViewOptions;
   readonly #progress: ProgressCount;
@@ -45,8 +53,9 @@ export class PlainView implements RunView {
       else if (event.ending !== 'complete') writeError(said);
       return;
     }
-    const isTrouble = event.type === 'attempt-failed' || event.type === 'request-troubled';
-    if (this.#options.quiet && event.type !== 'warning') return;
+    const isTrouble = troubles.has(event.type);
+    const isWarning = event.type === 'warning' || (event.type === 'run-started' && event.edits !== undefined);
+    if (this.#options.quiet && !isWarning) return;
     // The last words say the rest.
     const line =
       event.type === 'stopping'
@@ -70,7 +79,8 @@ export class PlainView implements RunView {
   }
 
   #writeProgress(): void {
-    const { total, saved, failed, inFlight, perSecond, leftMs, cost, stalledMs } = this.#progress.now();
+    const progress = this.#progress.now();
+    const { total, saved, failed, inFlight, perSecond, leftMs, cost } = progress;
     if (total === 0) return;
     const rate = perSecond === undefined ? '' : `, ${formatRate(perSecond)}`;
     const left = formatLeft(leftMs);
@@ -80,7 +90,7 @@ export class PlainView implements RunView {
     );
     const counts = `${done} of ${all} saved, ${active} in flight, ${lost} failed`;
     this.#write(`${counts}${rate}${left === undefined ? '' : `, about ${left}`}${money}`);
-    const stalled = stallText(stalledMs, this.#health);
+    const stalled = stallText(progress, this.#health);
     if (stalled !== undefined) this.#write(stalled);
   }
 

@@ -1,4 +1,5 @@
 /** How far a run is, kept up to date from its events. */
+import type { JobWord } from '../runner/core/service-health.ts';
 import type { Cost } from '../runner/core/spending.ts';
 import {
   finishedPerMs,
@@ -25,6 +26,8 @@ export interface Progress {
   leftMs: number | undefined;
   /** How long nothing was finished, where that is longer than jobs take. */
   stalledMs: number | undefined;
+  /** What the service said last of the jobs in flight. */
+  words?: JobWord[];
   cost: Cost | undefined;
 }
 
@@ -43,6 +46,8 @@ export class ProgressCount {
   #finished: Finished;
   /** Where the service does not report how long a job executed, its age is what there is. */
   readonly #submittedAt = new Map<string, number>();
+  /** The service's word for each job in flight, by its id. */
+  readonly #words = new Map<string, string>();
   readonly #elapsed: () => number;
 
   /** `elapsed`: monotonic ms. */
@@ -56,6 +61,7 @@ export class ProgressCount {
     if (event.type === 'plan-made') this.#begin(event);
     else if (event.type === 'recovered') this.#add(event.inFlight);
     else if (event.type === 'stopping') this.#isStopping = true;
+    else if (event.type === 'job-status') this.#words.set(event.jobId, event.status);
     else if (event.type === 'scene-submitted') {
       this.#add(1);
       this.#submittedAt.set(event.jobId, this.#elapsed());
@@ -101,8 +107,15 @@ export class ProgressCount {
       perSecond: perMs === undefined ? undefined : perMs * 1000,
       leftMs: timeLeftMs(this.#finished, now, this.#isStopping ? inFlight : left, inFlight),
       stalledMs: this.#stalledMs(now),
+      words: this.#countWords(),
       cost: this.#cost,
     };
+  }
+
+  #countWords(): JobWord[] {
+    const counts = new Map<string, number>();
+    for (const word of this.#words.values()) counts.set(word, (counts.get(word) ?? 0) + 1);
+    return Array.from(counts, ([word, jobs]) => ({ word, jobs }));
   }
 
   #stalledMs(now: number): number | undefined {
@@ -116,6 +129,7 @@ export class ProgressCount {
   #endJob({ jobId, executionTimeMs }: { jobId: string; executionTimeMs?: number }): boolean {
     const submittedAt = this.#submittedAt.get(jobId);
     this.#submittedAt.delete(jobId);
+    this.#words.delete(jobId);
     this.#inFlight -= 1;
     this.#quietSince = this.#elapsed();
     const ms = executionTimeMs ?? (submittedAt === undefined ? undefined : this.#elapsed() - submittedAt);

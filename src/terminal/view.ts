@@ -12,6 +12,8 @@ export interface ViewOptions {
   shownDir: string;
   /** Where pictures go, as people should read it. */
   shownImages: string;
+  /** True if nobody sends a bill for the jobs. */
+  isFree?: boolean;
   now: () => number;
   /** Monotonic ms. */
   elapsed: () => number;

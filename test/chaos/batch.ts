@@ -57,6 +57,7 @@ endpoint:
 concurrency: ${concurrency}
 output:
   dir: out
+halt: {refused: 1s}
 retry: {attempts: 20, submissions: 200, firstWait: 20ms, longestWait: 400ms}
 polling: {shortest: 20ms, longest: 400ms}
 timeouts: {request: 400ms, queue: 10s, execution: 10s}

@@ -1,4 +1,4 @@
-/** A run against a closed door: it stops at once, and leaves attempts and scenes as they were. */
+/** A run against a closed door: it stops at once, or soon if what it has in flight can be asked for, and leaves attempts and scenes as they were. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { concurrency, type Batch } from './batch.ts';
@@ -13,6 +13,9 @@ import { endWithin } from './strike.ts';
 const notAllowed = 12;
 /** It is a matter of seconds; the machine may be busy with other things. */
 const longestRunMs = 30_000;
+
+/** Submissions are refused again, one at a time, after jobs in flight were asked for. */
+const maxAskedAgain = 6;
 
 export interface TurnedAwayRun extends RunnerEnd {
   isOverdue: boolean;
@@ -35,7 +38,7 @@ function untimely(door: string, { code }: RunnerEnd, { submissions, others }: Tu
     ...(isStopped
       ? []
       : [`the run ended with ${code} after ${submissions} submissions and ${others} others`]),
-    ...(requests <= concurrency ? [] : [`${requests} requests were sent`]),
+    ...(requests <= concurrency + maxAskedAgain ? [] : [`${requests} requests were sent`]),
   ];
 }
 

@@ -73,12 +73,19 @@ it.each([
   write('a.txt', many.slice(0, 3));
   expect((await heard(() => plan(file, { requests: '0', ...argv }))).code).toBe(0);
   expect((await heard(() => run(file, { quiet: true, ...argv }))).code).toBe(12);
-  expect(counts()).toMatchObject({ waiting: 3, withdrawn: 57 });
+  expect(counts()).toMatchObject({ waiting: 3, withdrawn: 0 });
 });
 
 it('is refused though its last line is cut off, too', async () => {
   const { file, write, counts } = await begun();
   write('a.txt', [...many.slice(0, 3), 'A photo of 3 tr'], '');
+  expect((await heard(() => run(file, { quiet: true }))).code).toBe(2);
+  expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
+});
+
+it('is refused though a row that stays was edited, too', async () => {
+  const { file, write, counts } = await begun();
+  write('a.txt', [...many.slice(0, 3), 'A photo of a single tree', ...many.slice(4, 9)]);
   expect((await heard(() => run(file, { quiet: true }))).code).toBe(2);
   expect(counts()).toMatchObject({ waiting: 60, withdrawn: 0 });
 });
@@ -105,5 +112,7 @@ it('is no question where every night has a list of its own', async () => {
   const { file, write, counts } = await begun();
   write('a.txt', ['a', 'b', 'c']);
   expect((await heard(() => run(file, { quiet: true }))).code).toBe(12);
-  expect(counts()).toMatchObject({ waiting: 3, withdrawn: 60 });
+  expect(counts()).toMatchObject({ waiting: 3 });
+  // A scene that was never sent is forgotten.
+  expect(counts()?.withdrawn).toBeLessThan(60);
 });

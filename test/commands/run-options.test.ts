@@ -11,6 +11,7 @@ it('every option has a key and a variable', () => {
     ['NIGHTRENDER_CONCURRENCY', 'concurrency'],
     ['NIGHTRENDER_SKIP_BAD_ROWS', 'skipBadRows'],
     ['NIGHTRENDER_ALLOW_FEWER', 'allowFewer'],
+    ['NIGHTRENDER_ACCEPT_EDITS', 'acceptEdits'],
     ['NIGHTRENDER_LOG', 'terminal.log'],
     ['NIGHTRENDER_STATS', 'terminal.stats'],
     ['NIGHTRENDER_JSON', 'terminal.json'],
@@ -26,6 +27,13 @@ it('flags come after variables, so that they win', () => {
     { path: ['concurrency'], value: 4, from: '--concurrency' },
     { path: ['skipBadRows'], value: false, from: '--skip-bad-rows' },
   ]);
+});
+
+it('takes words for a flag whose key has words', () => {
+  const given = [{ 'accept-edits': true }, { 'accept-edits': false }, { 'accept-edits': 'always' }];
+  const values = given.map((argv) => overridesOf(argv, {})[0]?.value);
+  expect(values).toEqual(['always', 'never', 'always']);
+  expect(overridesOf({}, { NIGHTRENDER_ACCEPT_EDITS: 'true' })).toMatchObject([{ value: 'always' }]);
 });
 
 it.each([

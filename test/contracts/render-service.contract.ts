@@ -105,6 +105,25 @@ function jobContract(open: OpenWorld): void {
     expect(await world.service.status({ endpoint: world.endpoint, jobId }, signal)).toEqual(first);
   });
 
+  it('is copied as its answer came, and read from the copy', async () => {
+    const world = await open('picture');
+    const { endpoint, service } = world;
+    const jobId = await submit(world);
+    await world.begin();
+    await world.complete();
+    const chunks: Uint8Array[] = [];
+    const copy = await service.copyResult(
+      { endpoint, jobId },
+      async (chunk) => void chunks.push(chunk),
+      signal,
+    );
+    expect(copy).toBe(true);
+    const kept = Buffer.concat(chunks);
+    const read = await service.status({ endpoint, jobId }, signal, undefined, kept);
+    const { kind, pictures } = read as StatusReply & { kind: 'completed' };
+    expect({ kind, pictures }).toEqual({ kind: 'completed', pictures: [world.picture] });
+  });
+
   it('that fails has ended, with the words of the worker', async () => {
     const world = await open('failure');
     const jobId = await submit(world);

@@ -1,12 +1,15 @@
 /** Promise: a night on ComfyUI loses no scene and mixes up none, whichever side dies; `comfyui-itself.test.ts` tries a real one. */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { Workflow } from '../../src/protocol/comfyui.ts';
-import { startComfyStandIn } from '../fakes/comfyui.ts';
+import { startComfyStandIn, type ComfyStandIn } from '../fakes/comfyui.ts';
 import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
 import { rest } from '../fakes/tier.ts';
-import { folderWith, inProcess, Program } from './cli.ts';
+import { sendJson } from '../faults/answers.ts';
+import { cutOffRun, folderWith, inProcess, Program, statusOf, type Finished } from './cli.ts';
 import { comfyuiNight } from './comfyui-night.ts';
 
 rest.it('a night through kills, restarts and lost answers', async () => {
@@ -75,6 +78,149 @@ it('names before the night what ComfyUI lacks, and starts nothing', async () => 
   );
   expect(said).toContain('node 7 (UltraUpscale): this ComfyUI has no such node');
   expect(comfy.accepted).toEqual([]);
+});
+
+it.each<[string, Workflow, string, string]>([
+  [
+    'a missing input',
+    saving({ 1: { class_type: 'EmptyImage', inputs: { width: 8, height: 8, color: 1 } } }),
+    '',
+    'node 1 (EmptyImage): its input batch_size is missing',
+  ],
+  [
+    'an image node that saves nothing',
+    saving(emptyImage(1)),
+    ', image: 1',
+    '`output.image`: node 1 (EmptyImage) saves no pictures; these do: 9 (SaveImage)',
+  ],
+])('refuses before the night what every scene would fail with: %s', async (_, workflow, more, words) => {
+  const comfy = await startComfyStandIn();
+  const cwd = batch(comfy.url, workflow, more);
+  const { code, stdout } = await inProcess(['plan', 'pipeline.yaml', '--check'], { cwd });
+  expect(code).toBe(12);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(words);
+  expect(comfy.accepted).toEqual([]);
+});
+
+const missingNode = {
+  error: {
+    type: 'missing_node_type',
+    message: "Node 'Star Filter' not found. The custom node may not be installed.",
+    details: "Node ID '#9'",
+    extra_info: { node_id: '9', class_type: 'StarFilter', node_title: 'Star Filter' },
+  },
+  node_errors: {},
+};
+const wrongColour = {
+  error: { type: 'prompt_outputs_failed_validation', message: '', details: '', extra_info: {} },
+  node_errors: {
+    1: {
+      class_type: 'EmptyImage',
+      errors: [
+        {
+          type: 'value_bigger_than_max',
+          message: 'too red',
+          details: '',
+          extra_info: { input_name: 'color' },
+        },
+      ],
+    },
+  },
+};
+
+/** Submissions are answered so, in their order; those without an answer of their own as ever. */
+function refuse(comfy: ComfyStandIn, answers: (nth: number) => JsonObject | undefined): void {
+  comfy.meet = (path: string, response: ServerResponse): boolean => {
+    const answer = path === '/prompt' ? answers(submissionsTo(comfy)) : undefined;
+    if (answer !== undefined) sendJson(response, answer, 400);
+    return answer !== undefined;
+  };
+}
+
+function submissionsTo({ requests }: ComfyStandIn): number {
+  return requests.filter(({ path }) => path === '/prompt').length;
+}
+
+function runOf(cwd: string): Promise<Finished> {
+  return inProcess(['run', 'pipeline.yaml'], { cwd });
+}
+
+it('stops at the first answer if ComfyUI lacks a node, and renders all by the same command once it is there', async () => {
+  const comfy = await startComfyStandIn();
+  const cwd = batch(comfy.url, saving(emptyImage(1)));
+  refuse(comfy, () => missingNode);
+  const { code, stdout } = await runOf(cwd);
+  expect(code).toBe(12);
+  expect(submissionsTo(comfy)).toBe(1);
+  const said = stdout.replaceAll(/\s+/g, ' ');
+  expect(said).toContain("node 9 (StarFilter): Node 'Star Filter' not found");
+  expect(said).toContain('`nightrender plan pipeline.yaml --check` names all that is wrong');
+  expect(said).toContain('Nothing is lost: once that is fixed, the same command resumes.');
+  expect(await statusOf(cwd)).toMatchObject({ summary: { scenes: { waiting: 2, failed: 0 } } });
+  comfy.meet = undefined;
+  expect((await runOf(cwd)).code).toBe(0);
+  expect(comfy.accepted).toHaveLength(2);
+});
+
+it('stops at the first answer if ComfyUI takes a part of the workflow, and cancels that part', async () => {
+  const comfy = await startComfyStandIn();
+  comfy.isHeld = true;
+  const part = { class_type: 'EmptyImage', inputs: { width: 0, height: 8, batch_size: 1, color: 1 } };
+  const save = { class_type: 'SaveImage', inputs: { images: ['2', 0], filename_prefix: '' } };
+  const cwd = batch(comfy.url, { ...saving(emptyImage(1)), 2: part, 10: save });
+  const { code, stdout } = await runOf(cwd);
+  expect(code).toBe(12);
+  expect(stdout).toContain('node 2 (EmptyImage): Value 0 smaller than min of 1 (width)');
+  expect(await statusOf(cwd)).toMatchObject({ summary: { scenes: { waiting: 2, failed: 0 } } });
+  const [id = ''] = comfy.accepted.map((job) => job.id);
+  expect(comfy.accepted).toHaveLength(1);
+  expect(await (await fetch(`${comfy.url}/history/${id}`)).json()).toMatchObject({
+    [id]: { status: { completed: false } },
+  });
+});
+
+it('collects what is in flight when ComfyUI lacks a node in the middle of the night', async () => {
+  const comfy = await startComfyStandIn();
+  comfy.isHeld = true;
+  const cwd = batch(comfy.url, saving(emptyImage(1)));
+  refuse(comfy, (nth) => {
+    if (nth < 2) return undefined;
+    comfy.isHeld = false;
+    void comfy.release();
+    return missingNode;
+  });
+  expect((await runOf(cwd)).code).toBe(12);
+  expect(await statusOf(cwd)).toMatchObject({ summary: { scenes: { saved: 1, waiting: 1, failed: 0 } } });
+});
+
+it('leaves scenes alone that ComfyUI refuses for their own values', async () => {
+  const comfy = await startComfyStandIn();
+  const cwd = batch(comfy.url, saving(emptyImage(1)));
+  refuse(comfy, () => wrongColour);
+  for (let runs = 0; runs < 2; runs += 1) expect((await runOf(cwd)).code).toBe(3);
+  // Nothing was accepted yet: each is sent once more, as the refusal may have been one for all scenes.
+  expect(submissionsTo(comfy)).toBe(4);
+  const { stdout } = await inProcess(['retry', 'pipeline.yaml'], { cwd });
+  expect(stdout).toContain('At least 2 new jobs will run: `nightrender run pipeline.yaml`');
+});
+
+it.each([
+  ['', ''],
+  ['pricing: {perSecond: 0.001, currency: USD}\n', ', possibly billed'],
+])('speaks of bills in its last words only if there is a price: %s', async (price, bills) => {
+  const comfy = await startComfyStandIn();
+  comfy.isHeld = true;
+  const cwd = batch(comfy.url, saving(emptyImage(1)));
+  const file = join(cwd, 'pipeline.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8') + price);
+  await cutOffRun(cwd, 2);
+  const { stdout: said } = await inProcess(['retry', 'pipeline.yaml', '--id', 'b', '--give-up'], { cwd });
+  expect(said).toContain(price === '' ? 'they may run on' : 'they may be billed');
+  comfy.isHeld = false;
+  await comfy.release();
+  const { code, stdout } = await runOf(cwd);
+  expect(code).toBe(0);
+  expect(stdout).toContain(`1 submission without an answer or a result${bills}; the report`);
 });
 
 it.each<[string, object, string, string, string]>([

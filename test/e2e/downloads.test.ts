@@ -7,7 +7,7 @@ import { selfSigned } from '../fakes/self-signed.ts';
 import { startInstantService } from './stand-ins.ts';
 import { folderWith, inProcess, pipeline, scenes, testKey } from './cli.ts';
 
-it('stops with the first address where no host is allowed, and collects the job where one is, however it ends', async () => {
+it('stops with the first address where no host is allowed, and at the first that is not public', async () => {
   const certificate = selfSigned();
   let connections = 0;
   const inside = await scriptedServer(answer(200, 'not for the internet'), {
@@ -30,11 +30,11 @@ it('stops with the first address where no host is allowed, and collects the job 
   expect(allowing).not.toBe(file);
   writeFileSync(join(cwd, 'pipeline.yaml'), allowing);
   const second = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
-  expect(second.code, second.stderr).toBe(3);
+  expect(second.code, second.stderr).toBe(10);
   expect(second.stdout + second.stderr).toContain(
-    'has no public address; the scene has failed (url-refused)',
+    'has no public address; its result waits for `output.hosts`',
   );
   expect(first.stdout + second.stdout + first.stderr + second.stderr).not.toContain('CANARY');
-  expect(service.inputs).toHaveLength(3);
+  expect(service.inputs).toHaveLength(1);
   expect(connections).toBe(0);
 });

@@ -7,7 +7,7 @@ import { falKey, startFal, type FalService } from '../fakes/fal-service.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { answerHonestly, type Meet } from '../fakes/job-server.ts';
 import { replicateKey, startReplicate, type ReplicateService } from '../fakes/replicate-service.ts';
-import { losing } from '../fakes/situations.ts';
+import { losing, refusing } from '../fakes/situations.ts';
 import { rest, sampled } from '../fakes/tier.ts';
 import { folderWith, inProcess, linesOf, Program, statusOf, type CliOptions, type Finished } from './cli.ts';
 
@@ -60,6 +60,16 @@ it.each(sampled(services, nightCost))(
     await expectPictures(cwd);
   },
 );
+
+it('fal: pays for nothing twice while results are refused with words', async () => {
+  const { service, cwd, options } = await nightAt('fal', {
+    meet: refusing('result', 503, { detail: 'busy' }, undefined, 60),
+  });
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], options);
+  expect(code, stderr).toBe(0);
+  expect(service.inputs).toHaveLength(sceneCount);
+  await expectPictures(cwd);
+});
 
 it('fal: sends again what had its answer lost, and declares what may have been paid twice', async () => {
   const { service, cwd, options } = await nightAt('fal', { meet: losing('run', 3) });
@@ -151,6 +161,7 @@ columns: {n: number}
 concurrency: ${sceneCount}
 output: {dir: out}
 polling: {shortest: 50ms}
+halt: {refused: 1s}
 retry: {firstWait: 10ms, longestWait: 100ms}
 `;
 }

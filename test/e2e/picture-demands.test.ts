@@ -30,7 +30,6 @@ it.each<[string, string, (black: Sharp) => Promise<Buffer>, number, string]>([
     1,
     'a GIF, and only PNG, JPEG, WebP and AVIF can be saved',
   ],
-  ['too many pixels', 'limits: {pixels: 100}', (black) => black.png().toBuffer(), 1, 'raise `limits.pixels`'],
   ['a cut PNG', '', async (black) => (await black.png().toBuffer()).subarray(0, -9), 2, 'it is cut'],
 ])('%s is paid for as often as another job may bring another', async (_, more, make, jobs, words) => {
   const picture = await make(sharp(Buffer.from(await blackPicture(), 'base64')));

@@ -114,7 +114,8 @@ function errorsOf(workflow: Workflow, id: string): JsonObject[] {
   const declared = Object.entries(infoOf(class_type)?.input.required ?? {});
   return declared.flatMap(([name, [type = '', config]]): JsonObject[] => {
     const value = inputs[name];
-    if (value === undefined) return [problem('required_input_missing', 'Required input is missing', name)];
+    if (value === undefined)
+      return [problem('required_input_missing', 'Required input is missing', name, { input_name: name })];
     if (Array.isArray(value)) return [];
     const options = isJsonObject(config) ? config : {};
     const choices = type === 'COMBO' ? options['options'] : type;
@@ -130,14 +131,15 @@ function errorsOf(workflow: Workflow, id: string): JsonObject[] {
 
 function errorsOfInteger(name: string, value: JsonValue, { min = 0, max = 0 }: JsonObject): JsonObject[] {
   const [shown, least, most] = [value, min, max].map((each) => JSON.stringify(each).replaceAll('"', ''));
+  const info = { input_name: name, received_value: value };
   if (!/^-?\d+$/.test(shown ?? '')) {
     const details = `${name}, ${shown}, invalid literal for int() with base 10: '${shown}'`;
-    return [problem('invalid_input_type', 'Failed to convert an input value to a INT value', details)];
+    return [problem('invalid_input_type', 'Failed to convert an input value to a INT value', details, info)];
   }
   if (Number(value) < Number(min))
-    return [problem('value_smaller_than_min', `Value ${shown} smaller than min of ${least}`, name)];
+    return [problem('value_smaller_than_min', `Value ${shown} smaller than min of ${least}`, name, info)];
   if (Number(value) > Number(max))
-    return [problem('value_bigger_than_max', `Value ${shown} bigger than max of ${most}`, name)];
+    return [problem('value_bigger_than_max', `Value ${shown} bigger than max of ${most}`, name, info)];
   return [];
 }
 

@@ -7,11 +7,13 @@ import type { FoundPicture } from '../../src/runner/core/picture.ts';
 import type {
   CancelReply,
   HealthReply,
+  KeptAnswer,
   LostSubmission,
   RenderService,
   ShownIdempotency,
   StatusReply,
   SubmitReply,
+  WriteChunk,
 } from '../../src/runner/pipeline/ports.ts';
 import { Jobs, sceneOf, type Course, type Job } from './service-jobs.ts';
 
@@ -21,6 +23,10 @@ export interface JobPlan extends Partial<Course> {
   pictures?: FoundPicture[];
   /** What the submission is answered, instead of being accepted. */
   reply?: Failure;
+  /** Where its output has the picture; found only if the settings look there (`FakeService.place`). */
+  place?: string;
+  /** So many of its first answers as COMPLETED have no output yet. */
+  emptyAnswers?: number;
   /** It is accepted, and the answer gets lost on the way. */
   isAnswerLost?: boolean;
   /** It is accepted, and the answer names this job in the place of its own. */
@@ -37,6 +43,9 @@ export type Behaviour<Plan extends JobPlan = JobPlan> = (
 export type FakeJob = Job<JobPlan & Course>;
 
 const cancelled: Failure = { kind: 'job-cancelled', text: 'CANCELLED: the service gave no reason' };
+
+const noOutput: Failure = { kind: 'no-output', text: 'the job COMPLETED without output' };
+const notFound: Failure = { kind: 'picture-not-found', text: 'no picture was found in the output' };
 
 const unanswered: Failure = { kind: 'unanswered', text: 'a proxy says 502' };
 
@@ -56,6 +65,10 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
   behaviour: Behaviour<Plan>;
   /** Whether it takes no keys, and is asked for what was lost instead (`knowsKeysMs`: for so long). */
   findsLost = false;
+  /** Where the present settings look for pictures. */
+  place = 'image';
+  /** How often a job was answered with COMPLETED, by its id. */
+  readonly completedAnswers = new Map<string, number>();
   /** Requests of either kind, in order. */
   readonly log: string[] = [];
   readonly #jobs = new Jobs<Plan & Course>({ now: () => this.now() });
@@ -113,7 +126,13 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
       : { kind: 'accepted', jobId, status: 'IN_QUEUE', ...shown };
   }
 
-  async status({ jobId }: JobAtService, signal?: AbortSignal): Promise<StatusReply> {
+  async status(
+    { jobId }: JobAtService,
+    signal?: AbortSignal,
+    _onHeldUp?: () => void,
+    kept?: KeptAnswer,
+  ): Promise<StatusReply> {
+    if (kept !== undefined) return this.#readKept(kept);
     if (signal?.aborted) return { kind: 'failure', failure: { kind: 'poll-failed', text: 'cut short' } };
     this.log.push(`status ${jobId}`);
     const job = this.#jobs.polled(jobId);
@@ -132,9 +151,40 @@ export class FakeService<Plan extends JobPlan = JobPlan> implements RenderServic
       case 'ended': {
         const times = { delayTimeMs, executionTimeMs };
         if (failure !== undefined) return { kind: 'ended', status: 'FAILED', failure, ...times };
+        const { emptyAnswers = 0, place = this.place } = job.plan;
+        const answers = (this.completedAnswers.get(jobId) ?? 0) + 1;
+        this.completedAnswers.set(jobId, answers);
+        if (answers <= emptyAnswers)
+          return { kind: 'ended', status: 'COMPLETED', failure: noOutput, ...times };
+        if (place !== this.place) return { kind: 'ended', status: 'COMPLETED', failure: notFound, ...times };
         return { kind: 'completed', status: 'COMPLETED', pictures: this.picturesOf(job), ...times };
       }
     }
+  }
+
+  async copyResult({ jobId }: JobAtService, write: WriteChunk): Promise<boolean> {
+    this.log.push(`copy ${jobId}`);
+    const job = this.#jobs.find(jobId);
+    if (job === undefined) return false;
+    await write(
+      Buffer.from(JSON.stringify({ jobId, place: job.plan.place, pictures: this.picturesOf(job) })),
+    );
+    return true;
+  }
+
+  #readKept(kept: KeptAnswer): StatusReply {
+    const {
+      jobId,
+      place = this.place,
+      pictures,
+    } = JSON.parse(Buffer.from(kept as Uint8Array).toString()) as {
+      jobId: string;
+      place?: string;
+      pictures: FoundPicture[];
+    };
+    this.log.push(`kept ${jobId}`);
+    if (place !== this.place) return { kind: 'ended', status: 'COMPLETED', failure: notFound };
+    return { kind: 'completed', status: 'COMPLETED', pictures };
   }
 
   /** Of a job that ended well. */

@@ -25,6 +25,7 @@ import type { BatchSettings } from '../../src/runner/pipeline/settings.ts';
 import { Stop } from '../../src/runner/pipeline/stop.ts';
 import { verifyBatch } from '../../src/runner/pipeline/verify-batch.ts';
 import type { CrashMarker } from '../../src/runner/checkpoint/crash-markers.ts';
+import { FakeAnswers } from './fake-answers.ts';
 import { FakeDownloads } from './fake-downloads.ts';
 import { FakeImages } from './fake-images.ts';
 import { FakeService, type Behaviour } from './fake-service.ts';
@@ -67,6 +68,7 @@ export class World {
   readonly db: Database;
   readonly images = new FakeImages();
   readonly downloads = new FakeDownloads();
+  readonly answers = new FakeAnswers();
   readonly service: FakeService;
   readonly events: Event[] = [];
   /** What dead runs had in hand. */
@@ -160,6 +162,7 @@ export class World {
       file: file && killer.guard('checkpoint', file),
       others,
       downloads: killer.guard('downloads', this.downloads),
+      answers: killer.guard('answers', this.answers),
       images: killer.guard('images', this.images),
       // Time goes on while the one of a run that goes on is written.
       report: {
@@ -184,9 +187,9 @@ export class World {
     const run = this.db
       .prepare(
         `INSERT INTO runs (pid, host, program, started_at, idempotency_key)
-         SELECT 1, 'here', 'test', 0, 'run-' || (count(*) + 1) FROM runs`,
+         SELECT 1, 'here', 'test', ?, 'run-' || (count(*) + 1) FROM runs`,
       )
-      .run();
+      .run(this.clock.now());
     if (this.batch.values !== undefined) rememberBatch(this.db, { ...plainBatch, ...this.batch });
     const markers = new CrashMarkersInMemory(this.marks);
     const checkpoint = new SqliteCheckpoint(this.db, Number(run.lastInsertRowid), markers);
@@ -255,7 +258,7 @@ export const defaultSettings: BatchSettings = {
     unanswered: 'resubmit',
   },
   polling: { lag: 0.05, minMs: 10, maxMs: 30_000 },
-  halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 30 * 60_000 },
+  halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 30 * 60_000, refusedMs: 30_000 },
   rate: {
     submit: { atOnce: 200, perTenSeconds: 1_000 },
     status: { atOnce: 400, perTenSeconds: 2_000 },
@@ -266,6 +269,7 @@ export const defaultSettings: BatchSettings = {
   unknownPictures: 'ask',
   shutdownGraceMs: 10_000,
   reportEveryMs: undefined,
+  outputSettings: 'settings',
   pictureName: ({ id }) => portablePath(id),
   copyEndings: [],
 };

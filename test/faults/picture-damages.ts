@@ -22,7 +22,7 @@ export const pictureDamages: Record<string, PictureDamage> = {
     return png(width, height, rowsOf(width, height >> 1, noiseOf(job)));
   }),
   'picture-of-zeros': bytes((picture) => Buffer.alloc(picture.length)),
-  'picture-empty': bytes(() => Buffer.alloc(0)),
+  'picture-empty': bytes(() => Buffer.alloc(0), 'picture-not-found'),
   'picture-html': bytes((_, job) =>
     Buffer.from(`<html><body><h1>502 Bad Gateway</h1>ray ${job}</body></html>`),
   ),
@@ -47,7 +47,7 @@ export const pictureDamages: Record<string, PictureDamage> = {
   }, 'blank-picture'),
   'picture-tiny': bytes((_, job) => png(3, 2, rowsOf(3, 2, noiseOf(job))), 'picture-too-small'),
   // On the worker's disk.
-  'picture-path': { kind: 'failed-inside', of: (_, job) => `simulated_uploaded/${job}.png` },
+  'picture-path': { kind: 'picture-not-found', of: (_, job) => `simulated_uploaded/${job}.png` },
 };
 
 /** Of RGB, 8 bit; `rows` are unfiltered, each with its leading 0, and may be other than the `height` says. */

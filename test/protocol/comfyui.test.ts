@@ -5,6 +5,7 @@ import type { JsonObject } from '../../src/lib/text/json.ts';
 import {
   fillWorkflow,
   historyIn,
+  isFaultOfWorkflow,
   promptIdOf,
   queueIn,
   readWorkflow,
@@ -14,6 +15,7 @@ import {
   workflowProblems,
   type Workflow,
 } from '../../src/protocol/comfyui.ts';
+import { objectInfo } from '../fakes/comfyui-nodes.ts';
 import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
 
 const id = 'e1b2c3d4-5f60-4c77-9d3b-0a1b2c3d4e5f';
@@ -71,15 +73,17 @@ describe('a workflow', () => {
   });
 
   it('that lacks nothing has no problems, whichever way its choices are declared', () => {
-    const loader = (name: string): Workflow => ({
+    const loading = (name: string): Workflow => ({
       4: { class_type: 'Loader', inputs: { name, model: ['5', 0] } },
+      5: { class_type: 'Source', inputs: {} },
     });
     const required = { model: ['MODEL'], name: [['a', 'b'], {}] };
     for (const declared of [required.name, ['COMBO', { options: ['a', 'b'] }]]) {
       for (const kind of ['required', 'optional']) {
-        const info = { Loader: { input: { required: { model: ['MODEL'] }, [kind]: { name: declared } } } };
-        expect(workflowProblems(loader('a'), info)).toEqual([]);
-        expect(workflowProblems(loader('c'), info)).toEqual([
+        const loader = { input: { required: { model: ['MODEL'] }, [kind]: { name: declared } } };
+        const info = { Loader: loader, Source: { input: {} } };
+        expect(workflowProblems(loading('a'), info)).toEqual([]);
+        expect(workflowProblems(loading('c'), info)).toEqual([
           'node 4 (Loader): this ComfyUI does not have "c" for name; it has "a", "b"',
         ]);
       }
@@ -90,6 +94,130 @@ describe('a workflow', () => {
     const image = { 2: { class_type: 'LoadImage', inputs: { image: 'sub/a.png' } } };
     const info = { LoadImage: { input: { required: { image: [['b.png'], { image_upload: true }] } } } };
     expect(workflowProblems(image, info)).toEqual([]);
+  });
+});
+
+describe('before the night, of a workflow that every scene would fail with', () => {
+  const image = { class_type: 'EmptyImage', inputs: { width: 8, height: 8, batch_size: 1, color: 1 } };
+  const withImage = (inputs: JsonObject): Workflow =>
+    saving({ 1: { ...image, inputs: { ...image.inputs, ...inputs } } });
+  const { color: _, ...lacking } = image.inputs;
+  const saved = saving({ 1: image });
+  const preview = { class_type: 'PreviewImage', inputs: { images: ['1', 0] } };
+  const text = { class_type: 'SaveText', inputs: { text: 'x' } };
+  const info = {
+    ...objectInfo,
+    SaveText: { input: { required: { text: ['STRING', {}] } }, output: [], output_node: true },
+  };
+
+  it.each<[string, Workflow, string[], string?]>([
+    ['all is right', saved, []],
+    ['all is right of the node whose pictures are saved', { ...saved, 8: preview }, [], '8'],
+    [
+      'an input is missing',
+      saving({ 1: { ...image, inputs: lacking } }),
+      ['node 1 (EmptyImage): its input color is missing'],
+    ],
+    ['a value is too small', withImage({ width: 0 }), ['node 1 (EmptyImage): width is 0; the least is 1']],
+    [
+      'a value is too large',
+      withImage({ width: '99999' }),
+      ['node 1 (EmptyImage): width is "99999"; the most is 16384'],
+    ],
+    [
+      'a value is no number',
+      withImage({ width: 'wide' }),
+      ['node 1 (EmptyImage): width is "wide", which is no number'],
+    ],
+    [
+      'a link leads nowhere',
+      withImage({ color: ['7', 0] }),
+      ['node 1 (EmptyImage): its input color is linked to node "7", which the workflow does not have'],
+    ],
+    [
+      'a link leads to no output',
+      { ...saved, 9: { class_type: 'SaveImage', inputs: { images: ['1', 2], filename_prefix: '' } } },
+      ['node 9 (SaveImage): its input images is linked to output 2 of node 1 (EmptyImage), which has 1'],
+    ],
+    ['nothing is an output', { 1: image }, ['no node of the workflow is an output, such as SaveImage']],
+    ['no output is a picture', { 1: text }, ['no node of the workflow saves pictures']],
+    [
+      'the node whose pictures are saved makes none',
+      { ...saved, 8: preview },
+      ['`output.image`: node 1 (EmptyImage) saves no pictures; these do: 8 (PreviewImage), 9 (SaveImage)'],
+      '1',
+    ],
+    [
+      'the node whose pictures are saved saves texts',
+      { ...saved, 2: text },
+      ['`output.image`: node 2 (SaveText) saves no pictures; these do: 9 (SaveImage)'],
+      '2',
+    ],
+    // ComfyUI does not look at it.
+    ['what no output needs lacks an input', { ...saved, 2: { ...image, inputs: { width: 0 } } }, []],
+  ])('%s', (_what, filled, problems, node) => {
+    expect(workflowProblems(filled, info, node)).toEqual(problems);
+  });
+});
+
+describe('a refusal', () => {
+  const set = ['6.text', '3.seed', '10.image'];
+  const ofNode = (node: string, type: string, input?: string): JsonObject => {
+    const info = input === undefined ? {} : { input_name: input };
+    return { [node]: { errors: [{ type, message: 'm', details: 'd', extra_info: info }], class_type: 'C' } };
+  };
+  const whole = (type: string, info: JsonObject = {}): JsonObject => ({
+    error: { type, message: 'm', details: '', extra_info: info },
+    node_errors: {},
+  });
+
+  it.each<[string, JsonObject, boolean]>([
+    ['of a node that is missing', whole('missing_node_type', { node_id: '9' }), true],
+    ['of a node that is missing, in older words', whole('invalid_prompt'), true],
+    ['of a workflow without an output', whole('prompt_no_outputs'), true],
+    ['in new words of a node', whole('node_is_retired', { node_id: '9' }), true],
+    ['in new words of an input of a scene', whole('bad', { node_id: '6', input_name: 'text' }), false],
+    ['in new words without a place', whole('too_many_words'), false],
+    ...[
+      'required_input_missing',
+      'value_not_in_list',
+      'value_bigger_than_max',
+      'value_smaller_than_min',
+    ].flatMap((type): [string, JsonObject, boolean][] => [
+      [`${type} of an input that no scene sets`, { node_errors: ofNode('3', type, 'steps') }, true],
+      [`${type} of an input that scenes set`, { node_errors: ofNode('3', type, 'seed') }, false],
+    ]),
+    ['in new words of an input that no scene sets', { node_errors: ofNode('6', 'new', 'clip') }, true],
+    ['in new words of an input that scenes set', { node_errors: ofNode('6', 'new', 'text') }, false],
+    ['of a node that no scene sets', { node_errors: ofNode('9', 'exception_during_validation') }, true],
+    ['of a node that scenes set', { node_errors: ofNode('6', 'exception_during_validation') }, false],
+    ['without a reason', { node_errors: { 9: {} } }, true],
+    [
+      'by the check of a node that scenes set',
+      { node_errors: ofNode('10', 'custom_validation_failed', 'up') },
+      false,
+    ],
+    ['by the check of a node', { node_errors: ofNode('11', 'custom_validation_failed', 'image') }, true],
+    [
+      'of both',
+      {
+        node_errors: {
+          ...ofNode('3', 'value_not_in_list', 'seed'),
+          ...ofNode('4', 'value_not_in_list', 'ckpt'),
+        },
+      },
+      true,
+    ],
+  ])('%s is or is not of every scene', (_what, answer, isOfAll) => {
+    expect(isFaultOfWorkflow(answer, set)).toBe(isOfAll);
+  });
+
+  it('names the class of a node that is missing, and not only its title', () => {
+    const info = { node_id: '9', class_type: 'StarFilter', node_title: 'My stars' };
+    const message = "Node 'My stars' not found.";
+    expect(refusalIn({ error: { type: 'missing_node_type', message, details: '', extra_info: info } })).toBe(
+      "node 9 (StarFilter): Node 'My stars' not found.",
+    );
   });
 });
 
@@ -157,6 +285,7 @@ it('reads whatever comes without an error of its own', () => {
     fc.property(object, entry, json, (any, one, value) => {
       const answer = any as JsonObject;
       refusalIn(answer);
+      isFaultOfWorkflow(answer, ['6.text']);
       queueIn(answer);
       historyIn(answer, id);
       historyIn({ [id]: one as JsonObject }, id);

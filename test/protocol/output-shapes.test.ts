@@ -261,11 +261,13 @@ describe('a failure inside a completed job is told in its words', () => {
     ['ComfyUI, 5 and later', { images: [{ filename: 'a.png', type: 's3_url', data: 'C:\\out\\a.jpg' }] }],
     ['one picture of two', [{ image: base64 }, { image: 'simulated_uploaded/x.png' }]],
     ['a bare text', 'simulated_uploaded/x.png'],
-  ])("a file on the worker's own disk is a failure: %s", (_worker, output) => {
+    ['an address in a bucket', { message: 'done', output: 's3://renders/a.png' }],
+  ])('what lies where only the worker can read it is no failure of its job: %s', (_worker, output) => {
     const found = findPictures(output);
     expect(found).toEqual({
-      kind: 'failure',
-      message: expect.stringMatching(/names a file of its own, ".*[ax]\.\w+"/),
+      kind: 'unknown',
+      found: expect.stringMatching(/^".*[ax]\.\w+", which lies where only the worker can read it$/),
+      advice: expect.stringContaining('https address'),
     });
   });
 });
@@ -285,18 +287,22 @@ describe('what is no picture is named', () => {
     [[{}], 'a list of 1, the first of them an object with no keys'],
     [42, 'number'],
     [true, 'boolean'],
-    ['done', 'the text "done"'],
     [
       { title: 'A failed castle', depth: 3 },
       'an object with "title" (text of 15 characters), "depth" (number)',
     ],
-    [[[[[['deep']]]]], `${'a list of 1, the first of them '.repeat(3)}list of 1`],
+    [[[[[[7]]]]], `${'a list of 1, the first of them '.repeat(3)}list of 1`],
+    [{ status: 'success' }, 'an object with "status" (text of 7 characters)'],
+    [{ status: 'moderated', seed: 3 }, 'an object with "status" (text of 9 characters), "seed" (number)'],
     [
-      { status: 'success', message: 'done' },
-      'an object with "status" (text of 7 characters), "message" (text of 4 characters)',
+      { message: 'done', result_url: 'https://cdn.example/7' },
+      'an object with "message" (text of 4 characters), "result_url" (text of 21 characters)',
     ],
+    [{ message: 'x '.repeat(501) }, 'an object with "message" (text of 1002 characters)'],
+    [{ message: 'two', a: base64, b: { c: second } }, '2 pictures, at a, b.c'],
+    [{ message: 'two', a: url, b: [url] }, '2 pictures, at a, b[0]'],
   ])('%j', (output, found) => {
-    expect(findPictures(output)).toEqual({ kind: 'unknown', found });
+    expect(findPictures(output)).toMatchObject({ kind: 'unknown', found });
   });
 
   test('shortly, however large it is', () => {
@@ -387,6 +393,90 @@ describe('imagePath', () => {
       message: 'no GPU left',
     });
     expect(findPictures(null, 'images[0].data')).toEqual({ kind: 'none' });
+  });
+});
+
+describe('the only picture of an output is found by its first bytes', () => {
+  const jpeg = Buffer.concat([Buffer.from('ffd8ffe000104a464946', 'hex'), Buffer.alloc(90, 7)]);
+  const octets = `data:application/octet-stream;base64,${base64}`;
+  test.each<[string, unknown, object]>([
+    [
+      'under a key of its own',
+      { image_base64: base64, seed: 7 },
+      { at: 'image_base64', pictures: [{ base64, seed: '7' }] },
+    ],
+    ['beside words and an empty place', { message: 'ready', image: null, art: base64 }, { at: 'art' }],
+    [
+      'nested',
+      { output: { frames: [{ png: base64, seed: 3 }] } },
+      { at: 'output.frames[0].png', pictures: [{ base64, seed: '3' }] },
+    ],
+    ['as JPEG', { file: jpeg.toString('base64') }, { at: 'file' }],
+    ['in lines', { file: base64.replaceAll(/.{30}/g, '$&\n') }, { at: 'file' }],
+    ['as a data URI of any type', { file: octets }, { at: 'file', pictures: [{ base64: octets }] }],
+    ['as an SVG', { drawing: '<?xml version="1.0"?><svg width="3"/>' }, { at: 'drawing' }],
+    ['rather than a name in a known place', { image: 'a windmill', png: base64 }, { at: 'png' }],
+    ['beside its address', { a: base64, b: url }, { at: 'a' }],
+    [
+      'as an address',
+      { picture: url, help: 'https://docs.example/' },
+      { at: 'picture', pictures: [{ url }] },
+    ],
+    [
+      'in JSON within a text',
+      { result: JSON.stringify({ art: base64, seed: 7 }) },
+      { at: 'result.art', pictures: [{ base64, seed: '7' }] },
+    ],
+    ['beside what was sent', { input: { picture: url }, init_image: url, art: url }, { at: 'art' }],
+  ])('%s', (_where, output, found) => {
+    expect(findPictures(output)).toMatchObject({ kind: 'pictures', ...found });
+    const { at = '' } = found as { at?: string };
+    expect(findPictures(output, at)).toMatchObject({ kind: 'pictures' });
+  });
+
+  test('and a known shape within JSON within a text is that shape', () => {
+    const output = JSON.stringify([
+      { image: base64, seed: 1 },
+      { image: second, seed: 2 },
+    ]);
+    expect(findPictures(output)).toMatchObject({ pictures: [{ seed: '1' }, { base64: second, seed: '2' }] });
+    expect(findPictures(output, '[1].image')).toMatchObject({ pictures: [{ base64: second }] });
+    expect(findPictures(JSON.stringify({ art: base64 }))).toMatchObject({ at: 'art' });
+  });
+
+  test.each<[string, unknown]>([
+    ['JSON in JSON', { result: JSON.stringify({ art: JSON.stringify({ b: base64 }) }) }],
+    ['a hash', { sha256: 'ab'.repeat(32) }],
+    ['latents', { latents: Buffer.alloc(600, 3).toString('base64') }],
+  ])('and in nothing else: %s', (_what, output) => {
+    expect(findPictures(output).kind).toBe('unknown');
+  });
+
+  test('unless the user says where it is', () => {
+    expect(findPictures({ image_base64: base64 }, 'image_base46')).toMatchObject({ kind: 'unknown' });
+  });
+});
+
+describe('words are a failure in the words of the worker, whatever they are', () => {
+  test.each<[unknown, string]>([
+    [{ message: 'NSFW content detected' }, 'NSFW content detected'],
+    [{ status: 'Request Moderated', result: null }, 'Request Moderated'],
+    [{ status: 'blocked', reason: 'content policy' }, 'content policy'],
+    [{ status: 'blocked', images: [] }, 'blocked'],
+    [{ success: false, message: 'LoRA address has lapsed' }, 'LoRA address has lapsed'],
+    [{ status: 'success', message: 'done', seed: 3 }, 'done'],
+    [{ detail: [{ msg: 'prompt is required' }] }, 'prompt is required'],
+    ['Worker is busy, try again later', 'Worker is busy, try again later'],
+    [['no', 'thanks'], 'no; thanks'],
+    [JSON.stringify({ message: 'blocked' }), 'blocked'],
+    [{ has_nsfw_concepts: [true], images: [] }, 'has_nsfw_concepts: true'],
+    [
+      { error: `CUDA out of memory ${'x '.repeat(600)}`, help: 'https://docs.example/' },
+      'CUDA out of memory',
+    ],
+  ])('%j', (output, message) => {
+    expect(findPictures(output)).toEqual({ kind: 'failure', message: expect.stringContaining(message) });
+    expect(findPictures(output, 'images[0]')).toMatchObject({ kind: 'failure' });
   });
 });
 

@@ -1,5 +1,6 @@
 /** Holds what a batch folder says against the service's own account, start after start; every difference is a sentence. */
 import { existsSync } from 'node:fs';
+import { endings } from '../../src/runner/core/ending.ts';
 import type { Damaged } from './damages.ts';
 import { pixelsOf, type AttemptRow, type Folder, type FolderState, type SceneRow } from './folder-state.ts';
 import { retentionMs } from '../fakes/service-jobs.ts';
@@ -19,6 +20,7 @@ export interface Terms {
 }
 
 /** Submissions whose job is not known. */
+const maxEmptyInARow = 3;
 const declared = new Set(['unanswered', 'intended']);
 const isOpen = ({ state }: AttemptRow): boolean => state === 'intended' || state === 'submitted';
 
@@ -32,6 +34,8 @@ export class Account {
   /** How often the batch was begun anew. */
   begun = 0;
   #before: FolderState | undefined;
+  /** Attempts whose answers were kept, and on record, when this start began. */
+  #kept = new Set<number>();
   /** What a letter was changed in, by the attempt, while it stands there. */
   readonly #damagedJobs = new Map<number, string>();
   #isLossAccepted = false;
@@ -53,6 +57,7 @@ export class Account {
 
   begin(): void {
     this.#beganAt = this.#machine.now;
+    this.#machine.service.begin(this.#machine.now);
     this.#jobsBefore = this.#machine.service.jobs.length;
   }
 
@@ -91,7 +96,7 @@ export class Account {
   }
 
   /** What is wrong after a start. */
-  judge(asked: Start, outcome: Outcome, terms: Terms, { state: read, files }: Folder): string[] {
+  judge(asked: Start, outcome: Outcome, terms: Terms, { state: read, files, kept }: Folder): string[] {
     const state = read && this.#undamaged(read);
     if (outcome.kind === 'bug') return [`${asked.what} ended as a bug: ${outcome.words}`];
     if (asked.what === 'verify' && /is repaired|accepted as it is/.test(outcome.words)) {
@@ -120,8 +125,14 @@ export class Account {
       ...this.#wrongPictures(state, files, isDead),
       ...(asked.what === 'run' && terms.isUntilGood ? this.#wrongSeeds(state) : []),
       ...(outcome.exitCode === 0 && asked.what === 'run' ? this.#wrongComplete(state, files, terms) : []),
+      ...this.#wrongRefusal(outcome),
+      ...(asked.what === 'run' && outcome.kind === 'ended' ? this.#wrongKept(state, kept) : []),
     ];
     this.#before = state;
+    const held = state.attempts.filter(
+      (row) => isOpen(row) && row.answer?.includes('@') && kept.has(row.attempt),
+    );
+    this.#kept = new Set(held.map(({ attempt }) => attempt));
     return wrong;
   }
 
@@ -184,12 +195,15 @@ export class Account {
       const was = before.get(row.attempt);
       return !isOpen(row) && (was === undefined ? this.#before !== undefined : isOpen(was));
     });
+    // A service that never has an output at the first answer is not waited for.
+    const isLateLost = fresh.filter(({ kind }) => kind === 'no-output').length > maxEmptyInARow;
     return fresh.flatMap((row) => {
       const job = jobs.get(row.job_id ?? '');
       const isGivenUp = what === 'retry' && row.kind === 'given-up';
       if (job === undefined) return terms.isHold && !isGivenUp ? this.#wrongHold(row, attempts, scenes) : [];
       const is = row.kind === null ? row.state : `${row.state} ${row.kind}`;
       const should = this.#fates(what, job, row, terms);
+      if (isLateLost && job.plan.emptyAnswers !== 0) should.push('failed no-output');
       return should.includes(is) ? [] : [`${job.id} is ${is}, not ${should.join(' or ')}`];
     });
   }
@@ -211,7 +225,8 @@ export class Account {
     if (row.kind === 'given-up' && what === 'retry') return ['expired given-up'];
     if (row.kind === 'quarantined') return ['failed quarantined'];
     // Of an endpoint that is gone, one job is given up to find out.
-    if (now >= job.completesAt + retentionMs || this.#machine.service.weather.isGone)
+    const isKept = this.#kept.has(row.attempt) && job.plan.end === 'picture';
+    if (!isKept && (now >= job.completesAt + retentionMs || this.#machine.service.weather.isGone))
       fates.push('expired expired');
     if (job.isCancelled) fates.push('failed job-cancelled', 'failed cancelled');
     // Whose picture it would bring, nobody can tell.
@@ -225,6 +240,24 @@ export class Account {
     if (now >= job.completesAt && !job.isCancelled)
       fates.push(job.plan.end === 'picture' ? 'saved' : `failed ${job.plan.end}`);
     return fates;
+  }
+
+  /** Whoever was let in before is believed to be refused by the third time, in half a minute. */
+  #wrongRefusal({ exitCode, words }: Outcome): string[] {
+    if (exitCode !== endings['not-allowed'].exitCode) return [];
+    const { refusals } = this.#machine.service;
+    const lastedMs = (refusals.at(-1)?.at ?? 0) - (refusals[0]?.at ?? 0);
+    const isCertain =
+      refusals.some(({ hadWorked }) => !hadWorked) || (refusals.length >= 3 && lastedMs >= 30_000);
+    return isCertain ? [] : [`${refusals.length} refusals in ${lastedMs} ms were believed: ${words}`];
+  }
+
+  /** Only what waits for a setting is kept. */
+  #wrongKept({ attempts }: FolderState, kept: ReadonlySet<number>): string[] {
+    const open = new Set(attempts.filter(isOpen).map(({ attempt }) => attempt));
+    return [...kept]
+      .filter((key) => !open.has(key))
+      .map((key) => `the answer of attempt ${key} is still kept`);
   }
 
   /** What is settled stays settled, and nothing that was on record goes from it. */

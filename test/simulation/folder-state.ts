@@ -11,6 +11,8 @@ export interface AttemptRow {
   state: string;
   job_id: string | null;
   kind: string | null;
+  /** Which answer is kept of a job that waits for a setting. */
+  answer: string | null;
 }
 
 export interface SceneRow {
@@ -36,6 +38,8 @@ export interface Folder {
   state: FolderState | undefined;
   /** Every file below the folder of pictures, by its path within it. */
   files: Map<string, Buffer>;
+  /** Attempts whose answers are kept. */
+  kept: Set<number>;
 }
 
 export interface FolderState {
@@ -49,7 +53,7 @@ export interface FolderState {
 const parts = ['', '-wal'];
 
 export function readFolder(out: string): Folder {
-  return { state: readState(out), files: readPictures(out) };
+  return { state: readState(out), files: readPictures(out), kept: readKept(out) };
 }
 
 function readState(out: string): FolderState | undefined {
@@ -63,7 +67,7 @@ function readState(out: string): FolderState | undefined {
     return {
       attempts: db
         .prepare<[], AttemptRow>(
-          `SELECT attempt, number, fingerprint, a.state, job_id, a.failure_kind AS kind
+          `SELECT attempt, number, fingerprint, a.state, job_id, a.failure_kind AS kind, failure_digest AS answer
            FROM attempts a JOIN scenes USING (scene) ORDER BY attempt`,
         )
         .all(),
@@ -87,6 +91,11 @@ function readState(out: string): FolderState | undefined {
     db?.close();
     for (const part of [...parts, '-shm']) rmSync(copy + part, { force: true });
   }
+}
+
+function readKept(out: string): Set<number> {
+  const folder = join(out, 'kept-answers');
+  return new Set(existsSync(folder) ? readdirSync(folder).map((name) => Number.parseInt(name)) : []);
 }
 
 function readPictures(out: string): Map<string, Buffer> {

@@ -4,7 +4,7 @@ import type { Failure } from '../../src/runner/core/failure.ts';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import type { FoundPicture } from '../../src/runner/core/picture.ts';
 import { fingerprintOf } from '../../src/runner/core/scene.ts';
-import type { StatusReply } from '../../src/runner/pipeline/ports.ts';
+import type { HealthReply, StatusReply, SubmitReply } from '../../src/runner/pipeline/ports.ts';
 import { FakeService, type JobPlan } from '../fakes/fake-service.ts';
 import type { Chance } from '../faults/chance.ts';
 import { png } from '../faults/picture-damages.ts';
@@ -33,7 +33,26 @@ export interface Weather {
   noOutput: number;
   slow: number;
   cancelBroken: number;
+  /** Completed jobs whose output comes a few answers later. */
+  late: number;
+  /** A 401, 402 or 404 by accident. */
+  refused: number;
+  refusal: Refusal | undefined;
 }
+
+type Request = 'submit' | 'status';
+
+/** For some time of a start, such requests are refused. */
+interface Refusal {
+  kind: 'key-refused' | 'account-unusable' | 'endpoint-unknown';
+  requests: readonly Request[];
+  /** Counted from the start of the program. */
+  fromMs: number;
+  lastMs: number;
+}
+
+/** Where a worker may put its pictures, as paths of `output.image`. */
+export const places = ['image', 'images[0].data'] as const;
 
 export const calm: Weather = {
   overloaded: 0,
@@ -51,6 +70,9 @@ export const calm: Weather = {
   noOutput: 0,
   slow: 0,
   cancelBroken: 0,
+  late: 0,
+  refused: 0,
+  refusal: undefined,
 };
 
 interface NightPlan extends JobPlan {
@@ -68,6 +90,12 @@ export class NightService extends FakeService<NightPlan> {
   weather: Weather = calm;
   /** Submissions that got no answer though no job came of them, by fingerprint. */
   readonly unansweredWithoutJob: string[] = [];
+  /** Where its jobs put their pictures. */
+  workersPlace: string = places[0];
+  /** Refusals of the present start, in true time. `hadWorked`: a request of it was answered before. */
+  refusals: { at: number; hadWorked: boolean }[] = [];
+  #hasWorked = false;
+  #startedAt = 0;
   readonly #chance: Chance;
 
   /** Its `now` is the true time, which no clock of the machine changes. */
@@ -78,14 +106,56 @@ export class NightService extends FakeService<NightPlan> {
     );
     this.#chance = chance;
     this.instead = {
-      submit: (_, input) => this.#refusal(input),
-      status: (jobId) => this.#wrongStatus(jobId),
+      submit: (_, input) => this.#refused('submit') ?? this.#noAnswer(input),
+      status: (jobId) => this.#refused('status') ?? this.#wrongStatus(jobId),
       cancel: () => {
         if (chance.hits(this.weather.cancelBroken)) return failed('poll-failed');
         return this.weather.isGone ? { kind: 'unsupported', text: 'job not found' } : undefined;
       },
-      health: () => (this.weather.isGone ? { kind: 'unknown', text: 'no such endpoint' } : undefined),
+      health: () => this.#wrongHealth(),
     };
+  }
+
+  /** The program starts. */
+  begin(now: number): void {
+    this.#startedAt = now;
+    this.#hasWorked = false;
+    this.refusals = [];
+  }
+
+  override async submit(...request: Parameters<FakeService['submit']>): Promise<SubmitReply> {
+    return this.#noted(await super.submit(...request));
+  }
+
+  override async status(...request: Parameters<FakeService['status']>): Promise<StatusReply> {
+    const reply = await super.status(...request);
+    const [, , , kept] = request;
+    // A kept answer shows nothing of the service.
+    return kept === undefined ? this.#noted(reply) : reply;
+  }
+
+  #noted<Reply extends SubmitReply | StatusReply>(reply: Reply): Reply {
+    this.#hasWorked ||= ['accepted', 'running', 'completed', 'ended'].includes(reply.kind);
+    return reply;
+  }
+
+  #refused(request: Request): ReturnType<typeof failed> | undefined {
+    const { refusal, refused } = this.weather;
+    const isHit = this.#chance.hits(refused);
+    if (!isHit && !(refusal?.requests.includes(request) && this.#isWithin(refusal))) return undefined;
+    this.refusals.push({ at: this.now(), hadWorked: this.#hasWorked });
+    return failed(refusal?.kind ?? 'key-refused');
+  }
+
+  #isWithin({ fromMs, lastMs }: Refusal): boolean {
+    const since = this.now() - this.#startedAt - fromMs;
+    return since >= 0 && since < lastMs;
+  }
+
+  #wrongHealth(): HealthReply | undefined {
+    const { isGone, refusal } = this.weather;
+    if (isGone) return { kind: 'unknown', text: 'no such endpoint' };
+    return refusal?.requests.length === 2 ? this.#refused('status') : undefined;
   }
 
   /** The same account, for another end of the story. */
@@ -102,7 +172,7 @@ export class NightService extends FakeService<NightPlan> {
     return [{ base64: brought.toString('base64'), output: { rest: { score: scoreOf(plan.fingerprint) } } }];
   }
 
-  #refusal(input: JsonObject): ReturnType<typeof failed> | undefined {
+  #noAnswer(input: JsonObject): ReturnType<typeof failed> | undefined {
     const { hits } = this.#chance;
     const { weather } = this;
     if (weather.isGone || hits(weather.notReached)) return failed('not-reached');
@@ -118,7 +188,16 @@ export class NightService extends FakeService<NightPlan> {
     const executionMs = between(1_000, 20_000);
     const queueMs = hits(weather.slow) ? between(300_000, 3_000_000) : between(0, 30_000);
     const end = this.#drawEnd();
-    const plan: NightPlan = { queueMs, executionMs, end, fingerprint: fingerprintOf(input) };
+    const emptyAnswers = hits(weather.late) ? between(1, 3) : 0;
+    const place = this.workersPlace;
+    const plan: NightPlan = {
+      queueMs,
+      executionMs,
+      end,
+      fingerprint: fingerprintOf(input),
+      emptyAnswers,
+      place,
+    };
     if (end === 'job-failed' || end === 'no-output') plan.failure = { kind: end, text: end };
     if (hits(weather.answerLost)) return { ...plan, isAnswerLost: true };
     const others = this.jobs.filter((job) => job.polls > 0);

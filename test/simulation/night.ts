@@ -8,7 +8,7 @@ import { copyFolder, damages, fastFolder, keepCheckpoint } from './damages.ts';
 import { readFolder, type Folder } from './folder-state.ts';
 import { NightList } from './list.ts';
 import { persist } from './persist.ts';
-import { calm, goodScore, NightService, type Weather } from './night-service.ts';
+import { calm, goodScore, NightService, places, type Weather } from './night-service.ts';
 import { outOf, start, type Machine, type Outcome, type Start } from './start.ts';
 
 export interface NightResult {
@@ -44,6 +44,9 @@ class Night {
   readonly #hash = createHash('sha256');
   readonly #metadata: string;
   readonly #report: string;
+  /** What people do with `output.image`, and what it is now. */
+  readonly #settings: Chance;
+  #image: string = places[0];
   /** Where it happens, in whatever words. */
   readonly #place: RegExp;
   /** Checkpoints of before. */
@@ -65,6 +68,8 @@ class Night {
       random: chance(seed, 'program').draw,
       emit: (line) => this.#emit(line),
     };
+    this.#settings = chance(seed, 'settings');
+    if (this.#settings.hits(0.3)) this.#machine.service.workersPlace = places[1];
     this.#account = new Account(this.#machine);
     this.#result = { seed, hash: '', wrong: [], trace: [], starts: 0, kills: 0, damages: 0 };
     this.#metadata = this.#chance.pick(['none', 'none', 'embed', 'sidecar']);
@@ -101,7 +106,13 @@ class Night {
   }
 
   #weather(): Weather {
-    const { hits, draw } = this.#chance;
+    const { hits, draw, pick, between } = this.#chance;
+    const refusal = {
+      kind: pick(['key-refused', 'account-unusable', 'endpoint-unknown'] as const),
+      requests: pick([['submit'], ['status'], ['submit', 'status']] as const),
+      fromMs: pick([0, between(0, 120_000)]),
+      lastMs: pick([between(1_000, 60_000), between(1_000, 300_000), Infinity]),
+    };
     const some = (most: number): number => (hits(0.25) ? draw() * most : 0);
     return {
       overloaded: some(0.3),
@@ -119,6 +130,9 @@ class Night {
       noOutput: some(0.2),
       slow: some(0.5),
       cancelBroken: some(0.5),
+      late: some(0.8),
+      refused: some(0.1),
+      refusal: hits(0.2) ? refusal : undefined,
     };
   }
 
@@ -130,11 +144,14 @@ class Night {
     const jobs = !isCalm && hits(0.15) ? between(1, 12) : undefined;
     const forTime = !isCalm && hits(0.1) ? 'for: 2m, ' : '';
     const { seeds, isUntilGood } = this.#list;
+    const { service } = this.#machine;
+    if (isCalm) this.#image = service.workersPlace;
+    service.place = this.#image;
     const text = `manifest: list.csv
 endpoint: {baseUrl: 'https://service.example', id: scene-renderer, apiKey: '\${NIGHTRENDER_API_KEY}'}
 input: {scene: '{{ scene }}'${seeds > 0 ? ", seed: '{{ seed }}'" : ''}}
 ${seeds > 0 ? `scenes: {seeds: ${seeds}${isUntilGood ? `, until: 'score >= ${goodScore}'` : ''}}\n` : ''}concurrency: ${between(1, 6)}
-output: {dir: out, ${isUntilGood ? 'values: {score: score}, ' : ''}metadata: ${this.#metadata}${seeds > 0 ? ", name: '{{ id }}.png'" : ''}}
+output: {dir: out, image: '${this.#image}', ${isUntilGood ? 'values: {score: score}, ' : ''}metadata: ${this.#metadata}${seeds > 0 ? ", name: '{{ id }}.png'" : ''}}
 retry: {attempts: ${attempts}, submissions: ${isCalm ? 50 : between(4, 10)}, unanswered: ${isHold ? 'hold' : 'resubmit'}, longestWait: 1m}
 polling: {shortest: 1s, longest: 30s}
 timeouts: {queue: 10m, execution: 10m}
@@ -157,8 +174,16 @@ report: {every: ${this.#report}, thumbnails: false}
       this.#emit(this.#list.edit());
       this.#list.write(machine.root);
     }
+    this.#changeSetting();
     if (hits(0.25)) await this.#command(pick(['cancel', 'retry', 'verify'] as const));
     if (this.#isWell && hits(0.6)) this.#damage();
+  }
+
+  /** Somebody finds out where the pictures are, or breaks what worked. */
+  #changeSetting(): void {
+    const [first, second] = places;
+    const isRight = this.#image === this.#machine.service.workersPlace;
+    if (this.#settings.hits(isRight ? 0.1 : 0.5)) this.#image = this.#image === first ? second : first;
   }
 
   async #command(what: 'cancel' | 'retry' | 'verify'): Promise<void> {

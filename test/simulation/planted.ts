@@ -144,4 +144,35 @@ export const plantedBugs: PlantedBug[] = [
     from: 'const isInTheWay = await wouldOverwrite(path, picture);',
     to: 'const isInTheWay = false;',
   },
+  {
+    name: 'a result that waits for a setting fails its scene',
+    file: 'src/runner/core/holding.ts',
+    from: 'if (isOwnOnceFound.has(kind)) return !isAnyFound;',
+    to: 'if (isOwnOnceFound.has(kind)) return false;',
+  },
+  {
+    name: 'kept answers are not read',
+    file: 'src/runner/pipeline/follow.ts',
+    from: 'isKept(job) && job.polls === 0 ? await run.ports.answers.read(job.attempt) : undefined',
+    to: 'undefined',
+  },
+  {
+    name: 'kept answers outlive their attempts',
+    file: 'src/runner/pipeline/settle.ts',
+    from: `  await checkpoint.settle(attempt, settlement);
+  await run.ports.answers.remove(attempt);`,
+    to: '  await checkpoint.settle(attempt, settlement);',
+  },
+  {
+    name: 'the first refusal is believed',
+    file: 'src/runner/pipeline/access.ts',
+    from: 'if (isBelieved(inARow, now, refusedMs))',
+    to: 'if (inARow.count > 0)',
+  },
+  {
+    name: 'an output that comes late is not waited for',
+    file: 'src/runner/pipeline/jobs-in-flight.ts',
+    from: 'if (waitMs === undefined || this.#emptyInARow >= maxEmptyInARow) {',
+    to: 'if (Date.now() > 0) {',
+  },
 ];

@@ -1,6 +1,10 @@
 /** The calls of ports one after the other, so that the same night always takes the same course, and a death at one of them. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 
 const died = Symbol('died');
+
+/** Set within the work of a call: what that calls in turn is a part of it, and would wait for its own end. */
+const within = new AsyncLocalStorage<true>();
 
 export interface PortCallOptions {
   /** The program dies at its nth half call: a call counts before it does its work and after it. */
@@ -35,6 +39,7 @@ export class PortCalls {
   }
 
   async call<T>(name: string, work: () => T | Promise<T>): Promise<T> {
+    if (within.getStore() === true) return work();
     if (this.isDead) return never();
     this.#waiting += 1;
     const turn = this.#last.then(() => this.#take(name, work));
@@ -56,7 +61,7 @@ export class PortCalls {
     try {
       if (this.#dies()) return died;
       this.#options.onCall(name);
-      const result = await work();
+      const result = await within.run(true, work);
       return this.#dies() ? died : result;
     } finally {
       this.#waiting -= 1;

@@ -28,6 +28,7 @@ import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
 import type { BatchSettings } from '../../src/runner/pipeline/settings.ts';
 import type { Ports } from '../../src/runner/pipeline/ports.ts';
 import { Stop, type StopMode } from '../../src/runner/pipeline/stop.ts';
+import { KeptAnswersFolder } from '../../src/runner/checkpoint/kept-answers.ts';
 import { FakeDownloads } from '../fakes/fake-downloads.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { captureOutput } from './capture-output.ts';
@@ -211,6 +212,7 @@ class Process {
     return {
       service: this.#calls.guard('service', this.#machine.service),
       downloads: new FakeDownloads(),
+      answers: this.#calls.guard('answers', new KeptAnswersFolder(join(dir, 'kept-answers'), config.limits)),
       checkpoint: this.#calls.guard('checkpoint', opened.checkpoint),
       file: opened.file && this.#calls.guard('checkpoint', opened.file),
       others: undefined,

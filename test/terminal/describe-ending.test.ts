@@ -70,6 +70,31 @@ describe('the last words of a run', () => {
     expect(words).toContain('Start it within 30 minutes to collect 2 jobs in flight.');
   });
 
+  it.each([
+    ['job-overdue', '2 jobs for it; they go on at the service, and the next run collects them'],
+    ['job-timed-out', '2 scenes for it; the next run sends them again, one at first'],
+  ] as const)('say of jobs that wait for a time-out what becomes of them (%s)', (kind, text) => {
+    const held = [{ setting: 'it', kind, count: 2, kept: 0, addresses: 0, keptUntil: 0 }];
+    const words = lastWords({ ending: 'halted', held, counts: { ...ended.counts, active: 2 } });
+    expect(words).toContain(`  waiting   ${text}`);
+  });
+
+  it('say that nothing is lost yet if a result is only at the service or at a host', () => {
+    const held = {
+      setting: '`limits.body`',
+      kind: 'result-too-large',
+      count: 2,
+      kept: 2,
+      addresses: 0,
+      keptUntil: 0,
+    } as const;
+    const last = (more: object): string =>
+      lastWords({ ending: 'halted', held: [{ ...held, ...more }] }).at(-1) ?? '';
+    expect(last({})).toContain('Nothing is lost:');
+    expect(last({ kept: 1 })).toContain('Nothing is lost yet:');
+    expect(last({ addresses: 1 })).toContain('Nothing is lost yet:');
+  });
+
   it('name the command that gives failed scenes fresh attempts', () => {
     const words = lastWords({ ending: 'incomplete', counts: { ...ended.counts, failed: 1 } }).at(-1);
     expect(words).toContain('`nightrender retry night.yaml`');

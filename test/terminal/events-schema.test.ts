@@ -51,7 +51,12 @@ it('holds for nights with troubles, resumed, halted, stopped and cancelled ones'
   const cancelled = troubledWorld();
   await cancelled.run({ manifest: list, settings, until: 3_000 });
   await cancelled.cancel({ settings });
-  const events = [world, halting, cancelled].flatMap((each) => each.events);
+  const refused = new World();
+  let asked = 0;
+  const once = { kind: 'key-refused', text: '401' } as const;
+  refused.service.instead.status = () => (++asked === 9 ? { kind: 'failure', failure: once } : undefined);
+  await refused.run({ manifest: list, settings });
+  const events = [world, halting, cancelled, refused].flatMap((each) => each.events);
   for (const { type, ...facts } of events) {
     checkLine(JSON.parse(JSON.stringify(jsonLine(type, facts, 0))) as JsonValue);
   }
@@ -64,9 +69,11 @@ it('holds for nights with troubles, resumed, halted, stopped and cancelled ones'
       'scene-saved',
       'attempt-failed',
       'request-troubled',
+      'access-refused',
+      'access-regained',
       'service-health',
     ]),
   );
 });
 
-const strictHalt = { consecutive: 3, percent: 50, minimum: 50, unreachableMs: 60_000 };
+const strictHalt = { consecutive: 3, percent: 50, minimum: 50, unreachableMs: 60_000, refusedMs: 30_000 };

@@ -111,6 +111,18 @@ it('blames no worker where the service has no job left, as while a bucket takes 
   expect(last({ workers, jobs: { inQueue: 1, inProgress: 0 } })).toMatch(/no worker is ready/);
 });
 
+it('names the word of the service where that is why nothing comes', () => {
+  const words = [
+    { word: 'IN_QUEUE', jobs: 11 },
+    { word: 'SUCCEEDED', jobs: 5 },
+  ];
+  const progress = { ...usual, stalledMs: 6.5 * minuteMs, words };
+  const health = { workers: { running: 0 }, jobs: { inQueue: 0, inProgress: 0 } };
+  expect(frameLines({ ...frame, progress, health }, 100, plain).at(-1)).toBe(
+    'stalled   nothing has finished for 6 min: the service says "SUCCEEDED" of 5 jobs in flight',
+  );
+});
+
 it('colours only what has a meaning', () => {
   const paint: Paint = (text, colour) => `<${colour}>${text}</>`;
   const shown = frameLines(frame, 120, paint);

@@ -171,3 +171,16 @@ it('when quiet says nothing of a good night', () => {
   shown.emit({ ...ended, ending: 'complete', exitCode: 0 });
   expect(lines).toEqual([]);
 });
+
+it('says in words that access is refused, what that means, and when it is back', () => {
+  const log = view();
+  log.emit({ type: 'access-refused', kind: 'key-refused', text: 'the key is unknown (401)', waitMs: 2_000 });
+  log.emit({ type: 'access-regained', afterMs: 3_000 });
+  log.close();
+  expect(lines.map((line) => line.replace(/^\S+ \S+ +/, ''))).toEqual([
+    expect.stringContaining(
+      'the key is unknown (401); it has worked in this run, so nothing more is submitted for now; asking again in 2 s',
+    ),
+    expect.stringContaining('the service accepts requests again after 3 s; the run goes on'),
+  ]);
+});

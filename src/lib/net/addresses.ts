@@ -8,6 +8,7 @@ import ipaddr from 'ipaddr.js';
 /** Tests replace it. */
 export interface Internet {
   lookup: (hostname: string) => Promise<LookupAddress[]>;
+  /** Whether an address may be connected to. */
   isPublic: (address: string) => boolean;
 }
 
@@ -40,6 +41,13 @@ export function isPublicAddress(text: string): boolean {
   // Unwraps an IPv4-mapped IPv6 address.
   const address = ipaddr.process(text);
   return address.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(globalUnicast));
+}
+
+/** True for the addresses of private networks and for public ones: neither this machine's own nor link-local ones. */
+export function isPrivateOrPublic(text: string): boolean {
+  if (isPublicAddress(text)) return true;
+  const range = ipaddr.isValid(text) ? ipaddr.process(text).range() : '';
+  return range === 'private' || range === 'uniqueLocal' || range === 'carrierGradeNat';
 }
 
 /** The IPv6 range in use; ipaddr.js calls everything unassigned `unicast`, too. */

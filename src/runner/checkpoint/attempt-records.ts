@@ -5,6 +5,7 @@ import {
   type Attempt,
   type AttemptState,
   type Endpoint,
+  type Held,
   type Idempotency,
   type AttemptHistory,
   type SubmittedAttempt,
@@ -14,7 +15,7 @@ import type { SavedPicture } from '../core/picture.ts';
 import { replacedSuffix, sentColumns, sentInput } from '../core/scene.ts';
 import type { AdoptedScene } from '../core/adoption.ts';
 import type { NextScene, Settlement, SavedSettlement, UnfinishedWriting } from '../core/settlement.ts';
-import { failureRules } from '../core/failure.ts';
+import { failureRules, isFailureKind } from '../core/failure.ts';
 import type { AcceptedJob } from '../pipeline/ports.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { DamagedCheckpoint, checksumOf, isInputOf, storedJson, storedSeed } from './damage.ts';
@@ -162,19 +163,24 @@ export function readSubmittedAttempt(sql: Reads, row: AttemptRow): SubmittedAtte
   return withJob(readAttempt(sql, row), row);
 }
 
-export function withJob(
-  read: Attempt,
-  { job_id: jobId, submitted_at: submittedAt, checksum, kept }: AttemptRow,
-): SubmittedAttempt {
+export function withJob(read: Attempt, row: AttemptRow): SubmittedAttempt {
+  const { job_id: jobId, submitted_at: submittedAt, checksum, kept } = row;
   if (jobId === null || submittedAt === null)
     throw new DamagedCheckpoint(`attempt ${read.number} of scene ${read.sceneId} has no job`);
-  const attempt = { ...read, jobId, submittedAt };
+  const attempt = { ...read, jobId, submittedAt, ...heldOf(row) };
   if (checksum === sharedId) return { ...attempt, isShared: true };
   if (checksum !== null && checksum !== checksumOf(attempt, kept))
     throw new DamagedCheckpoint(`job ${jobId} is not the one that was recorded for scene ${read.sceneId}`);
   return kept === null
     ? attempt
     : { ...attempt, kept: storedJson(kept, `job ${jobId}`) as Record<string, string> };
+}
+
+/** An attempt in flight has a failure only if its result waits for a setting. */
+function heldOf(row: AttemptRow): { held?: Held } {
+  const { failure_kind: kind, failure_text: text, failure_digest: answer, completed_at: completedAt } = row;
+  if (kind === null || text === null || completedAt === null || !isFailureKind(kind)) return {};
+  return { held: { kind, text, completedAt, ...(answer !== null && { answer }) } };
 }
 
 function sceneOf({ sceneId }: AttemptRow): string {

@@ -1,21 +1,23 @@
 /** What the attempts of a batch came to, kept up to date by reading only what is new. */
 import type { AttemptState } from '../core/attempt.ts';
 import type { Database, Statement } from '../../lib/sqlite/database.ts';
-import { addBrought, kindsWithoutPicture, nothingBrought, type Brought } from '../core/spending.ts';
+import { addBrought, nothingBrought, type Brought } from '../core/spending.ts';
 import { readLostSubmissions } from './commit-mark.ts';
-import { isAdopted, readBrought, spentColumns } from './read-totals.ts';
+import { readBrought, spentColumns } from './read-totals.ts';
 
 /** Rows between two turns of the event loop. */
 const pageRows = 10_000;
 
-interface Row {
+const spentKeys = ['executedMs', 'untold', 'untimed', 'rendered'] as const;
+
+type Spent = Record<(typeof spentKeys)[number], number>;
+
+interface Row extends Spent {
   attempt: number;
   scene: number;
   state: AttemptState;
   settled_at: number | null;
   failure_kind: string | null;
-  executed_ms: number | null;
-  is_adopted: 0 | 1;
 }
 
 export interface KindTally {
@@ -31,9 +33,8 @@ export class AttemptTally {
   refused = 0;
   unanswered = 0;
   expired = 0;
-  adopted = 0;
-  /** Ms of execution that are known. */
-  executedMs = 0;
+  /** As `Spending` has them. */
+  readonly spent: Spent = { executedMs: 0, untold: 0, untimed: 0, rendered: 0 };
   brought: Brought = nothingBrought;
   readonly kinds = new Map<string, KindTally>();
   readonly #open = new Set<number>();
@@ -45,12 +46,6 @@ export class AttemptTally {
 
   get inFlight(): number {
     return this.#open.size;
-  }
-
-  /** As `BatchSpending` has it. */
-  get rendered(): number {
-    const free = kindsWithoutPicture.map((kind) => this.kinds.get(kind)?.attempts ?? 0);
-    return free.reduce((left, n) => left - n, this.total - this.refused - this.inFlight);
   }
 
   /** Most of a long batch, with turns of the event loop in it; what little is left is for `catchUp`. */
@@ -73,6 +68,7 @@ export class AttemptTally {
     this.#lost += lost;
     this.total += lost;
     this.unanswered += lost;
+    this.#spend({ executedMs: 0, untold: lost, untimed: lost, rendered: lost });
     this.brought = addBrought(this.brought, readBrought(db, this.#lastPicture));
     this.#lastPicture = db.prepare<[], number | null>('SELECT max(picture) FROM pictures').pluck().get() ?? 0;
   }
@@ -89,14 +85,17 @@ export class AttemptTally {
     return rows.length;
   }
 
-  #addSettled({ attempt, scene, state, failure_kind, executed_ms, is_adopted }: Row): void {
+  #addSettled({ attempt, scene, state, failure_kind, ...spent }: Row): void {
     this.touched.add(scene);
+    this.#spend(spent);
     if (state === 'refused') this.refused += 1;
     if (state === 'unanswered') this.unanswered += 1;
     if (state === 'expired') this.expired += 1;
-    this.adopted += is_adopted;
-    this.executedMs += executed_ms ?? 0;
     if (failure_kind !== null) this.#addFailure(failure_kind, attempt);
+  }
+
+  #spend(spent: Spent): void {
+    for (const key of spentKeys) this.spent[key] += spent[key];
   }
 
   #addFailure(kind: string, attempt: number): void {
@@ -105,8 +104,9 @@ export class AttemptTally {
   }
 }
 
-const columns = `attempt, scene, state, settled_at, failure_kind,
-  ${spentColumns.executedMs} AS executed_ms, ${isAdopted} AS is_adopted`;
+const spent = spentColumns();
+const columns = `attempt, scene, state, settled_at, failure_kind, coalesce(${spent.executedMs}, 0) AS executedMs,
+  ${spent.untold} AS untold, ${spent.untimed} AS untimed, ${spent.rendered} AS rendered`;
 
 function pageOf(db: Database): Statement<[number]> {
   return db.prepare<[number]>(

@@ -166,3 +166,13 @@ export function rememberComparedList(
 export function forgetComparedList(db: Database): void {
   db.exec("DELETE FROM batch WHERE name = 'compared'");
 }
+
+/** Identifies the settings with which a picture of the batch was saved last; undefined if none was. */
+export function readFoundWith(db: Database): string | undefined {
+  const value = db.prepare<[], string>("SELECT value FROM batch WHERE name = 'found'").pluck().get();
+  return value === undefined ? undefined : (storedJson(value, 'the batch') as { with: string }).with;
+}
+
+export function rememberFoundWith(db: Database, settings: string): void {
+  db.prepare("INSERT OR REPLACE INTO batch VALUES ('found', ?)").run(JSON.stringify({ with: settings }));
+}

@@ -6,7 +6,7 @@ import type { PartRecord } from '../core/part.ts';
 import type { EndedAttempt } from '../core/run-condition.ts';
 import type { ReportRow, RunSpan } from '../core/report-row.ts';
 import type { SceneCounts } from '../core/scene.ts';
-import { batchCost, type BatchCost, type Pricing } from '../core/spending.ts';
+import { addBrought, batchCost, type BatchCost, type Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { AttemptTally } from './attempt-tally.ts';
 import { readBatch, resultColumns } from './batch-identity.ts';
@@ -20,7 +20,7 @@ import {
 } from './live-list.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
 import { readPart } from './due-scenes.ts';
-import { readCounts, readLatestTimes } from './read-totals.ts';
+import { forgottenQuery, readCounts, readForgotten, readLatestTimes } from './read-totals.ts';
 import { readEnded, readRuns } from './read-summary.ts';
 import { readFailedKinds } from './read-for-plan.ts';
 
@@ -120,11 +120,11 @@ export class LiveReader {
     }
   }
 
-  /** Another batch in the same folder is counted from the start. */
+  /** Another batch in the same folder is counted from the start, and one whose pictures were forgotten. */
   #recogniseBatch(db: Database): void {
     const first = db
       .prepare<[], { birth: string }>(
-        "SELECT started_at || ' ' || pid AS birth FROM runs ORDER BY run LIMIT 1",
+        `SELECT started_at || ' ' || pid || coalesce((${forgottenQuery()}), '') AS birth FROM runs ORDER BY run LIMIT 1`,
       )
       .get();
     const birth = first?.birth ?? '';
@@ -217,14 +217,8 @@ function readLastTexts(db: Database, { kinds }: AttemptTally): Map<string, strin
 
 function readCost(db: Database, tally: AttemptTally, pricing: Pricing | undefined): BatchCost | null {
   if (pricing === undefined) return null;
-  const { total, refused, executedMs, unanswered, expired, adopted, inFlight, rendered, brought } = tally;
-  const spending = {
-    jobs: total - refused,
-    executedMs,
-    untold: unanswered + expired + adopted,
-    rendered,
-    brought,
-    times: readLatestTimes(db),
-  };
+  const { total, refused, spent, inFlight } = tally;
+  const brought = addBrought(tally.brought, readForgotten(db));
+  const spending = { ...spent, jobs: total - refused, brought, times: readLatestTimes(db) };
   return batchCost(spending, inFlight, pricing);
 }

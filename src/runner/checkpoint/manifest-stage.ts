@@ -1,7 +1,7 @@
 /** A checked manifest, set aside on disk outside the batch until it is known to be good. */
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import type { RepeatedRows } from '../core/plan.ts';
+import type { PlanRefused, RepeatedRows } from '../core/plan.ts';
 import { sceneIdOf, type BadRow, type ListedScene, type Scene } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import { insertGrouped, type GroupedInsert } from './grouped-insert.ts';
@@ -17,6 +17,7 @@ export class ManifestStage implements ManifestScenes {
   /** Set when all is read and found good. */
   digest: string | undefined;
   allowsFewer = false;
+  refusal: PlanRefused | undefined;
   repeated: RepeatedRows | undefined;
   readonly #db = openTemporary();
   readonly #scenes: GroupedInsert = insertGrouped(this.#db, 'scenes', '(?, ?, ?, ?, ?, ?, ?)');

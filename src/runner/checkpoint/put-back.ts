@@ -5,6 +5,7 @@ import type { JsonValue } from '../../lib/text/json.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { holdSeedsNow } from './hold-seeds.ts';
 import { seedText, storedJson, storedSeed } from './damage.ts';
+import { forgetPictures } from './read-totals.ts';
 
 /** Scenes that are put back and why they were set aside, in the order of the manifest. */
 export interface ChosenScene {
@@ -95,8 +96,10 @@ function change(db: Database, choice: PutBackChoice, at: number): PutBack {
        WHERE scene IN (SELECT scene FROM temp.chosen)`,
     )
     .run();
-  db.exec(`DELETE FROM pictures WHERE attempt IN (
-    SELECT attempt FROM attempts WHERE scene IN (SELECT scene FROM temp.chosen WHERE was = 'saved'))`);
+  forgetPictures(
+    db,
+    "SELECT attempt FROM attempts WHERE scene IN (SELECT scene FROM temp.chosen WHERE was = 'saved')",
+  );
   const { newSeed } = choice;
   if (newSeed !== undefined) for (const id of choice.ids) changeSeed(db, id, newSeed);
   holdSeedsNow(db);

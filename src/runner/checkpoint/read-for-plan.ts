@@ -7,6 +7,7 @@ import type { SetAside, MadeAt } from '../core/plan.ts';
 import type { Endpoint } from '../core/attempt.ts';
 import { storedJson } from './damage.ts';
 import { readSpending } from './read-totals.ts';
+import { outputColumn } from './recorded-pictures.ts';
 
 /** Only the latest jobs: a batch's speed changes. */
 const latestJobs = 512;
@@ -49,6 +50,17 @@ function readPace(db: Database): Experience['lastRun'] {
     if (all > 0 && tookMs > 0) return { jobs: all, tookMs, concurrency };
   }
   return null;
+}
+
+/** Where the newest picture was found that no setting and no known shape gave the place of; null if none was. */
+export function readFoundAt(db: Database): string | null {
+  const output = outputColumn(db);
+  const newest = db.prepare<[], string | null>(
+    `SELECT json_extract(output, '$.at')
+     FROM (SELECT ${output} AS output FROM pictures p ORDER BY picture DESC LIMIT ${latestJobs})
+     WHERE CASE WHEN json_valid(output) THEN json_type(output, '$.at') = 'text' END LIMIT 1`,
+  );
+  return newest.pluck().get() ?? null;
 }
 
 /** The rest is counted. */

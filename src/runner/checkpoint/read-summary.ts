@@ -7,6 +7,7 @@ import { sceneNameOf } from '../core/prompt.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { EndedAttempt } from '../core/run-condition.ts';
+import type { JobWord } from '../core/service-health.ts';
 import { readBatch } from './batch-identity.ts';
 import { readPart } from './due-scenes.ts';
 import { hasList, labelColumn, outputColumn } from './recorded-pictures.ts';
@@ -36,6 +37,7 @@ export function readNumbers(db: Database): BatchNumbers {
     attempts,
     cost: readCost(db, attempts.submitted),
     failures: readFailures(db),
+    held: readHeld(db),
     part: readPart(db),
     lastRun: readLastRun(db),
   };
@@ -85,8 +87,19 @@ function readFailures(db: Database): BatchSummary['failures'] {
     .prepare<[], BatchSummary['failures'][number]>(
       `SELECT kind, attempts, (SELECT failure_text FROM attempts WHERE attempt = last) AS lastText
        FROM (SELECT failure_kind AS kind, count(*) AS attempts, max(attempt) AS last
-             FROM attempts WHERE failure_kind IS NOT NULL GROUP BY failure_kind)
+             FROM attempts WHERE failure_kind IS NOT NULL AND state <> 'submitted' GROUP BY failure_kind)
        ORDER BY attempts DESC, kind`,
+    )
+    .all();
+}
+
+/** Jobs in flight whose results wait for a setting. */
+function readHeld(db: Database): BatchNumbers['held'] {
+  return db
+    .prepare<[], BatchNumbers['held'][number]>(
+      `SELECT failure_kind AS kind, count(*) AS results, count(CASE WHEN failure_digest LIKE '%@%' THEN 1 END) AS kept,
+         max(failure_text) AS lastText
+       FROM attempts WHERE state = 'submitted' AND failure_kind IS NOT NULL GROUP BY failure_kind ORDER BY results DESC, kind`,
     )
     .all();
 }
@@ -177,6 +190,16 @@ export function readRuns(db: Database, limit: number): RunSpan[] {
     .prepare<[number], RunSpan>(`SELECT ${columns} FROM runs ORDER BY run DESC LIMIT ?`)
     .all(limit)
     .toReversed();
+}
+
+/** What the service said last of each job in flight. */
+export function readWords(db: Database): JobWord[] {
+  return db
+    .prepare<[], JobWord>(
+      `SELECT status AS word, count(*) AS jobs FROM attempts
+       WHERE state = 'submitted' AND status IS NOT NULL GROUP BY status`,
+    )
+    .all();
 }
 
 interface Latest {

@@ -3,6 +3,7 @@ import { attemptMoves, type AttemptState } from '../core/attempt.ts';
 import { sceneMoves, type SceneCounts, type SceneState } from '../core/scene.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import {
+  addBrought,
   kindsWithoutPicture,
   nothingBrought,
   type BatchSpending,
@@ -10,7 +11,7 @@ import {
   type ExecutionTimes,
 } from '../core/spending.ts';
 import { readLostSubmissions } from './commit-mark.ts';
-import { hasColumn } from './damage.ts';
+import { hasColumn, storedJson } from './damage.ts';
 
 export function readCounts(db: Database): SceneCounts {
   const bad = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM bad_rows').get();
@@ -55,21 +56,47 @@ function countStates<State extends string>(
 }
 
 /** Jobs. */
-export const latestTimes = 512;
+const latestTimes = 512;
 
 /** Its submission is on no record: it was paid for, at an unknown price. */
-export const isAdopted = "state = 'saved' AND submitted_at IS NULL";
+const isAdopted = "state = 'saved' AND submitted_at IS NULL";
 
-/** Of attempts, also in PostgreSQL: what each adds to `BatchSpending`. */
-export const spentColumns = {
-  jobs: "CAST(state <> 'refused' AS integer)",
-  executedMs: 'coalesce(execution_time_ms, settled_at - executing_at)',
-  untold: `CAST(state IN ('unanswered', 'expired') OR ${isAdopted} AS integer)`,
-};
-
-/** Of attempts: neither in flight nor refused, nor ended by the service itself without a picture; as above. */
-export const isRendered = `(state IN ('saved', 'unanswered', 'expired') OR state = 'failed'
+/** True of attempts that are over and that the service may have billed for pictures, also in PostgreSQL. */
+const isRendered = `(state IN ('saved', 'unanswered', 'expired') OR state = 'failed'
   AND coalesce(failure_kind, '') NOT IN (${kindsWithoutPicture.map((kind) => `'${kind}'`).join()}))`;
+
+/** Ms for which the run that submitted the job saw it executing; null if another run began meanwhile, since nobody watches between runs. */
+const seenMs = (
+  s: string,
+): string => `CASE WHEN executing_at <= coalesce(completed_at, settled_at) AND NOT EXISTS (
+    SELECT 1 FROM ${s}runs r WHERE r.started_at > submitted_at AND r.started_at <= settled_at)
+  THEN coalesce(completed_at, settled_at) - executing_at END`;
+
+/** What each attempt adds to `BatchSpending` (as `withEnd`), also in PostgreSQL; `s` goes before the name of a table. */
+export function spentColumns(s = '') {
+  const executedMs = `coalesce(execution_time_ms, CASE WHEN state IN ('saved', 'failed') THEN ${seenMs(s)} END)`;
+  return {
+    jobs: "CAST(state <> 'refused' AS integer)",
+    executedMs,
+    untold: `CAST(state IN ('unanswered', 'expired') OR ${isAdopted} AS integer)`,
+    untimed: `CAST(${isRendered} AND ${executedMs} IS NULL AS integer)`,
+    rendered: `CAST(${isRendered} AS integer)`,
+  };
+}
+
+type Spent = Record<keyof ReturnType<typeof spentColumns>, number>;
+
+/** The sums of these over attempts. */
+export function spentSums(s = ''): string {
+  const columns = Object.entries(spentColumns(s));
+  return columns.map(([name, value]) => `coalesce(sum(${value}), 0) AS "${name}"`).join();
+}
+
+/** The latest times of attempts, for `BatchSpending`; as above. */
+export function latestTimesQuery(s = ''): string {
+  const ms = `coalesce(execution_time_ms, CASE WHEN state = 'saved' THEN ${seenMs(s)} END)`;
+  return `SELECT ${ms} AS ms FROM ${s}attempts WHERE ${ms} IS NOT NULL ORDER BY attempt DESC LIMIT ${latestTimes}`;
+}
 
 /** Of pictures, as above; they are numbered within their job. */
 export const broughtColumns = `count(*) FILTER (WHERE number = 1) AS jobs, count(*) AS pictures,
@@ -77,20 +104,15 @@ export const broughtColumns = `count(*) FILTER (WHERE number = 1) AS jobs, count
   coalesce(max(width * height), 0) AS "mostPixels"`;
 
 export function readSpending(db: Database): BatchSpending {
-  const row = db
-    .prepare<[], Record<'jobs' | 'executedMs' | 'untold' | 'rendered', number>>(
-      `SELECT coalesce(sum(${spentColumns.jobs}), 0) AS jobs, coalesce(sum(${spentColumns.executedMs}), 0) AS executedMs,
-         coalesce(sum(${spentColumns.untold}), 0) AS untold,
-         count(*) FILTER (WHERE ${isRendered}) AS rendered FROM attempts`,
-    )
-    .get() ?? { jobs: 0, executedMs: 0, untold: 0, rendered: 0 };
   const lost = readLostSubmissions(db);
+  const spent = db.prepare<[], Spent>(`SELECT ${spentSums()} FROM attempts`).get();
   return {
-    ...row,
-    jobs: row.jobs + lost,
-    untold: row.untold + lost,
-    rendered: row.rendered + lost,
-    brought: readBrought(db),
+    jobs: (spent?.jobs ?? 0) + lost,
+    executedMs: spent?.executedMs ?? 0,
+    untold: (spent?.untold ?? 0) + lost,
+    untimed: (spent?.untimed ?? 0) + lost,
+    rendered: (spent?.rendered ?? 0) + lost,
+    brought: addBrought(readBrought(db), readForgotten(db)),
     times: readLatestTimes(db),
   };
 }
@@ -104,12 +126,30 @@ export function readBrought(db: Database, after = 0): Brought {
   return brought ?? nothingBrought;
 }
 
-/** Of the latest jobs whose time is known. */
+/** Forgets the pictures of `attempts`, a list or query of their keys, but not that they were paid for. */
+export function forgetPictures(db: Database, attempts: string): void {
+  const gone = `FROM pictures WHERE attempt IN (${attempts})`;
+  const brought = db.prepare<[], Brought>(`SELECT ${broughtColumns} ${gone} AND label IS NULL`).get();
+  if (brought !== undefined && brought.pictures > 0) {
+    const all = JSON.stringify(addBrought(readForgotten(db), brought));
+    db.prepare("INSERT OR REPLACE INTO batch VALUES ('brought', ?)").run(all);
+  }
+  db.exec(`DELETE ${gone}`);
+}
+
+/** Query of the record of forgotten pictures, also in PostgreSQL. */
+export const forgottenQuery = (s = ''): string => `SELECT value FROM ${s}batch WHERE name = 'brought'`;
+
+/** What forgotten pictures were; `value` is what `forgottenQuery` found. */
+export function forgottenOf(value: string | undefined): Brought {
+  return value === undefined ? nothingBrought : (storedJson(value, 'the batch') as Brought);
+}
+
+export function readForgotten(db: Database): Brought {
+  return forgottenOf(db.prepare<[], string>(forgottenQuery()).pluck().get());
+}
+
 export function readLatestTimes(db: Database): ExecutionTimes {
-  const times = db
-    .prepare<[number], { ms: number }>(
-      'SELECT execution_time_ms AS ms FROM attempts WHERE execution_time_ms IS NOT NULL ORDER BY attempt DESC LIMIT ?',
-    )
-    .all(latestTimes);
+  const times = db.prepare<[], { ms: number }>(latestTimesQuery()).all();
   return times.map(({ ms }) => ms).toSorted((a, b) => a - b);
 }

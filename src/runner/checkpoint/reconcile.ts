@@ -33,11 +33,14 @@ export async function reconcile(
   manifest: ManifestScenes,
   signal: AbortSignal,
 ): Promise<Reconciled> {
+  if (manifest.refusal !== undefined) throw manifest.refusal;
   const compared = readComparedList(db);
   const isSame = compared !== undefined && manifest.digest === compared.digest;
   const changes = isSame ? samePlan(db, compared) : await compare(db, manifest, signal);
+  putBackRefused(db);
   const heldSeeds = await holdBack(db, signal);
   const plan = { ...changes, ...(heldSeeds > 0 && { heldSeeds }) };
+  await overTable(db, 'temp.withdrawn', signal, forgetter(db));
   // In a bucket, no two pictures ever have one name.
   if (readBatch(db)?.pictures !== undefined) return plan;
   await overTable(db, 'temp.withdrawn', signal, renameReplaced(db));
@@ -58,6 +61,18 @@ function samePlan(db: Database, compared: ComparedList): Reconciled {
   listWithdrawn(db);
   return { ...planOfSame(compared), isEdited: false };
 }
+
+/**
+ * Earlier versions held it against scenes that ComfyUI refused the workflow, whoever was to blame. No job began: these
+ * scenes are sent again once, and one that is refused for its own values then has another text.
+ */
+function putBackRefused(db: Database): void {
+  db.exec(`
+    UPDATE scenes SET state = 'waiting', due_at = 0, failure_kind = NULL, failure_text = NULL WHERE ${isRefusedBefore}`);
+}
+
+const isRefusedBefore = `state = 'failed' AND failure_kind = 'input-refused'
+  AND (failure_text LIKE 'ComfyUI refused the workflow: %' OR failure_text LIKE 'ComfyUI refused a part of the workflow: %')`;
 
 /** Of a list that is the one that was compared last. */
 export function planOfSame({ scenes, repeated }: ComparedList): Plan {
@@ -82,9 +97,9 @@ async function compare(db: Database, manifest: ManifestScenes, signal: AbortSign
     if (gone.scenes > 0) first ??= gone;
   };
   await overTable(db, 'scenes', signal, withdrawSlice, known);
-  const isTorn = plan.added + plan.changed === 1 && isBeginning(db, known);
+  const isEdited = (): boolean => isOneEdited(db, known, plan.unchanged > 0);
   const unforeseen = { ...plan, withdrawn: plan.withdrawn - leftOut };
-  if (manifest.allowsFewer !== true && isCutOff(unforeseen, before - leftOut, isTorn))
+  if (manifest.allowsFewer !== true && isCutOff(unforeseen, before - leftOut, isEdited))
     throw new ListCutOff(plan, before, first);
   listWithdrawn(db);
   await overTable(db, 'temp.withdrawn', signal, restorer(db));
@@ -164,13 +179,20 @@ function withdrawer(db: Database, known: number): (slice: Slice) => Gone {
   };
 }
 
-/** Of the one scene that came: a line that was cut off is the beginning of one that went. */
-function isBeginning(db: Database, known: number): boolean {
+/**
+ * True if the scenes that came are one row that went: the beginning of its line, since the list was cut off within it, or,
+ * if `isPlaced`, an edited row at its place in a list without ids.
+ */
+function isOneEdited(db: Database, known: number, isPlaced: boolean): boolean {
   const begins = '(w.columns, 1, length(n.columns) - 2)';
-  const torn = db.prepare(`
-    SELECT 1 FROM scenes n JOIN scenes w ON w.state = 'withdrawn' AND length(w.columns) > length(n.columns)
-      AND substr${begins} = substr${begins.replace('w.', 'n.')} WHERE n.scene > ${known}`);
-  return torn.get() !== undefined;
+  const torn = `length(w.columns) > length(n.columns) AND substr${begins} = substr${begins.replace('w.', 'n.')}`;
+  const edited = "w.source = n.source AND n.columns ->> '$.id' IS NULL";
+  // The scenes of a row that is multiplied are at `list.csv:4 (style ink)`.
+  const found = db.prepare(`
+    SELECT 1 FROM scenes n JOIN scenes w ON w.state = 'withdrawn' AND (${torn}${isPlaced ? ` OR ${edited}` : ''})
+    WHERE n.scene = (SELECT min(scene) FROM scenes WHERE scene > ${known}) AND 1 = (
+      SELECT count(DISTINCT substr(source, 1, instr(source || ' (', ' ('))) FROM scenes WHERE scene > ${known}) LIMIT 1`);
+  return found.get() !== undefined;
 }
 
 /** Most often there is none, and no other scene has to be read again. */
@@ -196,6 +218,24 @@ function restorer(db: Database): (slice: Slice) => void {
     WHERE scene IN ${withdrawnInSlice}
       AND EXISTS (SELECT 1 FROM temp.listed l WHERE l.scene = scenes.scene)`);
   return (slice) => void restore.run(slice);
+}
+
+/** SQL: a scene that left the list before anything was sent for it. Nothing refers to it, and nothing is lost with it. */
+const isForgettable = `state = 'withdrawn' AND attempts = 0
+  AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.scene = scenes.scene)`;
+
+/** True if an earlier version has kept such scenes, or failed some that are put back. */
+export function hasOldOutcomes(db: Database): boolean {
+  const text = `SELECT 1 FROM scenes WHERE ${isForgettable} OR ${isRefusedBefore} LIMIT 1`;
+  return db.prepare(text).get() !== undefined;
+}
+
+/** A scene that never had an attempt would be counted as withdrawn for ever. */
+function forgetter(db: Database): (slice: Slice) => void {
+  const forget = db.prepare<[Slice]>(
+    `DELETE FROM scenes WHERE scene IN ${withdrawnInSlice} AND +${isForgettable}`,
+  );
+  return (slice) => void forget.run(slice);
 }
 
 /** Pictures of edited rows make way for the new ones. The plus keeps SQLite from going through all that are withdrawn. */

@@ -1,6 +1,6 @@
 /** What both journals read of a batch: in its own file, or in the local copy of one that is shared. */
 import type { FoundScene } from '../core/adoption.ts';
-import type { Attempt } from '../core/attempt.ts';
+import type { Attempt, Endpoint } from '../core/attempt.ts';
 import type { LackingFile } from '../core/named-file.ts';
 import type { MadeAt } from '../core/plan.ts';
 import type { PictureTotals } from '../core/picture.ts';
@@ -9,7 +9,7 @@ import { seedAfter } from '../core/seeds-until.ts';
 import type { Settlement } from '../core/settlement.ts';
 import type { RecordedPicture } from '../core/verification.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { readBatch } from './batch-identity.ts';
+import { readBatch, readFoundWith } from './batch-identity.ts';
 import { readPartCounts } from './due-scenes.ts';
 import { judgeIn } from './hold-seeds.ts';
 import { readLacking } from './lacking-files.ts';
@@ -67,6 +67,28 @@ export abstract class RecordedBatch {
   pictureTotals(): Promise<PictureTotals> {
     const unjudged = this.#unjudged;
     return this.recorded((db) => ({ ...readSaved(db).pictures, ...(unjudged > 0 && { unjudged }) }));
+  }
+
+  foundWith(): Promise<string | undefined> {
+    return this.recorded(readFoundWith);
+  }
+
+  hasEndedOtherwise({ baseUrl, id, version }: Endpoint, executionMs: number): Promise<boolean> {
+    const text = `SELECT 1 FROM attempts WHERE base_url = ? AND endpoint_id = ? AND version = ? AND state IN ('saved', 'failed')
+      AND coalesce(failure_kind, '') NOT IN ('job-timed-out', 'job-overdue', 'cancelled', 'given-up')
+      AND coalesce(execution_time_ms, completed_at - executing_at, 0) <= ? LIMIT 1`;
+    return this.recorded((db) => db.prepare(text).get(baseUrl, id, version, executionMs) !== undefined);
+  }
+
+  hasAccepted(): Promise<boolean> {
+    const text = 'SELECT 1 FROM attempts WHERE job_id IS NOT NULL LIMIT 1';
+    return this.recorded((db) => db.prepare(text).get() !== undefined);
+  }
+
+  inFlightAmong(attempts: number[]): Promise<number[]> {
+    const text =
+      "SELECT attempt FROM attempts WHERE attempt IN (SELECT value FROM json_each(?)) AND state = 'submitted' ORDER BY attempt";
+    return this.recorded((db) => db.prepare<[string], number>(text).pluck().all(JSON.stringify(attempts)));
   }
 
   lackingFiles(): Promise<LackingFile[]> {

@@ -6,6 +6,7 @@ import { nameKey } from '../core/naming.ts';
 import type { PictureMove } from '../pipeline/ports.ts';
 import { hasColumn } from './damage.ts';
 import { asFatalFailure } from './journal.ts';
+import { forgetPictures } from './read-totals.ts';
 import { prepareStatements } from './statements.ts';
 
 /** Read so many at a time: a reader that stayed in one place for hours would keep a run's journal from being tidied. */
@@ -134,14 +135,13 @@ export function pictureRepair(db: Database): PictureRepair {
     UPDATE scenes SET state = 'waiting', due_at = 0, deaths = 0, counted_from = attempts,
       failure_kind = NULL, failure_text = NULL
     WHERE scene = (SELECT scene FROM attempts WHERE attempt = ?) AND state = 'saved'`);
-  const forget = db.prepare<[number]>('DELETE FROM pictures WHERE attempt = ?');
   return {
     pendingMoves: () => sql.pendingMoves.all(),
     recordMoved: async ({ key, to }) => void sql.recordMoved.run({ key, to, fileKey: nameKey(to) }),
     putBack: async (attempt) =>
       db
         .transaction(() => {
-          forget.run(attempt);
+          forgetPictures(db, String(attempt));
           return wait.run(attempt).changes > 0;
         })
         .immediate(),

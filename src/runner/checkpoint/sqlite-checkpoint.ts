@@ -19,6 +19,7 @@ import type {
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { CommitMarker } from '../../lib/sqlite/group-commit.ts';
+import { rememberFoundWith } from './batch-identity.ts';
 import { choosePart, dueOfPart, dueScenes, type DueScenes } from './due-scenes.ts';
 import { asDamage } from './damage.ts';
 import { asFatalFailure, Journal } from './journal.ts';
@@ -143,11 +144,16 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
     return this.#journal.read(() => this.#sql.jobOf.get({ jobId, ...endpoint }) !== undefined);
   }
 
-  recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void> {
+  recordStatus({ key }: Attempt, seen: Parameters<Checkpoint['recordStatus']>[1]): Promise<void> {
+    const { status, isExecuting, at, held } = seen;
     return this.#journal.write(() => {
-      const executingAt = seen.isExecuting ? seen.at : null;
-      this.#sql.recordStatus.run({ attempt: attempt.key, status: seen.status, executingAt });
+      this.#sql.recordStatus.run({ attempt: key, status, executingAt: isExecuting ? at : null });
+      if (held !== undefined) this.#sql.recordHeld.run({ attempt: key, answer: null, ...held });
     });
+  }
+
+  recordFoundWith(settings: string): Promise<void> {
+    return this.#journal.write(() => rememberFoundWith(this.#db, settings));
   }
 
   beginWriting({ key }: Attempt, settlement: SavedSettlement): Promise<boolean> {

@@ -28,6 +28,10 @@ export interface AttemptRow {
   is_withdrawn: 0 | 1;
   idempotency_key: string | null;
   idempotency_ms: number | null;
+  failure_kind: string | null;
+  failure_text: string | null;
+  failure_digest: string | null;
+  completed_at: number | null;
 }
 
 export interface HistoryRow {
@@ -45,7 +49,8 @@ export function selectAttempts(schema = '', later = 'r.idempotency_key, r.idempo
     SELECT a.attempt AS key, a.state, a.writing, a.scene AS "sceneKey", s.id AS "sceneId", s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
       CAST(s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM ${schema}scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS integer) AS is_replaced,
       CAST(s.state = 'withdrawn' AS integer) AS is_withdrawn, a.intended_at, ${later},
-      a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum
+      a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum,
+      a.failure_kind, a.failure_text, a.failure_digest, a.completed_at
     FROM ${schema}attempts a JOIN ${schema}scenes s USING (scene) JOIN ${schema}runs r USING (run)`;
 }
 
@@ -80,6 +85,9 @@ export function prepareStatements(db: Database) {
     ),
     recordStatus: db.prepare<[object]>(`
       UPDATE attempts SET status = @status, executing_at = coalesce(executing_at, @executingAt)
+      WHERE attempt = @attempt`),
+    recordHeld: db.prepare<[object]>(`
+      UPDATE attempts SET failure_kind = @kind, failure_text = @text, failure_digest = @answer, completed_at = @completedAt
       WHERE attempt = @attempt`),
     beginWriting: db.prepare<[object]>(
       "UPDATE attempts SET writing = @writing WHERE attempt = @attempt AND state = 'submitted'",

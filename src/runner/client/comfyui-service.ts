@@ -9,10 +9,12 @@ import type {
   CancelReply,
   HealthReply,
   Hold,
+  KeptAnswer,
   LostSubmission,
   RenderService,
   StatusReply,
   SubmitReply,
+  WriteChunk,
 } from '../pipeline/ports.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import { exactInteger } from '../../protocol/json-value.ts';
@@ -20,7 +22,7 @@ import {
   chosenPictures,
   fillWorkflow,
   historyIn,
-  isRefusalOfAll,
+  isFaultOfWorkflow,
   promptIdIn,
   promptIdOf,
   queueIn,
@@ -37,7 +39,7 @@ import { HttpRequests, type RequestOptions, type TextOutcome } from './http-requ
 import { parseObject } from './parse-body.ts';
 import { readSubmitAnswer } from './read-submit-answers.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
-import { textWithoutKey } from './without-key.ts';
+import { chunksWithoutKey, textWithoutKey } from './without-key.ts';
 
 export interface ComfyuiOptions extends RequestOptions {
   /** The key is of a proxy before it; ComfyUI has none. */
@@ -66,6 +68,10 @@ export class ComfyuiService implements RenderService {
   readonly #requests: HttpRequests;
   /** Jobs that were taken out of the queue, which leaves no trace there. */
   readonly #deleted = new Set<string>();
+  /** The first submission goes alone: if the workflow is wrong for all scenes, one answer tells. */
+  #first: Promise<unknown> | undefined;
+  /** What ComfyUI has said of a workflow that is wrong for all scenes. */
+  #refusal: SubmitReply | undefined;
 
   constructor(options: ComfyuiOptions) {
     this.#options = options;
@@ -88,27 +94,24 @@ export class ComfyuiService implements RenderService {
       return failed('file-changed', 'the workflow is another than when the list was read: nothing was sent');
     const prompt = fillWorkflow(this.#options.workflow, set, `nightrender/${promptId}`);
     const body = { prompt, prompt_id: promptId, client_id: 'nightrender', extra_data: {} };
-    const outcome = await this.#send(at, '/prompt', signal, body);
-    if (outcome.kind === 'too-large') return failed('unanswered', 'the answer to a workflow is too large');
-    if (outcome.kind === 'broken')
-      return failed(outcome.wasSent ? 'unanswered' : 'not-reached', `${outcome.why} (${at.url})`);
-    const read = readSubmission(outcome.answer, at.url, Object.keys(set));
-    if ('kind' in read) return read;
-    const { jobId, refusal } = read;
-    if (refusal === undefined)
-      return accepted(jobId, set, idempotencyKey !== undefined && jobId === promptId);
-    // What it takes of the rest would run for nothing.
-    await this.cancel({ endpoint, jobId }, signal);
-    return failed('input-refused', `ComfyUI refused a part of the workflow: ${refusal}`);
+    const send = async (): Promise<SubmitReply> => {
+      const sent = this.#refusal ?? (await this.#post(endpoint, body, Object.keys(set), signal));
+      if ('kind' in sent) return sent;
+      return accepted(sent.jobId, set, idempotencyKey !== undefined && sent.jobId === promptId);
+    };
+    if (this.#first === undefined) return (this.#first = send());
+    await this.#first;
+    return send();
   }
 
   async status(
     { endpoint, jobId, kept }: JobAtService,
     signal: AbortSignal,
     onHeldUp?: () => void,
+    answer?: KeptAnswer,
   ): Promise<StatusReply> {
     const at = this.#options.connectionOf(endpoint);
-    const job = await this.#look(at, jobId, signal);
+    const job = keptEntry(answer, jobId) ?? (await this.#look(at, jobId, signal));
     switch (job.kind) {
       case 'failure':
         return job;
@@ -139,11 +142,18 @@ export class ComfyuiService implements RenderService {
           };
         }
         hold.release();
-        return fetched.kind === 'poll-failed'
-          ? { kind: 'failure', failure: fetched }
-          : ended('success', fetched, job.times);
+        const { failure, isFinal } = fetched;
+        return isFinal
+          ? ended('success', failure, job.times)
+          : { kind: 'failure', failure, done: { status: 'success', ...job.times } };
       }
     }
+  }
+
+  copyResult({ endpoint, jobId }: JobAtService, write: WriteChunk, signal: AbortSignal): Promise<boolean> {
+    const { url, apiKey } = this.#options.connectionOf(endpoint);
+    const request = { method: 'GET', url: url + historyPath(jobId), headers: authorization(apiKey) };
+    return this.#requests.copy(request, chunksWithoutKey(write, apiKey), signal);
   }
 
   /** Never stops what is another's: what runs is named, and what waits may have begun in between. */
@@ -181,12 +191,39 @@ export class ComfyuiService implements RenderService {
   async check(endpoint: Endpoint, filled: Workflow, signal: AbortSignal): Promise<string[] | Failure> {
     const info = await this.#ask(this.#options.connectionOf(endpoint), '/object_info', signal);
     if ('failure' in info) return info.failure;
-    return workflowProblems(filled, info.json);
+    return workflowProblems(filled, info.json, this.#options.node);
   }
 
   /** Requests in progress are cut. */
   close(): Promise<void> {
     return this.#requests.close();
+  }
+
+  /** `set`: the keys that scenes set, as `node.input`. */
+  async #post(
+    endpoint: Endpoint,
+    body: JsonObject,
+    set: readonly string[],
+    signal: AbortSignal,
+  ): Promise<{ jobId: string } | SubmitReply> {
+    const at = this.#options.connectionOf(endpoint);
+    const outcome = await this.#send(at, '/prompt', signal, body);
+    if (outcome.kind === 'too-large') return failed('unanswered', 'the answer to a workflow is too large');
+    if (outcome.kind === 'broken')
+      return failed(outcome.wasSent ? 'unanswered' : 'not-reached', `${outcome.why} (${at.url})`);
+    const read = readSubmission(outcome.answer, at.url, set);
+    if (read.refusal === undefined) return read;
+    const { jobId, refusal } = read;
+    if (refusal.kind !== 'failure') return refusal;
+    if (refusal.failure.kind === 'workflow-refused') this.#refusal = refusal;
+    // What ComfyUI takes of the rest would run for nothing.
+    const left = jobId === undefined ? undefined : await this.cancel({ endpoint, jobId }, signal);
+    if (left?.kind !== 'failure') return refusal;
+    const { kind, text } = refusal.failure;
+    return failed(
+      kind,
+      `${text}; the rest may still run, as it could not be cancelled: ${left.failure.text}`,
+    );
   }
 
   async #find(
@@ -211,24 +248,33 @@ export class ComfyuiService implements RenderService {
     if (queue === undefined) return failed('poll-failed', `the queue of ComfyUI cannot be read (${at.url})`);
     if (queue.running.includes(jobId)) return { kind: 'running' };
     if (queue.waiting.includes(jobId)) return { kind: 'waiting' };
-    const history = await this.#ask(at, `/history/${encodeURIComponent(jobId)}`, signal);
+    const history = await this.#ask(at, historyPath(jobId), signal);
     if ('failure' in history) return history;
     const entry = historyIn(history.json, jobId);
     if (entry === 'absent') return { kind: 'absent' };
     return entry ?? failed('poll-failed', `the history of ComfyUI cannot be read (${at.url})`);
   }
 
-  /** The bytes of the pictures; `poll-failed` where they may come yet. */
+  /** The bytes of the pictures, or why they did not come, and whether that is final. */
   async #fetch(
     at: Connection,
     all: PlacedPicture[],
     signal: AbortSignal,
     hold: Hold,
-  ): Promise<Buffer[] | Failure> {
+  ): Promise<Buffer[] | { failure: Failure; isFinal: boolean }> {
     const { node } = this.#options;
     const pictures = chosenPictures(all, node);
     const source = node === undefined ? 'any node' : `node ${node}`;
-    if (pictures.length === 0) return { kind: 'no-output', text: `no picture came of ${source}` };
+    const failing = (kind: FailureKind, text: string, isFinal = false) => ({
+      failure: { kind, text, ...(kind !== 'no-output' && { isByAddress: true as const }) },
+      isFinal,
+    });
+    if (pictures.length === 0)
+      return failing(
+        all.length === 0 ? 'no-output' : 'picture-not-found',
+        `no picture came of ${source}`,
+        true,
+      );
     const fetched: Buffer[] = [];
     for (const [i, picture] of pictures.entries()) {
       const request = { method: 'GET', url: at.url + viewPath(picture), headers: authorization(at.apiKey) };
@@ -237,14 +283,15 @@ export class ComfyuiService implements RenderService {
       const outcome = await this.#requests.exchange(request, signal, room, pictures.length - i);
       const name = `${picture.filename} of node ${picture.node}`;
       if (outcome.kind === 'too-large')
-        return {
-          kind: 'result-too-large',
-          text: `${name} is larger than ${this.#requests.limit} (\`limits.body\`)`,
-        };
-      if (outcome.kind === 'broken') return { kind: 'poll-failed', text: `${outcome.why} (${at.url})` };
+        return failing(
+          'result-too-large',
+          `${name} is larger than ${this.#requests.limit} (\`limits.body\`)`,
+          true,
+        );
+      if (outcome.kind === 'broken') return failing('poll-failed', `${outcome.why} (${at.url})`);
       const { status, bytes } = outcome.answer;
-      if (status === 404) return { kind: 'no-output', text: `${name} is not there any more` };
-      if (status !== 200) return { kind: 'poll-failed', text: `${name} was answered ${status} (${at.url})` };
+      if (status === 404) return failing('no-output', `${name} is not there any more`);
+      if (status !== 200) return failing('poll-failed', `${name} was answered ${status} (${at.url})`);
       fetched.push(bytes);
     }
     return fetched;
@@ -284,28 +331,48 @@ export class ComfyuiService implements RenderService {
   }
 }
 
-/** `refusal` is of a part, where the rest runs. */
+function historyPath(jobId: string): string {
+  return `/history/${encodeURIComponent(jobId)}`;
+}
+
+function keptEntry(answer: KeptAnswer | undefined, jobId: string): HistoryEntry | undefined {
+  if (answer === undefined || answer === 'too-large') return undefined;
+  const json = parseObject(Buffer.from(answer).toString());
+  const entry = isJsonObject(json) ? historyIn(json, jobId) : undefined;
+  return entry === 'absent' ? undefined : entry;
+}
+
+/** With both, a part is refused and the rest runs. */
 function readSubmission(
   answer: HttpResponse,
   url: string,
   set: readonly string[],
-): { jobId: string; refusal: string | undefined } | SubmitReply {
+): { jobId: string; refusal?: undefined } | { jobId?: string; refusal: SubmitReply } {
   const { status, body } = answer;
   const json = jsonIn(answer);
-  const refusal = json && refusalIn(json);
-  if (status === 400 && json !== undefined && refusal !== undefined) {
-    const kind = isRefusalOfAll(json, set) ? 'endpoint-unknown' : 'input-refused';
-    return failed(kind, `ComfyUI refused the workflow: ${refusal}`);
-  }
+  const refusal = json && refusalOf(json, set);
+  if (status === 400 && refusal !== undefined) return { refusal };
   if (status === 404 || status === 405) {
     const text = `nothing takes workflows at ${url} (${status}); see \`endpoint.baseUrl\``;
-    return failed('endpoint-unknown', text);
+    return { refusal: failed('endpoint-unknown', text) };
   }
-  if (!isSuccess(answer)) return readSubmitAnswer(answer);
+  if (!isSuccess(answer)) return { refusal: readSubmitAnswer(answer) };
   const jobId = json && promptIdIn(json);
-  if (jobId !== undefined) return { jobId, refusal };
+  if (jobId !== undefined) return refusal === undefined ? { jobId } : { jobId, refusal };
   const said = bodyText(body) ?? 'an empty body';
-  return failed('unanswered', `ComfyUI answered ${status} without a prompt_id: ${said}`);
+  return { refusal: failed('unanswered', `ComfyUI answered ${status} without a prompt_id: ${said}`) };
+}
+
+function refusalOf(answer: JsonObject, set: readonly string[]): Failed | undefined {
+  const why = refusalIn(answer);
+  if (why === undefined) return undefined;
+  if (!isFaultOfWorkflow(answer, set))
+    return failed('input-refused', `ComfyUI refused what the scene sets: ${why}`);
+  const all = '`nightrender plan <pipeline> --check` names all that is wrong';
+  return failed(
+    'workflow-refused',
+    `ComfyUI refused the workflow because of something that no scene sets: ${why}; ${all}`,
+  );
 }
 
 /** What the scene sets, with the seed that a person has asked for instead. */

@@ -1,7 +1,7 @@
 /** What the answers of a described service mean: statuses by its map, failures and outputs by its paths. */
-import type { Failure, FailureKind } from '../core/failure.ts';
+import { failureRules, type Failure, type FailureKind } from '../core/failure.ts';
 import type { FoundPicture } from '../core/picture.ts';
-import type { ServiceDescription, StatusMeaning, TextMeaning } from '../core/service-description.ts';
+import type { ServiceDescription, TextMeaning } from '../core/service-description.ts';
 import type { JobTimes } from '../core/settlement.ts';
 import { errorText } from '../../protocol/error-text.ts';
 import { isNothing } from '../../protocol/json-value.ts';
@@ -9,7 +9,15 @@ import { valuesAt } from '../../protocol/output-shapes.ts';
 import type { StatusReply } from '../pipeline/ports.ts';
 import type { HttpResponse } from './exchange.ts';
 import { parseJson, parseObject } from './parse-body.ts';
-import { readMs, readOutput, statusWord, type OutputPlaces } from './read-job-answers.ts';
+import {
+  endingKinds,
+  readMs,
+  readOutput,
+  refusedOr,
+  statusWord,
+  unknownStatus,
+  type OutputPlaces,
+} from './read-job-answers.ts';
 import { unreadable } from './read-refusal.ts';
 
 const textKinds: Record<TextMeaning, FailureKind> = {
@@ -33,7 +41,7 @@ function failureWords(body: unknown, { failed }: ServiceDescription): string | u
 }
 
 /** It is done, and its result is to be looked at. */
-interface Done {
+export interface Done {
   kind: 'done';
   status: string;
   times: JobTimes;
@@ -42,16 +50,14 @@ interface Done {
   body: Record<string, unknown>;
 }
 
-const endings: Partial<Record<StatusMeaning, FailureKind>> = {
-  failed: 'job-failed',
-  cancelled: 'job-cancelled',
-  'timed-out': 'job-timed-out',
-};
-
-/** A status that the map does not know means waiting, until the job is overdue. */
+/**
+ * A status that the map does not know means waiting, until the job is overdue. `ofAnother` returns the reply if the answer
+ * names another job by a value.
+ */
 export function readDescribedStatus(
   answer: HttpResponse,
   description: ServiceDescription,
+  ofAnother: (named: unknown) => StatusReply | undefined,
 ): StatusReply | Done {
   const { at, map, expired } = description.status;
   const body = answer.status >= 200 && answer.status <= 299 ? parseObject(answer.body) : undefined;
@@ -59,6 +65,8 @@ export function readDescribedStatus(
   const said = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
   if (body === undefined || typeof said !== 'string')
     return { kind: 'failure', failure: unreadable(answer, 'a status request') };
+  const other = ofAnother(valuesAt(body, description.status.job)[0]);
+  if (other !== undefined) return other;
   if (expired !== undefined && valuesAt(body, expired).some(holdsSomething))
     return {
       kind: 'missing',
@@ -71,42 +79,51 @@ export function readDescribedStatus(
   const meaning = Object.hasOwn(map, said) ? map[said] : undefined;
   const hasOwnResult = description.result.request !== undefined;
   const isFailed = meaning === 'done' && words !== undefined && !hasOwnResult;
-  const ending = isFailed ? 'job-failed' : meaning && endings[meaning];
+  const ending = isFailed ? 'failed-inside' : meaning && endingKinds[meaning];
   if (ending !== undefined) {
     const text = `${status}: ${words ?? 'the service gave no reason'}`;
-    const kind = kindByText(answer.body, description) ?? ending;
+    const kind = kindByText(answer.body, description) ?? refusedOr(ending, words ?? '');
     return { kind: 'ended', status, failure: { kind, text }, ...times };
   }
   if (meaning === 'done') return { kind: 'done', status, times, words, body };
+  const output = hasOwnResult ? undefined : outputBeside(body, description);
+  if (meaning === undefined && (words !== undefined || !isNothing(output)))
+    return {
+      kind: 'ended',
+      status,
+      failure: unknownStatus(status, output, words, 'status.map'),
+      ...times,
+    };
   return { kind: 'running', status, isExecuting: meaning === 'running', ...times };
 }
 
-/** What says the same so often is the job's. */
-const enoughRefusals = 3;
-
-/** Whether it may say nothing of the job: a 502 may be a proxy's, a 401 the key's that was revoked since the status was asked for. */
-export function mayPass(status: number): boolean {
-  return status >= 500 || [401, 402, 403].includes(status);
+/** The output in a status answer; undefined if all of the answer is said to be the output. */
+function outputBeside(body: unknown, { result: { output } }: ServiceDescription): unknown {
+  return output === '' ? undefined : valuesAt(body, output)[0];
 }
 
 /**
- * A failed job says so where its result is asked for, with whatever code its model has; `times`: how often its result was
- * refused in a way that may pass, this time included.
+ * A failed job says so where its result is asked for, with whatever code its model has. A 5xx may be a proxy's and is no
+ * failed job, unless a text of the description or the status itself says that it has failed (`isFailed`).
  */
 export function readRefusedResult(
   answer: HttpResponse,
   description: ServiceDescription,
-  times: number,
+  isFailed: boolean,
 ): StatusReply | undefined {
   const { status, body } = answer;
   if (status >= 200 && status <= 299) return parseJson(body) === undefined ? askAgain(answer) : undefined;
   const words = failureWords(parseJson(body), description);
-  const isOnTheWay = status < 400 || status === 408 || status === 429;
-  if (isOnTheWay || words === undefined || (mayPass(status) && times < enoughRefusals))
-    return askAgain(answer);
-  const kind = kindByText(body, description) ?? refusals.get(status) ?? 'job-failed';
-  if (kind === 'poll-failed') return askAgain(answer);
-  return { kind: 'ended', status: '', failure: { kind, text: `its result is ${status}: ${words}` } };
+  const known = status < 400 ? undefined : kindByText(body, description);
+  const isOnTheWay = status < 400 || status === 408 || (status >= 500 && !isFailed);
+  if (words === undefined || (isOnTheWay && known === undefined)) return askAgain(answer);
+  const kind = known ?? refusedOr(refusals.get(status) ?? 'failed-inside', words);
+  const text = `its result is ${status}: ${words}`;
+  const { next } = failureRules[kind];
+  if (next === 'try-again') return askAgain(answer);
+  return next === 'stop'
+    ? { kind: 'failure', failure: { kind, text } }
+    : { kind: 'ended', status: '', failure: { kind, text } };
 }
 
 function askAgain(answer: HttpResponse): StatusReply {

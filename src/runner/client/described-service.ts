@@ -9,29 +9,32 @@ import type {
   CancelReply,
   HealthReply,
   Hold,
+  KeptAnswer,
   LostSubmission,
   RenderService,
   StatusReply,
   SubmitReply,
+  WriteChunk,
 } from '../pipeline/ports.ts';
 import {
-  mayPass,
   kindByText,
   readDescribedStatus,
   readOutputIn,
   readRefusedResult,
+  type Done,
 } from './described-answers.ts';
 import { DescribedRequests } from './described-requests.ts';
-import { inText, type HttpResponse, type Outcome } from './exchange.ts';
+import { inText, keptOutcome, type HttpResponse, type Outcome } from './exchange.ts';
 import { fetchOwnPictures } from './own-pictures.ts';
 import { findSubmission, RecentSubmissions } from './find-submission.ts';
 import type { HttpOptions } from './http-render-service.ts';
 import { HttpRequests, type Request, type TextOutcome } from './http-requests.ts';
 import { parseJson, parseObject } from './parse-body.ts';
 import { readSubmitAnswer, type AcceptedPlaces } from './read-submit-answers.ts';
-import { readRefusal, unreadable } from './read-refusal.ts';
+import { ofAnother, readJobId } from './read-job-answers.ts';
+import { noKeySent, readRefusal, unreadable } from './read-refusal.ts';
 import { readCancelAnswer } from './read-side-answers.ts';
-import { repeatsKey, textWithoutKey, withoutKey } from './without-key.ts';
+import { chunksWithoutKey, repeatsKey, textWithoutKey, withoutKey } from './without-key.ts';
 
 export interface DescribedOptions extends HttpOptions {
   description: ServiceDescription;
@@ -46,14 +49,17 @@ export class DescribedService implements RenderService {
   readonly #description: ServiceDescription;
   readonly #http: HttpRequests;
   readonly #requests: DescribedRequests;
-  /** How often the result of a job was refused with 5xx, by its id. */
-  readonly #refusedResults = new Map<string, number>();
+  /** True if an answer to a submission had an id at the described place. */
+  #hasNamedJob = false;
+  /** True if a status names its job at the described place. */
+  #isJobNamed: boolean;
   readonly #unknownStatuses = new Set<string>();
   readonly #submissions = new RecentSubmissions();
 
   constructor(options: DescribedOptions) {
     this.#options = options;
     this.#description = options.description;
+    this.#isJobNamed = options.description.status.isJobNamed;
     this.#http = new HttpRequests(options);
     this.#requests = new DescribedRequests(options.description, options.connectionOf);
   }
@@ -90,11 +96,25 @@ export class DescribedService implements RenderService {
     return withoutKey(reply, apiKey);
   }
 
-  async status(job: JobAtService, signal: AbortSignal, onHeldUp?: () => void): Promise<StatusReply> {
+  async status(
+    job: JobAtService,
+    signal: AbortSignal,
+    onHeldUp?: () => void,
+    kept?: KeptAnswer,
+  ): Promise<StatusReply> {
     const hold = this.#http.reserve(onHeldUp);
-    const reply = await this.#status(job, signal, hold);
+    const reply = await (kept === undefined
+      ? this.#status(job, signal, hold)
+      : this.#readKept(job, kept, signal, hold));
     if (reply.kind !== 'completed') hold.release();
     return withoutKey(reply, this.#options.connectionOf(job.endpoint).apiKey);
+  }
+
+  copyResult(job: JobAtService, write: WriteChunk, signal: AbortSignal): Promise<boolean> {
+    const { result, status } = this.#description;
+    const { apiKey } = this.#options.connectionOf(job.endpoint);
+    const request = this.#requests.ofJob(job, result.request ?? status);
+    return this.#http.copy(request, chunksWithoutKey(write, apiKey), signal);
   }
 
   async cancel(job: JobAtService, signal: AbortSignal): Promise<CancelReply> {
@@ -102,7 +122,10 @@ export class DescribedService implements RenderService {
     if (cancel === undefined)
       return { kind: 'unsupported', text: `the description of ${name} does not say how a job is cancelled` };
     const request = this.#requests.ofJob(job, cancel);
-    const reply = readCancelled(await this.#http.exchangeText(request, signal), request);
+    const outcome = await this.#http.exchangeText(request, signal);
+    const refusal =
+      outcome.kind === 'answered' ? this.#refusalElsewhere(job, request, outcome.answer) : undefined;
+    const reply = refusal ?? readCancelled(outcome, request);
     return withoutKey(reply, this.#options.connectionOf(job.endpoint).apiKey);
   }
 
@@ -142,8 +165,14 @@ export class DescribedService implements RenderService {
       const isSent = outcome.kind === 'too-large' || outcome.wasSent;
       return failure(isSent ? 'unanswered' : 'not-reached', whyNot(outcome, request));
     }
-    const reply = readSubmitAnswer(outcome.answer, undefined, this.#accepted);
+    const reply = readSubmitAnswer(outcome.answer, undefined, {
+      ...this.#accepted,
+      isUnproven: !this.#hasNamedJob,
+    });
+    this.#hasNamedJob ||= reply.kind === 'accepted';
     if (reply.kind === 'accepted') return { ...reply, ...this.#knownFor };
+    const elsewhere = this.#refusalElsewhere({ endpoint }, request, outcome.answer);
+    if (elsewhere !== undefined) return failure('key-refused', elsewhere.failure.text);
     const kind =
       outcome.answer.status >= 400 ? kindByText(outcome.answer.body, this.#description) : undefined;
     if (reply.kind !== 'failure' || kind === undefined || kind === reply.failure.kind) return reply;
@@ -191,17 +220,22 @@ export class DescribedService implements RenderService {
     if ('kind' in answer) return answer;
     const refusal = this.#refusalOf(job, request, answer);
     if (refusal !== undefined) return refusal;
-    const reply = readDescribedStatus(answer, this.#description);
+    const reply = readDescribedStatus(answer, this.#description, (named) => {
+      this.#isJobNamed ||= readJobId(named) === job.jobId;
+      return this.#isJobNamed ? ofAnother(named, job.jobId) : undefined;
+    });
     if (reply.kind === 'running')
       this.#sayUnknown(textWithoutKey(reply.status, this.#options.connectionOf(job.endpoint).apiKey));
     if (reply.kind !== 'done') return reply;
     const { status, times, words } = reply;
-    const result = await this.#result(job, reply.body, signal, hold);
+    const result = await this.#result(job, reply, signal, hold);
     if (result.kind === 'completed' || result.kind === 'ended') return { ...result, status, ...times };
-    if (words === undefined) return result;
-    // Where it has failed, there need not be a result that says so.
-    const kind = kindByText(answer.body, this.#description) ?? 'job-failed';
-    return { kind: 'ended', status, failure: { kind, text: `${status}: ${words}` }, ...times };
+    // If it has failed, there need not be a result that says so.
+    if (result.kind === 'missing' && words !== undefined) {
+      const kind = kindByText(answer.body, this.#description) ?? 'failed-inside';
+      return { kind: 'ended', status, failure: { kind, text: `${status}: ${words}` }, ...times };
+    }
+    return result.kind === 'failure' ? { ...result, done: { status, ...times } } : result;
   }
 
   #sayUnknown(status: string): void {
@@ -213,24 +247,54 @@ export class DescribedService implements RenderService {
     this.#options.onUnknownStatus?.(status);
   }
 
-  /** Of a job that is done; `body` is what said so. */
+  /** Of a job that is done. */
   async #result(
     job: JobAtService,
-    body: Record<string, unknown>,
+    { body, words }: Done,
     signal: AbortSignal,
     hold: Hold,
   ): Promise<StatusReply> {
-    const { request: described } = this.#description.result;
+    const { request: described, job: place } = this.#description.result;
     const request = described && this.#requests.ofJob(job, described);
     const answer = request && (await this.#ask(request, signal, hold));
     if (answer !== undefined && 'kind' in answer) return answer;
-    const times = (this.#refusedResults.get(job.jobId) ?? 0) + 1;
-    const refused = answer && readRefusedResult(answer, this.#description, times);
-    if (refused?.kind === 'failure' && answer !== undefined && mayPass(answer.status))
-      this.#refusedResults.set(job.jobId, times);
-    else this.#refusedResults.delete(job.jobId);
+    // A text that the description knows says more than the code.
+    const isKnown =
+      answer !== undefined && answer.status >= 400 && kindByText(answer.body, this.#description);
+    const refused =
+      answer &&
+      ((isKnown ? undefined : this.#refusalOf(job, request, answer)) ??
+        readRefusedResult(answer, this.#description, words !== undefined));
     if (refused !== undefined) return refused;
     const result = answer === undefined ? body : parseJson(answer.body);
+    const other =
+      place === undefined ? undefined : ofAnother(valuesAt(result, place)[0], job.jobId, 'result');
+    if (other !== undefined) return other;
+    return this.#collect(job, result, signal, hold);
+  }
+
+  async #readKept(
+    job: JobAtService,
+    kept: KeptAnswer,
+    signal: AbortSignal,
+    hold: Hold,
+  ): Promise<StatusReply> {
+    const outcome = await keptOutcome(kept, hold, signal);
+    if (outcome.kind !== 'answered') return this.#tooLarge();
+    if (this.#description.result.request === undefined) {
+      // It is the status that was kept, and its word may be the one that was not known.
+      const reply = readDescribedStatus(inText(outcome.answer), this.#description, () => undefined);
+      if (reply.kind !== 'done') return reply;
+    }
+    return this.#collect(job, parseJson(inText(outcome.answer).body), signal, hold);
+  }
+
+  #tooLarge(): StatusReply {
+    const text = `the result is larger than ${this.#http.limit} (\`limits.body\`)`;
+    return { kind: 'ended', status: '', failure: { kind: 'result-too-large', text } };
+  }
+
+  async #collect(job: JobAtService, result: unknown, signal: AbortSignal, hold: Hold): Promise<StatusReply> {
     const found = readOutputIn(result, this.#description, this.#options);
     if (!('pictures' in found)) return { kind: 'ended', status: '', failure: found };
     const isOwn = (url: string): boolean => this.#requests.isOwn(job.endpoint, url);
@@ -242,10 +306,7 @@ export class DescribedService implements RenderService {
   /** An answer that says something of the job, whatever its status; else what to make of it. */
   async #ask(request: Request, signal: AbortSignal, hold: Hold): Promise<HttpResponse | StatusReply> {
     const outcome = await this.#http.exchange(request, signal, hold);
-    if (outcome.kind === 'too-large') {
-      const text = `the result is larger than ${this.#http.limit} (\`limits.body\`)`;
-      return { kind: 'ended', status: '', failure: { kind: 'result-too-large', text } };
-    }
+    if (outcome.kind === 'too-large') return this.#tooLarge();
     if (outcome.kind === 'broken') return failure('poll-failed', whyNot(outcome, request));
     const answer = inText(outcome.answer);
     if (answer.status === 404 || answer.status === 410) {
@@ -255,17 +316,22 @@ export class DescribedService implements RenderService {
     return answer;
   }
 
-  /** An address at another host is asked without the key: that this is refused says nothing of the key. */
-  #refusalOf({ endpoint }: JobAtService, request: Request, answer: HttpResponse): StatusReply | undefined {
+  #refusalOf(job: JobAtService, request: Request, answer: HttpResponse): StatusReply | undefined {
     const refusal = readRefusal(answer);
     if (refusal === undefined) return undefined;
-    const isOwn = this.#requests.isOwn(endpoint, request.url);
-    if (refusal.kind === 'overloaded' || isOwn) return { kind: 'failure', failure: refusal };
-    const { host } = new URL(request.url);
-    return failure(
-      'poll-failed',
-      `the service gave an address at ${host}, which gets no key and answers ${answer.status}`,
-    );
+    return this.#refusalElsewhere(job, request, answer) ?? { kind: 'failure', failure: refusal };
+  }
+
+  /** An address at another host is asked without the key: that this is refused says nothing of the key. */
+  #refusalElsewhere(
+    { endpoint }: Pick<JobAtService, 'endpoint'>,
+    { url }: Request,
+    answer: HttpResponse,
+  ): { kind: 'failure'; failure: Failure } | undefined {
+    const refusal = readRefusal(answer);
+    if (refusal === undefined || refusal.kind === 'overloaded' || this.#requests.isOwn(endpoint, url))
+      return undefined;
+    return failure('poll-failed', `${new URL(url).host} answers ${answer.status}: ${noKeySent}`);
   }
 
   #readCheck({ id }: Endpoint, outcome: TextOutcome, request: Request): HealthReply {

@@ -12,6 +12,7 @@ import {
   type ReceiveLimits,
   type Received,
 } from './receiver.ts';
+import type { Hold, KeptAnswer } from '../pipeline/ports.ts';
 import { smallBytes } from './reservation.ts';
 
 /** An answer with its body unpacked. */
@@ -47,6 +48,31 @@ export async function exchange(
     if (outcome.kind !== 'no-room') return outcome;
     await limits.hold?.retake(outcome.bytes, signal);
   }
+}
+
+/** What an answer that an earlier run kept amounts to. */
+export async function keptOutcome(kept: KeptAnswer, hold: Hold, signal: AbortSignal): Promise<Outcome> {
+  if (kept === 'too-large') return { kind: 'too-large' };
+  if (!hold.tryGrow(kept.length)) await hold.retake(kept.length, signal);
+  const bytes = Buffer.from(kept.buffer, kept.byteOffset, kept.length);
+  return { kind: 'answered', answer: { status: 200, headers: {}, bytes } };
+}
+
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+/** Where the answer to a GET of `from` leads on; as it stands if it is no address. Undefined if it leads nowhere. */
+export function redirectOf(outcome: Outcome, from: string): string | undefined {
+  if (outcome.kind !== 'answered') return undefined;
+  return redirectTarget(outcome.answer.status, outcome.answer.headers, from);
+}
+
+export function redirectTarget(
+  status: number,
+  { location }: BytesAnswer['headers'],
+  from: string,
+): string | undefined {
+  if (typeof location !== 'string' || !redirects.has(status)) return undefined;
+  return URL.canParse(location, from) ? new URL(location, from).href : location;
 }
 
 export function inText({ status, headers, bytes }: BytesAnswer): HttpResponse {

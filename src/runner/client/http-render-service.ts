@@ -6,19 +6,21 @@ import type {
   CancelReply,
   HealthReply,
   Hold,
+  KeptAnswer,
   RenderService,
   StatusReply,
   SubmitReply,
+  WriteChunk,
 } from '../pipeline/ports.ts';
 import { idempotencyKeyHeader } from '../../protocol/messages.ts';
 import { cancelPath, healthPath, runPath, statusPath } from '../../protocol/paths.ts';
-import { inText, type Outcome } from './exchange.ts';
-import { HttpRequests, type RequestOptions, type TextOutcome } from './http-requests.ts';
+import { inText, keptOutcome, type Outcome } from './exchange.ts';
+import { HttpRequests, type Request, type RequestOptions, type TextOutcome } from './http-requests.ts';
 import { readLargeStatusAnswer } from './read-large-status-answer.ts';
 import { readCancelAnswer, readHealthAnswer } from './read-side-answers.ts';
-import { readStatusAnswer, type OutputPlaces } from './read-job-answers.ts';
+import { meaningOf, readStatusAnswer, type JobPlaces } from './read-job-answers.ts';
 import { jobIdAtBeginning, readSubmitAnswer } from './read-submit-answers.ts';
-import { repeatsKey, withoutKey } from './without-key.ts';
+import { chunksWithoutKey, repeatsKey, withoutKey } from './without-key.ts';
 
 /** Where an endpoint's address leads at present, and the key for it. */
 export interface Connection {
@@ -27,7 +29,9 @@ export interface Connection {
   apiKey: string;
 }
 
-export interface HttpOptions extends RequestOptions, OutputPlaces {
+export interface HttpOptions extends RequestOptions, JobPlaces {
+  /** Called for each answer with a status that is not known. */
+  onUnknownStatus?: (status: string) => void;
   connectionOf: (endpoint: Endpoint) => Connection;
 }
 
@@ -65,15 +69,23 @@ export class HttpRenderService implements RenderService {
     { endpoint, jobId }: JobAtService,
     signal: AbortSignal,
     onHeldUp?: () => void,
+    kept?: KeptAnswer,
   ): Promise<StatusReply> {
-    const { url, apiKey } = this.#options.connectionOf(endpoint);
-    const place = url + statusPath(spoken(endpoint), endpoint.id, jobId);
-    const method = endpoint.version === 'dev' ? 'POST' : 'GET';
     const hold = this.#requests.reserve(onHeldUp);
-    const request = { method, url: place, headers: authorization(apiKey) };
-    const outcome = await this.#requests.exchange(request, signal, hold);
-    const reply = this.#statusReply(outcome, jobId, place);
-    return withoutKey(withHold(reply, hold), apiKey);
+    const request = this.#statusRequest(endpoint, jobId);
+    const outcome =
+      kept === undefined
+        ? await this.#requests.exchange(request, signal, hold)
+        : await keptOutcome(kept, hold, signal);
+    const reply = this.#statusReply(outcome, jobId, request.url);
+    const told = withoutKey(withHold(reply, hold), this.#options.connectionOf(endpoint).apiKey);
+    if (told.kind === 'running' || told.kind === 'ended') this.#sayUnknown(told.status);
+    return told;
+  }
+
+  copyResult({ endpoint, jobId }: JobAtService, write: WriteChunk, signal: AbortSignal): Promise<boolean> {
+    const { apiKey } = this.#options.connectionOf(endpoint);
+    return this.#requests.copy(this.#statusRequest(endpoint, jobId), chunksWithoutKey(write, apiKey), signal);
   }
 
   /** May be sent again: a job is stopped once. */
@@ -94,6 +106,21 @@ export class HttpRenderService implements RenderService {
   /** Requests in progress are cut. */
   close(): Promise<void> {
     return this.#requests.close();
+  }
+
+  #statusRequest(endpoint: Endpoint, jobId: string): Request {
+    const { url, apiKey } = this.#options.connectionOf(endpoint);
+    return {
+      method: endpoint.version === 'dev' ? 'POST' : 'GET',
+      url: url + statusPath(spoken(endpoint), endpoint.id, jobId),
+      headers: authorization(apiKey),
+    };
+  }
+
+  #sayUnknown(status: string): void {
+    // Neither an empty word nor the code of an answer without one.
+    if (status === '' || status === '202' || meaningOf(status, this.#options) !== undefined) return;
+    this.#options.onUnknownStatus?.(status);
   }
 
   #submitReply(outcome: TextOutcome, place: string, idempotencyKey: string | undefined): SubmitReply {

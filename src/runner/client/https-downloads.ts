@@ -1,11 +1,17 @@
-/** Pictures by address: over https, from listed hosts at public addresses, and with nothing of ours in the request. */
+/** Pictures by address: over https from listed hosts at public addresses, or from listed http origins; nothing of ours is in the request. */
 import { isIP } from 'node:net';
 import { Agent } from 'undici';
-import { type Internet, NoPublicAddress, publicLookup, theInternet } from '../../lib/net/addresses.ts';
+import {
+  type Internet,
+  isPrivateOrPublic,
+  NoPublicAddress,
+  publicLookup,
+  theInternet,
+} from '../../lib/net/addresses.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Downloads, Room } from '../pipeline/ports.ts';
-import { exchange, type Outcome } from './exchange.ts';
-import { readRetryAfter } from './read-refusal.ts';
+import { exchange, redirectOf, type Outcome } from './exchange.ts';
+import { noKeySent, readRetryAfter } from './read-refusal.ts';
 
 export interface DownloadOptions {
   /** Host names in lower case, as `readDownloadAddress` takes them. */
@@ -23,24 +29,25 @@ export interface DownloadInternet extends Internet {
 }
 
 const maxRedirects = 3;
-const redirects = new Set([301, 302, 303, 307, 308]);
 const headers = { accept: 'image/png, image/*;q=0.9, */*;q=0.1', 'user-agent': 'nightrender' };
 
 export class HttpsDownloads implements Downloads {
   readonly #options: DownloadOptions;
   readonly #agent: Agent;
+  /** For origins that are listed as `http://…`. */
+  readonly #plainAgent: Agent;
 
   constructor(options: DownloadOptions, internet: DownloadInternet = theInternet) {
     this.#options = options;
     const { requestTimeoutMs: timeout } = options;
     const { ca } = internet;
+    const common = { connections: 64, pipelining: 1, headersTimeout: timeout, bodyTimeout: timeout };
     this.#agent = new Agent({
-      connections: 64,
-      pipelining: 1,
-      headersTimeout: timeout,
-      bodyTimeout: timeout,
+      ...common,
       connect: { timeout, lookup: publicLookup(internet), ...(ca !== undefined && { ca }) },
     });
+    const lookup = publicLookup({ ...internet, isPublic: isPrivateOrPublic });
+    this.#plainAgent = new Agent({ ...common, connect: { timeout, lookup } });
   }
 
   async fetch(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure> {
@@ -51,23 +58,28 @@ export class HttpsDownloads implements Downloads {
   }
 
   /** Downloads in progress are cut. */
-  close(): Promise<void> {
-    return this.#agent.destroy();
+  async close(): Promise<void> {
+    await Promise.all([this.#agent.destroy(), this.#plainAgent.destroy()]);
   }
 
   async #follow(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure> {
     let target = readDownloadAddress(url, this.#options.hosts);
     for (let hops = 0; 'origin' in target; hops++) {
       const outcome = await this.#get(target, signal, room);
-      const next = redirectOf(outcome, target);
+      const next = redirectOf(outcome, target.href);
       if (next === undefined) return read(outcome, target);
+      if (isPlain(target) || /^http:/i.test(next))
+        return refused(
+          `the picture at ${shownAddress(target)} is refused: a redirect of or to plain http is not followed`,
+        );
       if (hops === maxRedirects) return failed(target, `it is redirected more than ${maxRedirects} times`);
       target = readDownloadAddress(next, this.#options.hosts);
     }
     return target;
   }
 
-  #get({ origin, pathname, search }: URL, signal: AbortSignal, room?: Room): Promise<Outcome> {
+  #get(url: URL, signal: AbortSignal, room?: Room): Promise<Outcome> {
+    const { origin, pathname, search } = url;
     const { maxBytes, requestTimeoutMs } = this.#options;
     const request = { origin, path: pathname + search, method: 'GET', headers } as const;
     const limits = {
@@ -76,17 +88,8 @@ export class HttpsDownloads implements Downloads {
       hold: room?.hold,
       bodies: room?.pictures,
     };
-    return exchange(this.#agent, request, limits, signal);
+    return exchange(isPlain(url) ? this.#plainAgent : this.#agent, request, limits, signal);
   }
-}
-
-/** Where the answer leads on; undefined where it is none of that kind. */
-function redirectOf(outcome: Outcome, from: URL): string | undefined {
-  if (outcome.kind !== 'answered' || !redirects.has(outcome.answer.status)) return undefined;
-  const { location } = outcome.answer.headers;
-  if (location === undefined) return undefined;
-  // What cannot be resolved is refused as it stands.
-  return URL.canParse(location, from.href) ? new URL(location, from.href).href : location;
 }
 
 function read(outcome: Outcome, from: URL): { bytes: Uint8Array } | Failure {
@@ -99,10 +102,13 @@ function read(outcome: Outcome, from: URL): { bytes: Uint8Array } | Failure {
     }
     case 'broken':
       if (!(outcome.cause instanceof NoPublicAddress)) return failed(from, outcome.why);
-      return {
-        kind: 'url-refused',
-        text: `the picture at ${shownAddress(from)} is refused: ${from.host} has no public address`,
-      };
+      return refused(
+        `the picture at ${shownAddress(from)} is refused: ${from.host} ${
+          isPlain(from)
+            ? 'leads to this machine or to a link-local address, which `output.hosts` has to name itself'
+            : 'has no public address'
+        }`,
+      );
   }
 }
 
@@ -114,8 +120,9 @@ function readAnswer(
   if (status >= 200 && status <= 299)
     return bytes.length > 0 ? { bytes } : failed(from, 'what came is empty');
   const retryAfterMs = readRetryAfter(heads);
+  const answered = `${from.host} answered ${status}`;
   return {
-    ...failed(from, `${from.host} answered ${status}`),
+    ...failed(from, status === 401 ? `${answered}: ${noKeySent}` : answered),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
 }
@@ -126,21 +133,34 @@ function failed(from: URL, why: string): Failure {
 
 /**
  * The address as a URL, or why nothing is downloaded from it. `hosts` are host names in lower case, with `*.` before
- * one for all that are below it, and with a port behind where it is not 443.
+ * one for all that are below it, and with a port behind where it is not 443; or origins such as `http://minio.lan:9000`.
  */
 function readDownloadAddress(text: string, hosts: readonly string[]): URL | Failure {
   if (!URL.canParse(text)) return refused('what the output names as the address of a picture is no URL');
   const url = new URL(text);
   const place = shownAddress(url);
-  if (url.protocol !== 'https:') return refused(`the picture at ${place} is not offered over https`);
+  const isListedOrigin = isPlain(url) && hosts.includes(url.origin);
+  if (url.protocol !== 'https:' && !isListedOrigin)
+    return refused(
+      `the picture at ${place} is not offered over https${isPlain(url) ? plainAdvice(url) : ''}`,
+    );
   if (url.username !== '' || url.password !== '')
     return refused(`the address of the picture at ${place} holds a user name or a password`);
+  if (isListedOrigin) return url;
   if (isIP(url.hostname.replaceAll(/[[\]]/g, '')) !== 0)
     return refused(`the picture at ${place} is at a bare IP address, not at a host with a name`);
   if (hosts.length === 0) return notAllowed(url);
   if (!hosts.some((entry) => isListed(url, entry)))
     return refused(`the picture at ${place} is at ${url.host}, which \`output.hosts\` does not list`);
   return url;
+}
+
+function isPlain({ protocol }: URL): boolean {
+  return protocol === 'http:';
+}
+
+function plainAdvice({ origin }: URL): string {
+  return `; if this server is yours, put "${origin}" into \`output.hosts\``;
 }
 
 /** Where a picture is, without the query, which may hold a signature, and no longer than a line. */

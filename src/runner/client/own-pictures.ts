@@ -2,9 +2,13 @@
 import type { Failure } from '../core/failure.ts';
 import type { FoundPicture } from '../core/picture.ts';
 import type { Hold, StatusReply } from '../pipeline/ports.ts';
-import type { Outcome } from './exchange.ts';
+import { redirectOf, type Outcome } from './exchange.ts';
+import { isSameOrigin } from './http-requests.ts';
 
-/** `fetch`: an address, of which so many are still to come; what comes is held by `hold`. */
+/**
+ * `fetch`: an address, of which so many are still to come; what comes is held by `hold`. A picture that does not come is asked
+ * for again with its job, so that a refused key shows.
+ */
 export async function fetchOwnPictures(
   found: readonly FoundPicture[],
   hold: Hold,
@@ -28,17 +32,20 @@ export async function fetchOwnPictures(
         kind: 'result-too-large',
         text: `the picture at ${url} is larger than \`limits.body\``,
       });
-    const { status, bytes, headers } = outcome.answer;
-    const { location } = headers;
-    if (status >= 300 && status <= 399 && location !== undefined && URL.canParse(location, url)) {
-      pictures.push({ url: new URL(location, url).href, ...rest });
+    const { status, bytes } = outcome.answer;
+    const target = redirectOf(outcome, url);
+    // Within the origin it was followed as often as it may be.
+    if (target !== undefined && URL.canParse(target) && !isSameOrigin(target, url)) {
+      pictures.push({ url: target, ...rest });
       continue;
     }
     if (status > 299) {
-      const text = `the picture at ${url} was answered ${status}`;
-      return status >= 500 || status === 429
-        ? failed({ kind: 'poll-failed', text })
-        : ended({ kind: 'download-failed', text });
+      const isRefused = status === 401 || status === 403;
+      const kind = status >= 500 || status === 429 ? 'poll-failed' : 'download-failed';
+      return failed({
+        kind: isRefused ? 'picture-refused' : kind,
+        text: `the picture at ${url} was answered ${status}`,
+      });
     }
     pictures.push({ bytes, ...rest });
   }

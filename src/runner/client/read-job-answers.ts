@@ -4,11 +4,14 @@ import { createHash } from 'node:crypto';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import type { JobTimes } from '../core/settlement.ts';
 import type { StatusReply } from '../pipeline/ports.ts';
+import { isContentRefusal } from '../../protocol/content-refusal.ts';
 import { bodyText, errorText } from '../../protocol/error-text.ts';
-import { findPictures } from '../../protocol/output-shapes.ts';
+import { findPictures, type FoundOutput } from '../../protocol/output-shapes.ts';
+import { textsInOutput } from '../../protocol/texts-in-output.ts';
 import { noPicture, type FilePlace } from '../core/named-file.ts';
 import { oddValues, type NamedValue } from '../core/output-value.ts';
 import type { FoundPicture } from '../core/picture.ts';
+import type { StatusMeaning } from '../core/service-description.ts';
 import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
@@ -24,9 +27,17 @@ export interface OutputPlaces {
   files?: readonly FilePlace[];
   /** What is wanted of the rest of the output. */
   values?: readonly NamedValue[];
+  /** Called for each picture that was found as the only one of its output, with its path. */
+  onFoundAt?: (path: string) => void;
 }
 
-export function readStatusAnswer(answer: HttpResponse, jobId: string, places: OutputPlaces): StatusReply {
+/** What a job service says, and where its outputs have what is to be saved. */
+export interface JobPlaces extends OutputPlaces {
+  /** Status words besides those of the interface (`endpoint.statuses`). */
+  statuses?: Readonly<Record<string, StatusMeaning>>;
+}
+
+export function readStatusAnswer(answer: HttpResponse, jobId: string, places: JobPlaces): StatusReply {
   const { status, body } = answer;
   if (status === 404 || status === 410) {
     const text = `the service does not know the job (${status}: ${bodyText(body) ?? 'no message'})`;
@@ -35,11 +46,8 @@ export function readStatusAnswer(answer: HttpResponse, jobId: string, places: Ou
   const refusal = readRefusal(answer);
   if (refusal !== undefined) return { kind: 'failure', failure: refusal };
   const job = status >= 200 && status <= 299 ? parseObject(body) : undefined;
-  const other = job === undefined ? undefined : otherJob(job['id'], jobId);
-  if (other !== undefined) {
-    const text = `the status request for job ${jobId} was answered with the status of job ${other}`;
-    return { kind: 'failure', failure: { kind: 'poll-failed', text } };
-  }
+  const other = job === undefined ? undefined : ofAnother(job['id'], jobId);
+  if (other !== undefined) return other;
   const inside = job?.['status'];
   // Some paths answer 200 and put the real status into the body.
   if (typeof inside === 'number' && inside >= 400 && inside <= 599)
@@ -50,32 +58,78 @@ export function readStatusAnswer(answer: HttpResponse, jobId: string, places: Ou
   return { kind: 'failure', failure: unreadable(answer, 'a status request') };
 }
 
-/** The job that the answer speaks of, where that is another: proxies mix answers up, and its picture would be a wrong one. */
-function otherJob(id: unknown, jobId: string): string | undefined {
+/**
+ * The reply for an answer that names another job by `id`: proxies mix answers up, and its picture would be a wrong one. An
+ * answer without an id proves nothing.
+ */
+export function ofAnother(id: unknown, jobId: string, what = 'status'): StatusReply | undefined {
   const named = readJobId(id);
-  return named === jobId ? undefined : named;
+  if (named === undefined || named === jobId) return undefined;
+  const text = `the ${what} request for job ${jobId} was answered with the ${what} of job ${named}`;
+  return { kind: 'failure', failure: { kind: 'poll-failed', text }, isForeign: true };
 }
 
-const endings = new Map<string, FailureKind>([
-  ['FAILED', 'job-failed'],
-  ['CANCELLED', 'job-cancelled'],
-  ['TIMED_OUT', 'job-timed-out'],
+const meanings = new Map<string, StatusMeaning>([
+  ['IN_QUEUE', 'waiting'],
+  ['IN_PROGRESS', 'running'],
+  ['RUNNING', 'running'],
+  ['COMPLETED', 'done'],
+  ['FAILED', 'failed'],
+  ['CANCELLED', 'cancelled'],
+  ['TIMED_OUT', 'timed-out'],
 ]);
 
-function readJob(job: Record<string, unknown>, body: string, places: OutputPlaces): StatusReply {
+/** Undefined if neither the interface nor `statuses` has the word, however it is written: `Completed`, `in progress`. */
+export function meaningOf(word: string, { statuses = {} }: JobPlaces): StatusMeaning | undefined {
+  const spelled = (text: string): string => text.toUpperCase().replaceAll(/[ -]/g, '_');
+  const own = Object.entries(statuses).find(([name]) => spelled(name) === spelled(word));
+  return own?.[1] ?? meanings.get(spelled(word));
+}
+
+export const endingKinds: Partial<Record<StatusMeaning, FailureKind>> = {
+  failed: 'job-failed',
+  cancelled: 'job-cancelled',
+  'timed-out': 'job-timed-out',
+};
+
+function readJob(job: Record<string, unknown>, body: string, places: JobPlaces): StatusReply {
   const status = statusWord(job['status']);
-  const word = knownWord(status);
-  if (word === 'COMPLETED') return readCompleted(job, status, body, places);
-  const kind = endings.get(word);
-  if (kind === undefined)
+  const meaning = meaningOf(status, places);
+  if (meaning === 'done') return readCompleted(job, status, body, places);
+  const times = readTimes(job);
+  const kind = meaning && endingKinds[meaning];
+  if (kind !== undefined) {
+    const said = errorText(job['error']) ?? errorText(job['output']) ?? 'the service gave no reason';
+    const failure = { kind: refusedOr(kind, said), text: `${status}: ${said}` };
+    return { kind: 'ended', status, failure, ...times };
+  }
+  const { output, error } = job;
+  if (meaning === undefined && !(isNothing(output) && isNothing(error)))
     return {
-      kind: 'running',
+      kind: 'ended',
       status,
-      isExecuting: word === 'IN_PROGRESS' || word === 'RUNNING',
-      ...readTimes(job),
+      failure: unknownStatus(status, output, errorText(error), 'endpoint.statuses'),
+      ...times,
     };
-  const said = errorText(job['error']) ?? errorText(job['output']) ?? 'the service gave no reason';
-  return { kind: 'ended', status, failure: { kind, text: `${status}: ${said}` }, ...readTimes(job) };
+  return { kind: 'running', status, isExecuting: meaning === 'running', ...times };
+}
+
+/** A job that may be over is not waited for: its result would be deleted meanwhile. */
+export function unknownStatus(
+  status: string,
+  output: unknown,
+  said: string | undefined,
+  setting: 'endpoint.statuses' | 'status.map',
+): Failure {
+  const what = isNothing(output) ? `an error${said === undefined ? '' : ` ("${said}")`}` : 'an output';
+  const entry = `{ ${JSON.stringify(status)}: ${isNothing(output) ? 'failed' : 'done'} }`;
+  const text = `the service says "${status}" of the job, a word that is not known, and hands in ${what}; say what it means: \`${setting}: ${entry}\``;
+  return { kind: 'status-unknown', text, ...addressesIn(output) };
+}
+
+/** `otherwise`: the kind if these words are no refusal by content. */
+export function refusedOr(otherwise: FailureKind, words: string): FailureKind {
+  return isContentRefusal(words) ? 'content-refused' : otherwise;
 }
 
 /** The output counts only once the job has `COMPLETED`: before, it may be a worker's progress message. */
@@ -83,7 +137,7 @@ function readCompleted(
   job: Record<string, unknown>,
   status: string,
   body: string,
-  places: OutputPlaces,
+  places: JobPlaces,
 ): StatusReply {
   const found = readOutput(job['output'], () => memberText(body, 'output') ?? '', places);
   const times = readTimes(job);
@@ -96,7 +150,7 @@ function readCompleted(
 export function readOutput(
   output: unknown,
   textOfOutput: () => string,
-  { imagePath, files = [], values = [] }: OutputPlaces,
+  { imagePath, files = [], values = [], onFoundAt }: OutputPlaces,
 ): { pictures: FoundPicture[] } | Failure {
   const beside = findFiles(output, textOfOutput, files);
   if (imagePath === noPicture && 'files' in beside)
@@ -105,23 +159,35 @@ export function readOutput(
   const found = findPictures(output, imagePath, paths);
   switch (found.kind) {
     case 'none':
-      return {
-        kind: 'no-output',
-        text: "the job COMPLETED without output; results above the service's size limit are dropped like this",
-      };
-    case 'failure':
-      return { kind: 'failed-inside', text: `the job COMPLETED and says: ${found.message}` };
+      return { kind: 'no-output', text: `the job COMPLETED without output; ${whyNone(output)}` };
+    case 'failure': {
+      const { message } = found;
+      // What this program says of it begins so, too.
+      const text = message.startsWith('the worker ') ? message : `the worker says: ${message}`;
+      return { kind: refusedOr('failed-inside', message), text };
+    }
     case 'unknown':
-      return imagePath === noPicture
-        ? withFiles([], beside, output)
-        : unknownShape(found.found, digestOf(output));
-    case 'pictures':
+      return imagePath === noPicture ? withFiles([], beside, output) : unknownShape(found, output);
+    case 'pictures': {
+      const { pictures, at } = found;
+      if (at !== undefined) onFoundAt?.(at);
       return withFiles(
-        found.pictures.map((picture) => withOdd(picture, values)),
+        pictures.map((picture) => withOdd(at === undefined ? picture : foundAt(picture, at), values)),
         beside,
         output,
       );
+    }
   }
+}
+
+function whyNone(output: unknown): string {
+  if (output === undefined || output === null)
+    return "results above the service's size limit are dropped like this";
+  return `what it handed in is ${Array.isArray(output) ? 'an empty list' : 'empty'}`;
+}
+
+function foundAt(picture: FoundPicture, at: string): FoundPicture {
+  return { ...picture, output: { ...picture.output, at } };
 }
 
 /** Of a job without pictures the first of its files has what is kept of the output. */
@@ -147,12 +213,25 @@ function withFiles(
   output: unknown,
 ): { pictures: FoundPicture[] } | Failure {
   if ('files' in beside) return { pictures: [...pictures, ...beside.files] };
-  return { kind: 'bad-file', text: beside.problem, digest: digestOf(output) };
+  return notFound(beside.problem, output);
 }
 
-function unknownShape(found: string, digest: string): Failure {
-  const text = `no picture was found in the output, which holds ${oneLine(found)}; say where it is with output.image`;
-  return { kind: 'bad-picture', text, digest };
+type Unknown = FoundOutput & { kind: 'unknown' };
+
+function unknownShape(
+  { found, advice = 'say where it is with output.image' }: Unknown,
+  output: unknown,
+): Failure {
+  const text = `no picture was found in the output, which holds ${oneLine(found)}; ${advice}`;
+  return notFound(text, output);
+}
+
+function notFound(text: string, output: unknown): Failure {
+  return { kind: 'picture-not-found', text, digest: digestOf(output), ...addressesIn(output) };
+}
+
+function addressesIn(output: unknown): Pick<Failure, 'isByAddress'> {
+  return textsInOutput(output, false).hasAddress ? { isByAddress: true } : {};
 }
 
 function digestOf(output: unknown): string {
@@ -185,11 +264,6 @@ export function readJobId(id: unknown): string | undefined {
 }
 
 const maxWordLength = 64;
-
-/** By which the words of the interface are known, however they are written: `Completed`, `in progress`. */
-function knownWord(word: string): string {
-  return word.toUpperCase().replaceAll(/[ -]/g, '_');
-}
 
 /** As the service spells it, on one line; empty where it says nothing. */
 export function statusWord(value: unknown): string {

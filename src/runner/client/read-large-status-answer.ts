@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { FoundPicture } from '../core/picture.ts';
 import type { StatusReply } from '../pipeline/ports.ts';
 import { textOf, type BytesAnswer } from './exchange.ts';
-import { readStatusAnswer, type OutputPlaces } from './read-job-answers.ts';
+import { readStatusAnswer, type JobPlaces } from './read-job-answers.ts';
 import { smallBytes } from './reservation.ts';
 
 /**
@@ -13,7 +13,7 @@ import { smallBytes } from './reservation.ts';
 export function readLargeStatusAnswer(
   { status, headers, bytes }: BytesAnswer,
   jobId: string,
-  places: OutputPlaces,
+  places: JobPlaces,
 ): StatusReply | undefined {
   if (status < 200 || status > 299 || bytes.length <= smallBytes) return undefined;
   const lifted = liftPictures(bytes);

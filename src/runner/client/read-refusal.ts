@@ -26,6 +26,10 @@ const rules: Record<number, { kind: FailureKind; means: string }> = {
   429: { kind: 'overloaded', means: 'the service asks to wait' },
 };
 
+/** What a refusal at another host than the service's own comes from. */
+export const noKeySent =
+  'no key was sent there; it goes to `endpoint.baseUrl`, and to the `origins` of a description (`nightrender help own-service`)';
+
 const maxRetryAfterMs = 10 * 60_000;
 const httpDate = /^[A-Za-z]{3,9}, ?\d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
 

@@ -20,6 +20,8 @@ export interface AcceptedPlaces {
   /** Members of the answer that are kept, and those of them that have to be there. */
   keep: readonly string[];
   needed: readonly string[];
+  /** True if no answer has had an id there yet: if the place is wrong, each submission would be paid for in vain. */
+  isUnproven?: boolean;
 }
 
 const jobsPlaces: AcceptedPlaces = { jobId: 'id', status: 'status', keep: [], needed: [] };
@@ -82,10 +84,10 @@ function readAccepted(
         : `the service accepted the job ${shown} without ${lackingIn(reply, places).join(', ')}, by which it would be asked for`;
     return { kind: 'failure', failure: { kind: 'unanswered', text }, isEachLost: true };
   }
-  return failureReply(
-    'unanswered',
-    `the service answered ${status} without a job id: ${bodyText(body) ?? 'an empty body'}`,
-  );
+  const where = places.isUnproven === true ? ` at ${places.jobId} (\`submit.job\`)` : '';
+  const text = `the service answered ${status} without a job id${where}: ${bodyText(body) ?? 'an empty body'}`;
+  const unnamed = failureReply('unanswered', text);
+  return places.isUnproven === true ? { ...unnamed, isEachLost: true } : unnamed;
 }
 
 /** Undefined where it cannot be asked for by what stands there. */
@@ -117,6 +119,6 @@ function keptText(reply: unknown, name: string): string | undefined {
   return typeof text === 'string' && text.length <= 4_000 ? text : undefined;
 }
 
-function failureReply(kind: FailureKind, text: string): SubmitReply {
+function failureReply(kind: FailureKind, text: string): SubmitReply & { kind: 'failure' } {
   return { kind: 'failure', failure: { kind, text } };
 }

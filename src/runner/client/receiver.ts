@@ -1,6 +1,7 @@
 /** Handles undici's callbacks of one request, until it has a response with its body or none. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, errors } from 'undici';
+import { oneLine } from '../../lib/text/format.ts';
 import type { Hold } from '../pipeline/ports.ts';
 import { smallBytes } from './reservation.ts';
 
@@ -211,10 +212,11 @@ const phrases = new Map([
 function describeNetworkError(error: unknown): string {
   const code = codeOf(error);
   if (isCertificateCode(code)) return `the certificate is not accepted (${code})`;
-  if (error instanceof errors.HTTPParserError) return 'the response is not HTTP';
+  // Undici asserts that a status is one of HTTP; the message of an assertion has several lines.
+  if (error instanceof errors.HTTPParserError || code === 'ERR_ASSERTION') return 'the response is not HTTP';
   const phrase = phrases.get(code.startsWith('ERR_SSL_') ? 'EPROTO' : code);
   if (phrase !== undefined) return `${phrase} (${code})`;
-  return error instanceof Error ? error.message : String(error);
+  return oneLine(error instanceof Error ? error.message : String(error)) ?? 'the connection failed';
 }
 
 /** Node tries every address of a host and then throws an `AggregateError` whose parts hold the codes. */

@@ -34,6 +34,7 @@ export function sendingFiles(
       }
     },
     status: (...args) => service.status(...args),
+    copyResult: (...args) => service.copyResult(...args),
     cancel: (...args) => service.cancel(...args),
     health: (...args) => service.health(...args),
   };

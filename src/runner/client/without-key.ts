@@ -1,7 +1,7 @@
 /** Keeps the key out of everything that is emitted, recorded or shown, whatever a service answers. */
 import { isJsonObject } from '../../lib/text/json.ts';
 import type { PictureOutput } from '../core/picture.ts';
-import type { CancelReply, HealthReply, StatusReply, SubmitReply } from '../pipeline/ports.ts';
+import type { CancelReply, HealthReply, StatusReply, SubmitReply, WriteChunk } from '../pipeline/ports.ts';
 
 /** The reply with the key taken out of its words; pictures are left as they came. */
 export function withoutKey<Reply extends SubmitReply | StatusReply | CancelReply | HealthReply>(
@@ -68,11 +68,36 @@ function withoutSpelling(text: string, key: string): string {
 const patterns = new Map<string, RegExp>();
 const maxPatterns = 1_000;
 
+function escaped(text: string): string {
+  return text.replaceAll(/[^A-Za-z0-9_…]/g, String.raw`\$&`);
+}
+
 function inAnyCase(text: string): RegExp {
   const known = patterns.get(text);
   if (known !== undefined) return known;
   if (patterns.size >= maxPatterns) patterns.clear();
-  const pattern = new RegExp(text.replaceAll(/[^A-Za-z0-9_…]/g, String.raw`\$&`), 'gi');
+  const pattern = new RegExp(escaped(text), 'gi');
   patterns.set(text, pattern);
   return pattern;
+}
+
+/** The same for an answer in parts, of which the last is empty. Nothing is taken out of the middle of base64. */
+export function chunksWithoutKey(write: WriteChunk, key: string): WriteChunk {
+  if (key.length < minTelling) return write;
+  // Some write / in JSON as \\/.
+  const plain = [key, encodeURIComponent(key), ...secretPart(key)];
+  const spellings = [...new Set([...plain, ...plain.map((text) => text.replaceAll('/', '\\/'))])];
+  const pattern = new RegExp(
+    `(?<![A-Za-z0-9+/])(?:${spellings.map(escaped).join('|')})(?![A-Za-z0-9+/])`,
+    'gi',
+  );
+  // With a character on either side, by which the end of a key is known.
+  const kept = Math.max(...spellings.map(({ length }) => length)) + 1;
+  let rest = '';
+  return async (chunk) => {
+    const text = (rest + Buffer.from(chunk).toString('latin1')).replaceAll(pattern, '[key]');
+    const end = chunk.length === 0 ? text.length : Math.max(0, text.length - kept);
+    rest = text.slice(end);
+    await write(Buffer.from(text.slice(0, end), 'latin1'));
+  };
 }

@@ -7,6 +7,7 @@ import type { PollSettings } from '../core/polling.ts';
 import type { FilePlace } from '../core/named-file.ts';
 import type { NamedValue } from '../core/output-value.ts';
 import type { PictureCopy } from '../core/picture-copy.ts';
+import type { StatusMeaning } from '../core/service-description.ts';
 import type { RetrySettings } from '../core/retry.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
 import type { Pricing } from '../core/spending.ts';
@@ -60,6 +61,8 @@ export interface Config {
   endpoint: Endpoint;
   /** What is spoken there. */
   service: ServiceInterface;
+  /** What words of the service mean that the interface of jobs does not have. */
+  statuses: Readonly<Record<string, StatusMeaning>>;
   /** Undefined for the local service, which makes its own. */
   apiKey: string | undefined;
   /** Undefined where the manifest's column `scene` or `prompt` is sent. */
@@ -113,6 +116,8 @@ export interface Config {
     cost: number | undefined;
     jobs: number | undefined;
     bodyBytes: number;
+    /** Of all kept answers together, compressed. */
+    keptBytes: number;
     /** What large answers take together. */
     memoryBytes: number;
     pixels: number;
@@ -137,6 +142,8 @@ export interface Config {
   skipRepeatedRows: boolean;
   /** Whether the list may have lost most of its scenes. */
   allowsFewer: boolean;
+  /** Whether a run goes on if an edit renders most of what is saved again; undefined if the way it is started decides. */
+  acceptEdits: 'always' | 'never' | undefined;
   /** What works and should be changed, in words. */
   warnings: string[];
   /** Where a value was set, or its key with `ofKey`, for problems that show later: `pipeline.yaml:7:14`. */

@@ -40,9 +40,13 @@ export const formats = z
   .default([])
   .describe('copies of each picture in other formats and sizes, saved next to it');
 
-const hostExpected = 'a host name such as cdn.example.com, or *.example.com for all its subdomains';
+const hostExpected =
+  'a host name such as cdn.example.com, *.example.com for all its subdomains, or http://192.168.1.5:9000 for a server of your own network';
 
-/** A text such as `cdn.example.com`, read as URLs spell it; a port stays where it is not that of https. */
+/**
+ * A text such as `cdn.example.com`, read as URLs spell it; a port stays where it is not that of https. One that begins
+ * with `http://` is an origin.
+ */
 export const host = z.string(hostExpected).transform((text, context) => {
   const found = readHost(text);
   if (found !== undefined) return found;
@@ -51,12 +55,17 @@ export const host = z.string(hostExpected).transform((text, context) => {
 });
 
 function readHost(text: string): string | undefined {
+  if (/^\s*http:/i.test(text)) return readOrigin(text.trim());
   const [, below = '', name = ''] = /^(\*\.)?([^\s*/\\?#@:[\]]+(?::\d+)?)$/.exec(text.trim()) ?? [];
   const address = `https://${name}`;
   if (name === '' || !URL.canParse(address)) return undefined;
   const { host: spelled, hostname } = new URL(address);
   if (isIP(hostname) !== 0 || (below !== '' && !hostname.includes('.'))) return undefined;
   return below + spelled;
+}
+
+function readOrigin(text: string): string | undefined {
+  return /^http:\/\/[^\s*/\\?#@]+\/?$/i.test(text) && URL.canParse(text) ? new URL(text).origin : undefined;
 }
 
 /** As `bucketUrl` gives it. */
@@ -100,9 +109,7 @@ export const files = z
     Object.entries(named).map(([name, { at, kind }]) => ({ label: name, kind, at: at.split('.') })),
   )
   .prefault({})
-  .describe(
-    'files of each scene besides pictures, all of them or none: `depth: {at: files.depth, kind: exr}`',
-  );
+  .describe('files of each scene beside pictures, all or none: `depth: {at: files.depth, kind: exr}`');
 
 const maxValues = 64;
 
@@ -135,9 +142,7 @@ export const values = z
   })
   .transform((named) => Object.entries(named).map(([name, at]) => ({ name, at: at.split('.') })))
   .prefault({})
-  .describe(
-    'numbers, texts, true and false out of each output, as columns of the results: `score: quality.score`',
-  );
+  .describe('numbers, texts, true and false of each output, as columns: `score: quality.score`');
 
 export const output = z
   .strictObject({
@@ -161,9 +166,7 @@ export const output = z
     hosts: z
       .array(host, 'a list of host names such as [cdn.example.com]')
       .prefault([])
-      .describe(
-        'hosts from which pictures may be downloaded, for outputs with URLs: `cdn.example.com`, `*.example.com`',
-      ),
+      .describe('hosts for downloads: `cdn.example.com`, `*.example.com`, `http://minio.lan:9000`'),
     keep: z
       .enum(['png', 'original'], 'png or original')
       .default('png')
@@ -172,9 +175,7 @@ export const output = z
     metadata: z
       .enum(['embed', 'sidecar', 'none'], 'embed, sidecar or none')
       .default('none')
-      .describe(
-        'where each picture records its origin: in itself (`embed`) or in a JSON file next to it (`sidecar`)',
-      ),
+      .describe('where pictures record their origin: inside (`embed`) or in a JSON file beside (`sidecar`)'),
   })
   .superRefine(({ image, files: asked, values: wanted }, context) => {
     if (image !== noPicture || asked.length + wanted.length > 0) return;

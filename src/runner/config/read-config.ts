@@ -8,7 +8,7 @@ import type { AxisSource } from './scene-schema.ts';
 import type { RateSettings } from '../core/pacing.ts';
 import type { ServiceDescription } from '../core/service-description.ts';
 import { readServiceInterface, withServiceDefaults, type ServiceInterface } from './service-interface.ts';
-import { filesAsked } from '../core/named-file.ts';
+import { filesAsked, noPicture } from '../core/named-file.ts';
 import { hasPrice } from '../core/spending.ts';
 import { noticeTarget } from './notify-schema.ts';
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
@@ -62,6 +62,7 @@ export function readConfig(
     stage: stageOf(raw, base),
     scenes: scenesOf(raw, base),
     endpoint: endpointOf(raw, service),
+    statuses: 'statuses' in raw.endpoint ? raw.endpoint.statuses : {},
     apiKey,
     input: templates.input,
     output: {
@@ -192,10 +193,11 @@ function endpointOf({ endpoint }: RawConfig, service: ServiceInterface): Config[
 }
 
 /** Undefined where nothing has a price. */
-function pricingOf({ pricing }: RawConfig): Config['pricing'] {
+function pricingOf({ pricing, timeouts, output }: RawConfig): Config['pricing'] {
   if (pricing === undefined || !hasPrice(pricing)) return undefined;
   const { expect: expectMs, ...prices } = pricing;
-  return { ...prices, expectMs };
+  const isWithoutPictures = output.image === noPicture;
+  return { ...prices, expectMs, maxMs: timeouts.execution, ...(isWithoutPictures && { isWithoutPictures }) };
 }
 
 function plainSettings(raw: RawConfig, service: ServiceInterface) {
@@ -218,6 +220,7 @@ function plainSettings(raw: RawConfig, service: ServiceInterface) {
       percent: halt.percent,
       minimum: halt.minimum,
       unreachableMs: halt.unreachable,
+      refusedMs: halt.refused,
     },
     rate: {
       submit: withinRate(raw.rate.submit, limitsOf(service).submissionsPerSecond),
@@ -239,6 +242,7 @@ function plainSettings(raw: RawConfig, service: ServiceInterface) {
       cost: limits.cost,
       jobs: limits.jobs,
       bodyBytes: limits.body,
+      keptBytes: limits.kept,
       memoryBytes: limits.memory,
       pixels: limits.pixels,
     },
@@ -253,6 +257,7 @@ function plainSettings(raw: RawConfig, service: ServiceInterface) {
     skipBadRows: raw.skipBadRows,
     skipRepeatedRows: raw.skipRepeatedRows,
     allowsFewer: raw.allowFewer,
+    acceptEdits: raw.acceptEdits,
   };
 }
 

@@ -16,6 +16,7 @@ import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { readYamlFile } from '../../lib/yaml/yaml-file.ts';
 import { endpointVersions } from '../core/attempt.ts';
 import { host } from './output-schema.ts';
+import { statusMeaning } from './schema.ts';
 
 /** Those that come with the program. */
 export const knownServices = ['fal', 'replicate'] as const;
@@ -58,11 +59,6 @@ function request<Shape extends z.ZodRawShape>(more: Shape) {
     );
 }
 
-const statusMeaning = z.enum(
-  ['waiting', 'running', 'done', 'failed', 'cancelled', 'timed-out'],
-  'waiting, running, done, failed, cancelled or timed-out',
-);
-
 const descriptionShape = z.strictObject({
   baseUrl: z
     .url({ protocol: /^https?$/, error: 'an http(s) URL' })
@@ -99,6 +95,11 @@ const descriptionShape = z.strictObject({
   }).describe('**required**: submits a job'),
   status: request({
     at: answerPath.describe('the status in the answer'),
+    job: answerPath
+      .optional()
+      .describe(
+        "the job's id in the answer; as at `submit.job` by default. If it is another job's, nothing is saved",
+      ),
     map: z
       .record(text, statusMeaning)
       .describe('its words: each is `waiting`, `running`, `done`, `failed`, `cancelled` or `timed-out`'),
@@ -110,6 +111,7 @@ const descriptionShape = z.strictObject({
   result: z
     .strictObject({
       get: address.optional().describe('fetches the result; left out, the answer that says `done` has it'),
+      job: answerPath.optional().describe("the job's id in that answer, if it is to be compared"),
       output: answerPath.optional().describe('the output in that answer; left out, all of it'),
       pictures: z
         .union([answerPath, z.array(answerPath)], 'a path, or several')
@@ -202,7 +204,7 @@ export function readDescription(speaks: string, base: string, env: NodeJS.Proces
   checkVariables(yaml, yaml.value, [], report);
   const all = gatherProblems(yaml, problems, []);
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
-  return descriptionOf(name, raw);
+  return descriptionOf(name, raw, isKnown);
 }
 
 /** Of a file of one's own. */
@@ -254,7 +256,7 @@ function checkVariables(yaml: YamlFile, value: unknown, path: (string | number)[
     );
 }
 
-function descriptionOf(name: string, raw: RawDescription): ServiceDescription {
+function descriptionOf(name: string, raw: RawDescription, isKnown: boolean): ServiceDescription {
   const { submit, status, result, find, check } = raw;
   return {
     name,
@@ -263,9 +265,10 @@ function descriptionOf(name: string, raw: RawDescription): ServiceDescription {
     auth: typeof raw.auth === 'string' ? { authorization: raw.auth } : raw.auth,
     keyVariable: raw.key,
     submit: { ...submit, ...requestOf(submit) },
-    status: { ...status, ...requestOf(status) },
+    status: { ...status, ...requestOf(status), job: status.job ?? submit.job, isJobNamed: isKnown },
     result: {
       request: result.get === undefined ? undefined : { method: 'GET', url: result.get },
+      job: result.job,
       output: result.output ?? '',
       pictures: [result.pictures].flat(),
     },

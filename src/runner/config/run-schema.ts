@@ -25,9 +25,7 @@ export const retry = z.strictObject({
   unanswered: z
     .enum(['resubmit', 'hold'], 'resubmit or hold')
     .default('resubmit')
-    .describe(
-      'after a submission of unknown outcome, which may be billed: `hold` fails the scene until `retry --held`',
-    ),
+    .describe('after a submission of unknown outcome: `hold` fails the scene until `retry --held`'),
 });
 
 export const polling = z.strictObject({
@@ -36,14 +34,10 @@ export const polling = z.strictObject({
     .min(0.001, 'a share of the execution time, from 0.001 to 1')
     .max(1, 'a share of the execution time, from 0.001 to 1')
     .default(0.05)
-    .describe(
-      'how late results are noticed on average, as a share of execution time; doubling it halves the requests',
-    ),
+    .describe('the average delay of results, as a share of execution time; doubling it halves the requests'),
   shortest: durationWithin('1ms', '15m')
     .prefault('10ms')
-    .describe(
-      'the shortest time between two polls of a job; short jobs are polled as soon as such jobs are done',
-    ),
+    .describe('the shortest time between two polls of a job; short ones are polled when such jobs are done'),
   longest: durationWithin('1ms', '15m')
     .prefault('30s')
     .describe('the longest time between two polls of a job'),
@@ -52,9 +46,7 @@ export const polling = z.strictObject({
 export const halt = z.strictObject({
   consecutive: count(1, 1_000_000, 'failed attempts in a row')
     .default(20)
-    .describe(
-      'failed attempts in a row that stop the run, jobs lost by the service within 30 minutes included',
-    ),
+    .describe('failed attempts in a row that stop the run, with jobs lost within 30 minutes'),
   percent: count(1, 100, 'percent of the finished attempts')
     .default(50)
     .describe('percentage of failures among the finished attempts of the run that stops it; 100 never does'),
@@ -64,6 +56,9 @@ export const halt = z.strictObject({
   unreachable: durationWithin('1s', longestWait)
     .prefault('30m')
     .describe('stops the run when the service has not answered for this long'),
+  refused: durationWithin('1s', '30m')
+    .prefault('30s')
+    .describe('stops a run that has worked when key, account or endpoint are refused for this long'),
 });
 
 const rateOf = (atOnce: number, perTenSeconds: number) =>
@@ -123,18 +118,15 @@ export const limits = z.strictObject({
     .describe('submit only what is expected to finish by this local time of day, such as "07:00"'),
   cost: money('an amount above 0, in the currency of `pricing`')
     .optional()
-    .describe(
-      'in the currency of `pricing`, for the whole batch: submit nothing once this is spent or committed',
-    ),
+    .describe('in the currency of `pricing`, for the whole batch: nothing is submitted beyond it'),
   jobs: count(1, 1_000_000_000, 'submissions of the batch')
     .optional()
     .describe('submissions of the whole batch'),
   body: sizeWithin('1kB', '500MB').prefault('64MB').describe('the largest response that is read'),
+  kept: sizeWithin('1MB', '10000GB').prefault('2GB').describe('disk space for kept answers (`help resume`)'),
   memory: sizeWithin('1MB', '100GB')
     .prefault('64MB')
-    .describe(
-      'memory for all large responses; one that does not fit is requested later, a larger one received alone',
-    ),
+    .describe('memory for all large responses; one that does not fit is requested later'),
   pixels: count(1, 1_000_000_000, 'pixels of one picture')
     .default(100_000_000)
     .describe('the largest picture that is decoded'),
@@ -153,9 +145,7 @@ export const report = z.strictObject({
   every: z
     .union([z.literal('never'), durationWithin('1s', longestWait)], every)
     .prefault('5m')
-    .describe(
-      'how often the report is written during a run, if that is quick; `never` writes it at the end only',
-    ),
+    .describe('how often a run writes the report, if that is quick; `never` writes it at the end only'),
   thumbnails: z
     .boolean('true or false')
     .default(true)

@@ -35,13 +35,17 @@ const apiKey = z
 const freshness = (ms: string) =>
   duration.prefault(ms).describe('a 404 for a job younger than this means "not known yet"');
 
+/** One of `StatusMeaning`. */
+export const statusMeaning = z.enum(
+  ['waiting', 'running', 'done', 'failed', 'cancelled', 'timed-out'],
+  'waiting, running, done, failed, cancelled or timed-out',
+);
+
 const endpoint = z.strictObject({
   speaks: z
-    .literal('jobs', 'jobs, fal, replicate, comfyui or the path of your own description')
+    .literal('jobs', 'jobs, fal, replicate, comfyui or the path of a description')
     .default('jobs')
-    .describe(
-      'the interface of the service: `jobs`, `fal`, `replicate`, `comfyui` or the path of your own description',
-    ),
+    .describe('the interface: `jobs`, `fal`, `replicate`, `comfyui` or the path of your own description'),
   baseUrl: z
     .string('`local` or an http(s) URL')
     .superRefine((text, context) => {
@@ -58,6 +62,10 @@ const endpoint = z.strictObject({
     .enum(endpointVersions, 'v1, v2 or dev')
     .default('v2')
     .describe("the version of the interface; `dev` for a worker's development server"),
+  statuses: z
+    .record(z.string(), statusMeaning, 'words and their meanings, such as {SUCCEEDED: done}')
+    .default({})
+    .describe('status words that the interface does not have, and their meaning: `{SUCCEEDED: done}`'),
   apiKey,
   freshness: freshness('150s'),
 });
@@ -130,7 +138,7 @@ const configShape = z.strictObject({
     .refine(isPostgresAddress, postgresExpected)
     .optional()
     .describe(
-      'a PostgreSQL database that runs share, as `${DATABASE_URL}`; left out, a file in the output folder',
+      'a PostgreSQL database that runs share, as `${DATABASE_URL}`; else a file in the output folder',
     ),
   retry: retry.prefault({}).describe('attempts and submissions of a scene'),
   polling: polling
@@ -152,6 +160,10 @@ const configShape = z.strictObject({
   skipBadRows: flag.describe('true renders the good rows and reports the bad ones as invalid'),
   skipRepeatedRows: flag.describe('true renders a prompt that stands in the list more than once only once'),
   allowFewer: flag.describe('true accepts a list that lost more than a third of its scenes and gained none'),
+  acceptEdits: z
+    .enum(['always', 'never'], 'always or never')
+    .optional()
+    .describe('an edit that renders most saved scenes again; left out, a run on a terminal asks first'),
 });
 
 /** `speaks`: the kind of interface. */
@@ -194,7 +206,7 @@ const anyShape = configShape.partial({ manifest: true }).extend({
         .default('jobs')
         .describe(endpoint.shape.speaks.description ?? ''),
       id: describedEndpoint.shape.id.describe(
-        'the id of the endpoint; with `local`: scene-renderer or painter; elsewhere such as `owner/model`',
+        'the id of the endpoint; with `local`: scene-renderer or painter; else such as `owner/model`',
       ),
       workflow: comfyuiEndpoint.shape.workflow,
       set: comfyuiEndpoint.shape.set,

@@ -1,4 +1,5 @@
 /** An attempt: one submission of a scene, one job, one bill; its states live in this table and nowhere else. */
+import type { FailureKind } from './failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 
 /**
@@ -97,6 +98,18 @@ export interface SubmittedAttempt extends Attempt, JobAtService {
   submittedAt: number;
   /** Whether another submission was answered with its job id, too. */
   isShared?: boolean;
+  /** Present if its result waits for a setting. */
+  held?: Held;
+}
+
+/** Why the result of a job that is over cannot be used with the settings of the run that collected it. */
+export interface Held {
+  kind: FailureKind;
+  text: string;
+  /** When the service was first seen to say that the job is over, epoch ms. */
+  completedAt: number;
+  /** Identifies the kept answer: hex sha256 of its bytes, `@`, and the name of the machine that has it. Absent if none is kept. */
+  answer?: string;
 }
 
 /** How many earlier attempts of a scene ended in which way, since a person last put it back. */

@@ -27,7 +27,7 @@ export const endings = {
   'not-allowed': {
     exitCode: 12,
     isResumable: true,
-    means: 'key refused, or account or endpoint not usable',
+    means: 'key refused, or account, endpoint or workflow not usable',
     first: 'once that is fixed',
   },
   'limit-reached': {

@@ -6,13 +6,14 @@
  * - `stop`: the run ends; the attempt and its scene stay as they were
  * - `try-again`: the same request is sent again later; neither attempt nor scene is touched
  * - `resubmit`: a new attempt, because the outcome of this one is unknown or its result is gone
+ * - `hold`: the attempt stays in flight and its scene waits for a setting; see `holding.ts`
  * - `put-back`: the scene waits to be rendered again; the attempt counts for nothing
  * - `new-attempt`: a new attempt while the scene has any left, else the scene has failed; the very same bytes twice: at once
  * - `new-attempt-once`: one new attempt, since it mostly fails the same way again
  * - `fail-scene`: the scene has failed: sending the same again cannot help
  */
 export type Consequence =
-  'stop' | 'try-again' | 'resubmit' | 'put-back' | 'new-attempt' | 'new-attempt-once' | 'fail-scene';
+  'stop' | 'try-again' | 'resubmit' | 'hold' | 'put-back' | 'new-attempt' | 'new-attempt-once' | 'fail-scene';
 
 interface FailureRule {
   whose: 'yours' | 'network' | 'service' | 'worker' | 'machine';
@@ -28,9 +29,14 @@ export const failureRules = {
     next: 'stop',
     means: 'the endpoint does not exist for this key (404 on submission)',
   },
-  'urls-not-allowed': {
+  'workflow-refused': {
     whose: 'yours',
     next: 'stop',
+    means: 'ComfyUI refuses the workflow for something that no scene sets, such as a node that is missing',
+  },
+  'urls-not-allowed': {
+    whose: 'yours',
+    next: 'hold',
     means: 'the output names pictures by address, and `output.hosts` lists no host to download from',
   },
   'not-reached': {
@@ -83,15 +89,52 @@ export const failureRules = {
   },
   'url-refused': {
     whose: 'yours',
-    next: 'fail-scene',
+    next: 'hold',
     means:
-      'the output names an address that nothing is downloaded from: no https, a host that `output.hosts` does not list, or none of the public internet',
+      'the output names an address that nothing is downloaded from: neither https nor an `http://` entry of `output.hosts`, a host that it does not list, or none of the public internet',
+  },
+  'picture-not-found': {
+    whose: 'yours',
+    next: 'hold',
+    means: 'the output has no picture, or no file of `output.files`, where the settings look for it',
+  },
+  'picture-refused': {
+    whose: 'yours',
+    next: 'hold',
+    means: 'the service refuses a picture of a job that is done (401, 403), and tells its status',
+  },
+  'other-file-kind': {
+    whose: 'yours',
+    next: 'hold',
+    means: 'a file of the output is of another kind than `output.files` asks for',
+  },
+  'value-not-found': {
+    whose: 'yours',
+    next: 'hold',
+    means: 'the output has none of the `output.values` that `scenes.until` needs',
+  },
+  'too-many-pixels': {
+    whose: 'yours',
+    next: 'hold',
+    means: 'the picture has more pixels than `limits.pixels` allows',
   },
   'output-unsupported': {
     whose: 'yours',
     next: 'fail-scene',
     means:
-      'what came is nothing that can be saved, and another job would bring the same: a GIF, BMP, TIFF, AVIF or another format, an animation, more pixels than `limits.pixels`',
+      'what came is nothing that can be saved, and another job would bring the same: a GIF, BMP, TIFF, SVG or another format, an animation',
+  },
+  'content-refused': {
+    whose: 'yours',
+    next: 'fail-scene',
+    means:
+      'the worker refuses what the scene asks for (moderation, NSFW, safety): it would refuse the same again',
+  },
+  'status-unknown': {
+    whose: 'yours',
+    next: 'hold',
+    means:
+      'the service hands in an output or an error under a status that is not known; `endpoint.statuses`, or `status.map` of a description, says what it means',
   },
   'job-failed': { whose: 'worker', next: 'new-attempt', means: 'the job ended as FAILED' },
   'job-timed-out': { whose: 'worker', next: 'new-attempt', means: 'the job ended as TIMED_OUT' },
@@ -109,7 +152,8 @@ export const failureRules = {
   'job-overdue': {
     whose: 'service',
     next: 'new-attempt',
-    means: 'the job stayed in the queue or in execution longer than `timeouts` allows',
+    means:
+      'the job stayed in the queue or in execution longer than `timeouts` allows, or its result was refused for `halt.unreachable`',
   },
   'no-output': {
     whose: 'worker',
@@ -135,7 +179,7 @@ export const failureRules = {
   'bad-file': {
     whose: 'worker',
     next: 'new-attempt',
-    means: 'a file that `output.files` asks for is not in the output, or is cut or damaged',
+    means: 'a file that `output.files` asks for is cut or damaged',
   },
   'blank-picture': {
     whose: 'worker',
@@ -149,7 +193,7 @@ export const failureRules = {
   },
   'result-too-large': {
     whose: 'yours',
-    next: 'new-attempt-once',
+    next: 'hold',
     means: 'the result is larger than `limits.body` allows to be read',
   },
   quarantined: {
@@ -178,6 +222,10 @@ export interface Failure {
   text: string;
   /** Wait at least this long before the next request, as the service asked. */
   retryAfterMs?: number;
+  /** True if the output names pictures by address: each lives only as long as its host keeps it. */
+  isByAddress?: true;
+  /** True if `timeouts.execution` ended the job, and not `timeouts.queue`. */
+  isExecution?: true;
   /** Hex sha256 of what came instead of a good picture: identifies the same picture when it comes again. */
   digest?: string;
 }

@@ -10,6 +10,8 @@ export interface HaltSettings {
   minimum: number;
   /** An operation of the service that has not answered for this long. */
   unreachableMs: number;
+  /** Refusals of key, account or endpoint, if these have worked in this run: believed once they last this long. */
+  refusedMs: number;
 }
 
 /** How the attempts of a run have ended so far. */

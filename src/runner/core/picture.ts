@@ -15,6 +15,8 @@ export interface PictureOutput {
   rest?: JsonObject;
   /** There was more. */
   isCut?: true;
+  /** Where it was found in an output of no known shape, as its only picture: `result.image`. */
+  at?: string;
   /** Names of `output.values` at whose place there is no number, text or truth. */
   odd?: string[];
 }

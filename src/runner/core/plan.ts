@@ -5,6 +5,7 @@ import type { EndingKind } from './ending.ts';
 import type { Forecast } from './forecast.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
 import type { SceneCounts } from './scene.ts';
+import { formatCost } from './spending.ts';
 
 export interface Plan {
   /** Rows whose id the batch has not seen before. */
@@ -29,18 +30,51 @@ export interface RepeatedRows {
 }
 
 /**
- * Whether a list seems to be cut off: more than a third of its scenes went, and none came. `before`: how many it had.
- * `isTorn`: the one that came is the beginning of one that went.
+ * True if a list seems to be cut off: more than a third of its scenes are gone, and none is new. A row that was edited
+ * under its id is not new, unless more rows were edited than stayed: then the list was replaced by another one.
+ * `before`: number of scenes that the list had. `isOneEdited` is asked if scenes are new: true if they are one edited row.
  */
-export function isCutOff(plan: Plan, before: number, isTorn: boolean): boolean {
+export function isCutOff(plan: Plan, before: number, isOneEdited: () => boolean): boolean {
   const { added, changed, unchanged, withdrawn } = plan;
-  const returned = unchanged + changed + withdrawn - before;
-  const came = added + changed + Math.max(returned, 0) - (isTorn ? 1 : 0);
-  return came === 0 && withdrawn * 3 > before;
+  if (withdrawn * 3 <= before) return false;
+  const returned = Math.max(unchanged + changed + withdrawn - before, 0);
+  const came = added + returned + (changed > unchanged ? changed : 0);
+  return came === 0 || (returned === 0 && isOneEdited());
+}
+
+/** Saved scenes that an edit of the pipeline file or of the columns renders again. */
+export interface Edits {
+  /** Number of scenes to be rendered again. */
+  scenes: number;
+  /** Number of scenes that are saved. */
+  saved: number;
+  /** Price of rendering these scenes again; null if it is unknown. */
+  cost: { amount: number; currency: string } | null;
+}
+
+/** Returns a sentence without its full stop. */
+export function describeEdits({ scenes, saved, cost }: Edits): string {
+  const price =
+    cost === null
+      ? 'at an unknown price'
+      : `for about ${formatCost({ spent: cost.amount, currency: cost.currency })}`;
+  return `${scenes.toLocaleString('en')} of ${saved.toLocaleString('en')} saved scenes are to be rendered again, ${price}, because the template, the matrix or the columns changed`;
+}
+
+/** Thrown if a person has to decide before the batch is changed or anything is sent. */
+export class PlanRefused extends Error {}
+
+/** Thrown before anything has changed, unless the edit is accepted. */
+export class EditsRefused extends PlanRefused {
+  constructor(edits: Edits) {
+    super(
+      `${describeEdits(edits)}. Nothing was sent, and the batch is as it was. If the edit is meant, add --accept-edits, or acceptEdits: always to pipeline.yaml; the old pictures stay. \`nightrender plan <pipeline> --accept-edits\` shows what would be sent. If it is not meant, undo the edit and start the same command again.`,
+    );
+  }
 }
 
 /** Thrown before anything has changed, unless it was said that the list may be shorter. */
-export class ListCutOff extends Error {
+export class ListCutOff extends PlanRefused {
   /** `first`: the first scene that went, and where its row stood. */
   constructor({ withdrawn }: Plan, before: number, first: { id: string; source: string } | undefined) {
     const which = first === undefined ? '' : ` (the first is ${first.id}, which was at ${first.source})`;
@@ -52,7 +86,7 @@ export class ListCutOff extends Error {
 }
 
 /** Thrown before anything is sent, unless it was said what is to become of them. */
-export class UnknownPictures extends Error {
+export class UnknownPictures extends PlanRefused {
   /** `example`: one of them, as the folder of pictures has it. */
   constructor(count: number, example: string) {
     const [have, them] =
@@ -103,6 +137,8 @@ export interface BatchPlan {
   forecast: Forecast;
   /** Where more seeds may turn out to be needed: the scenes if all are, and what they cost; that is null where it is unknown. */
   atMost: { scenes: number; cost: number | null } | null;
+  /** Path of the newest picture that was found as the only one of an output of no known shape; null where there is none. */
+  foundAt: string | null;
   /** Which files saved scenes lack, in words; null where none does. */
   lacking: string | null;
   /** What should be known of the list, in sentences. */

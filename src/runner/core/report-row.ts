@@ -67,6 +67,8 @@ export interface BatchNumbers {
   cost: BatchCost | null;
   /** Attempts that failed, by kind, most frequent first. */
   failures: { kind: string; attempts: number; lastText: string }[];
+  /** Jobs in flight whose results wait for a setting, by the kind of failure; `kept`: those whose answers are kept. */
+  held: { kind: string; results: number; kept: number; lastText: string }[];
   /** What the latest run had to render, where that was a preview; null where it was all of the batch. */
   part: PartRecord | null;
   /** The newest start of the program on this batch. */

@@ -53,6 +53,8 @@ export function sceneAfter(
       return before.failedKinds.includes(failure.kind) || failures >= settings.attempts
         ? failed
         : again(failures);
+    // One that is held is not settled; its scene's own failure by now, it is like any other.
+    case 'hold':
     case 'new-attempt':
       return failures >= settings.attempts || cameBefore ? failed : again(failures);
     case 'fail-scene':

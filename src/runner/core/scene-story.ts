@@ -2,6 +2,8 @@
 import type { AttemptState, Endpoint } from './attempt.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { SavedPicture } from './picture.ts';
+import { isFailureKind } from './failure.ts';
+import { settingFor } from './holding.ts';
 import { suspectDeaths } from './retry.ts';
 import { replacedSuffix, type SceneState } from './scene.ts';
 import { formatDuration } from '../../lib/text/format.ts';
@@ -97,6 +99,9 @@ function whileActive({ attempts }: SceneVersion, { isRunning, now }: StoryPlace)
       ? 'it is being sent'
       : 'it may have been sent when the program died: the next run records it as unanswered, and `retry.unanswered` decides';
   }
+  const { failureKind: kind } = last;
+  if (kind !== null && isFailureKind(kind))
+    return `its job is done, and its result waits for ${settingFor(kind)}: once that is right, the next run saves it without another job`;
   if (isRunning) return 'the run polls its job until it is done; then its pictures are checked and saved';
   const age =
     last.submittedAt === null ? '' : `, sent ${formatDuration(Math.max(0, now - last.submittedAt))} ago`;
@@ -141,6 +146,7 @@ const setAsideBecause: Record<string, string> = {
   unanswered: 'its job may run and be billed: it is held, or was sent too often',
   quarantined: 'the program died with it repeatedly, so it was set aside',
   'input-refused': refused,
+  'content-refused': 'its content was refused, and would be again: edit its row, which makes it a new scene',
   'url-refused': refused,
   'output-unsupported':
     'another job would bring the same: change what the worker sends, or the limit that the reason names',

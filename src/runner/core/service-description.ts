@@ -41,6 +41,10 @@ export interface ServiceDescription {
   status: DescribedRequest & {
     at: AnswerPath;
     map: Readonly<Record<string, StatusMeaning>>;
+    /** The job's id, by which an answer that is another job's is known. */
+    job: AnswerPath;
+    /** True if each status is known to have it; otherwise that is believed once one had it. */
+    isJobNamed: boolean;
     /** Of execution, for what is paid by the second. */
     seconds?: AnswerPath | undefined;
     /** Holds something where the result was deleted. */
@@ -48,7 +52,10 @@ export interface ServiceDescription {
   };
   /** Without a request of its own, the result is in the answer that says `done`. */
   result: {
-    request: DescribedRequest | undefined; /** Empty for all of the answer. */
+    request: DescribedRequest | undefined;
+    /** The job's id; the result is not compared if it is undefined. */
+    job?: AnswerPath | undefined;
+    /** Empty for all of the answer. */
     output: AnswerPath;
     /** Tried in turn; empty where the shape of the output says it. */
     pictures: AnswerPath[];

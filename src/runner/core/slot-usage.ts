@@ -8,7 +8,8 @@ export const idleReasons = {
   rate: 'a submission waits for its turn within `rate.submit`',
   slowed: 'a submission waits for its turn, which comes later since the service answered 429',
   load: 'a submission was answered 429 and waits to be sent again',
-  outage: 'the service does not answer, or knows none of its jobs: it is asked from time to time',
+  outage:
+    'the service does not answer, knows none of its jobs, or refuses what has worked: it is asked from time to time',
   downloads: 'the job is done, and its picture is fetched from the address that the output names',
   memory: 'the job is done, and its answer waits for room in memory',
   checking: 'the job is done, and its pictures are decoded and checked',

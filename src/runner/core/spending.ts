@@ -1,6 +1,7 @@
 /** What a batch has cost so far, what its jobs in flight are expected to, and how many more may be sent. */
+import type { Endpoint } from './attempt.ts';
 import type { FailureKind } from './failure.ts';
-import { shareOf, type ObservedTimes } from './observed-times.ts';
+import { shareOf, withObservation, type ObservedTimes } from './observed-times.ts';
 import { splitFiles, type SavedPicture } from './picture.ts';
 
 /** Of the prices at least one is set; they add up. */
@@ -12,8 +13,17 @@ export interface Pricing {
   perMegapixel?: number | undefined;
   /** How long a job executes, as long as nothing is known of it. */
   expectMs?: number | undefined;
+  /** Longest time that a job of unknown execution time is counted with: `timeouts.execution`. */
+  maxMs?: number | undefined;
+  /** True if no job is asked for a picture, so that nothing is to be learned of pictures. */
+  isWithoutPictures?: boolean;
   /** For people: `USD`. */
   currency: string;
+}
+
+/** True for a ComfyUI of one's own without a price: nobody sends a bill for its jobs. */
+export function isFreeOfCharge({ version }: Endpoint, pricing: Pricing | undefined): boolean {
+  return version === 'comfyui' && pricing === undefined;
 }
 
 export interface SpendingLimits {
@@ -27,16 +37,18 @@ export interface SpendingLimits {
 export interface Spending {
   /** Submissions that can have become a job, those in flight included. */
   jobs: number;
-  /** Ms of execution that are known: as the service reported them, else from first seen executing to the end. */
+  /** Ms of execution that are known: as the service reported them, else as the run that submitted the job saw them. */
   executedMs: number;
-  /** Submissions that are over and whose execution time is unknown: unanswered, expired and adopted ones. */
+  /** Submissions that are over and whose outcome is unknown: unanswered, expired and adopted ones. */
   untold: number;
+  /** Submissions that are over and may have been billed for an unknown time: each counts as one usual job. */
+  untimed: number;
   /** Submissions that are over and may have been billed for pictures. */
   rendered: number;
   brought: Brought;
 }
 
-/** Pictures that jobs have brought, without those that a person had rendered again. */
+/** Pictures that jobs have brought, also those that were forgotten since, to be rendered again. */
 export interface Brought {
   /** That brought any. */
   jobs: number;
@@ -56,10 +68,42 @@ export const kindsWithoutPicture = [
   'job-timed-out',
   'job-cancelled',
   'cancelled',
-  'failed-inside',
 ] as const satisfies readonly FailureKind[];
 
-/** Execution times of the batch's latest jobs, ascending ms. */
+/** How a submission ended that the service may have billed. */
+export interface JobEnd {
+  /** Ms of execution, as the service reported them. */
+  reportedMs: number | undefined;
+  /** Ms for which the run that submitted the job saw it executing. */
+  seenMs: number | undefined;
+  /** What it brought, or why nothing; `unknown` if it expired or was never answered. */
+  made: SavedPicture[] | FailureKind | 'unknown';
+}
+
+/** Returns the spending with one more submission that is over. `random` is in [0, 1). */
+export function withEnd(
+  spending: BatchSpending,
+  { reportedMs, seenMs, made }: JobEnd,
+  random: number,
+): BatchSpending {
+  const { executedMs, untold, untimed, rendered, brought, times } = spending;
+  const isSaved = typeof made !== 'string';
+  const isFree = kindsWithoutPicture.some((kind) => kind === made);
+  // Nobody saw the end of a job that is unknown: what was seen is how long it was waited for.
+  const ms = reportedMs ?? (made === 'unknown' ? undefined : seenMs);
+  const shownMs = isSaved ? ms : reportedMs;
+  return {
+    ...spending,
+    executedMs: executedMs + (ms ?? 0),
+    untold: untold + (made === 'unknown' ? 1 : 0),
+    untimed: untimed + (ms === undefined && !isFree ? 1 : 0),
+    rendered: rendered + (isFree ? 0 : 1),
+    brought: isSaved ? addBrought(brought, broughtBy(made)) : brought,
+    times: shownMs === undefined ? times : withObservation(times, shownMs, random),
+  };
+}
+
+/** Execution times of the batch's latest jobs, ascending ms: as reported, of saved ones else as seen. */
 export type ExecutionTimes = ObservedTimes;
 
 export type BatchSpending = Spending & { times: ExecutionTimes };
@@ -93,7 +137,7 @@ export function unseenJob(pricing: Pricing): Partial<Billed> | undefined {
   const { perSecond, perPicture, perMegapixel, expectMs } = pricing;
   if (perSecond !== undefined && expectMs === undefined) return undefined;
   return {
-    ...(perSecond !== undefined && { ms: expectMs ?? 0 }),
+    ...(perSecond !== undefined && { ms: usualMs([], pricing) }),
     ...(perPicture !== undefined && { pictures: 1 }),
     ...(perMegapixel !== undefined && { pixels: usualPixels }),
   };
@@ -126,12 +170,15 @@ export function addBrought(some: Brought, more: Brought): Brought {
   };
 }
 
-/** What was spent; of what is not known of a job, the median time and the average pictures are taken. */
+/** Ms of execution of a job whose own time is unknown: the median, before the first known time `expect`. */
+function usualMs(times: ExecutionTimes, { expectMs = 0, maxMs = Infinity }: Pricing): number {
+  return Math.min(maxMs, shareOf(times, 0.5) ?? expectMs);
+}
+
+/** Returns what was spent. A job whose time or pictures are unknown counts with the usual time and the average pictures. */
 export function spentOn(spending: Spending, times: ExecutionTimes, pricing: Pricing): number {
-  const { executedMs, untold, rendered, brought } = spending;
-  const median = shareOf(times, 0.5) ?? pricing.expectMs ?? 0;
-  // A service that reports no times leaves every job untold.
-  const ms = executedMs + (executedMs === 0 ? Math.max(untold, rendered) : untold) * median;
+  const { executedMs, untimed, rendered, brought } = spending;
+  const ms = executedMs + untimed * usualMs(times, pricing);
   const { jobs, pictures, pixels } = brought;
   const others = Math.max(0, rendered - jobs);
   const [usual, size] = jobs === 0 ? [1, usualPixels] : [pictures / jobs, pixels / pictures];
@@ -147,13 +194,14 @@ function expectedPrice({ brought }: Spending, times: ExecutionTimes, pricing: Pr
   return priceOf({ ms, pictures, pixels: pictures * size }, pricing);
 }
 
-/** Services make so many in one job; what these jobs ask for is not known before the first one is saved. */
+/** Services make so many in one job; what these jobs ask for is not known before the first is saved. */
 const mostUnseenPictures = 4;
 
 /**
  * How many more may be submitted on top of `inFlight` jobs: as long as what is spent and what is expected of those in
  * flight stay below the limit, so that it is exceeded by one job at most. The first to end are the short ones, so
- * while few have ended, few more than those are in flight: one job while nothing is known. What a picture costs is known.
+ * while few have ended, few more than those are in flight: one job while nothing is known. The same holds for what jobs
+ * bring, unless the user has said with `pricing.expect` what a job is.
  */
 export function roomFor(
   inFlight: number,
@@ -169,10 +217,12 @@ export function roomFor(
   const each = expectedPrice(spending, times, pricing, mostUnseenPictures);
   // Of ten times 0.003, a sum of such prices leaves a rest that is none.
   const affordable = each === 0 ? Infinity : Math.ceil(left / each - 1e-6);
-  const { perSecond, perMegapixel } = pricing;
+  const { perSecond, perPicture, perMegapixel, expectMs, isWithoutPictures } = pricing;
+  const hasUnknownPictures =
+    perMegapixel !== undefined || (perPicture !== undefined && expectMs === undefined);
   const known = Math.min(
     perSecond === undefined ? Infinity : mostAfter(times.length),
-    perMegapixel === undefined ? Infinity : mostAfter(spending.brought.jobs),
+    hasUnknownPictures && isWithoutPictures !== true ? mostAfter(spending.brought.jobs) : Infinity,
   );
   return Math.min(jobs, Math.max(0, Math.min(affordable, known) - inFlight));
 }
@@ -193,7 +243,7 @@ export interface Cost {
 export interface BatchCost extends Cost {
   /** What the jobs in flight are expected to add: the 95th percentile of each, and the most pictures. */
   inFlight: number;
-  /** Submissions that may have been billed: they count as median ones in `spent`. */
+  /** Submissions with unknown outcome that may have been billed: they count as usual jobs in `spent`. */
   untold: number;
 }
 

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../lib/text/json.ts';
 import type { Verdict } from '../core/verification.ts';
 
 export interface ExportedPicture {
-  /** That of its scene; the second picture of a scene gets `.2`, and so on. */
+  /** Unique within the batch: that of its scene; the second picture of a scene gets `.2`, and so on. */
   id: string;
   scene: string;
   /** What it is read as: relative to the images folder, `/` between folders. */

@@ -22,13 +22,13 @@ export async function checkFile(
   { label, kind }: NamedFile,
   maxPixels: number,
 ): Promise<CheckedPicture | Failure> {
-  const decoded = 'bytes' in held ? { bytes: bufferOf(held.bytes) } : decodeBase64(held.base64, /^/);
+  const decoded = 'bytes' in held ? { bytes: bufferOf(held.bytes) } : decodeBase64(held.base64);
   const whole = 'problem' in decoded ? decoded : await wholeAsAsked(decoded.bytes, kind, maxPixels);
   const content = 'bytes' in decoded ? decoded.bytes : Buffer.from('base64' in held ? held.base64 : '');
   const sha256 = createHash('sha256').update(content).digest('hex');
   if ('problem' in whole) {
     const text = `the file ${label} cannot be used: ${whole.problem}`;
-    return { kind: whole.isUnsupported === true ? 'output-unsupported' : 'bad-file', text, digest: sha256 };
+    return { kind: whole.kind ?? 'bad-file', text, digest: sha256 };
   }
   const { width = 0, height = 0 } = whole;
   return { content, width, height, sha256 };
@@ -39,7 +39,7 @@ async function wholeAsAsked(bytes: Buffer, kind: FileKind, maxPixels: number): P
   const other = 'problem' in whole ? nameOfOtherFormat(bytes, kind) : undefined;
   if (other === undefined) return whole;
   const problem = `it is ${other}, and \`output.files\` asks for ${kind.toUpperCase()}: have the worker send that, or correct \`kind\` or \`at\``;
-  return { problem, isUnsupported: true };
+  return { problem, kind: 'other-file-kind' };
 }
 
 /** Of a file that is there without a record. */

@@ -54,8 +54,8 @@ export async function checkPicture(
   };
 }
 
-function unusable({ problem, isUnsupported = false }: Unusable, came: Buffer | string): Failure {
-  return failure(isUnsupported ? 'output-unsupported' : 'bad-picture', problem, came);
+function unusable({ problem, isUnsupported = false, kind }: Unusable, came: Buffer | string): Failure {
+  return failure(kind ?? (isUnsupported ? 'output-unsupported' : 'bad-picture'), problem, came);
 }
 
 /** `came` identifies repeated output. */
@@ -71,11 +71,12 @@ function tooSmall({ width, height }: { width: number; height: number }, minSide:
   return `it is ${width}×${height} pixels, and \`check.minSide\` asks for ${minSide} at least`;
 }
 
-/** What is wrong with a PNG, or its size: every chunk and every pixel is checked. */
-export async function wholePng(content: Buffer, demands: Demands): Promise<WholePicture | Unusable> {
-  const checked = checkPng(content);
+/** What is wrong with a PNG, or its size: every chunk and every pixel is checked. Fill behind its end is cut off unless the original is kept. */
+export async function wholePng(file: Buffer, demands: Demands): Promise<WholePicture | Unusable> {
+  const checked = checkPng(file);
   if ('problem' in checked) return checked;
-  const { width, height } = checked;
+  const { width, height, bytes } = checked;
+  const content = demands.isOriginalKept ? file : file.subarray(0, bytes);
   const whole: WholePicture = { content, format: 'PNG', width, height, blank: undefined };
   const large = tooLarge(whole, demands.maxPixels);
   if (large !== undefined) return large;

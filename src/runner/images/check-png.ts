@@ -18,6 +18,8 @@ export interface WholePng {
   height: number;
   /** The file without what the pixels do not depend on. */
   bare: Buffer;
+  /** Bytes of the PNG itself, without the fill behind its end. */
+  bytes: number;
   /** The chunk that says what the colours are, where it is small enough for viewers to unpack. */
   profile: Buffer | undefined;
   /** Data of the header chunk, and of those that hold the pixels, as packed. */
@@ -31,8 +33,23 @@ export function isPng(bytes: Buffer): boolean {
   return bytes.subarray(0, signature.length).equals(signature);
 }
 
+/** Bytes of the file without the line ends, spaces and NULs behind it. Some workers and stores add these. */
+export function bytesWithoutFill(file: Buffer): number {
+  let end = file.length;
+  while (end > 0 && fill.includes(file[end - 1] ?? 1)) end -= 1;
+  return end;
+}
+
+const fill = Buffer.from('\0 \r\n');
+/** Of the chunk that ends every PNG. */
+const endChecksum = Buffer.from('ae426082', 'hex');
+
 /** What a whole PNG holds, or what is wrong with the file. */
-export function checkPng(png: Buffer): WholePng | Unusable {
+export function checkPng(file: Buffer): WholePng | Unusable {
+  const bytes = bytesWithoutFill(file);
+  const png = file.subarray(0, bytes).subarray(-endChecksum.length).equals(endChecksum)
+    ? file.subarray(0, bytes)
+    : file;
   if (!isPng(png)) return { problem: 'its PNG signature is damaged' };
   const types: string[] = [];
   const needed: Uint8Array[] = [signature];
@@ -60,6 +77,7 @@ export function checkPng(png: Buffer): WholePng | Unusable {
   const isPlain = types.every((type) => plainTypes.has(type) || !isNeeded(type));
   return {
     ...size,
+    bytes: png.length,
     header,
     pixelData,
     profile,

@@ -7,23 +7,22 @@ type Decoded = { bytes: Buffer } | Unusable;
 const dataUri = /^\s*data:([^;,]{0,200})([^,]{0,200}),/i;
 
 /**
- * Base64 of the standard or the URL-safe alphabet, with its padding or without; a `data:image/…;base64,` prefix and white
- * space are left aside. `types`: other media types of a prefix.
+ * Base64 of the standard or the URL-safe alphabet, with its padding or without; white space and a prefix such as
+ * `data:image/png;base64,` are left aside. The type of the prefix says nothing: the first bytes do.
  */
-export function decodeBase64(text: string, types = /^image\//i): Decoded {
+export function decodeBase64(text: string): Decoded {
   const uri = dataUri.exec(text.slice(0, 1000));
   if (uri === null) return decodeBare(text);
-  const [prefix, type, parameters] = uri;
-  if (!types.test(type ?? ''))
-    return { problem: `its data URI declares ${type || 'text/plain'}, not a picture` };
-  if (!/;\s*base64\s*$/i.test(parameters ?? '')) return { problem: 'its data URI is not base64' };
-  return decodeBare(text.slice(prefix.length));
+  const [prefix, type = '', parameters = ''] = uri;
+  if (/;\s*base64\s*$/i.test(parameters)) return decodeBare(text.slice(prefix.length));
+  return /svg/i.test(type) ? unsupported('an SVG') : { problem: 'its data URI is not base64' };
 }
 
 function decodeBare(text: string): Decoded {
   // Nearly all are one unbroken line: only what does not decode as it stands is copied without white space.
   const bytes = decodeExactly(text) ?? decodeExactly(text.replaceAll(/\s+/g, ''));
-  if (bytes === undefined) return { problem: whyNot(text) };
+  if (bytes === undefined)
+    return nameOfText(text)?.startsWith('an SVG') ? unsupported('an SVG') : { problem: whyNot(text) };
   return bytes.length === 0 ? { problem: 'it is empty' } : { bytes };
 }
 
@@ -66,6 +65,8 @@ export interface Unusable {
   problem: string;
   /** Whether it is as the worker meant it, so that another job would bring the same. */
   isUnsupported?: boolean;
+  /** Present if a setting forbids it. */
+  kind?: 'too-many-pixels' | 'other-file-kind';
 }
 
 /** The format of a picture that can be saved, or what it is instead. */
@@ -74,8 +75,13 @@ export function recognise(bytes: Buffer): { format: PictureFormat } | Unusable {
   const known = formats.find(([, pattern]) => pattern.test(start));
   if (known !== undefined) return { format: known[0] };
   const other = others.find(([, pattern]) => pattern.test(start))?.[0];
-  if (other === undefined) return { problem: `it is ${nameOfBytes(bytes, start)}` };
-  const problem = `it is ${other}, and only PNG, JPEG, WebP and AVIF can be saved: have the worker send one of them`;
+  if (other !== undefined) return unsupported(other);
+  const name = nameOfBytes(bytes, start);
+  return name.startsWith('an SVG') ? unsupported('an SVG') : { problem: `it is ${name}` };
+}
+
+function unsupported(what: string): Unusable {
+  const problem = `it is ${what}, and only PNG, JPEG, WebP and AVIF can be saved: have the worker send one of them`;
   return { problem, isUnsupported: true };
 }
 
@@ -117,11 +123,25 @@ const others: readonly [string, RegExp, FileKind?][] = [
   ['a PDF', /^255044462d/],
   ['a ZIP archive', /^504b0304/, 'npz'],
   ['gzipped data', /^1f8b/],
+  ['a Photoshop file', /^38425053/],
+  ['an icon (ICO)', /^00000100[0-2][0-9a-f]00/],
+  ['a JPEG 2000', /^(?:0000000c6a502020|ff4fff51)/],
+  ['a JPEG XR', /^4949bc01/],
+  ['a QOI', /^716f6966/],
+  ['a Netpbm picture', /^503[1-7](?:0a|0d|20)/],
+  ['a DDS', /^44445320/],
+  ['a Radiance HDR', /^233f52414449/],
+  ['PostScript', /^25215053/],
+  ['a sound or video (RIFF)', /^52494646.{8}(?:57415645|41564920)/],
+  ['a sound or video (Ogg)', /^4f676753/],
+  ['a sound (MP3)', /^494433/],
+  ['a sound (FLAC)', /^664c6143/],
+  ['a NumPy file', /^934e554d5059/],
 ];
 
 const texts: readonly [string, RegExp][] = [
   ['an address', /^\s*(?:https?|s3|gs|ftp|file):\/\//i],
-  ['an SVG', /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg[\s>]/i],
+  ['an SVG', /^\s*(?:(?:<\?xml[^>]*>|<!--[^]*?-->|<!DOCTYPE svg[^>]*>)\s*)*<(?:svg:)?svg[\s/>]/i],
   ['an HTML page', /^\s*(?:<!doctype html|<html|<head|<body)/i],
   ['XML', /^\s*<\?xml/i],
   ['JSON', /^\s*(?:\{\s*"|\[\s*[[{"])/],
@@ -130,7 +150,7 @@ const texts: readonly [string, RegExp][] = [
 ];
 
 function nameOfBytes(bytes: Buffer, start: string): string {
-  const text = bytes.subarray(0, 400).toString('utf8');
+  const text = bytes.subarray(0, 1_000).toString('utf8');
   const name = nameOfText(text);
   if (name !== undefined) return name;
   // A character that is cut off at the end becomes U+FFFD.

@@ -55,7 +55,7 @@ export function needsThumbnail({
 export function tooLarge(size: { width: number; height: number }, maxPixels: number): Unusable | undefined {
   if (size.width * size.height <= maxPixels) return undefined;
   const problem = `it declares ${size.width}×${size.height} pixels, more than the limit of ${maxPixels / 1e6} megapixels: raise \`limits.pixels\`, or have smaller pictures made`;
-  return { problem, isUnsupported: true };
+  return { problem, kind: 'too-many-pixels' };
 }
 
 export function damage(format: PictureFormat, error: unknown): Unusable {

@@ -2,6 +2,7 @@
 import sharp, { type Metadata, type Sharp } from 'sharp';
 import type { PictureFormat } from '../core/picture-format.ts';
 import { blankness } from './blankness.ts';
+import { bytesWithoutFill } from './check-png.ts';
 import { isSigned } from './content-credentials.ts';
 import type { Unusable } from './decode-base64.ts';
 import {
@@ -50,7 +51,9 @@ async function original(
 ): Promise<WholePicture | Unusable> {
   const { data, info } = await pixelsOf(sharp(content, strict(maxPixels)).autoOrient(), isBlankRefused);
   // It is whole, since it was decoded.
-  if (declaredBytes(content, format) !== content.length)
+  const bytes = declaredBytes(content, format);
+  const isFilled = format === 'JPEG' && bytes >= bytesWithoutFill(content);
+  if (bytes !== content.length && !isFilled)
     return { problem: `something hangs on behind the end of its ${format} data` };
   const { width, height, channels } = info;
   return { content, format, width, height, blank: isBlankRefused ? blankness(data, channels) : undefined };

@@ -96,8 +96,13 @@ class Post {
   take(event: Event): void {
     const { rules } = this.#target;
     const now = this.#options.clock.elapsed();
-    if (event.type === 'run-started' && rules.isStart)
-      this.#send('start', `The run has started (${event.program})`);
+    if (event.type === 'run-started') {
+      const { edits } = event;
+      // Who can read it may want to stop the run; a ping would say that a run has begun.
+      const isTold = rules.isStart || (edits !== undefined && this.#target.kind !== 'ping');
+      const told = edits === undefined ? '' : `: ${edits}`;
+      if (isTold) this.#send('start', `The run has started (${event.program})${told}`);
+    }
     if (event.type === 'recovered') this.#watch = submitted(this.#watch, event.inFlight, now);
     if (event.type === 'scene-submitted') this.#watch = submitted(this.#watch, 1, now);
     if (event.type === 'scene-saved') this.#finish({ hasFailed: false, wasInFlight: true }, now);

@@ -1,31 +1,23 @@
 /** What a run may still submit, by money and by number. */
-import { withObservation } from '../core/observed-times.ts';
-import type { FailureKind } from '../core/failure.ts';
-import type { SavedPicture } from '../core/picture.ts';
 import {
-  addBrought,
-  broughtBy,
-  kindsWithoutPicture,
+  formatCost,
   nothingBrought,
   roomFor,
-  formatCost,
   spentOn,
+  withEnd,
   type BatchSpending,
   type Cost,
+  type JobEnd,
   type Pricing,
   type SpendingLimits,
 } from '../core/spending.ts';
 import type { Checkpoint } from './ports.ts';
 
-/** How long a job executed, as the service reported or as this run saw it, and what it brought or why not; or `unknown`. */
-export type JobEnd =
-  | 'unknown'
-  | { reportedMs: number | undefined; seenMs: number | undefined; made: SavedPicture[] | FailureKind };
-
 const nothingSpent: BatchSpending = {
   jobs: 0,
   executedMs: 0,
   untold: 0,
+  untimed: 0,
   rendered: 0,
   brought: nothingBrought,
   times: [],
@@ -67,20 +59,7 @@ export class Budget {
   }
 
   countEnd(end: JobEnd): void {
-    const { executedMs, untold, rendered, brought, times } = this.#spending;
-    if (end === 'unknown') {
-      this.#spending = { ...this.#spending, untold: untold + 1, rendered: rendered + 1 };
-      return;
-    }
-    const { made } = end;
-    const isFree = kindsWithoutPicture.some((kind) => kind === made);
-    this.#spending = {
-      ...this.#spending,
-      rendered: rendered + (isFree ? 0 : 1),
-      brought: typeof made === 'string' ? brought : addBrought(brought, broughtBy(made)),
-      executedMs: executedMs + (end.reportedMs ?? end.seenMs ?? 0),
-      ...(end.reportedMs !== undefined && { times: withObservation(times, end.reportedMs, this.#random()) }),
-    };
+    this.#spending = withEnd(this.#spending, end, this.#random());
   }
 
   /** Undefined without `pricing`. */

@@ -1,9 +1,17 @@
 /** Has the service cancel every job in flight, and takes what is done already. */
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
-import type { Failure } from '../core/failure.ts';
+import { failureRules, type Failure } from '../core/failure.ts';
 import { quarantine, suspectDeaths } from '../core/retry.ts';
-import { ask, collect, learn, retryLater } from './follow.ts';
+import {
+  ask,
+  collect,
+  endWithoutPicture,
+  learn,
+  retryLater,
+  whyElsewhere,
+  type PollResult,
+} from './follow.ts';
 import { factsOf, factsOfEnd, resumedJob, type Job } from './job.ts';
 import { missing } from './missing.ts';
 import type { CancelReply, Ports, StatusReply } from './ports.ts';
@@ -40,7 +48,7 @@ const maxTries = 4;
 
 /** Works until each job was cancelled and polled, or `stop` is requested. Throws only for a bug. */
 export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: Stop): Promise<CancelResult> {
-  const run = startRun(ports, { ...settings, halt: neverHalt }, stop);
+  const run = startRun(ports, { ...settings, halt: { ...settings.halt, ...neverHalt } }, stop);
   const whys = new Map<number, string>();
   const outcome = { found: 0, unanswered: 0, finished: 0 };
   try {
@@ -99,8 +107,19 @@ async function cancelOne(run: Run, job: Job): Promise<string | undefined> {
   if (cancelled === undefined) return notAsked;
   const deadly = quarantine(job.attempt.deaths);
   if (deadly !== undefined) return settle(run, job, deadly);
-  const reply = await insist(run, job, () => poll(run, job));
+  let reply = await insist(run, job, () => poll(run, job));
+  while (isWithoutOutput(reply)) {
+    const waitMs = run.jobs.awaitOutput(job);
+    if (waitMs === undefined) break;
+    await run.ports.clock.sleep(waitMs, run.stop.leaving);
+    reply = await insist(run, job, () => poll(run, job));
+  }
   return reply === undefined ? notAsked : act(run, job, cancelled, reply);
+}
+
+/** The job is done and paid for, and its output may come a moment later. */
+function isWithoutOutput(reply: StatusReply | undefined): boolean {
+  return reply?.kind === 'ended' && reply.failure.kind === 'no-output';
 }
 
 /** The request's reply, once it says something, it was made often enough, or the run is left (undefined). */
@@ -119,8 +138,10 @@ async function insist<Reply extends CancelReply | StatusReply>(
 }
 
 function askToCancel(run: Run, job: Job): Promise<CancelReply | undefined> {
-  return run.throttles.cancel.pass(run.stop.leaving, () =>
-    run.ports.service.cancel(job.attempt, run.abandoned),
+  const { endpoint } = job.attempt;
+  const signal = run.stop.leaving;
+  return run.access.pass({ operation: 'cancel', endpoint, subject: job.attempt, signal }, () =>
+    run.throttles.cancel.pass(signal, () => run.ports.service.cancel(job.attempt, run.abandoned)),
   );
 }
 
@@ -138,23 +159,28 @@ async function act(
 ): Promise<string | undefined> {
   switch (reply.kind) {
     case 'completed':
-      await collect(run, job, reply);
-      return undefined;
+      return whyHeld(await collect(run, job, reply));
     case 'ended': {
+      const facts = factsOfEnd(job, reply, run.ports.clock);
+      // It was done already: what is paid for is not given up.
+      if (failureRules[reply.failure.kind].next === 'hold')
+        return whyHeld(await endWithoutPicture(run, job, reply.failure, facts));
       // What ended without our doing has failed by itself.
-      const isOurs = cancelled.kind === 'cancelled';
+      const isOurs = cancelled.kind === 'cancelled' && !isWithoutOutput(reply);
       const text = `cancelled by you; the service: ${reply.failure.text}`;
       const failure: Failure = isOurs ? { kind: 'cancelled', text } : reply.failure;
       return settle(run, job, failure, reply);
     }
     case 'missing': {
+      const elsewhere = await whyElsewhere(run, job);
+      if (elsewhere !== undefined) return `its result ${elsewhere}`;
       const verdict = await missing(run, job, reply);
       return verdict === 'settled' ? undefined : `the service does not know it: ${verdict.text}`;
     }
     case 'running':
       return whyRunning(cancelled, reply.status);
     case 'failure':
-      return `its status is unknown: ${reply.failure.text}`;
+      return `its ${reply.done === undefined ? 'status is unknown' : 'result did not come'}: ${reply.failure.text}`;
   }
 }
 
@@ -166,6 +192,12 @@ async function settle(
 ): Promise<undefined> {
   const facts = reply === undefined ? factsOf(job, run.ports.clock) : factsOfEnd(job, reply, run.ports.clock);
   await settleWithoutPicture(run, job.attempt, 'failed', failure, facts);
+}
+
+function whyHeld(result: PollResult): string | undefined {
+  return result === 'held'
+    ? 'it is done, and its result waits for a setting: `nightrender status` says which'
+    : undefined;
 }
 
 function whyRunning(cancelled: CancelReply, status: string): string {

@@ -9,8 +9,10 @@ export class EndpointLiveness {
   readonly #askHealth: Ask;
   /** When each endpoint last gave a sign (monotonic ms). */
   readonly #signs = new Map<string, number>();
-  /** When a job's status was last read there. */
-  readonly #statuses = new Map<string, number>();
+  /** When a job's status was last read there, and when a job's result last came. */
+  readonly #read = { status: new Map<string, number>(), result: new Map<string, number>() };
+  /** Endpoints that have reported their health in this run. */
+  readonly #healthy = new Set<string>();
   readonly #asking = new Map<string, Promise<unknown>>();
   readonly #next = new Map<string, Promise<HealthReply | undefined>>();
 
@@ -23,11 +25,16 @@ export class EndpointLiveness {
   /** The endpoint knew one of its jobs. */
   addStatus(endpoint: Endpoint): void {
     this.add(endpoint);
-    this.#statuses.set(keyOf(endpoint), this.#clock.elapsed());
+    this.#read.status.set(keyOf(endpoint), this.#clock.elapsed());
   }
 
-  wasStatusReadSince(endpoint: Endpoint, elapsed: number): boolean {
-    return (this.#statuses.get(keyOf(endpoint)) ?? -Infinity) >= elapsed;
+  /** The endpoint gave out what one of its jobs has brought. */
+  addResult(endpoint: Endpoint): void {
+    this.#read.result.set(keyOf(endpoint), this.#clock.elapsed());
+  }
+
+  wasReadSince(what: 'status' | 'result', endpoint: Endpoint, elapsed: number): boolean {
+    return (this.#read[what].get(keyOf(endpoint)) ?? -Infinity) >= elapsed;
   }
 
   /** The endpoint took a new job, or reported its health. */
@@ -37,6 +44,11 @@ export class EndpointLiveness {
 
   hasSignSince(endpoint: Endpoint, elapsed: number): boolean {
     return (this.#signs.get(keyOf(endpoint)) ?? -Infinity) >= elapsed;
+  }
+
+  /** True if the endpoint has reported its health in this run. */
+  hasHealth(endpoint: Endpoint): boolean {
+    return this.#healthy.has(keyOf(endpoint));
   }
 
   /** Asks for the endpoint's health by a request that begins after this call; who asks meanwhile shares the next one. */
@@ -56,7 +68,10 @@ export class EndpointLiveness {
 
   async #askNow(endpoint: Endpoint): ReturnType<Ask> {
     const reply = await this.#askHealth(endpoint);
-    if (reply?.kind === 'answers') this.add(endpoint);
+    if (reply?.kind === 'answers') {
+      this.add(endpoint);
+      this.#healthy.add(keyOf(endpoint));
+    }
     return reply;
   }
 }

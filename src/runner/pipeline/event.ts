@@ -1,6 +1,7 @@
 /** What happens in a run, emitted once each and shown by a listener. */
 import type { EndingKind } from '../core/ending.ts';
 import type { FailureKind } from '../core/failure.ts';
+import type { HeldResults } from '../core/holding.ts';
 import type { Plan } from '../core/plan.ts';
 import type { SceneName } from '../core/prompt.ts';
 import type { RunStats } from '../core/run-stats.ts';
@@ -17,6 +18,8 @@ export type Event =
       endpoint: string;
       outputDir: string;
       concurrency: number;
+      /** Present if most of the batch is rendered again: how many scenes, for what price and why, in a sentence. */
+      edits?: string;
     }
   /** Something the user should know and may want to change; the run continues. */
   | { type: 'warning'; text: string }
@@ -59,8 +62,21 @@ export type Event =
       /** What the batch has cost so far, where `pricing` is set. */
       cost?: Cost;
     } & SceneName)
+  /** The result of a job cannot be used with the present settings: its attempt stays in flight. */
+  | ({
+      type: 'result-held';
+      jobId: string;
+      kind: FailureKind;
+      text: string;
+      /** The setting that it waits for, in words. */
+      setting: string;
+    } & SceneName)
   /** A request was not answered usefully and will be sent again; neither attempt nor scene is touched. */
   | ({ type: 'request-troubled'; kind: FailureKind; text: string; waitMs: number } & SceneName)
+  /** The service refuses key, account or endpoint, which have worked in this run: submissions wait until it is asked again. */
+  | { type: 'access-refused'; kind: FailureKind; text: string; waitMs: number }
+  /** It accepts them again, so long after the first refusal. */
+  | { type: 'access-regained'; afterMs: number }
   /** How the endpoint's workers and jobs are, where the service reports it, emitted now and then. */
   | ({ type: 'service-health' } & ServiceHealth)
   | { type: 'stopping'; ending: EndingKind; text: string }
@@ -86,6 +102,10 @@ export type Event =
       cost: Cost | undefined;
       /** Submissions of the batch with an unknown outcome that may have been billed: unanswered and expired ones. */
       untold: number;
+      /** Results that wait for a setting, where there are any. */
+      held?: HeldResults[];
+      /** Paid jobs of this run whose results are lost, where there are any. */
+      lostResults?: number;
       /** Saved pictures that are missing or have another size, where there are any. */
       missingPictures?: number;
     };

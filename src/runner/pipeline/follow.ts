@@ -1,7 +1,10 @@
 /** The step from a job at the service to its end: poll, wait, poll again. */
 import { sceneNameOf } from '../core/prompt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
+import { losesResult } from '../core/holding.ts';
+import { valuesIn } from '../core/output-value.ts';
 import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
+import { refusalIn } from '../core/refusals.ts';
 import {
   ageMs,
   factsOf,
@@ -11,31 +14,37 @@ import {
   overdueSinceSubmission,
   see,
   timesTaken,
+  withheldFailure,
   type Job,
 } from './job.ts';
 import { isOnlyWay, missing, type MissingContext } from './missing.ts';
 import type { Deadline } from './deadline.ts';
+import type { Holds } from './holds.ts';
 import type { PollScheduler } from './poll-scheduler.ts';
-import type { CancelReply, Checkpoint, RenderService, StatusReply } from './ports.ts';
+import type { CancelReply, Checkpoint, KeptAnswers, RenderService, StatusReply } from './ports.ts';
 import type { RequestThrottle } from './request-throttle.ts';
-import { save, type SaveContext } from './save.ts';
-import { settleWithoutPicture, whileInProgress } from './settle.ts';
+import { maxTries, save, type SaveContext } from './save.ts';
+import { settleWithoutPicture, whileInProgress, type JobFacts } from './settle.ts';
+import type { BatchSettings } from './settings.ts';
 import type { SharedIds } from './shared-ids.ts';
 
 export type FollowContext = SaveContext &
   MissingContext & {
     ports: {
+      answers: Pick<KeptAnswers, 'read' | 'elsewhere'>;
       service: Pick<RenderService, 'status' | 'cancel'>;
       checkpoint: Pick<Checkpoint, 'recordStatus' | 'setInProgress'>;
     };
+    settings: Pick<BatchSettings, 'halt' | 'decidingValues'>;
     throttles: Record<'status' | 'cancel', RequestThrottle>;
     pollScheduler: PollScheduler;
     deadline: Deadline;
     sharedIds: SharedIds;
+    holds: Holds;
   };
 
-/** Without `waitMs` it is polled again when such jobs are likely to be done. */
-export type PollResult = 'settled' | { waitMs?: number };
+/** `held`: it stays in flight until a setting is changed. Without `waitMs` it is polled again when such jobs are likely to be done. */
+export type PollResult = 'settled' | 'held' | { waitMs?: number };
 
 /** Polls a job until it is settled, or the run leaves and it stays in the checkpoint. */
 export async function follow(
@@ -44,7 +53,7 @@ export async function follow(
   first: PollResult | Promise<PollResult> = {},
 ): Promise<'settled' | 'left'> {
   let next = await first;
-  while (next !== 'settled') {
+  while (typeof next !== 'string') {
     await run.pollScheduler.wait(job, next.waitMs);
     if (run.stop.leaving.aborted) break;
     next = await poll(run, job);
@@ -60,25 +69,45 @@ export async function poll(run: FollowContext, job: Job): Promise<PollResult> {
   if (reply === undefined) return { waitMs: 0 };
   learn(run, job, reply);
   const next = await act(run, job, reply);
-  if (next === 'settled') run.jobs.forget(job);
+  if (typeof next === 'string') run.jobs.forget(job);
   return next;
 }
 
 /** Undefined where the run is left. */
 export async function ask(run: FollowContext, job: Job): Promise<StatusReply | undefined> {
+  const kept = isKept(job) && job.polls === 0 ? await run.ports.answers.read(job.attempt) : undefined;
+  job.isReadFromKept = kept !== undefined;
+  if (isKept(job) && job.polls === 0 && kept === undefined) await reportUnread(run, job);
   job.polls += 1;
-  const queuedAt = run.ports.clock.elapsed();
-  return run.throttles.status.pass(run.stop.leaving, async () => {
-    run.stats.asking(queuedAt);
-    const heldUp = (): void => run.stats.move(job.attempt, 'memory');
-    const reply = await run.ports.service.status(job.attempt, run.abandoned, heldUp);
-    run.stats.move(job.attempt, 'inFlight');
-    return reply;
+  const heldUp = (): void => run.stats.move(job.attempt, 'memory');
+  if (kept !== undefined) return run.ports.service.status(job.attempt, run.abandoned, heldUp, kept);
+  const { endpoint } = job.attempt;
+  const signal = run.stop.leaving;
+  return run.access.pass({ operation: 'status', endpoint, subject: job.attempt, signal }, () => {
+    const queuedAt = run.ports.clock.elapsed();
+    return run.throttles.status.pass(signal, async () => {
+      run.stats.asking(queuedAt);
+      const reply = await run.ports.service.status(job.attempt, run.abandoned, heldUp);
+      run.stats.move(job.attempt, 'inFlight');
+      return reply;
+    });
   });
 }
 
+/** The paid result is in danger if the service has forgotten it as well. */
+async function reportUnread(run: FollowContext, { attempt }: Job): Promise<void> {
+  if ((await run.ports.answers.elsewhere(attempt)) !== undefined) return;
+  const text = `the kept answer of scene ${attempt.sceneId} is damaged or gone; the service is asked for its result again`;
+  run.ports.emit({ type: 'warning', text });
+}
+
+function isKept({ attempt: { held } }: Job): boolean {
+  return held?.answer !== undefined;
+}
+
 export function learn(run: FollowContext, job: Job, reply: StatusReply): void {
-  if (reply.kind === 'failure') return;
+  // A kept answer shows nothing of the service.
+  if (reply.kind === 'failure' || job.isReadFromKept) return;
   run.reachability.answered('status');
   if (reply.kind === 'missing') return;
   run.liveness.addStatus(job.attempt.endpoint);
@@ -87,6 +116,7 @@ export function learn(run: FollowContext, job: Job, reply: StatusReply): void {
   markKnown(job, reply);
   const now = run.ports.clock.elapsed();
   if (reply.kind === 'running') see(job, reply, now);
+  if (reply.kind === 'completed') run.liveness.addResult(job.attempt.endpoint);
   const times = reply.kind === 'completed' ? timesTaken(job, reply, now) : undefined;
   if (times !== undefined) run.pollScheduler.learn(times);
 }
@@ -98,21 +128,27 @@ async function act(run: FollowContext, job: Job, reply: StatusReply): Promise<Po
     case 'completed':
       return collect(run, job, reply);
     case 'ended':
-      await settleWithoutPicture(
-        run,
-        job.attempt,
-        'failed',
-        reply.failure,
-        factsOfEnd(job, reply, run.ports.clock),
-      );
-      return 'settled';
+      return endWithoutPicture(run, job, reply.failure, factsOfEnd(job, reply, run.ports.clock));
     case 'missing': {
+      const why = await whyElsewhere(run, job);
+      if (why !== undefined) return leaveTo(run, job, why);
       const verdict = await missing(run, job, reply);
       return verdict === 'settled' ? 'settled' : retryLater(run, job, verdict);
     }
     case 'failure':
-      return unreadable(run, job, reply.failure);
+      return reply.isForeign === true ? foreign(run, job, reply) : unreadable(run, job, reply);
   }
+}
+
+/** Where the answer is, if the service has forgotten the job and another machine has kept it. */
+export async function whyElsewhere(run: FollowContext, job: Job): Promise<string | undefined> {
+  const host = isKept(job) ? await run.ports.answers.elsewhere(job.attempt) : undefined;
+  return host && `waits for a setting, and its answer is kept on ${host}: start a run there to save it`;
+}
+
+function leaveTo(run: FollowContext, job: Job, why: string): 'held' {
+  run.holds.leaveElsewhere(`the result of scene ${job.attempt.sceneId} ${why}`);
+  return 'held';
 }
 
 async function stillRunning(
@@ -132,7 +168,11 @@ async function stillRunning(
     emit({ type: 'job-status', scene: job.attempt.sceneId, jobId: job.attempt.jobId, status: reply.status });
   }
   const overdue = overdueFailure(job, run.settings.timeouts, run.ports.clock);
-  return overdue === undefined ? {} : giveUp(run, job, overdue);
+  if (overdue === undefined) return {};
+  // Too short a time-out is no reason to cancel a job that is paid for.
+  if (!(await run.holds.isHeld(job, overdue))) return giveUp(run, job, overdue);
+  await run.holds.hold(job, overdue, factsOf(job, clock), false);
+  return 'held';
 }
 
 type Completed = StatusReply & { kind: 'completed' };
@@ -148,16 +188,61 @@ export async function collect(run: FollowContext, job: Job, reply: Completed): P
 
 async function collectHeld(run: FollowContext, job: Job, reply: Completed): Promise<PollResult> {
   if (run.sharedIds.has(job.attempt)) return distrust(run, job);
+  run.jobs.countOutput();
   const age = ageMs(job, run.ports.clock);
   run.stats.collected(job, reply);
   const { checkpoint, clock } = run.ports;
+  const facts = factsOfEnd(job, reply, clock);
+  const hasAddresses = reply.pictures.some((picture) => 'url' in picture);
+  const undecided = undecidedFailure(run, reply);
+  if (undecided !== undefined && (await run.holds.isHeld(job, undecided)))
+    return endWithoutPicture(run, job, undecided, facts, hasAddresses);
   const result = await whileInProgress(checkpoint, job.attempt, () =>
-    save(run, job.attempt, reply.pictures, factsOfEnd(job, reply, clock), reply.hold),
+    save(run, job.attempt, reply.pictures, facts, reply.hold),
   );
-  if (result === 'saved') run.halts.countSaved();
+  if (result === 'left') return { waitMs: 0 };
+  if (result !== 'saved') return endWithoutPicture(run, job, result, facts, hasAddresses);
+  run.halts.countSaved();
+  await run.holds.countSaved();
   // How long a resumed job waited for this run is unknown.
-  if (result === 'saved' && !job.isResumed) run.deadline.observe(age);
-  return result === 'left' ? { waitMs: 0 } : 'settled';
+  if (!job.isResumed) run.deadline.observe(age);
+  return 'settled';
+}
+
+/** Without the values that decide on them, every further seed would be rendered and paid for. */
+function undecidedFailure({ settings }: FollowContext, { pictures }: Completed): Failure | undefined {
+  const { decidingValues = [] } = settings;
+  const hasAny = pictures.some(({ output }) => Object.keys(valuesIn(output, decidingValues)).length > 0);
+  if (decidingValues.length === 0 || hasAny) return undefined;
+  const text = 'the output has none of the values of `output.values`, by which `scenes.until` decides';
+  return { kind: 'value-not-found', text };
+}
+
+/** A job is over and brought no picture: its attempt has failed, unless a setting is at fault. */
+export async function endWithoutPicture(
+  run: FollowContext,
+  job: Job,
+  failure: Failure,
+  facts: JobFacts,
+  hasAddresses = false,
+): Promise<PollResult> {
+  // The endpoint's own time-out cannot be read: one job at a time shows whether it was changed.
+  if (job.attempt.held?.kind === 'job-timed-out' && failure.kind === 'job-timed-out') {
+    const text = `${failure.text}; it is sent again, since the time-out may have been changed`;
+    await settleWithoutPicture(run, job.attempt, 'failed', { kind: 'given-up', text }, facts);
+    run.holds.isProbing = true;
+    return 'settled';
+  }
+  // The service may still have it, with addresses that are not as old.
+  if (job.isReadFromKept && failureRules[failure.kind].next !== 'hold') return { waitMs: 0 };
+  const waitMs = failure.kind === 'no-output' ? run.jobs.awaitOutput(job) : undefined;
+  if (waitMs !== undefined) return { waitMs };
+  if (await run.holds.isHeld(job, failure)) {
+    await run.holds.hold(job, failure, facts, hasAddresses);
+    return 'held';
+  }
+  await settleWithoutPicture(run, job.attempt, 'failed', failure, facts);
+  return 'settled';
 }
 
 /** It may be anybody's: no picture is saved for it, and its submission is declared. */
@@ -183,11 +268,13 @@ async function giveUp(run: FollowContext, job: Job, overdue: Failure): Promise<P
   const last = cancelled && (await ask(run, job));
   if (cancelled === undefined || last === undefined) return { waitMs: 0 };
   if (last.kind === 'completed') return collect(run, job, last);
+  // The refusal has stopped the run.
+  if (last.kind === 'failure' && refusalIn(last) !== undefined) return retryLater(run, job, last.failure);
+  if (last.kind === 'failure' && last.done !== undefined) return unreadable(run, job, last);
   const facts =
     last.kind === 'ended' ? factsOfEnd(job, last, run.ports.clock) : factsOf(job, run.ports.clock);
   const failure = last.kind === 'ended' ? overdue : afterCancel(overdue, cancelled);
-  await settleWithoutPicture(run, job.attempt, 'failed', failure, facts);
-  return 'settled';
+  return endWithoutPicture(run, job, failure, facts);
 }
 
 /** Says so where the job was not cancelled. */
@@ -197,28 +284,46 @@ function afterCancel(overdue: Failure, cancelled: CancelReply): Failure {
   return { ...overdue, text: `${overdue.text}; it was not cancelled and may run on and bill: ${why}` };
 }
 
+type Unreadable = StatusReply & { kind: 'failure' };
+
+/** The first may be an accident on the way. Nothing is collected from a service that mixes answers up. */
+const maxForeign = 2;
+
+async function foreign(run: FollowContext, job: Job, reply: Unreadable): Promise<PollResult> {
+  job.foreign += 1;
+  if (job.foreign < maxForeign) return unreadable(run, job, reply);
+  run.stop.halt(`${reply.failure.text}, twice in a row: its picture may be another scene's`, 'leave');
+  return { waitMs: 0 };
+}
+
 /** So many in a row are no accident on the way. */
 const enoughUnreadable = 5;
 
 /**
  * A job whose status can never be read has its deadline too. It is given up where the status of another job was read
  * meanwhile; where nothing else in flight or waiting could show it, one job for the whole run, whose scene then shows it. Either
- * way the endpoint has to answer now: an outage gives up nothing, and ends the run where it lasts.
+ * way the endpoint has to answer now: an outage gives up nothing, and ends the run where it lasts. So it is with the result of
+ * a job that is done: it is paid for, and given up only if results of others come, or if the service says often enough that
+ * a part of it is not there.
  */
-async function unreadable(run: FollowContext, job: Job, failure: Failure): Promise<PollResult> {
-  if (failureRules[failure.kind].next === 'stop') return retryLater(run, job, failure);
+async function unreadable(run: FollowContext, job: Job, { failure, done }: Unreadable): Promise<PollResult> {
+  const { next } = failureRules[failure.kind];
+  if (next === 'stop') return retryLater(run, job, failure);
+  if (done !== undefined) job.withheldElapsed ??= run.ports.clock.elapsed();
+  if (done !== undefined && next !== 'try-again') job.withheld += 1;
+  if (done !== undefined && job.withheld === maxTries) return giveUpResult(run, job, done, failure);
   job.unreadable += 1;
   if (job.unreadable >= enoughUnreadable) job.unreadableElapsed ??= run.ports.clock.elapsed();
   const since = job.unreadableElapsed;
   const isAlive = since !== undefined && (await answers(run, job));
-  const isOwn = isAlive && run.liveness.wasStatusReadSince(job.attempt.endpoint, since);
+  const what = done === undefined ? 'status' : 'result';
+  const isOwn = isAlive && run.liveness.wasReadSince(what, job.attempt.endpoint, since);
   const isLast = isAlive && !isOwn && (await isLastUnsettled(run)) && !run.jobs.hasGivenUpLast;
-  const overdue =
-    overdueFailure(job, run.settings.timeouts, run.ports.clock) ??
-    overdueSinceSubmission(job, run.settings.timeouts, run.ports.clock);
+  const overdue = overdueUnread(run, job, done !== undefined);
   if (overdue !== undefined && (isOwn || isLast)) {
     run.jobs.hasGivenUpLast ||= isLast;
-    return giveUp(run, job, { ...overdue, text: `${overdue.text}; the latest: ${failure.text}` });
+    const latest = { ...overdue, text: `${overdue.text}; the latest: ${failure.text}` };
+    return done === undefined ? giveUp(run, job, latest) : giveUpResult(run, job, done, latest);
   }
   // One submission of another scene shows whether the service answers.
   if (overdue !== undefined && isAlive) run.jobs.markUncertain(job);
@@ -226,6 +331,27 @@ async function unreadable(run: FollowContext, job: Job, failure: Failure): Promi
   if (failure.kind === 'overloaded' && overdue === undefined) run.reachability.answered('status');
   else if (!isOwn && !isLast) run.halts.countSilence('status', failure.text);
   return retryLater(run, job, failure);
+}
+
+function overdueUnread({ settings, ports }: FollowContext, job: Job, isDone: boolean): Failure | undefined {
+  if (isDone) return withheldFailure(job, settings.halt, ports.clock);
+  return (
+    overdueFailure(job, settings.timeouts, ports.clock) ??
+    overdueSinceSubmission(job, settings.timeouts, ports.clock)
+  );
+}
+
+/** The job has ended, and is paid for. */
+async function giveUpResult(
+  run: FollowContext,
+  job: Job,
+  done: NonNullable<Unreadable['done']>,
+  failure: Failure,
+): Promise<PollResult> {
+  const facts = factsOfEnd(job, done, run.ports.clock);
+  const result = await endWithoutPicture(run, job, failure, facts, true);
+  if (result === 'settled' && !losesResult(failure.kind)) run.holds.lostResults += 1;
+  return result;
 }
 
 async function answers(run: FollowContext, job: Job): Promise<boolean> {

@@ -1,4 +1,5 @@
 /** The jobs in flight: never more at once than `concurrency` allows, fed from the checkpoint as slots become free. */
+import pLimit from 'p-limit';
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import type { IdleReason } from '../core/slot-usage.ts';
 import type { Lost } from '../core/lost-submission.ts';
@@ -17,6 +18,8 @@ type SlotContext = FollowContext &
 
 type Due = NonNullable<Awaited<ReturnType<Checkpoint['nextDue']>>>;
 
+/** Kept answers in memory at once: each may be as large as `limits.body`. */
+const maxHeldAtOnce = 4;
 /** An idle feeder checks for work this often, unless woken earlier. */
 const maxIdleMs = 60_000;
 /** As above, where other runners may have taken what was due, or leave something. */
@@ -33,6 +36,7 @@ export class JobSlots {
     this.#run = run;
     run.stop.draining.addEventListener('abort', () => this.#wake(), { once: true });
     run.jobs.onUncertain = () => this.#wake();
+    run.access.onOpen = () => this.#wake();
   }
 
   /** Whether a job in flight is left to the next run. */
@@ -48,7 +52,11 @@ export class JobSlots {
   async resume(attempts: SubmittedAttempt[]): Promise<void> {
     const isSuspect = ({ deaths }: SubmittedAttempt): boolean => deaths >= suspectDeaths;
     const calm = attempts.filter((attempt) => !isSuspect(attempt));
-    await Promise.all(calm.map((attempt) => this.#resumeOne(attempt)));
+    // Kept answers are read before the service is asked: they show first whether a setting still is wrong.
+    const few = pLimit(maxHeldAtOnce);
+    const held = calm.filter((one) => one.held !== undefined);
+    await Promise.all(held.map((one) => few(() => this.#resumeOne(one))));
+    await Promise.all(calm.filter((one) => one.held === undefined).map((one) => this.#resumeOne(one)));
     for (const attempt of attempts.filter(isSuspect)) await this.#resumeOne(attempt);
   }
 
@@ -112,8 +120,8 @@ export class JobSlots {
   }
 
   #stopAtLimit(hasMore: boolean): void {
-    const { budget, deadline, stop } = this.#run;
-    const isSpent = hasMore && this.#submitting === 0 && budget.roomFor(0) <= 0;
+    const { budget, deadline, holds, stop } = this.#run;
+    const isSpent = hasMore && this.#submitting === 0 && budget.roomFor(holds.count) <= 0;
     const text = deadline.leftMs() <= 0 ? deadline.text : isSpent ? budget.spentText() : undefined;
     if (text !== undefined) stop.request('drain', { kind: 'limit-reached', text });
   }
@@ -136,7 +144,9 @@ export class JobSlots {
     const now = clock.now();
     // Due later than any wait lasts: the clock was set back since, and is not waited for.
     const isStray = next.at > now + retry.maxWaitMs;
-    if (next.at > now && !isStray) return [];
+    // Nothing else is left that could show whether the first refusals were for all scenes.
+    const isLast = this.#inFlight.size === 0 && this.#run.firstRefusals.hasAny;
+    if (next.at > now && !isStray && !isLast) return [];
     if (!next.isSuspect) return checkpoint.claim(room, endpoint, now, Math.max(now, next.at));
     // What the program died with is taken up when nothing else is left that would die with it; uncertain jobs bring nothing.
     const isAlone = this.#inFlight.size === this.#run.jobs.uncertain.size;
@@ -187,29 +197,31 @@ export class JobSlots {
 
   /** How many may be submitted now. */
   #room(): number {
-    const { settings, reachability, budget, jobs, stop, throttles } = this.#run;
-    if (stop.draining.aborted) return 0;
+    const { settings, access, reachability, budget, holds, jobs, stop, throttles } = this.#run;
+    if (stop.draining.aborted || access.isDoubted(settings.endpoint)) return 0;
     // Where the endpoint is uncertain, one submission settles it; uncertain jobs do not block it.
-    const known = this.#inFlight.size - jobs.uncertain.size;
-    const free = Math.max(0, settings.concurrency - known);
-    const probing = jobs.uncertain.size > 0 ? Math.max(0, 1 - known) : Infinity;
+    const known = this.#inFlight.size - jobs.uncertain.size - jobs.awaited.size;
+    // Of results that only their hosts have, never more are at risk than `concurrency`.
+    const free = Math.max(0, settings.concurrency - known - holds.addresses);
+    const probing = jobs.uncertain.size > 0 || holds.isProbing ? Math.max(0, 1 - known) : Infinity;
     return Math.min(
       free,
       probing,
       throttles.submit.room(),
       reachability.roomFor(this.#submitting, known === 0),
-      budget.roomFor(this.#inFlight.size),
+      budget.roomFor(this.#inFlight.size + holds.count),
     );
   }
 
   /** Why slots stay free. */
   #idleReason(next: Due | undefined): IdleReason {
-    const { stop, ports, budget, jobs, reachability, throttles } = this.#run;
+    const { stop, ports, settings, access, budget, holds, jobs, reachability, throttles } = this.#run;
     if (stop.draining.aborted) return stop.ending?.kind === 'limit-reached' ? 'limits' : 'stopping';
     // Suspects wait for each other, however many slots there are.
     if (next === undefined || next.isSuspect) return 'nothingLeft';
     if (next.at > ports.clock.now()) return 'retries';
-    if (budget.roomFor(this.#inFlight.size) === 0) return 'limits';
+    if (budget.roomFor(this.#inFlight.size + holds.count) === 0) return 'limits';
+    if (access.isDoubted(settings.endpoint)) return 'outage';
     if (throttles.submit.room() === 0) return throttles.submit.isSlowed ? 'slowed' : 'rate';
     return jobs.uncertain.size > 0 || reachability.roomFor(this.#submitting, false) === 0 ? 'outage' : 'disk';
   }

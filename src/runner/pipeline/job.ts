@@ -29,8 +29,17 @@ export interface Job {
   /** Status requests in a row that brought no readable status, and since when that is no accident any more. */
   unreadable: number;
   unreadableElapsed: number | undefined;
+  /** Status requests in a row that were answered with another job's status. */
+  foreign: number;
+  /** Since when it is done and its result is not given out, and how often the service said that there is none. */
+  withheldElapsed: number | undefined;
+  withheld: number;
   polls: number;
   failedPolls: number;
+  /** How often it was COMPLETED without an output. */
+  emptyAnswers: number;
+  /** Whether its latest reply was read from an answer that an earlier run kept. */
+  isReadFromKept: boolean;
 }
 
 export function freshJob(clock: Clock, attempt: SubmittedAttempt): Job {
@@ -46,7 +55,7 @@ export function resumedJob(clock: Clock, attempt: SubmittedAttempt): Job {
 }
 
 const neverMissing = { missingElapsed: undefined, missing: 0 };
-const alwaysReadable = { unreadable: 0, unreadableElapsed: undefined };
+const alwaysReadable = { unreadable: 0, unreadableElapsed: undefined, foreign: 0 };
 
 const unseen = {
   status: '',
@@ -56,8 +65,12 @@ const unseen = {
   ...neverMissing,
   ...alwaysReadable,
   waitingInARow: 0,
+  withheldElapsed: undefined,
+  withheld: 0,
   polls: 0,
   failedPolls: 0,
+  emptyAnswers: 0,
+  isReadFromKept: false,
 };
 
 export function ageMs(job: Job, clock: Clock): number {
@@ -134,7 +147,7 @@ export function overdueFailure(
     return text(queueMs, job.isResumed ? 'it was resumed' : 'its submission', 'timeouts.queue');
   }
   if (job.executingElapsed !== undefined && now - job.executingElapsed > executionMs) {
-    return text(executionMs, 'it began', 'timeouts.execution');
+    return { ...text(executionMs, 'it began', 'timeouts.execution'), isExecution: true };
   }
   return undefined;
 }
@@ -151,10 +164,24 @@ export function overdueSinceSubmission(
   return overdue(text);
 }
 
+/** Why the result of a job that is done was asked for long enough, or undefined if it was not. */
+export function withheldFailure(
+  { withheldElapsed }: Job,
+  { unreachableMs }: BatchSettings['halt'],
+  clock: Clock,
+): Failure | undefined {
+  const now = clock.elapsed();
+  if (now - (withheldElapsed ?? now) <= unreachableMs) return undefined;
+  return overdue(
+    `the job is done, and its result was not given out for ${formatDuration(unreachableMs)} (\`halt.unreachable\`)`,
+  );
+}
+
 const overdue = (text: string): Failure => ({ kind: 'job-overdue', text });
 
 export function factsOf(job: Job, clock: Clock): JobFacts {
-  const { executingElapsed } = job;
+  // Nobody saw what a job did between two runs.
+  const executingElapsed = job.isResumed ? undefined : job.executingElapsed;
   return {
     jobId: job.attempt.jobId,
     polls: job.polls,
@@ -167,7 +194,8 @@ export function factsOfEnd(job: Job, reply: JobTimes & { status: string }, clock
   const { status, delayTimeMs, executionTimeMs } = reply;
   return {
     ...factsOf(job, clock),
-    completedAt: clock.now(),
+    // One that was held was seen to be over by an earlier run.
+    completedAt: job.attempt.held?.completedAt ?? clock.now(),
     status,
     ...(delayTimeMs !== undefined && { delayTimeMs }),
     ...(executionTimeMs !== undefined && { executionTimeMs }),

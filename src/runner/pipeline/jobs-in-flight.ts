@@ -10,11 +10,15 @@ export class JobsInFlight {
   readonly uncertain = new Set<Job>();
   /** Jobs whose latest status could not be read. */
   readonly unreadable = new Set<Job>();
+  /** Completed jobs whose output may come a moment later: they hold no slot. */
+  readonly awaited = new Set<Job>();
+  /** Jobs in a row that were completed and stayed without an output. */
+  #emptyInARow = 0;
   /** Whether an unreadable job was given up with only the endpoint's health as a sign of life. */
   hasGivenUpLast = false;
   /** Whether giving up one uncertain job is being decided, so that the others are kept. */
   isGivingUpOne = false;
-  /** Called when an uncertain job frees its slot. */
+  /** Called when an uncertain or awaited job frees its slot. */
   onUncertain: () => void = () => undefined;
 
   markUncertain(job: Job): void {
@@ -23,9 +27,33 @@ export class JobsInFlight {
     this.onUncertain();
   }
 
+  /** How long to wait for the output of a job that is completed without one; undefined if it has been waited for enough. */
+  awaitOutput(job: Job): number | undefined {
+    const waitMs = outputWaitsMs[job.emptyAnswers];
+    if (waitMs === undefined || this.#emptyInARow >= maxEmptyInARow) {
+      this.#emptyInARow += 1;
+      return undefined;
+    }
+    job.emptyAnswers += 1;
+    this.awaited.add(job);
+    this.onUncertain();
+    return waitMs;
+  }
+
+  /** The service hands in outputs with its answers. */
+  countOutput(): void {
+    this.#emptyInARow = 0;
+  }
+
   /** The service knows the job, or it is settled. */
   forget(job: Job): void {
+    this.awaited.delete(job);
     this.uncertain.delete(job);
     this.unreadable.delete(job);
   }
 }
+
+/** Some services say COMPLETED a moment before they have stored the output. */
+const outputWaitsMs = [1_000, 3_000, 10_000];
+/** A service that never has one is not waited for again and again. */
+const maxEmptyInARow = 3;

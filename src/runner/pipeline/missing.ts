@@ -1,6 +1,8 @@
 /** What a 404 of a job means: too early, gone, or that the endpoint itself is not there. */
-import { failureRules, type Failure } from '../core/failure.ts';
+import type { Failure } from '../core/failure.ts';
+import { refusalIn } from '../core/refusals.ts';
 import { ageMs, factsOf, type Job } from './job.ts';
+import type { Access } from './access.ts';
 import type { EndpointLiveness } from './endpoint-liveness.ts';
 import type { JobsInFlight } from './jobs-in-flight.ts';
 import type { Checkpoint, StatusReply } from './ports.ts';
@@ -11,6 +13,7 @@ export type MissingContext = SettleContext & {
   ports: { checkpoint: Pick<Checkpoint, 'nextDue'> };
   settings: Pick<BatchSettings, 'timeouts'>;
   jobs: JobsInFlight;
+  access: Access;
   liveness: EndpointLiveness;
 };
 
@@ -37,7 +40,8 @@ export async function missing(
   if (run.liveness.hasSignSince(endpoint, since)) return expire(run, job, text);
   const health = await run.liveness.ask(endpoint);
   if (health?.kind === 'answers') return expire(run, job, text);
-  if (health?.kind === 'failure' && failureRules[health.failure.kind].next === 'stop') return health.failure;
+  const refusal = health && refusalIn(health);
+  if (refusal !== undefined && !run.access.hasWorked(endpoint)) return refusal;
   run.jobs.markUncertain(job);
   run.stats.move(job.attempt, 'outage');
   if (now - since < uncertainMs || run.jobs.count > run.jobs.uncertain.size)

@@ -1,6 +1,6 @@
 /** What the road needs of the world; each edge implements one of these. */
 import type { AdoptedScene, ExaminedPicture, FoundScene } from '../core/adoption.ts';
-import type { Attempt, Endpoint, JobAtService, SubmittedAttempt } from '../core/attempt.ts';
+import type { Attempt, Endpoint, Held, JobAtService, SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
@@ -13,7 +13,7 @@ import type {
 } from '../core/picture.ts';
 import type { FileKind, LackingFile, NamedFile } from '../core/named-file.ts';
 import type { Part } from '../core/part.ts';
-import type { MadeAt, Plan, RepeatedRows } from '../core/plan.ts';
+import type { MadeAt, Plan, PlanRefused, RepeatedRows } from '../core/plan.ts';
 import type { Provenance } from '../core/provenance.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { ServiceHealth } from '../core/service-health.ts';
@@ -31,6 +31,7 @@ export interface Ports {
   /** Where several runners may work on it. */
   others: OtherRunners | undefined;
   downloads: Downloads;
+  answers: KeptAnswers;
   images: ImageStore;
   report: Report;
   clock: Clock;
@@ -52,8 +53,21 @@ export interface RenderService {
     idempotencyKey?: string,
     lost?: LostSubmission,
   ): Promise<SubmitReply>;
-  /** `onHeldUp` is called where the answer is there and waits for room in memory. */
-  status(job: JobAtService, signal: AbortSignal, onHeldUp?: () => void): Promise<StatusReply>;
+  /**
+   * `onHeldUp` is called if the answer is there and waits for room in memory. With `kept`, nothing is requested: the reply
+   * is what the kept answer says.
+   */
+  status(
+    job: JobAtService,
+    signal: AbortSignal,
+    onHeldUp?: () => void,
+    kept?: KeptAnswer,
+  ): Promise<StatusReply>;
+  /**
+   * Requests the result of a job that is over once more and passes the answer on as it comes, of any size, without the key.
+   * Resolves to false if no whole answer came.
+   */
+  copyResult(job: JobAtService, write: WriteChunk, signal: AbortSignal): Promise<boolean>;
   /** Asks the service to stop a job; whatever comes back, the job is polled again to verify. */
   cancel(job: JobAtService, signal: AbortSignal): Promise<CancelReply>;
   /** Whether the endpoint is there: the evidence without which a 404 of an old job is not believed. */
@@ -89,8 +103,41 @@ export type StatusReply =
   | ({ kind: 'ended'; status: string; failure: Failure } & JobTimes)
   /** The service does not know the job (404); `isDeleted`: it knows it, and says that its result is gone. */
   | { kind: 'missing'; text: string; isDeleted?: true }
-  /** The answer says nothing of the job. */
-  | { kind: 'failure'; failure: Failure };
+  /**
+   * The answer says nothing of the job; `isForeign`: it names another job. `done`: the job is done, and the service does not
+   * give out what it has brought.
+   */
+  | { kind: 'failure'; failure: Failure; isForeign?: true; done?: { status: string } & JobTimes };
+
+/** Resolves when there is room for the next one. */
+export type WriteChunk = (chunk: Uint8Array) => Promise<void>;
+
+/** The body of an answer that an earlier run kept; `too-large` if it has more bytes than `limits.body` allows. */
+export type KeptAnswer = Uint8Array | 'too-large';
+
+/** What the checkpoint knows a kept answer by (`Held.answer`). */
+export interface KeptAs {
+  answer: string;
+}
+
+/** Answers of jobs whose results wait for a setting: on this machine, for as long as their attempts are in flight. */
+export interface KeptAnswers {
+  /**
+   * Keeps what `copy` writes, durably. Resolves to `full` if the disk or `limits.kept` has no room, and to undefined if no
+   * answer came.
+   */
+  keep(
+    attempt: SubmittedAttempt,
+    copy: (write: WriteChunk) => Promise<boolean>,
+  ): Promise<KeptAs | 'full' | undefined>;
+  /** The kept answer of an attempt; undefined if this machine has none, or a damaged one. */
+  read(attempt: SubmittedAttempt): Promise<KeptAnswer | undefined>;
+  /** The machine that has it; undefined if that is this one, or none has. */
+  elsewhere(attempt: SubmittedAttempt): Promise<string | undefined>;
+  /** Deletes the kept answers of attempts that are settled: all but those that `inFlight` resolves to. */
+  sweep(inFlight: (attempts: number[]) => Promise<number[]>): Promise<void>;
+  remove(attempt: Attempt): Promise<void>;
+}
 
 export type CancelReply =
   | { kind: 'cancelled' }
@@ -134,6 +181,8 @@ export interface ManifestScenes {
   digest?: string | undefined;
   /** Whether the list may have lost most of its scenes (`--allow-fewer`). */
   allowsFewer?: boolean;
+  /** Thrown instead of comparing: a person has to accept an edit first. */
+  refusal?: PlanRefused | undefined;
   repeated?: RepeatedRows | undefined;
   /** Ids of scenes that would be in the list, and that a person has left out. */
   leftOut?(): Iterable<string>;
@@ -190,7 +239,20 @@ export interface Checkpoint {
   hasJob(job: JobAtService): Promise<boolean>;
   /** While it is, a death of the program is held against the scene too. */
   setInProgress(attempt: Attempt, isInProgress: boolean): Promise<void>;
-  recordStatus(attempt: Attempt, seen: { status: string; isExecuting: boolean; at: number }): Promise<void>;
+  /** `held`: why the result of the job waits for a setting. */
+  recordStatus(
+    attempt: Attempt,
+    seen: { status: string; isExecuting: boolean; at: number; held?: Held },
+  ): Promise<void>;
+  /** Identifies the settings with which a picture of the batch was saved last; undefined if none was. */
+  foundWith(): Promise<string | undefined>;
+  recordFoundWith(settings: string): Promise<void>;
+  /** True if a job of the endpoint was settled, not because of a time-out, and executed no longer than `executionMs`. */
+  hasEndedOtherwise(endpoint: Endpoint, executionMs: number): Promise<boolean>;
+  /** True if the service has ever accepted a submission of the batch. */
+  hasAccepted(): Promise<boolean>;
+  /** Those of these attempts whose jobs are in flight, of this run or another. */
+  inFlightAmong(attempts: number[]): Promise<number[]>;
   /**
    * Puts down how the attempt is to be settled once its pictures are written. It outlives the program, not a power cut:
    * it is on the disk with whatever is written next. False, and nothing is put down, where another runner has taken one of

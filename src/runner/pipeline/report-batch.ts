@@ -1,5 +1,6 @@
 /** The last step of a batch: the report, and how the run ended. */
 import type { Ending } from '../core/ending.ts';
+import type { HeldResults } from '../core/holding.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import type { PictureTotals } from '../core/picture.ts';
 import type { SceneCounts } from '../core/scene.ts';
@@ -22,6 +23,10 @@ export interface BatchResult {
   stats: RunStats;
   /** Saved pictures that are missing or have another size; 0 also where that was not checked. */
   missingPictures: number;
+  /** Results of this run that wait for a setting. */
+  held: HeldResults[];
+  /** Paid jobs of this run whose results are lost. */
+  lostResults: number;
 }
 
 /** How far a run came. */
@@ -61,7 +66,9 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
   const cut = hasNews && report === undefined ? stop.ending : undefined;
   const ending = lostEnding(removed) ?? cut ?? endingOf(stop, progress, counts, part);
   const missingPictures = missing?.missing ?? 0;
-  return { ending, counts, part, pictures, report, cost: budget.cost(), stats, missingPictures };
+  const { results: held, lostResults } = run.holds;
+  const told = { held, lostResults, missingPictures };
+  return { ending, counts, part, pictures, report, cost: budget.cost(), stats, ...told };
 }
 
 interface ReportContext {

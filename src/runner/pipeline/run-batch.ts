@@ -1,7 +1,7 @@
 /** The road of a batch: manifest → plan → submit → poll → save → report. */
 import type { SubmittedAttempt } from '../core/attempt.ts';
 import { lackingText } from '../core/named-file.ts';
-import { endpointChange, ListCutOff, UnknownPictures } from '../core/plan.ts';
+import { endpointChange, PlanRefused } from '../core/plan.ts';
 import { quarantine } from '../core/retry.ts';
 import { adopt, assertNoUnknownPictures } from './adopt.ts';
 import { InterimReports } from './interim-reports.ts';
@@ -19,7 +19,7 @@ import type { Stop } from './stop.ts';
 /**
  * Starts or resumes a batch and works on it until every scene is saved or given up, or `stop` is requested. Without a
  * manifest, as when `stop` came while it was being read, what is in flight is collected and the batch stays as it is.
- * Throws only for a bug, and `ListCutOff` and `UnknownPictures` once what was paid for is collected.
+ * Throws only for a bug, and `PlanRefused` once what was paid for is collected.
  */
 export async function runBatch(
   manifest: ManifestScenes | undefined,
@@ -62,6 +62,7 @@ export async function runBatch(
     stop.forThrown(thrown);
   }
   await slots.finish();
+  run.holds.end();
   progress.hasLeft = slots.hasLeft;
   await interim.end();
   if (progress.isPlanned) progress.missing = await pictures.end(run.hurried);
@@ -71,9 +72,10 @@ export async function runBatch(
 
 /** Returns how many submissions may have been sent without an answer. */
 async function finishLastRun(run: Run): Promise<number> {
-  const { checkpoint, images } = run.ports;
+  const { checkpoint, images, answers } = run.ports;
   await finishMoves(checkpoint, images, run.stop);
   await finishWriting(checkpoint, images, run.stop);
+  await answers.sweep((attempts) => checkpoint.inFlightAmong(attempts));
   return settleIntended(run);
 }
 
@@ -82,7 +84,7 @@ async function plan(run: Run, manifest: ManifestScenes | undefined, progress: Pr
   try {
     await compare(run, manifest, progress);
   } catch (thrown) {
-    if (!(thrown instanceof ListCutOff || thrown instanceof UnknownPictures)) throw thrown;
+    if (!(thrown instanceof PlanRefused)) throw thrown;
     progress.isPlanned = false;
     progress.refusal = thrown;
   }

@@ -1,9 +1,12 @@
 /** Creates what the steps of one run share; each step declares the part of it that it uses. */
 import { setMaxListeners } from 'node:events';
+import { Access } from './access.ts';
 import { Budget } from './budget.ts';
 import { Deadline } from './deadline.ts';
 import { EndpointLiveness } from './endpoint-liveness.ts';
+import { FirstRefusals } from './first-refusals.ts';
 import { HaltMonitor } from './halt-monitor.ts';
+import { Holds } from './holds.ts';
 import { JobsInFlight } from './jobs-in-flight.ts';
 import { PictureNames } from './picture-names.ts';
 import { PollScheduler } from './poll-scheduler.ts';
@@ -38,6 +41,8 @@ export function startRun(ports: Ports, settings: BatchSettings, stop: Stop) {
   const liveness = new EndpointLiveness(clock, (endpoint) =>
     throttles.status.pass(stop.leaving, () => service.health(endpoint, abandoned)),
   );
+  const { refusedMs } = settings.halt;
+  const access = new Access({ clock, emit: ports.emit, stop, over: over.signal, liveness, refusedMs });
   const reachability = new Reachability(settings.retry, () => clock.elapsed(), random);
   return {
     ports,
@@ -45,6 +50,7 @@ export function startRun(ports: Ports, settings: BatchSettings, stop: Stop) {
     stop,
     jobs,
     throttles,
+    access,
     reachability,
     /** Aborts when the grace of a leaving run is over: requests in progress are cut. */
     abandoned,
@@ -63,6 +69,8 @@ export function startRun(ports: Ports, settings: BatchSettings, stop: Stop) {
     deadline: new Deadline(limits, clock, random),
     pollScheduler: new PollScheduler(settings.polling, clock, random, stop),
     budget: new Budget(limits, settings.pricing, random),
+    holds: new Holds(ports, settings, stop, abandoned),
+    firstRefusals: new FirstRefusals(checkpoint, stop),
     halts: new HaltMonitor(settings.halt, stop, reachability, clock, abandoned),
     sharedIds: new SharedIds(stop),
   };

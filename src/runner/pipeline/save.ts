@@ -2,19 +2,13 @@
 import { attemptFile } from '../core/naming.ts';
 import { sceneNameOf } from '../core/prompt.ts';
 import type { SubmittedAttempt } from '../core/attempt.ts';
-import { type Failure, failureRules } from '../core/failure.ts';
+import type { Failure } from '../core/failure.ts';
 import { withFormat } from '../core/picture-format.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import { provenanceOf } from '../core/provenance.ts';
 import type { PictureNames } from './picture-names.ts';
 import type { Checkpoint, Hold, Ports, Room } from './ports.ts';
-import {
-  savedSettlement,
-  settleSaved,
-  settleWithoutPicture,
-  type JobFacts,
-  type SettleContext,
-} from './settle.ts';
+import { savedSettlement, settleSaved, type JobFacts, type SettleContext } from './settle.ts';
 import type { BatchSettings } from './settings.ts';
 import { backoffMs } from '../core/backoff.ts';
 
@@ -26,8 +20,8 @@ export type SaveContext = SettleContext & {
 };
 
 /**
- * All pictures and files of an output are saved, or none: the attempt has failed, or it was left as it is since the run is
- * ending. Returns which.
+ * Saves all pictures and files of an output, or none: then it returns why the attempt fails, or `left` if the run is ending.
+ * Either way the attempt stays as it was.
  */
 export async function save(
   run: SaveContext,
@@ -35,7 +29,7 @@ export async function save(
   found: FoundPicture[],
   facts: JobFacts,
   hold?: Hold,
-): Promise<'saved' | 'failed' | 'left'> {
+): Promise<'saved' | 'left' | Failure> {
   const held: (HeldPicture | Failure)[] = [];
   for (const [i, picture] of found.entries()) {
     // One after the other: before the first, room is made for all.
@@ -53,10 +47,7 @@ export async function save(
     ),
   );
   const bad = checked.find(isFailure);
-  if (bad !== undefined) {
-    await settleWithoutPicture(run, attempt, 'failed', bad, facts);
-    return 'failed';
-  }
+  if (bad !== undefined) return bad;
   const good = checked.filter((picture): picture is CheckedPicture => !isFailure(picture));
   run.stats.move(attempt, 'disk');
   for (let isSaved = false; !isSaved;) {
@@ -106,7 +97,7 @@ function saved(picture: CheckedPicture, file: string, found: FoundPicture | unde
 }
 
 /** Picture hosts hiccup, and the job is paid for: more than one try, and not so many that the night goes by. */
-const maxTries = 4;
+export const maxTries = 4;
 
 /** `left` where the run is ending: the attempt stays as it is, and the next run collects it. */
 async function download(
@@ -120,10 +111,6 @@ async function download(
   for (let tries = 1; ; tries++) {
     const reply = await run.ports.downloads.fetch(url, run.abandoned, room);
     if ('bytes' in reply) return { ...rest, ...reply };
-    if (failureRules[reply.kind].next === 'stop') {
-      run.stop.forFailure(reply);
-      return 'left';
-    }
     if (reply.kind !== 'download-failed') return reply;
     if (run.stop.leaving.aborted) return 'left';
     if (tries === maxTries) return reply;

@@ -3,6 +3,7 @@ import type { Endpoint } from '../core/attempt.ts';
 import type { HaltSettings } from '../core/halting.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { NamedFile } from '../core/named-file.ts';
+import type { NamedValue } from '../core/output-value.ts';
 import type { RateSettings } from '../core/pacing.ts';
 import type { Part } from '../core/part.ts';
 import type { PollSettings } from '../core/polling.ts';
@@ -48,10 +49,14 @@ export interface BatchSettings {
   reportEveryMs: number | undefined;
   /** The portable file name of a picture, before it is made unique. */
   pictureName: (picture: PictureData) => string;
+  /** Identifies the settings by which pictures are found and accepted; see `Holds`. */
+  outputSettings: string;
   /** Whether its file says which attempt has brought it, so that in a bucket nobody overwrites anybody. */
   isNamedByAttempt?: boolean;
   /** What each scene has besides its pictures; nothing where left out. */
   files?: readonly NamedFile[];
+  /** Values of outputs that decide whether further seeds are rendered (`scenes.until`). */
+  decidingValues?: readonly NamedValue[];
   /** Whether those are all that it has. */
   isWithoutPictures?: boolean;
   /** What copies of a picture have in place of its `.png`; two pictures never have a copy of one name. */

@@ -4,23 +4,28 @@ import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, FatalFailure, type Failure, type FailureKind } from '../core/failure.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { sceneAfter, type AfterFailure } from '../core/retry.ts';
-import type { Budget, JobEnd } from './budget.ts';
+import type { JobEnd } from '../core/spending.ts';
+import type { Budget } from './budget.ts';
 import type { HaltMonitor } from './halt-monitor.ts';
 import type { SavedSettlement, Settlement } from '../core/settlement.ts';
-import type { Checkpoint, Ports } from './ports.ts';
+import type { Checkpoint, KeptAnswers, Ports } from './ports.ts';
 import type { Reachability } from './reachability.ts';
 import type { BatchSettings } from './settings.ts';
 import type { StatsRecorder } from './stats-recorder.ts';
 import type { Stop } from './stop.ts';
 
 export interface SettleContext {
-  ports: Pick<Ports, 'clock' | 'random' | 'emit'> & { checkpoint: Pick<Checkpoint, 'settle'> };
+  ports: Pick<Ports, 'clock' | 'random' | 'emit'> & {
+    answers: Pick<KeptAnswers, 'remove'>;
+    checkpoint: Pick<Checkpoint, 'settle'>;
+  };
   settings: Pick<BatchSettings, 'retry'>;
   stop: Stop;
   budget: Budget;
   reachability: Reachability;
   halts: HaltMonitor;
   stats: StatsRecorder;
+  holds: { countLost(kind: FailureKind): void };
 }
 
 /** What is known of the job besides how it ended. */
@@ -29,7 +34,7 @@ export type JobFacts = Pick<
   'completedAt' | 'status' | 'delayTimeMs' | 'executionTimeMs' | 'polls'
 > & {
   jobId?: string;
-  /** How long this run saw it executing. */
+  /** How long this run, which submitted it, saw it executing. */
   executedMs?: number;
 };
 
@@ -81,8 +86,10 @@ export async function recordWithoutPicture(
   const scene = sceneAfter(failure, attempt.before, run.settings.retry, { now, random: random(), isOutage });
   run.stats.move(attempt, 'disk');
   await checkpoint.settle(attempt, { ...recorded(facts), state, at: now, failure, scene });
+  await run.ports.answers.remove(attempt);
+  run.holds.countLost(failure.kind);
   if (state === 'refused') run.budget.countRefused();
-  else run.budget.countEnd(state === 'failed' ? endOf(facts, failure.kind) : 'unknown');
+  else run.budget.countEnd(endOf(facts, state === 'failed' ? failure.kind : 'unknown'));
   return scene;
 }
 
@@ -99,6 +106,7 @@ export async function settleSaved(
   const { checkpoint, emit } = run.ports;
   const { pictures } = settlement;
   await checkpoint.settle(attempt, settlement);
+  await run.ports.answers.remove(attempt);
   run.budget.countEnd(endOf(facts, pictures));
   run.stats.saved(pictures);
   const seed = pictures[0]?.seed;
@@ -127,7 +135,7 @@ function recorded({
   return facts;
 }
 
-function endOf({ executionTimeMs, executedMs }: JobFacts, made: SavedPicture[] | FailureKind): JobEnd {
+function endOf({ executionTimeMs, executedMs }: JobFacts, made: JobEnd['made']): JobEnd {
   return { reportedMs: executionTimeMs, seenMs: executedMs, made };
 }
 

@@ -1,13 +1,16 @@
 /** A request to end the run early, and how far it goes. */
 import { setMaxListeners } from 'node:events';
 import type { Ending, EndingKind } from '../core/ending.ts';
-import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
+import { failureRules, FatalFailure, type Failure, type FailureKind } from '../core/failure.ts';
 
 /**
  * - `drain`: submit nothing more, collect what is in flight
  * - `leave`: submit nothing more and ask for nothing more; jobs in flight stay in the checkpoint for the next run
  */
 export type StopMode = 'drain' | 'leave';
+
+/** After these the service still tells of the jobs that it has. */
+const collecting = new Set<FailureKind>(['workflow-refused']);
 
 /** Shared by everything in a run; the strongest request wins, the first among equals. */
 export class Stop {
@@ -41,9 +44,8 @@ export class Stop {
   }
 
   /** For a failure that stops a run. */
-  forFailure(failure: Failure, mode: StopMode = 'leave'): void {
+  forFailure(failure: Failure, mode: StopMode = collecting.has(failure.kind) ? 'drain' : 'leave'): void {
     if (failureRules[failure.kind].next !== 'stop') throw new Error(`${failure.kind} does not stop a run`);
-    if (failure.kind === 'urls-not-allowed') return this.halt(failure.text, mode);
     const kind: EndingKind = failure.kind === 'output-unwritable' ? 'output-unwritable' : 'not-allowed';
     this.request(mode, { kind, text: failure.text });
   }

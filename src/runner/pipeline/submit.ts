@@ -1,10 +1,12 @@
 /** The step from an intended attempt to a job at the service. */
 import { sceneNameOf } from '../core/prompt.ts';
+import type { Access, AccessRequest } from './access.ts';
 import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
 import type { EndpointLiveness } from './endpoint-liveness.ts';
 import type { Lost } from '../core/lost-submission.ts';
+import type { FirstRefusals } from './first-refusals.ts';
 import type { JobsInFlight } from './jobs-in-flight.ts';
 import type { Checkpoint, Ports, RenderService, SubmitReply } from './ports.ts';
 import type { Repeats } from './repeats.ts';
@@ -18,10 +20,12 @@ export type SubmitContext = SettleContext & {
     checkpoint: Pick<Checkpoint, 'recordSubmitted' | 'setInProgress' | 'hasJob'>;
   };
   throttles: { submit: RequestThrottle };
+  access: Access;
   jobs: JobsInFlight;
   liveness: EndpointLiveness;
   repeats: Repeats;
   sharedIds: SharedIds;
+  firstRefusals: FirstRefusals;
   abandoned: AbortSignal;
 };
 
@@ -39,8 +43,9 @@ export async function submit(
     run.stats.move(attempt, 'queued');
     const before = lost;
     const sent = run.repeats.instant();
-    const reply = await run.throttles.submit.pass(giveUpOf(run, attempt, lost), () =>
-      send(run, attempt, before),
+    const signal = giveUpOf(run, attempt, lost);
+    const reply = await run.access.pass(accessOf(run, attempt, signal), () =>
+      run.throttles.submit.pass(signal, () => send(run, attempt, before)),
     );
     if (reply === undefined) break;
     if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
@@ -86,6 +91,11 @@ function giveUpOf({ stop, repeats }: SubmitContext, attempt: Attempt, lost: Lost
   return lost !== undefined && repeats.isKnown(attempt, lost) ? stop.leaving : stop.draining;
 }
 
+function accessOf({ stats }: SubmitContext, attempt: Attempt, signal: AbortSignal): AccessRequest {
+  const onHeld = (): void => stats.move(attempt, 'outage');
+  return { operation: 'submit', endpoint: attempt.endpoint, subject: attempt, signal, onHeld };
+}
+
 /** A submission whose answer was lost is sent again only where the service knows it by its key. */
 async function isSentAgain(
   run: SubmitContext,
@@ -102,7 +112,7 @@ function isStop({ kind }: Failure): boolean {
 }
 
 function leaveFor(run: SubmitContext, failure: Failure): 'left' {
-  run.stop.forFailure(failure);
+  run.stop.forFailure(failure, 'drain');
   return 'left';
 }
 
@@ -137,6 +147,7 @@ async function recordAccepted(
   const at = clock.now();
   run.repeats.learn(job.idempotencyMs);
   run.stats.accepted();
+  run.firstRefusals.countAccepted();
   run.liveness.add(attempt.endpoint);
   const recorded = await checkpoint.recordSubmitted(attempt, { ...job, at });
   if (recorded !== 'recorded') {
@@ -180,18 +191,23 @@ function learnReachability(run: SubmitContext, { kind, text }: Failure): void {
 }
 
 async function recordRefusal(run: SubmitContext, attempt: Attempt, failure: Failure): Promise<void> {
-  if (isStop(failure)) run.stop.forFailure(failure);
+  if (isStop(failure)) run.stop.forFailure(failure, 'drain');
+  if (failure.kind === 'input-refused' && (await run.firstRefusals.isForAll(attempt, failure)))
+    return takeBack(run, attempt, firstRefusalWaitMs);
   await settleWithoutPicture(run, attempt, failure.kind === 'unanswered' ? 'unanswered' : 'refused', failure);
 }
 
-/** The run stops before the service has taken it: no job, no bill. */
-async function takeBack(run: SubmitContext, attempt: Attempt): Promise<void> {
+/** Longer than the first five submissions take, so that others are sent before this one is again. */
+const firstRefusalWaitMs = 20_000;
+
+/** The service has not taken it: no job, no bill. Its scene waits. */
+async function takeBack(run: SubmitContext, attempt: Attempt, waitMs = 0): Promise<void> {
   const at = run.ports.clock.now();
   run.budget.countRefused();
   await run.ports.checkpoint.settle(attempt, {
     state: 'refused',
     at,
-    scene: { state: 'waiting', dueAt: at },
+    scene: { state: 'waiting', dueAt: at + waitMs },
   });
 }
 

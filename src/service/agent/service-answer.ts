@@ -1,5 +1,6 @@
 /** What comes where a worker has asked the service: its answer, a proxy's page, or nothing. */
 import type { Dispatcher } from 'undici';
+import { oneLine } from '../../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 
 export interface Answer {
@@ -40,7 +41,7 @@ export function noAnswer(error: unknown): Answer {
   // What fails at several addresses of a name has no message of its own.
   return {
     status: 0,
-    text: message || (code ?? name),
+    text: oneLine(message) ?? code ?? name,
     json: undefined,
     refusal: undefined,
     location: undefined,

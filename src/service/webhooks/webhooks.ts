@@ -13,6 +13,7 @@ import {
 import type { JobStore } from '../jobs/job-store.ts';
 import { WebhookSlots } from './webhook-slots.ts';
 import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
+import { oneLine } from '../../lib/text/format.ts';
 import { type Internet, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
 import { isIP } from 'node:net';
 
@@ -176,7 +177,7 @@ class WebhookSender {
       const isAccepted = statusCode >= 200 && statusCode < 300;
       return { hasAnswered: true, ...(!isAccepted && { why: `it answered ${statusCode}` }) };
     } catch (error) {
-      return { hasAnswered: false, why: String(error) };
+      return { hasAnswered: false, why: oneLine(String(error)) ?? 'no reason' };
     }
   }
 

@@ -1,5 +1,6 @@
 /** A box with ComfyUI over HTTP: one workflow is sent to it, looked for, fetched from and cancelled by its id. */
 import { Agent, errors, request, type Dispatcher } from 'undici';
+import { oneLine } from '../../lib/text/format.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import {
   historyIn,
@@ -131,7 +132,7 @@ export class ComfyuiBox {
 
 function whyOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.message || ('code' in error ? String(error.code) : error.name);
+  return oneLine(error.message) ?? ('code' in error ? String(error.code) : error.name);
 }
 
 function isSuccess(status: number): boolean {

@@ -70,6 +70,70 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     });
   });
 
+  it('keeps why a result waits for a setting with its job, until that is settled', async () => {
+    const { checkpoint, reopen } = await begin();
+    expect(await checkpoint.hasAccepted()).toBe(false);
+    const [a, b] = await checkpoint.claim(2, endpoint, 10);
+    if (a === undefined || b === undefined) throw new Error('two were claimed');
+    for (const attempt of [a, b])
+      await checkpoint.recordSubmitted(attempt, {
+        jobId: attempt.sceneId,
+        status: 'IN_QUEUE',
+        at: 15 + attempt.key,
+      });
+    expect(await checkpoint.hasAccepted()).toBe(true);
+    const held = { kind: 'url-refused', text: 'no such host', completedAt: 20, answer: 'ab@here' } as const;
+    const seen = { status: 'COMPLETED', isExecuting: false, at: 21 };
+    await checkpoint.recordStatus(a, { ...seen, held });
+    await checkpoint.recordFoundWith('these settings');
+    await checkpoint.recordFoundWith('other settings');
+
+    const later = await reopen();
+    const left = await later.openAttempts();
+    expect(left.map((attempt) => attempt.held)).toEqual([held, undefined]);
+    expect(await later.foundWith()).toBe('other settings');
+    expect(await later.inFlightAmong([a.key, b.key, 999])).toEqual([a.key, b.key]);
+    const { answer: _answer, ...unkept } = held;
+    await later.recordStatus(a, { ...seen, held: unkept });
+    expect((await later.openAttempts())[0]?.held).toEqual(unkept);
+
+    const failure = { kind: 'job-timed-out', text: 'too slow' } as const;
+    const scene = { state: 'waiting', dueAt: 99 } as const;
+    await later.settle(b, { state: 'failed', at: 30, failure, scene });
+    expect(await later.hasEndedOtherwise(endpoint, 1_000)).toBe(false);
+    await later.settle(a, { state: 'saved', at: 31, pictures: [], scene: { state: 'saved' } });
+    expect(await later.hasEndedOtherwise(endpoint, 1_000)).toBe(true);
+    expect(await later.hasEndedOtherwise({ ...endpoint, id: 'another' }, 1_000)).toBe(false);
+    expect(await later.inFlightAmong([a.key, b.key])).toEqual([]);
+  });
+
+  it('counts a lost job as one usual job, however long nobody looked, and never what results have told as less', async () => {
+    const { checkpoint, reopen } = await begin();
+    const [a, b, c] = await checkpoint.claim(3, endpoint, 10);
+    if (a === undefined || b === undefined || c === undefined) throw new Error('three were claimed');
+    const now = Date.now() + 3_600_000;
+    for (const attempt of [a, b, c]) {
+      await checkpoint.recordSubmitted(attempt, { jobId: attempt.sceneId, status: 'IN_QUEUE', at: now });
+      await checkpoint.recordStatus(attempt, { status: 'IN_PROGRESS', isExecuting: true, at: now + 10 });
+    }
+    const scene = { state: 'waiting', dueAt: 99 } as const;
+    const expired = { state: 'expired', failure: { kind: 'expired', text: '404' }, scene } as const;
+    const pictures = [{ file: 'c.png', width: 1, height: 1, bytes: 9, sha256: 'ab' }];
+    const late = now + 70_000;
+    await checkpoint.settle(a, { ...expired, at: late });
+    await checkpoint.settle(b, { ...expired, at: late, executionTimeMs: 600 });
+    await checkpoint.settle(c, {
+      state: 'saved',
+      at: late,
+      completedAt: now + 810,
+      pictures,
+      scene: { state: 'saved' },
+    });
+    const spent = { jobs: 3, executedMs: 1_400, untold: 2, untimed: 1, times: [600, 800] };
+    expect(await checkpoint.spending()).toMatchObject(spent);
+    expect(await (await reopen()).spending()).toMatchObject(spent);
+  });
+
   it('keeps what the service said of a job with it, and knows which jobs are on record', async () => {
     const { checkpoint, reopen } = await begin();
     const [a, b] = await checkpoint.claim(2, endpoint, 10);
@@ -299,6 +363,43 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     for (const { from, to } of moves) expect(to.split('.').at(-1)).toBe(from.split('.').at(-1));
   });
 
+  it('forgets scenes that leave the list before anything was sent, and no others', async () => {
+    const { checkpoint } = await begin();
+    await checkpoint.claim(1, endpoint, 10);
+    const next = [['d', 'lake']] as [string, string][];
+    expect(await checkpoint.reconcile(manifestOf(next), unstopped)).toMatchObject({ added: 1, withdrawn: 3 });
+    expect(await checkpoint.counts()).toMatchObject({ waiting: 1, withdrawn: 1 });
+    // Another scene may get the place of one that is forgotten.
+    next.push(['a', 'sea'], ['e', 'dunes'], ['c', 'moon']);
+    expect(await checkpoint.reconcile(manifestOf(next), unstopped)).toMatchObject({ added: 2, unchanged: 2 });
+    expect(await checkpoint.counts()).toMatchObject({ waiting: 3, active: 1, withdrawn: 0 });
+    const claimed = await checkpoint.claim(9, endpoint, 11);
+    expect(claimed.map(({ sceneId, input }) => [sceneId, input['scene']])).toEqual([
+      ['d', 'lake'],
+      ['e', 'dunes'],
+      ['c', 'moon'],
+    ]);
+  });
+
+  it('puts scenes back that an earlier version failed as ComfyUI refused the workflow, also with the same list', async () => {
+    const { checkpoint } = await begin();
+    const same = { ...abc, digest: 'same' };
+    await checkpoint.reconcile(same, unstopped);
+    const [attempt] = await checkpoint.claim(1, endpoint, 10);
+    if (attempt === undefined) throw new Error('nothing was claimed');
+    const text = 'ComfyUI refused the workflow: node 4 (Loader): Value not in list';
+    const failure = { kind: 'input-refused', text } as const;
+    await checkpoint.settle(attempt, {
+      state: 'refused',
+      at: 11,
+      failure,
+      scene: { state: 'failed', failure },
+    });
+    expect(await checkpoint.counts()).toMatchObject({ failed: 1 });
+    await checkpoint.reconcile(same, unstopped);
+    expect(await checkpoint.counts()).toMatchObject({ failed: 0, waiting: 3 });
+  });
+
   it('counts what a new manifest changes', async () => {
     const { checkpoint } = await begin();
     const next = manifestOf([
@@ -312,7 +413,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
       unchanged: 1,
       withdrawn: 1,
     });
-    expect(await checkpoint.counts()).toMatchObject({ waiting: 3, withdrawn: 2 });
+    expect(await checkpoint.counts()).toMatchObject({ waiting: 3, withdrawn: 0 });
     expect((await checkpoint.claim(9, endpoint, 3)).map(({ sceneId }) => sceneId)).toEqual(['d', 'b', 'a']);
   });
 }

@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { LiveReader, mostArrived, type LiveList } from '../../../src/runner/checkpoint/live-reader.ts';
 import { openCheckpoint, openCheckpointForReading } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { putBackSession } from '../../../src/runner/checkpoint/put-back.ts';
 import { readRows } from '../../../src/runner/checkpoint/read-rows.ts';
 import { readEnded, readNumbers } from '../../../src/runner/checkpoint/read-summary.ts';
 import type { Attempt, SettledState } from '../../../src/runner/core/attempt.ts';
@@ -172,6 +173,30 @@ it('counts another batch that takes the place of the first from its start', asyn
   expect((await reader.read(Date.now()))?.tally.total).toBe(0);
 });
 
+it('counts what was paid for pictures that are rendered again, and what was seen of jobs that told no time', async () => {
+  const dir = folder();
+  const run = await begun(dir, 3);
+  const reader = new LiveReader(dir);
+  const [a, b, c] = await run.checkpoint.claim(3, endpoint, 1_500);
+  if (a === undefined || b === undefined || c === undefined) throw new Error('three were claimed');
+  await settle(run, a, 'saved');
+  for (const attempt of [b, c]) {
+    await run.checkpoint.recordSubmitted(attempt, { jobId: attempt.sceneId, status: 'IN_QUEUE', at: 2_000 });
+    await run.checkpoint.recordStatus(attempt, { status: 'IN_PROGRESS', isExecuting: true, at: 2_100 });
+    const { executionTimeMs: _, ...untold } = settlementOf(attempt, 'saved', 2_900);
+    await run.checkpoint.settle(attempt, attempt === b ? untold : settlementOf(c, 'expired', 9_000));
+  }
+  // 10 and 800 ms are known, the lost job is as long as the shorter of them.
+  const pictures = 3 * 0.25 + (3 * 512 * 512) / 1e6;
+  expect((await told(reader)).cost?.spent).toBeCloseTo(0.5 * 0.82 + pictures);
+  const db = new Sqlite(join(dir, 'checkpoint.sqlite'));
+  putBackSession(db).putBack({ kinds: [], ids: ['s0'], notAt: undefined, isAgain: true }, 9_500);
+  db.close();
+  const { cost } = await told(reader);
+  expect(cost).toEqual(allOf(dir).cost);
+  expect(cost?.spent).toBeCloseTo(0.5 * 0.82 + pictures);
+});
+
 it('says of a damaged file what every command says', async () => {
   const dir = folder();
   writeFileSync(join(dir, 'checkpoint.sqlite'), 'not a database, but somebody wants to keep it');
@@ -226,7 +251,7 @@ describe('the list', () => {
     expect((await compare())?.arrived[0]?.row.id).toBe(last?.sceneId);
     const pairs = Array.from({ length: 300 }, (_, i): [string, string] => [`s${2 * i}`, `scene ${2 * i}`]);
     await run.checkpoint.reconcile(manifestOf(pairs.toReversed()), unstopped);
-    expect((await compare())?.layout.rows).toEqual([199, 101, 200, 25]);
+    expect((await compare())?.layout.rows).toEqual([199, 101, 115]);
   });
 
   it('is told anew where scenes are put back, which is done without an attempt', async () => {

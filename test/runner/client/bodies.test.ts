@@ -150,13 +150,17 @@ describe('a hostile body', () => {
   });
 
   it.each<[string, string, object]>([
-    ['40 levels', `{"status":"COMPLETED","output":${nested(40)}}`, { failure: { kind: 'bad-picture' } }],
+    [
+      '40 levels',
+      `{"status":"COMPLETED","output":${nested(40)}}`,
+      { failure: { kind: 'picture-not-found' } },
+    ],
     ['much white space', `{"status":"IN_QUEUE"${' '.repeat(1_100_000)}}`, { status: 'IN_QUEUE' }],
     ['many small lists', `{"status":"IN_QUEUE","output":[${'[{}],'.repeat(200)}1]}`, { status: 'IN_QUEUE' }],
     [
       'a number of countless digits',
       `{"status":"COMPLETED","output":[{"image":${'1'.repeat(4e7 * scale)}}]}`,
-      { failure: { kind: 'bad-picture' } },
+      { failure: { kind: 'picture-not-found' } },
     ],
     [
       'the prototype of everything',

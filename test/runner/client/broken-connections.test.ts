@@ -23,6 +23,7 @@ async function bothAreLost(script: Script, text: RegExp, requestTimeoutMs = 1_00
   expect(await status).toEqual(failure('poll-failed', text));
 }
 
+const oneLine = /^[^\n]*the response is not HTTP[^\n]*$/;
 const head = headOf(200, { 'Content-Length': '100' });
 const chunked = headOf(200, { 'Transfer-Encoding': 'chunked' });
 
@@ -36,6 +37,8 @@ describe('no answer is read', () => {
     ['it is closed within a chunk', (socket) => socket.end(`${chunked}64\r\n{"a":`), /closed before/],
     ['it is closed between chunks', (socket) => socket.end(`${chunked}5\r\n{"a":\r\n`), /closed before/],
     ['the response is not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'), /not HTTP/],
+    ['its status is none of HTTP', (socket) => socket.end('HTTP/1.1 099 Odd\r\n\r\n'), oneLine],
+    ['its status has no digits', (socket) => socket.end('HTTP/1.1 fine\r\n\r\n'), oneLine],
     ['the answer has headers without end', (socket) => socket.write(endlessHeaders), /headers .* too large/],
     ['the answer goes over to another protocol', (socket) => socket.write(upgrade), /closed before/],
     ['no answer comes', () => undefined, /no answer came in time/, 300],

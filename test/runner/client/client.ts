@@ -82,6 +82,11 @@ export function ended(kind: string, text: RegExp | string = /./): object {
   return { ...failure(kind, text), kind: 'ended' };
 }
 
+/** The job is done, and what it has brought is not given out. */
+export function withheld(kind: string, text: RegExp | string = /./): object {
+  return { ...failure(kind, text), done: expect.anything() as unknown };
+}
+
 /** With what it takes given back. */
 export function withoutHold(told: StatusReply): StatusReply {
   const { hold, ...reply } = told as Held;

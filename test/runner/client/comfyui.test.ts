@@ -11,7 +11,7 @@ import { startComfyStandIn, type ComfyStandIn } from '../../fakes/comfyui.ts';
 import { emptyImage, failing, saving, sleeping } from '../../fakes/comfyui-workflows.ts';
 import { reset, send, sendHtml, sendJson } from '../../faults/answers.ts';
 import { unusedPort } from '../../e2e/listen-on-loopback.ts';
-import { canary, ended, failure } from './client.ts';
+import { canary, ended, failure, withheld } from './client.ts';
 
 const signal = new AbortController().signal;
 const sha256 = 'a'.repeat(64);
@@ -229,10 +229,10 @@ it('tells a node or a choice that is missing for every scene from one that this 
     1: { class_type: 'EmptyImage', inputs: { width: ['2', 0], height: 8, batch_size: 1, color: 1 } },
   };
   const { submit } = await clientOf(scaled);
-  expect(await submit('one')).toEqual(failure('endpoint-unknown', "operation: 'nope' not in"));
   expect(await submit('two', { '2.operation': 'nor this' })).toEqual(failure('input-refused', 'nor this'));
+  expect(await submit('one')).toEqual(failure('workflow-refused', "operation: 'nope' not in"));
   const other = await clientOf({ ...scaled, 2: { class_type: 'UltraUpscale', inputs: {} } });
-  expect(await other.submit('one')).toEqual(failure('endpoint-unknown', 'UltraUpscale'));
+  expect(await other.submit('one')).toEqual(failure('workflow-refused', 'UltraUpscale'));
 });
 
 it('takes a workflow that is accepted in part for refused, and lets nothing of it run', async () => {
@@ -245,7 +245,7 @@ it('takes a workflow that is accepted in part for refused, and lets nothing of i
   });
   comfy.isHeld = true;
   const before = await job('before', { '2.width': 8 });
-  expect(await submit('one')).toEqual(failure('input-refused', 'node 2 (EmptyImage): Value 0 smaller'));
+  expect(await submit('one')).toEqual(failure('workflow-refused', 'node 2 (EmptyImage): Value 0 smaller'));
   expect(comfy.requests.filter(({ method, path }) => method === 'POST' && path === '/queue')).toHaveLength(1);
   comfy.isHeld = false;
   await comfy.release();
@@ -253,6 +253,30 @@ it('takes a workflow that is accepted in part for refused, and lets nothing of i
   const [last] = comfy.accepted.slice(-1);
   expect(await service.status({ ...before, jobId: last?.id ?? '' }, signal)).toMatchObject(
     ended('job-cancelled'),
+  );
+});
+
+it('sends one workflow alone, and no other of those that are refused for what no scene sets', async () => {
+  const { comfy, submit } = await clientOf({
+    ...saving(emptyImage(1)),
+    2: { class_type: 'Nope', inputs: {} },
+  });
+  const replies = await Promise.all(['one', 'two', 'three'].map((key) => submit(key)));
+  expect(replies).toEqual(replies.map(() => failure('workflow-refused', 'node Nope does not exist')));
+  expect(await submit('four')).toEqual(failure('workflow-refused'));
+  expect(comfy.requests.map(({ path }) => path)).toEqual(['/prompt']);
+});
+
+it('says that a part which ComfyUI took runs on, if it could not be cancelled', async () => {
+  const { comfy, submit } = await clientOf();
+  const answer = { prompt_id: 'its-own', node_errors: { 9: { errors: [], class_type: 'SaveImage' } } };
+  comfy.meet = (path, response) => {
+    if (path === '/prompt') sendJson(response, answer);
+    else send(response, 500);
+    return true;
+  };
+  expect(await submit('one')).toEqual(
+    failure('workflow-refused', /node 9 \(SaveImage\): no reason.*may still run.*\/queue was answered 500/),
   );
 });
 
@@ -317,7 +341,7 @@ it('collects what all nodes have saved, or the one that is named, and previews w
   expect(await counts({ ...two, 10: save }, '10')).toEqual(['output']);
   expect(await counts(two, '8')).toEqual(['temp']);
   expect(await counts({ ...emptyImage(1), 8: two[8] })).toEqual(['temp']);
-  expect(await counts(two, '7')).toEqual(expect.objectContaining(ended('no-output', 'node 7')));
+  expect(await counts(two, '7')).toEqual(expect.objectContaining(ended('picture-not-found', 'node 7')));
 });
 
 it('says that a picture is gone that ComfyUI reports and no longer has', async () => {
@@ -326,7 +350,7 @@ it('says that a picture is gone that ComfyUI reports and no longer has', async (
   await end(submitted);
   comfy.removeFiles();
   expect(await end(submitted)).toMatchObject(
-    ended('no-output', /_00001_\.png of node 9 is not there any more/),
+    withheld('no-output', /_00001_\.png of node 9 is not there any more/),
   );
   expect(memory.tryTake(128_000_000)).toBe(true);
 });
@@ -345,7 +369,7 @@ it('holds memory for all pictures of a job until they are saved', async () => {
   comfy.meet = (path, response) =>
     path.startsWith('/view') && (send(response, views++ === 0 ? 200 : 502, Buffer.alloc(100_000)), true);
   expect(await end(await job('two'))).toEqual(
-    failure('poll-failed', /_00002_\.png of node 9 was answered 502 \(http:/),
+    withheld('poll-failed', /_00002_\.png of node 9 was answered 502 \(http:/),
   );
   expect(memory.tryTake(128_000_000)).toBe(true);
 });
@@ -367,7 +391,7 @@ it('does not take an answer for one that says nothing of the job', async () => {
   ];
   for (const [meet, words] of answers) {
     comfy.meet = meet;
-    await expect.poll(() => service.status(submitted, signal)).toEqual(failure('poll-failed', words));
+    await expect.poll(() => service.status(submitted, signal)).toMatchObject(failure('poll-failed', words));
   }
 });
 

@@ -8,7 +8,7 @@ import { ConfigError } from '../../../src/lib/yaml/problem.ts';
 import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
 import type { DescribedOptions } from '../../../src/runner/client/described-service.ts';
 import { readDescription } from '../../../src/runner/config/read-description.ts';
-import { ended, failure } from './client.ts';
+import { ended, failure, withheld } from './client.ts';
 import { describedClient, input, lostAt, type DescribedClient } from './described-client.ts';
 
 const key = 'id-1:canary-"secret"-9';
@@ -58,13 +58,9 @@ describe('a result', () => {
   it.each([
     ['nothing', answer(200, '')],
     ['a page', answer(200, '<html>Welcome</html>')],
-    ['a refusal to go so fast', answerJson({ detail: 'slow down' }, 429)],
     ['a request that took too long', answerJson({ detail: 'too late' }, 408)],
     ['a redirect with a reason', answerJson({ detail: 'Moved' }, 302)],
     ['a failing proxy with a reason', answerJson({ detail: 'Bad gateway' }, 502)],
-    ['a key that was just revoked', answerJson({ detail: 'no such key' }, 401)],
-    ['an account that cannot pay', answerJson({ detail: 'no credit' }, 402)],
-    ['a key that may do less by now', answerJson({ detail: 'not yours' }, 403)],
   ])('that is %s is asked for again', async (_, first) => {
     const client = await serviceWith({ result: inTurn(first, answerJson(pictures)) });
     const job = await client.job();
@@ -85,23 +81,52 @@ describe('a result', () => {
     const text = description.replace('{{ baseUrl }}/jobs/{{ job.id }}', '{{ job.result_url }}');
     const submit = answerJson({ id: 'j1', result_url: `${elsewhere.url}/j1` });
     const client = await serviceWith({ submit }, text);
-    expect(await client.status(await client.job())).toMatchObject(failure('poll-failed', 'gets no key'));
+    expect(await client.status(await client.job())).toMatchObject(
+      failure('poll-failed', /answers 401: no key was sent there.*`origins`/),
+    );
     expect(elsewhere.requests[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it.each([500, 401, 403])(
-    'is believed to be refused with %i where it is so three times in a row',
+  it.each([500, 502, 503])(
+    'that is refused with %i and words is no failed job, however often',
     async (code) => {
-      const down = answerJson({ detail: 'out of memory' }, code);
-      const client = await serviceWith({ result: inTurn(down, down, answer(200, ''), down, down, down) });
+      const client = await serviceWith({ result: answerJson({ detail: 'out of memory' }, code) });
       const job = await client.job();
       for (let times = 0; times < 5; times++)
-        expect(await client.status(job)).toMatchObject(failure('poll-failed'));
-      expect(await client.status(job)).toMatchObject(
-        ended('job-failed', `its result is ${code}: out of memory`),
-      );
+        expect(await client.status(job)).toMatchObject({
+          ...failure('poll-failed', `${code}: out of memory`),
+          done: { status: 'done' },
+        });
     },
   );
+
+  it.each([
+    [401, 'nobody', 'key-refused'],
+    [402, 'nobody', 'account-unusable'],
+    [403, 'nobody', 'key-refused'],
+    [403, 'no money left', 'account-unusable'],
+    [429, 'slow down', 'overloaded'],
+  ])('that is refused with %i (%s) says so at once, and keeps the job', async (code, detail, kind) => {
+    const client = await serviceWith({ result: answerJson({ detail }, code) });
+    expect(await client.status(await client.job())).toMatchObject(failure(kind, detail));
+  });
+
+  it('that is refused with 4xx and words is that of a job that has failed and was paid for', async () => {
+    const client = await serviceWith({ result: answerJson({ detail: 'no face found' }, 409) });
+    expect(await client.status(await client.job())).toMatchObject(
+      ended('failed-inside', 'its result is 409: no face found'),
+    );
+  });
+
+  it('that names another job is compared where the description says so', async () => {
+    const result = answerJson({ ...pictures, of: 'j2' });
+    const text = description.replace('pictures:', 'job: of, pictures:');
+    const client = await serviceWith({ result }, text);
+    const reply = { ...failure('poll-failed', 'the result of job j2'), isForeign: true };
+    expect(await client.status(await client.job())).toMatchObject(reply);
+    const other = await serviceWith({ result });
+    expect(await other.status(await other.job())).toMatchObject({ kind: 'completed' });
+  });
 
   it('is where the description says first of what is there, or where the pipeline says', async () => {
     const text = description.replace("'images[*].url'", "['shots[*].file', 'one.file']");
@@ -118,7 +143,7 @@ describe('a result', () => {
     const status = answerJson({ state: 'done', detail: 'the worker died' });
     const client = await serviceWith({ status, result: answer(404) });
     expect(await client.status(await client.job())).toMatchObject(
-      ended('job-failed', /^done: the worker died$/),
+      ended('failed-inside', /^done: the worker died$/),
     );
   });
 
@@ -178,11 +203,20 @@ describe('a picture at the service itself', () => {
   });
 
   it.each<[number | string, Script, object]>([
-    [503, answer(503), failure('poll-failed', 'a.png?sig=1 was answered 503')],
+    [503, answer(503), withheld('poll-failed', 'a.png?sig=1 was answered 503')],
     [429, answer(429), failure('poll-failed', 'was answered 429')],
     ['no answer', (socket) => socket.destroy(), failure('poll-failed', /\(http:.*a\.png/)],
-    [404, answer(404), ended('download-failed', 'was answered 404')],
-    ['a redirect to nowhere', answer(302), ended('download-failed', 'was answered 302')],
+    ...[404, 401, 403, 408, 425].map((code): [number, Script, object] => [
+      code,
+      answer(code),
+      withheld(code === 401 || code === 403 ? 'picture-refused' : 'download-failed', `was answered ${code}`),
+    ]),
+    ['a redirect to nowhere', answer(302), withheld('download-failed', 'was answered 302')],
+    [
+      'a redirect to itself',
+      answer(302, '', { Location: '/results/a.png?sig=1' }),
+      withheld('download-failed', 'was answered 302'),
+    ],
     ['too much', answer(200, '', { 'Content-Length': '64000001' }), ended('result-too-large')],
   ])('that is answered with %s', async (_, picture, reply) => {
     const client = await withPicture(picture);
@@ -219,6 +253,27 @@ describe('a submission', () => {
       expect(await client.submit()).toMatchObject({ kind: 'failure', isEachLost: true });
     },
   );
+
+  it('without an id where the description has it stops the run if none was ever there', async () => {
+    const unnamed = answerJson({ data: { id: 'j1' } });
+    const client = await serviceWith({ submit: unnamed });
+    expect(await client.submit()).toMatchObject({
+      ...failure('unanswered', 'without a job id at id (`submit.job`)'),
+      isEachLost: true,
+    });
+    const accepted = answerJson({ id: 'j1', result_url: 'x' });
+    const proven = await serviceWith({ submit: inTurn(accepted, unnamed) });
+    await proven.submit();
+    expect(await proven.submit()).not.toHaveProperty('isEachLost');
+  });
+
+  it('that is refused at a host that gets no key says that none was sent', async () => {
+    const other = await scriptedServer(answer(401), { host: '127.0.0.2' });
+    const text = `${description.replace('{{ baseUrl }}/jobs', `${other.url}/jobs`)}baseUrl: https://service.example\n`;
+    const client = await serviceWith({}, text);
+    expect(await client.submit()).toMatchObject(failure('key-refused', 'no key was sent there'));
+    expect(other.requests[0]?.headers).not.toHaveProperty('authorization');
+  });
 
   it('that brings more than is read may have been accepted, and one that cannot be sent has not', async () => {
     const large = answerJson({ id: 'j1', note: 'x'.repeat(100_000) });
@@ -318,13 +373,43 @@ describe('a status', () => {
     expect(await statusOf({ state: 'done', detail: 'a warning' })).toMatchObject({ kind: 'completed' });
   });
 
+  it('of an unknown word with an output or an error waits for `status.map`, not for the time-out', async () => {
+    const out = { images: [{ url: 'https://cdn.example.com/a.png' }] };
+    expect(await statusOf({ state: 'aborted', out }, ownResult)).toMatchObject({
+      ...ended('status-unknown', /status\.map: \{ "aborted": done \}/),
+      failure: { isByAddress: true },
+    });
+    for (const text of [description, ownResult])
+      expect(await statusOf({ state: 'aborted', detail: 'no memory' }, text)).toMatchObject(
+        ended('status-unknown', /"aborted": failed/),
+      );
+    const client = await serviceWith({}, ownResult);
+    const kept = Buffer.from(JSON.stringify({ state: 'aborted', out }));
+    const signal = new AbortController().signal;
+    const again = await client.service.status(await client.job(), signal, undefined, kept);
+    expect(again).toMatchObject({ kind: 'ended', failure: { kind: 'status-unknown' } });
+  });
+
   it('that is done has failed where it says why, and has the result otherwise', async () => {
     const out = { images: [{ url: onePixel }] };
     expect(await statusOf({ ...done, out, detail: 'no memory' }, ownResult)).toMatchObject(
-      ended('job-failed', /^done: no memory$/),
+      ended('failed-inside', /^done: no memory$/),
     );
     for (const detail of [0, false, null, ''])
       expect(await statusOf({ ...done, out, detail }, ownResult)).toMatchObject({ kind: 'completed' });
+  });
+
+  it('that names another job is taken for none once one has named its own', async () => {
+    const asked = [{ ...done, id: 'j2' }, { ...done, id: 'j1' }, { ...done, id: 'j2' }, done];
+    const client = await serviceWith({ status: inTurn(...asked.map((each) => answerJson(each))) });
+    const job = await client.job();
+    expect(await client.status(job)).toMatchObject({ kind: 'completed' });
+    expect(await client.status(job)).toMatchObject({ kind: 'completed' });
+    expect(await client.status(job)).toMatchObject({
+      ...failure('poll-failed', 'job j1 was answered with the status of job j2'),
+      isForeign: true,
+    });
+    expect(await client.status(job)).toMatchObject({ kind: 'completed' });
   });
 
   it('that has failed need not say why', async () => {

@@ -4,7 +4,7 @@ import { readDescription } from '../../../src/runner/config/read-description.ts'
 import { folderWith } from '../../e2e/cli.ts';
 import { sendJson } from '../../faults/answers.ts';
 import { falKey, onePixel, startFal } from '../../fakes/fal-service.ts';
-import { answerHonestly } from '../../fakes/job-server.ts';
+import { answerHonestly, type Asked } from '../../fakes/job-server.ts';
 import { replicateKey, startReplicate } from '../../fakes/replicate-service.ts';
 import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
 import { falSituations, redirecting, refusing } from '../../fakes/situations.ts';
@@ -84,6 +84,23 @@ describe('fal', () => {
       },
     });
     expect(await falClient(fal.url).submit()).toMatchObject({ ...failure('unanswered'), isEachLost: true });
+  });
+});
+
+it.each([
+  ['fal', startFal, falClient, 'request_id'],
+  ['Replicate', startReplicate, replicateClient, 'id'],
+] as const)('%s: a status that names another job is never taken for ours', async (_, start, client, key) => {
+  const { url } = await start({
+    meet: ({ operation, take, response }: Asked) => {
+      const { status, fields } = take();
+      sendJson(response, operation === 'status' ? { ...fields, [key]: 'another' } : fields, status);
+    },
+  });
+  const asked = client(url);
+  expect(await asked.status(await asked.job())).toMatchObject({
+    ...failure('poll-failed', 'the status of job another'),
+    isForeign: true,
   });
 });
 

@@ -1,7 +1,7 @@
 /** Pictures by address: what is fetched, what is refused, and what every refusal keeps to itself. */
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Internet, isPublicAddress } from '../../../src/lib/net/addresses.ts';
+import { type Internet, isPrivateOrPublic, isPublicAddress } from '../../../src/lib/net/addresses.ts';
 import { HttpsDownloads, type DownloadOptions } from '../../../src/runner/client/https-downloads.ts';
 import { answer, headOf, inTurn, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
 import { selfSigned } from '../../fakes/self-signed.ts';
@@ -133,6 +133,80 @@ describe('an address is refused, and nothing is looked up', () => {
   });
 });
 
+describe('a server in the own network that is listed as an http origin', () => {
+  const at = (address: string): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 });
+
+  it('gives its pictures without https, at an address that is named itself', async () => {
+    const server = await scriptedServer(answer(200, picture));
+    const origin = `http://127.0.0.1:${server.port}`;
+    const downloads = downloadsFrom({ hosts: [origin] }, { isPublic: isPublicAddress });
+    expect(await downloads.fetch(`${origin}/bucket/a.png?${signature}`, never)).toEqual({ bytes: picture });
+    expect(server.requests[0]?.headers).not.toHaveProperty('authorization');
+    const asHttps = await downloads.fetch(`https://127.0.0.1:${server.port}/a.png`, never);
+    expect(asHttps).toEqual(failure('url-refused', /bare IP address/));
+  });
+
+  it.each([
+    ['another port', 'http://minio.lan:9001/a.png'],
+    ['another host', 'http://minio2.lan:9000/a.png'],
+    ['a host below', 'http://a.minio.lan:9000/a.png'],
+    ['a user name', 'http://me@minio.lan:9000/a.png'],
+  ])('and no other origin: %s', async (_, url) => {
+    const lookup = (): never => expect.fail('a host was looked up');
+    const downloads = downloadsFrom({ hosts: ['http://minio.lan:9000', 'minio.lan:9001'] }, { lookup });
+    expect(await downloads.fetch(url, never)).toEqual(failure('url-refused'));
+  });
+
+  it('is named where it is not listed so', async () => {
+    const reply = await downloadsFrom({ hosts: ['minio.lan:9000'] }, {}).fetch(
+      'http://minio.lan:9000/a.png',
+      never,
+    );
+    expect(reply).toEqual(
+      failure('url-refused', /not offered over https; .*"http:\/\/minio\.lan:9000" into `output\.hosts`/),
+    );
+  });
+
+  it.each(['127.0.0.1', '::1', '169.254.169.254', 'fe80::1', '0.0.0.0', '::ffff:127.0.0.1'])(
+    'is refused where its name leads to %s',
+    async (address) => {
+      const server = await scriptedServer(answer(200, 'secret'));
+      const origin = `http://minio.lan:${server.port}`;
+      const downloads = downloadsFrom(
+        { hosts: [origin] },
+        { lookup: async () => [at(address)], isPublic: isPublicAddress },
+      );
+      expect(await downloads.fetch(`${origin}/a.png`, never)).toEqual(
+        failure('url-refused', /has to name itself/),
+      );
+      expect(server.requests).toEqual([]);
+    },
+  );
+
+  it('may be at a private address, and at a public one', () => {
+    for (const address of ['10.0.0.5', '192.168.1.5', '172.16.0.1', '100.64.0.1', 'fd00::5', '93.184.216.34'])
+      expect([address, isPrivateOrPublic(address)]).toEqual([address, true]);
+    for (const address of ['127.0.0.1', '169.254.1.1', '::1', 'fe80::1', '0.0.0.0', '224.0.0.1', '::', 'x'])
+      expect([address, isPrivateOrPublic(address)]).toEqual([address, false]);
+  });
+
+  it('redirects nowhere, and no other host redirects to it', async () => {
+    const server = await scriptedServer(
+      inTurn(answer(302, '', { Location: '/b.png' }), answer(200, 'secret')),
+    );
+    const origin = `http://127.0.0.1:${server.port}`;
+    const cdn = await hostNamed('cdn.test', answer(302, '', { Location: `${origin}/b.png` }));
+    const downloads = downloadsFrom({ hosts: [origin, cdn.name] }, cdn);
+    expect(await downloads.fetch(`${origin}/a.png`, never)).toEqual(
+      failure('url-refused', /a redirect of or to plain http/),
+    );
+    expect(await downloads.fetch(`${cdn.url}/a.png`, never)).toEqual(
+      failure('url-refused', /a redirect of or to plain http/),
+    );
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
 describe('the address behind a host', () => {
   it.each<[string, LookupAddress]>([
     ['this machine', loopback],
@@ -197,6 +271,12 @@ describe('the address behind a host', () => {
     expect(await downloadsFrom(at, {}).fetch(url, never)).toEqual(failure('download-failed', /certificate/));
     expect(cdn.requests).toEqual([]);
   });
+});
+
+it('says of a 401 that no key was sent, and which setting sends one', async () => {
+  expect(await fetched(answer(401))).toEqual(
+    failure('download-failed', /answered 401: no key was sent there.*`origins` of a description/),
+  );
 });
 
 describe('a redirect', () => {

@@ -66,7 +66,7 @@ it.each([
   expect(reply).toMatchObject({
     kind: 'ended',
     failure: {
-      kind: 'bad-file',
+      kind: 'picture-not-found',
       text: expect.stringContaining('the file depth is not at files.depth of the output'),
     },
   });
@@ -78,7 +78,7 @@ it('of which one is a value that any object or text has is not there', async () 
       await statusFrom(answer(200, `{"status":"COMPLETED","output":{"files":"x","image":"${picture}"}}`), {
         files: [{ label: 'odd', kind: 'json', at }],
       }),
-    ).toMatchObject({ failure: { kind: 'bad-file' } });
+    ).toMatchObject({ failure: { kind: 'picture-not-found' } });
 });
 
 it.each([
@@ -108,7 +108,7 @@ it('says what the worker says where that is a failure, and asks for a picture un
   expect(failed).toMatchObject({ failure: { kind: 'failed-inside' } });
   const bare = '{"files":{"depth":"AAAA"}}';
   const lost = await statusFrom(answer(200, `{"status":"COMPLETED","output":${bare}}`), { files: [depth] });
-  expect(lost).toMatchObject({ failure: { kind: 'bad-picture' } });
+  expect(lost).toMatchObject({ failure: { kind: 'picture-not-found' } });
   expect(await found(bare, [depth], 'none')).toEqual([
     { base64: 'AAAA', named: { label: 'depth', kind: 'exr' } },
   ]);
@@ -116,7 +116,7 @@ it('says what the worker says where that is a failure, and asks for a picture un
     imagePath: 'none',
     files: [depth],
   });
-  expect(none).toMatchObject({ failure: { kind: 'bad-file' } });
+  expect(none).toMatchObject({ failure: { kind: 'picture-not-found' } });
 });
 
 it('reads large answers alike, also with long texts within JSON', () => {

@@ -1,7 +1,7 @@
 /** The key is in no reply, wherever the service repeats it; the helpers of this folder look for it in every reply. */
 import { describe, expect, it } from 'vitest';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
-import { withoutKey } from '../../../src/runner/client/without-key.ts';
+import { chunksWithoutKey, withoutKey } from '../../../src/runner/client/without-key.ts';
 import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
 import {
   canary,
@@ -115,3 +115,19 @@ it('leaves a job id alone that has nothing to do with the key', async () => {
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
+
+it('is in no kept answer, wherever it is cut into parts, and base64 that looks like it stays', async () => {
+  const base64 = `iVBOR${canary.slice(0, 6)}AAAA`;
+  const body = JSON.stringify({ echo: `Bearer ${canary}`, url: encoded, image: base64 });
+  const escapedSlash = body.replaceAll('/', String.raw`\/`);
+  for (const text of [body, escapedSlash]) {
+    for (let size = 1; size < 60; size++) {
+      const parts: Uint8Array[] = [];
+      const write = chunksWithoutKey(async (chunk) => void parts.push(chunk), canary);
+      for (let at = 0; at < text.length; at += size) await write(Buffer.from(text.slice(at, at + size)));
+      await write(new Uint8Array());
+      const kept = JSON.parse(Buffer.concat(parts).toString()) as unknown;
+      expect(kept, `parts of ${size}`).toEqual({ echo: 'Bearer [key]', url: '[key]', image: base64 });
+    }
+  }
+});

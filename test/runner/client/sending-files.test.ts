@@ -33,6 +33,7 @@ function recording(submit?: () => Promise<SubmitReply>): { sent: JsonObject[]; s
       return submit?.() ?? { kind: 'accepted', jobId: 'j', status: 'IN_QUEUE' };
     },
     status: unused,
+    copyResult: unused,
     cancel: unused,
     health: unused,
   };

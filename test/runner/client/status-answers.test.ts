@@ -1,4 +1,5 @@
 /** What an answer to a status request means for the job. */
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { answer, answerJson, scriptedServer } from '../../fakes/scripted-server.ts';
 import { clientOf, ended, failure, jobId, statusFrom } from './client.ts';
@@ -137,7 +138,24 @@ describe('the job has ended without a picture', () => {
   it.each<[string, object, string, RegExp]>([
     ['without output', {}, 'no-output', /without output/],
     ['with null', { output: null }, 'no-output', /without output/],
-    ['with an empty list', { output: [] }, 'no-output', /without output/],
+    [
+      'with an empty list',
+      { output: [] },
+      'no-output',
+      /without output; what it handed in is an empty list$/,
+    ],
+    [
+      'with words',
+      { output: { message: 'prompt is required' } },
+      'failed-inside',
+      /^the worker says: prompt is required$/,
+    ],
+    [
+      'with a refusal',
+      { output: { message: 'NSFW content detected' } },
+      'content-refused',
+      /^the worker says: NSFW content/,
+    ],
     [
       'with a failure inside',
       { output: { status: 'error', message: 'CUDA out of memory' } },
@@ -158,7 +176,7 @@ describe('the job has ended without a picture', () => {
   it('with something unknown, by which the very same is known when it comes again', async () => {
     const digestOf = async (output: object): Promise<unknown> => {
       const reply = await statusFrom(answerJson({ status: 'COMPLETED', output }));
-      expect(reply).toMatchObject(ended('bad-picture', /"depth"/));
+      expect(reply).toMatchObject(ended('picture-not-found', /"depth".*output\.image/));
       return reply.kind === 'ended' ? reply.failure.digest : undefined;
     };
     const digest = await digestOf({ depth: 3 });
@@ -201,6 +219,71 @@ describe('the job has ended without a picture', () => {
   });
 });
 
+it('is not tried again where a failed job was refused for its content', async () => {
+  const reply = await statusFrom(answerJson({ status: 'FAILED', error: 'Request Moderated' }));
+  expect(reply).toEqual({ ...ended('content-refused', /^FAILED: Request Moderated$/), status: 'FAILED' });
+});
+
+describe('a status word that is not known', () => {
+  const finished = { status: 'SUCCEEDED', output: [{ rendered_image: picture }] };
+
+  it.each<[string, object, RegExp]>([
+    [
+      'an output',
+      finished,
+      /"SUCCEEDED".* hands in an output; .*`endpoint\.statuses: \{ "SUCCEEDED": done \}`/,
+    ],
+    ['an error', { status: 'ERROR', error: 'no GPU' }, /an error \("no GPU"\); .*\{ "ERROR": failed \}/],
+  ])('is no reason to wait where there is %s', async (_, job, text) => {
+    const told: string[] = [];
+    const reply = await statusFrom(answerJson(job), { onUnknownStatus: (word) => told.push(word) });
+    expect(reply).toMatchObject(ended('status-unknown', text));
+    expect(told).toEqual([(job as { status: string }).status]);
+  });
+
+  it.each([{}, { output: null, error: '' }, { output: [] }])(
+    'is said, and waited for, with %j',
+    async (fields) => {
+      const told: string[] = [];
+      const onUnknownStatus = (word: string): void => void told.push(word);
+      const reply = await statusFrom(answerJson({ status: 'CANCELED', ...fields }), { onUnknownStatus });
+      expect(reply).toMatchObject({ kind: 'running', status: 'CANCELED' });
+      for (const body of ['{"status":"IN_QUEUE"}', '{"status":"in progress"}', '{"status":" "}'])
+        await statusFrom(answer(200, body), { onUnknownStatus });
+      await statusFrom(answer(202, ''), { onUnknownStatus });
+      expect(told).toEqual(['CANCELED']);
+    },
+  );
+
+  it('means what `endpoint.statuses` says', async () => {
+    const statuses = { succeeded: 'done', ERROR: 'failed', Processing: 'running' } as const;
+    const told: string[] = [];
+    const options = { statuses, onUnknownStatus: (word: string) => void told.push(word) };
+    const reply = await statusFrom(answerJson(finished), options);
+    expect(reply).toMatchObject({ kind: 'completed', status: 'SUCCEEDED', pictures: [{ base64: picture }] });
+    expect(await statusFrom(answerJson({ status: 'ERROR', error: 'no GPU' }), options)).toMatchObject(
+      ended('job-failed', /^ERROR: no GPU$/),
+    );
+    expect(await statusFrom(answerJson({ status: 'PROCESSING', output: 'step 3' }), options)).toMatchObject({
+      kind: 'running',
+      isExecuting: true,
+    });
+    expect(told).toEqual([]);
+  });
+});
+
+it('tells where the only picture of an output was, also in a large answer', async () => {
+  const large = Buffer.concat([Buffer.from(picture, 'base64'), Buffer.alloc(300_000, 7)]).toString('base64');
+  for (const text of [picture, large]) {
+    const places: string[] = [];
+    const reply = await statusFrom(answerJson({ status: 'COMPLETED', output: { image_base64: text } }), {
+      onFoundAt: (path) => places.push(path),
+    });
+    expect(reply).toMatchObject({ kind: 'completed', pictures: [{ output: { at: 'image_base64' } }] });
+    expect(places).toEqual(['image_base64']);
+  }
+});
+
 it('leads nowhere but in a redirect', async () => {
   const reply = await statusFrom(answer(500, 'no room', { Location: 'https://else.example/' }));
   expect(reply).toEqual(failure('poll-failed', /answered 500: no room$/));
@@ -210,7 +293,8 @@ it.each(['IN_PROGRESS', 'COMPLETED', 'FAILED'])(
   'says nothing where it is that of another job (%s), whose picture would be a wrong one',
   async (status) => {
     const other = { id: 'another-job', status, output: [{ rendered_image: picture }] };
-    expect(await statusFrom(answerJson(other))).toEqual(failure('poll-failed', 'job another-job'));
+    const reply = { ...failure('poll-failed', 'job another-job'), isForeign: true };
+    expect(await statusFrom(answerJson(other))).toEqual(reply);
   },
 );
 
@@ -270,4 +354,58 @@ describe('the answer says nothing of the job', () => {
   ])('%s', async (_, status, body, kind, text) => {
     expect(await statusFrom(answer(status, body))).toEqual(failure(kind, text));
   });
+});
+
+it.each<[string, object, object, true | undefined]>([
+  ['an address', { status: 'COMPLETED', output: { link: 'https://cdn.example.com/a' } }, {}, true],
+  [
+    'an address at another place',
+    { status: 'COMPLETED', output: { link: 'https://a.b/a.png' } },
+    { imagePath: 'image' },
+    true,
+  ],
+  ['an address under an unknown word', { status: 'PAUSED', output: 'https://a.b/a.png' }, {}, true],
+  ['none', { status: 'COMPLETED', output: { text: 'x'.repeat(2_000) } }, {}, undefined],
+])(
+  'says of an output without a known picture whether it is by address: %s',
+  async (_, body, places, isByAddress) => {
+    const server = await scriptedServer(answerJson(body));
+    const reply = await clientOf(server.url, places).status();
+    expect(reply).toMatchObject({ kind: 'ended' });
+    expect((reply as { failure: { isByAddress?: true } }).failure.isByAddress).toBe(isByAddress);
+  },
+);
+
+it('keeps the answer that redirects within the origin lead to', async () => {
+  const server = await scriptedServer((socket, request) => {
+    const isThere = request.path.endsWith('/elsewhere');
+    const location = { location: `${request.path}/elsewhere` };
+    (isThere ? answerJson({ status: 'COMPLETED' }) : answer(307, '', location))(socket, request);
+  });
+  const { service } = clientOf(server.url);
+  const endpoint = { baseUrl: server.url, id: 'scene-renderer', version: 'v2' };
+  const chunks: Uint8Array[] = [];
+  const signal = new AbortController().signal;
+  expect(
+    await service.copyResult({ endpoint, jobId }, async (chunk) => void chunks.push(chunk), signal),
+  ).toBe(true);
+  expect(Buffer.concat(chunks).toString()).toBe('{"status":"COMPLETED"}');
+});
+
+it.each<[string, (text: string) => Buffer, boolean]>([
+  ['gzip', gzipSync, true],
+  ['deflate', deflateSync, true],
+  ['br', brotliCompressSync, true],
+  ['gzip', (text) => gzipSync(text).subarray(0, -12), false],
+  ['zstd', (text) => Buffer.from(text), false],
+])('keeps an answer that a proxy has packed (%s)', async (encoding, pack, isKept) => {
+  const text = JSON.stringify({ status: 'COMPLETED', output: 'x'.repeat(5_000) });
+  const server = await scriptedServer(answer(200, pack(text), { 'Content-Encoding': encoding }));
+  const { service } = clientOf(server.url);
+  const endpoint = { baseUrl: server.url, id: 'scene-renderer', version: 'v2' };
+  const chunks: Uint8Array[] = [];
+  const signal = new AbortController().signal;
+  const write = async (chunk: Uint8Array): Promise<void> => void chunks.push(chunk);
+  expect(await service.copyResult({ endpoint, jobId }, write, signal)).toBe(isKept);
+  if (isKept) expect(Buffer.concat(chunks).toString()).toBe(text);
 });

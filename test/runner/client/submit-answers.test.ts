@@ -184,6 +184,32 @@ it.each([301, 302, 303, 307, 308])(
   },
 );
 
+it.each([301, 302, 303, 307, 308])(
+  'follows a redirect (%i) of a GET within its origin, with the key, and never one of a POST',
+  async (status) => {
+    const job = answerJson({ id: jobId, status: 'IN_QUEUE' });
+    const server = await scriptedServer((socket, request) =>
+      (request.path.startsWith('/else') ? job : answer(status, '', { Location: `/else${request.path}` }))(
+        socket,
+        request,
+      ),
+    );
+    const { submit, status: ask } = clientOf(server.url, { apiKey: 'the-key' });
+    expect(await ask()).toMatchObject({ kind: 'running', status: 'IN_QUEUE' });
+    expect(server.requests.at(-1)?.headers['authorization']).toBe('Bearer the-key');
+    expect(await submit()).toEqual(failure('endpoint-unknown', `(${status})`));
+    expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  },
+);
+
+it('follows three redirects at most', async () => {
+  const server = await scriptedServer((socket, request) =>
+    answer(302, '', { Location: `${request.path}x` })(socket, request),
+  );
+  expect(await clientOf(server.url).status()).toEqual(failure('poll-failed', 'a redirect to'));
+  expect(server.requests).toHaveLength(4);
+});
+
 it('reads a refusal that comes before the body was taken, and the end of the connection behind it', async () => {
   const server = await scriptedServer(() => undefined, {
     onConnection: (socket) => {

@@ -39,7 +39,7 @@ skipBadRows: ▸yes
     '11:8: the environment variable UNSET is not set',
     '12:9: invalid template: {{ without }}',
     expect.stringMatching(/^13:1: the key "colour" is unknown; expected manifest, endpoint, input, /),
-    '14:7: halt is empty; expected the keys consecutive, percent, minimum, unreachable',
+    '14:7: halt is empty; expected the keys consecutive, percent, minimum, unreachable, refused',
     '15:10: polling is an empty list; expected the keys lag, shortest, longest',
     '16:14: skipBadRows is "yes"; expected true or false',
   ]);
@@ -66,7 +66,7 @@ it.each([
 ])('a file with %s lacks all that it must say', (_, text) => {
   expect(problemsOf(text)).toEqual([
     '1:1: manifest is missing; expected a path or a list of paths; - is standard input',
-    '1:1: endpoint is missing; expected the keys baseUrl, id, and where wanted speaks, version, apiKey, freshness',
+    '1:1: endpoint is missing; expected the keys baseUrl, id, and where wanted speaks, version, statuses, apiKey, freshness',
     '1:1: output is missing; expected the key dir, and where wanted pictures, name, image, files, values, hosts, keep, formats, metadata',
   ]);
 });

@@ -17,6 +17,10 @@ it.each([
   ['*.example.com', '*.example.com'],
   ['*.Example.com:8443', '*.example.com:8443'],
   ['bücher.example', 'xn--bcher-kva.example'],
+  ['http://minio.lan:9000', 'http://minio.lan:9000'],
+  [' HTTP://MinIO.lan:80/ ', 'http://minio.lan'],
+  ['http://192.168.1.5:9000', 'http://192.168.1.5:9000'],
+  ['http://[fd00::5]:9000', 'http://[fd00::5]:9000'],
 ])('the host %s', (host, spelled) => {
   expect(configOf(withHosts(`["${host}"]`)).output.hosts).toEqual([spelled]);
 });
@@ -36,6 +40,10 @@ it.each([
   'a b.example',
   'me@cdn.example.com',
   'cdn.example.com:99999',
+  'http://*.lan:9000',
+  'http://minio.lan:9000/bucket',
+  'http://me@minio.lan:9000',
+  'http://minio.lan:99999',
 ])('no host: %j', (host) => {
   expect(placesOf(problemsOf(withHosts(`["${host}"]`)))).toEqual(['7:11']);
   expect(problemsOf(withHosts(`["${host}"]`))[0]).toContain('such as cdn.example.com');

@@ -227,7 +227,7 @@ it("a seed that is asked for takes the place of the input's own, and of the colu
 
 describe('a halt', () => {
   const last = { kind: 'job-failed', text: 'out of memory' } as const;
-  const halt = { consecutive: 5, percent: 40, minimum: 10, unreachableMs: 60_000 };
+  const halt = { consecutive: 5, percent: 40, minimum: 10, unreachableMs: 60_000, refusedMs: 30_000 };
 
   it('comes at the bound of failed attempts in a row, and says why', () => {
     expect(haltReason({ saved: 90, failed: 4, inARow: 4, last }, halt)).toBeUndefined();

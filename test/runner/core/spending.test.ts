@@ -1,4 +1,4 @@
-/** Promise: what is billed by picture and by pixel is never counted as less than it may be. */
+/** Promise: nothing that is billed is counted as less than it may be, and a lost job as one usual job. */
 import { describe, expect, it } from 'vitest';
 import {
   addBrought,
@@ -9,6 +9,10 @@ import {
   hasPrice,
   nothingBrought,
   roomFor,
+  withEnd,
+  type BatchSpending,
+  type JobEnd,
+  type Pricing,
 } from '../../../src/runner/core/spending.ts';
 
 const file = (width: number, label?: string) => ({
@@ -24,7 +28,15 @@ const brought = addBrought(
   broughtBy([file(1_000), file(2_000), file(500, 'depth')]),
   broughtBy([file(2_000)]),
 );
-const nothing = { jobs: 0, executedMs: 0, untold: 0, rendered: 0, brought: nothingBrought, times: [] };
+const nothing: BatchSpending = {
+  jobs: 0,
+  executedMs: 0,
+  untold: 0,
+  untimed: 0,
+  rendered: 0,
+  brought: nothingBrought,
+  times: [],
+};
 const currency = 'USD';
 
 describe('what was spent', () => {
@@ -40,7 +52,7 @@ describe('what was spent', () => {
   it('takes a job whose pictures are not on record for an average one, and before the first for one picture', () => {
     const pricing = { perPicture: 0.02, perMegapixel: 0.003, currency };
     expect(batchCost({ ...nothing, rendered: 4, brought }, 0, pricing).spent).toBeCloseTo(2 * (0.06 + 0.015));
-    expect(batchCost({ ...nothing, untold: 2, rendered: 2 }, 3, pricing)).toMatchObject({
+    expect(batchCost({ ...nothing, untold: 2, untimed: 2, rendered: 2 }, 3, pricing)).toMatchObject({
       spent: 2 * 0.023,
       inFlight: 3 * 0.023,
     });
@@ -50,12 +62,59 @@ describe('what was spent', () => {
 
   it('takes `pricing.expect` for jobs whose time nobody tells', () => {
     const pricing = { perSecond: 0.01, expectMs: 8_000, currency };
-    expect(batchCost({ ...nothing, untold: 1, rendered: 3 }, 2, pricing)).toMatchObject({
+    expect(batchCost({ ...nothing, untold: 1, untimed: 3, rendered: 3 }, 2, pricing)).toMatchObject({
       spent: 0.24,
       inFlight: 0.16,
     });
-    const timed = { ...nothing, executedMs: 2_000, untold: 1, rendered: 2, times: [2_000] };
+    const timed = { ...nothing, executedMs: 2_000, untold: 1, untimed: 1, rendered: 2, times: [2_000] };
     expect(batchCost(timed, 0, pricing).spent).toBeCloseTo(0.04);
+  });
+
+  it('counts a job that is lost as one usual job, at most as long as any may execute', () => {
+    const lost = { ...nothing, executedMs: 30_000, untold: 2, untimed: 2, times: [4_000, 6_000, 20_000] };
+    const spent = (maxMs: number, spending: BatchSpending = lost) =>
+      batchCost(spending, 0, { perSecond: 0.01, expectMs: 9_000, maxMs, currency }).spent;
+    expect(spent(60_000)).toBeCloseTo(0.42);
+    expect(spent(5_000)).toBeCloseTo(0.4);
+    // Before any time is known, too; what results have told is never cut.
+    expect(spent(5_000, { ...nothing, untold: 2, untimed: 2 })).toBeCloseTo(0.1);
+    expect(spent(5_000, { ...nothing, executedMs: 30_000, times: [30_000] })).toBeCloseTo(0.3);
+  });
+
+  const seen = { reportedMs: undefined, seenMs: 7_000 };
+  it.each<[string, JobEnd, Partial<BatchSpending>]>([
+    [
+      'is saved: as reported',
+      { reportedMs: 2_000, seenMs: 7_000, made: [file(1_000)] },
+      { executedMs: 2_000, rendered: 1, times: [2_000] },
+    ],
+    [
+      'is saved: else as seen',
+      { ...seen, made: [file(1_000)] },
+      { executedMs: 7_000, rendered: 1, times: [7_000] },
+    ],
+    [
+      'is saved, and nobody knows how long it took',
+      { ...seen, seenMs: undefined, made: [file(1_000)] },
+      { untimed: 1, rendered: 1 },
+    ],
+    ['was bad', { ...seen, made: 'blank-picture' }, { executedMs: 7_000, rendered: 1 }],
+    ['was ended by the service', { ...seen, made: 'job-failed' }, { executedMs: 7_000 }],
+    ['was ended by the service at once', { ...seen, seenMs: undefined, made: 'job-failed' }, {}],
+    [
+      'is lost, however long it was waited for',
+      { ...seen, made: 'unknown' },
+      { untold: 1, untimed: 1, rendered: 1 },
+    ],
+    [
+      'is lost after its time was told',
+      { ...seen, reportedMs: 2_000, made: 'unknown' },
+      { executedMs: 2_000, untold: 1, rendered: 1, times: [2_000] },
+    ],
+  ])('adds a job that %s', (_, end, added) => {
+    const { brought: _brought, ...rest } = withEnd(nothing, end, 0.5);
+    const { brought: _none, ...before } = nothing;
+    expect(rest).toEqual({ ...before, ...added });
   });
 });
 
@@ -83,9 +142,9 @@ it('expects twice the longest job while few are known, and then what hardly one 
 });
 
 describe('how many more may be sent', () => {
-  const pricing = { perPicture: 0.003, currency };
+  const pricing = { perPicture: 0.003, expectMs: 1_000, currency };
   const one = broughtBy([file(1_000)]);
-  const room = (inFlight: number, saved: number, prices = pricing) => {
+  const room = (inFlight: number, saved: number, prices: Pricing = pricing) => {
     const all = Array.from({ length: saved }, () => one).reduce(addBrought, nothingBrought);
     return roomFor(inFlight, { ...nothing, rendered: saved, brought: all }, [], { cost: 0.03 }, prices);
   };
@@ -100,6 +159,14 @@ describe('how many more may be sent', () => {
   it('is exact by the price of a picture', () => {
     expect([1, 3, 9, 10].map((saved) => room(0, saved))).toEqual([9, 7, 1, 0]);
     expect(room(7, 3)).toBe(0);
+  });
+
+  it('sends one job until it is known how many pictures a job brings, unless the user says what a job is', () => {
+    const { expectMs: _, ...unsaid } = pricing;
+    expect([0, 1, 2, 20].map((saved) => room(0, saved, unsaid))).toEqual([1, 3, 5, 0]);
+    expect(room(1, 0, unsaid)).toBe(0);
+    // Without a limit nothing waits for it.
+    expect(roomFor(5, nothing, [], {}, unsaid)).toBe(Infinity);
   });
 
   it('leaves room for several pictures a job until one is saved, and sends one where their size counts', () => {

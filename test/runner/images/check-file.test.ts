@@ -61,7 +61,7 @@ describe.each(whole)('%s', (_, kind, make) => {
 
   it('is refused where another kind was asked for, and not asked for again but where a message came', async () => {
     const bytes = await make();
-    const as = kind === 'json' ? 'bad-file' : 'output-unsupported';
+    const as = kind === 'json' ? 'bad-file' : 'other-file-kind';
     for (const other of ['png', 'exr', 'json', 'glb', 'npz'] as const)
       if (other !== kind) expect(await problemOf(bytes, other, as), other).toBeDefined();
   });
@@ -77,7 +77,7 @@ it('tells the size of a picture in pixels, and of others none', async () => {
 
 it('says what is wrong', async () => {
   const jpeg = await noise(8, 8).jpeg().toBuffer();
-  expect(await problemOf(jpeg, 'png', 'output-unsupported')).toContain(
+  expect(await problemOf(jpeg, 'png', 'other-file-kind')).toContain(
     'it is a JPEG, and `output.files` asks for PNG: have the worker send that',
   );
   expect(await problemOf(Buffer.from('{"a": NaN}'), 'json')).toContain('it is not JSON');

@@ -23,6 +23,7 @@ describe('a good picture', () => {
   test.each([
     ['bare', (text: string) => text],
     ['as a data URI', (text: string) => `data:image/png;base64,${text}`],
+    ['as a data URI of another type', (text: string) => `data:application/octet-stream;base64,${text}`],
     ['as a data URI with parameters', (text: string) => `data:image/png;charset=utf-8;base64,${text}`],
     ['in lines of 76 characters', (text: string) => text.replaceAll(/.{76}/g, '$&\r\n')],
     ['with space around it', (text: string) => `  \n${text}\n`],
@@ -127,7 +128,7 @@ describe('no file comes of', () => {
     for (const bytes of [png, jpeg, padded, webp]) {
       const base64 = bytes.toString('base64');
       expect(await store.check({ base64 })).toMatchObject({
-        kind: 'output-unsupported',
+        kind: 'too-many-pixels',
         text: expect.stringContaining('64×48 pixels'),
       });
       expect(await exact.check({ base64 })).toMatchObject({ width: 64 });

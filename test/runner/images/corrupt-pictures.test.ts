@@ -86,6 +86,16 @@ describe('no file comes of, and no second job is paid for', () => {
     ['an OpenEXR file', () => exr(), /an OpenEXR file/],
     ['a PDF', () => Buffer.from('%PDF-1.7\n'), /a PDF/],
     ['a ZIP archive', () => Buffer.from('PK\u0003\u0004 and so on'), /a ZIP/],
+    ['an SVG', () => Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>'), /an SVG/],
+    [
+      'an SVG with words before',
+      () => Buffer.from('\uFEFF<?xml version="1.0"?>\n<!-- a > b -->\n<svg/>'),
+      /an SVG/,
+    ],
+    ['a Photoshop file', () => Buffer.from('8BPS\0\u0001'), /a Photoshop file/],
+    ['an icon', () => Buffer.from('\0\0\u0001\0\u0001\0'), /an icon/],
+    ['a Netpbm picture', () => Buffer.from('P6\n8 8\n255\n'), /a Netpbm picture/],
+    ['a sound', () => Buffer.from('RIFF\0\0\0\0WAVEfmt '), /a sound or video/],
     ['a gzipped PNG', () => gzipSync(png), /gzipped/],
     ['an animated WebP', () => animated(), /animation of 2 frames: have the worker/],
     ['an animated PNG', () => animatedPng(), /animation \(APNG\): have the worker/],
@@ -94,14 +104,25 @@ describe('no file comes of, and no second job is paid for', () => {
       () => sized(jpeg, 65_000, 65_000),
       /65000×65000 .*: raise `limits\.pixels`/,
     ],
-  ])('%s', async (_what, make, reason) => {
-    await expectNoFile((await make()).toString('base64'), reason, 'output-unsupported');
+  ])('%s', async (what, make, reason) => {
+    await expectNoFile(
+      (await make()).toString('base64'),
+      reason,
+      what.includes('too many pixels') ? 'too-many-pixels' : 'output-unsupported',
+    );
   });
+});
+
+test.each([
+  '<svg width="8"/>',
+  'data:image/svg+xml,%3Csvg/%3E',
+  'data:image/svg+xml;base64,PHN2ZyB3aWR0aD0iOCIvPg==',
+])('nor is a second job paid for the text of an SVG: %s', async (text) => {
+  await expectNoFile(text, /an SVG, and only PNG/, 'output-unsupported');
 });
 
 describe('no file comes of bytes that are', () => {
   test.each<[string, () => Buffer | Promise<Buffer>, RegExp]>([
-    ['an SVG', () => Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>'), /an SVG/],
     [
       'an HTML page',
       () => Buffer.from('<!DOCTYPE html><html><title>502 Bad Gateway</title>'),
@@ -129,9 +150,8 @@ describe('no file comes of a text that is', () => {
     ['nothing', () => '', /empty/],
     ['white space', () => ' \n ', /empty/],
     ['a data URI of nothing', () => 'data:image/png;base64,', /empty/],
-    ['a data URI of another type', (good) => `data:text/html;base64,${good}`, /text\/html, not a picture/],
-    ['a data URI of JSON', (good) => `data:application/json;base64,${good}`, /json, not a picture/],
-    ['a data URI that is not base64', () => 'data:image/svg+xml,%3Csvg/%3E', /not base64/],
+    ['a data URI of a page', () => 'data:text/html;base64,PGh0bWw+PGJvZHk+', /an HTML page/],
+    ['a data URI that is not base64', () => 'data:image/png,%89PNG', /not base64/],
     [
       'a data URI in a data URI',
       (good) => `data:image/png;base64,data:image/png;base64,${good}`,

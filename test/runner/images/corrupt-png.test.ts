@@ -180,7 +180,7 @@ describe('no file comes of a PNG', () => {
     'that is said to be %d pixels wide and high, and no second job is paid for',
     async (side) => {
       const reason = /pixels, more than the limit .*: raise `limits.pixels`/;
-      await expectNoFile(sized(side, side).toString('base64'), reason, 'output-unsupported');
+      await expectNoFile(sized(side, side).toString('base64'), reason, 'too-many-pixels');
     },
   );
 

@@ -90,7 +90,8 @@ test('further pictures behind a JPEG are passed over, as by viewers', async () =
 });
 
 test.each<[string, (jpeg: Buffer) => Buffer]>([
-  ['a byte', (jpeg) => Buffer.concat([jpeg, Buffer.of(0)])],
+  ['a byte', (jpeg) => Buffer.concat([jpeg, Buffer.of(1)])],
+  ['a byte before a line end', (jpeg) => Buffer.concat([jpeg, Buffer.from('x\n')])],
   [
     'the beginning of another picture',
     (jpeg) => Buffer.concat([jpeg, Buffer.from('\u00ff\u00d8not a picture', 'latin1')]),
@@ -99,6 +100,19 @@ test.each<[string, (jpeg: Buffer) => Buffer]>([
 ])('%s behind a JPEG is no further picture', async (_, make) => {
   const options = { isOriginalKept: true };
   await expectNoFile(make(await made.JPEG()).toString('base64'), /behind the end/, 'bad-picture', options);
+});
+
+test.each(['\n', '\r\n', '\0\0\0', ' \n\0'])('%j behind a PNG or a JPEG is no damage', async (fill) => {
+  const [png, jpeg] = [await noise(48, 64).png().toBuffer(), await made.JPEG()];
+  const check = async (file: Buffer, isOriginalKept: boolean) =>
+    createImageStore('never-written', { isOriginalKept }).check({
+      bytes: Buffer.concat([file, Buffer.from(fill)]),
+    });
+  const filled = (file: Buffer): Buffer => Buffer.concat([file, Buffer.from(fill)]);
+  expect(await check(png, false)).toMatchObject({ content: png, width: 48 });
+  expect(await check(png, true)).toMatchObject({ content: filled(png), width: 48 });
+  expect(await check(jpeg, false)).toMatchObject({ format: 'PNG', width: 48 });
+  expect(await check(jpeg, true)).toMatchObject({ content: filled(jpeg), format: 'JPEG' });
 });
 
 test('20,000 pictures behind one another are looked at in one pass', async () => {

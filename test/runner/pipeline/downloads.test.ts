@@ -73,11 +73,27 @@ describe('a download that fails', () => {
     ]);
   });
 
-  it('fails the scene where the address is refused', async () => {
+  it('is no failure of the scene if the address is refused: the job stays in flight', async () => {
     const world = worldAnswering(() => ({ kind: 'url-refused', text: 'no https' }));
     const result = await world.run({ manifest: one });
-    expect(result).toMatchObject({ ending: { kind: 'incomplete' }, counts: { failed: 1 } });
+    expect(result).toMatchObject({ ending: { kind: 'halted' }, counts: { failed: 0, active: 1 } });
     expect(world.downloads.log).toEqual([url]);
+    expect(world.service.jobs.length).toBe(1);
+  });
+
+  it('from a kept answer is asked for at the service again, which may have a newer address', async () => {
+    let isAllowed = false;
+    const world = worldAnswering((asked) =>
+      isAllowed ? (asked === url ? notThere : undefined) : notAllowed,
+    );
+    await world.run({ manifest: one });
+    isAllowed = true;
+    world.service.instead.status = () => ({
+      kind: 'completed',
+      status: 'COMPLETED',
+      pictures: [{ url: 'https://cdn.example/newer' }],
+    });
+    expect((await world.run({ manifest: one }))?.ending.kind).toBe('complete');
     expect(world.service.jobs.length).toBe(1);
   });
 
@@ -112,13 +128,13 @@ describe('where no host is allowed', () => {
     expect(world.service.jobs.length).toBe(3);
   });
 
-  it('nothing is put on record, though another picture of the job is refused', async () => {
+  it('the attempt stays in flight, though another picture of the job is refused', async () => {
     const world = new World(() => ({ pictures: [{ url: 'http://cdn.example/x' }, { url }] }));
     world.downloads.answer = (asked) =>
       asked.startsWith('http:') ? { kind: 'url-refused', text: 'no https' } : notAllowed;
     const result = await world.run({ manifest: one });
     expect(result?.ending.kind).toBe('halted');
-    expect(attempts(world)).toEqual([{ state: 'submitted', failure_kind: null }]);
+    expect(attempts(world)).toEqual([{ state: 'submitted', failure_kind: 'url-refused' }]);
   });
 });
 

@@ -1,7 +1,8 @@
 /** Promise: a budget holds while jobs are in flight, and nothing is submitted that is not expected to be done in time. */
 import { describe, expect, it } from 'vitest';
+import { readExperience } from '../../../src/runner/checkpoint/read-for-plan.ts';
 import { readSpending } from '../../../src/runner/checkpoint/read-totals.ts';
-import { batchCost } from '../../../src/runner/core/spending.ts';
+import { batchCost, type Pricing } from '../../../src/runner/core/spending.ts';
 import { Stop } from '../../../src/runner/pipeline/stop.ts';
 import type { Behaviour } from '../../fakes/fake-service.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
@@ -21,6 +22,26 @@ const uneven: Behaviour = (scene) => ({
 /** What the service will bill. */
 function bill(world: World): number {
   return world.service.jobs.reduce((sum, job) => sum + job.plan.executionMs / 1000, 0) * pricing.perSecond;
+}
+
+/** What the run said last. */
+function said(world: World): number {
+  return world.events.flatMap((event) => ('cost' in event ? [event.cost?.spent ?? NaN] : [])).at(-1) ?? NaN;
+}
+
+function stored(world: World, price: Pricing): number {
+  return batchCost(readSpending(world.db), 0, price).spent;
+}
+
+/** The service reports no times of execution. */
+function hideTimes(world: World): void {
+  const status = world.service.status.bind(world.service);
+  world.service.status = async (...asked) => {
+    const reply = await status(...asked);
+    if (!('executionTimeMs' in reply)) return reply;
+    const { executionTimeMs: _, ...rest } = reply;
+    return rest;
+  };
 }
 
 describe('limits.cost', () => {
@@ -92,9 +113,18 @@ describe('limits.cost', () => {
     expect(world.service.jobs).toHaveLength(100);
   });
 
-  it('sends by the price of a picture at once, and is exceeded by one job at most with four of them', async () => {
-    const world = new World((scene) => ({ ...uneven(scene, 1, {}), pictures: four }));
+  it('learns how many pictures a job brings before it sends the second', async () => {
+    const world = new World((scene) => ({ ...uneven(scene, 1, {}), pictures: [...four, ...four] }));
     const settings = { concurrency: 16, pricing: byPicture, limits: { cost: 0.1 } };
+    await world.run({ manifest: list(500), settings, until: 1_000 });
+    expect(world.service.jobs).toHaveLength(1);
+    await world.run({ manifest: list(500), settings, afterMs: minutes });
+    expect(world.service.jobs).toHaveLength(5);
+  });
+
+  it('sends by the price of a picture at once where `pricing.expect` is set, and is exceeded by one job at most with four of them', async () => {
+    const world = new World((scene) => ({ ...uneven(scene, 1, {}), pictures: four }));
+    const settings = { concurrency: 16, pricing: { ...byPicture, expectMs: 9_000 }, limits: { cost: 0.1 } };
     await world.run({ manifest: list(500), settings, until: 1_000 });
     expect(world.service.jobs).toHaveLength(9);
     await world.run({ manifest: list(500), settings, afterMs: minutes });
@@ -125,6 +155,68 @@ describe('limits.cost', () => {
     expect(batchCost(readSpending(world.db), 0, byPicture).spent).toBeCloseTo(12 * byPicture.perPicture);
   });
 
+  it('keeps them where others bring fewer, and though a picture is missing', async () => {
+    const world = new World((scene) => ({ ...(scene === 'scene 0' && { pictures: four }) }));
+    await world.run({ manifest: list(3), settings: { pricing: byPicture } });
+    const before = stored(world, byPicture);
+    expect(before).toBeCloseTo(6 * byPicture.perPicture);
+    await world.putBack({ kinds: [], ids: ['s0'], notAt: undefined, isAgain: true });
+    expect(stored(world, byPicture)).toBeCloseTo(before);
+    world.images.files.delete('s1.png');
+    await world.repair();
+    expect(stored(world, byPicture)).toBeCloseTo(before);
+    await world.run({ manifest: list(3), settings: { pricing: byPicture } });
+    expect(stored(world, byPicture)).toBeCloseTo(11 * byPicture.perPicture);
+    expect(said(world)).toBeCloseTo(11 * byPicture.perPicture);
+  });
+
+  it('counts jobs that are lost as usual ones, however long nobody looked', async () => {
+    const world = new World(() => ({ executionMs: 600 }));
+    const settings = { concurrency: 16, pricing, limits: { cost: 0.5 } };
+    await world.run({ manifest: list(64), settings: { ...settings, limits: {} }, until: 1_500 });
+    const lost = new Set(world.service.jobs.map(({ id }) => id));
+    expect(lost.size).toBe(16);
+    expect(world.rows('SELECT 1 FROM attempts WHERE executing_at IS NOT NULL')).not.toEqual([]);
+    world.service.instead.status = (id) =>
+      lost.has(id) ? { kind: 'missing', text: '404', isDeleted: true } : undefined;
+    const result = await world.run({ manifest: list(64), settings, afterMs: 70_000 });
+    expect(result).toMatchObject({ ending: { kind: 'complete' }, counts: { saved: 64 } });
+    for (const spent of [said(world), stored(world, pricing), readExperience(world.db, pricing).spent])
+      expect(spent).toBeCloseTo(80 * 0.006);
+  });
+
+  it('bills nobody for the time between two runs, where the service reports no times', async () => {
+    const world = new World(() => ({ executionMs: 10_000 }));
+    hideTimes(world);
+    const settings = { concurrency: 4, pricing };
+    await world.run({ manifest: list(12), settings, until: 15_000 });
+    expect(world.rows("SELECT 1 FROM attempts WHERE state = 'submitted'")).toHaveLength(4);
+    const result = await world.run({ manifest: list(12), settings, afterMs: 8 * 60 * minutes });
+    expect(result?.counts).toMatchObject({ saved: 12 });
+    expect(said(world)).toBeGreaterThan(1);
+    expect(said(world)).toBeLessThan(2);
+    expect(stored(world, pricing)).toBeCloseTo(said(world));
+  });
+
+  it('is the same live and stored, whatever became of the jobs', async () => {
+    const world = new World((scene, nth) => {
+      if (scene === 'scene 3') return nth < 3 ? { reply: { kind: 'unanswered', text: '502' } } : {};
+      if (scene === 'scene 4' && nth === 1)
+        return { pictures: [{ base64: Buffer.from('bad').toString('base64') }] };
+      if (scene === 'scene 5')
+        return { failure: { kind: 'job-failed', text: 'no memory' }, executionMs: 2_000 };
+      if (scene === 'scene 6') return { executionMs: 7_000_000 };
+      return scene === 'scene 7' ? { reply: { kind: 'input-refused', text: '400' } } : { pictures: four };
+    });
+    world.service.instead.status = (id) =>
+      id === world.service.jobs[0]?.id ? { kind: 'missing', text: '404', isDeleted: true } : undefined;
+    const all = { ...pricing, perPicture: 0.02, perMegapixel: 0.5, expectMs: 3_000 };
+    const settings = { pricing: all, concurrency: 3 };
+    await world.run({ manifest: list(12), settings });
+    expect(stored(world, all)).toBeCloseTo(said(world));
+    expect(readExperience(world.db, all).spent).toBeCloseTo(said(world));
+  });
+
   it('is told with each job that ended', async () => {
     const world = new World(() => ({ executionMs: 10_000 }));
     await world.run({ manifest: list(3), settings: { pricing } });
@@ -134,18 +226,12 @@ describe('limits.cost', () => {
 
   it('goes by the time that jobs were seen to take, where the service does not say it', async () => {
     const world = new World(() => ({ executionMs: 10_000 }));
-    const status = world.service.status.bind(world.service);
-    world.service.status = async (...asked) => {
-      const reply = await status(...asked);
-      if (!('executionTimeMs' in reply)) return reply;
-      const { executionTimeMs: _, ...rest } = reply;
-      return rest;
-    };
+    hideTimes(world);
     const settings = { pricing: { ...pricing, expectMs: 1_000 }, limits: { cost: 1 } };
     await world.run({ manifest: list(3), settings });
-    const cost = world.events.flatMap((event) => ('cost' in event ? [event.cost?.spent] : [])).at(-1);
-    expect(cost).toBeGreaterThan(0.25);
-    expect(cost).toBeLessThan(0.5);
+    expect(said(world)).toBeGreaterThan(0.25);
+    expect(said(world)).toBeLessThan(0.5);
+    expect(stored(world, settings.pricing)).toBeCloseTo(said(world));
   });
 
   it('does not end a batch that has nothing left to submit', async () => {
@@ -155,7 +241,7 @@ describe('limits.cost', () => {
   });
 });
 
-const never = { consecutive: 1_000, percent: 100, minimum: 1, unreachableMs: 1e9 };
+const never = { consecutive: 1_000, percent: 100, minimum: 1, unreachableMs: 1e9, refusedMs: 30_000 };
 
 describe('limits.jobs', () => {
   it('bounds the submissions of the batch, over all its runs', async () => {
@@ -174,9 +260,11 @@ describe('limits.jobs', () => {
   });
 
   it('does not count what was surely not accepted', async () => {
-    const world = new World((_, nth) => (nth === 1 ? { reply: { kind: 'input-refused', text: '400' } } : {}));
+    const world = new World((scene) =>
+      scene === 'scene 0' ? {} : { reply: { kind: 'input-refused', text: '400' } },
+    );
     const result = await world.run({ manifest: list(30), settings: { limits: { jobs: 20 }, halt: never } });
-    expect(result?.counts).toMatchObject({ failed: 30 });
+    expect(result?.counts).toMatchObject({ saved: 1, failed: 29 });
     expect(result?.ending.kind).toBe('incomplete');
   });
 });

@@ -26,7 +26,6 @@ it('finishes first, and leaves when it is asked again', () => {
 it.each([
   ['output-unwritable', 'output-unwritable', 'no room'],
   ['key-refused', 'not-allowed', 'no room'],
-  ['urls-not-allowed', 'halted', 'Halted: no room'],
 ] as const)('leaves for what stops a run, and says its kind (%s)', (kind, ending, text) => {
   for (const isCollecting of [false, true]) {
     const stop = new Stop();

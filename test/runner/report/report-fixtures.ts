@@ -96,6 +96,7 @@ export const summary: BatchSummary = {
   scenes: { waiting: 0, active: 0, saved: 1, failed: 1, withdrawn: 0, invalid: 1 },
   pictures: { files: 3, bytes: 1403 },
   attempts: { total: 5, submitted: 0, saved: 1, failed: 3, unanswered: 1, expired: 0, refused: 0 },
+  held: [],
   part: null,
   cost: null,
   failures: [{ kind: 'job-failed', attempts: 3, lastText: 'the job ended as FAILED' }],

@@ -1,10 +1,9 @@
 /** Changes a shared batch by the rules of one machine: they work on the local copy, and what they changed is sent. */
 import type { Database } from '../../../lib/sqlite/database.ts';
 import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { spentColumns } from '../read-totals.ts';
 import { columnsOf, type Replica } from './replica.ts';
 import { tableNames, tables, type Table } from '../schema.ts';
-import { followed } from './schema.ts';
+import { countAgain, followed } from './schema.ts';
 
 type Changed = Exclude<Table, 'runs'>;
 const changedTables = tableNames.filter((table) => table !== 'runs');
@@ -106,11 +105,7 @@ export function putStatement(schema: string, table: string, columns: string[]): 
 
 /** Where attempts and pictures have got their keys elsewhere: what is counted of them, and the next keys. */
 export async function agreeWithRows(session: PostgresSession, schema: string): Promise<void> {
-  const sum = (what: string): string => `(SELECT coalesce(sum(${what}), 0) FROM ${schema}.attempts)`;
-  const { jobs, executedMs, untold } = spentColumns;
-  await session.query(
-    `UPDATE ${schema}.account SET jobs = lost + ${sum(jobs)}, executed_ms = ${sum(executedMs)}, untold = lost + ${sum(untold)}`,
-  );
+  await session.query(countAgain(`${schema}.`));
   for (const table of ['attempts', 'pictures'] as const)
     await goOnFrom(session, schema, table, tables[table]);
 }
@@ -134,6 +129,8 @@ async function remove(
 ): Promise<void> {
   const type = table === 'batch' ? 'text' : 'bigint';
   await session.query(`DELETE FROM ${schema}.${table} WHERE ${tables[table]} = ANY($1::${type}[])`, [gone]);
+  // A later scene may get the key.
+  if (table === 'scenes') await session.query(`DELETE FROM ${schema}.parts WHERE scene = ANY($1)`, [gone]);
   if (!(followed as readonly string[]).includes(table)) return;
   await session.query(
     `INSERT INTO ${schema}.removed (place, key) SELECT $1, unnest($2::bigint[])

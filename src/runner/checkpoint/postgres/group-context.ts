@@ -1,5 +1,5 @@
 /** What a runner records, and what it needs for that. */
-import type { Attempt, Endpoint } from '../../core/attempt.ts';
+import type { Attempt, Endpoint, Held } from '../../core/attempt.ts';
 import type { SavedSettlement, Settlement } from '../../core/settlement.ts';
 import type { Pricing, SpendingLimits } from '../../core/spending.ts';
 import type { AcceptedJob } from '../../pipeline/ports.ts';
@@ -11,7 +11,7 @@ import type { Recall } from './recall.ts';
 export type Write =
   | { do: 'claim'; max: number; endpoint: Endpoint; at: number; dueBy: number; isSuspect: boolean }
   | { do: 'submitted'; attempt: Attempt; job: Omit<AcceptedJob, 'idempotencyMs'> }
-  | { do: 'status'; attempt: number; status: string; executingAt: number | null }
+  | { do: 'status'; attempt: number; status: string; executingAt: number | null; held: Held | undefined }
   | { do: 'hand'; attempt: number; isInHand: boolean }
   | { do: 'writing'; attempt: Attempt; settlement: SavedSettlement }
   | { do: 'drop'; attempt: number }

@@ -1,4 +1,5 @@
 /** The function in the database that writes a group: one call and one commit, whatever is in it, and no plan made twice. */
+import { spentSums } from '../read-totals.ts';
 
 /** What becomes of a picture whose name another scene has got since the database lost that it was taken. */
 const nameLost = JSON.stringify({
@@ -60,7 +61,7 @@ BEGIN
       SELECT * INTO _scene FROM scenes WHERE id = _claim->>'sceneId' AND fingerprint = _claim->>'fingerprint' ORDER BY state = 'withdrawn' LIMIT 1;
       IF NOT FOUND THEN
         _conflicts := _conflicts + 1;
-        UPDATE account SET lost = lost + 1, untold = untold + 1, jobs = jobs + 1, claimed = claimed + 1;
+        UPDATE account SET lost = lost + 1, untold = untold + 1, untimed = untimed + 1, jobs = jobs + 1, claimed = claimed + 1;
         CONTINUE;
       END IF;
       _number := (_claim->>'number')::bigint;
@@ -78,13 +79,17 @@ BEGIN
           (_claim->>'at')::bigint, (_claim->>'at')::bigint, 'unanswered', 'the database lost the record of this submission, and the scene was submitted again before it was back');
         _conflicts := _conflicts + 1;
       END IF;
-      UPDATE account SET jobs = jobs + 1, claimed = claimed + 1, untold = untold + CASE WHEN _is_free THEN 0 ELSE 1 END;
+      UPDATE account SET jobs = jobs + 1, claimed = claimed + 1, untold = untold + CASE WHEN _is_free THEN 0 ELSE 1 END,
+        untimed = untimed + CASE WHEN _is_free THEN 0 ELSE 1 END;
     END LOOP;
   END IF;
 
   IF g->'status' IS NOT NULL THEN
-    UPDATE attempts a SET status = x.status, executing_at = coalesce(a.executing_at, x."executingAt")
-    FROM json_to_recordset(g->'status') AS x(attempt bigint, status text, "executingAt" bigint)
+    UPDATE attempts a SET status = x.status, executing_at = coalesce(a.executing_at, x."executingAt"),
+      failure_kind = coalesce(x.held->>'kind', a.failure_kind), failure_text = coalesce(x.held->>'text', a.failure_text),
+      failure_digest = CASE WHEN x.held IS NULL THEN a.failure_digest ELSE x.held->>'answer' END,
+      completed_at = coalesce((x.held->>'completedAt')::bigint, a.completed_at)
+    FROM json_to_recordset(g->'status') AS x(attempt bigint, status text, "executingAt" bigint, held json)
     WHERE a.attempt = x.attempt AND a.owner = me AND a.state = 'submitted';
   END IF;
   IF g->'hand' IS NOT NULL THEN
@@ -145,7 +150,8 @@ BEGIN
         execution_time_ms = x.execution_time_ms, failure_kind = x.failure_kind, failure_text = x.failure_text,
         failure_digest = x.failure_digest, writing = NULL, in_hand = false
       FROM x WHERE a.attempt = x.attempt AND a.owner = me AND a.state = x.before
-      RETURNING a.attempt, a.scene, a.number, a.state, coalesce(a.execution_time_ms, a.settled_at - a.executing_at) AS executed_ms
+      RETURNING a.attempt, a.scene, a.number, a.state, a.submitted_at, a.executing_at, a.completed_at, a.settled_at,
+        a.execution_time_ms, a.failure_kind
     ), moved AS (
       UPDATE scenes c SET state = x.scene_state, due_at = x.due_at, failure_kind = x.scene_failure_kind, failure_text = x.scene_failure_text
       FROM settled JOIN x USING (attempt) WHERE c.scene = settled.scene AND c.state = 'active'
@@ -161,10 +167,9 @@ BEGIN
       FROM json_to_recordset(g->'pictures') AS p(attempt bigint, number bigint, name text, file text, file_key text, width bigint,
         height bigint, bytes bigint, sha256 text, seed text, label text, output text) JOIN settled USING (attempt)
     ), counted AS (
-      UPDATE account SET
-        jobs = jobs - (SELECT count(*) FROM settled WHERE state = 'refused'),
-        executed_ms = executed_ms + (SELECT coalesce(sum(executed_ms), 0) FROM settled),
-        untold = untold + (SELECT count(*) FROM settled WHERE state IN ('unanswered', 'expired'))
+      UPDATE account c SET jobs = c.jobs - (SELECT count(*) FROM settled WHERE state = 'refused'),
+        executed_ms = c.executed_ms + s."executedMs", untold = c.untold + s.untold, untimed = c.untimed + s.untimed
+      FROM (SELECT ${spentSums()} FROM settled) AS s
     )
     SELECT array_agg(attempt) INTO _settled FROM settled;
   END IF;
@@ -172,7 +177,7 @@ BEGIN
   IF g->'claim' IS NOT NULL THEN
     SELECT claims_from > clock_timestamp() INTO _is_held FROM account;
     IF _is_held IS NOT TRUE THEN
-      UPDATE account SET lost = lost + greatest(0, claimed_seen - claimed), untold = untold + greatest(0, claimed_seen - claimed),
+      UPDATE account SET lost = lost + greatest(0, claimed_seen - claimed), untold = untold + greatest(0, claimed_seen - claimed), untimed = untimed + greatest(0, claimed_seen - claimed),
         jobs = jobs + greatest(0, claimed_seen - claimed), claimed = greatest(claimed, claimed_seen), claimed_seen = 0, claims_from = NULL
       WHERE claims_from IS NOT NULL;
     END IF;

@@ -12,11 +12,11 @@ import type { Database } from '../../../lib/sqlite/database.ts';
 import { GroupedWrites } from '../../../lib/postgres/grouped-writes.ts';
 import { PostgresFailure, type Postgres } from '../../../lib/postgres/postgres.ts';
 import { recordAdopted } from '../attempt-records.ts';
-import { readComparedList } from '../batch-identity.ts';
+import { readComparedList, rememberFoundWith } from '../batch-identity.ts';
 import { choosePart } from '../due-scenes.ts';
 import { hasHeldSeeds, holdSeedsNow } from '../hold-seeds.ts';
 import { RecordedBatch } from '../recorded-batch.ts';
-import { planOfSame, reconcile } from '../reconcile.ts';
+import { hasOldOutcomes, planOfSame, reconcile } from '../reconcile.ts';
 import { prepareStatements } from '../statements.ts';
 import { readIntended, readSubmitted, readWritings } from './attempt-rows.ts';
 import { changeBatch } from './change-batch.ts';
@@ -155,9 +155,15 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
 
   async recordStatus(
     { key }: Attempt,
-    { status, isExecuting, at }: { status: string; isExecuting: boolean; at: number },
+    { status, isExecuting, at, held }: Parameters<Checkpoint['recordStatus']>[1],
   ): Promise<void> {
-    await this.#write({ do: 'status', attempt: key, status, executingAt: isExecuting ? at : null });
+    await this.#write({ do: 'status', attempt: key, status, executingAt: isExecuting ? at : null, held });
+  }
+
+  recordFoundWith(settings: string): Promise<void> {
+    return this.#read(() =>
+      changeBatch(this.#db, this.#schema, this.#replica, (db) => rememberFoundWith(db, settings)),
+    );
   }
 
   async beginWriting(attempt: Attempt, settlement: SavedSettlement): Promise<boolean> {
@@ -251,7 +257,8 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     await this.#replica.pull();
     signal.throwIfAborted();
     const compared = readComparedList(db);
-    const isSame = compared !== undefined && compared.digest === manifest.digest && !hasHeldSeeds(db);
+    const isListed = compared !== undefined && compared.digest === manifest.digest;
+    const isSame = isListed && !hasHeldSeeds(db) && !hasOldOutcomes(db);
     const plan = isSame
       ? planOfSame(compared)
       : await changeBatch(this.#db, this.#schema, this.#replica, async (copy) => {

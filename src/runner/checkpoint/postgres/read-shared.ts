@@ -1,9 +1,21 @@
 /** Reads of a shared batch that a runner cannot wait for its copy with. */
 import { nameKey } from '../../core/naming.ts';
-import { nothingBrought, type BatchSpending, type Brought, type Pricing } from '../../core/spending.ts';
+import {
+  addBrought,
+  nothingBrought,
+  type BatchSpending,
+  type Brought,
+  type Pricing,
+} from '../../core/spending.ts';
 import type { PictureMove } from '../../pipeline/ports.ts';
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { broughtColumns, isRendered, latestTimes } from '../read-totals.ts';
+import {
+  broughtColumns,
+  forgottenOf,
+  forgottenQuery,
+  latestTimesQuery,
+  spentColumns,
+} from '../read-totals.ts';
 
 /** Of all runners; `inFlight`: what they have sent or are about to. */
 export async function readSharedSpending(
@@ -11,18 +23,19 @@ export async function readSharedSpending(
   s: string,
   pricing: Pricing | undefined,
 ): Promise<BatchSpending & { inFlight: number }> {
-  const [row] = await session.query<Record<'jobs' | 'executed' | 'untold' | 'lost' | 'open', number>>(
-    `SELECT jobs, executed_ms AS executed, untold, lost,
+  const [row] = await session.query<
+    Record<'jobs' | 'executed' | 'untold' | 'untimed' | 'lost' | 'open', number>
+  >(
+    `SELECT jobs, executed_ms AS executed, untold, untimed, lost,
        (SELECT count(*) FROM ${s}.attempts WHERE state IN ('intended', 'submitted')) AS open FROM ${s}.account`,
   );
-  const times = await session.query<{ ms: number }>(
-    `SELECT execution_time_ms AS ms FROM ${s}.attempts WHERE execution_time_ms IS NOT NULL ORDER BY attempt DESC LIMIT ${latestTimes}`,
-  );
+  const times = await session.query<{ ms: number }>(latestTimesQuery(`${s}.`));
   const isByPicture = (pricing?.perPicture ?? pricing?.perMegapixel) !== undefined;
   return {
     jobs: row?.jobs ?? 0,
     executedMs: row?.executed ?? 0,
     untold: row?.untold ?? 0,
+    untimed: row?.untimed ?? 0,
     ...(isByPicture
       ? await readSharedPictures(session, s, row?.lost ?? 0)
       : { rendered: (row?.jobs ?? 0) - (row?.open ?? 0), brought: nothingBrought }),
@@ -38,11 +51,12 @@ async function readSharedPictures(
   lost: number,
 ): Promise<Pick<BatchSpending, 'rendered' | 'brought'>> {
   const [row] = await session.query<{ rendered: number } & Brought>(
-    `SELECT (SELECT count(*) FROM ${s}.attempts WHERE ${isRendered}) AS rendered, ${broughtColumns}
+    `SELECT (SELECT coalesce(sum(${spentColumns().rendered}), 0) FROM ${s}.attempts) AS rendered, ${broughtColumns}
      FROM ${s}.pictures WHERE label IS NULL`,
   );
+  const [forgotten] = await session.query<{ value: string }>(forgottenQuery(`${s}.`));
   const { rendered, ...brought } = row ?? { rendered: 0, ...nothingBrought };
-  return { rendered: lost + rendered, brought };
+  return { rendered: lost + rendered, brought: addBrought(brought, forgottenOf(forgotten?.value)) };
 }
 
 export function readMoves(session: PostgresSession, s: string): Promise<PictureMove[]> {

@@ -6,6 +6,7 @@ import {
   type Postgres,
   type PostgresSession,
 } from '../../../lib/postgres/postgres.ts';
+import { spentSums } from '../read-totals.ts';
 import { writeGroupFunction } from './group-function.ts';
 
 /** Tables that a local copy follows row by row; of what refers to others, the others first. */
@@ -125,7 +126,18 @@ const seventh = `
 ALTER TABLE attempts ADD COLUMN kept text;
 ${writeGroupFunction}`;
 
-const migrations = [first, second, third, fourth, fifth, sixth, seventh];
+/** Statement that counts the rows of attempts anew into `account`; `s` goes before the name of a table. */
+export const countAgain = (s = ''): string => `
+  UPDATE ${s}account SET (jobs, executed_ms, untold, untimed) = (
+    SELECT lost + a.jobs, a."executedMs", lost + a.untold, lost + a.untimed FROM (SELECT ${spentSums(s)} FROM ${s}attempts) AS a);`;
+
+/** `account.untimed`: as `Spending` has it; `executed_ms` no longer counts how long lost jobs were waited for. */
+const eighth = `
+ALTER TABLE account ADD COLUMN untimed bigint NOT NULL DEFAULT 0;
+${countAgain()}
+${writeGroupFunction}`;
+
+const migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth];
 
 /** Thrown where the schema is not one that this program can work with. */
 export class UnusableSchema extends Error {}

@@ -16,6 +16,7 @@ export function differences(scenario: Scenario, seen: Seen, undisturbed: Seen): 
     ...wrongUnanswered(seen),
     ...wrongCount(scenario, seen, undisturbed),
     ...wrongDeaths(seen),
+    ...wrongAnswers(seen),
   ];
 }
 
@@ -116,7 +117,9 @@ function wrongFate(world: World, job: FakeJob, { state, kind, settled_at }: Atte
 
 function fates(job: FakeJob, settledAt: number): string[] {
   const { failure, pictures = [] } = job.plan;
-  if (settledAt >= job.completesAt + retentionMs) return ['expired expired'];
+  // The answer of one that waited for a setting was kept.
+  if (settledAt >= job.completesAt + retentionMs)
+    return [job.plan.place === undefined ? 'expired expired' : 'saved'];
   if (job.isCancelled) return ['failed job-cancelled', 'failed cancelled', 'failed job-overdue'];
   if (settledAt < job.completesAt) return ['failed job-overdue'];
   if (failure !== undefined) return [`failed ${failure.kind}`];
@@ -210,4 +213,12 @@ function wrongDeaths({ world, inHandAtDeaths }: Seen): string[] {
     .filter(({ scene, deaths }) => deaths > (inHandAtDeaths.get(scene) ?? 0))
     .map(({ scene, deaths }) => `${deaths} deaths are held against "${scene}"`);
   return world.marks.length === 0 ? wrong : [...wrong, 'marks of what was in hand are left over'];
+}
+
+/** Answers are kept of jobs in flight, and of no others. */
+function wrongAnswers({ world }: Seen): string[] {
+  const inFlight = world.rows<{ attempt: number }>("SELECT attempt FROM attempts WHERE state = 'submitted'");
+  const open = new Set(inFlight.map(({ attempt }) => attempt));
+  const left = [...world.answers.kept.keys()].filter((key) => !open.has(key));
+  return left.map((key) => `the answer of attempt ${key} is still kept`);
 }

@@ -34,6 +34,7 @@ export class Chain {
     const plain = {
       submit: service.submit.bind(service),
       status: service.status.bind(service),
+      copyResult: service.copyResult.bind(service),
       cancel: service.cancel.bind(service),
       health: service.health.bind(service),
     };

@@ -7,6 +7,7 @@ import { people } from './people.ts';
 import { previews } from './previews.ts';
 import type { Scenario } from './scenario.ts';
 import { seeds } from './seeds.ts';
+import { settings } from './settings.ts';
 import { workers } from './workers.ts';
 
 export const scenarios: Scenario[] = [
@@ -18,4 +19,5 @@ export const scenarios: Scenario[] = [
   ...people,
   ...previews,
   ...seeds,
+  ...settings,
 ];

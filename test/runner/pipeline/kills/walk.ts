@@ -133,7 +133,7 @@ function watchQuestions({ db, service, images }: World): () => string[] {
     if (first === -1) return [];
     const before = new Set(log.slice(0, first));
     return [...open]
-      .filter((id) => !before.has(`status ${id}`))
+      .filter((id) => !before.has(`status ${id}`) && !before.has(`kept ${id}`))
       .map((id) => `something was submitted before ${id} was asked for`);
   };
 }

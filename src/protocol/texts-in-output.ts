@@ -1,0 +1,131 @@
+/** Walks the texts of an output, those of JSON within a text included, and says what each may be. */
+import { isJsonObject } from '../lib/text/json.ts';
+import { parseExactly } from './json-value.ts';
+
+export interface TextInOutput {
+  value: string;
+  /** The objects around it, innermost first. */
+  owners: readonly Record<string, unknown>[];
+  /** Its number in the innermost list. */
+  index: number;
+  /** As `output.image` takes it: `result.images[0].data`. */
+  path: string;
+}
+
+export interface TextsInOutput {
+  /** Pictures by their first bytes. */
+  pictures: TextInOutput[];
+  /** http(s) addresses that end like a picture. */
+  addresses: TextInOutput[];
+  /** Names of files at the worker, and addresses in buckets. */
+  stored: TextInOutput[];
+  /** True if there is another http(s) address, or a text that is long enough to be a result. */
+  isDoubtful: boolean;
+  /** True if there is any http(s) address. */
+  hasAddress: boolean;
+}
+
+const deepest = 8;
+const maxValues = 100_000;
+/** Characters of the longest text that is taken for mere words. */
+const maxWords = 1_000;
+
+/** `isWithinText`: the output itself was JSON within a text, which is looked into once. */
+export function textsInOutput(output: unknown, isWithinText: boolean): TextsInOutput {
+  const found: TextsInOutput = {
+    pictures: [],
+    addresses: [],
+    stored: [],
+    isDoubtful: false,
+    hasAddress: false,
+  };
+  const whole = { owners: [], index: 0, path: '' };
+  for (const text of walk(output, whole, { left: maxValues }, 0, isWithinText)) {
+    found.hasAddress ||= isAddress(text.value);
+    if (isPicture(text.value)) found.pictures.push(text);
+    else if (isPictureAddress(text.value)) found.addresses.push(text);
+    else if (isWorkerPath(text.value) || isBucketAddress(text.value)) found.stored.push(text);
+    else found.isDoubtful ||= text.value.length > maxWords || /^\s*https?:\/\/\S+\s*$/i.test(text.value);
+  }
+  return found;
+}
+
+/** What was sent, as some workers repeat it. */
+const echoes =
+  /^(?:inputs?|param(?:eter)?s|payload|request)$|^(?:control|init|input|mask|ref|reference|source)_/i;
+
+function* walk(
+  value: unknown,
+  at: Omit<TextInOutput, 'value'>,
+  room: { left: number },
+  depth: number,
+  isWithinText: boolean,
+): Generator<TextInOutput> {
+  if (depth > deepest || room.left-- <= 0) return;
+  if (typeof value === 'string') {
+    const inner = isWithinText ? undefined : jsonIn(value);
+    if (inner === undefined) yield { value, ...at };
+    else yield* walk(inner, at, room, depth + 1, true);
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries())
+      if (holdsTexts(item))
+        yield* walk(item, { ...at, index, path: `${at.path}[${index}]` }, room, depth + 1, isWithinText);
+  } else if (isJsonObject(value)) {
+    const owners = [value, ...at.owners];
+    for (const [key, item] of Object.entries(value)) {
+      const path = at.path === '' ? key : `${at.path}.${key}`;
+      if (holdsTexts(item) && !echoes.test(key))
+        yield* walk(item, { ...at, owners, path }, room, depth + 1, isWithinText);
+    }
+  }
+}
+
+function holdsTexts(value: unknown): boolean {
+  return typeof value === 'string' || (typeof value === 'object' && value !== null);
+}
+
+/** The list or object that a text holds as JSON; undefined for all else. */
+export function jsonIn(value: unknown): unknown {
+  return typeof value === 'string' && /^\s*[[{]/.test(value) ? parseExactly(value, Infinity) : undefined;
+}
+
+/** Of so many characters a format is known. */
+const shownCharacters = 400;
+const minBase64 = 60;
+
+/** In hex: PNG, JPEG, WebP, GIF, BMP, TIFF, AVIF and HEIF, JPEG XL, PSD. */
+const firstBytes =
+  /^(?:89504e47|ffd8ff|52494646.{8}57454250|47494638|424d.{8}00000000|49492a00|4d4d002a|.{8}66747970(?:6176|6865|6d6966|6d7366)|0000000c4a584c20|38425053)/;
+const svg = /^\s*(?:<\?xml[^>]*>\s*)?<svg[\s/>]/i;
+
+/** Base64, a data URI of any type, or the text of an SVG. */
+function isPicture(text: string): boolean {
+  const start = text.slice(0, shownCharacters).trimStart();
+  const [prefix = '', type = ''] = /^data:([^;,]*)[^,]*,/i.exec(start) ?? [];
+  if (/^image\//i.test(type) || svg.test(start)) return true;
+  const base64 = start.slice(prefix.length).replaceAll(/\s/g, '');
+  if (base64.length < minBase64 || !/^[\w+/-]+=*$/.test(base64)) return false;
+  const bytes = Buffer.from(base64, 'base64');
+  return firstBytes.test(bytes.toString('hex', 0, 16)) || svg.test(bytes.toString('latin1'));
+}
+
+const endings = 'png|jpe?g|webp|avif|gif|bmp|tiff?|svg';
+const pictureAddress = new RegExp(String.raw`^\s*https?://[^\s?#]+\.(?:${endings})(?:[?#]\S*)?\s*$`, 'i');
+const fileName = new RegExp(String.raw`^\S+\.(?:${endings})\s*$`, 'i');
+
+function isPictureAddress(text: string): boolean {
+  return pictureAddress.test(text);
+}
+
+export function isAddress(text: string): boolean {
+  return /^\s*https?:\/\//i.test(text);
+}
+
+function isBucketAddress(text: string): boolean {
+  return /^\s*(?:s3|gs|az|abfss?|file|ftp):\/\/\S+\s*$/i.test(text);
+}
+
+/** A worker without storage names a file on its own disk, such as `simulated_uploaded/x.png`. */
+export function isWorkerPath(text: string): boolean {
+  return text.length < 1000 && !isAddress(text) && fileName.test(text);
+}

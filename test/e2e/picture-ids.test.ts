@@ -1,0 +1,70 @@
+/** Promise: no two pictures of a batch have one id, and no stage renders a picture again because a scene has got its id. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { expect, it } from 'vitest';
+import { folderWith, inProcess, linesOf, pipeline, withKey } from './cli.ts';
+import { blackPicture, completed, startStandIn } from './stand-ins.ts';
+
+let tones = 0;
+
+async function picture(): Promise<{ image: string }> {
+  tones += 1;
+  const background = { r: tones, g: 40, b: 80 };
+  const made = sharp({ create: { width: 64, height: 48, channels: 3, background } }).png();
+  return { image: (await made.toBuffer()).toString('base64') };
+}
+
+/** Two pictures of each scene, and a stage that takes each. */
+async function twoOfEach() {
+  const pairs = await Promise.all(Array.from({ length: 6 }, async () => [await picture(), await picture()]));
+  const rendering = await startStandIn({
+    plan: () => {
+      const pair = pairs.pop();
+      return { end: () => completed(pair) };
+    },
+  });
+  const image = await blackPicture();
+  const scaling = await startStandIn({ plan: () => ({ end: () => completed([{ image }]) }) });
+  const stage = pipeline(scaling.url, "input: {image: '{{ picture | file_base64 }}', of: '{{ id }}'}\n")
+    .replace('manifest: scenes.csv', 'scenes: {from: render.yaml}')
+    .replace('dir: out', 'dir: large');
+  const cwd = folderWith({
+    'render.yaml': pipeline(rendering.url, "input: {scene: '{{ prompt }}'}\n"),
+    'upscale.yaml': stage,
+  });
+  const start = (...args: string[]) => inProcess(args, { cwd, ...withKey });
+  const night = async (...ids: string[]): Promise<unknown[]> => {
+    writeFileSync(
+      join(cwd, 'scenes.csv'),
+      ['id,prompt', ...ids.map((id) => `${id},of ${id}`), ''].join('\n'),
+    );
+    const before = scaling.inputs.length;
+    const run = await start('run', 'render.yaml', 'upscale.yaml', '--quiet');
+    expect(run.code, run.stderr).toBe(0);
+    return scaling.inputs
+      .slice(before)
+      .map(({ of }) => (typeof of === 'string' ? of : ''))
+      .toSorted((a, b) => (a < b ? -1 : 1));
+  };
+  const exported = async (): Promise<unknown[]> => {
+    expect((await start('export', 'render.yaml', 'table', '--to', 'imagefolder')).code).toBe(0);
+    const metadata = readFileSync(join(cwd, 'table/metadata.jsonl'), 'utf8');
+    return linesOf({ stdout: metadata }).map(({ id }) => id);
+  };
+  return { night, exported };
+}
+
+it('leaves the id to the scene that is called so, if both are rendered in one night', async () => {
+  const { night, exported } = await twoOfEach();
+  expect(await night('x', 'x.2', 'x.2~')).toEqual(['x', 'x.2', 'x.2.2', 'x.2~', 'x.2~.2', 'x.2~~']);
+  expect(await exported()).toEqual(['x', 'x.2~~', 'x.2', 'x.2.2', 'x.2~', 'x.2~.2']);
+});
+
+it('leaves the id to the picture that a stage knows by it, if the scene came later', async () => {
+  const { night, exported } = await twoOfEach();
+  expect(await night('x', 'y')).toEqual(['x', 'x.2', 'y', 'y.2']);
+  expect(await night('x', 'y', 'x.2')).toEqual(['x.2.2', 'x.2~']);
+  expect(await night('x', 'y', 'x.2', 'y.10')).toEqual(['y.10', 'y.10.2']);
+  expect(await exported()).toEqual(['x', 'x.2', 'y', 'y.2', 'x.2~', 'x.2.2', 'y.10', 'y.10.2']);
+});

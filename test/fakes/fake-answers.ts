@@ -1,0 +1,38 @@
+/** Kept answers in memory; like the folder, they outlive the runs. */
+import type { Attempt, SubmittedAttempt } from '../../src/runner/core/attempt.ts';
+import type { KeptAnswer, KeptAnswers, KeptAs, WriteChunk } from '../../src/runner/pipeline/ports.ts';
+
+export class FakeAnswers implements KeptAnswers {
+  /** By attempt. */
+  readonly kept = new Map<number, Uint8Array>();
+  isFull = false;
+
+  async keep(
+    { key }: SubmittedAttempt,
+    copy: (write: WriteChunk) => Promise<boolean>,
+  ): Promise<KeptAs | 'full' | undefined> {
+    if (this.isFull) return 'full';
+    const chunks: Uint8Array[] = [];
+    if (!(await copy(async (chunk) => void chunks.push(chunk)))) return undefined;
+    this.kept.set(key, Buffer.concat(chunks));
+    return { answer: 'digest@here' };
+  }
+
+  async read({ key, held }: SubmittedAttempt): Promise<KeptAnswer | undefined> {
+    return held?.answer === undefined ? undefined : this.kept.get(key);
+  }
+
+  async elsewhere({ held }: SubmittedAttempt): Promise<string | undefined> {
+    const host = held?.answer?.split('@')[1];
+    return host === 'here' ? undefined : host;
+  }
+
+  async sweep(inFlight: (attempts: number[]) => Promise<number[]>): Promise<void> {
+    const open = await inFlight([...this.kept.keys()]);
+    for (const key of this.kept.keys()) if (!open.includes(key)) this.kept.delete(key);
+  }
+
+  async remove({ key }: Attempt): Promise<void> {
+    this.kept.delete(key);
+  }
+}

@@ -1,0 +1,116 @@
+/** Promise: the answer of a job whose result waits for a setting is kept, whole and for this user alone, until it is settled. */
+import { readdirSync, statSync, writeFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { KeptAnswersFolder, type KeptLimits } from '../../../src/runner/checkpoint/kept-answers.ts';
+import type { SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
+import type { WriteChunk } from '../../../src/runner/pipeline/ports.ts';
+import { temporaryFolder } from '../images/store.ts';
+
+const open = (limits: Partial<KeptLimits> = {}, host = 'here') => {
+  const folder = join(temporaryFolder(), 'kept-answers');
+  const all = { keptBytes: 1_000_000, bodyBytes: 1_000_000, ...limits };
+  return { folder, answers: new KeptAnswersFolder(folder, all, host) };
+};
+
+const attemptOf = (key: number, answer?: string): SubmittedAttempt =>
+  ({
+    key,
+    held: { kind: 'picture-not-found', text: '', completedAt: 0, ...(answer !== undefined && { answer }) },
+  }) as unknown as SubmittedAttempt;
+
+const text = JSON.stringify({ output: { image_base64: 'iVBOR'.repeat(5_000) } });
+
+const copyOf =
+  (content: string, isWhole = true) =>
+  async (write: WriteChunk): Promise<boolean> => {
+    for (let at = 0; at < content.length; at += 1_000)
+      await write(Buffer.from(content.slice(at, at + 1_000)));
+    return isWhole;
+  };
+
+async function keep(
+  { answers }: ReturnType<typeof open>,
+  key: number,
+  content = text,
+): Promise<SubmittedAttempt> {
+  const kept = await answers.keep(attemptOf(key), copyOf(content));
+  if (typeof kept !== 'object') throw new Error(`it was not kept: ${kept}`);
+  return attemptOf(key, kept.answer);
+}
+
+it('is read as it came, by a later run as well, and nobody else may read it', async () => {
+  const opened = open();
+  const attempt = await keep(opened, 7);
+  expect(Buffer.from((await opened.answers.read(attempt)) as Uint8Array).toString()).toBe(text);
+  const later = new KeptAnswersFolder(opened.folder, { keptBytes: 1, bodyBytes: 1_000_000 });
+  expect(Buffer.from((await later.read(attempt)) as Uint8Array).toString()).toBe(text);
+  expect(statSync(opened.folder).mode & 0o777).toBe(0o700);
+  const [file = ''] = readdirSync(opened.folder);
+  expect(statSync(join(opened.folder, file)).mode & 0o777).toBe(0o600);
+  expect(statSync(join(opened.folder, file)).size).toBeLessThan(text.length / 10);
+});
+
+it('is none if its file is gone, cut or another, or if it came in part', async () => {
+  const opened = open();
+  const attempt = await keep(opened, 7);
+  const path = join(opened.folder, readdirSync(opened.folder)[0] ?? '');
+  const packed = readFileSync(path);
+  for (const content of [packed.subarray(0, -1), Buffer.from('x'), Buffer.alloc(0)]) {
+    writeFileSync(path, content);
+    expect(await opened.answers.read(attempt)).toBeUndefined();
+  }
+  await keep(opened, 7, `${text} `);
+  expect(await opened.answers.read(attempt)).toBeUndefined();
+  expect(await opened.answers.keep(attemptOf(8), copyOf(text, false))).toBeUndefined();
+  expect(readdirSync(opened.folder)).toHaveLength(1);
+});
+
+it('is too large to be read if it has more bytes than `limits.body`', async () => {
+  const opened = open({ bodyBytes: 1_000 });
+  expect(await opened.answers.read(await keep(opened, 7))).toBe('too-large');
+});
+
+it('is refused if `limits.kept` is reached, and what is kept stays', async () => {
+  const random = Array.from({ length: 20_000 }, (_, i) => ((i * 7_919) % 65_521).toString(36)).join('');
+  const opened = open({ keptBytes: 20_000 });
+  const first = await keep(opened, 1);
+  expect(await opened.answers.keep(attemptOf(2), copyOf(random))).toBe('full');
+  expect(await opened.answers.read(first)).toBeDefined();
+  expect(readdirSync(opened.folder)).toHaveLength(1);
+});
+
+it('is refused if `limits.kept` is reached by several that come at once', async () => {
+  const texts = [7_919, 7_907].map((factor) =>
+    Array.from({ length: 20_000 }, (_, i) => ((i * factor) % 65_521).toString(36)).join(''),
+  );
+  const opened = open({ keptBytes: 70_000 });
+  const kept = await Promise.all(texts.map((each, i) => opened.answers.keep(attemptOf(i), copyOf(each))));
+  expect(kept).toContain('full');
+  const sizes = readdirSync(opened.folder).map((name) => statSync(join(opened.folder, name)).size);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(70_000);
+});
+
+it('is refused in order if the disk takes nothing', async () => {
+  const { answers } = open();
+  const unwritable = new KeptAnswersFolder('/proc/nightrender', { keptBytes: 1_000, bodyBytes: 1_000 });
+  expect(await unwritable.keep(attemptOf(1), copyOf(text))).toBe('full');
+  expect(await answers.read(attemptOf(1, 'none@here'))).toBeUndefined();
+});
+
+it('is deleted when its attempt is settled, at once or by the next run', async () => {
+  const opened = open();
+  const attempts = [await keep(opened, 1), await keep(opened, 2), await keep(opened, 3)];
+  await opened.answers.remove(attempts[0] as SubmittedAttempt);
+  expect(readdirSync(opened.folder)).toHaveLength(2);
+  const next = new KeptAnswersFolder(opened.folder, { keptBytes: 1_000_000, bodyBytes: 1_000_000 });
+  await next.sweep(async (keys) => keys.filter((key) => key === 3));
+  expect(readdirSync(opened.folder)).toEqual(['3.answer.gz']);
+});
+
+it('is known to be on another machine', async () => {
+  const attempt = await keep(open({}, 'other-box'), 1);
+  const { answers } = open();
+  expect(await answers.elsewhere(attempt)).toBe('other-box');
+  expect(await answers.read(attempt)).toBeUndefined();
+});

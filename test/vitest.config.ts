@@ -35,8 +35,11 @@ export default defineConfig(({ mode }) => ({
   test: {
     projects:
       mode === 'rest'
-        ? projects([...rest, ...whole])
-        : projects(tests.filter((file) => !rest.includes(file))),
+        ? projects([...rest, ...whole], 600_000)
+        : projects(
+            tests.filter((file) => !rest.includes(file)),
+            120_000,
+          ),
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
     // Most of them wait for disks and other processes as much as they compute.
@@ -46,8 +49,6 @@ export default defineConfig(({ mode }) => ({
     server: { deps: { external: [/\/dist\//] } },
     // `--allowOnly` is for whoever works at one test.
     allowOnly: false,
-    // Tests of thousands of cases take minutes on a busy machine.
-    testTimeout: mode === 'rest' ? 600_000 : 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     env: {
@@ -67,11 +68,12 @@ export default defineConfig(({ mode }) => ({
 }));
 
 /** Most files share the processes that run them; the others have one each. */
-function projects(files: string[]): object[] {
+/** Tests of thousands of cases take minutes on a busy machine. What depends on the mode has to be said to each project. */
+function projects(files: string[], testTimeout: number): object[] {
   const own = files.filter((file) => alone.includes(file));
   const shared = files.filter((file) => !alone.includes(file));
   return [
-    { extends: true, test: { name: 'alone', include: own } },
-    { extends: true, test: { name: 'shared', include: shared, isolate: false } },
+    { extends: true, test: { name: 'alone', include: own, testTimeout } },
+    { extends: true, test: { name: 'shared', include: shared, isolate: false, testTimeout } },
   ];
 }

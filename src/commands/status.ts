@@ -11,7 +11,7 @@ import { fileIn } from './option-values.ts';
 import { sceneWords } from '../terminal/describe-event.ts';
 import type { BatchNumbers, RunRecord } from '../runner/core/report-row.ts';
 import { isFailureKind } from '../runner/core/failure.ts';
-import { isForTimeout, settingFor } from '../runner/core/holding.ts';
+import { isTimeout, settingFor } from '../runner/core/holding.ts';
 import { oddWords } from '../runner/core/service-health.ts';
 import { formatCost, type BatchCost } from '../runner/core/spending.ts';
 import { outColumns, writeOut, canRedraw, writeOutPart } from '../terminal/console.ts';
@@ -127,15 +127,15 @@ export function statusLines(status: BatchStatus, columns: number): string[] {
 
 /** Results that are paid for and wait for a setting. */
 function describeHeld({ held }: BatchNumbers): [string, string][] {
-  return held.map(({ kind, results, kept, lastText }, i) => [
-    i === 0 ? 'waiting' : '',
-    `${describeWaiting(isFailureKind(kind) ? settingFor(kind) : kind, results, kept)}: ${lastText}`,
-  ]);
-}
-
-function describeWaiting(setting: string, results: number, kept: number): string {
-  if (isForTimeout(setting)) return `${plural(results, 'job')} for ${setting}`;
-  return `${plural(results, 'paid result')} for ${setting}, ${kept.toLocaleString('en')} kept here`;
+  return held.map(({ kind, results, kept, lastText }, i) => {
+    const isKnown = isFailureKind(kind);
+    const setting = isKnown ? settingFor(kind) : kind;
+    const what =
+      isKnown && isTimeout(kind)
+        ? `${plural(results, 'job')} for ${setting}`
+        : `${plural(results, 'paid result')} for ${setting}, ${kept.toLocaleString('en')} kept here`;
+    return [i === 0 ? 'waiting' : '', `${what}: ${lastText}`];
+  });
 }
 
 /** `12 of 40 saved (30 %)`. */

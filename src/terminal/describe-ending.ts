@@ -1,6 +1,6 @@
 /** The last words of a run: how it ended, where things are, what to do. */
 import { endings, type EndingRule } from '../runner/core/ending.ts';
-import { isForTimeout, type HeldResults } from '../runner/core/holding.ts';
+import { isTimeout, type HeldResults } from '../runner/core/holding.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { ViewOptions } from './view.ts';
@@ -92,7 +92,7 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
       event.untold > 0 ||
       lost > 0;
     const isAtRisk = (event.held ?? []).some(
-      ({ setting, count, kept, addresses }) => !isForTimeout(setting) && (addresses > 0 || kept < count),
+      ({ kind, count, kept, addresses }) => !isTimeout(kind) && (addresses > 0 || kept < count),
     );
     const goesOn = isAnyLost
       ? `${lost === 0 ? '' : `${plural(lost, 'paid result is', 'paid results are')} lost. `}Then the same command resumes.`

@@ -66,11 +66,6 @@ const settings: Partial<Record<FailureKind, string>> = {
   'job-timed-out': "the endpoint's own time-out",
 };
 
-/** True if what waits for the setting are jobs that were ended, and no results. */
-export function isForTimeout(setting: string): boolean {
-  return setting === settings['job-overdue'] || setting === settings['job-timed-out'];
-}
-
 /** Results of one run that wait for the same setting. */
 export interface HeldResults {
   setting: string;

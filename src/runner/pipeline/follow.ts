@@ -273,8 +273,12 @@ async function giveUp(run: FollowContext, job: Job, overdue: Failure): Promise<P
   if (last.kind === 'failure' && last.done !== undefined) return unreadable(run, job, last);
   const facts =
     last.kind === 'ended' ? factsOfEnd(job, last, run.ports.clock) : factsOf(job, run.ports.clock);
+  // It was done in time: its result waits for the setting.
+  if (last.kind === 'ended' && failureRules[last.failure.kind].next === 'hold')
+    return endWithoutPicture(run, job, last.failure, facts);
   const failure = last.kind === 'ended' ? overdue : afterCancel(overdue, cancelled);
-  return endWithoutPicture(run, job, failure, facts);
+  await settleWithoutPicture(run, job.attempt, 'failed', failure, facts);
+  return 'settled';
 }
 
 /** Says so where the job was not cancelled. */

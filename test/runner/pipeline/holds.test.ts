@@ -328,6 +328,20 @@ describe('a time-out', () => {
     expect(end?.ending.kind).toBe('complete');
   });
 
+  it('that comes as the job ends with a result that waits keeps that result', async () => {
+    // The first shows that the time-out fits others.
+    const world = new World((scene) => (scene === 'a scene 1' ? {} : { executionMs: 3_600_000 }));
+    world.service.instead.cancel = () => ({ kind: 'unsupported', text: 'it is done' });
+    const refused: Failure = { kind: 'url-refused', text: 'the host is not listed' };
+    world.service.instead.status = (id) =>
+      world.service.log.includes(`cancel ${id}`)
+        ? { kind: 'ended', status: 'COMPLETED', failure: refused }
+        : undefined;
+    const end = await world.run({ manifest: listOf(2), settings: { timeouts } });
+    expect(end?.counts).toMatchObject({ saved: 1, active: 1, failed: 0 });
+    expect(end?.held).toMatchObject([{ setting: '`output.hosts`', count: 1 }]);
+  });
+
   it("is the job's own failure if another job of the endpoint has ended otherwise", async () => {
     const world = new World((scene, nth) =>
       scene === 'a scene 12' && nth === 1 ? { executionMs: 3_600_000 } : {},

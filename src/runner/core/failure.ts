@@ -111,7 +111,7 @@ export const failureRules = {
   'value-not-found': {
     whose: 'yours',
     next: 'hold',
-    means: 'the output has none of the `output.values` that `scenes.until` needs',
+    means: 'three outputs in a row have none of the `output.values` that `scenes.until` needs',
   },
   'too-many-pixels': {
     whose: 'yours',

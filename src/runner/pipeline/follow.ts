@@ -195,7 +195,8 @@ async function collectHeld(run: FollowContext, job: Job, reply: Completed): Prom
   const facts = factsOfEnd(job, reply, clock);
   const hasAddresses = reply.pictures.some((picture) => 'url' in picture);
   const undecided = undecidedFailure(run, reply);
-  if (undecided !== undefined && (await run.holds.isHeld(job, undecided)))
+  const isWrong = run.holds.isValuePlaceWrong(undecided !== undefined, job.attempt);
+  if (isWrong && undecided !== undefined && (await run.holds.isHeld(job, undecided)))
     return endWithoutPicture(run, job, undecided, facts, hasAddresses);
   const result = await whileInProgress(checkpoint, job.attempt, () =>
     save(run, job.attempt, reply.pictures, facts, reply.hold),
@@ -203,7 +204,7 @@ async function collectHeld(run: FollowContext, job: Job, reply: Completed): Prom
   if (result === 'left') return { waitMs: 0 };
   if (result !== 'saved') return endWithoutPicture(run, job, result, facts, hasAddresses);
   run.halts.countSaved();
-  await run.holds.countSaved();
+  await run.holds.countSaved(undecided !== undefined);
   // How long a resumed job waited for this run is unknown.
   if (!job.isResumed) run.deadline.observe(age);
   return 'settled';
@@ -214,7 +215,7 @@ function undecidedFailure({ settings }: FollowContext, { pictures }: Completed):
   const { decidingValues = [] } = settings;
   const hasAny = pictures.some(({ output }) => Object.keys(valuesIn(output, decidingValues)).length > 0);
   if (decidingValues.length === 0 || hasAny) return undefined;
-  const text = 'the output has none of the values of `output.values`, by which `scenes.until` decides';
+  const text = 'outputs in a row have none of the values of `output.values`, by which `scenes.until` decides';
   return { kind: 'value-not-found', text };
 }
 

@@ -1,6 +1,6 @@
 /** Results that wait for a setting: keeps their answers, and stops the run before more are paid for in vain. */
 import { isHeld, isTimeout, losesResult, settingFor, type HeldResults } from '../core/holding.ts';
-import type { Held } from '../core/attempt.ts';
+import type { Held, SubmittedAttempt } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import { sceneNameOf } from '../core/prompt.ts';
 import type { Job } from './job.ts';
@@ -25,6 +25,8 @@ export class Holds {
   /** Paid jobs of this run whose results are lost. */
   lostResults = 0;
   #elsewhere: string | undefined;
+  /** Outputs in a row without any value that decides on seeds. */
+  #undecided = 0;
   /** Held one after the other with nothing saved between them, by kind. */
   readonly #inARow = new Map<FailureKind, number>();
 
@@ -50,13 +52,19 @@ export class Holds {
     return [...this.#results.values()];
   }
 
-  /** A picture was found and saved: the settings are right for this service. */
-  async countSaved(): Promise<void> {
+  /** A picture was saved. The settings are right for this service if it also brought a value, where values decide on seeds. */
+  async countSaved(isUndecided: boolean): Promise<void> {
     this.#inARow.clear();
     this.isProbing = false;
-    if (await this.#readFound()) return;
+    if (isUndecided || (await this.#readFound())) return;
     this.#isAnyFound = true;
     await this.#ports.checkpoint.recordFoundWith(this.#settings.outputSettings);
+  }
+
+  /** True if so many outputs in a row have no value that decides on seeds that its place is wrong. `held`: one that waits for that. */
+  isValuePlaceWrong(isUndecided: boolean, { held }: SubmittedAttempt): boolean {
+    this.#undecided = isUndecided ? this.#undecided + 1 : 0;
+    return isUndecided && (held?.kind === 'value-not-found' || this.#undecided >= enoughUndecided);
   }
 
   /** True if the failure of a job that is over is the fault of a setting. */
@@ -159,6 +167,9 @@ export class Holds {
     if (isVain) this.#stop.halt(text);
   }
 }
+
+/** An output may lack its values by chance. */
+const enoughUndecided = 3;
 
 function countOf({ count }: HeldResults): string {
   return count === 1 ? '1 result waits for' : `${count.toLocaleString('en')} results wait for`;

@@ -265,12 +265,15 @@ describe('pictures by address that a setting refuses', () => {
 });
 
 describe('values by which `scenes.until` decides', () => {
-  it('stop the run at the first output that has none of them, before every seed is paid for', async () => {
+  it('stop the run at the third output in a row that has none of them, before every seed is paid for', async () => {
     const world = new World(() => ({ pictures: [{ base64: 'eA==', output: { rest: { score: 1 } } }] }));
     const wrong = [{ name: 'score', at: ['q', 'score'] }];
     const first = await world.run({ manifest: list, settings: { decidingValues: wrong } });
     expect(first?.held).toMatchObject([{ setting: '`output.values`', count: 2 }]);
-    expect(world.service.jobs).toHaveLength(2);
+    expect(first?.counts).toMatchObject({ saved: 2, active: 2 });
+    // With the place still wrong none of those that wait is taken.
+    const again = await world.run({ manifest: list, settings: { decidingValues: wrong } });
+    expect(again?.counts).toMatchObject({ saved: 2, active: 2 });
     const settings = { decidingValues: [{ name: 'score', at: ['score'] }], outputSettings: 'fixed' };
     expect((await world.run({ manifest: list, settings }))?.ending.kind).toBe('complete');
     expect(world.service.jobs).toHaveLength(12);

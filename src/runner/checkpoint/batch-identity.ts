@@ -174,5 +174,10 @@ export function readFoundWith(db: Database): string | undefined {
 }
 
 export function rememberFoundWith(db: Database, settings: string): void {
-  db.prepare("INSERT OR REPLACE INTO batch VALUES ('found', ?)").run(JSON.stringify({ with: settings }));
+  db.prepare("INSERT OR REPLACE INTO batch VALUES ('found', ?)").run(foundValue(settings));
+}
+
+/** Value of the row 'found'. */
+export function foundValue(settings: string): string {
+  return JSON.stringify({ with: settings });
 }

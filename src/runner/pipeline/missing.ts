@@ -65,6 +65,13 @@ async function giveUpOne(run: MissingContext, job: Job, text: string): Promise<'
 }
 
 async function expire(run: MissingContext, job: Job, text: string): Promise<'settled'> {
+  // It was over before it was deleted, and had no result to lose.
+  if (job.emptyAnswers > 0) {
+    const why = `the job COMPLETED without output, which was waited for until the service had deleted the job (${text})`;
+    const empty: Failure = { kind: 'no-output', text: why };
+    await settleWithoutPicture(run, job.attempt, 'failed', empty, factsOf(job, run.ports.clock));
+    return 'settled';
+  }
   const failure: Failure = { kind: 'expired', text };
   await settleWithoutPicture(run, job.attempt, 'expired', failure, factsOf(job, run.ports.clock));
   if (isTooYoung(run, job)) run.halts.countFailed(failure);

@@ -110,6 +110,23 @@ describe.skipIf(noPostgres !== undefined)(
       expect(await claim(second)).toEqual([]);
     });
 
+    it('compares a list beside a runner that is writing, and neither has to give way', async () => {
+      const [first, second] = await two();
+      const { db, schema } = first.shared;
+      let comparing: Promise<unknown> = Promise.resolve();
+      await db.transaction(async (session) => {
+        await session.query(`SELECT ${schema}.next_version()`);
+        comparing = second.joined.checkpoint.reconcile(manifestOf([...abcRows, ['d', 'fog']]), unstopped);
+        // It waits for the writer, and holds nothing that the writer needs.
+        await vi.waitFor(async () => {
+          const locks = await db.query("SELECT granted FROM pg_locks WHERE mode = 'ShareRowExclusiveLock'");
+          expect(locks).toEqual([{ granted: false }]);
+        }, 20_000);
+        await session.query(`UPDATE ${schema}.scenes SET position = position`);
+      });
+      await expect(comparing).resolves.toMatchObject({ added: 1 });
+    });
+
     it('has one budget over all runners', async () => {
       const [first, second] = await two({ limits: { jobs: 2 } });
       expect(await first.joined.checkpoint.claim(1, endpoint, 10)).toHaveLength(1);

@@ -152,6 +152,20 @@ describe('a failed attempt', () => {
     expect(world.service.submissionsOf('hills')).toBe(2);
   });
 
+  it('without output stays that, if the service deletes the job while the output is waited for', async () => {
+    const world = new World((scene) => (scene === 'hills' ? { emptyAnswers: 9 } : {}));
+    world.service.instead.status = (jobId) =>
+      (world.service.completedAnswers.get(jobId) ?? 0) > 1 && isOfHills(world, jobId)
+        ? { kind: 'missing', text: 'job not found' }
+        : undefined;
+    const result = await world.run({ manifest: abc });
+    expect(result?.counts).toMatchObject({ saved: 2, failed: 1 });
+    expect(attemptStates(world, 'b')).toEqual(['failed', 'failed']);
+    expect(world.rows("SELECT failure_kind FROM scenes WHERE id = 'b'")).toEqual([
+      { failure_kind: 'no-output' },
+    ]);
+  });
+
   it('by a picture that does not pass leaves no file', async () => {
     const bad = { base64: Buffer.from('bad').toString('base64') };
     const world = new World((scene) => (scene === 'hills' ? { pictures: [pictureOf('x'), bad] } : {}));
@@ -569,4 +583,8 @@ function shuffled<T>(items: T[]): T[] {
     [copy[i], copy[j]] = [copy[j] as T, copy[i] as T];
   }
   return copy;
+}
+
+function isOfHills(world: World, jobId: string): boolean {
+  return world.service.jobs.some(({ id, scene }) => id === jobId && scene === 'hills');
 }

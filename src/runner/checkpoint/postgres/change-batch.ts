@@ -29,7 +29,8 @@ export async function changeBatch<T>(
   const { db } = replica;
   try {
     return await from.transaction(async (session) => {
-      const locked = ['scenes', 'attempts', 'pictures', 'bad_rows', 'batch', 'account'];
+      // In the order of those who write rows: a writer that has `account` already needs the other tables.
+      const locked = ['account', 'scenes', 'attempts', 'pictures', 'bad_rows', 'batch'];
       await session.query(
         `LOCK TABLE ${locked.map((table) => `${schema}.${table}`).join()} IN SHARE ROW EXCLUSIVE MODE`,
       );

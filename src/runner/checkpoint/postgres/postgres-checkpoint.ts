@@ -12,7 +12,7 @@ import type { Database } from '../../../lib/sqlite/database.ts';
 import { GroupedWrites } from '../../../lib/postgres/grouped-writes.ts';
 import { PostgresFailure, type Postgres } from '../../../lib/postgres/postgres.ts';
 import { recordAdopted } from '../attempt-records.ts';
-import { readComparedList, rememberFoundWith } from '../batch-identity.ts';
+import { foundValue, readComparedList } from '../batch-identity.ts';
 import { choosePart } from '../due-scenes.ts';
 import { hasHeldSeeds, holdSeedsNow } from '../hold-seeds.ts';
 import { RecordedBatch } from '../recorded-batch.ts';
@@ -160,9 +160,13 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     await this.#write({ do: 'status', attempt: key, status, executingAt: isExecuting ? at : null, held });
   }
 
-  recordFoundWith(settings: string): Promise<void> {
-    return this.#read(() =>
-      changeBatch(this.#db, this.#schema, this.#replica, (db) => rememberFoundWith(db, settings)),
+  async recordFoundWith(settings: string): Promise<void> {
+    // Copies read the table as a whole, so that no version is needed, for which others would wait.
+    await this.#read(() =>
+      this.#db.query(
+        `INSERT INTO ${this.#schema}.batch (name, value) VALUES ('found', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+        [foundValue(settings)],
+      ),
     );
   }
 

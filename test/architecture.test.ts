@@ -46,7 +46,16 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   },
   'runner/manifest': {
     ours: ['lib', 'runner/core'],
-    packages: ['csv-parse', 'fzstd', 'hyparquet', 'hyparquet-compressors', 'xxhash-wasm', 'node:*'],
+    packages: [
+      'csv-parse',
+      'fzstd',
+      'hyparquet',
+      'hyparquet-compressors',
+      'sax',
+      'xxhash-wasm',
+      'yauzl',
+      'node:*',
+    ],
   },
   'runner/images': {
     ours: ['lib', 'runner/core', 'runner/files', 'runner/pipeline/ports'],

@@ -3,7 +3,7 @@ import type { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
 import type { Config } from '../runner/config/config.ts';
 import { type Problem, ConfigError } from '../lib/yaml/problem.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
-import { addedColumns, lacking, rowNumber, thereIs, undeclared } from './scene-columns.ts';
+import { addedColumns, lacking, thereIs, undeclared } from './scene-columns.ts';
 
 interface WhatWasRead {
   config: Config;
@@ -12,13 +12,15 @@ interface WhatWasRead {
   /** What is wrong besides bad rows. */
   problems: Problem[];
   notes: string[];
+  /** As in `freeNames`. */
+  free: string[];
 }
 
 const noPicture = 'none of the pictures of that batch is chosen';
 
 /** Throws `ConfigError`; bad rows pass with `skipBadRows`. */
-export function assertGoodList({ config, stage, columns, problems, notes }: WhatWasRead): void {
-  const unknown = problems.length === 0 ? unknownColumns(config, columns) : [];
+export function assertGoodList({ config, stage, columns, problems, notes, free }: WhatWasRead): void {
+  const unknown = problems.length === 0 ? unknownColumns(config, columns, free) : [];
   if (unknown.length > 0) throw new ConfigError(unknown);
   const bad = config.skipBadRows ? [] : [...badRowProblems(stage)];
   if (problems.length + bad.length > 0) throw new ConfigError([...problems, ...bad]);
@@ -30,12 +32,12 @@ export function assertGoodList({ config, stage, columns, problems, notes }: What
 }
 
 /** JSON Lines show what columns they have when all is read; without any, there is no good row to speak of. */
-function unknownColumns(config: Config, columns: ReadonlySet<string>): Problem[] {
+function unknownColumns(config: Config, columns: ReadonlySet<string>, free: string[]): Problem[] {
   const axes = addedColumns(config);
   if (columns.size === 0 && config.manifest.length > 0) return [];
   const all = new Set([...columns, ...axes]);
   const found = thereIs('the manifest', [...columns], axes);
-  return [...undeclared(config, all), ...lacking(config, new Set([...all, rowNumber]), found)];
+  return [...undeclared(config, all), ...lacking(config, new Set([...all, ...free]), found)];
 }
 
 const shownBadRows = 10;

@@ -15,7 +15,7 @@ import { program } from './version.ts';
 export const maxRuns = 10_000;
 
 /** What its checkpoint does not say. */
-export type HeaderChoices = Pick<ReportHeader, 'bucket' | 'hasBom'>;
+export type HeaderChoices = Pick<ReportHeader, 'bucket' | 'hasBom' | 'separator'>;
 
 /**
  * Undefined where the folder has no checkpoint that a run has begun. `checkpointDir`: where

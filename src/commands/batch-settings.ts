@@ -34,12 +34,12 @@ export function batchSettings(config: Config, now: number, names: DefaultNames):
     outputSettings: outputSettings(config),
     reportEveryMs: config.report.everyMs,
     // A service that reports no seed has used the one that it was sent.
-    pictureName: ({ columns, seed, ...picture }) =>
+    pictureName: ({ columns, seed, input, ...picture }) =>
       output.name?.renderText({
         ...columns,
         seed: seed === '' ? (columns['seed'] ?? '') : seed,
         ...picture,
-      }) ?? defaultName(picture.id, columns, names),
+      }) ?? defaultName({ id: picture.id, columns, input }, names),
   };
 }
 

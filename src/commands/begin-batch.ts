@@ -27,7 +27,7 @@ import { shownImages } from './pictures-place.ts';
 import { endingOfKind } from '../runner/core/named-file.ts';
 import { ConditionError } from '../runner/core/condition.ts';
 import { judgeOf } from '../runner/core/seeds-until.ts';
-import { namesOf } from '../runner/core/default-name.ts';
+import { namesOf, wordsOf } from '../runner/core/default-name.ts';
 import { maintenanceOptions } from './output-files.ts';
 
 export interface BegunBatch {
@@ -91,6 +91,7 @@ export function identityOf(
   checkpointDir: string,
 ): BatchIdentity {
   const axes = [...new Set(addedColumns(config))].filter((name) => name !== 'seed');
+  const words = wordsOf(scenes.rules);
   const until = config.scenes?.until;
   if (until !== undefined) assertUntil(config, until, [...scenes.columns, ...axes], checkpointDir);
   return {
@@ -105,8 +106,9 @@ export function identityOf(
       choices.isAdopting && config.output.pictures === undefined
         ? namesOf(
             listPictures(join(config.output.dir, 'images'), listingOf(maintenanceOptions(config.output))),
+            words,
           )
-        : 'prompt',
+        : words,
     ...(config.stage && { stage: config.stage.from }),
     pipeline: resolve(file),
     ...(config.output.files.length > 0 && {

@@ -1,5 +1,5 @@
 /** The command line: from arguments to a command's work. Commands are loaded when they are called. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import yargs from 'yargs';
 import { endings } from '../runner/core/ending.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
@@ -7,6 +7,10 @@ import { exitCodes, declareCommand, definitionOf, topicList, type LoadedCommand 
 import { commandList, commandNamed } from './command-table.ts';
 import { program, purpose } from './version.ts';
 import { closest, didYouMean } from '../lib/text/closest.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { isPipelineFile, readYamlFile } from '../lib/yaml/yaml-file.ts';
+import { shellWord } from '../lib/text/format.ts';
+import { pipelineIn } from '../runner/config/pipeline-in.ts';
 
 /** Resolves to the exit code. */
 export async function parseCommandLine(given: string[]): Promise<number> {
@@ -85,17 +89,32 @@ class Chosen {
   }
 }
 
-/** The pipeline.yaml that is there is meant where none is given. What follows `--` is given as well. */
+/** The pipeline.yaml of the folder is meant if none is given; of two arguments, a single one is then the other. */
 function withPipeline(name: string, takes: string, argv: Record<string, unknown>): Record<string, unknown> {
-  const words = [argv['_'] ?? []].flat().slice(1);
-  const all = [argv['pipeline'] ?? [], words].flat();
-  const [given, other] = all;
+  const second = /[[<](id|dir)/.exec(takes)?.[1];
+  const last = second === undefined ? undefined : [argv[second]].flat().at(-1);
+  const others = last === undefined ? [] : [last];
+  const first = [argv['pipeline'] ?? []].flat();
+  // The parser fills an argument that is required first.
+  const named = takes.endsWith('>') ? [...others, ...first] : [...first, ...others];
+  const words = [...named, ...[argv['_'] ?? []].flat().slice(1)].map((word) =>
+    String(word as string | number),
+  );
   const takesMore = takes === '[pipeline..]';
-  if (other !== undefined && !takesMore)
-    throw new WrongUse(`${name} does not take ${JSON.stringify(other)}.`);
+  const tooMany = takesMore ? undefined : words[second === undefined ? 1 : 2];
+  if (tooMany !== undefined) throw new WrongUse(`${name} does not take ${JSON.stringify(tooMany)}.`);
+  const isShort = second !== undefined && words.length === 1 && !isPipeline(words[0] ?? '');
+  const [given, other] = isShort ? [undefined, ...words] : words;
+  if (second === 'dir' && other === undefined) throw new WrongUse(noFolder);
   if (given === undefined && !existsSync(pipelineFile))
     throw new WrongUse(`${noPipeline} There is none in this folder.`);
-  return { ...argv, pipeline: given === undefined ? pipelineFile : takesMore ? all : given };
+  const pipeline = given === undefined ? pipelineFile : takesMore ? words : given;
+  return { ...argv, pipeline, ...(second !== undefined && { [second]: other }) };
+}
+
+/** A pipeline.yaml by its ending, or a folder that has one. */
+function isPipeline(word: string): boolean {
+  return /\.ya?ml$/i.test(word) || pipelineIn(word) !== word;
 }
 
 function baseParser(args: string[], loaded: Loaded) {
@@ -142,6 +161,7 @@ function commandIn([first = '']: string[]): string[] {
 }
 
 const pipelineFile = 'pipeline.yaml';
+const noFolder = 'Specify a folder for the export.';
 const noPipeline = `Specify a ${pipelineFile}.`;
 
 /** Wrong use of the command line, in words, with what was probably meant. */
@@ -160,8 +180,9 @@ function inWords(message: string, args: string[], loaded: Loaded): string {
 function missingIn([name = '']: string[], loaded: Loaded): string {
   const words = loaded.get(name)?.words;
   if (words !== undefined) return `Specify a command: ${words.join(', ')}.`;
-  const picture = commandNamed(name)?.takes.startsWith('<picture') === true;
-  return picture ? 'Specify a picture.' : noPipeline;
+  const takes = commandNamed(name)?.takes ?? '';
+  if (takes.endsWith('<dir>')) return noFolder;
+  return takes.startsWith('<picture') ? 'Specify a picture.' : noPipeline;
 }
 
 /** The parser takes every text but `true` for false. */
@@ -182,6 +203,8 @@ function unknownIn(args: string[], loaded: Loaded): string | undefined {
   const [first = ''] = args;
   const command = loaded.get(first);
   if (command === undefined && !first.startsWith('-')) {
+    const file = hintOfFile(first);
+    if (file !== undefined) return file;
     const names = commandList().map(([name]) => name);
     const hint = didYouMean(first, names) ?? `there are ${names.join(', ')}`;
     return `${JSON.stringify(first)} is not a command; ${hint}`;
@@ -200,6 +223,19 @@ function unknownIn(args: string[], loaded: Loaded): string | undefined {
       ? `there are ${known.map((name) => `--${name}`).join(', ')}`
       : `did you mean --${meant}?`;
   return `--${unknown} is not an option${of}; ${hint}`;
+}
+
+/** For a file that is given instead of a command; undefined if it is none of ours. */
+function hintOfFile(word: string): string | undefined {
+  const file = pipelineIn(word);
+  if (!existsSync(file) || statSync(file).isDirectory()) return undefined;
+  try {
+    const text = `${word} is a batch; start it with \`nightrender run ${shellWord(word)}\`.`;
+    return isPipelineFile(readYamlFile(file, {}).value) ? text : undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    return / this is a /.test(thrown.message) ? `${thrown.message}.` : undefined;
+  }
 }
 
 /** Options that earlier versions had, and what there is instead. */

@@ -34,7 +34,6 @@ export const explainCommand: LoadedCommand = {
   positionals: {
     id: {
       type: 'string',
-      demandOption: true,
       describe: 'its id, words of its prompt, or the file of its picture',
     },
   },

@@ -1,4 +1,5 @@
 /** `nightrender init`: a pipeline.yaml, a service.yaml or both with their schemas, and what belongs to them, that run at once. */
+import { plainReading } from '../runner/core/list-reading.ts';
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { pipelineSchemaText, sections } from '../runner/config/schema.ts';
@@ -9,10 +10,9 @@ import { shellWord } from '../lib/text/format.ts';
 import { similarFile } from '../lib/files/similar-file.ts';
 import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
-import { defaultInput } from '../runner/config/input-template.ts';
 import { ManifestError } from '../runner/manifest/manifest.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { captionColumn, inputLine, likelyColumn } from './scene-columns.ts';
+import { captionColumn, inputLine, isValue, likelyColumn } from './scene-columns.ts';
 import { oneText, textIn, textOption } from './option-values.ts';
 import { stageFiles, stageSteps } from './stage-files.ts';
 import { writeOut } from '../terminal/console.ts';
@@ -89,13 +89,20 @@ async function beginBatch(given: string, argv: Record<string, unknown>): Promise
   const list = listOf(given, argv);
   const folder = list === given ? dirname(given) : given;
   if (list !== undefined) {
-    const columns = await columnsOf(list);
+    const read = await readList(list);
     const files = {
-      'pipeline.yaml': pipelineText(where, { path: relative(folder, list), columns }),
+      'pipeline.yaml': pipelineText(where, { ...read, path: relative(folder, list) }),
       [schemaFile]: pipelineSchemaText(),
     };
     const [pipeline = '', schema = ''] = make(folder, files);
-    printInit({ pipeline, schema, needsKey: where !== 'local', sent: captionColumn(columns) });
+    const isUnsaid = read.columns.length > 0 && sentOf(read.columns) === undefined;
+    printInit({
+      pipeline,
+      schema,
+      needsKey: where !== 'local',
+      sent: sentUnderOtherName(read.columns),
+      isUnsaid,
+    });
     return;
   }
   const [pipeline = '', manifest = '', schema = ''] = make(folder, {
@@ -106,24 +113,44 @@ async function beginBatch(given: string, argv: Record<string, unknown>): Promise
   printInit({ pipeline, manifest, schema, needsKey: where !== 'local' });
 }
 
-/** Those of the header, or of the first rows; none of a list that cannot be read: `plan` says why. */
-async function columnsOf(list: string): Promise<string[]> {
+/** Throws `ConfigError` for a list that cannot be read. */
+async function readList(list: string): Promise<Omit<ExistingList, 'path'>> {
   const place = statSync(list);
   // A pipe is read once only, and that is for the run.
-  if (!place.isFile() && !place.isDirectory()) return [];
+  if (!place.isFile() && !place.isDirectory()) return { columns: [] };
   try {
-    const { openManifest, leaveUnread } = await import('../runner/manifest/read-manifest.ts');
-    const manifest = await openManifest(list);
-    if (manifest.columns !== undefined) {
-      if (place.isFile()) await leaveUnread(manifest);
-      return manifest.columns;
-    }
-    for await (const entries of manifest.batches)
-      return [...new Set(entries.flatMap((row) => (row.kind === 'row' ? Object.keys(row.columns) : [])))];
+    const found = await columnsOf(list, undefined).catch(unlessOfEncoding);
+    if (found?.isUtf8 === true) return found;
+    return { ...(await columnsOf(list, 'windows-1252')), encoding: 'windows-1252' };
   } catch (thrown) {
     if (!(thrown instanceof ManifestError)) throw thrown;
+    throw new ConfigError([{ where: '--manifest', text: thrown.message }]);
   }
-  return [];
+}
+
+/** The message about a text that is not UTF-8 names the line that reads it. */
+const encodingLine = 'encoding: windows-1252';
+
+function unlessOfEncoding(thrown: unknown): undefined {
+  if (!(thrown instanceof ManifestError) || !thrown.message.includes(encodingLine)) throw thrown;
+}
+
+/** Returns the columns of the header, or the keys of all rows. Throws `ManifestError`. */
+async function columnsOf(
+  list: string,
+  encoding: 'windows-1252' | undefined,
+): Promise<{ columns: string[]; delimiter?: string | undefined; isUtf8: boolean }> {
+  const { openManifest } = await import('../runner/manifest/read-manifest.ts');
+  const { columns, delimiter, batches } = await openManifest(list, {
+    reading: { ...plainReading, encoding },
+  });
+  const keys = new Set(columns);
+  let isUtf8 = true;
+  for await (const entries of batches)
+    for (const entry of entries)
+      if (entry.kind === 'bad') isUtf8 &&= !entry.problem.includes(encodingLine);
+      else if (columns === undefined) for (const key of Object.keys(entry.columns)) keys.add(key);
+  return { columns: [...keys], delimiter, isUtf8 };
 }
 
 function beginStages(folder: string, argv: Record<string, unknown>): void {
@@ -217,7 +244,11 @@ const serviceSchemaFile = 'service.schema.json';
 /** A list that is there already. */
 interface ExistingList {
   path: string;
+  /** Empty if they are not known. */
   columns: string[];
+  /** What separates the values of a table. */
+  delimiter?: string | undefined;
+  encoding?: 'windows-1252';
 }
 
 /** `where` is `local`, or the address and id of a real endpoint. */
@@ -228,7 +259,7 @@ function pipelineText(where: 'local' | { url: string; id: string }, list?: Exist
 
 # One row a scene. A row with an id keeps its picture however the list is edited or sorted.
 manifest: ${list === undefined ? listFile : JSON.stringify(list.path)}
-
+${list?.encoding === undefined ? '' : `encoding: ${list.encoding}\n`}
 ${where === 'local' ? localEndpoint : realEndpoint(where.url, where.id)}
 ${list === undefined ? exampleInput : listInput(list.columns)}
 # Jobs in flight at once.
@@ -237,7 +268,7 @@ concurrency: ${where === 'local' ? 4 : 16}
 output:
   # Pictures are in renders/images, results.csv is in renders/report.
   dir: renders
-
+${list?.delimiter === ';' ? separatorText : ''}
 # What a second of execution costs, or perPicture, perMegapixel: with it, \`plan\` tells what a night will cost, and
 # limits.cost holds it.
 # pricing: { perSecond: 0.0004, currency: USD }
@@ -247,17 +278,43 @@ output:
 `;
 }
 
+const separatorText = `\n# results.csv opens in the spreadsheet program that the list comes from.\nreport:\n  separator: ';'\n`;
+
 const inputIs = `# What each job is sent: {{ column }} is replaced by the row's value, other keys are sent as they are.`;
 const exampleInput = `${inputIs}\ninput:\n  scene: '{{ scene }}'\n`;
 
-/** Of columns of which none says that it has the prompts, a person has to say which one is sent. */
+/** If no column is known to have the prompts, a person has to say which one is sent. */
 function listInput(columns: string[]): string {
-  if (columns.length === 0 || defaultInput(columns) !== undefined)
+  if (columns.length === 0)
     return `${inputIs} Without it, the column\n# scene or prompt is sent.\n# input:\n#   prompt: '{{ prompt }}'\n`;
-  const caption = captionColumn(columns);
-  if (caption !== undefined) return `${inputIs}\ninput:\n  ${inputLine('prompt', caption)}\n`;
+  const sent = sentOf(columns);
+  if (sent !== undefined) {
+    const others = columns.filter((name) => name !== sent.column && /^(?:scene|prompt)$/i.test(name));
+    const other =
+      others.length === 0 ? '' : ` The list has\n# a column ${others.join()}, too, which is not sent.`;
+    return `${inputIs}${other}\ninput:\n  ${inputLine(sent.key, sent.column)}\n`;
+  }
   const example = inputLine('prompt', likelyColumn(columns) ?? 'column');
   return `${inputIs} No column\n# is called scene or prompt: say which one is sent, such as\n# input:\n#   ${example}\n`;
+}
+
+/** Undefined if its name alone says that it is sent. */
+function sentUnderOtherName(columns: string[]): string | undefined {
+  const sent = sentOf(columns);
+  return sent?.column.toLowerCase() === sent?.key ? undefined : sent?.column;
+}
+
+/** The column that is sent, and under which key; undefined if a person has to say it. */
+function sentOf(columns: string[]): { key: string; column: string } | undefined {
+  for (const key of ['prompt', 'scene']) {
+    const column = columns.find((name) => name.toLowerCase() === key);
+    if (column !== undefined) return { key, column };
+  }
+  // The first row of a list without a header.
+  if (columns.some((name) => isValue(name) || name.startsWith('# '))) return undefined;
+  const texts = columns.filter((name) => !['id', 'seed'].includes(name.trim().toLowerCase()));
+  const column = captionColumn(columns) ?? (texts.length === 1 ? texts[0] : undefined);
+  return column === undefined ? undefined : { key: 'prompt', column };
 }
 
 const localEndpoint = `# The local service draws on this machine and needs no account. For a real one:
@@ -299,9 +356,11 @@ interface ShownInit {
   needsKey: boolean;
   /** The column that is sent, where that is not known by its name alone. */
   sent?: string | undefined;
+  /** True if a person has to say which column is sent. */
+  isUnsaid?: boolean;
 }
 
-function printInit({ pipeline, manifest, schema, needsKey, sent }: ShownInit): void {
+function printInit({ pipeline, manifest, schema, needsKey, sent, isUnsaid = false }: ShownInit): void {
   const file = shellWord(pipeline);
   const run: [string, string] = [`nightrender run ${file}`, 'the pictures'];
   const steps: [string, string][] = needsKey
@@ -320,6 +379,9 @@ function printInit({ pipeline, manifest, schema, needsKey, sent }: ShownInit): v
       ...(sent === undefined
         ? []
         : [`Each job is sent the column ${sent} as its prompt; input in ${pipeline} says so.`]),
+      ...(isUnsaid
+        ? [`Say under input in ${pipeline} which column each job is sent: none is called scene or prompt.`]
+        : []),
       manifest === undefined ? 'Then:' : 'Put your scenes into the list, then:',
       '',
       ...lines,

@@ -16,12 +16,12 @@ export function valueFiles({ scenes }: Config): string[] {
  * Node may read them otherwise.
  */
 export function listDigest(
-  { manifest, columns, scenes, input, output, skipBadRows, skipRepeatedRows }: Config,
+  { manifestFiles, list, columns, scenes, input, output, skipBadRows, skipRepeatedRows }: Config,
   rules: RulesVersion,
   contents: readonly string[],
 ): string {
   // The ending decides the format, and the path as shown stands in every scene.
-  const files = [manifest.map(shownFile), contents];
+  const files = [manifestFiles.map(({ path }) => shownFile(path)), contents];
   const readers = [program, process.version];
   const lists = scenes && { ...scenes, exclude: scenes.exclude.map((rule) => [...rule]) };
   const templates = [input?.text ?? null, output.name?.text ?? null];
@@ -30,6 +30,7 @@ export function listDigest(
     JSON.stringify({
       readers,
       files,
+      list,
       types: [...columns],
       lists,
       templates,

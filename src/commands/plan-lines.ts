@@ -97,6 +97,7 @@ function rowsOf(shown: ShownPlan): [string, string][] {
     ['seeds', atMostOf(shown)],
     ['time', timeOf(forecast)],
     ...titled('limits', forecast.cuts.map(describeCut)),
+    ...titled('list', shown.remarks),
     ...[...shown.warnings, shown.warning ?? '', shown.lacking ?? ''].map((text): [string, string] => [
       'warning',
       text,

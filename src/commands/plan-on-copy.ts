@@ -86,6 +86,7 @@ export async function planOnCopy(
         isRunning,
         changes,
         notes: [...scenes.notes, ...editNotes(config, scenes)],
+        remarks: scenes.remarks,
         ...(await lookAt(config, begun, copy, options, changes)),
       }
     );
@@ -248,7 +249,7 @@ async function firstRequests(
   const requests: FirstRequest[] = [];
   for (const attempt of await claimFirst(checkpoint, settings, limit)) {
     const { sceneId, columns, number, input, endpoint } = attempt;
-    const wanted = settings.pictureName({ id: sceneId, columns, seed: unknownSeed, index: 1 });
+    const wanted = settings.pictureName({ id: sceneId, columns, input, seed: unknownSeed, index: 1 });
     const [file = wanted] = await names.reserve(attempt, [{ seed: unknownSeed }]);
     requests.push({
       scene: sceneId,

@@ -25,7 +25,16 @@ import { planLines, type ShownPlan } from './plan-lines.ts';
 export const planCommand: LoadedCommand = {
   purpose: `Checks what a run would check and shows what it would do: new, edited, done and failed scenes, the first requests in full, file names, and cost and time from earlier runs of this batch. Sends nothing, writes nothing, takes no lock; works during a run. Needs room for a copy of the checkpoint in the folder for temporary files.`,
   positionals: { pipeline: pipelineArguments },
-  shared: ['manifest', 'output', 'concurrency', 'skip-bad-rows', 'allow-fewer', 'accept-edits', 'json'],
+  shared: [
+    'manifest',
+    'output',
+    'concurrency',
+    'columns',
+    'skip-bad-rows',
+    'allow-fewer',
+    'accept-edits',
+    'json',
+  ],
   options: {
     ...partOptions,
     ...beginOptions,

@@ -1,4 +1,5 @@
 /** What rows are multiplied by: the lists of `scenes` with the values out of files, typed and checked. */
+import { type ListReading } from '../runner/core/list-reading.ts';
 import type { Config, NamedAxis } from '../runner/config/config.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import { listed, TemplateError } from '../runner/config/template.ts';
@@ -32,6 +33,8 @@ export interface ReadExpansion {
   /** The sha256 of each file of values, in the order of `valueFiles`. */
   contents: string[];
   problems: Problem[];
+  /** What whoever plans should know of the files, in sentences. */
+  remarks: string[];
 }
 
 /** Throws the `AbortError` of `signal`. */
@@ -41,7 +44,7 @@ export async function readExpansion(
   signal: AbortSignal,
 ): Promise<ReadExpansion> {
   const { scenes } = config;
-  const reading: Reading = { config, signal, contents: [], problems: [] };
+  const reading: Reading = { config, rules, signal, contents: [], problems: [], remarks: [] };
   if (scenes === undefined) return { ...reading, expansion: undefined };
   const matrix = await readAxes(reading, 'matrix', scenes.matrix);
   const zip = await readAxes(reading, 'zip', scenes.zip);
@@ -57,9 +60,11 @@ export async function readExpansion(
 
 interface Reading {
   config: Config;
+  rules: SceneRules;
   signal: AbortSignal;
   contents: string[];
   problems: Problem[];
+  remarks: string[];
 }
 
 async function readAxes(reading: Reading, section: 'matrix' | 'zip', axes: NamedAxis[]): Promise<Axis[]> {
@@ -67,14 +72,15 @@ async function readAxes(reading: Reading, section: 'matrix' | 'zip', axes: Named
   for (const axis of axes) {
     const given = await valuesOf(reading, section, axis);
     const values = given.map((value) => typed(reading, axis.name, value));
-    if (section === 'matrix') reading.problems.push(...repeated(given, values));
-    read.push({ name: axis.name, values });
+    const isMatrix = section === 'matrix';
+    if (isMatrix && axis.source.kind === 'values') reading.problems.push(...repeated(given, values));
+    read.push({ name: axis.name, values: isMatrix ? merged(reading, axis, values) : values });
   }
   return read;
 }
 
 async function valuesOf(
-  { config, signal, contents, problems }: Reading,
+  { config, rules, signal, contents, problems, remarks }: Reading,
   section: 'matrix' | 'zip',
   { name, source }: NamedAxis,
 ): Promise<FileValue[]> {
@@ -82,8 +88,11 @@ async function valuesOf(
   if (source.kind === 'values')
     return source.values.map((value, index) => ({ value, where: config.placeOf([...path, index]) }));
   try {
-    const { values, content } = await readValueFile(source.path, source.column, signal);
+    // Names of columns are those of the manifest.
+    const reading = { ...config.list, ...rules, header: undefined, trimsLines: false };
+    const { values, content, notes } = await readValueFile(source.path, source.column, reading, signal);
     contents.push(content);
+    remarks.push(...notes.map((note) => `${shownFile(source.path)}: ${note}`));
     return values;
   } catch (error) {
     if (!(error instanceof ManifestError) && !(error instanceof ValueFileError)) throw error;
@@ -115,11 +124,13 @@ class ValueFileError extends Error {
 async function readValueFile(
   path: string,
   column: string | undefined,
+  reading: ListReading,
   signal: AbortSignal,
-): Promise<{ values: FileValue[]; content: string }> {
+): Promise<{ values: FileValue[]; content: string; notes: string[] }> {
   const bytes = createHash('sha256');
   const manifest = await openManifest(shownFile(path), {
     signal,
+    reading,
     onBytes: (chunk) => void bytes.update(chunk),
   });
   const name = columnOf(manifest, column);
@@ -137,7 +148,7 @@ async function readValueFile(
     for (const entry of entries) values.push(valueOf(entry, name, manifest.path));
   }
   if (values.length === 0) throw new ValueFileError('file', `${manifest.path} has no value in it`);
-  return { values, content: bytes.digest('hex') };
+  return { values, content: bytes.digest('hex'), notes: manifest.notes };
 }
 
 const tooLong = 'put a longer list into the manifest';
@@ -176,6 +187,21 @@ function typed({ config, problems }: Reading, name: string, { value, where, prob
     problems.push({ where, text: error.message });
   }
   return value;
+}
+
+/** Returns each value of a file once, and says how many are repeated. Repeated values in pipeline.yaml are refused. */
+function merged({ remarks }: Reading, { source }: NamedAxis, values: JsonValue[]): JsonValue[] {
+  if (source.kind === 'values') return values;
+  const seen = new Set<string>();
+  const kept = values.filter((value) => {
+    const isRepeated = seen.has(valueText(value));
+    seen.add(valueText(value));
+    return !isRepeated;
+  });
+  const left = values.length - kept.length;
+  const what = left === 1 ? '1 repeated value is' : `${left.toLocaleString('en')} repeated values are`;
+  if (left > 0) remarks.push(`${shownFile(source.path)}: ${what} left out`);
+  return kept;
 }
 
 function repeated(given: FileValue[], values: JsonValue[]): Problem[] {

@@ -1,4 +1,5 @@
 /** Ids of scenes that are given on the command line, or in a file. */
+import { similarFile } from '../lib/files/similar-file.ts';
 import { readFileSync } from 'node:fs';
 import { ConfigError } from '../lib/yaml/problem.ts';
 
@@ -30,7 +31,8 @@ function readLines(path: string, where: string): string[] {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).split('\n');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read as text (${code})`;
+    const why =
+      code === 'ENOENT' ? `there is no such file${similarFile(path)}` : `it cannot be read as text (${code})`;
     throw new ConfigError([{ where, text: `${path}: ${why}` }]);
   }
 }

@@ -22,7 +22,7 @@ import { addedColumns } from './scene-columns.ts';
 import { type StagePicture, StagePictures } from './stage-pictures.ts';
 
 /** `notes`: what is not in the list and why, in sentences; complete once its rows are read. */
-export type StageManifest = Manifest & { columns: string[]; notes: string[] };
+export type StageManifest = Manifest & { columns: string[] };
 
 /** Nothing of the other batch is written or locked, also while it runs. Throws `ConfigError`. */
 export async function openStage(stage: StageSource, config: Config): Promise<StageManifest> {

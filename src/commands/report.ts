@@ -132,9 +132,9 @@ function writeUnlessStopped(
   return withSignals(async (stop) => {
     let consequence = 'The result files were not changed.';
     try {
-      const { hasBom } = settings;
+      const { hasBom, separator } = settings;
       const files = await withLinks(recordDir, settings.signedMs, (bucket) =>
-        writeBatchReport(dir, Date.now(), stop.leaving, { bucket, hasBom }, recordDir),
+        writeBatchReport(dir, Date.now(), stop.leaving, { bucket, hasBom, separator }, recordDir),
       );
       if (files === undefined) throw noBatch(dir);
       consequence = 'The result files are written; thumbnails and copies are not complete.';

@@ -3,6 +3,7 @@ import type { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { InputTemplate } from '../runner/config/input-template.ts';
 import { equalRows } from '../runner/core/equal-rows.ts';
+import { typedColumn } from '../runner/core/typed-column.ts';
 import type { RepeatedRows } from '../runner/core/plan.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
@@ -33,6 +34,49 @@ export class RepeatCounter {
   get result(): RepeatedRows | undefined {
     return this.#rows === 0 ? undefined : { rows: this.#rows, isSkipped: this.#isSkipping };
   }
+}
+
+/** Finds columns of numbers that are sent as text, which many services refuse. */
+export class NumberTexts {
+  /** A column that is sent alone, and the first of its numbers; undefined until there is one. */
+  readonly #first = new Map<string, string | undefined>();
+
+  constructor({ input, columns }: Config) {
+    for (const { name, path } of input?.columns ?? [])
+      if (
+        !columns.has(name) &&
+        isAlone(valueAt(JSON.parse(input?.text ?? 'null') as JsonValue, path.slice(1)))
+      )
+        this.#first.set(name, undefined);
+  }
+
+  add(columns: JsonObject): void {
+    for (const [name, first] of this.#first) {
+      const value = columns[name];
+      if (value === undefined || value === '') continue;
+      if (typeof value === 'string' && 'value' in typedColumn(value, 'number'))
+        this.#first.set(name, first ?? value);
+      else this.#first.delete(name);
+    }
+  }
+
+  remarks(): string[] {
+    const found = [...this.#first].flatMap(([name, first]) => (first === undefined ? [] : [{ name, first }]));
+    return found.map(
+      ({ name, first }) =>
+        `the column ${name} holds numbers and is sent as text, such as ${JSON.stringify(first)}; if the service expects numbers, add columns: { ${JSON.stringify(name)}: number } to pipeline.yaml`,
+    );
+  }
+}
+
+function isAlone(value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && /^\{\{[^{}]*\}\}$/.test(value.trim());
+}
+
+function valueAt(value: JsonValue | undefined, [key, ...rest]: (string | number)[]): JsonValue | undefined {
+  if (key === undefined || typeof value !== 'object' || value === null)
+    return key === undefined ? value : undefined;
+  return valueAt(Array.isArray(value) ? value[Number(key)] : value[key], rest);
 }
 
 /** What the first scene of each row is sent: a slip such as `{ prompt }`, which sends all the same, would be paid once for each. */

@@ -8,6 +8,8 @@ interface OptionRule {
   path: string[];
   type: 'string' | 'number' | 'boolean';
   isPath?: boolean;
+  /** True if a text with commas is a list of its parts. */
+  isList?: boolean;
   /** Stand for false and true, if the key takes words. */
   words?: readonly [string, string];
   describe: string;
@@ -22,6 +24,12 @@ export const optionRules = {
   },
   output: { path: ['output', 'dir'], type: 'string', isPath: true, describe: 'output folder' },
   concurrency: { path: ['concurrency'], type: 'number', describe: 'jobs in flight at most' },
+  columns: {
+    path: ['header'],
+    type: 'string',
+    isList: true,
+    describe: 'names of the columns of CSV or TSV without a header, such as id,prompt',
+  },
   'skip-bad-rows': {
     path: ['skipBadRows'],
     type: 'boolean',
@@ -77,7 +85,10 @@ export function variableOf(name: OptionName): string {
 /** Paths of flags and variables are relative to where the command is given, not to the file. */
 function override(rule: OptionRule, value: JsonValue, from: string): Override {
   const given = typeof value === 'boolean' ? (rule.words?.[Number(value)] ?? value) : value;
-  return { path: rule.path, value: rule.isPath === true ? pathFrom(given) : given, from };
+  if (rule.isPath === true) return { path: rule.path, value: pathFrom(given), from };
+  const isList = rule.isList === true && typeof given === 'string';
+  const listed: JsonValue = isList ? given.split(',').map((part) => part.trim()) : given;
+  return { path: rule.path, value: listed, from };
 }
 
 /** A flag that is given several times makes a list. */

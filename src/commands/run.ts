@@ -16,6 +16,7 @@ export const runCommand: LoadedCommand = {
     'manifest',
     'output',
     'concurrency',
+    'columns',
     'skip-bad-rows',
     'allow-fewer',
     'accept-edits',

@@ -24,7 +24,8 @@ export async function sameScenes(
   const compared = await orUndefined(signal, () => readComparedDigest(checkpointDir, isShared));
   if (compared === undefined) return undefined;
   const contents: string[] = [];
-  for (const path of [...config.manifest, ...valueFiles(config)]) {
+  const lists = config.manifestFiles.map(({ path }) => path);
+  for (const path of [...lists, ...valueFiles(config)]) {
     if (path === '-') return undefined;
     const content = await orUndefined(signal, () => hashManifest(shownFile(path), signal));
     if (content === undefined) return undefined;
@@ -38,6 +39,7 @@ export async function sameScenes(
     columns: [],
     rules,
     notes: [],
+    remarks: [],
   };
 }
 

@@ -5,7 +5,9 @@ import type { Problem } from '../lib/yaml/problem.ts';
 import { nameValues } from '../runner/config/read-config.ts';
 import { listed, type Template, TemplateError } from '../runner/config/template.ts';
 import { closest, didYouMean } from '../lib/text/closest.ts';
-import type { ManifestEntry } from '../runner/manifest/read-manifest.ts';
+import { idColumnOf } from '../runner/core/list-reading.ts';
+import type { SceneRules } from '../runner/core/scene-rules.ts';
+import type { Manifest, ManifestEntry } from '../runner/manifest/read-manifest.ts';
 import { axisNames, seedNumberColumn } from '../runner/core/expansion.ts';
 import type { JsonObject, JsonValue } from '../lib/text/json.ts';
 import { typedColumn, type ColumnType } from '../runner/core/typed-column.ts';
@@ -13,15 +15,26 @@ import { typedColumn, type ColumnType } from '../runner/core/typed-column.ts';
 /** What templates may speak of besides the columns of a manifest: the number of the row, 1 for the first of all manifests. */
 export const rowNumber = 'row';
 
+/** Of a batch with several lists: the one that a row comes from, as a path from the folder of pipeline.yaml. */
+export const sourceColumn = 'source';
+
+/** Names that templates may use though no list has them: the number of the row, and the list if there may be several. */
+export function freeNames(config: Config, rules: SceneRules): string[] {
+  const { manifest, manifestFiles } = config;
+  const maySeveral = manifestFiles.length > 1 || manifestFiles.some(({ path }) => !manifest.includes(path));
+  const hasSource = rules.addsSource && maySeveral && !axesOf(config).includes(sourceColumn);
+  return [rowNumber, ...(hasSource ? [sourceColumn] : [])];
+}
+
 export function usesRow(config: Config): boolean {
   const { input, output } = config;
   const used = [...(input?.columns.map(({ name }) => name) ?? []), ...(output.name?.names ?? [])];
   return used.includes(rowNumber) && !axesOf(config).includes(rowNumber);
 }
 
-/** A column of that name counts before the number. */
-export function withRow(entry: ManifestEntry, row: number): ManifestEntry {
-  return entry.kind === 'bad' ? entry : { ...entry, columns: { [rowNumber]: row, ...entry.columns } };
+/** Columns of the row count before `columns` of their names. */
+export function withColumns(entry: ManifestEntry, columns: JsonObject): ManifestEntry {
+  return entry.kind === 'bad' ? entry : { ...entry, columns: { ...columns, ...entry.columns } };
 }
 
 /** Columns that `scenes` adds. */
@@ -65,28 +78,81 @@ function columnsOfName(template: Template | undefined): string[] {
 }
 
 /** Of a manifest with a header: what the templates speak of and neither it nor `scenes` has, and what both have. */
-export function headerProblems(config: Config, path: string, columns: string[]): Problem[] {
+export function headerProblems(
+  config: Config,
+  { path, columns = [], isHeaderless = false }: Manifest,
+  free: readonly string[],
+): Problem[] {
   const axes = addedColumns(config);
   const taken = takenNames(config, path, new Set(columns));
   const missing =
     inputOf(config, columns) === undefined
       ? [{ where: path, text: noPrompt(columns, axes) }]
-      : lacking(config, new Set([...columns, ...axes, rowNumber]), thereIs(path, columns, axes));
-  if (missing.length > 0 && columns.some(isSentence)) return [...taken, { where: path, text: noHeader }];
+      : lacking(config, new Set([...columns, ...axes, ...free]), thereIs(path, columns, axes));
+  if (missing.length > 0 && columns[0]?.startsWith('# ') === true)
+    return [...taken, { where: path, text: commentAsHeader }];
+  if (missing.length > 0 && (isHeaderless || columns.some(isValue)))
+    return [...taken, { where: path, text: noHeader(columns) }];
   return [...taken, ...missing];
 }
 
-function noPrompt(columns: string[], axes: string[]): string {
+export function noPrompt(columns: string[], axes: string[]): string {
   return `has no column called scene or prompt, only ${listed(columns)}. Say in pipeline.yaml what a job is sent${inputHint([...columns, ...axes])}`;
 }
 
-/** A prompt rather than the name of a column. */
+/** A prompt or a number rather than the name of a column. */
+export function isValue(name: string): boolean {
+  return isSentence(name) || /^-?\d+(?:[.,]\d+)?$/.test(name);
+}
+
 function isSentence(name: string): boolean {
   return name.split(/\s+/).length > 3;
 }
 
-const noHeader =
-  'the first row seems to be a scene, not the names of the columns; add a row of names above it, such as id,prompt';
+function noHeader(row: string[]): string {
+  const prompt = row.indexOf(row.toSorted((a, b) => b.length - a.length)[0] ?? '');
+  const names = row.map((_, at) => (at === prompt ? 'prompt' : at === 0 ? 'id' : `column${at + 1}`));
+  return `the first row seems to be a scene, not the names of the columns. Say what they are called, such as \`nightrender plan <pipeline> --columns ${names.join()}\`, or header: [${names.join(', ')}] in pipeline.yaml; or add a row of names above it, or remove the rows above the names`;
+}
+
+/** Columns of which either may be what is to be sent, so that a person has to say it; undefined if there are no two such. */
+export function eitherPrompt(
+  config: Config,
+  columns: readonly string[],
+): [scene: string, prompt: string] | undefined {
+  if (config.input !== undefined) return undefined;
+  const all = [...columns, ...axesOf(config)];
+  const [scene, prompt] = ['scene', 'prompt'].map(
+    (key) => all.find((name) => name === key) ?? all.find((name) => name.toLowerCase() === key),
+  );
+  return scene === undefined || prompt === undefined ? undefined : [scene, prompt];
+}
+
+/** What is wrong with such columns in a batch that begins. */
+export function whichIsSent([scene, prompt]: [string, string]): string {
+  return `has a column ${scene} and a column ${prompt}. Say in pipeline.yaml which one a job is sent: input: { ${inputLine('prompt', prompt)} }, or input: { ${inputLine('scene', scene)} }`;
+}
+
+/** Gives the row its id under that name. `column`: the one that has the ids; undefined if there is none. */
+export function withId(entry: ManifestEntry, column: string | undefined): ManifestEntry {
+  if (entry.kind === 'bad' || column === undefined || column === 'id') return entry;
+  return { ...entry, columns: { id: entry.columns[column] ?? null, ...entry.columns } };
+}
+
+/** What whoever plans should know of where ids come from. `columns`: those of a list with a header. */
+export function idRemarks(columns: readonly string[], rules: SceneRules): string[] {
+  const id = idColumnOf(columns, rules);
+  const other = columns.find((name) => name.trim().toLowerCase() === 'id' && name !== id);
+  if (other === undefined) return [];
+  if (id !== undefined) return [`${id} is the id of each scene; ${other} is a column like any other`];
+  return rules.findsIds
+    ? []
+    : [
+        `${other} is not the id here: the batch began with a version to which only id was one, and keeps the ids that it has`,
+      ];
+}
+
+const commentAsHeader = `the first line begins with "# ", and is read as the names of the columns; comments: '#' in pipeline.yaml leaves such lines out`;
 
 /** Without a manifest, `scenes` has to say everything. */
 export function listlessProblems(config: Config): Problem[] {

@@ -5,6 +5,7 @@ import { join, resolve, basename, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { kubernetesJobs, slurmTasks, submitScript, type ClusterTask } from '../clusters/ask-engine.ts';
 import { slurmScript } from '../clusters/slurm-script.ts';
+import { similarFile } from '../lib/files/similar-file.ts';
 import { packageFile } from '../lib/files/package-file.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { durationWithin } from '../lib/yaml/scalar-schemas.ts';
@@ -300,7 +301,7 @@ function filesOf(file: string, { folder, lists }: SubmissionSettings, hasVolume:
   if (fits) return all.map(read);
   if (hasVolume) return [read(file)];
   const missing = all.find((path) => !existsSync(path));
-  if (missing !== undefined) throw problem(missing, 'no such file');
+  if (missing !== undefined) throw problem(missing, `no such file${similarFile(missing)}`);
   const what = all.every(isFile)
     ? `pipeline.yaml and lists have ${bytes.toLocaleString('en')} bytes, a ConfigMap holds ${maxConfigMapBytes.toLocaleString('en')}`
     : 'a folder does not fit into a ConfigMap';

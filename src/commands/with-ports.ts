@@ -198,7 +198,8 @@ function reportOf(
   opened: OpenCheckpoint,
   bucket: Bucket | undefined,
 ): Report {
-  const chosen = { bucket: bucket && linksTo(bucket), hasBom: report.hasBom };
+  const { hasBom, separator } = report;
+  const chosen = { bucket: bucket && linksTo(bucket), hasBom, separator };
   const writeNow = async (signal: AbortSignal): Promise<boolean> => {
     await opened.refresh();
     return isWritten(dir, signal, chosen, Date.now(), opened.dir);

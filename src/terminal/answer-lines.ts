@@ -86,6 +86,7 @@ export const planShape = {
     .nullable()
     .describe('if every seed is needed (`scenes.until`)'),
   warnings: z.array(text),
+  remarks: z.array(text).describe('what should be known of the list'),
   warning: text.nullable().describe('a warning about the folder'),
   lacking: text.nullable().describe('which of `output.files` saved scenes lack'),
   foundAt: text.nullable().describe('where the latest picture of an output of no known shape was found'),

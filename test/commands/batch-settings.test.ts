@@ -9,5 +9,7 @@ it.each([
   ['nobody knows', '', {}, 'a-.png'],
 ])('%s', (_, seed, columns, name) => {
   const config = configOf(withRequired('').replace('renders', `renders\n  name: '{{ id }}-{{ seed }}'`));
-  expect(batchSettings(config, 0, 'prompt').pictureName({ id: 'a', columns, seed, index: 1 })).toBe(name);
+  expect(
+    batchSettings(config, 0, 'prompt').pictureName({ id: 'a', columns, input: {}, seed, index: 1 }),
+  ).toBe(name);
 });

@@ -161,9 +161,7 @@ scenes:
     'pipeline.yaml:9:5: which column of two.csv holds the values? Expected column: name; it has name, n',
     'pipeline.yaml:10:32: two.csv has no column "nane"; did you mean name?',
     'numbers.txt:2: the value of d is "ten"; expected a number such as 30, -1.5 or 1e3',
-    'numbers.txt:3: the value 1 is repeated (numbers.txt:1)',
     'two.csv:3: the value of name is empty',
-    'two.csv:4: the value "x" is repeated (two.csv:2)',
   ]);
 });
 
@@ -268,7 +266,7 @@ it('a stop cuts a single row with very many scenes short', async () => {
     stop.abort();
     return { scene: 'hills' };
   };
-  const counting = { text: '', columns: config.input?.columns ?? [], sendsFiles: false, render };
+  const counting = { text: '{}', columns: config.input?.columns ?? [], sendsFiles: false, render };
   const reading = readScenes({ ...config, input: counting }, Readable.from([]), stop.signal);
   await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
   expect(rendered).toBeLessThan(1000);

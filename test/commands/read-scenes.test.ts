@@ -84,7 +84,7 @@ it('a stop cuts a packed list short, though all of its bytes have come long befo
   const stop = new AbortController();
   let rendered = 0;
   const input = {
-    text: '',
+    text: '{}',
     sendsFiles: false,
     columns: [],
     render: () => {
@@ -304,8 +304,39 @@ it('without an input and such a column it says what to write', async () => {
   expect(await problemsOf({ 'a.csv': 'id\n1\n' })).toEqual([
     'a.csv: has no column called scene or prompt, only id. Say in pipeline.yaml what a job is sent, under input',
   ]);
-  expect(await problemsOf({ 'a.jsonl': '{"text":"x"}\n' })).toEqual([
-    'a.jsonl:1: it has no column scene or prompt',
+});
+
+it.each([
+  ['a.jsonl', '{"id":1,"text":"x"}\n{"id":2,"text":"y"}\n'],
+  ['a.json', '[{"id":1,"text":"x"}, {"id":2,"text":"y"}]'],
+  ['a.json', '{\n"id": "a",\n "text": "x"\n}'],
+  ['long.jsonl', '{"id":1,"text":"x"}\n'.repeat(5000)],
+])(
+  'of JSON without such a column it says so once, with the columns that there are: %s',
+  async (name, text) => {
+    expect(await problemsOf({ [name]: text })).toEqual([
+      `${name}: has no column called scene or prompt, only id, text. Say in pipeline.yaml what a job is sent, such as input: { prompt: '{{ text }}' }`,
+    ]);
+  },
+);
+
+it('rows of JSON without such a column are bad where others have it', async () => {
+  const text = '{"id":1,"text":"x"}\n{"id":2,"prompt":"y"}\n';
+  expect(await problemsOf({ 'a.jsonl': text })).toEqual(['a.jsonl:1: it has no column scene or prompt']);
+  const { stage } = await read({ 'a.jsonl': text }, { skipBadRows: true });
+  expect(readList(stage).map(({ id }) => id)).toEqual(['2']);
+});
+
+it('an object by id renders each of its rows, and names an id that is there twice', async () => {
+  const files = { 'a.json': '{"b1": {"prompt": "a robin"},\n "b2": {"prompt": "a wren", "seed": 3}}' };
+  const { stage, columns } = await read(files);
+  expect(columns).toEqual(['id', 'prompt', 'seed']);
+  expect(readList(stage).map(({ id, input }) => [id, input])).toEqual([
+    ['b1', { prompt: 'a robin' }],
+    ['b2', { prompt: 'a wren' }],
+  ]);
+  expect(await problemsOf({ 'a.json': '{"b1": "a robin",\n "b1": "a wren"}' })).toEqual([
+    'a.json:2: the id "b1" is used by a.json:1 already',
   ]);
 });
 
@@ -316,7 +347,7 @@ it('several manifests, each with its own columns', async () => {
     'c.jsonl': '{"id":"c1","prompt":"wood","n":1}\n',
   };
   const { stage, columns } = await read(files);
-  expect(columns).toEqual(['id', 'scene', 'style', 'prompt', 'n']);
+  expect(columns).toEqual(['id', 'scene', 'style', 'prompt', 'n', 'source']);
   expect(readList(stage).map(({ position, input }) => [position, input])).toEqual([
     [1, { scene: 'hills' }],
     [2, { prompt: 'sea' }],
@@ -392,7 +423,7 @@ it('declared columns arrive with their types, from texts and from values that ha
     { scene: 'c 0.5', steps: 0.5, hd: false, extra: { a: [1] } },
     { scene: 'd 30', steps: 30, hd: null, extra: [] },
   ]);
-  expect(scenes[0]?.columns).toEqual({ scene: 'a', steps: 30, hd: true, extra: { a: [1] } });
+  expect(scenes[0]?.columns).toEqual({ source: 'a.csv', scene: 'a', steps: 30, hd: true, extra: { a: [1] } });
 });
 
 it('a value that is none of the declared type makes its row bad', async () => {

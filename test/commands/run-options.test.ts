@@ -9,6 +9,7 @@ it('every option has a key and a variable', () => {
     ['NIGHTRENDER_MANIFEST', 'manifest'],
     ['NIGHTRENDER_OUTPUT', 'output.dir'],
     ['NIGHTRENDER_CONCURRENCY', 'concurrency'],
+    ['NIGHTRENDER_COLUMNS', 'header'],
     ['NIGHTRENDER_SKIP_BAD_ROWS', 'skipBadRows'],
     ['NIGHTRENDER_ALLOW_FEWER', 'allowFewer'],
     ['NIGHTRENDER_ACCEPT_EDITS', 'acceptEdits'],

@@ -217,7 +217,7 @@ function setEnv(env: NodeJS.ProcessEnv): void {
 }
 
 /** A folder of the test's own with these files in it. */
-export function folderWith(files: Record<string, string>): string {
+export function folderWith(files: Record<string, string | Uint8Array>): string {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);

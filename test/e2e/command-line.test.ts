@@ -1,8 +1,9 @@
 /** Promise: a mistyped command or option is met with the one that was meant, every command has help with examples, and versions are told. */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { commandList } from '../../src/commands/command-table.ts';
-import { folderWith, inProcess, pipeline, scenes } from './cli.ts';
+import { finishedBatch, folderWith, inProcess, pipeline, scenes } from './cli.ts';
 
 it.each([
   [['rnu', 'pipeline.yaml'], '"rnu" is not a command; did you mean run?'],
@@ -27,6 +28,10 @@ it.each([
   [['serve', '--port'], '--port needs a value.'],
   [['run', 'p.yaml', '--skipBadRows='], '--skipBadRows is ""; expected true, false or'],
   [['run'], 'Specify a pipeline.yaml.'],
+  [['explain', 'harbour'], 'Specify a pipeline.yaml. There is none in this folder.'],
+  [['export'], 'Specify a folder for the export.'],
+  [['export', 'pipeline.yaml'], 'Specify a folder for the export.'],
+  [['export', 'pipeline.yaml', 'a', 'b'], 'export does not take "b".'],
   [['inspect'], 'Specify a picture.'],
   [['keys'], 'Specify a command: add, list, revoke.'],
   [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],
@@ -36,6 +41,57 @@ it.each([
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain(said);
   expect(stderr).toMatch(/\nSee nightrender .*--help\.\n$/);
+});
+
+const kinds = {
+  'night.yaml': pipeline('local'),
+  'own.yaml': 'port: 0\nendpoints:\n  - {id: a, workers: 1}\n',
+  'scenes.csv': scenes(1),
+  'by-id.json': '{"a": "an owl"}',
+};
+const ofList = (name: string): string =>
+  `${name}: this is a list of scenes; expected a pipeline.yaml, which \`nightrender init --manifest ${name}\` writes for it`;
+const ofService = 'own.yaml: this is a service.yaml; start the service with `nightrender serve own.yaml`';
+
+it.each([
+  [['night.yaml'], 'night.yaml is a batch; start it with `nightrender run night.yaml`.'],
+  [['night.yaml', '--limit', '3'], 'night.yaml is a batch; start it with `nightrender run night.yaml`.'],
+  [['own.yaml'], ofService],
+  [['scenes.csv'], ofList('scenes.csv')],
+  [['by-id.json'], ofList('by-id.json')],
+  [['run', 'by-id.json'], ofList('by-id.json')],
+  [
+    ['serve', 'night.yaml'],
+    'night.yaml: this is the pipeline.yaml of a batch; start it with `nightrender run night.yaml`',
+  ],
+  ...['run', 'plan', 'status', 'list', 'watch', 'verify', 'submit'].map((name): [string[], string] => [
+    [name, 'own.yaml'],
+    ofService,
+  ]),
+])('%j names the command that the file is for', async (args, said) => {
+  const { code, stderr } = await inProcess(args, { cwd: folderWith(kinds) });
+  expect(code).toBe(2);
+  expect(stderr.split('\n')[0]?.replace(/\.$/, '')).toBe(said.replace(/\.$/, ''));
+});
+
+it('every command that works on a batch takes the pipeline.yaml of the folder', async () => {
+  const cwd = await finishedBatch({
+    'pipeline.yaml': pipeline('local'),
+    'scenes.csv': 'id,scene\nharbour,x\n',
+  });
+  const commands = ['plan', 'run', 'status', 'list', 'report', 'verify', 'retry', 'cancel'].map((name) => [
+    name,
+  ]);
+  commands.push(['explain', 'harbour'], ['export', 'dataset', '--to', 'captions']);
+  for (const args of commands) {
+    const short = await inProcess(args, { cwd });
+    expect([args, short.code, short.stderr]).toEqual([args, 0, expect.not.stringContaining('Specify')]);
+  }
+  const [name = '', ...more] = commands.at(-2) ?? [];
+  const long = await inProcess([name, 'pipeline.yaml', ...more], { cwd });
+  expect(long.stdout).toBe((await inProcess([name, ...more], { cwd })).stdout);
+  expect(existsSync(join(cwd, 'dataset/harbour.png'))).toBe(true);
+  expect((await inProcess(['explain'], { cwd })).stderr).toContain('Specify a scene id.');
 });
 
 it.each(['plan', 'run'])(

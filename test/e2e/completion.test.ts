@@ -71,7 +71,7 @@ it.skipIf(!has('groff'))(
     const args = ['-man', '-ww', '-Tutf8', '-P-cbou', '-rLL=72n', join(root, 'dist/nightrender.1')];
     const { stdout, stderr } = spawnSync('groff', args, { encoding: 'utf8' });
     expect(stderr).toBe('');
-    for (const usage of ['run [pipeline..]', 'list <pipeline>', 'status [pipeline]'])
+    for (const usage of ['run [pipeline..]', 'export [pipeline] <dir>', 'status [pipeline]'])
       expect(stdout).toContain(`nightrender ${usage}`);
   },
 );

@@ -197,6 +197,31 @@ it('the batch knows its lists, also where there is no manifest', async () => {
 });
 
 /** Brings a black picture at once, and the seed that was sent. */
+it('a list that comes to a pattern renders only its own rows, and conditions and exports know the list', async () => {
+  const { url } = await startPainter();
+  const text = pipeline(url).replace('scenes.csv', 'list-*.txt');
+  const cwd = folderWith({ 'pipeline.yaml': text, 'list-birds.txt': 'an owl\na heron\n' });
+  expect(submitted(await start(cwd))).toHaveLength(2);
+  writeFileSync(join(cwd, 'list-fish.txt'), 'a trout\n');
+  const second = await start(cwd);
+  expect([second.code, planOf(second)]).toMatchObject([0, { added: 1, unchanged: 2 }]);
+  expect(results(cwd).map((row) => row['manifest.source'])).toEqual([
+    'list-birds.txt',
+    'list-birds.txt',
+    'list-fish.txt',
+  ]);
+  const where = ['pipeline.yaml', '--where', "source == 'list-birds.txt'"];
+  const birds = await inProcess(['list', ...where], { cwd });
+  expect(birds.stdout.split('\n').map((line) => / an? \w+/.exec(line)?.[0].trim())).toEqual([
+    'an owl',
+    'a heron',
+    undefined,
+  ]);
+  const exported = await inProcess(['export', 'pipeline.yaml', 'set', '--to', 'imagefolder'], { cwd });
+  expect(exported.code, exported.stderr).toBe(0);
+  expect(readFileSync(join(cwd, 'set/metadata.jsonl'), 'utf8')).toContain('"source":"list-fish.txt"');
+});
+
 async function startPainter(): Promise<HttpService> {
   const picture = await blackPicture();
   return startStandIn({

@@ -57,6 +57,7 @@ rest.it('writes the file of a service, which works as it is', async () => {
 });
 
 const lists = [
+  ['list.csv', 'ID;Bild\n1;A red cup\n', '{{ Bild }}'],
   ['list.csv', 'file,caption\na.jpg,A red cup\n', '{{ caption }}'],
   ['list.jsonl', '{"key":1,"Text":"A red cup"}\n', '{{ Text }}'],
   ['list.jsonl', '{"Description":"A red cup"}\n', '{{ Description }}'],
@@ -78,6 +79,32 @@ it.each(sampled(lists, { ms: 400 }))(
   },
 );
 
+it('fits a list from a spreadsheet program of Western Europe', async () => {
+  const list = Buffer.from('ID;Prompt\r\nm\xfcller;Ein H\xfcgel, ein See\r\n;\r\n', 'latin1');
+  const cwd = folderWith({ 'liste.csv': list });
+  expect((await inProcess(['init', '--manifest', 'liste.csv'], { cwd })).code).toBe(0);
+  expect(parse(readFileSync(join(cwd, 'pipeline.yaml'), 'utf8'))).toMatchObject({
+    encoding: 'windows-1252',
+    input: { prompt: '{{ Prompt }}' },
+    report: { separator: ';' },
+  });
+  const run = await inProcess(['run', '--quiet'], { cwd });
+  expect(run.code, run.stderr).toBe(0);
+  const results = readFileSync(join(cwd, 'renders/report/results.csv'), 'utf8');
+  expect(results).toMatch(/^\uFEFF?id;state;/);
+  expect(results).toContain('müller;saved;');
+});
+
+it.each([
+  ['a file that is no list', 'list.csv', Buffer.from('PNG\0\0\0'), 'NUL'],
+  ['a spreadsheet of another kind', 'list.ods', Buffer.from('PK'), 'save it as .xlsx or CSV'],
+])('writes nothing for a list that cannot be read: %s', async (_, name, bytes, said) => {
+  const cwd = folderWith({ [name]: bytes });
+  const { code, stderr } = await inProcess(['init', '--manifest', name], { cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+  expect(existsSync(join(cwd, 'pipeline.yaml'))).toBe(false);
+});
+
 it.each([
   [
     'a list without a header',
@@ -85,7 +112,7 @@ it.each([
     'the first row seems to be a scene',
   ],
   ['columns of which none says that it has prompts', 'file,words\na.jpg,A red cup\n', "'{{ file }}'"],
-  ['a number for a header', '1,red cup\n2,blue cup\n', 'only 1, red cup'],
+  ['a number for a header', '1,red cup\n2,blue cup\n', '--columns id,prompt'],
 ])('sends no column that may be the wrong one: %s', async (_, text, said) => {
   const cwd = folderWith({ 'list.csv': text });
   expect((await inProcess(['init', '--manifest', 'list.csv'], { cwd })).code).toBe(0);
@@ -130,7 +157,10 @@ it('lists what was starred, as a list that renders it larger with the same seeds
   const file = join(cwd, 'pipeline.yaml');
   writeFileSync(
     file,
-    `${readFileSync(file, 'utf8')}\nscenes: {seeds: 2}\ninput: {prompt: '{{ prompt }}', seed: '{{ seed }}', width: 64, height: 64}\n`,
+    `${readFileSync(file, 'utf8')}\nscenes: {seeds: 2}\n`.replace(
+      "input:\n  prompt: '{{ prompt }}'",
+      "input: {prompt: '{{ prompt }}', seed: '{{ seed }}', width: 64, height: 64}",
+    ),
   );
   expect((await inProcess(['run', '--quiet'], { cwd })).code).toBe(0);
   writeFileSync(join(cwd, 'starred.txt'), 'cup-s2\r\ndog-s1\nghost\n');

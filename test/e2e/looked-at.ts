@@ -9,7 +9,7 @@ const list = [
   'harbour,"A harbour at dawn",oil',
   '夜の港,"夜の港に船が三隻",ink',
   'loud,"Hills \u001b[31mred\u001b[0m\u0007\nand a second line",oil',
-  ',',
+  ',,oil',
   'lighthouse,"A lighthouse, seen from far",oil',
 ].join('\n');
 

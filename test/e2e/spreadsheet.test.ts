@@ -1,4 +1,4 @@
-/** Promise: results.csv opens with its accents in a spreadsheet where that is asked for, and is a list as before. */
+/** Promise: results.csv opens with its accents and columns in a spreadsheet where that is asked for, and is a list as before. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -28,4 +28,20 @@ it('begins results.csv with a byte order mark, during a run and by `report`, and
   writeFileSync(join(cwd, 'pipeline.yaml'), yaml);
   expect((await inProcess(['report', 'pipeline.yaml'], { cwd })).code).toBe(0);
   expect(results()).toMatch(/^\uFEFFid,state,/);
+});
+
+it('separates the values of results.csv as asked for, during a run and by `report`', async () => {
+  const yaml = pipeline('local', `${input}report: {separator: ";"}\n`);
+  const cwd = await finishedBatch({ 'pipeline.yaml': yaml, 'scenes.csv': 'id,scene\na,"one; two, three"\n' });
+  const results = (): string => readFileSync(join(cwd, 'out/report/results.csv'), 'utf8');
+  expect(results()).toMatch(/^id;state;file;/);
+  expect(results()).toContain(';"one; two, three";');
+  for (const [separator, start] of [
+    ['"\\t"', 'id\tstate\t'],
+    ['","', 'id,state,'],
+  ] as const) {
+    writeFileSync(join(cwd, 'pipeline.yaml'), yaml.replace('";"', separator));
+    expect((await inProcess(['report', 'pipeline.yaml'], { cwd })).code).toBe(0);
+    expect(results().startsWith(start)).toBe(true);
+  }
 });

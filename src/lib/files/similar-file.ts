@@ -1,10 +1,12 @@
 /** Suggestions for a mistyped path. */
-import { readdirSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { didYouMean } from '../text/closest.ts';
 
 /** `; did you mean night/scenes.csv?`, or empty. */
 export function similarFile(path: string): string {
+  const spelling = otherSpelling(path);
+  if (spelling !== '') return spelling;
   try {
     const meant = didYouMean(basename(path), readdirSync(dirname(path)));
     return meant === undefined
@@ -13,4 +15,30 @@ export function similarFile(path: string): string {
   } catch {
     return '';
   }
+}
+
+/**
+ * Returns a hint if the file is there under the same path with slashes instead of backslashes, or in another Unicode form:
+ * both look right on a screen. Looks for few names, so it is cheap for every row of a list. `base`: the folder from which
+ * the path leads.
+ */
+export function otherSpelling(path: string, base = ''): string {
+  const hasBackslash = sep === '/' && path.includes('\\');
+  const asked = hasBackslash ? path.replaceAll('\\', '/') : path;
+  let found = '';
+  for (const [index, part] of asked.split('/').entries()) {
+    const start = index === 0 ? '' : `${found}/`;
+    const there = [part, part.normalize('NFC'), part.normalize('NFD')].find((each) =>
+      existsSync(resolve(base, start + each || '/')),
+    );
+    if (there === undefined) return '';
+    found = start + there;
+  }
+  const forms = ['composed Unicode (NFC)', 'decomposed Unicode (NFD)'];
+  const [itsForm, thisForm] = found === found.normalize('NFC') ? forms : forms.toReversed();
+  const why = [
+    ...(hasBackslash ? [' Here, folders are separated by / and not by \\'] : []),
+    ...(found === asked ? [] : [` Its name is in ${itsForm} on this disk, and in ${thisForm} here`]),
+  ];
+  return why.length === 0 ? '' : `; did you mean ${found}?${why.join('.')}`;
 }

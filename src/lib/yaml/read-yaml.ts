@@ -287,7 +287,8 @@ function structureProblems(document: Document): OffsetProblem[] {
     },
     Alias(_, node, path) {
       const target = node.resolve(document);
-      if (target === undefined) return report(node, 'no anchor (&name) precedes this alias (*name)');
+      if (target === undefined)
+        return report(node, 'no anchor (&name) precedes this alias (*name); quote a text that begins with *');
       return path.some((outer) => isNode(outer) && !isAlias(outer) && outer === target)
         ? report(node, 'this alias (*name) refers to something that contains it')
         : undefined;

@@ -23,7 +23,30 @@ export function readYamlFile(
 ): YamlFile {
   const shown = file === undefined ? '' : shownFile(file);
   const text = file === undefined ? '' : readText(file, shown, expected);
-  return withOverrides(readYaml(shown, text, env), overrides);
+  const yaml = readYaml(shown, text, env);
+  if (file !== undefined) assertKind(shown, yaml.value, expected);
+  return withOverrides(yaml, overrides);
+}
+
+/** True if the keys are those of a batch. */
+export function isPipelineFile(value: unknown): boolean {
+  return hasKey(value, ['manifest', 'scenes', 'output']) && !hasKey(value, ['endpoints']);
+}
+
+function hasKey(value: unknown, keys: string[]): boolean {
+  return isJsonObject(value) && keys.some((key) => Object.hasOwn(value, key));
+}
+
+/** Names the command that a file of another kind is for, instead of all of its keys. */
+function assertKind(shown: string, value: unknown, expected: string): void {
+  const isBatch = hasKey(value, ['manifest', 'endpoint', 'scenes', 'output']);
+  const word = shellWord(shown);
+  if (expected === 'service.yaml' && isPipelineFile(value))
+    throw problem(shown, `this is the pipeline.yaml of a batch; start it with \`nightrender run ${word}\``);
+  if (expected !== 'pipeline.yaml' || isBatch) return;
+  if (hasKey(value, ['endpoints']))
+    throw problem(shown, `this is a service.yaml; start the service with \`nightrender serve ${word}\``);
+  if (isJsonObject(value) && /\.json$/i.test(shown)) throw isList(shown, expected);
 }
 
 /** The path as messages show it: relative to the working directory, absolute where that is `/`. */
@@ -63,7 +86,7 @@ function setIn(root: JsonObject, path: string[], value: JsonValue): void {
 }
 
 /** Of files of scenes. */
-const listEnding = /\.(csv|tsv|txt|jsonl|ndjson|parquet)(\.(gz|zst))?$/i;
+const listEnding = /\.(csv|tsv|txt|jsonl|ndjson|parquet|xlsx)(\.(gz|zst))?$/i;
 
 /** Rejects a manifest given in place of a pipeline.yaml, instead of parsing it for minutes. */
 const maxBytes = 1_000_000;
@@ -105,11 +128,13 @@ function readBytes(file: string, shown: string, expected: string): Buffer {
 function assertNoList(shown: string, bytes: Buffer, expected: string): void {
   const isArray = /\.json$/i.test(shown) && /^\s*\[/.test(bytes.toString('latin1', 0, 100));
   if (expected !== 'pipeline.yaml' || !(isArray || listEnding.test(shown))) return;
+  throw isList(shown, expected);
+}
+
+function isList(shown: string, expected: string): ConfigError {
   const command = `nightrender init --manifest ${shellWord(shown)}`;
-  throw problem(
-    shown,
-    `this is a list of scenes; expected a ${expected}, which \`${command}\` writes for it`,
-  );
+  const text = `this is a list of scenes; expected a ${expected}, which \`${command}\` writes for it`;
+  return problem(shown, text);
 }
 
 function assertSize(shown: string, size: number, expected: string): void {

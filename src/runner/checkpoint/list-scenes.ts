@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ListedScene, sentColumns, sentInput } from '../core/scene.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
-import type { FoundScene } from '../core/adoption.ts';
+import type { FoundScene, SceneToName } from '../core/adoption.ts';
 import { insertGrouped } from './grouped-insert.ts';
 import { storedJson, storedSeed } from './damage.ts';
 
@@ -97,22 +97,24 @@ export async function* readListedScenes(db: Database): AsyncGenerator<FoundScene
     WHERE scene > ? AND state <> 'withdrawn' ORDER BY scene LIMIT ${pageSize}`);
   for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.sceneKey ?? 0)) {
     for (const row of rows) {
-      const of = `scene ${row.id}`;
-      const input = sentInput(storedJson(row.input, of) as JsonObject, storedSeed(row.seed, of));
       const { sceneKey, id, isWaiting } = row;
-      yield { sceneKey, id, input, columns: columnsOf(row), isWaiting: isWaiting === 1 };
+      yield { sceneKey, id, input: inputOf(row), columns: columnsOf(row), isWaiting: isWaiting === 1 };
     }
     await nextTurn();
   }
 }
 
-export function readNextScenes(db: Database, max: number): Pick<FoundScene, 'id' | 'columns'>[] {
+export function readNextScenes(db: Database, max: number): SceneToName[] {
   return db
-    .prepare<[number], Pick<SceneRow, 'id' | 'columns' | 'seed'>>(
-      "SELECT id, columns, seed FROM scenes WHERE state = 'waiting' ORDER BY due_at, position LIMIT ?",
+    .prepare<[number], Pick<SceneRow, 'id' | 'input' | 'columns' | 'seed'>>(
+      "SELECT id, input, columns, seed FROM scenes WHERE state = 'waiting' ORDER BY due_at, position LIMIT ?",
     )
     .all(max)
-    .map((row) => ({ id: row.id, columns: columnsOf(row) }));
+    .map((row) => ({ id: row.id, input: inputOf(row), columns: columnsOf(row) }));
+}
+
+function inputOf({ id, input, seed }: Pick<SceneRow, 'id' | 'input' | 'seed'>): JsonObject {
+  return sentInput(storedJson(input, `scene ${id}`) as JsonObject, storedSeed(seed, `scene ${id}`));
 }
 
 function columnsOf({ id, columns, seed }: Pick<SceneRow, 'id' | 'columns' | 'seed'>): JsonObject {

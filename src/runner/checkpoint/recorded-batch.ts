@@ -1,5 +1,5 @@
 /** What both journals read of a batch: in its own file, or in the local copy of one that is shared. */
-import type { FoundScene } from '../core/adoption.ts';
+import type { FoundScene, SceneToName } from '../core/adoption.ts';
 import type { Attempt, Endpoint } from '../core/attempt.ts';
 import type { LackingFile } from '../core/named-file.ts';
 import type { MadeAt } from '../core/plan.ts';
@@ -48,7 +48,7 @@ export abstract class RecordedBatch {
   /** Of what is on record at this moment. */
   protected abstract recorded<T>(read: (db: Database) => T): Promise<T>;
 
-  nextScenes(max: number): Promise<Pick<FoundScene, 'id' | 'columns'>[]> {
+  nextScenes(max: number): Promise<SceneToName[]> {
     return this.recorded((db) => readNextScenes(db, max));
   }
 

@@ -1,4 +1,5 @@
 /** A checked pipeline.yaml: paths absolute, durations in ms, templates compiled. */
+import { type ListReading } from '../core/list-reading.ts';
 import type { Endpoint } from '../core/attempt.ts';
 import type { HaltSettings } from '../core/halting.ts';
 import type { NoticeTarget } from '../core/notices.ts';
@@ -13,6 +14,7 @@ import type { JsonValue } from '../../lib/text/json.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { ColumnType } from '../core/typed-column.ts';
 import type { InputTemplate } from './input-template.ts';
+import type { ManifestFile } from './manifest-files.ts';
 import type { ServiceInterface } from './service-interface.ts';
 import type { AxisSource } from './scene-schema.ts';
 import type { Template } from './template.ts';
@@ -54,8 +56,10 @@ export interface Config {
   folder: string;
   /** What variables and keys were read from. */
   env: NodeJS.ProcessEnv;
-  /** Absolute paths; `-` is standard input. Empty where `scenes` alone says everything. */
+  /** Absolute paths and patterns, as they are written; `-` is standard input. Empty where `scenes` alone says everything. */
   manifest: string[];
+  /** The lists that `manifest` stands for, in the order in which they are read. */
+  manifestFiles: ManifestFile[];
   /** Whether a flag or a variable names it. */
   isManifestOverridden: boolean;
   endpoint: Endpoint;
@@ -67,6 +71,8 @@ export interface Config {
   apiKey: string | undefined;
   /** Undefined where the manifest's column `scene` or `prompt` is sent. */
   input: InputTemplate | undefined;
+  /** How lists are read. */
+  list: Pick<ListReading, 'header' | 'comments' | 'encoding'>;
   /** Of the columns that are not text, in the order of the file. */
   columns: ReadonlyMap<string, ColumnType>;
   /** Instead of a manifest. */
@@ -126,9 +132,9 @@ export interface Config {
   check: { isBlankRefused: boolean; minSide: number | undefined };
   /**
    * `hasThumbnails`: small JPEGs for its gallery are made. `everyMs`: how often it is written during a run; undefined
-   * where it is written at its end alone. `hasBom`: its table begins with a byte order mark.
+   * where it is written at its end alone. `hasBom` and `separator` are those of results.csv.
    */
-  report: { hasThumbnails: boolean; everyMs: number | undefined; hasBom: boolean };
+  report: { hasThumbnails: boolean; everyMs: number | undefined; hasBom: boolean; separator: string };
   shutdownGraceMs: number;
   notify: NoticeTarget[];
   terminal: {

@@ -159,7 +159,7 @@ export const output = z
       .string('the path of the picture in the output, such as images[0].data')
       .optional()
       .describe(
-        `where the picture is in an output of unknown shape: \`images[0].data\`; \`${noPicture}\` for jobs without one`,
+        `where the picture is in an output of unknown shape: \`images[0].data\`; \`${noPicture}\` if none comes`,
       ),
     files,
     values,

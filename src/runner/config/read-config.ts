@@ -10,6 +10,7 @@ import type { ServiceDescription } from '../core/service-description.ts';
 import { readServiceInterface, withServiceDefaults, type ServiceInterface } from './service-interface.ts';
 import { filesAsked, noPicture } from '../core/named-file.ts';
 import { hasPrice } from '../core/spending.ts';
+import { downloadHint, manifestFiles } from './manifest-files.ts';
 import { noticeTarget } from './notify-schema.ts';
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
 import { configSchema, endpointUrl, pipelineLayout, type RawConfig } from './schema.ts';
@@ -40,6 +41,11 @@ export function readConfig(
   const base = dirname(resolve(file));
   if (raw?.manifest !== undefined && raw.scenes?.from !== undefined)
     report(['manifest'], 'there is scenes.from as well; expected one of the two');
+  const written = [raw?.manifest ?? []].flat();
+  for (const [index, path] of written.entries()) {
+    const hint = downloadHint(path);
+    if (hint !== undefined) report(written.length > 1 ? ['manifest', index] : ['manifest'], hint);
+  }
   const maxBytes = raw?.limits.body ?? 0;
   const withheld = [resolve(file), ...(raw === undefined ? [] : [resolve(base, raw.output.dir)])];
   const files = { describe: fileDescriber({ base, maxBytes, withheld }), maxBytes };
@@ -51,14 +57,21 @@ export function readConfig(
   const all = gatherProblems(yaml, problems, secrets);
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
   const isOverridden = (key: string): boolean => overrides.some(({ path }) => path.join('.') === key);
+  const manifest = written.map((path) => (path === '-' ? path : resolve(base, path)));
   return {
     ...plainSettings(raw, service),
     service,
     file: resolve(file),
     folder: base,
     env,
-    manifest: [raw.manifest ?? []].flat().map((path) => (path === '-' ? path : resolve(base, path))),
+    manifest,
+    manifestFiles: manifestFiles(manifest, resolve(base, raw.output.dir)),
     isManifestOverridden: isOverridden('manifest'),
+    list: {
+      header: raw.header,
+      comments: raw.comments,
+      encoding: raw.encoding === 'utf-8' ? undefined : raw.encoding,
+    },
     stage: stageOf(raw, base),
     scenes: scenesOf(raw, base),
     endpoint: endpointOf(raw, service),
@@ -251,6 +264,7 @@ function plainSettings(raw: RawConfig, service: ServiceInterface) {
       hasThumbnails: raw.report.thumbnails,
       everyMs: raw.report.every === 'never' ? undefined : raw.report.every,
       hasBom: raw.report.bom,
+      separator: raw.report.separator,
     },
     shutdownGraceMs: raw.shutdown.grace,
     notify: raw.notify.map(noticeTarget),

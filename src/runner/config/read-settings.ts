@@ -26,6 +26,7 @@ export function readBaseUrl(file: string, env: NodeJS.ProcessEnv): string {
 export interface ReportSettings {
   hasThumbnails: boolean;
   hasBom: boolean;
+  separator: string;
   output: Pick<Config['output'], 'formats' | 'files' | 'keep' | 'metadata' | 'pictures'>;
 }
 
@@ -40,6 +41,6 @@ export function readReportSettings(
   if (raw === undefined) throw new ConfigError(problems);
   const { formats, keep, metadata, pictures } = raw.output;
   const files = filesAsked(raw.output.image, raw.output.files);
-  const { thumbnails: hasThumbnails, bom: hasBom } = raw.report;
-  return { hasThumbnails, hasBom, output: { formats, files, keep, metadata, pictures } };
+  const { thumbnails: hasThumbnails, bom: hasBom, separator } = raw.report;
+  return { hasThumbnails, hasBom, separator, output: { formats, files, keep, metadata, pictures } };
 }

@@ -6,6 +6,7 @@ import { ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import { path } from '../../lib/yaml/scalar-schemas.ts';
 import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
+import { manifestFiles } from './manifest-files.ts';
 import { limits, shutdown } from './run-schema.ts';
 import { scenes } from './scene-schema.ts';
 import { pipelineLayout } from './schema.ts';
@@ -63,6 +64,9 @@ export function readSubmission(
   if (raw === undefined || yaml.isBroken) throw new ConfigError([...yaml.problems, ...problems]);
   const folder = dirname(resolve(file));
   const { manifest, endpoint, output, checkpoint, input } = raw;
+  const dir = resolve(folder, output.dir);
+  const resolved = (lists: string | string[]): string[] =>
+    [lists].flat().map((list) => (list === '-' ? list : resolve(folder, list)));
   const axes = [...(raw.scenes?.matrix ?? []), ...(raw.scenes?.zip ?? [])];
   const axisFiles = axes.flatMap(([, source]) => (source.kind === 'file' ? [source.path] : []));
   const named = variablesIn(yaml, yaml.value);
@@ -78,10 +82,11 @@ export function readSubmission(
   const secrets: Path[] = [['endpoint', 'apiKey'], ['checkpoint'], ...addresses];
   return {
     folder,
-    dir: resolve(folder, output.dir),
-    lists: [manifest, axisFiles, filesOf(service, endpoint)]
-      .flat()
-      .map((list) => (list === '-' ? list : resolve(folder, list))),
+    dir,
+    lists: [
+      ...manifestFiles(resolved(manifest), dir).map(({ path: list }) => list),
+      ...resolved([axisFiles, filesOf(service, endpoint)].flat()),
+    ],
     hasSharedCheckpoint: typeof checkpoint === 'string',
     checkpointVariables: variablesIn(yaml, checkpoint, ['checkpoint']),
     hasBucket: typeof output.pictures === 'string' && output.pictures.startsWith('s3:'),

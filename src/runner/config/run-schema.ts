@@ -34,10 +34,10 @@ export const polling = z.strictObject({
     .min(0.001, 'a share of the execution time, from 0.001 to 1')
     .max(1, 'a share of the execution time, from 0.001 to 1')
     .default(0.05)
-    .describe('the average delay of results, as a share of execution time; doubling it halves the requests'),
+    .describe('average delay of results, as a share of execution time; twice as much halves the requests'),
   shortest: durationWithin('1ms', '15m')
     .prefault('10ms')
-    .describe('the shortest time between two polls of a job; short ones are polled when such jobs are done'),
+    .describe('the shortest time between two polls of a job; short jobs are polled when they are done'),
   longest: durationWithin('1ms', '15m')
     .prefault('30s')
     .describe('the longest time between two polls of a job'),
@@ -49,7 +49,7 @@ export const halt = z.strictObject({
     .describe('failed attempts in a row that stop the run, with jobs lost within 30 minutes'),
   percent: count(1, 100, 'percent of the finished attempts')
     .default(50)
-    .describe('percentage of failures among the finished attempts of the run that stops it; 100 never does'),
+    .describe('percentage of failed among finished attempts that stops the run; 100 never does'),
   minimum: count(1, 1_000_000, 'finished attempts before halt.percent counts')
     .default(50)
     .describe('finished attempts before `percent` counts'),
@@ -79,9 +79,7 @@ export const rate = z.strictObject({
 export const timeouts = z.strictObject({
   request: durationWithin('1ms', longestWait)
     .prefault('30s')
-    .describe(
-      'one HTTP request to its last byte; each 4 kB sent and each 16 kB of the response add a second',
-    ),
+    .describe('one HTTP request to its last byte; each 4 kB sent and 16 kB received add a second'),
   queue: durationWithin('1ms', longestWait).prefault('1h').describe('a job not started by then fails'),
   execution: durationWithin('1ms', longestWait).prefault('30m').describe('a job not finished by then fails'),
 });
@@ -154,6 +152,10 @@ export const report = z.strictObject({
     .boolean('true or false')
     .default(false)
     .describe('true begins results.csv with a byte order mark, so that Excel reads its accents'),
+  separator: z
+    .enum([',', ';', '\t'], '"," or ";" or "\\t"')
+    .default(',')
+    .describe('the separator of results.csv; `;` is for spreadsheets in languages with decimal commas'),
 });
 
 export const shutdown = z.strictObject({

@@ -24,7 +24,7 @@ import { columns, scenes } from './scene-schema.ts';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
 import { fileSchema } from '../../lib/yaml/file-schema.ts';
 
-const paths = 'a path or a list of paths; - is standard input';
+const paths = 'a path, a pattern such as lists/*.txt, or a list of them; - is standard input';
 
 const apiKey = z
   .string('the key, as ${NAME} of an environment variable')
@@ -118,10 +118,13 @@ export const sections = {
   terminal,
 };
 
+const header = 'names of columns, each once, such as [id, prompt]';
+const comments = 'up to 4 characters without white space, such as "#"';
+
 const configShape = z.strictObject({
   manifest: z
     .union([path, z.array(path, paths).min(1, paths)], paths)
-    .describe('the list of scenes: a path or a list of paths, relative to this file; `-` is standard input'),
+    .describe('lists of scenes: paths and patterns (`lists/*.txt`), or `-` for standard input'),
   endpoint: endpoint.describe('the job service'),
   // YAML gives JSON here; a record of zod would lose keys such as __proto__ without a word.
   input: z
@@ -130,6 +133,21 @@ const configShape = z.strictObject({
     .optional()
     .describe('what each job is sent: `{{ column }}` is replaced, other keys are sent as they are'),
   columns: columns.prefault({}).describe('the types of columns that are not text'),
+  header: z
+    .array(z.string(header).min(1, header), header)
+    .min(1, header)
+    .refine((names) => new Set(names).size === names.length, header)
+    .optional()
+    .describe('the names of the columns of CSV or TSV without a header'),
+  comments: z
+    .string(comments)
+    .regex(/^\S{1,4}$/, comments)
+    .optional()
+    .describe('lines that begin with this and a space are left out, such as `#`'),
+  encoding: z
+    .enum(['utf-8', 'windows-1252'], 'utf-8 or windows-1252')
+    .default('utf-8')
+    .describe('of lists that are not in Unicode: `windows-1252`'),
   scenes: scenes.optional().describe('what every row of the manifest is multiplied by'),
   concurrency: count(1, 10_000, 'jobs in flight').default(16).describe('jobs in flight'),
   output: output.describe('where pictures go'),
@@ -137,9 +155,7 @@ const configShape = z.strictObject({
     .string(postgresExpected)
     .refine(isPostgresAddress, postgresExpected)
     .optional()
-    .describe(
-      'a PostgreSQL database that runs share, as `${DATABASE_URL}`; else a file in the output folder',
-    ),
+    .describe('a PostgreSQL database that runs share, as `${DATABASE_URL}`; else a file in `output.dir`'),
   retry: retry.prefault({}).describe('attempts and submissions of a scene'),
   polling: polling
     .prefault({})
@@ -206,7 +222,7 @@ const anyShape = configShape.partial({ manifest: true }).extend({
         .default('jobs')
         .describe(endpoint.shape.speaks.description ?? ''),
       id: describedEndpoint.shape.id.describe(
-        'the id of the endpoint; with `local`: scene-renderer or painter; else such as `owner/model`',
+        'the id of the endpoint: with `local` scene-renderer or painter, else as `owner/model`',
       ),
       workflow: comfyuiEndpoint.shape.workflow,
       set: comfyuiEndpoint.shape.set,

@@ -1,4 +1,5 @@
 /** Which interface the service of a pipeline has (`endpoint.speaks`), and what it brings along for keys that are left out. */
+import { similarFile } from '../../lib/files/similar-file.ts';
 import { hash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -120,6 +121,10 @@ function readText(file: string, report: (why: string) => never): string {
     return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return report(code === 'ENOENT' ? 'is not there' : `cannot be read (${code ?? String(error)})`);
+    return report(
+      code === 'ENOENT'
+        ? `is not there${similarFile(shownFile(file))}`
+        : `cannot be read (${code ?? String(error)})`,
+    );
   }
 }

@@ -12,6 +12,9 @@ export interface FoundScene {
   isWaiting: boolean;
 }
 
+/** What the name of a picture is made of. */
+export type SceneToName = Pick<FoundScene, 'id' | 'columns' | 'input'>;
+
 /** A scene whose pictures were found; null where their job is unknown. */
 export interface AdoptedScene {
   sceneKey: number;

@@ -3,22 +3,32 @@ import type { JsonObject } from '../../lib/text/json.ts';
 import { portablePath, portableSegment } from './naming.ts';
 import { withoutFormat } from './picture-format.ts';
 import { promptOf } from './prompt.ts';
+import { sceneRules, type RulesVersion } from './scene-rules.ts';
 
 /**
- * What a batch has decided at its first start, for good: `id`: names by the id alone, as earlier versions gave them;
- * `prompt`: by the words of the prompt, where the list has no ids.
+ * What a batch has decided at its first start, for good: by the id alone, or, if the list has no ids, by the words of what is
+ * sent; `prompt`: by the column that seemed to be the prompt, as earlier versions named them.
  */
-export type DefaultNames = 'id' | 'prompt';
+export type DefaultNames = 'id' | 'prompt' | 'sent';
 
 /** A portable path: `harbour.png` for a row with an id, `a-photo-of-a-bench-e52f02.png` for one without. */
-export function defaultName(id: string, columns: JsonObject, names: DefaultNames): string {
-  const stem = names === 'id' || Object.hasOwn(columns, 'id') ? id : stemOf(id, promptOf({}, columns) ?? '');
+export function defaultName(
+  { id, columns, input }: { id: string; columns: JsonObject; input: JsonObject },
+  names: DefaultNames,
+): string {
+  const prompt = names === 'sent' ? promptOf(input, {}) : promptOf({}, columns);
+  const stem = names === 'id' || Object.hasOwn(columns, 'id') ? id : stemOf(id, prompt ?? '');
   return portablePath(`${portableSegment(stem)}.png`);
 }
 
-/** By which rule such pictures seem to have been named, those of rows without ids. */
-export function namesOf(files: readonly string[]): DefaultNames {
-  return files.some((file) => /^[0-9a-f]{12}(?:-[^/]*)?$/.test(withoutFormat(file))) ? 'id' : 'prompt';
+/** How a batch that begins by these rules names pictures of rows without ids. */
+export function wordsOf(rules: RulesVersion): DefaultNames {
+  return sceneRules[rules].asksWhichIsSent ? 'sent' : 'prompt';
+}
+
+/** By which rule such pictures seem to have been named, those of rows without ids: by the id alone, or by `words`. */
+export function namesOf(files: readonly string[], words: DefaultNames): DefaultNames {
+  return files.some((file) => /^[0-9a-f]{12}(?:-[^/]*)?$/.test(withoutFormat(file))) ? 'id' : words;
 }
 
 /** Of the id that its input gave the row, half of the hash stays, and what tells apart equal rows and expanded ones. */

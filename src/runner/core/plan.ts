@@ -143,6 +143,8 @@ export interface BatchPlan {
   lacking: string | null;
   /** What should be known of the list, in sentences. */
   notes: string[];
+  /** What `plan` says of the list, in sentences; a run does not say it. */
+  remarks: string[];
   /** What should be known of the folder, in words; null where there is nothing. */
   warning: string | null;
 }

@@ -6,6 +6,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { base64Bytes, formatBytes, type SentFile, filesIn, withFiles } from '../core/file-text.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
+import { otherSpelling } from '../../lib/files/similar-file.ts';
 
 /** Why a file is not sent, for the row's author. */
 export class FileProblem extends Error {}
@@ -49,7 +50,9 @@ export function fileDescriber({ base, maxBytes, withheld }: FileRules): Describe
       return describe(path, folder);
     } catch (error) {
       if (error instanceof FileProblem) throw error;
-      throw new FileProblem(`${shown(path)} ${reasonOf(error)} (looked for in ${resolve(base, folder)})`);
+      const from = resolve(base, folder);
+      const meant = otherSpelling(path, from);
+      throw new FileProblem(`${shown(path)} ${reasonOf(error)} (looked for in ${from})${meant}`);
     }
   };
 }

@@ -29,6 +29,9 @@ export interface BadManifestRow {
 
 export type ManifestEntry = ManifestRow | BadManifestRow;
 
+/** What separates values. With tabs a quote out of place is text: most programs write TSV without quoting. */
+export type Delimiter = ',' | ';' | '\t';
+
 export interface Manifest {
   /** As given, for messages; `-` is shown as `standard input`. */
   path: string;
@@ -39,6 +42,12 @@ export interface Manifest {
    * Throws `ManifestError` where the file turns out to be unreadable further down.
    */
   batches: AsyncIterable<ManifestEntry[]>;
+  /** True if the first row of CSV or TSV seems to be no header. */
+  isHeaderless?: boolean;
+  /** What separates the values of CSV and TSV. */
+  delimiter?: Delimiter;
+  /** What a person should know of the list, in sentences; complete once its rows are read. */
+  notes: string[];
 }
 
 /** Lets go of the file of a manifest whose rows nobody wants: only a reading that has begun can be ended. */
@@ -57,10 +66,6 @@ export class ManifestError extends Error {
 
 /** The longest row, in bytes: what a quote left open or a file without line breaks can cost in memory. */
 export const maxRowBytes = 1024 * 1024;
-
-/** Of a line or an element, in words that follow the place. */
-export const notUtf8 =
-  'is not valid UTF-8 but probably Windows-1252 (Latin-1); convert it: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW';
 
 /** One await a row costs too much at a million rows. */
 export const maxBatchRows = 1000;

@@ -1,11 +1,14 @@
-/** The bytes of a manifest: decompressed, without a byte-order mark, and their hash. */
+/** The bytes of a manifest: decompressed, in UTF-8 without a byte order mark, and their hash. */
 import { constants, createReadStream, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { createHash } from 'node:crypto';
+import { isGlob, noMatch } from '../../lib/files/glob.ts';
 import { similarFile } from '../../lib/files/similar-file.ts';
+import { asUtf8, EncodingProblem, headBytes } from './encodings.ts';
+import type { ListReading } from '../core/list-reading.ts';
 import { ManifestError } from './manifest.ts';
 import { isZstd, ZstdProblem } from './zstd-frame.ts';
 
@@ -13,8 +16,8 @@ const chunkBytes = 128 * 1024;
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 /** As many as tell how a file is packed. */
 const magicBytes = 4;
-const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
-const utf16Marks = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
+/** Of a zip file, as .xlsx is, and of .xls and of .xlsx with a password. */
+const workbookMagics = [Buffer.from('PK\x03\x04'), Buffer.from([0xd0, 0xcf, 0x11, 0xe0])];
 
 /** Whether it is a folder. Throws `ManifestError` where nothing is there to read. */
 export async function isFolder(path: string): Promise<boolean> {
@@ -38,25 +41,26 @@ export async function openFile(path: string): Promise<Readable> {
 }
 
 /**
- * The text's bytes in a stream; throws `ManifestError`, now or while the bytes are read. `onBytes` is told of all that
- * comes, as it comes.
+ * The text's bytes in a stream, or a workbook's as they are; throws `ManifestError`, now or while the bytes are read.
+ * `onBytes` is told of all that comes, as it comes.
  */
 export async function plainBytes(
   shown: string,
   stream: Readable,
   onBytes: (bytes: Buffer) => void,
+  encoding: ListReading['encoding'],
 ): Promise<AsyncGenerator<Buffer>> {
   try {
     const raw = await peek(told(buffersOf(stream), onBytes), magicBytes);
-    const plain = await peek(unpacked(raw), utf8Mark.length);
-    if (utf16Marks.some((mark) => startsWith(plain.head, mark))) {
-      throw new ManifestError(shown, 'is encoded in UTF-16; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW');
-    }
-    const skipped = startsWith(plain.head, utf8Mark) ? utf8Mark.length : 0;
-    return explained(shown, withoutStart(plain.bytes, skipped));
+    const { head, bytes } = await peek(unpacked(raw), headBytes);
+    return explained(shown, isWorkbook(head) ? bytes : asUtf8(head, bytes, encoding));
   } catch (error) {
     throw explain(shown, error);
   }
+}
+
+export function isWorkbook(head: Buffer): boolean {
+  return workbookMagics.some((magic) => startsWith(head, magic));
 }
 
 async function* buffersOf(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
@@ -115,14 +119,6 @@ async function* gunzip(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield* buffersOf(pipeline(Readable.from(bytes), createGunzip({ chunkSize: chunkBytes }), () => {}));
 }
 
-async function* withoutStart(bytes: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
-  let skipped = count;
-  for await (const chunk of bytes) {
-    yield chunk.subarray(skipped);
-    skipped = 0;
-  }
-}
-
 async function* explained(shown: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* bytes;
@@ -141,12 +137,14 @@ const reasons: Record<string, string> = {
 /** The error in words for people; an error that the system did not raise is a bug and stays as it is. */
 export function explain(shown: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ManifestError) return error;
+  if (error instanceof EncodingProblem) return new ManifestError(shown, error.message);
   if (error instanceof ZstdProblem) return new ManifestError(shown, `is a zstd file that ${error.message}`);
   const code = 'code' in error ? String(error.code) : '';
   if (code.startsWith('Z_')) {
     return new ManifestError(shown, `is a gzip file that is damaged or truncated (${error.message})`);
   }
-  if (code === 'ENOENT') return new ManifestError(shown, `does not exist${similarFile(shown)}`);
+  if (code === 'ENOENT')
+    return new ManifestError(shown, isGlob(shown) ? noMatch(shown) : `does not exist${similarFile(shown)}`);
   if (reasons[code] !== undefined) return new ManifestError(shown, reasons[code]);
   return 'syscall' in error ? new ManifestError(shown, `cannot be read (${code})`) : error;
 }

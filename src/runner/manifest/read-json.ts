@@ -1,51 +1,54 @@
-/** Reads JSON: the elements of an array, as its bytes come, and lines of JSON Lines. */
+/** Reads JSON: the elements of an array or object, as its bytes come, and lines of JSON Lines. */
 import { isUtf8 } from 'node:buffer';
-import { ManifestError, maxBatchRows, maxRowBytes, notUtf8, type ManifestEntry } from './manifest.ts';
+import { notUtf8 } from './encodings.ts';
+import { ManifestError, maxBatchRows, maxRowBytes, type ManifestEntry } from './manifest.ts';
 import { readExactJson, isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 
-/** One element as it stands between its commas. */
-interface TextElement {
+/** An element of an array, or a member of an object, as it stands between its commas. */
+export interface CutElement {
   /** Where it starts, 1-based; of one that is not there, where its comma or the end of the array is. */
   line: number;
   /** Empty where nothing of it can be read. */
-  text: string;
+  bytes: Buffer;
   problem?: string;
 }
 
-/** What is wrong with the whole array, in words that follow the place. */
-class ArrayProblem extends Error {
+/** What is wrong with the whole array or object, in words that follow the place. */
+export class ArrayProblem extends Error {
   readonly line: number | undefined;
+  /** True if an object of one line is followed by another: it is no array, but JSON Lines. */
+  readonly isLines: boolean;
 
-  constructor(problem: string, line?: number) {
+  constructor(problem: string, line?: number, isLines = false) {
     super(problem);
     this.line = line;
+    this.isLines = isLines;
   }
 }
 
 /** Reads a JSON array of objects or prompts, element by element: one of any length is never in memory as a whole. */
-export async function* readJsonArray(
+export function readJsonArray(path: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<ManifestEntry[]> {
+  return readElements(path, bytes, {}, readJsonElement);
+}
+
+/** Throws `ManifestError` where the bytes are no array or object, or do not end one. */
+export async function* readElements(
   path: string,
-  bytes: AsyncIterable<Buffer>,
+  bytes: AsyncIterable<Buffer> | Iterable<Buffer>,
+  cutting: Cutting,
+  read: (element: CutElement) => ManifestEntry,
 ): AsyncGenerator<ManifestEntry[]> {
   try {
-    for await (const elements of cutElements(bytes)) {
-      for (let start = 0; start < elements.length; start += maxBatchRows) {
-        const batch = elements.slice(start, start + maxBatchRows);
-        yield batch.map(({ line, text, problem }) =>
-          problem === undefined ? readJsonElement(text, line) : { kind: 'bad', line, problem },
-        );
-      }
+    const cutter = new ElementCutter(cutting);
+    for await (const piece of bytes) {
+      const elements = cutter.cut(piece);
+      for (let start = 0; start < elements.length; start += maxBatchRows)
+        yield elements.slice(start, start + maxBatchRows).map(read);
     }
+    cutter.end();
   } catch (error) {
     throw error instanceof ArrayProblem ? new ManifestError(path, error.message, error.line) : error;
   }
-}
-
-/** The elements that end in each piece of the bytes. Throws `ArrayProblem` where they are no array or do not end one. */
-async function* cutElements(bytes: AsyncIterable<Buffer>): AsyncGenerator<TextElement[]> {
-  const cutter = new ElementCutter();
-  for await (const piece of bytes) yield cutter.cut(piece);
-  cutter.end();
 }
 
 const lineFeed = 0x0a;
@@ -57,8 +60,22 @@ const closing = 0x5d;
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
 
-class ElementCutter {
-  #line = 1;
+interface Cutting {
+  /** True if members of an object are cut rather than elements of an array. */
+  isObject?: boolean;
+  /** Of an element. */
+  maxBytes?: number;
+  /** Where the bytes begin, 1-based. */
+  line?: number;
+}
+
+export class ElementCutter {
+  readonly #isObject: boolean;
+  readonly #maxBytes: number;
+  #line: number;
+  /** Where the array or object opens and closes. */
+  openedAt = 0;
+  #closedAt = 0;
   /** Brackets that are open; 1 between the elements of the array. */
   #depth = 0;
   #place: 'before' | 'within' | 'after' = 'before';
@@ -70,8 +87,16 @@ class ElementCutter {
   #bytes = 0;
   #elements = 0;
 
-  cut(piece: Buffer): TextElement[] {
-    const found: TextElement[] = [];
+  constructor({ isObject = false, maxBytes = maxRowBytes, line = 1 }: Cutting = {}) {
+    this.#isObject = isObject;
+    this.#maxBytes = maxBytes;
+    this.#line = line;
+  }
+
+  /** Throws `ArrayProblem`. */
+  cut(piece: Buffer): CutElement[] {
+    const found: CutElement[] = [];
+    const end = this.#isObject ? closingBrace : closing;
     /** Where the element begins, or goes on, in this piece. */
     let from = 0;
     for (let at = 0; at < piece.length; at++) {
@@ -80,11 +105,13 @@ class ElementCutter {
       if (this.#isInString) this.#goThroughString(byte);
       else if (isBlank(byte)) continue;
       else if (this.#place !== 'within') this.#goOutside(byte);
-      else if (this.#depth === 1 && (byte === comma || byte === closing)) {
+      else if (this.#depth === 1 && (byte === comma || byte === end)) {
         if (this.#beganAt !== undefined) this.#add(piece.subarray(from, at));
-        const element = this.#take(byte === closing);
+        const element = this.#take(byte === end);
         if (element !== undefined) found.push(element);
-        if (byte === closing) this.#place = 'after';
+        if (byte !== end) continue;
+        this.#place = 'after';
+        this.#closedAt = this.#line;
       } else {
         if (this.#beganAt === undefined) from = at;
         this.#goThroughElement(byte);
@@ -98,7 +125,7 @@ class ElementCutter {
     if (this.#place === 'after') return;
     if (this.#place === 'before') throw new ArrayProblem('is empty');
     const where = this.#beganAt === undefined ? '' : `: the element at line ${this.#beganAt} is incomplete`;
-    throw new ArrayProblem(`ends within its array; rows may be missing${where}`, this.#line);
+    throw new ArrayProblem(`ends within its ${this.#name()}; rows may be missing${where}`, this.#line);
   }
 
   #goThroughString(byte: number): void {
@@ -115,35 +142,44 @@ class ElementCutter {
   }
 
   #goOutside(byte: number): void {
-    if (this.#place === 'after') throw new ArrayProblem('continues after the end of its array', this.#line);
-    if (byte !== opening) {
-      const hint = byte === openingBrace ? '; name a list with one object per line .jsonl' : '';
-      throw new ArrayProblem(`is not a JSON array of objects, [{…}, {…}], or prompts${hint}`, this.#line);
+    if (this.#place === 'after') {
+      const isLines =
+        byte === openingBrace && this.openedAt === this.#closedAt && this.#closedAt < this.#line;
+      const hint = this.#isObject ? '; write one object a line: jq -c . OLD > NEW.jsonl' : '';
+      const problem = `continues after the end of its ${this.#name()}${hint}`;
+      throw new ArrayProblem(problem, this.#line, this.#isObject && isLines);
     }
+    if (byte !== (this.#isObject ? openingBrace : opening))
+      throw new ArrayProblem('is not a JSON array of objects, [{…}, {…}], or prompts', this.#line);
     this.#place = 'within';
     this.#depth = 1;
+    this.openedAt = this.#line;
+  }
+
+  #name(): string {
+    return this.#isObject ? 'object' : 'array';
   }
 
   #add(bytes: Buffer): void {
     this.#bytes += bytes.length;
-    if (this.#bytes <= maxRowBytes) this.#pieces.push(bytes);
+    if (this.#bytes <= this.#maxBytes) this.#pieces.push(bytes);
     else this.#pieces = [];
   }
 
   /** Undefined where an array ends that has no elements. */
-  #take(isLast: boolean): TextElement | undefined {
+  #take(isLast: boolean): CutElement | undefined {
     const line = this.#beganAt ?? this.#line;
     const isThere = this.#beganAt !== undefined;
-    const isTooLong = this.#bytes > maxRowBytes;
+    const isTooLong = this.#bytes > this.#maxBytes;
     const bytes = Buffer.concat(this.#pieces);
     this.#pieces = [];
     this.#bytes = 0;
     this.#beganAt = undefined;
     this.#elements += 1;
-    if (isTooLong) return { line, text: '', problem: 'is longer than 1 MiB' };
-    if (isThere) return readElement(bytes, line);
+    if (isTooLong) return { line, bytes: Buffer.of(), problem: tooLong };
+    if (isThere) return { line, bytes };
     if (isLast && this.#elements === 1) return undefined;
-    return { line, text: '', problem: 'has no element: there is a comma too many' };
+    return { line, bytes, problem: 'has no element: there is a comma too many' };
   }
 }
 
@@ -151,14 +187,22 @@ function isBlank(byte: number): boolean {
   return byte === 0x20 || byte === 0x09 || byte === lineFeed || byte === 0x0d;
 }
 
-function readElement(bytes: Buffer, line: number): TextElement {
-  const text = bytes.toString();
-  if (!isUtf8(bytes)) return { line, text, problem: notUtf8 };
-  return bytes.includes(0) ? { line, text, problem: 'contains a NUL character' } : { line, text };
+const tooLong = 'is longer than 1 MiB';
+
+/** Why an element is no row, whatever it says; undefined where it may be one. */
+export function problemOf({ bytes, problem }: CutElement): string | undefined {
+  if (problem !== undefined) return problem;
+  if (bytes.length > maxRowBytes) return tooLong;
+  if (!isUtf8(bytes)) return notUtf8(bytes);
+  return bytes.includes(0) ? 'contains a NUL character' : undefined;
 }
 
 /** A string is a prompt. */
-function readJsonElement(text: string, line: number): ManifestEntry {
+export function readJsonElement(element: CutElement): ManifestEntry {
+  const { line, bytes } = element;
+  const problem = problemOf(element);
+  if (problem !== undefined) return { kind: 'bad', line, problem };
+  const text = bytes.toString();
   const { value } = text.startsWith('"') ? readExactJson(text) : {};
   return typeof value === 'string'
     ? { kind: 'row', columns: { prompt: value }, line }
@@ -190,7 +234,7 @@ function resultColumns(line: JsonObject): JsonObject | undefined {
   return keys.join(',') === resultKeys ? { ...columns, id } : undefined;
 }
 
-function nameOf(value: unknown): string {
+export function nameOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
 }

@@ -1,10 +1,20 @@
 /** Opens a manifest of any format and reads its rows as a stream. */
+import { type ListReading, plainReading } from '../core/list-reading.ts';
 import { extname } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { ManifestError, type Manifest, type ManifestEntry, maxBatchRows } from './manifest.ts';
-import { isFolder, openFile, peek, type Peeked, plainBytes, startingWith } from './open-bytes.ts';
+import { commentNotes, isComment, seemsComment } from './comment-lines.ts';
+import {
+  ManifestError,
+  type Delimiter,
+  type Manifest,
+  type ManifestEntry,
+  maxBatchRows,
+} from './manifest.ts';
+import { isFolder, isWorkbook, openFile, peek, type Peeked, plainBytes, startingWith } from './open-bytes.ts';
 import { readJsonArray, readJsonLine } from './read-json.ts';
-import { readTable } from './read-table.ts';
+import { readJsonObject } from './read-json-object.ts';
+import { isKnownColumn, statedDelimiter } from './find-delimiter.ts';
+import { readTable, type Start } from './read-table.ts';
 import { readTextFolder } from './read-text-folder.ts';
 import { isBlank, splitLines, type LineBlock, withoutReturn } from './split-lines.ts';
 
@@ -13,8 +23,8 @@ export interface ManifestOptions {
   source?: Readable;
   signal?: AbortSignal;
   onBytes?: (bytes: Buffer) => void;
-  /** Whether lines of plain text lose white space at their ends; false where left out. */
-  trimsLines?: boolean;
+  /** Default: `plainReading`. */
+  reading?: ListReading;
 }
 
 export type { Manifest, ManifestEntry } from './manifest.ts';
@@ -27,11 +37,11 @@ export type { Manifest, ManifestEntry } from './manifest.ts';
  */
 export async function openManifest(
   path: string,
-  { source, signal, onBytes = () => undefined, trimsLines = false }: ManifestOptions = {},
+  { source, signal, onBytes = () => undefined, reading = plainReading }: ManifestOptions = {},
 ): Promise<Manifest> {
   if (source !== undefined)
-    return readFrom(abortable(source, signal), 'standard input', { onBytes, trimsLines });
-  if (await isFolder(path)) return readTextFolder(path, onBytes);
+    return readFrom(abortable(source, signal), 'standard input', { onBytes, reading, signal });
+  if (await isFolder(path)) return readTextFolder(path, onBytes, reading);
   const format = formatOfEnding(path);
   if (format === undefined) throw unknownEnding(path);
   if (format === 'parquet') {
@@ -39,7 +49,7 @@ export async function openManifest(
     const { readParquet } = await import('./read-parquet.ts');
     return readParquet(path, onBytes, signal);
   }
-  return readFrom(abortable(await openFile(path), signal), path, { onBytes, trimsLines }, format);
+  return readFrom(abortable(await openFile(path), signal), path, { onBytes, reading, signal }, format);
 }
 
 function abortable(stream: Readable, signal: AbortSignal | undefined): Readable {
@@ -48,8 +58,9 @@ function abortable(stream: Readable, signal: AbortSignal | undefined): Readable 
 
 function unknownEnding(path: string): ManifestError {
   const ending = extname(path);
-  const isTable = /^\.(xlsx?|ods|numbers)$/i.test(ending);
-  if (isTable) return new ManifestError(path, `is a spreadsheet (${ending}); save it as CSV (UTF-8)`);
+  const isTable = /^\.(xls[mb]?|ods|numbers)$/i.test(ending);
+  if (isTable)
+    return new ManifestError(path, `is a spreadsheet (${ending}); save it as .xlsx or CSV (UTF-8)`);
   const found = ending === '' ? 'it has no extension' : `the extension ${ending} is unknown`;
   return new ManifestError(path, `unknown format: ${found}; supported are ${knownEndings}`);
 }
@@ -57,15 +68,29 @@ function unknownEnding(path: string): ManifestError {
 async function readFrom(
   stream: Readable,
   path: string,
-  { onBytes, trimsLines }: Required<Pick<ManifestOptions, 'onBytes' | 'trimsLines'>>,
+  {
+    onBytes,
+    reading,
+    signal,
+  }: Required<Pick<ManifestOptions, 'onBytes' | 'reading'>> & { signal: AbortSignal | undefined },
   known?: Exclude<Format, 'parquet'>,
 ): Promise<Manifest> {
   try {
-    const start = await peek(await plainBytes(path, stream, onBytes), headBytes + 1);
+    const start = await peek(await plainBytes(path, stream, onBytes, reading.encoding), headBytes + 1);
+    if (known === 'xlsx' || isWorkbook(start.head)) {
+      const { readXlsx } = await import('./read-xlsx.ts');
+      return await readXlsx(path, start.bytes, reading, signal);
+    }
     if (known === undefined && isParquet(start.head)) throw new ManifestError(path, parquetFromStream);
     const isArray = known === undefined ? beginsArray(start.head) : known === 'json';
-    if (isArray) return { path, columns: undefined, batches: readJsonArray(path, start.bytes) };
-    return await readText(path, start, known === 'json' ? undefined : known, trimsLines);
+    if (beginsObject(start.head, known === 'json')) {
+      const read = await readJsonObject(path, start.bytes);
+      if ('lines' in read)
+        return await readText(path, { ...start, bytes: read.lines }, 'json-lines', reading);
+      return { path, columns: undefined, batches: read.batches, notes: [] };
+    }
+    if (isArray) return { path, columns: undefined, batches: readJsonArray(path, start.bytes), notes: [] };
+    return await readText(path, start, known === 'json' ? undefined : known, reading);
   } catch (error) {
     stream.destroy();
     throw error;
@@ -83,44 +108,74 @@ async function readText(
   path: string,
   { head, bytes }: Peeked,
   known: TextFormat | undefined,
-  trimsLines: boolean,
+  reading: ListReading,
 ): Promise<Manifest> {
-  const { firstLine, blocks } = await startReading(path, splitLines(bytes, endsInReturn(head)));
-  const format = known ?? formatOfFirstLine(firstLine);
-  if (format === 'json-lines') return { path, columns: undefined, batches: readLines(blocks, readJsonLine) };
+  const { comments, trimsLines } = reading;
+  // Earlier versions took such a line of a text for a prompt.
+  const mayState = known === undefined ? reading.readsSpreadsheets : known === 'csv' || known === 'tsv';
+  const lines = splitLines(bytes, endsInReturn(head));
+  const start = await startReading(path, lines, comments, mayState);
+  const { blocks } = start;
+  const format = formatOfLines(start, known, reading);
+  const notes: string[] = [];
+  if (format === 'json-lines')
+    return { path, columns: undefined, batches: readLines(blocks, readJsonLine, comments), notes };
   if (format === 'text')
-    return { path, columns: ['prompt'], batches: readLines(blocks, readTextLine(trimsLines)) };
-  return { path, ...(await readTable(path, blocks, format)) };
+    return { path, columns: ['prompt'], batches: readTextLines(blocks, trimsLines, comments, notes), notes };
+  const usual = format === 'csv' ? ',' : '\t';
+  return { path, ...(await readTable(path, start, usual, reading, notes)), notes };
 }
 
-/** Reads up to the first line that is not empty, to detect the format from it. */
+/** Reads up to the first line that is neither empty nor a comment, to detect the format from it. */
 async function startReading(
   shown: string,
   blocks: AsyncGenerator<LineBlock>,
-): Promise<{ firstLine: string; blocks: AsyncIterable<LineBlock> }> {
+  comments: string | undefined,
+  mayState: boolean,
+): Promise<Start> {
   for (;;) {
     const next = await blocks.next();
     if (next.done === true) throw new ManifestError(shown, 'is empty');
     const block = next.value;
-    const index = block.lines.findIndex((line, at) => !isBlank(line) || block.problems.has(block.first + at));
-    // The blocks before this one held nothing but blank lines, which no format counts as rows.
-    if (index !== -1) return { firstLine: block.lines[index] ?? '', blocks: startingWith(block, blocks) };
+    const index = block.lines.findIndex(
+      (line, at) => !isComment(line, comments) && (!isBlank(line) || block.problems.has(block.first + at)),
+    );
+    // The blocks before this one held nothing but blank lines and comments, which no format counts as rows.
+    if (index !== -1) {
+      const stated = mayState ? statedDelimiter(block.lines[index] ?? '') : undefined;
+      if (stated !== undefined) block.lines[index] = '';
+      const lines = block.lines.slice(index).filter((line) => !isComment(line, comments));
+      return { lines, stated, blocks: startingWith(block, blocks) };
+    }
   }
 }
 
-/** Reads a line of plain text: a prompt, with or without the white space at its ends. */
-function readTextLine(isTrimmed: boolean): (text: string, line: number) => ManifestEntry {
-  return (text, line) => ({ kind: 'row', columns: { prompt: isTrimmed ? text.trim() : text }, line });
+/** Reads plain text: a prompt a line, with or without the white space at its ends. */
+async function* readTextLines(
+  blocks: AsyncIterable<LineBlock>,
+  isTrimmed: boolean,
+  comments: string | undefined,
+  notes: string[],
+): AsyncGenerator<ManifestEntry[]> {
+  const seeming: number[] = [];
+  const readLine = (text: string, line: number): ManifestEntry => {
+    if (comments === undefined && seemsComment(text)) seeming.push(line);
+    return { kind: 'row', columns: { prompt: isTrimmed ? text.trim() : text }, line };
+  };
+  yield* readLines(blocks, readLine, comments);
+  notes.push(...commentNotes(seeming));
 }
 
 /** Reads the formats in which every line is a row of its own. */
 async function* readLines(
   blocks: AsyncIterable<LineBlock>,
   readLine: (text: string, line: number) => ManifestEntry,
+  comments: string | undefined,
 ): AsyncGenerator<ManifestEntry[]> {
   for await (const { first, lines, problems } of blocks) {
     let batch: ManifestEntry[] = [];
     for (const [index, text] of lines.entries()) {
+      if (isComment(text, comments)) continue;
       const line = first + index;
       const problem = problems.get(line);
       if (problem !== undefined) batch.push({ kind: 'bad', line, problem });
@@ -135,7 +190,7 @@ async function* readLines(
 }
 
 type TextFormat = 'csv' | 'tsv' | 'json-lines' | 'text';
-type Format = TextFormat | 'json' | 'parquet';
+type Format = TextFormat | 'json' | 'xlsx' | 'parquet';
 
 const formats: Record<string, Format> = {
   '.csv': 'csv',
@@ -144,6 +199,7 @@ const formats: Record<string, Format> = {
   '.ndjson': 'json-lines',
   '.txt': 'text',
   '.json': 'json',
+  '.xlsx': 'xlsx',
   '.parquet': 'parquet',
 };
 
@@ -177,24 +233,31 @@ function beginsArray(start: Buffer): boolean {
   return /^\s*\[\s*($|[{\]])/.test(start.toString('latin1'));
 }
 
+/** True if the bytes begin an object that may go on over several lines. On standard input, its first line is `{` alone: else it is one of JSON Lines. */
+function beginsObject(start: Buffer, isJson: boolean): boolean {
+  return (isJson ? /^\s*\{/ : /^\s*\{[ \t]*[\r\n]/).test(start.toString('latin1'));
+}
+
 /**
  * The format by the first line that is not blank: `{` opens JSON Lines, a tab makes it TSV, a header with a
  * column `id`, `scene` or `prompt` (any case) makes it CSV, and all else is plain text. Commas alone tell
- * nothing: prompts are full of them.
+ * nothing: prompts are full of them. Some spreadsheet programs name TSV .txt, which such a header tells.
  */
-function formatOfFirstLine(line: string): TextFormat {
+function formatOfLines(
+  { lines: [line = ''], stated }: Start,
+  known: TextFormat | undefined,
+  { readsSpreadsheets }: ListReading,
+): TextFormat {
+  if (known !== undefined && known !== 'text') return known;
+  const isTsv = readsSpreadsheets && isHeader(line, '\t') && line.includes('\t');
+  if (known === 'text') return isTsv ? 'tsv' : 'text';
   const text = line.trim();
   if (text.startsWith('{')) return 'json-lines';
   if (line.includes('\t')) return 'tsv';
-  return isHeader(text) ? 'csv' : 'text';
+  const isCsv = stated !== undefined || isHeader(text, ',') || (readsSpreadsheets && isHeader(text, ';'));
+  return isCsv ? 'csv' : 'text';
 }
 
-function isHeader(text: string): boolean {
-  const names = text.split(',').map((name) =>
-    name
-      .trim()
-      .replace(/^"(.*)"$/, '$1')
-      .toLowerCase(),
-  );
-  return names.some((name) => ['id', 'scene', 'prompt'].includes(name));
+function isHeader(text: string, delimiter: Delimiter): boolean {
+  return text.split(delimiter).some((name) => isKnownColumn(name.trim().replace(/^"(.*)"$/, '$1')));
 }

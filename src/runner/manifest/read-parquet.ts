@@ -26,7 +26,7 @@ export async function readParquet(
   try {
     const { scan, columns } = await openScan(path, file);
     const names = columns.map(({ name }) => name);
-    return { path, columns: names, batches: readRows(path, file, scan, columns, signal) };
+    return { path, columns: names, batches: readRows(path, file, scan, columns, signal), notes: [] };
   } catch (error) {
     await file.close();
     throw error;

@@ -1,19 +1,53 @@
 /** Reads CSV and TSV: a header, and rows with as many values as it has names. */
+import { type ListReading, idColumnOf } from '../core/list-reading.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
-import { ManifestError, maxBatchRows, type ManifestEntry } from './manifest.ts';
+import { commentNotes } from './comment-lines.ts';
+import {
+  ManifestError,
+  maxBatchRows,
+  type Delimiter,
+  type Manifest,
+  type ManifestEntry,
+} from './manifest.ts';
 import { startingWith } from './open-bytes.ts';
-import type { LineBlock } from './split-lines.ts';
-import { readRecords, type TableFormat, type TableRecord } from './table-records.ts';
+import { findDelimiter, isHeaderless } from './find-delimiter.ts';
+import { isBlank, type LineBlock } from './split-lines.ts';
+import { readRecords, type TableRecord } from './table-records.ts';
 
+/** The beginning of a text. */
+export interface Start {
+  /** From the first line that is not empty on, as far as they were read. */
+  lines: string[];
+  /** What separates the values by the list's own word, a line which is left out. */
+  stated: Delimiter | undefined;
+  /** All of the text. */
+  blocks: AsyncIterable<LineBlock>;
+}
+
+/** `usual`: what separates the values by the ending of the file. */
 export async function readTable(
   path: string,
-  blocks: AsyncIterable<LineBlock>,
-  format: TableFormat,
-): Promise<{ columns: string[]; batches: AsyncIterable<ManifestEntry[]> }> {
-  const groups = readRecords(blocks, format);
+  { lines, stated, blocks }: Start,
+  usual: Delimiter,
+  reading: ListReading,
+  notes: string[],
+): Promise<Pick<Manifest, 'batches' | 'delimiter' | 'isHeaderless'> & { columns: string[] }> {
+  const delimiter = stated ?? findDelimiter(lines, usual, reading.readsSpreadsheets);
+  const groups = readRecords(blocks, delimiter, reading.comments);
+  const layout = { delimiter, reading };
+  if (reading.header !== undefined) {
+    const columns = [...reading.header];
+    return { columns, delimiter, batches: readRows(groups, columns, layout, notes) };
+  }
   const { header, records } = await firstRecord(path, groups);
-  const columns = readHeader(path, header, format);
-  return { columns, batches: readRows(startingWith(records, groups), columns, format) };
+  const columns = readHeader(path, header, reading);
+  const batches = readRows(startingWith(records, groups), columns, layout, notes);
+  return { columns, delimiter, isHeaderless: isHeaderless(lines, delimiter), batches };
+}
+
+interface Layout {
+  delimiter: Delimiter;
+  reading: ListReading;
 }
 
 async function firstRecord(
@@ -28,12 +62,16 @@ async function firstRecord(
   }
 }
 
-function readHeader(path: string, header: TableRecord, format: TableFormat): string[] {
+/** The names of the columns. Throws `ManifestError`. */
+export function readHeader(
+  path: string,
+  header: Pick<TableRecord, 'line' | 'values' | 'problem'>,
+  { readsSpreadsheets }: Pick<ListReading, 'readsSpreadsheets'>,
+): string[] {
   if (header.problem !== undefined)
     throw new ManifestError(path, `the header ${header.problem}`, header.line);
-  const columns = header.values.map((name) => name.trim());
-  if (format === 'csv' && columns.length === 1 && columns[0]?.includes(';') === true)
-    throw new ManifestError(path, separatedBySemicolons, header.line);
+  const names = header.values.map((name) => name.trim());
+  const columns = readsSpreadsheets ? names.slice(0, names.findLastIndex((name) => name !== '') + 1) : names;
   const problems = [...unnamed(columns), ...repeated(columns)];
   // Assigning to this name sets an object's prototype instead of a value.
   if (columns.includes('__proto__')) problems.push('a column cannot be called __proto__');
@@ -41,12 +79,12 @@ function readHeader(path: string, header: TableRecord, format: TableFormat): str
   return columns;
 }
 
-const separatedBySemicolons =
-  'the header is one column: the values seem to be separated by semicolons; save the list with commas, or with tabs as .tsv';
+const maxShown = 5;
 
 function unnamed(columns: string[]): string[] {
   const places = columns.flatMap((name, index) => (name === '' ? [index + 1] : []));
-  return places.length === 0 ? [] : [`no name for column ${places.join(', ')}`];
+  const more = places.length > maxShown ? ', …' : '';
+  return places.length === 0 ? [] : [`no name for column ${places.slice(0, maxShown).join(', ')}${more}`];
 }
 
 function repeated(columns: string[]): string[] {
@@ -60,20 +98,36 @@ function repeated(columns: string[]): string[] {
 async function* readRows(
   groups: AsyncIterable<TableRecord[]>,
   columns: string[],
-  format: TableFormat,
+  layout: Layout,
+  notes: string[],
 ): AsyncGenerator<ManifestEntry[]> {
+  const seeming: number[] = [];
   for await (const group of groups) {
+    for (const { line, seemsComment } of group) if (seemsComment === true) seeming.push(line);
     for (let start = 0; start < group.length; start += maxBatchRows) {
-      yield group.slice(start, start + maxBatchRows).map((record) => readRow(record, columns, format));
+      const batch = group.slice(start, start + maxBatchRows).filter((record) => !isEmpty(record, layout));
+      yield batch.map((record) => readRow(record, columns, layout));
     }
   }
+  notes.push(...commentNotes(seeming));
 }
 
-function readRow(record: TableRecord, columns: string[], format: TableFormat): ManifestEntry {
+/** Spreadsheet programs write rows that were cleared. */
+function isEmpty({ values, problem }: TableRecord, { reading }: Layout): boolean {
+  return reading.readsSpreadsheets && problem === undefined && values.length > 0 && values.every(isBlank);
+}
+
+function readRow(record: TableRecord, columns: string[], layout: Layout): ManifestEntry {
   const { line, values } = record;
-  const problem = record.problem ?? problemOfCount(record, columns.length, format);
+  const problem = record.problem ?? problemOfCount(record, columns.length, layout);
   if (problem !== undefined)
-    return { kind: 'bad', line, problem, ...idOf(values, columns), ...(record.isOpen && { isOpen: true }) };
+    return {
+      kind: 'bad',
+      line,
+      problem,
+      ...idOf(values, columns, layout.reading),
+      ...(record.isOpen && { isOpen: true }),
+    };
   const row: JsonObject = {};
   columns.forEach((name, index) => {
     row[name] = values[index] ?? '';
@@ -82,19 +136,31 @@ function readRow(record: TableRecord, columns: string[], format: TableFormat): M
 }
 
 function problemOfCount(
-  { line, lineCount, values }: TableRecord,
+  { line, lineCount, values, seemsComment }: TableRecord,
   expected: number,
-  format: TableFormat,
+  { delimiter, reading }: Layout,
 ): string | undefined {
   const found = values.length;
+  const isMore = found > expected;
   if (found === expected) return undefined;
-  const counts = `has ${found} ${found === 1 ? 'column' : 'columns'}; the header has ${expected}`;
+  const isEmptyRest = isMore && values.slice(expected).every(isBlank);
+  if (isEmptyRest && reading.readsSpreadsheets) return undefined;
+  const names = reading.header === undefined ? 'the header has' : '`header` has';
+  const counts = `has ${found} ${found === 1 ? 'column' : 'columns'}; ${names} ${expected}`;
+  if (isEmptyRest) return `${counts} (${keptReading})`;
+  if (seemsComment === true) return `${counts} (${commentsHint})`;
   if (lineCount > 1) return `${counts} (its quotes join lines ${line} to ${line + lineCount - 1})`;
-  return found > expected && format === 'csv' ? `${counts} (put texts with commas in quotes)` : counts;
+  const mark = { ',': 'commas', ';': 'semicolons', '\t': undefined }[delimiter];
+  return isMore && mark !== undefined ? `${counts} (put texts with ${mark} in quotes)` : counts;
 }
 
-function idOf(values: string[], columns: string[]): { id?: string } {
-  const id = values[columns.indexOf('id')] ?? '';
+const keptReading =
+  'remove the empty values at its end: only batches that begin with this version leave them out';
+
+const commentsHint = `comments: '#' in pipeline.yaml leaves out lines that begin with "# "`;
+
+function idOf(values: string[], columns: string[], reading: ListReading): { id?: string } {
+  const id = values[columns.indexOf(idColumnOf(columns, reading) ?? 'id')] ?? '';
   const isReadable = id !== '' && !id.includes('\u{FFFD}') && !id.includes('\0');
   return isReadable ? { id } : {};
 }

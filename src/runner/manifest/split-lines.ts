@@ -1,6 +1,7 @@
 /** Splits bytes into numbered lines of at most `maxRowBytes` each, and finds those that are not valid text. */
 import { isUtf8 } from 'node:buffer';
-import { maxRowBytes, notUtf8 } from './manifest.ts';
+import { notUtf8 } from './encodings.ts';
+import { maxRowBytes } from './manifest.ts';
 
 /** Lines that follow one another. */
 export interface LineBlock {
@@ -88,7 +89,7 @@ function readBlock(first: number, { bytes, isFirstCut }: { bytes: Buffer; isFirs
 
 function problemOf(line: Buffer): string | undefined {
   if (line.length > maxRowBytes) return tooLong;
-  if (!isUtf8(line)) return notUtf8;
+  if (!isUtf8(line)) return notUtf8(line);
   return line.includes(0) ? 'contains a NUL character' : undefined;
 }
 

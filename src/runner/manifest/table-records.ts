@@ -1,9 +1,10 @@
 /** Takes lines of CSV and TSV apart into records; a quote out of place costs its own record and no other. */
 import { parse, type CsvError } from 'csv-parse/sync';
-import { maxRowBytes } from './manifest.ts';
+import { isComment, seemsComment } from './comment-lines.ts';
+import { maxRowBytes, type Delimiter } from './manifest.ts';
 import { isBlank, type LineBlock, withoutReturn } from './split-lines.ts';
 
-export type TableFormat = 'csv' | 'tsv';
+export const delimiters: readonly Delimiter[] = [',', ';', '\t'];
 
 export interface TableRecord {
   /** Where it starts, 1-based. */
@@ -15,6 +16,8 @@ export interface TableRecord {
   problem?: string | undefined;
   /** Its quote is not closed within 1 MiB. */
   isOpen?: boolean;
+  /** True if its first line begins with "# " and no comments are left out. */
+  seemsComment?: true;
 }
 
 /** Lines that csv-parse is given at a time: few after a quote out of place, since what comes after it is read again. */
@@ -26,9 +29,10 @@ const neverClosed = 'has a quote that is never closed';
 
 export async function* readRecords(
   blocks: AsyncIterable<LineBlock>,
-  format: TableFormat,
+  delimiter: Delimiter,
+  comments?: string,
 ): AsyncGenerator<TableRecord[]> {
-  const reader = new RecordReader(format);
+  const reader = new RecordReader(delimiter, comments);
   for await (const block of blocks) {
     reader.add(block);
     if (reader.isWorthReading) yield reader.read(false);
@@ -37,7 +41,8 @@ export async function* readRecords(
 }
 
 class RecordReader {
-  readonly #format: TableFormat;
+  readonly #delimiter: Delimiter;
+  readonly #comments: string | undefined;
   /** The number of the first of the lines. */
   #first = 1;
   /** Lines not read yet: those of a record whose end has not been seen, and what came after. */
@@ -48,8 +53,9 @@ class RecordReader {
   /** A line in which a wrong quote seemed to be closed: a row of its own, or the rest of the row of that quote. */
   #suspect: { line: number; opened: number } | undefined;
 
-  constructor(format: TableFormat) {
-    this.#format = format;
+  constructor(delimiter: Delimiter, comments: string | undefined) {
+    this.#delimiter = delimiter;
+    this.#comments = comments;
   }
 
   add({ first, lines, problems }: LineBlock): void {
@@ -67,23 +73,52 @@ class RecordReader {
     const records: TableRecord[] = [];
     let start = 0;
     let count = maxLines;
+    // Lines before this one are within an open quote, and no comments.
+    let quotedTo = 0;
     while (start < this.#lines.length) {
-      const sawAll = start + count >= this.#lines.length;
-      const { rows, open } = parseLines(this.#lines.slice(start, start + count), this.#format);
+      if (start >= quotedTo && this.#isComment(start)) {
+        start += 1;
+        continue;
+      }
+      // A comment is never parsed: a quote in it would swallow the rows after it.
+      const stop = this.#nextComment(Math.max(start, quotedTo), start + count);
+      const sawAll = stop >= this.#lines.length;
+      const { rows, open } = parseLines(this.#lines.slice(start, stop), this.#delimiter);
       const { end, isWhole } = this.#take(start, rows, records);
       start = end;
+      quotedTo = open === undefined || !isWhole ? start : this.#afterQuote(stop);
       if (!isWhole) count = fewLines;
       else if (open === undefined) count = Math.min(2 * count, maxLines);
       else if (open.isTooLong || (sawAll && isEnd)) {
         const record = this.#misread(start, open.line, open.isTooLong ? tooLong : neverClosed);
         records.push(open.isTooLong && record.problem !== undefined ? { ...record, isOpen: true } : record);
         start += record.lineCount;
+        quotedTo = start;
         count = fewLines;
       } else if (sawAll) break;
       else if (rows.length === 0) count *= 2;
     }
     this.#forget(start);
     return records;
+  }
+
+  #isComment(at: number): boolean {
+    return isComment(this.#lines[at] ?? '', this.#comments);
+  }
+
+  /** Index of the first comment from `from` on; `end` if there is none before. */
+  #nextComment(from: number, end: number): number {
+    if (this.#comments === undefined) return end;
+    const last = Math.min(end, this.#lines.length);
+    for (let at = from; at < last; at++) if (this.#isComment(at)) return at;
+    return end;
+  }
+
+  /** Index after the next line that may close a quote which is open at `from`. */
+  #afterQuote(from: number): number {
+    let at = from;
+    while (at < this.#lines.length && this.#lines[at]?.includes('"') !== true) at += 1;
+    return Math.min(at + 1, this.#lines.length);
   }
 
   /** Adds the rows up to one that was misread over several lines: those after it have to be read again. */
@@ -113,15 +148,15 @@ class RecordReader {
   #recordOf(start: number, lineCount: number, values: string[]): TableRecord {
     const line = this.#first + start;
     const raw = (): string => withoutReturn(this.#lines.slice(start, start + lineCount).join('\n'));
-    const misread = values.findIndex((value) => isMisread(value, this.#format, raw));
+    const misread = values.findIndex((value) => isMisread(value, this.#delimiter, raw));
     if (misread !== -1) {
       const before = linesOf(values.slice(0, misread)) - 1;
       const opened = line + before;
       const closed = line + linesOf(values.slice(0, misread + 1)) - 1;
-      if (this.#format === 'csv' && closed > opened) this.#suspect = { line: closed, opened };
+      if (this.#delimiter !== '\t' && closed > opened) this.#suspect = { line: closed, opened };
       return this.#misread(start, before, 'has text after the quote that closes a value');
     }
-    if (this.#suspect?.line === line && values.some((value) => hasInnerQuote(value, this.#format, raw))) {
+    if (this.#suspect?.line === line && values.some((value) => hasInnerQuote(value, this.#delimiter, raw))) {
       const problem = `has a quote that may belong to the one at line ${this.#suspect.opened}`;
       return this.#judged({ line, lineCount, values: [], problem });
     }
@@ -131,14 +166,17 @@ class RecordReader {
   /** A quote out of place is an error in CSV, and text in TSV, which most programs write without quoting. */
   #misread(start: number, linesBefore: number, problem: string): TableRecord {
     const line = this.#first + start;
-    if (this.#format === 'tsv')
+    if (this.#delimiter === '\t')
       return this.#judged({ line, lineCount: 1, values: textValues(this.#lines[start] ?? '') });
     const opens = `the quote opens at line ${line + linesBefore}`;
     return this.#judged({ line, lineCount: linesBefore + 1, values: [], problem: `${problem} (${opens})` });
   }
 
   /** The record with what is known to be wrong with its lines. */
-  #judged(record: TableRecord): TableRecord {
+  #judged(read: TableRecord): TableRecord {
+    const isSeeming =
+      this.#comments === undefined && seemsComment(this.#lines[read.line - this.#first] ?? '');
+    const record = isSeeming ? { ...read, seemsComment: true as const } : read;
     if (this.#problems.size === 0) return record;
     for (let line = record.line; line < record.line + record.lineCount; line++) {
       const problem = this.#problems.get(line);
@@ -156,13 +194,14 @@ interface OpenQuote {
   isTooLong: boolean;
 }
 
-const delimiters = { csv: ',', tsv: '\t' } as const;
-
-function parseLines(lines: string[], format: TableFormat): { rows: string[][]; open: OpenQuote | undefined } {
+function parseLines(
+  lines: string[],
+  delimiter: Delimiter,
+): { rows: string[][]; open: OpenQuote | undefined } {
   const text = Buffer.from(`${lines.join('\n')}\n`);
   let failed: CsvError | undefined;
   const rows = parse(text, {
-    delimiter: delimiters[format],
+    delimiter,
     record_delimiter: ['\r\n', '\n'],
     max_record_size: maxRowBytes,
     relax_column_count: true,
@@ -178,6 +217,11 @@ function parseLines(lines: string[], format: TableFormat): { rows: string[][]; o
   return { rows, open: { line, isTooLong: failed.code === 'CSV_MAX_RECORD_SIZE' } };
 }
 
+/** The values of lines as they seem to be, blank ones left out; of a quote that is not closed nothing. */
+export function recordsOf(lines: string[], delimiter: Delimiter): string[][] {
+  return parseLines(lines, delimiter).rows.filter((values) => values.length > 1 || !isBlank(values[0] ?? ''));
+}
+
 function linesOf(values: string[]): number {
   let count = 1;
   for (const value of values)
@@ -190,19 +234,18 @@ function linesOf(values: string[]): number {
  * text if it stands there as it is. Quotes of TSV hold tabs or line breaks but not both: those of two prompts would swallow
  * the rows between.
  */
-function isMisread(value: string, format: TableFormat, raw: () => string): boolean {
-  if (format === 'tsv' && value.includes('\t') && value.includes('\n')) return true;
-  if (!value.startsWith('"') || isField(quoted(value), format, raw())) return false;
-  return format === 'csv' || /[\t\n]/.test(value) || !isField(value, format, raw());
+function isMisread(value: string, delimiter: Delimiter, raw: () => string): boolean {
+  if (delimiter === '\t' && value.includes('\t') && value.includes('\n')) return true;
+  if (!value.startsWith('"') || isField(quoted(value), delimiter, raw())) return false;
+  return delimiter !== '\t' || /[\t\n]/.test(value) || !isField(value, delimiter, raw());
 }
 
-function hasInnerQuote(value: string, format: TableFormat, raw: () => string): boolean {
-  return value.includes('"') && !isField(quoted(value), format, raw());
+function hasInnerQuote(value: string, delimiter: Delimiter, raw: () => string): boolean {
+  return value.includes('"') && !isField(quoted(value), delimiter, raw());
 }
 
 /** Whether a text stands in a record as a whole field. */
-function isField(text: string, format: TableFormat, raw: string): boolean {
-  const delimiter = delimiters[format];
+function isField(text: string, delimiter: Delimiter, raw: string): boolean {
   return `${delimiter}${raw}${delimiter}`.includes(`${delimiter}${text}${delimiter}`);
 }
 

@@ -4,7 +4,7 @@ import { namedFile, nameKey, readAttemptFile, withSuffix } from '../core/naming.
 import { splitFiles, type SavedPicture } from '../core/picture.ts';
 import { UnknownPictures } from '../core/plan.ts';
 import { isOriginOf, type Origin } from '../core/provenance.ts';
-import type { AdoptedScene, FoundScene, UnknownPicture } from '../core/adoption.ts';
+import type { AdoptedScene, FoundScene, SceneToName, UnknownPicture } from '../core/adoption.ts';
 import type { Checkpoint, ImageStore, Ports } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
 import type { Stop } from './stop.ts';
@@ -225,8 +225,8 @@ function grouped(found: Known[], keyOf: (one: Known) => string): Map<string, Kno
 /** What its first picture is called; undefined where that depends on the seed. */
 function nameOf(
   { pictureName }: Pick<BatchSettings, 'pictureName'>,
-  { id, columns }: Pick<FoundScene, 'id' | 'columns'>,
+  { id, columns, input }: SceneToName,
 ): string | undefined {
-  const [name, other] = ['1', '2'].map((seed) => pictureName({ id, columns, seed, index: 1 }));
+  const [name, other] = ['1', '2'].map((seed) => pictureName({ id, columns, input, seed, index: 1 }));
   return name === other ? name : undefined;
 }

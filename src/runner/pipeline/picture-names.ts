@@ -44,8 +44,8 @@ export class PictureNames {
   }
 
   #plain(attempt: Attempt, seed: string | undefined, index: number): string {
-    const { sceneId: id, columns, isReplaced, fingerprint } = attempt;
-    const plain = this.#nameOf({ id, columns, seed: seed ?? '', index });
+    const { sceneId: id, columns, input, isReplaced, fingerprint } = attempt;
+    const plain = this.#nameOf({ id, columns, input, seed: seed ?? '', index });
     return isReplaced ? withSuffix(plain, replacedSuffix(fingerprint)) : plain;
   }
 

@@ -1,5 +1,5 @@
 /** What the road needs of the world; each edge implements one of these. */
-import type { AdoptedScene, ExaminedPicture, FoundScene } from '../core/adoption.ts';
+import type { AdoptedScene, ExaminedPicture, FoundScene, SceneToName } from '../core/adoption.ts';
 import type { Attempt, Endpoint, Held, JobAtService, SubmittedAttempt } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
@@ -265,7 +265,7 @@ export interface Checkpoint {
   dropWriting(attempt: Attempt): Promise<void>;
   settle(attempt: Attempt, settlement: Settlement): Promise<void>;
   /** Scenes that wait and were not submitted yet, in the order in which they are claimed; `max` of them at most. */
-  nextScenes(max: number): Promise<Pick<FoundScene, 'id' | 'columns'>[]>;
+  nextScenes(max: number): Promise<SceneToName[]>;
   /** Every scene of the list, in no order. */
   listedScenes(): Promise<AsyncIterable<FoundScene>>;
   /** Records waiting scenes as saved, all or none; none of them is claimed any more. */

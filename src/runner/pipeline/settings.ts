@@ -67,6 +67,8 @@ export interface BatchSettings {
 export interface PictureData {
   id: string;
   columns: JsonObject;
+  /** What its job is sent. */
+  input: JsonObject;
   /** Empty where the output names none. */
   seed: string;
   /** 1 for the first picture of an output. */

@@ -33,15 +33,19 @@ const ownColumns = {
 /** Of words, which a service may bring with a picture. */
 export type ListName = 'labelled_words' | 'ignored_words';
 
+interface CsvChoices {
+  exact: boolean;
+  separator?: string | undefined;
+  labels?: string[];
+  lists?: ListName[];
+}
+
 export interface CsvTable {
   /** The first line. */
   header: string;
   /** A line a row. */
   text(rows: ReportRow[]): string;
 }
-
-/** Explicit, since its default depends on other options: some readers end the row at a bare carriage return. */
-const csvOptions = { quote_record_delimiter: true };
 
 /**
  * Our columns, with one for each label and list, then the manifest's, then the endpoint. The manifest's `id` is the first
@@ -51,8 +55,10 @@ const csvOptions = { quote_record_delimiter: true };
  */
 export function csvTable(
   manifestColumns: string[],
-  { exact, labels = [], lists = [] }: { exact: boolean; labels?: string[]; lists?: ListName[] },
+  { exact, separator = ',', labels = [], lists = [] }: CsvChoices,
 ): CsvTable {
+  // Explicit, since its default depends on other options: some readers end the row at a bare carriage return.
+  const options = { quote_record_delimiter: true, delimiter: separator };
   const cell = exact ? (text: string) => text : defused;
   const own = Object.values(ownColumns);
   const fileColumns = labels.map((label) => `file_${label}`);
@@ -69,9 +75,9 @@ export function csvTable(
   return {
     header: stringify(
       [[...Object.keys(ownColumns), ...added, ...renamed(names, fileColumns).map(cell), 'endpoint']],
-      csvOptions,
+      options,
     ),
-    text: (rows) => stringify(rows.map(valuesOf), csvOptions),
+    text: (rows) => stringify(rows.map(valuesOf), options),
   };
 }
 

@@ -90,6 +90,8 @@ export interface ReportHeader {
   bias?: string | null;
   /** Whether results.csv begins with a byte order mark. */
   hasBom?: boolean;
+  /** Of results.csv; a comma if left out. */
+  separator?: string;
   /** `nightrender x.y.z` */
   program: string;
   /** Epoch ms. */

@@ -67,7 +67,7 @@ export async function writeReport(
     await gallery.begin();
     // Spreadsheets know UTF-8 by it.
     if (about.hasBom === true) await csv.write('\uFEFF');
-    await writeRows(source, { csv, jsonl, gallery }, signal);
+    await writeRows(source, { csv, jsonl, gallery }, about.separator, signal);
     for (const file of files) await file.complete();
     signal?.throwIfAborted();
     for (const file of files) await file.takeName();
@@ -96,10 +96,12 @@ async function begin(files: Unfinished[], folder: string, name: string): Promise
 async function writeRows(
   source: ReportSource,
   { csv, jsonl, gallery }: { csv: UnfinishedFile; jsonl: UnfinishedFile; gallery: GalleryFiles },
+  separator: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const table = csvTable(source.columns(), {
     exact: false,
+    separator,
     labels: source.labels?.() ?? [],
     lists: source.lists?.() ?? [],
   });

@@ -1,10 +1,10 @@
 /** Promise: nothing waits for ever at what is no file, and is told what it is. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { assertPlainFile, NotAFile } from '../../../src/lib/files/plain-file.ts';
 import { similarFile } from '../../../src/lib/files/similar-file.ts';
@@ -44,4 +44,29 @@ it('suggests a file beside a mistyped one, where one may be meant', () => {
   writeFileSync(join(dir, 'scenes.csv'), '');
   expect(similarFile(join(dir, 'scene.csv'))).toBe(`; did you mean ${join(dir, 'scenes.csv')}?`);
   expect([similarFile(join(dir, 'weather')), similarFile(join(dir, 'none', 'scenes.csv'))]).toEqual(['', '']);
+});
+
+it.each([
+  ['lists\\night\\a.csv', 'lists/night/a.csv', ' Here, folders are separated by / and not by \\'],
+  [
+    'cafe\u0301.csv',
+    'caf\u00e9.csv',
+    ' Its name is in composed Unicode (NFC) on this disk, and in decomposed Unicode (NFD) here',
+  ],
+  [
+    'caf\u00e9s/a.csv',
+    'cafe\u0301s/a.csv',
+    ' Its name is in decomposed Unicode (NFD) on this disk, and in composed Unicode (NFC) here',
+  ],
+  [
+    'cafe\u0301s\\\u00e9.csv',
+    'cafe\u0301s/e\u0301.csv',
+    ' Here, folders are separated by / and not by \\. Its name is in decomposed Unicode (NFD) on this disk, and in composed Unicode (NFC) here',
+  ],
+])('names the file that is there for %j', (path, there, why) => {
+  const dir = folder();
+  mkdirSync(dirname(join(dir, there)), { recursive: true });
+  writeFileSync(join(dir, there), '');
+  expect(similarFile(`${dir}/${path}`)).toBe(`; did you mean ${dir}/${there}?${why}`);
+  expect(similarFile(`${dir}/${there}x/none/at/all`)).toBe('');
 });

@@ -65,7 +65,7 @@ it.each([
   ['a comment', '# nothing\n'],
 ])('a file with %s lacks all that it must say', (_, text) => {
   expect(problemsOf(text)).toEqual([
-    '1:1: manifest is missing; expected a path or a list of paths; - is standard input',
+    '1:1: manifest is missing; expected a path, a pattern such as lists/*.txt, or a list of them; - is standard input',
     '1:1: endpoint is missing; expected the keys baseUrl, id, and where wanted speaks, version, statuses, apiKey, freshness',
     '1:1: output is missing; expected the key dir, and where wanted pictures, name, image, files, values, hosts, keep, formats, metadata',
   ]);

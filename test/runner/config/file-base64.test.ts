@@ -138,6 +138,18 @@ it.each<[string, JsonObject, string]>([
   expect(() => render({ ...row, ...given })).toThrow(problem);
 });
 
+it.each([
+  ['photos\\a.jpg', '; did you mean photos/a.jpg? Here, folders are separated by / and not by \\'],
+  [
+    'photos/cafe\u0301.jpg',
+    '; did you mean photos/caf\u00e9.jpg? Its name is in composed Unicode (NFC) on this disk, and in decomposed Unicode (NFD) here',
+  ],
+])('the problem of %j names the file that is there', (path, hint) => {
+  const { folder, render } = folderOf(plain);
+  writeFileSync(join(folder, 'photos/caf\u00e9.jpg'), photo);
+  expect(() => render({ ...row, photo: path })).toThrow(`is not there (looked for in ${folder})${hint}`);
+});
+
 it('a row is bad whose files are too large together', () => {
   const { folder, render } = folderOf(
     '{a: "{{ a | file_base64 }}", b: "{{ a | file_base64 }}"}',

@@ -50,7 +50,7 @@ it('the manifest may be left out where there are lists, and only there', () => {
   expect(configOf(without('scenes: {matrix: {animal: [cat]}}')).manifest).toEqual([]);
   expect(configOf(without('scenes: {zip: {animal: [cat]}}')).manifest).toEqual([]);
   expect(problemsOf(without('scenes: {seeds: 4}'))).toEqual([
-    '1:1: manifest is missing; expected a path or a list of paths; - is standard input',
+    '1:1: manifest is missing; expected a path, a pattern such as lists/*.txt, or a list of them; - is standard input',
   ]);
 });
 

@@ -34,7 +34,9 @@ it.each<[string, string, JsonObject, string]>([
   ],
   ['a word without an end', hash, { prompt: 'x'.repeat(9_000) }, `${'x'.repeat(48)}-e52f02.png`],
 ])('%s', (_, id, columns, name) => {
-  expect(defaultName(id, columns, 'prompt')).toBe(name);
+  expect(defaultName({ id, columns, input: {} }, 'prompt')).toBe(name);
+  const { id: _id, ...sent } = columns;
+  expect(defaultName({ id, columns, input: sent }, 'sent')).toBe(name);
 });
 
 it.each<[string, string[], 'id' | 'prompt']>([
@@ -42,9 +44,18 @@ it.each<[string, string[], 'id' | 'prompt']>([
   ['by words', ['a-photo-of-a-bench-e52f02.png'], 'prompt'],
   ['in folders of such names', [`${hash}/a.png`], 'prompt'],
 ])('tells that pictures were named %s', (_, files, names) => {
-  expect(namesOf(files)).toBe(names);
+  expect(namesOf(files, 'prompt')).toBe(names);
 });
 
 it('names by the id alone where a batch has begun so', () => {
-  expect(defaultName(hash, { prompt: 'a photo of a bench' }, 'id')).toBe(`${hash}.png`);
+  expect(defaultName({ id: hash, columns: { prompt: 'a photo of a bench' }, input: {} }, 'id')).toBe(
+    `${hash}.png`,
+  );
+});
+
+it('names by what is sent, whatever other columns the row has', () => {
+  const columns = { prompt: 'a lighthouse at dawn', caption: 'a bench' };
+  const scene = { id: hash, columns, input: { scene: 'a bench' } };
+  expect(defaultName(scene, 'sent')).toBe('a-bench-e52f02.png');
+  expect(defaultName({ ...scene, input: { steps: 3 } }, 'sent')).toBe(`${hash}.png`);
 });

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { rest } from '../../fakes/tier.ts';
 import { badRows, readFileOf, readStream, shown } from './read-all.ts';
 
-const notUtf8 =
-  'is not valid UTF-8 but probably Windows-1252 (Latin-1); convert it: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW';
+const notUtf8 = (word: string): string =>
+  `is not valid UTF-8; as Windows-1252 it reads "${word}": if that is right, add encoding: windows-1252 to pipeline.yaml`;
 const mebibyte = 1024 * 1024;
 const a = { id: 'a', scene: 'x' };
 const z = { id: 'z', scene: 'y' };
@@ -16,7 +16,6 @@ describe('CSV and TSV', () => {
       a,
       '3: has 3 columns; the header has 2 (put texts with commas in quotes)',
       '4: has 1 column; the header has 2',
-      '5: has 3 columns; the header has 2 (put texts with commas in quotes)',
       '6: has 3 columns; the header has 2 (its quotes join lines 6 to 7)',
       z,
     ]);
@@ -34,10 +33,10 @@ describe('CSV and TSV', () => {
     const read = await readFileOf('x.csv', bytes);
     expect(read.entries).toEqual([
       { kind: 'row', line: 2, columns: a },
-      { kind: 'bad', line: 3, problem: notUtf8, id: 'b' },
-      { kind: 'bad', line: 4, problem: `${notUtf8} (in line 5)`, id: 'c' },
+      { kind: 'bad', line: 3, problem: notUtf8('café'), id: 'b' },
+      { kind: 'bad', line: 4, problem: `${notUtf8('ÿ')} (in line 5)`, id: 'c' },
       { kind: 'row', line: 7, columns: z },
-      { kind: 'bad', line: 8, problem: notUtf8 },
+      { kind: 'bad', line: 8, problem: notUtf8('é') },
     ]);
   });
 
@@ -130,7 +129,7 @@ describe('lines', () => {
   it('of plain text are UTF-8 without NUL', async () => {
     expect(shown(await readFileOf('x.txt', Buffer.from('a\n\xff\n\0\nz', 'latin1')))).toEqual([
       { prompt: 'a' },
-      `2: ${notUtf8}`,
+      `2: ${notUtf8('ÿ')}`,
       '3: contains a NUL character',
       { prompt: 'z' },
     ]);

@@ -61,7 +61,7 @@ export async function complaint(reading: Promise<unknown>): Promise<string> {
   return error.message.replace(/^.*manifest-[^/]+\//, '');
 }
 
-async function collect({ columns, batches }: Manifest): Promise<ReadManifest> {
+export async function collect({ columns, batches }: Manifest): Promise<ReadManifest> {
   const entries: ManifestEntry[] = [];
   for await (const batch of batches) {
     if (batch.length > 1000) throw new Error(`a batch of ${batch.length}`);

@@ -1,5 +1,5 @@
 /** Promise: a folder of texts is a list: each file is a prompt, and its name the id. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
@@ -29,4 +29,32 @@ it('reads the texts by name, and tells of bytes that change', async () => {
     { kind: 'bad', line: 4, problem: expect.stringContaining('d.txt is not valid UTF-8') as string },
   ]);
   expect(Buffer.concat(heard).toString()).toContain('a.txt\0one');
+});
+
+it('reads texts in UTF-16 and Windows-1252, each file by itself', async () => {
+  mkdirSync(folder, { recursive: true });
+  const wide = Buffer.from('\uFEFFGrüße', 'utf16le');
+  const files = {
+    'a.txt': wide,
+    'b.txt': '\uFEFFé',
+    'c.txt': Buffer.of(0xe9, 0x80),
+    'd.txt': wide.subarray(0, -1),
+    'e.txt': wide.subarray(2),
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const reading = {
+    encoding: 'windows-1252',
+    trimsLines: true,
+    readsSpreadsheets: true,
+    findsIds: true,
+  } as const;
+  const { batches } = await openManifest(folder, { reading });
+  for await (const rows of batches)
+    expect(rows).toMatchObject([
+      { columns: { id: 'a', prompt: 'Grüße' } },
+      { columns: { id: 'b', prompt: 'é' } },
+      { columns: { id: 'c', prompt: 'é€' } },
+      { kind: 'bad', problem: 'd.txt is in UTF-16 and damaged or truncated; save it as UTF-8' },
+      { kind: 'bad', problem: 'e.txt is in UTF-16 without a byte order mark; save it as UTF-8' },
+    ]);
 });

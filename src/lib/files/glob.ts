@@ -1,0 +1,75 @@
+/** Finds files by a pattern: `*`, `?` and `[a-c]` within a name, and `**` for folders of any depth. */
+import { readdirSync } from 'node:fs';
+import { basename, join, sep } from 'node:path';
+import { closestFew } from '../text/closest.ts';
+import { similarFile } from './similar-file.ts';
+
+export function isGlob(path: string): boolean {
+  return /[*?]|\[.+\]/.test(path);
+}
+
+/** Returns the files that match, sorted by path. Hidden files and folders never match. */
+export function matchingFiles(pattern: string): string[] {
+  const { folder, parts } = split(pattern);
+  const matches = matcher(parts.join('/'));
+  const found = filesIn(folder, parts.includes('**') ? Infinity : parts.length);
+  return [...found]
+    .filter((path) => matches.test(path))
+    .map((path) => join(folder, path))
+    .toSorted();
+}
+
+const maxShown = 5;
+
+/** Says why no file matches, in words that follow the pattern. */
+export function noMatch(pattern: string): string {
+  const { folder } = split(pattern);
+  try {
+    const all = readdirSync(folder).toSorted();
+    const names = [...new Set([...closestFew(basename(pattern), all, maxShown), ...all])];
+    const shown = names.slice(0, maxShown).join(', ') + (names.length > maxShown ? ', …' : '');
+    return `matches no file; ${folder === '.' ? 'this folder' : folder} has ${shown || 'none'}`;
+  } catch {
+    return `matches no file: there is no folder ${folder}${similarFile(folder)}`;
+  }
+}
+
+/** The folder above the first part that is a pattern, and the parts from there on. */
+function split(pattern: string): { folder: string; parts: string[] } {
+  const all = pattern.split(sep);
+  const first = all.findIndex(isGlob);
+  const above = all.slice(0, first).join(sep);
+  return { folder: first > 0 ? above || sep : '.', parts: all.slice(first) };
+}
+
+/** Yields the paths of files down to `depth` folders. Links to folders are not followed: they may lead in a circle. */
+function* filesIn(folder: string, depth: number, above = ''): Generator<string> {
+  try {
+    for (const entry of readdirSync(join(folder, above), { withFileTypes: true })) {
+      // Spreadsheet programs mark open files with others of their names.
+      if (/^(?:\.|~\$)/.test(entry.name)) continue;
+      if (!entry.isDirectory()) yield above + entry.name;
+      else if (depth > 1) yield* filesIn(folder, depth - 1, `${above}${entry.name}/`);
+    }
+  } catch {
+    // A folder that cannot be read has no files.
+  }
+}
+
+const special = /\*\*\/|\*\*|\*|\?|\[(!?)([^\]/]+)\]|[\\^$.+()[\]{}|]/g;
+
+const meanings: Record<string, string> = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' };
+
+function matcher(pattern: string): RegExp {
+  const source = pattern.replaceAll(special, (found, not: string, letters: string | undefined) =>
+    letters === undefined
+      ? (meanings[found] ?? `\\${found}`)
+      : `[${not && '^'}${letters.replaceAll(/[\\[^]/g, String.raw`\$&`)}]`,
+  );
+  try {
+    return new RegExp(`^${source}$`);
+  } catch {
+    // A range such as [z-a] matches nothing.
+    return /$^/;
+  }
+}

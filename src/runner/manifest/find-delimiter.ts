@@ -1,0 +1,60 @@
+/** Finds out what separates the values of a list: spreadsheet programs write semicolons where the comma is the decimal sign. */
+import type { Delimiter } from './manifest.ts';
+import { delimiters, recordsOf } from './table-records.ts';
+
+/** Lines that are looked at. */
+const maxLines = 50;
+
+/** The first line of a list that says it itself, as Excel reads and some programs write it; undefined for other lines. */
+export function statedDelimiter(line: string): Delimiter | undefined {
+  const [, stated] = /^"?sep=(.)"?\s*$/i.exec(line) ?? [];
+  return delimiters.find((delimiter) => delimiter === stated);
+}
+
+/** A column by which a row of names is known. */
+export function isKnownColumn(name: string): boolean {
+  return /^(?:id|scene|prompt)$/i.test(name.trim());
+}
+
+/**
+ * `lines`: the header and rows below it. `usual`: by the ending of the file; another one counts if the usual leaves the header
+ * in one piece, or without a known column, and the other fits more of the rows. `readsSpreadsheets`: as in `SceneRules`; without
+ * it another counts only for a header of CSV that is one piece with semicolons, which earlier versions refused.
+ */
+export function findDelimiter(
+  lines: readonly string[],
+  usual: Delimiter,
+  readsSpreadsheets: boolean,
+): Delimiter {
+  const start = lines.slice(0, maxLines);
+  const [names = []] = recordsOf(start, usual);
+  if (names.length > 1 && (names.some(isKnownColumn) || !readsSpreadsheets)) return usual;
+  const refusedBefore = delimiters.filter((each) => each === ';' && usual === ',');
+  const others = readsSpreadsheets ? delimiters : refusedBefore;
+  const found = others.map((delimiter) => ({ delimiter, share: fittingShare(start, delimiter) }));
+  const [best] = found.toSorted((a, b) => b.share - a.share);
+  return best !== undefined && best.share > fittingShare(start, usual) ? best.delimiter : usual;
+}
+
+/** True if the first line has values as the lines below it have, and so no names of columns: `an owl` above `a red fox`. */
+export function isHeaderless(lines: readonly string[], delimiter: Delimiter): boolean {
+  const [header = [], ...rows] = recordsOf(lines.slice(0, maxLines), delimiter);
+  const kinds = header.map(kindOf);
+  if (rows.length < 2 || header.some(isKnownColumn) || kinds.every((kind) => kind === 'word')) return false;
+  const isAlike = (row: string[]): boolean => kinds.every((kind, at) => kindOf(row[at] ?? '') === kind);
+  return rows.filter(isAlike).length > rows.length / 2;
+}
+
+function kindOf(value: string): 'number' | 'word' | 'words' | 'text' {
+  if (/^-?\d+(?:[.,]\d+)?$/.test(value.trim())) return 'number';
+  const words = value.trim().split(/\s+/).length;
+  if (words === 1) return 'word';
+  return words < 4 ? 'words' : 'text';
+}
+
+/** Share of the rows that have as many values as the header; 0 if that is in one piece. */
+function fittingShare(lines: string[], delimiter: Delimiter): number {
+  const [header = [], ...rows] = recordsOf(lines, delimiter);
+  if (header.length < 2) return 0;
+  return rows.length === 0 ? 1 : rows.filter((row) => row.length === header.length).length / rows.length;
+}

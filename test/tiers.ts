@@ -20,6 +20,7 @@ export const rest = [
   'test/e2e/comfyui-itself.test.ts',
   'test/e2e/disk-faults.test.ts',
   'test/e2e/image.test.ts',
+  'test/e2e/large-results.test.ts',
   'test/e2e/library.test.ts',
   'test/e2e/packed.test.ts',
   'test/e2e/reverse-proxy.test.ts',

@@ -122,6 +122,7 @@ async function serve(file: string | undefined, argv: Record<string, unknown>): P
       retentionMs: settings.retentionMs,
       maxRequestBytes: settings.limits.maxBodyBytes,
       maxResultBytes: settings.limits.maxResultBytes,
+      maxValues: settings.limits.maxValues,
       rate: { requests: settings.limits.requestsPerSecond * 10, withinMs: 10_000 },
       reserveBytes: roomToEndJobs,
       maxConnections: settings.limits.maxConnections,

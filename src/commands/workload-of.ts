@@ -41,6 +41,7 @@ export function workloadOf(
 ): Exclude<RunnableWorkload, ClusterWorkload> {
   const { id: endpointId, workload, memoryBytes } = settings;
   const environment = { ...deviceVariables(settings), ...settings.environment };
+  const { limits } = context;
   switch (workload.kind) {
     case 'remote':
       return undefined;
@@ -53,11 +54,11 @@ export function workloadOf(
     case 'blender':
       return blenderWorkload(settings, workload, environment, needs);
     case 'command':
-      return commandWorkload({ endpointId, ...workload, environment, memoryBytes });
+      return commandWorkload({ endpointId, ...workload, environment, memoryBytes, limits });
     case 'module':
-      return moduleWorkload({ endpointId, path: workload.path, environment, memoryBytes });
+      return moduleWorkload({ endpointId, path: workload.path, environment, memoryBytes, limits });
     case 'comfyui':
-      return comfyuiWorkload(workload);
+      return comfyuiWorkload({ ...workload, maxBytes: limits?.maxBytes });
     case 'image':
       return {
         name: workload.image,

@@ -1,9 +1,11 @@
 /** The operations of clients: submission, status, waiting for the end, streams, cancellation, retry, health. */
 import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../protocol/messages.ts';
+import type { ClientTurns } from './client-turns.ts';
 import { type RequestContext, bodyOf } from './request-context.ts';
 import {
   type HttpResponse,
   healthAnswer,
+  inOne,
   jsonResponse,
   refusal,
   stateAnswer,
@@ -25,7 +27,10 @@ export interface JobOperationsParts {
   /** Of the store's. */
   folder: FolderWatch;
   maxRequestBytes: number;
+  /** In the body of a submission. */
+  maxValues: number;
   bodies: BodyRoom;
+  turns: ClientTurns;
   /** Whether webhooks may lead to this machine and its network. */
   hasPrivateWebhooks: boolean;
 }
@@ -111,7 +116,8 @@ export class JobOperations {
     if (this.#parts.store.reserve.isFull && !this.wasSubmitted(context)) return noRoom();
     const body = await bodyOf(context, maxBytes);
     if (!Buffer.isBuffer(body)) return body;
-    const submission = readRunRequest(body, { hasPrivate: this.#parts.hasPrivateWebhooks });
+    const { hasPrivateWebhooks: hasPrivate, maxValues } = this.#parts;
+    const submission = await readRunRequest(body, { hasPrivate, maxValues });
     if (submission.kind === 'refused') return refusal(400, submission.why);
     const { endpoint, keyId } = context;
     // It may have been removed while the body arrived.
@@ -121,12 +127,13 @@ export class JobOperations {
     const idempotency = idempotencyOf(context, body);
     const own = { executionTimeoutMs, ttlMs, maxRetries, keyId, idempotency };
     const terms = { ...own, ...submission.terms, ...given };
-    const accepted = await this.#parts.store.accept(id, submission.input, terms, maxQueued);
+    const { store, turns } = this.#parts;
+    const accepted = await turns.use(() => store.accept(id, submission.input, terms, maxQueued));
     if (accepted === undefined) return queueFull(maxQueued);
     if (accepted === 'another body') return anotherBody();
     // The folder may be lost, or the endpoint removed, since: the job must not run.
     const late = this.#parts.folder.check() ? folderLost() : endpoint.isRemoved ? endpointGone() : undefined;
-    if (late !== undefined && accepted.isNew) await this.#parts.store.cancel(id, accepted.id);
+    if (late !== undefined && accepted.isNew) await store.cancel(id, accepted.id);
     return late ?? accepted;
   }
 
@@ -181,8 +188,12 @@ export class JobOperations {
     if (gone.aborted) return undefined;
     const job = store.reads.find(endpoint.id, jobId);
     if (job === undefined) return jobNotFound();
-    const parts = (await store.streams.drain(jobId)).map((output) => `{"output":${output}}`);
-    return { status: 200, body: `{"status":"${job.state}","stream":[${parts.join(',')}]}` };
+    const parts = (await store.streams.drain(jobId)).flatMap((output, index) => [
+      index === 0 ? '{"output":' : ',{"output":',
+      output,
+      '}',
+    ]);
+    return { status: 200, body: inOne([`{"status":"${job.state}","stream":[`, ...parts, ']}']) };
   }
 
   async cancel(endpointId: string, jobId: string): Promise<HttpResponse> {

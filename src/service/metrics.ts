@@ -2,6 +2,7 @@
 import type { Endpoint } from './endpoint.ts';
 import type { HttpResponse } from './http/http-response.ts';
 import { bucketSeconds, type Histogram } from './jobs/job-durations.ts';
+import { type LoopDelay, loopDelaySeconds } from './loop-delay.ts';
 import type { JobStore } from './jobs/job-store.ts';
 
 export const metricsPath = '/metrics';
@@ -10,13 +11,15 @@ type Labels = Record<string, string>;
 
 export class Metrics {
   readonly #store: JobStore;
+  readonly #loopDelay: LoopDelay;
   /** Wall clock, epoch ms. */
   readonly #now: () => number;
   /** Answers by operation and status code. */
   readonly #answers = new Map<string, number>();
 
-  constructor(store: JobStore, now: () => number) {
+  constructor(store: JobStore, now: () => number, loopDelay: LoopDelay) {
     this.#store = store;
+    this.#loopDelay = loopDelay;
     this.#now = now;
   }
 
@@ -58,6 +61,12 @@ export class Metrics {
           return line({ operation, code }, count);
         }),
       ),
+      ...metric(
+        'event_loop_delay_seconds',
+        'histogram',
+        'How late the service came to what was due, looked at every 50 ms.',
+        bucketsOf({}, this.#loopDelay.histogram, loopDelaySeconds),
+      ),
     ];
     const headers = { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' };
     return { status: 200, headers, body: `${body.join('\n')}\n` };
@@ -75,7 +84,7 @@ export class Metrics {
 
   #histogram(which: 'delay' | 'execution', help: string, endpoints: readonly Endpoint[]): string[] {
     const samples = endpoints.flatMap(({ id }) =>
-      bucketsOf({ endpoint: id }, this.#store.durations.of(id)[which]),
+      bucketsOf({ endpoint: id }, this.#store.durations.of(id)[which], bucketSeconds),
     );
     return metric(`job_${which}_seconds`, 'histogram', help, samples);
   }
@@ -107,9 +116,13 @@ function escaped(character: string): string {
   return character === '\n' ? String.raw`\n` : `\\${character}`;
 }
 
-function bucketsOf(labels: Labels, { buckets, count, sumSeconds }: Histogram): Sample[] {
+function bucketsOf(
+  labels: Labels,
+  { buckets, count, sumSeconds }: Histogram,
+  bounds: readonly number[],
+): Sample[] {
   return [
-    ...bucketSeconds.map((le, index) => line({ ...labels, le: String(le) }, buckets[index] ?? 0, '_bucket')),
+    ...bounds.map((le, index) => line({ ...labels, le: String(le) }, buckets[index] ?? 0, '_bucket')),
     line({ ...labels, le: '+Inf' }, count, '_bucket'),
     line(labels, sumSeconds, '_sum'),
     line(labels, count, '_count'),

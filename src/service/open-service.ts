@@ -6,12 +6,14 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import { ApiRouter, RateLimit } from './api-router.ts';
+import { ClientTurns } from './client-turns.ts';
 import { Console } from './console/console.ts';
 import { Endpoints } from './endpoints.ts';
 import { BodyRoom } from './http/body-room.ts';
 import { KnownNames } from './http/known-names.ts';
 import { CrossOrigin } from './http/cross-origin.ts';
 import type { AnswerRequest } from './http/http-server.ts';
+import { LoopDelay } from './loop-delay.ts';
 import { JobOperations } from './job-operations.ts';
 import { FolderWatch } from './jobs/data-folder.ts';
 import { JobResults } from './jobs/job-results.ts';
@@ -96,7 +98,9 @@ export async function openService(options: CheckedOptions, around: Surroundings)
     const results = new JobResults({ ...options, store });
     const parts = { keys, store, folder, results, ownWorkers, clusterWorkers };
     const endpoints = (halfOpen = openEndpoints(options, parts, around));
-    const router = openRouter(options, parts, endpoints, around);
+    const loopDelay = new LoopDelay();
+    opened.push(() => loopDelay.stop());
+    const router = openRouter(options, { ...parts, loopDelay }, endpoints, around);
     const sweeper = new Sweeper(store, folder, retentionMs, onProblem);
     const webhooks = new Webhooks({ store, onProblem, now, hasPrivate });
     const close = async (): Promise<void> => {
@@ -183,7 +187,8 @@ function openEndpoints(
   { store, results, ownWorkers, clusterWorkers }: Parts,
   { url, workersUrl }: Surroundings,
 ): Endpoints {
-  const { workloadOf, silenceMs, onProblem, endpoints: given, publicUrl = url } = options;
+  const { workloadOf, silenceMs, onProblem, endpoints: given, publicUrl = url, maxValues } = options;
+  const limits = { maxBytes: options.maxResultBytes, maxValues };
   // The file says so of its own; one of the console may be older than the file is now.
   const tellUnreachable = (id: string): void =>
     onProblem(
@@ -197,7 +202,7 @@ function openEndpoints(
     given,
     workloadOf: (settings) => {
       if (settings.on === null)
-        return workloadOf(settings, { url: workersUrl, workerKey: ownWorkers.keyOf(settings.id) });
+        return workloadOf(settings, { url: workersUrl, workerKey: ownWorkers.keyOf(settings.id), limits });
       if (options.publicUrl === undefined) tellUnreachable(settings.id);
       return workloadOf(settings, { url: publicUrl, workerKey: clusterWorkers.keyOf(settings.id) });
     },
@@ -206,16 +211,17 @@ function openEndpoints(
 
 function openRouter(
   checked: CheckedOptions,
-  { keys, store, folder, results }: Parts,
+  { keys, store, folder, results, loopDelay }: Parts & { loopDelay: LoopDelay },
   endpoints: Endpoints,
   { url, proxies, certifiedNames, shared }: Surroundings,
 ): ApiRouter {
-  const { maxResultBytes, rate, console, retentionMs, now, onProblem } = checked;
+  const { maxResultBytes, rate, console, retentionMs, now } = checked;
   const bodies = new BodyRoom(checked.maxBodiesBytes, checked.clientLimits.roomMs);
-  const jobs = new JobOperations({ ...checked, store, folder, bodies });
+  const turns = new ClientTurns();
+  const jobs = new JobOperations({ ...checked, store, folder, bodies, turns });
   // Around a result there is little else.
   const maxBytes = maxResultBytes + 1_000_000;
-  const work = new WorkerOperations({ store, results, bodies, maxResultBytes: maxBytes, onProblem });
+  const work = new WorkerOperations({ ...checked, store, results, bodies, turns, maxResultBytes: maxBytes });
   const admission = new Admission(keys, now);
   const quotas = new Quotas(store, now);
   const common = { keys, admission, quotas, proxies, store, endpoints, jobs, now };
@@ -228,7 +234,7 @@ function openRouter(
     jobs,
     work,
     rates: new RateLimit(rate),
-    metrics: new Metrics(store, now),
+    metrics: new Metrics(store, now, loopDelay),
     names: new KnownNames(namesOf(checked, url), certifiedNames),
     crossOrigin: new CrossOrigin(checked.origins),
     refusedTakeMs: checked.clientLimits.refusedTakeMs,

@@ -1,5 +1,6 @@
 /** An authorised request, as each operation is given it, and reading its body. */
 import type { IncomingMessage } from 'node:http';
+import { JoinedBytes } from '../lib/limits/joined-bytes.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type HttpResponse, refusal } from './http/http-response.ts';
 import type { Route } from './routes.ts';
@@ -32,23 +33,21 @@ export async function bodyOf(
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return tooLarge;
   sendContinue(maxBytes);
   return await new Promise((resolve) => {
-    let chunks: Buffer[] = [];
-    let byteCount = 0;
+    const bytes = new JoinedBytes(request.headers['content-length']);
     const finish = (result: Buffer | HttpResponse | undefined) => {
       request.pause();
       request.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
       gone.removeEventListener('abort', onGone);
       // A request that breaks off later must not be an unhandled 'error'.
       request.on('error', () => undefined);
-      chunks = [];
+      bytes.clear();
       resolve(result);
     };
     const onData = (chunk: Buffer) => {
-      byteCount += chunk.length;
-      if (byteCount > maxBytes) finish(tooLarge);
-      else chunks.push(chunk);
+      if (bytes.byteCount + chunk.length > maxBytes) finish(tooLarge);
+      else bytes.add(chunk);
     };
-    const onEnd = () => finish(Buffer.concat(chunks, byteCount));
+    const onEnd = () => finish(bytes.take());
     const onGone = () => finish(undefined);
     if (gone.aborted) return finish(undefined);
     request.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);

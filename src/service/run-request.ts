@@ -1,6 +1,6 @@
 /** Parses and checks the body of a submission. */
 import { describeValue } from '../protocol/json-value.ts';
-import { memberText } from '../protocol/member-text.ts';
+import { isEmptyObject, isObjectText, scanJson, type ScannedJson } from '../lib/text/scan-json.ts';
 import type { JobTerms } from './jobs/job.ts';
 import { isPrivateTarget } from './webhooks/webhooks.ts';
 
@@ -10,28 +10,51 @@ export type SubmittedTerms = Partial<
 >;
 
 export type ReadRunRequest =
-  | { kind: 'read'; /** JSON text of an object that is not empty. */ input: string; terms: SubmittedTerms }
+  | { kind: 'read'; /** JSON text of an object that is not empty. */ input: Buffer; terms: SubmittedTerms }
   | { kind: 'refused'; why: string };
 
 /** Longer ones do not fit into a timer. */
 const maxMs = 20 * 24 * 60 * 60_000;
 const maxUrlLength = 2_048;
+/** Workers write it recursively. */
 const deepest = 1_000;
 const maxS3ConfigLength = 16_384;
 
-/** Unknown keys are ignored, as real services do. `hasPrivate`: whether webhooks may lead to this machine's network. */
-export function readRunRequest(bytes: Buffer, { hasPrivate }: { hasPrivate: boolean }): ReadRunRequest {
-  const text = utf8(bytes);
-  const body = text === undefined ? undefined : parse(text);
-  if (text === undefined || body === undefined) return refused('the body is not JSON');
-  if (!isObject(body)) return refused('the body is not an object');
-  const input = body['input'];
-  if (!isObject(input)) return refused('the body has no object "input"');
-  if (Object.keys(input).length === 0) return refused('the object "input" is empty');
-  if (isDeep(input)) return refused('the object "input" is nested too deeply');
-  const terms = readTerms(body, hasPrivate);
-  if (typeof terms === 'string') return refused(terms);
-  return { kind: 'read', input: memberText(text, 'input') ?? JSON.stringify(input), terms };
+/** Of what is no input: it is parsed at once. */
+const maxTermBytes = 256 * 1024;
+const terms = ['policy', 'webhook', 's3Config'] as const;
+
+export interface RunRequestLimits {
+  /** Whether webhooks may lead to this machine's network. */
+  hasPrivate: boolean;
+  /** In the whole of the body. */
+  maxValues: number;
+}
+
+/** Unknown keys are ignored, as real services do. The input is passed on as it is written, and never parsed. */
+export async function readRunRequest(
+  bytes: Buffer,
+  { hasPrivate, maxValues }: RunRequestLimits,
+): Promise<ReadRunRequest> {
+  // The body is one level, and so is the input.
+  const body = await scanJson(bytes, ['input', ...terms], { maxDepth: deepest + 2, maxValues });
+  if (body.kind !== 'object') return refused(whyNot(body.kind, maxValues));
+  const input = body.members.get('input');
+  if (input === undefined || !isObjectText(input)) return refused('the body has no object "input"');
+  if (isEmptyObject(input)) return refused('the object "input" is empty');
+  const long = terms.find((name) => (body.members.get(name)?.length ?? 0) > maxTermBytes);
+  if (long !== undefined) return refused(`"${long}" has more than ${maxTermBytes} bytes`);
+  const read = readTerms(
+    Object.fromEntries(terms.map((name) => [name, parsed(body.members.get(name))])),
+    hasPrivate,
+  );
+  return typeof read === 'string' ? refused(read) : { kind: 'read', input, terms: read };
+}
+
+function whyNot(kind: Exclude<ScannedJson['kind'], 'object'>, maxValues: number): string {
+  if (kind === 'other') return 'the body is not an object';
+  if (kind === 'deep') return `the body is nested too deeply, more than ${deepest} levels`;
+  return kind === 'many' ? `the body has more than ${maxValues} values` : 'the body is not JSON';
 }
 
 /** The submitted terms, or the error. */
@@ -80,35 +103,8 @@ function refused(why: string): ReadRunRequest {
   return { kind: 'refused', why };
 }
 
-function utf8(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Undefined where it is not JSON. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Serialising it, as workers do, is recursive; `parse` has no such limit. */
-function isDeep(input: unknown): boolean {
-  let level: unknown[] = [input];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > deepest) return true;
-    level = level.flatMap((value) =>
-      typeof value === 'object' && value !== null
-        ? Object.values(value).filter((inner) => typeof inner === 'object')
-        : [],
-    );
-  }
-  return false;
+function parsed(json: Buffer | undefined): unknown {
+  return json && JSON.parse(json.toString());
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

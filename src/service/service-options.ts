@@ -2,12 +2,14 @@
 import type { PostgresAddress } from '../lib/postgres/address.ts';
 import type { Page } from '../lib/net/built-page.ts';
 import type { CatalogueEntry } from '../protocol/console-data.ts';
+import { defaultMaxValues } from '../lib/text/scan-json.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../protocol/messages.ts';
 import type { EndpointForms } from './console/endpoint-requests.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { RunnableWorkload } from './endpoint.ts';
 import type { TlsFiles } from './http/tls-files.ts';
 import { type ClientLimits, defaultClientLimits } from './http/send-response.ts';
+import type { AnswerLimits } from './workloads/workload.ts';
 import { fitsHeader } from './keys/key.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
 
@@ -34,6 +36,8 @@ export interface ServiceOptions {
   /** The largest body of a submission, and of a result. */
   maxRequestBytes?: number;
   maxResultBytes?: number;
+  /** The most values in the JSON of either. */
+  maxValues?: number;
   /** Of the long bodies that are in memory at a time. */
   maxBodiesBytes?: number;
   /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; none by default. */
@@ -81,6 +85,8 @@ export interface WorkloadContext {
   url: string;
   /** For the endpoint alone. */
   workerKey: string;
+  /** Of what its workers answer; the usual ones by default. */
+  limits?: AnswerLimits;
 }
 
 export interface ConsoleOptions {
@@ -116,6 +122,7 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
     maxRequestBytes,
     maxBodiesBytes: 128 * 1024 * 1024,
     maxResultBytes: 100 * 1024 * 1024,
+    maxValues: defaultMaxValues,
     reserveBytes: 0,
     maxConnections: 2_000,
     requestTimeoutMs: 60_000,
@@ -135,6 +142,7 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
   assertLimit('maxRequestBytes', checked.maxRequestBytes);
   assertLimit('maxBodiesBytes', checked.maxBodiesBytes);
   assertLimit('maxResultBytes', checked.maxResultBytes);
+  assertLimit('maxValues', checked.maxValues);
   assertKeys(checked.keys);
   assertEndpoints(checked.endpoints);
   return checked;

@@ -1,9 +1,12 @@
 /** The operations of workers that pull: taking jobs, returning results and parts, and pings. */
-import { memberText } from '../protocol/member-text.ts';
+import { isUtf8 } from 'node:buffer';
+import { maxJsonDepth, scanJson, type ScannedJson, valueOrBeginning } from '../lib/text/scan-json.ts';
+import type { ClientTurns } from './client-turns.ts';
 import type { WorkloadSettings } from './endpoint-settings.ts';
 import { jobIdPattern } from '../protocol/paths.ts';
 import { type RequestContext, bodyOf } from './request-context.ts';
-import { type HttpResponse, emptyResponse, jsonResponse, refusal } from './http/http-response.ts';
+import type { Text } from './jobs/filed-text.ts';
+import { type HttpResponse, emptyResponse, inOne, jsonResponse, refusal } from './http/http-response.ts';
 import type { BodyRoom } from './http/body-room.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults, WorkerError } from './jobs/job-results.ts';
@@ -18,7 +21,10 @@ export interface WorkerOperationsParts {
   results: JobResults;
   /** The largest body of a result. */
   maxResultBytes: number;
+  /** In the body of a result. */
+  maxValues: number;
   bodies: BodyRoom;
+  turns: ClientTurns;
   /** Receives a message for each result that was refused. */
   onProblem: (text: string) => void;
 }
@@ -38,15 +44,19 @@ const maxBatchBytes = 16 * 1024 * 1024;
 
 export class WorkerOperations {
   readonly #parts: WorkerOperationsParts;
+  readonly #tooManyValues: HttpResponse;
 
   constructor(parts: WorkerOperationsParts) {
     this.#parts = parts;
+    const why = `the body has more than ${parts.maxValues} values, or ${maxJsonDepth} levels`;
+    this.#tooManyValues = { ...refusal(400, why), isTooLarge: true };
   }
 
   /** Undefined where the worker has gone. */
   async answer(operation: WorkerOperation, context: RequestContext): Promise<HttpResponse | undefined> {
     const { endpoint, route } = context;
-    const { bodies } = this.#parts;
+    const { bodies, turns } = this.#parts;
+    if (operation.startsWith('job-')) turns.noteWorker();
     if (route.workerId === '') return refusal(404, 'no worker has this id');
     const worker = workerIn(context);
     if (!endpoint.remote.noteContact(worker, route.query.get('gpu'), operation !== 'ping'))
@@ -55,14 +65,14 @@ export class WorkerOperations {
       case 'job-take':
         return await this.#whileHeld(context, true, async () => {
           const [job] = await this.#take(context, 1);
-          return job === undefined ? emptyResponse : { status: 200, body: takenText(job) };
+          return job === undefined ? emptyResponse : { status: 200, body: inOne(takenParts(job)) };
         });
       case 'job-take-batch':
         return await this.#whileHeld(context, true, async () => {
           const jobs = await this.#take(context, batchSize(route.query.get('batch_size')));
           return jobs.length === 0
             ? emptyResponse
-            : { status: 200, body: `[${jobs.map(takenText).join(',')}]` };
+            : { status: 200, body: inOne(['[', ...jobs.flatMap(listedParts), ']']) };
         });
       case 'job-done':
         return this.#told(context, await this.#whileArriving(context, () => this.#done(context)));
@@ -144,32 +154,30 @@ export class WorkerOperations {
     const { jobId } = route;
     const workerId = workerIn(context);
     if (!this.#parts.store.reads.has(endpoint.id, jobId)) return jobNotFound;
-    const text = await this.#textOf(context);
-    if (typeof text !== 'string') {
-      if (text?.isTooLarge) await this.#failTooLarge(context);
-      return text;
+    const body = await this.#objectOf(context, ['output', 'error', 'status', 'stopPod']);
+    if (body === undefined || 'status' in body) {
+      if (body?.isTooLarge) await this.#failTooLarge(context, body);
+      return body;
     }
-    const body = parseObject(text);
-    if (body === undefined) return refusal(400, 'the body is not a JSON object');
-    if (!('output' in body || 'error' in body || saysNothing(body)))
+    const { members } = body;
+    if (!members.has('output') && !members.has('error') && !saysNothing(body))
       return refusal(400, 'the body has neither "output" nor "error"');
     const job = { id: jobId, workerId };
+    const output = members.get('output') ?? 'null';
     // Workers report progress through the same operation as results.
-    if (body['status'] === 'IN_PROGRESS') {
+    if (valueOf(members.get('status')) === 'IN_PROGRESS') {
       endpoint.remote.noteSign(workerId, jobId);
-      const accepted = await this.#parts.store.work.setProgress(job, memberText(text, 'output') ?? 'null');
-      return jsonResponse({ accepted });
+      return jsonResponse({ accepted: await this.#parts.store.work.setProgress(job, output) });
     }
     const log = endpoint.logOf(jobId).join('\n') || undefined;
-    const output = memberText(text, 'output') ?? 'null';
-    const { error } = body;
+    const error = workerError(members.get('error'));
     const { results } = this.#parts;
     const isAccepted =
-      error === undefined || error === null || error === ''
+      error === undefined
         ? await results.complete(job, output, log)
-        : await results.fail(job, { ...workerError(error, memberText(text, 'error') ?? ''), output }, log);
+        : await results.fail(job, { ...error, output }, log);
     endpoint.release(workerId, jobId);
-    if (body['stopPod'] === true) endpoint.restart(workerId);
+    if (valueOf(members.get('stopPod')) === true) endpoint.restart(workerId);
     return jsonResponse({ accepted: isAccepted });
   }
 
@@ -188,11 +196,17 @@ export class WorkerOperations {
   }
 
   /** Workers drop a refused result, so the job fails here. */
-  async #failTooLarge(context: RequestContext): Promise<void> {
+  async #failTooLarge(context: RequestContext, refused: HttpResponse): Promise<void> {
     const { endpoint, route } = context;
     const { jobId } = route;
     const workerId = workerIn(context);
-    await this.#parts.results.failTooLarge({ id: jobId, workerId });
+    const { results, maxValues } = this.#parts;
+    const job = { id: jobId, workerId };
+    await (refused === this.#tooManyValues
+      ? results.fail(job, {
+          text: `the worker's output has more than ${maxValues} values, or ${maxJsonDepth} levels`,
+        })
+      : results.failTooLarge(job));
     endpoint.release(workerId, jobId);
   }
 
@@ -201,9 +215,9 @@ export class WorkerOperations {
     const { jobId } = route;
     const workerId = workerIn(context);
     if (!this.#parts.store.reads.has(endpoint.id, jobId)) return jobNotFound;
-    const text = await this.#textOf(context);
-    if (typeof text !== 'string') return text;
-    const output = parseObject(text) === undefined ? undefined : memberText(text, 'output');
+    const body = await this.#objectOf(context, ['output']);
+    if (body === undefined || 'status' in body) return body;
+    const output = body.members.get('output');
     if (output === undefined) return refusal(400, 'the body is not a JSON object with "output"');
     endpoint.remote.noteSign(workerId, jobId);
     return jsonResponse({ accepted: await this.#parts.store.streams.add({ id: jobId, workerId }, output) });
@@ -211,9 +225,10 @@ export class WorkerOperations {
 
   async #report(context: RequestContext): Promise<HttpResponse | undefined> {
     const { endpoint } = context;
-    const text = await this.#textOf(context, maxReportBytes);
-    if (typeof text !== 'string') return text;
-    const report = readWorkerReport(parseObject(text));
+    const body = await bodyOf(context, maxReportBytes);
+    if (!Buffer.isBuffer(body)) return body;
+    if (!isUtf8(body)) return notUtf8;
+    const report = readWorkerReport(parseObject(body.toString()));
     if ('problem' in report) return refusal(400, report.problem);
     const workerId = workerIn(context);
     const jobs = await endpoint.remote.report(workerId, report);
@@ -235,18 +250,19 @@ export class WorkerOperations {
     return ids === undefined || ids.length === 0 ? emptyResponse : jsonResponse({ jobsToStop: ids });
   }
 
-  /** Workers send JSON under the content type of a form. */
-  async #textOf(
+  /** Those members of the body, as they are written. Workers send JSON under the content type of a form. */
+  async #objectOf(
     context: RequestContext,
-    maxBytes = this.#parts.maxResultBytes,
-  ): Promise<string | HttpResponse | undefined> {
-    const body = await bodyOf(context, maxBytes);
+    names: readonly string[],
+  ): Promise<ScannedObject | HttpResponse | undefined> {
+    const { maxResultBytes, maxValues } = this.#parts;
+    const body = await bodyOf(context, maxResultBytes);
     if (!Buffer.isBuffer(body)) return body;
-    try {
-      return new TextDecoder('utf-8', { fatal: true }).decode(body);
-    } catch {
-      return refusal(400, 'the body is not UTF-8');
-    }
+    const scanned = await scanJson(body, names, { maxDepth: maxJsonDepth, maxValues });
+    if (scanned.kind === 'object') return scanned;
+    if (scanned.kind === 'not UTF-8') return notUtf8;
+    if (scanned.kind === 'many' || scanned.kind === 'deep') return this.#tooManyValues;
+    return refusal(400, 'the body is not a JSON object');
   }
 }
 
@@ -277,20 +293,36 @@ function whyIn({ status, body }: HttpResponse): string {
   return `${error ?? 'refused'} (${status})`;
 }
 
-function takenText({ id, input, webhook, s3Config }: TakenJob): string {
+function listedParts(job: TakenJob, index: number): Text[] {
+  return index === 0 ? takenParts(job) : [',', ...takenParts(job)];
+}
+
+function takenParts({ id, input, webhook, s3Config }: TakenJob): Text[] {
   const told = webhook === null ? '' : `,"webhook":${JSON.stringify(webhook)}`;
   const bucket = s3Config === null ? '' : `,"s3Config":${s3Config}`;
-  return `{"id":"${id}","input":${input}${told}${bucket}}`;
+  return [`{"id":"${id}","input":`, input, `${told}${bucket}}`];
 }
+
+type ScannedObject = Extract<ScannedJson, { kind: 'object' }>;
+
+const notUtf8 = refusal(400, 'the body is not UTF-8');
 
 /** As SDKs do for a handler that returns an empty object, with or without the wish to be started anew. */
-function saysNothing(body: Record<string, unknown>): boolean {
-  return Object.keys(body).every((name) => name === 'stopPod');
+function saysNothing({ members, hasOthers }: ScannedObject): boolean {
+  return !hasOthers && [...members.keys()].every((name) => name === 'stopPod');
 }
 
-/** `json`: its text. */
-function workerError(error: unknown, json: string): WorkerError {
-  return typeof error === 'string' ? { text: error } : { text: json, value: json };
+function valueOf(json: Buffer | undefined): unknown {
+  return json && valueOrBeginning(json);
+}
+
+/** Undefined for one that says nothing. */
+function workerError(json: Buffer | undefined): WorkerError | undefined {
+  const value = valueOf(json);
+  if (json === undefined || value === null || value === '') return undefined;
+  if (typeof value === 'string') return { text: value };
+  const text = json.toString();
+  return { text, value: text };
 }
 
 function batchSize(text: string | null): number {

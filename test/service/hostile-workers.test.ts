@@ -51,6 +51,34 @@ test('a batch of jobs with long inputs is as large as an answer may be, and the 
   expect(health.jobs).toMatchObject({ inProgress: 2, inQueue: 3 });
 });
 
+test('a result of more values than are allowed fails its job in words, and the worker hears why', async () => {
+  const small = await openService({
+    endpoints: [endpointSettings({ id: 'farm', workload: { kind: 'remote' }, workers: 0 })],
+    maxValues: 1_000,
+  });
+  service = small;
+  workerKey = addKey(small.dataDir, 'worker');
+  const id = await submit({ scene: 'a red cube' });
+  await ask(workerKey, 'job-take/w1?');
+  const told = await ask(workerKey, `job-done/w1/${id}?`, `{"output":[${'1,'.repeat(1_000)}1]}`);
+  expect(told).toMatchObject({ status: 400, text: expect.stringContaining('more than 1000 values') });
+  const { status, error } = await statusOf(id);
+  expect([status, error]).toEqual([
+    'FAILED',
+    expect.stringMatching(/^the worker's output has more than 1000 values/),
+  ]);
+  const many = await ask(clientKey, 'run', `{"input":{"a":[${'1,'.repeat(1_000)}1]}}`);
+  expect(many).toEqual({ status: 400, text: '{"error":"the body has more than 1000 values"}' });
+});
+
+test('a very long error is kept by its beginning', async () => {
+  const id = await submit({ scene: 'a red cube' });
+  await ask(workerKey, 'job-take/w1?');
+  const error = String.raw`\u00e9`.repeat(500_000);
+  expect(await ask(workerKey, `job-done/w1/${id}?`, `{"error":"${error}"}`)).toMatchObject({ status: 200 });
+  expect((await statusOf(id))['error']).toBe('é'.repeat(10_000));
+});
+
 test('an error that is nested very deeply ends its job in words', async () => {
   const id = await submit({ scene: 'a red cube' });
   await ask(workerKey, 'job-take/w1?');

@@ -1,13 +1,20 @@
 /** A workload of a test: a function of its own, within this process. */
 import type { RunReport, Workload, WorkloadJob } from '../../src/service/workloads/workload.ts';
 
+/** A job with its input as a value. */
+export type ReadJob = WorkloadJob & { input: Record<string, unknown> };
+
+export function readJob(job: WorkloadJob): ReadJob {
+  return { ...job, input: JSON.parse(job.inputText.toString()) as ReadJob['input'] };
+}
+
 /** What `run` still does for a job that is not wanted any more is not waited for. */
 export function inProcessWorkload(
   name: string,
-  run: (job: WorkloadJob, report: RunReport) => Promise<unknown>,
+  run: (job: ReadJob, report: RunReport) => Promise<unknown>,
 ): Workload {
   const worker = {
-    run: (job: WorkloadJob, report: RunReport) => orUnwanted(report.signal, () => run(job, report)),
+    run: (job: WorkloadJob, report: RunReport) => orUnwanted(report.signal, () => run(readJob(job), report)),
     ended: new Promise<string>(() => undefined),
     stop: () => Promise.resolve(),
   };

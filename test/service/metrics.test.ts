@@ -46,6 +46,18 @@ it('counts jobs, times, workers and requests', async () => {
   expect(samples.get('nightrender_http_requests_total{operation="run",code="200"}')).toBe(4);
 });
 
+it('shows how late the service came to what was due', async () => {
+  const { url } = await openService();
+  const samples = async () => samplesOf(await (await fetch(`${url}/metrics`)).text());
+  const of = async (le: string): Promise<number> =>
+    (await samples()).get(`nightrender_event_loop_delay_seconds_bucket{le="${le}"}`) ?? NaN;
+  const late = async (): Promise<number> => (await of('+Inf')) - (await of('0.1'));
+  const before = await late();
+  const until = performance.now() + 300;
+  while (performance.now() < until);
+  await expect.poll(late).toBeGreaterThan(before);
+});
+
 it('is for this machine and for keys of all endpoints', async () => {
   const { url, dataDir } = await openService();
   const ask = async (headers: Record<string, string>): Promise<number> =>

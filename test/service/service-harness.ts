@@ -9,8 +9,8 @@ import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { JobStore, type JobStoreOptions } from '../../src/service/jobs/job-store.ts';
 import type { JobTerms } from '../../src/service/jobs/job.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/start-service.ts';
-import type { Workload, WorkloadJob } from '../../src/service/workloads/workload.ts';
-import { inProcessWorkload } from './in-process-workload.ts';
+import type { Workload } from '../../src/service/workloads/workload.ts';
+import { inProcessWorkload, type ReadJob } from './in-process-workload.ts';
 import type { RunResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { runPath, statusPath, type Version } from '../../src/protocol/paths.ts';
 
@@ -19,7 +19,7 @@ export const endpointId = 'scene-renderer';
 
 /** One run of the held workload. */
 interface HeldRun {
-  job: WorkloadJob;
+  job: ReadJob;
   signal: AbortSignal;
   complete(output: unknown): void;
   fail(reason: unknown): void;
@@ -33,7 +33,7 @@ class HeldWorkload {
 
   readonly workload = inProcessWorkload('held', (job, { signal }) => this.#run(job, signal));
 
-  #run(job: WorkloadJob, signal: AbortSignal): Promise<unknown> {
+  #run(job: ReadJob, signal: AbortSignal): Promise<unknown> {
     return new Promise((complete, fail) => {
       this.runs.push({ job, signal, complete, fail });
       this.#onRun?.();
@@ -53,7 +53,7 @@ class HeldWorkload {
 }
 
 /** Ends at once with what it is told. */
-export function instantWorkload(outputOf: (job: WorkloadJob) => unknown): Workload {
+export function instantWorkload(outputOf: (job: ReadJob) => unknown): Workload {
   return inProcessWorkload('instant', (job) => new Promise((resolve) => resolve(outputOf(job))));
 }
 

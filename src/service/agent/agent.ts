@@ -1,6 +1,7 @@
 /** A worker on another machine: kept up as the service's own are, until it is to end. It asks there for its jobs, or is a container that does. */
 import { once } from 'node:events';
 import type { MachineView } from '../../protocol/console-data.ts';
+import { byteCountOf, type Text } from '../jobs/filed-text.ts';
 import {
   type BegunJob,
   type JobSource,
@@ -152,8 +153,8 @@ class Agent implements JobSource {
     onEvent(`job ${id} begins`);
     return {
       progress: (message) =>
-        client.send('job-done', id, `{"status":"IN_PROGRESS","output":${outputText(message)}}`),
-      stream: (part) => client.send('job-stream', id, `{"output":${outputText(part)}}`),
+        client.send('job-done', id, ['{"status":"IN_PROGRESS","output":', outputText(message), '}']),
+      stream: (part) => client.send('job-stream', id, ['{"output":', outputText(part), '}']),
       end: async (outcome) => {
         const bring = this.#bring(id, outcome, performance.now() - begunAt, unwanted.signal);
         await bring.catch((error: unknown) => {
@@ -255,7 +256,7 @@ class Agent implements JobSource {
     if ('died' in outcome) return this.#tellDeath(outcome.died);
     // Its log has to be there when the job ends.
     await this.#reporter.flush();
-    const body = 'output' in outcome ? `{"output":${outcome.output}}` : JSON.stringify(outcome);
+    const body = 'output' in outcome ? ['{"output":', outcome.output, '}'] : [JSON.stringify(outcome)];
     const seconds = tookMs / 1_000;
     const became = await this.#deliver(id, body, unwanted);
     this.#supervised.markHealthy();
@@ -265,7 +266,7 @@ class Agent implements JobSource {
   }
 
   /** However long the service is away: whether a result is still wanted it decides when it comes. In words, what became of it. */
-  async #deliver(jobId: string, body: string, unwanted: AbortSignal): Promise<string> {
+  async #deliver(jobId: string, body: readonly Text[], unwanted: AbortSignal): Promise<string> {
     const { client, onEvent } = this.#options;
     const onProblem = (text: string): void => {
       onEvent(`the result of job ${jobId} is not handed in yet: ${text}`);
@@ -274,8 +275,8 @@ class Agent implements JobSource {
     const how = { signal: this.#over.signal, unwanted, onProblem };
     const delivery = await client.finish(jobId, body, how);
     if (delivery.kind !== 'refused') return becameOf[delivery.kind];
-    const why = `the service did not take its result of ${Buffer.byteLength(body)} bytes: ${delivery.why}`;
-    await client.finish(jobId, JSON.stringify({ error: why }), how);
+    const why = `the service did not take its result of ${byteCountOf(body)} bytes: ${delivery.why}`;
+    await client.finish(jobId, [JSON.stringify({ error: why })], how);
     return `has failed: ${why}`;
   }
 

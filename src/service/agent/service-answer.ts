@@ -1,14 +1,16 @@
 /** What comes where a worker has asked the service: its answer, a proxy's page, or nothing. */
 import type { Dispatcher } from 'undici';
+import { JoinedBytes } from '../../lib/limits/joined-bytes.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 
 export interface Answer {
   /** 0 where nothing came. */
   status: number;
-  /** Why, where nothing came. */
+  bytes: Buffer;
+  /** Of a long one the beginning. Why, where nothing came. */
   text: string;
-  /** Undefined for what is no object. */
+  /** Undefined for what is no object, or long. */
   json: JsonObject | undefined;
   /** What the service refuses with, in its words; undefined for all else. */
   refusal: string | undefined;
@@ -16,24 +18,27 @@ export interface Answer {
   location: string | undefined;
 }
 
-/** A body of more than `maxBytes` is not read to its end, and is no object. */
+/** What is longer is not parsed at once. */
+const maxParsedBytes = 1024 * 1024;
+
+/** A body of more than `maxBytes` is not read to its end. */
 export async function readAnswer(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   maxBytes: number,
 ): Promise<Answer> {
-  const chunks: Buffer[] = [];
-  let byteCount = 0;
+  const announced = Number(headers['content-length'] ?? 0);
+  const read = new JoinedBytes(announced <= maxBytes ? announced : undefined);
   for await (const chunk of body as AsyncIterable<Buffer>) {
-    byteCount += chunk.length;
-    chunks.push(chunk);
-    if (byteCount > maxBytes) break;
+    read.add(chunk);
+    if (read.byteCount > maxBytes) break;
   }
-  const isCut = byteCount > maxBytes;
-  const text = isCut ? (chunks[0] ?? '').toString() : Buffer.concat(chunks, byteCount).toString();
-  const json = isCut ? undefined : objectIn(text);
+  const bytes = read.take();
+  const isLong = bytes.length > Math.min(maxBytes, maxParsedBytes);
+  const text = isLong ? bytes.toString('utf8', 0, 1_000) : bytes.toString();
+  const json = isLong ? undefined : objectIn(text);
   const refusal = statusCode >= 400 && typeof json?.['error'] === 'string' ? json['error'] : undefined;
   const location = statusCode >= 300 && statusCode < 400 ? String(headers['location'] ?? '') : undefined;
-  return { status: statusCode, text, json, refusal, location };
+  return { status: statusCode, bytes, text, json, refusal, location };
 }
 
 export function noAnswer(error: unknown): Answer {
@@ -41,6 +46,7 @@ export function noAnswer(error: unknown): Answer {
   // What fails at several addresses of a name has no message of its own.
   return {
     status: 0,
+    bytes: Buffer.alloc(0),
     text: oneLine(message) ?? code ?? name,
     json: undefined,
     refusal: undefined,

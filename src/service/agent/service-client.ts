@@ -2,8 +2,9 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { isJsonObject } from '../../lib/text/json.ts';
-import { memberText } from '../../protocol/member-text.ts';
+import { isObjectText, maxJsonDepth, scanJson, valueOrBeginning } from '../../lib/text/scan-json.ts';
+import { byteCountOf, type Text } from '../jobs/filed-text.ts';
+import { longText } from '../jobs/long-texts.ts';
 import type { WorkerReport } from '../pool/worker-report.ts';
 import type { OfferedJob } from '../pool/pulling-worker.ts';
 import { type Answer, complaintOf, noAnswer, readAnswer } from './service-answer.ts';
@@ -37,8 +38,8 @@ interface Question {
   operation: Operation;
   /** Behind the id of the worker. */
   rest?: string;
-  /** JSON. */
-  body?: string;
+  /** JSON, in its parts. */
+  body?: readonly Text[];
 }
 
 /** The service holds a request open for 60 s. */
@@ -47,6 +48,9 @@ const answerTimeoutMs = 90_000;
 const bodyAnswerTimeoutMs = 300_000;
 /** The pause before the first repetition doubles with each further one, up to the longest. */
 const defaultPauses = { firstPauseMs: 250, maxPauseMs: 30_000 };
+/** The service holds the question for a job open for longer. */
+const shortPollMs = 1_000;
+const maxEmptyPauseMs = 5_000;
 /** Strings cannot be longer; the service lets jobs have a gigabyte. */
 const maxJobBytes = 500_000_000;
 const maxAnswerBytes = 1024 * 1024;
@@ -60,6 +64,8 @@ export class ServiceClient {
   readonly #connections = new Agent({ connect: { timeout: 10_000 }, bodyTimeout: answerTimeoutMs });
   /** What is asked again and again at the moment. */
   readonly #failing = new Set<Operation>();
+  /** How often in a row it was said at once that there is no job. */
+  #emptyAnswers = 0;
   /** Whether what came last was no answer. */
   isAway = false;
 
@@ -76,8 +82,17 @@ export class ServiceClient {
 
   /** Waits for a job, for a minute at most. Rejects when `signal` aborts. */
   async take(signal: AbortSignal): Promise<OfferedJob | undefined> {
+    const askedAt = performance.now();
     const taken = await this.#askUntilAnswered({ operation: 'job-take' }, readJob, signal);
+    // A service that does not hold the question open is not asked again at once.
+    const isEarly = taken === 'none' && performance.now() - askedAt < shortPollMs;
+    this.#emptyAnswers = isEarly ? this.#emptyAnswers + 1 : 0;
+    if (isEarly) await sleep(this.#emptyPauseMs, undefined, { signal });
     return taken === 'none' ? undefined : taken;
+  }
+
+  get #emptyPauseMs(): number {
+    return Math.min(maxEmptyPauseMs, this.#pauses.firstPauseMs * 2 ** (this.#emptyAnswers - 1));
   }
 
   /**
@@ -86,7 +101,7 @@ export class ServiceClient {
    */
   async finish(
     jobId: string,
-    body: string,
+    body: readonly Text[],
     {
       signal,
       unwanted,
@@ -112,7 +127,7 @@ export class ServiceClient {
   }
 
   /** A message of progress, or a part of a stream; one that does not arrive is not repeated. */
-  async send(operation: 'job-done' | 'job-stream', jobId: string, body: string): Promise<void> {
+  async send(operation: 'job-done' | 'job-stream', jobId: string, body: readonly Text[]): Promise<void> {
     await this.#ask({ operation, rest: `/${encodeURIComponent(jobId)}`, body });
   }
 
@@ -125,7 +140,7 @@ export class ServiceClient {
     report: Partial<WorkerReport>,
     signal: AbortSignal,
   ): Promise<ReportAnswer | { refusal: string }> {
-    const question = { operation: 'report', body: JSON.stringify(report) } as const;
+    const question = { operation: 'report', body: [JSON.stringify(report)] } as const;
     return await this.#askUntilAnswered(question, readReportAnswer, signal);
   }
 
@@ -144,7 +159,7 @@ export class ServiceClient {
    */
   async #askUntilAnswered<T>(
     question: Question,
-    read: (answer: Answer) => T | undefined,
+    read: (answer: Answer) => T | undefined | Promise<T | undefined>,
     signal: AbortSignal,
     onProblem?: (text: string) => void,
   ): Promise<T> {
@@ -156,7 +171,7 @@ export class ServiceClient {
         const answer = await this.#ask(question, signal);
         if (answer.status === 0) signal.throwIfAborted();
         throwIfForGood(answer);
-        const value = read(answer);
+        const value = await read(answer);
         if (value !== undefined) {
           this.isAway = false;
           if (this.#failing.delete(operation) && this.#failing.size === 0)
@@ -181,19 +196,19 @@ export class ServiceClient {
   async #ask({ operation, rest = '', body }: Question, signal?: AbortSignal): Promise<Answer> {
     const { url, endpointId, workerId, workerKey } = this.#address;
     const path = `/v2/${encodeURIComponent(endpointId)}/${operation}/${encodeURIComponent(workerId)}${rest}`;
-    const bytes = body === undefined ? undefined : Buffer.from(body);
-    const isSent = bytes !== undefined;
+    const isSent = body !== undefined;
+    const byteCount = isSent ? byteCountOf(body) : 0;
     try {
       const answer = await request(url + path, {
         method: isSent ? 'POST' : 'GET',
         dispatcher: this.#connections,
         headers: {
           Authorization: `Bearer ${workerKey}`,
-          ...(isSent && { 'Content-Type': 'application/json', 'Content-Length': String(bytes.length) }),
+          ...(isSent && { 'Content-Type': 'application/json', 'Content-Length': String(byteCount) }),
         },
         // The time for an answer begins anew with each piece that is on its way.
-        headersTimeout: isSent && bytes.length > chunkBytes ? bodyAnswerTimeoutMs : answerTimeoutMs,
-        ...(isSent && { body: Readable.from(inPieces(bytes)) }),
+        headersTimeout: byteCount > chunkBytes ? bodyAnswerTimeoutMs : answerTimeoutMs,
+        ...(isSent && { body: Readable.from(inPieces(body)) }),
         ...(signal !== undefined && { signal }),
       });
       const isJob = operation === 'job-take' && answer.statusCode === 200;
@@ -204,8 +219,11 @@ export class ServiceClient {
   }
 }
 
-function* inPieces(bytes: Buffer): Generator<Buffer> {
-  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+function* inPieces(texts: readonly Text[]): Generator<Buffer> {
+  for (const text of texts) {
+    const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+    for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+  }
 }
 
 /** Only in the service's own words: a proxy may refuse whatever it likes. */
@@ -215,14 +233,18 @@ function throwIfForGood({ status, refusal }: Answer): void {
     throw new RefusedForGood(`${status}: ${refusal}`);
 }
 
-function readJob({ status, text, json }: Answer): OfferedJob | 'none' | undefined {
+async function readJob({ status, bytes }: Answer): Promise<OfferedJob | 'none' | undefined> {
   if (status === 204) return 'none';
-  const { id, input } = json ?? {};
+  const limits = { maxDepth: maxJsonDepth, maxValues: Infinity };
+  const read = status === 200 ? await scanJson(bytes, ['id', 'input', 's3Config'], limits) : undefined;
+  if (read?.kind !== 'object') return undefined;
+  const [givenId, input, s3Config] = ['id', 'input', 's3Config'].map((name) => read.members.get(name));
+  const id = givenId && valueOrBeginning(givenId);
   // The dots would lead elsewhere in a path.
-  if (status !== 200 || typeof id !== 'string' || /^\.{0,2}$/.test(id)) return undefined;
-  if (input === undefined || !isJsonObject(input)) return undefined;
-  const s3Config = memberText(text, 's3Config') ?? null;
-  return { id, inputText: memberText(text, 'input') ?? '{}', s3Config };
+  if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) return undefined;
+  if (input === undefined || !isObjectText(input)) return undefined;
+  const inputText = input.length < longText ? input.toString() : input;
+  return { id, inputText, s3Config: s3Config?.toString() ?? null };
 }
 
 function readReportAnswer({ status, json, refusal }: Answer): ReportAnswer | { refusal: string } | undefined {

@@ -51,6 +51,7 @@ export function readService(
     limits: {
       maxBodyBytes: raw.limits.maxBody,
       maxResultBytes: raw.limits.maxResult,
+      maxValues: raw.limits.maxValues,
       requestsPerSecond: raw.limits.requestsPerSecond,
       maxConnections: raw.limits.maxConnections,
       requestTimeoutMs: raw.limits.requestTimeout,
@@ -163,6 +164,8 @@ interface ServiceLimits {
   maxBodyBytes: number;
   /** Of what a worker hands in; larger ones fail their job in words. */
   maxResultBytes: number;
+  /** In the JSON of either. */
+  maxValues: number;
   /** Of one key; those beyond are answered with 429. */
   requestsPerSecond: number;
   /** Connections that are open at once. */

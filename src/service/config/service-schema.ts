@@ -49,6 +49,11 @@ const limits = z.strictObject({
   maxResult: sizeWithin('1kB', '1GB')
     .prefault('100MB')
     .describe('the largest result of a worker; a job with a larger one fails'),
+  maxValues: count(1_000, 1_000_000_000, 'values in the JSON of a submission or a result')
+    .default(10_000_000)
+    .describe(
+      'values (objects, lists, texts, numbers) in a submission, which is refused with more, and in a result, whose job fails',
+    ),
   requestsPerSecond: count(1, 1_000_000, 'requests of one key per second')
     .default(10_000)
     .describe('requests of one key per second; the excess is answered with 429'),

@@ -131,11 +131,11 @@ export class JobViews {
       found.state === 'COMPLETED' || found.state === 'FAILED'
         ? await this.#inTurn(() => this.#outputOf(found))
         : null;
-    const shownOutput = readJson(output);
+    const shownOutput = await readJson(output);
     return {
       ...row,
-      input: shownJson(readJson(input)),
-      output: shownJson(output === null ? readJson(job.progress) : shownOutput),
+      input: shownJson(await readJson(input)),
+      output: shownJson(output === null ? await readJson(job.progress) : shownOutput),
       pictures: picturesIn(shownOutput),
       error: job.error,
       log: logOf(job, job.endedAt === null ? liveLog(row) : []),

@@ -1,16 +1,20 @@
 /** What is shown of inputs and outputs: their text with long strings cut, and the pictures in them. */
 
+import { maxJsonDepth, scanJson } from '../../lib/text/scan-json.ts';
+
 /** What stands in the page as text. */
 const maxTextLength = 256 * 1024;
 const maxStringLength = 4_000;
 
-/** Undefined where there is none. */
-export function readJson(text: string | null): unknown {
-  try {
-    return text === null ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** More do not fit into the text that is shown, and would hold up the service. */
+const maxShownValues = 200_000;
+
+/** Undefined if there is none, or it has more values than can be shown. */
+export async function readJson(text: string | null): Promise<unknown> {
+  if (text === null) return undefined;
+  const limits = { maxDepth: maxJsonDepth, maxValues: maxShownValues };
+  const { kind } = await scanJson(Buffer.from(text), [], limits);
+  return kind === 'object' || kind === 'other' ? JSON.parse(text) : undefined;
 }
 
 /** As text with its long strings cut; null where there is nothing, or more than can be shown. */

@@ -1,6 +1,7 @@
 /** What the service answers, before it goes over the wire. */
 import type { CancelResponse, ErrorResponse, HealthResponse, RunResponse } from '../../protocol/messages.ts';
-import { type FiledText, isFile, type OpenText, type Text } from '../jobs/filed-text.ts';
+import { byteCountOf, type FiledText, isFile, type OpenText, type Text } from '../jobs/filed-text.ts';
+import { longText } from '../jobs/long-texts.ts';
 import type { JobState } from '../jobs/job.ts';
 import type { OpenedJob } from '../jobs/job-reads.ts';
 import { shownWorker, type WorkerState } from '../pool/worker-view.ts';
@@ -105,10 +106,14 @@ export function statusBody(job: ShownJob, input?: Value, webhook?: string): Text
 
 function joined(fields: (readonly [name: string, value: Value])[]): Text | FiledText {
   const parts = fields.flatMap(([name, value], index) => [`${index === 0 ? '{' : ','}"${name}":`, value]);
-  parts.push('}');
+  return inOne([...parts, '}']);
+}
+
+/** One text of its parts, if they are in memory and not long: a copy would take as much again. */
+export function inOne(parts: readonly Value[]): Text | FiledText {
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
   const inMemory = parts.filter((part): part is Text => !isFile(part));
-  if (inMemory.length < parts.length) return parts;
+  if (inMemory.length < parts.length || byteCountOf(parts) >= longText) return parts;
   return Buffer.concat(inMemory.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 

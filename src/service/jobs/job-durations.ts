@@ -23,26 +23,29 @@ export class JobDurations {
   noteEnd({ endpointId, queuedAt, startedAt, endedAt }: EndedJob): void {
     if (startedAt === null) return;
     const { delay, execution } = this.of(endpointId);
-    add(delay, (startedAt - queuedAt) / 1_000);
-    add(execution, (endedAt - startedAt) / 1_000);
+    addTo(delay, bucketSeconds, (startedAt - queuedAt) / 1_000);
+    addTo(execution, bucketSeconds, (endedAt - startedAt) / 1_000);
   }
 
   of(endpointId: string): Durations {
-    const known = this.#byEndpoint.get(endpointId) ?? { delay: empty(), execution: empty() };
+    const known = this.#byEndpoint.get(endpointId) ?? {
+      delay: emptyHistogram(bucketSeconds),
+      execution: emptyHistogram(bucketSeconds),
+    };
     this.#byEndpoint.set(endpointId, known);
     return known;
   }
 }
 
-function empty(): Histogram {
-  return { buckets: bucketSeconds.map(() => 0), count: 0, sumSeconds: 0 };
+export function emptyHistogram(bounds: readonly number[]): Histogram {
+  return { buckets: bounds.map(() => 0), count: 0, sumSeconds: 0 };
 }
 
 /** Negative ones, where the clock was set back, count as none. */
-function add(histogram: Histogram, given: number): void {
+export function addTo(histogram: Histogram, bounds: readonly number[], given: number): void {
   const seconds = Math.max(0, given);
   histogram.count += 1;
   histogram.sumSeconds += seconds;
-  for (const [index, bound] of bucketSeconds.entries())
+  for (const [index, bound] of bounds.entries())
     if (seconds <= bound) histogram.buckets[index] = (histogram.buckets[index] ?? 0) + 1;
 }

@@ -1,4 +1,5 @@
 /** What workers bring, into the job store: outputs as JSON text, all else failures in words. */
+import type { Text } from './filed-text.ts';
 import type { JobStore } from './job-store.ts';
 import type { JobOfWorker } from './job-transitions.ts';
 
@@ -13,7 +14,7 @@ export interface WorkerError {
   /** JSON text of an error that is no text. */
   value?: string | undefined;
   /** JSON text. */
-  output?: string | undefined;
+  output?: Text | undefined;
 }
 
 export interface JobResultsParts {
@@ -33,7 +34,7 @@ export class JobResults {
   }
 
   /** Resolves once it is on the disk; false where the job has ended already. `output` is JSON text, `null` for none. */
-  async complete(job: JobOfWorker, output: string, log?: string): Promise<boolean> {
+  async complete(job: JobOfWorker, output: Text, log?: string): Promise<boolean> {
     if (this.#isTooLarge(output)) return this.failTooLarge(job, log);
     return this.#parts.store.work.settle(job, { state: 'COMPLETED', output }, log);
   }
@@ -44,7 +45,7 @@ export class JobResults {
 
   /** An output beside the error is kept, unless it is too large. */
   fail(job: JobOfWorker, { text, value, output }: WorkerError, log?: string): Promise<boolean> {
-    const kept = output === undefined || output === 'null' || this.#isTooLarge(output) ? undefined : output;
+    const kept = output === undefined || isNull(output) || this.#isTooLarge(output) ? undefined : output;
     const error = text.slice(0, maxErrorLength);
     // One that was cut is no JSON any more.
     const errorValue = value !== undefined && value.length <= maxErrorLength ? value : undefined;
@@ -52,7 +53,11 @@ export class JobResults {
     return this.#parts.store.work.settle(job, outcome, log);
   }
 
-  #isTooLarge(output: string): boolean {
+  #isTooLarge(output: Text): boolean {
     return Buffer.byteLength(output) > this.#maxResultBytes;
   }
+}
+
+function isNull(json: Text): boolean {
+  return json.length === 4 && json.toString() === 'null';
 }

@@ -1,4 +1,5 @@
 /** The job store's statements, prepared once. */
+import type { Text } from './filed-text.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { JobState } from './job.ts';
 import type { StoredText } from './long-texts.ts';
@@ -8,7 +9,7 @@ export interface TakenJob {
   id: string;
   workerId: string;
   /** JSON text of an object. */
-  input: string;
+  input: Text;
   webhook: string | null;
   /** JSON text of an object; null where it has none. */
   s3Config: string | null;

@@ -17,6 +17,7 @@ import { JobStreams } from './job-streams.ts';
 import { JobWork } from './job-work.ts';
 import type { Replica } from '../shared/replica.ts';
 import type { SharedFiles } from '../shared/shared-files.ts';
+import type { Text } from './filed-text.ts';
 import { LongTexts, longText } from './long-texts.ts';
 
 export interface JobStoreOptions extends Pick<JobExpiryParts, 'retentionMs' | 'now'> {
@@ -116,7 +117,7 @@ export class JobStore {
    */
   async accept(
     endpointId: string,
-    input: string,
+    input: Text,
     given: Partial<JobTerms> = {},
     maxQueued = Infinity,
   ): Promise<Accepted | 'another body' | undefined> {

@@ -1,5 +1,6 @@
 /** The streams of jobs, in the job store: parts of an output, kept until they are read. */
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
+import type { Text } from './filed-text.ts';
 import type { JobTransitions, JobOfWorker } from './job-transitions.ts';
 import type { JobSignals } from './job-signals.ts';
 import type { LongTexts } from './long-texts.ts';
@@ -32,7 +33,7 @@ export class JobStreams {
    * Adds to the stream of a job; `output` is JSON text. False, and nothing done, where it is not the worker's job or
    * more of the stream is unread already than is kept.
    */
-  async add(job: JobOfWorker, output: string): Promise<boolean> {
+  async add(job: JobOfWorker, output: Text): Promise<boolean> {
     const { commit, texts, signals, transitions, maxUnreadBytes = defaultMaxUnreadBytes } = this.#parts;
     const byteCount = Buffer.byteLength(output) + partBytes;
     const isAccepted = await texts.withStored('streams', output, (stored) =>
@@ -57,7 +58,7 @@ export class JobStreams {
   }
 
   /** What is new in the stream of a job, as JSON texts; each is handed out once. */
-  async drain(id: string): Promise<string[]> {
+  async drain(id: string): Promise<Text[]> {
     const job = this.#sql.metadata.get(id);
     if (job === undefined || !this.hasNews(id)) return [];
     const { commit, texts } = this.#parts;

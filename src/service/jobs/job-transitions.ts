@@ -11,6 +11,7 @@ import {
   prepareJobStatements,
   type WaitingJob,
 } from './job-statements.ts';
+import type { Text } from './filed-text.ts';
 import type { StoredText } from './long-texts.ts';
 
 /** A job, and the worker that is at it. */
@@ -49,7 +50,7 @@ export class JobTransitions {
   }
 
   /** Adds a job of which `input` is stored already. */
-  add(id: string, endpointId: string, input: string, stored: StoredText, terms: JobTerms): void {
+  add(id: string, endpointId: string, input: Text, stored: StoredText, terms: JobTerms): void {
     const { keyId, ttlMs, executionTimeoutMs, maxRetries } = terms;
     const { lastInsertRowid } = this.sql.insert.run({
       id,
@@ -184,9 +185,10 @@ function timeOutText({ isExpired, state, ttlMs, executionTimeoutMs }: DueJob): s
 const maxLength = 120;
 
 /** The beginning of the scene or prompt; `input` is JSON text of an object. Empty where it names neither. */
-function summaryOf(input: string): string {
+function summaryOf(input: Text): string {
   // Cut texts of pictures and the like would cost more to read than the rest of the submission.
-  const found = /"(?:scene|prompt)"\s*:\s*("(?:[^"\\]|\\.){0,400})/.exec(input.slice(0, 4_000))?.[1];
+  const beginning = typeof input === 'string' ? input.slice(0, 4_000) : input.toString('utf8', 0, 4_000);
+  const found = /"(?:scene|prompt)"\s*:\s*("(?:[^"\\]|\\.){0,400})/.exec(beginning)?.[1];
   if (found === undefined) return '';
   const text = found.slice(1).replaceAll(/\\(?:u[0-9a-fA-F]{0,4}|.)?/g, unescaped);
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;

@@ -2,6 +2,7 @@
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import { isDiskFull, type DiskReserve } from './disk-reserve.ts';
 import type { JobTransitions, JobOfWorker, JobTaker } from './job-transitions.ts';
+import type { Text } from './filed-text.ts';
 import type { JobState } from './job.ts';
 import type { JobReads } from './job-reads.ts';
 import type { JobSignals } from './job-signals.ts';
@@ -19,8 +20,8 @@ export interface JobWorkParts {
 
 /** How a job ended; `output` and `errorValue`, an error that is no text, are JSON text. */
 export type JobOutcome =
-  | { state: 'COMPLETED'; output: string }
-  | { state: 'FAILED'; error: string; errorValue?: string | undefined; output?: string | undefined };
+  | { state: 'COMPLETED'; output: Text }
+  | { state: 'FAILED'; error: string; errorValue?: string | undefined; output?: Text | undefined };
 
 type BegunJob = WaitingJob & { workerId: string };
 
@@ -96,12 +97,13 @@ export class JobWork {
    * Stores a worker's progress message; `message` is JSON text. False, and nothing done, where it is not
    * the worker's job or the message is as long as a result.
    */
-  async setProgress(job: JobOfWorker, message: string): Promise<boolean> {
+  async setProgress(job: JobOfWorker, message: Text): Promise<boolean> {
     // Every move of the job writes it anew.
     if (message.length >= longText) return false;
     return await this.#parts.commit.write(() => {
       const isAccepted = this.#parts.reads.isInProgress(job);
-      if (isAccepted) this.#parts.transitions.sql.setProgress.run({ id: job.id, progress: message });
+      if (isAccepted)
+        this.#parts.transitions.sql.setProgress.run({ id: job.id, progress: message.toString() });
       return isAccepted;
     });
   }
@@ -111,7 +113,7 @@ export class JobWork {
     await this.#parts.commit.write(() => this.#parts.transitions.sql.keepLog.run({ id, workerId, log }));
   }
 
-  async #endWith(job: JobOfWorker, state: JobState, text: string, how: JobChange): Promise<boolean> {
+  async #endWith(job: JobOfWorker, state: JobState, text: Text, how: JobChange): Promise<boolean> {
     try {
       return await this.#parts.texts.withStored('results', text, ({ text: output, file: outputFile }) =>
         this.#end(job, state, { ...how, output, outputFile }),

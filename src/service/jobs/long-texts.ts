@@ -4,10 +4,10 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDiskFull } from './disk-reserve.ts';
-import { OpenFile, type OpenText, wholeOf } from './filed-text.ts';
+import { OpenFile, type OpenText, type Text, wholeOf } from './filed-text.ts';
 import type { SharedFiles } from '../shared/shared-files.ts';
 
-/** Of this many characters and more; pages of a database are slow to move about. */
+/** Of this many characters, or bytes of what is no string, and more; pages of a database are slow to move about. */
 export const longText = 256 * 1024;
 
 const folders = ['inputs', 'results', 'streams'] as const;
@@ -29,10 +29,10 @@ export class LongTexts {
   /** Has `write` name the text, which is on the disk by then if it is long; false where it did not. */
   async withStored(
     folder: (typeof folders)[number],
-    text: string,
+    text: Text,
     write: (stored: StoredText) => Promise<boolean>,
   ): Promise<boolean> {
-    if (text.length < longText) return await write({ text, file: null });
+    if (text.length < longText) return await write({ text: text.toString(), file: null });
     const file = `${folder}/${randomUUID()}.json`;
     await this.#write(file, text);
     if (this.#shared === undefined) await syncFolder(join(this.#dir, folder));
@@ -56,10 +56,10 @@ export class LongTexts {
   }
 
   /** The text, wherever it stands, in memory. */
-  async textOf({ text, file }: StoredText): Promise<string | undefined> {
+  async textOf({ text, file }: StoredText): Promise<Text | undefined> {
     if (file === null) return text;
     const opened = await this.open(file);
-    return opened && (await wholeOf([opened])).toString();
+    return opened && (await wholeOf([opened]));
   }
 
   /** Missing files are ignored. */
@@ -85,7 +85,7 @@ export class LongTexts {
     await this.#shared?.removeAllBut(named);
   }
 
-  async #write(file: string, text: string): Promise<void> {
+  async #write(file: string, text: Text): Promise<void> {
     const opened = await open(join(this.#dir, file), 'wx', 0o600);
     try {
       await opened.writeFile(text);

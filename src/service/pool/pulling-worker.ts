@@ -1,4 +1,5 @@
 /** A worker that takes its jobs from where they are, one at a time, for as long as it is up. */
+import type { Text } from '../jobs/filed-text.ts';
 import {
   outputText,
   type PullWorker,
@@ -18,7 +19,7 @@ export interface JobSource {
   begin(job: OfferedJob, unwanted: AbortController): BegunJob;
 }
 
-export type OfferedJob = Omit<WorkloadJob, 'input'>;
+export type OfferedJob = WorkloadJob;
 
 export interface BegunJob extends Omit<RunReport, 'signal'> {
   /** `undefined` where nobody wants it any more, and the worker has let go of it. */
@@ -26,7 +27,7 @@ export interface BegunJob extends Omit<RunReport, 'signal'> {
 }
 
 /** JSON text, why it has failed, or what its worker died of; that costs no attempt where the job was not begun. */
-export type Outcome = { output: string } | { error: string } | { died: string; isCounted: boolean };
+export type Outcome = { output: Text } | { error: string } | { died: string; isCounted: boolean };
 
 export class PullingWorker implements PullWorker {
   /** Once what came of its last job is where it belongs: nobody is to take that job for lost. */
@@ -78,8 +79,7 @@ export class PullingWorker implements PullWorker {
 
   async #outcomeOf(job: OfferedJob, report: RunReport): Promise<Outcome> {
     try {
-      const input = JSON.parse(job.inputText) as Record<string, unknown>;
-      return { output: outputText(await this.#worker.run({ ...job, input }, report)) };
+      return { output: outputText(await this.#worker.run(job, report)) };
     } catch (error) {
       const text = textOf(error);
       return error instanceof WorkerDied

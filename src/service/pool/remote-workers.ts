@@ -49,6 +49,8 @@ export class RemoteWorkers {
   readonly #onProblem: (text: string) => void;
   readonly #workers = new Map<string, RemoteWorker>();
   readonly #timer: NodeJS.Timeout;
+  readonly #checkEveryMs: number;
+  #checkedAt = performance.now();
   #isStopped = false;
 
   constructor(options: RemoteWorkersOptions) {
@@ -65,10 +67,8 @@ export class RemoteWorkers {
     // They may have kept running while the service was down.
     for (const job of store.reads.pulledJobs())
       if (job.endpointId === endpointId && job.workerId !== null) this.assign(job.workerId, [job.id]);
-    this.#timer = setInterval(
-      () => void this.#checkSilence(),
-      Math.max(100, Math.min(silenceMs, options.stallMs ?? silenceMs) / 10),
-    ).unref();
+    this.#checkEveryMs = Math.max(100, Math.min(silenceMs, options.stallMs ?? silenceMs) / 10);
+    this.#timer = setInterval(() => void this.#checkSilence(), this.#checkEveryMs).unref();
   }
 
   /** Records contact with a worker; false where there are too many. `isWork`: by more than a ping, which may come from what outlived it. */
@@ -280,7 +280,23 @@ export class RemoteWorkers {
     this.#signals.stopping(worker.id);
   }
 
+  /** While this process stood still, nobody could be heard: that time is nobody's silence. */
+  #excuseStall(): void {
+    const now = performance.now();
+    const stalledMs = now - this.#checkedAt - this.#checkEveryMs;
+    this.#checkedAt = now;
+    if (stalledMs <= 0) return;
+    for (const worker of this.#workers.values()) {
+      if (worker.leftAt !== undefined) worker.leftAt = Math.min(now, worker.leftAt + stalledMs);
+      for (const held of worker.jobs.values()) {
+        held.heardAt = Math.min(now, held.heardAt + stalledMs);
+        held.signAt = Math.min(now, held.signAt + stalledMs);
+      }
+    }
+  }
+
   async #checkSilence(): Promise<void> {
+    this.#excuseStall();
     const limits = { silenceMs: this.#silenceMs, stallMs: this.#stallMs ?? Infinity };
     for (const worker of this.#workers.values()) {
       for (const [id, held] of worker.jobs) {

@@ -52,8 +52,8 @@ export class SharedFiles {
   }
 
   /** Resolves once it lasts. */
-  put(name: string, text: string): Promise<void> {
-    return this.#store.putFile(name, Buffer.from(text));
+  put(name: string, text: string | Buffer): Promise<void> {
+    return this.#store.putFile(name, typeof text === 'string' ? Buffer.from(text) : text);
   }
 
   /** Undefined where there is none. */

@@ -1,5 +1,5 @@
 /** A box with ComfyUI over HTTP: one workflow is sent to it, looked for, fetched from and cancelled by its id. */
-import { Agent, errors, request, type Dispatcher } from 'undici';
+import { Agent, request, type Dispatcher } from 'undici';
 import { oneLine } from '../../lib/text/format.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import {
@@ -16,6 +16,9 @@ import { WorkerDied } from './workload.ts';
 
 /** It did not answer, or not as ComfyUI does: it may at another time. */
 export class BoxAway extends Error {}
+
+/** The rest of it was not read. */
+export class AnswerTooLarge extends Error {}
 
 export type BoxJob = { kind: 'running' | 'waiting' | 'absent' } | HistoryEntry;
 
@@ -37,7 +40,6 @@ export class ComfyuiBox {
     connect: { timeout: connectTimeoutMs },
     headersTimeout: answerTimeoutMs,
     bodyTimeout: answerTimeoutMs,
-    maxResponseSize: maxAnswerBytes,
   });
 
   constructor(url: string) {
@@ -89,8 +91,9 @@ export class ComfyuiBox {
     }
   }
 
-  async picture(placed: PlacedPicture, signal?: AbortSignal): Promise<Buffer> {
-    const { status, bytes } = await this.#ask(viewPath(placed), undefined, signal);
+  /** Throws `AnswerTooLarge` as soon as it is known to have more than `maxBytes`. */
+  async picture(placed: PlacedPicture, maxBytes: number, signal?: AbortSignal): Promise<Buffer> {
+    const { status, bytes } = await this.#ask(viewPath(placed), undefined, signal, maxBytes);
     const name = `${placed.filename} of node ${placed.node}`;
     if (status === 404) throw new Error(`${name} is not there any more`);
     if (status !== 200) throw new BoxAway(`${this.url} answered ${status} for ${name}`);
@@ -110,7 +113,12 @@ export class ComfyuiBox {
     return json;
   }
 
-  async #ask(path: string, body?: JsonObject, signal?: AbortSignal): Promise<Answer> {
+  async #ask(
+    path: string,
+    body?: JsonObject,
+    signal?: AbortSignal,
+    maxBytes = maxAnswerBytes,
+  ): Promise<Answer> {
     const sent: Partial<Dispatcher.RequestOptions> =
       body === undefined
         ? { method: 'GET' }
@@ -121,10 +129,18 @@ export class ComfyuiBox {
         dispatcher: this.#connections,
         ...(signal && { signal }),
       });
-      return { status: answer.statusCode, bytes: Buffer.from(await answer.body.arrayBuffer()) };
+      const chunks: Buffer[] = [];
+      let byteCount = 0;
+      for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+        byteCount += chunk.length;
+        // Leaving the loop breaks the request off.
+        if (byteCount > maxBytes) throw new AnswerTooLarge();
+        chunks.push(chunk);
+      }
+      return { status: answer.statusCode, bytes: Buffer.concat(chunks, byteCount) };
     } catch (error) {
-      if (error instanceof errors.ResponseExceededMaxSizeError)
-        throw new Error(`the answer of ${this.url}${path} is larger than 100 MiB`, { cause: error });
+      if (error instanceof AnswerTooLarge)
+        throw new AnswerTooLarge(`the answer of ${this.url}${path} is larger than ${maxBytes} bytes`);
       throw new BoxAway(`${this.url} does not answer: ${whyOf(error)}`, { cause: error });
     }
   }

@@ -10,9 +10,13 @@ import {
 } from '../../protocol/comfyui.ts';
 import { parseExactly } from '../../protocol/json-value.ts';
 import { textOf } from '../pool/supervised.ts';
-import { BoxAway, ComfyuiBox } from './comfyui-box.ts';
+import { AnswerTooLarge, BoxAway, ComfyuiBox } from './comfyui-box.ts';
 import { valuesFor, workflowAt, type WorkflowSet } from './job-workflow.ts';
+import { scanJson } from '../../lib/text/scan-json.ts';
+import type { Text } from '../jobs/filed-text.ts';
 import {
+  defaultAnswerLimits,
+  JsonText,
   type RunReport,
   type Worker,
   WorkerAway,
@@ -29,6 +33,8 @@ export interface ComfyuiOptions {
   set: WorkflowSet;
   /** How soon a job is looked for first; the waits grow to a second. */
   pollMs?: number;
+  /** Of a result; the usual limit by default. */
+  maxBytes?: number | undefined;
 }
 
 /** Without an answer, one after the other: then the box is away. */
@@ -68,6 +74,17 @@ function workflowOf({ workflow: path, set }: ComfyuiOptions): Workflow {
   return read.workflow;
 }
 
+/** Its values are texts and numbers, of which no workflow has so many. */
+const maxInputValues = 10_000;
+
+/** Throws a text for people. */
+async function inputOf(inputText: Text): Promise<unknown> {
+  const text = inputText.toString();
+  const { kind } = await scanJson(Buffer.from(inputText), [], { maxDepth: 1_000, maxValues: maxInputValues });
+  if (kind === 'many') throw new Error(`the input has more than ${maxInputValues} values`);
+  return parseExactly(text) ?? JSON.parse(text);
+}
+
 class ComfyuiWorker implements Worker {
   readonly ended: Promise<string>;
   readonly #box: ComfyuiBox;
@@ -89,9 +106,9 @@ class ComfyuiWorker implements Worker {
     this.#timer = setInterval(() => void this.#checkIdle(), idleCheckMs).unref();
   }
 
-  async run({ id, input, inputText }: WorkloadJob, { signal }: RunReport): Promise<unknown> {
+  async run({ id, inputText }: WorkloadJob, { signal }: RunReport): Promise<unknown> {
     if (this.#endedBecause !== undefined) throw new WorkerAway(this.#endedBecause);
-    const values = valuesFor(this.#options.set, parseExactly(inputText) ?? input);
+    const values = valuesFor(this.#options.set, await inputOf(inputText));
     // The same each time: what a service that was killed has begun is found again.
     const promptId = promptIdOf(id);
     const prompt = fillWorkflow(this.#workflow, values, `nightrender/${promptId}`);
@@ -100,7 +117,8 @@ class ComfyuiWorker implements Worker {
       .catch((error: unknown) => void (error instanceof WorkerDied && this.#end(error.message)))
       .finally(() => (this.#running = undefined));
     const [, seed] = Object.entries(values).find(([key]) => /\.(noise_)?seed$/.test(key)) ?? [];
-    return { images: await images, ...(seed !== undefined && { seed }) };
+    const after = seed === undefined ? ']}' : `],"seed":${JSON.stringify(seed)}}`;
+    return new JsonText(Buffer.concat([Buffer.from('{"images":['), ...(await images), Buffer.from(after)]));
   }
 
   async stop(): Promise<void> {
@@ -109,7 +127,7 @@ class ComfyuiWorker implements Worker {
     this.#end('it was stopped');
   }
 
-  async #follow(promptId: string, prompt: Workflow, stop: AbortSignal): Promise<object[]> {
+  async #follow(promptId: string, prompt: Workflow, stop: AbortSignal): Promise<Buffer[]> {
     const begunAt = performance.now();
     let [isThere, failures] = [false, 0];
     for (;;) {
@@ -139,13 +157,26 @@ class ComfyuiWorker implements Worker {
     }
   }
 
-  async #fetch(all: PlacedPicture[], stop: AbortSignal): Promise<object[]> {
+  /** One after the other, as the parts of a list in JSON; none is fetched any more once they are too large together. */
+  async #fetch(all: PlacedPicture[], stop: AbortSignal): Promise<Buffer[]> {
     const pictures = chosenPictures(all, undefined);
     if (pictures.length === 0) throw new Error('no node of the workflow saved a picture');
-    const images: object[] = [];
-    for (const placed of pictures) {
-      const picture = await this.#box.picture(placed, stop);
-      images.push({ filename: placed.filename, type: 'base64', data: picture.toString('base64') });
+    const { maxBytes = defaultAnswerLimits.maxBytes } = this.#options;
+    const images: Buffer[] = [];
+    let left = maxBytes;
+    for (const [index, placed] of pictures.entries()) {
+      // Base64 has four letters for three bytes.
+      const picture = await this.#box
+        .picture(placed, Math.floor((left * 3) / 4), stop)
+        .catch((error: unknown) => {
+          if (!(error instanceof AnswerTooLarge)) throw error;
+          const where = `picture ${index + 1} of ${pictures.length} (${placed.filename})`;
+          throw new Error(`the result would exceed ${maxBytes} bytes with ${where}`, { cause: error });
+        });
+      const before = `${index === 0 ? '' : ','}{"filename":${JSON.stringify(placed.filename)},"type":"base64","data":"`;
+      const parts = [before, picture.toString('base64'), '"}'].map((part) => Buffer.from(part));
+      images.push(...parts);
+      left -= parts.reduce((sum, { length }) => sum + length, 0);
     }
     return images;
   }

@@ -3,7 +3,7 @@ import { LineWorker } from './line-worker.ts';
 import { processEnvironment } from './worker-environment.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
-import type { Worker, WorkerContext, Workload } from './workload.ts';
+import type { AnswerLimits, Worker, WorkerContext, Workload } from './workload.ts';
 
 export interface CommandOptions {
   endpointId: string;
@@ -14,8 +14,8 @@ export interface CommandOptions {
   environment: Readonly<Record<string, string>>;
   /** Of the program and the processes it starts, together; beyond it they are killed. Needs /proc. */
   memoryBytes?: number | null;
-  /** The longest line of an answer. */
-  maxAnswerBytes?: number;
+  /** Of one line that it writes. */
+  limits?: AnswerLimits | undefined;
 }
 
 /**
@@ -42,7 +42,7 @@ export function commandWorkload(options: CommandOptions): Workload {
 }
 
 async function startCommand(options: CommandOptions, { workerId, log }: WorkerContext): Promise<Worker> {
-  const { endpointId, command, cwd, environment, memoryBytes = null, maxAnswerBytes } = options;
+  const { endpointId, command, cwd, environment, memoryBytes = null, limits } = options;
   const process = await WorkerProcess.start({
     title: "the worker's process",
     command,
@@ -54,5 +54,5 @@ async function startCommand(options: CommandOptions, { workerId, log }: WorkerCo
   const { stdin, stdout, stderr } = process.pipes;
   const workerLog = new WorkerLog(log);
   workerLog.follow(stderr);
-  return new LineWorker({ process, requests: stdin, answers: stdout, log: workerLog, maxAnswerBytes });
+  return new LineWorker({ process, requests: stdin, answers: stdout, log: workerLog, limits });
 }

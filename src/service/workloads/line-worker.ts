@@ -1,14 +1,23 @@
 /** A worker that is a process: it is sent jobs and answers in JSON lines (`command-workload.ts` says which). */
 import type { Readable, Writable } from 'node:stream';
 import { inspect } from 'node:util';
+import { maxJsonDepth, scanJson, valueOrBeginning } from '../../lib/text/scan-json.ts';
 import { memberText } from '../../protocol/member-text.ts';
+import type { Text } from '../jobs/filed-text.ts';
+import { longText } from '../jobs/long-texts.ts';
 import { type Line, readLines } from './read-lines.ts';
 import type { WorkerLog } from './worker-log.ts';
 import type { WorkerProcess } from './worker-process.ts';
-import { JsonText, type RunReport, type Worker, WorkerDied, type WorkloadJob } from './workload.ts';
+import {
+  type AnswerLimits,
+  defaultAnswerLimits,
+  JsonText,
+  type RunReport,
+  type Worker,
+  WorkerDied,
+  type WorkloadJob,
+} from './workload.ts';
 
-/** A result that long would be refused in any case. */
-const defaultMaxAnswerBytes = 100 * 1024 * 1024;
 /** A process that closes its pipes is mostly about to end by itself, for a reason that says more. */
 const exitGraceMs = 1_000;
 
@@ -17,13 +26,13 @@ export interface LineWorkerOptions {
   requests: Writable;
   answers: Readable;
   log: WorkerLog;
-  maxAnswerBytes?: number | undefined;
+  limits?: AnswerLimits | undefined;
 }
 
 interface Message {
   fields: Record<string, unknown>;
-  /** As it was written. */
-  text: string;
+  /** A field as it was written. */
+  written: (key: string) => Text | undefined;
 }
 
 interface Run {
@@ -41,22 +50,27 @@ export class LineWorker implements Worker {
   readonly #process: WorkerProcess;
   readonly #requests: Writable;
   readonly #log: WorkerLog;
-  readonly #maxAnswerBytes: number;
+  readonly #limits: AnswerLimits;
+  /** Resolves when the long line that came last, and all before it, have been handled; undefined where none is left. */
+  #reading: Promise<void> | undefined;
   #run: Run | undefined;
   #endedBecause: string | undefined;
 
-  constructor({ process, requests, answers, log, maxAnswerBytes }: LineWorkerOptions) {
+  constructor({ process, requests, answers, log, limits = defaultAnswerLimits }: LineWorkerOptions) {
     this.#process = process;
     this.#requests = requests;
     this.#log = log;
-    this.#maxAnswerBytes = maxAnswerBytes ?? defaultMaxAnswerBytes;
+    this.#limits = limits;
     this.#startup = new Promise((resolve) => {
       this.#onStartup = resolve;
     });
-    this.ended = process.ended.then((reason) => this.#noteEnd(reason));
+    this.ended = process.ended.then(async (reason) => {
+      await this.#reading;
+      return this.#noteEnd(reason);
+    });
     requests.on('error', () => this.#endSoon('the worker closed its input and can take no more jobs'));
     answers.once('close', () => this.#endSoon('the worker closed its output and can answer no more'));
-    readLines(answers, this.#maxAnswerBytes, (line) => this.#handleLine(line));
+    readLines(answers, limits.maxBytes, (line) => this.#handleInTurn(line));
   }
 
   run(job: WorkloadJob, report: RunReport): Promise<unknown> {
@@ -70,8 +84,13 @@ export class LineWorker implements Worker {
     const cancel = (): void =>
       void this.#process.end('the worker was stopped because its job was cancelled or timed out');
     report.signal.addEventListener('abort', cancel, { once: true });
-    const bucket = job.s3Config === null ? '' : `,"s3Config":${inOneLine(job.s3Config)}`;
-    this.#requests.write(`{"id":${JSON.stringify(job.id)},"input":${inOneLine(job.inputText)}${bucket}}\n`);
+    const bucket = job.s3Config === null ? '' : `,"s3Config":${inOneLine(job.s3Config).toString()}`;
+    // In one piece: some programs take what they read at a time for whole lines.
+    this.#requests.cork();
+    this.#requests.write(`{"id":${JSON.stringify(job.id)},"input":`);
+    this.#requests.write(inOneLine(job.inputText));
+    this.#requests.write(`${bucket}}\n`);
+    this.#requests.uncork();
     return outcome.finally(() => report.signal.removeEventListener('abort', cancel));
   }
 
@@ -94,10 +113,24 @@ export class LineWorker implements Worker {
     return this.#process.end('the worker was stopped');
   }
 
+  /** Long lines are looked through while others have their turn; what comes behind one waits for it. */
+  #handleInTurn(line: Line): Promise<void> | void {
+    if (this.#reading === undefined && line.bytes.length < longText)
+      return this.#handleLine(line, readMessage(line.bytes));
+    const handle = async (): Promise<void> =>
+      this.#handleLine(line, line.isCut ? undefined : await readLongMessage(line.bytes, this.#limits));
+    const reading = (this.#reading ?? Promise.resolve()).then(handle).finally(() => {
+      if (this.#reading === reading) this.#reading = undefined;
+    });
+    this.#reading = reading;
+    return reading;
+  }
+
   /** A promise where the store is written. */
-  #handleLine({ bytes, isCut }: Line): Promise<void> | void {
-    if (isCut) return this.#endAfterLongLine();
-    const message = readMessage(bytes);
+  #handleLine({ bytes, isCut }: Line, message: Message | 'too much' | undefined): Promise<void> | void {
+    const { maxBytes, maxValues } = this.#limits;
+    if (isCut) return this.#endAfter(`a line of more than ${maxBytes} bytes`);
+    if (message === 'too much') return this.#endAfter(`more than ${maxValues} values in a line`);
     if (message === undefined) this.#log.writeBytes(bytes, false);
     else if (Object.hasOwn(message.fields, 'ready')) this.#onStartup(undefined);
     else if (Object.hasOwn(message.fields, 'failed')) this.#onStartup(textOf(message.fields['failed']));
@@ -135,8 +168,8 @@ export class LineWorker implements Worker {
     }
   }
 
-  #endAfterLongLine(): void {
-    const reason = `the worker wrote a line of more than ${this.#maxAnswerBytes} bytes`;
+  #endAfter(what: string): void {
+    const reason = `the worker wrote ${what}`;
     const run = this.#run;
     this.#run = undefined;
     const fail = (): void => run?.reject(new Error(`${reason}, which is more than an output may have`));
@@ -167,10 +200,28 @@ function readMessage(line: Buffer): Message | undefined {
     const fields: unknown = JSON.parse(text);
     if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return undefined;
     const isMessage = keys.some((key) => Object.hasOwn(fields, key));
-    return isMessage ? { fields: fields as Message['fields'], text } : undefined;
+    if (!isMessage) return undefined;
+    return { fields: fields as Message['fields'], written: (key) => memberText(text, key) };
   } catch {
     return undefined;
   }
+}
+
+/** As above, without parsing what is long. */
+async function readLongMessage(
+  line: Buffer,
+  { maxValues }: AnswerLimits,
+): Promise<Message | 'too much' | undefined> {
+  const names = [...keys, 'id'];
+  const limits = { maxDepth: maxJsonDepth, maxValues };
+  let scanned = await scanJson(line, names, limits);
+  // What is no UTF-8 is read as well as it can be.
+  if (scanned.kind === 'not UTF-8') scanned = await scanJson(Buffer.from(line.toString()), names, limits);
+  if (scanned.kind === 'many' || scanned.kind === 'deep') return 'too much';
+  if (scanned.kind !== 'object' || !keys.some((key) => scanned.members.has(key))) return undefined;
+  const { members } = scanned;
+  const fields = [...members].map(([key, json]) => [key, valueOrBeginning(json)] as const);
+  return { fields: Object.fromEntries(fields), written: (key) => members.get(key) };
 }
 
 async function allOf(writes: Promise<void>[]): Promise<void> {
@@ -181,8 +232,8 @@ function isEnd({ fields }: Message): boolean {
   return Object.hasOwn(fields, 'output') || Object.hasOwn(fields, 'error');
 }
 
-function written({ text }: Message, key: string): JsonText | undefined {
-  const value = memberText(text, key);
+function written(message: Message, key: string): JsonText | undefined {
+  const value = message.written(key);
   return value === undefined ? undefined : new JsonText(value);
 }
 
@@ -190,8 +241,13 @@ function written({ text }: Message, key: string): JsonText | undefined {
  * Within JSON line breaks stand between its parts only, never in its texts. U+2028 and U+2029 stand in texts only, and end a
  * line for the readers of some workers, such as readline of Node 24.
  */
-function inOneLine(json: string): string {
+function inOneLine(json: Text): Text {
+  if (typeof json !== 'string' && !json.includes('\u2028') && !json.includes('\u2029')) {
+    for (const [at, byte] of json.entries()) if (byte === 0x0a || byte === 0x0d) json[at] = 0x20;
+    return json;
+  }
   return json
+    .toString()
     .replaceAll(/[\r\n]/g, ' ')
     .replaceAll('\u2028', String.raw`\u2028`)
     .replaceAll('\u2029', String.raw`\u2029`);

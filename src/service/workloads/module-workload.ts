@@ -5,7 +5,7 @@ import { LineWorker } from './line-worker.ts';
 import { processEnvironment } from './worker-environment.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
-import type { Worker, WorkerContext, Workload } from './workload.ts';
+import type { AnswerLimits, Worker, WorkerContext, Workload } from './workload.ts';
 
 /** Models take their time to load. */
 const defaultStartTimeoutMs = 10 * 60_000;
@@ -18,6 +18,8 @@ export interface ModuleOptions {
   /** Bounds the heap, and, where there is /proc, the memory of the process and those it starts. */
   memoryBytes?: number | null;
   startTimeoutMs?: number;
+  /** Of one answer. */
+  limits?: AnswerLimits | undefined;
 }
 
 /**
@@ -33,7 +35,7 @@ async function startModule(
   options: ModuleOptions,
   { workerId, log, signal }: WorkerContext,
 ): Promise<Worker> {
-  const { endpointId, path, environment, memoryBytes = null } = options;
+  const { endpointId, path, environment, memoryBytes = null, limits } = options;
   if (!(await isFile(path))) throw new Error(`the module cannot be loaded: there is no file ${path}`);
   const process = await WorkerProcess.start({
     title: "the worker's process",
@@ -48,7 +50,7 @@ async function startModule(
   const workerLog = new WorkerLog(log);
   workerLog.follow(stdout);
   workerLog.follow(stderr);
-  const worker = new LineWorker({ process, requests: channel, answers: channel, log: workerLog });
+  const worker = new LineWorker({ process, requests: channel, answers: channel, log: workerLog, limits });
   const stop = (): void => void worker.stop();
   signal?.addEventListener('abort', stop, { once: true });
   if (signal?.aborted === true) stop();

@@ -7,13 +7,19 @@ interface Context {
   progress(message: unknown): void;
 }
 
-type Handler = (job: ThreadJob, context: Context) => Promise<unknown>;
+interface Job {
+  id: string;
+  input: Record<string, unknown>;
+}
+
+type Handler = (job: Job, context: Context) => Promise<unknown>;
 
 const { handler } = (await import(pathToFileURL(workerData as string).href)) as { handler: Handler };
 const answer = (message: ThreadAnswer): void => parentPort?.postMessage(message);
 
-parentPort?.on('message', (job: ThreadJob) => {
-  handler(job, { progress: (progress) => answer({ progress }) }).then(
+parentPort?.on('message', ({ id, inputText }: ThreadJob) => {
+  const input = JSON.parse(inputText) as Job['input'];
+  handler({ id, input }, { progress: (progress) => answer({ progress }) }).then(
     (output) => answer({ output }),
     (error: unknown) => answer({ error: error instanceof Error ? error.message : String(error) }),
   );

@@ -3,7 +3,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import { packageFile } from '../../lib/files/package-file.ts';
 import { type RunReport, type Worker, WorkerDied, type Workload, type WorkloadJob } from './workload.ts';
 
-export type ThreadJob = Pick<WorkloadJob, 'id' | 'input'>;
+export type ThreadJob = { id: string; inputText: string };
 export type ThreadAnswer = { output: unknown } | { error: string } | { progress: unknown };
 
 /** The module has `handler({ id, input }, { progress })`; its path is absolute. */
@@ -61,14 +61,14 @@ class ThreadWorker implements Worker {
     this.#thread.once('exit', this.#onExit);
   }
 
-  run({ id, input }: WorkloadJob, report: RunReport): Promise<unknown> {
+  run({ id, inputText }: WorkloadJob, report: RunReport): Promise<unknown> {
     if (this.#endedBecause !== undefined) return Promise.reject(new WorkerDied(this.#endedBecause));
     const cancel = (): void => void this.stop();
     report.signal.addEventListener('abort', cancel, { once: true });
     const outcome = new Promise((resolve, reject) => {
       this.#run = { report, resolve, reject };
     });
-    this.#thread.postMessage({ id, input } satisfies ThreadJob);
+    this.#thread.postMessage({ id, inputText: inputText.toString() } satisfies ThreadJob);
     if (report.signal.aborted) cancel();
     return outcome.finally(() => report.signal.removeEventListener('abort', cancel));
   }

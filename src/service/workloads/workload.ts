@@ -1,25 +1,27 @@
 /** What a worker runs: user-supplied code that turns a job's input into its output. */
 
+import { defaultMaxValues } from '../../lib/text/scan-json.ts';
+import type { Text } from '../jobs/filed-text.ts';
+
 export interface WorkloadJob {
   id: string;
-  input: Record<string, unknown>;
-  /** The same as JSON text, as it was submitted: integers beyond 2^53 are what they were. */
-  inputText: string;
+  /** JSON text of an object, as it was submitted: integers beyond 2^53 are what they were. Bytes where it is long. */
+  inputText: Text;
   /** JSON text: where results are to be put, with credentials; null where that was not said. */
   s3Config: string | null;
 }
 
 /** What a worker in another language says, as JSON text, since a value of this one could not hold all its integers. */
 export class JsonText {
-  readonly text: string;
+  readonly text: Text;
 
-  constructor(text: string) {
+  constructor(text: Text) {
     this.text = text;
   }
 }
 
 /** The JSON of an output, `null` for none. Throws where it has none. */
-export function outputText(output: unknown): string {
+export function outputText(output: unknown): Text {
   if (output === undefined) return 'null';
   if (output instanceof JsonText) return output.text;
   // Functions and symbols have no JSON, which the compiler's idea of `stringify` leaves out.
@@ -27,6 +29,18 @@ export function outputText(output: unknown): string {
   if (text === undefined) throw new Error('the output of the worker cannot be written as JSON');
   return text;
 }
+
+/** Of one answer of a worker. */
+export interface AnswerLimits {
+  maxBytes: number;
+  /** In its JSON. */
+  maxValues: number;
+}
+
+export const defaultAnswerLimits: AnswerLimits = {
+  maxBytes: 100 * 1024 * 1024,
+  maxValues: defaultMaxValues,
+};
 
 export interface Workload {
   name: string;

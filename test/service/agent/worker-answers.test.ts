@@ -301,3 +301,24 @@ function endingWorkload(onEnd: () => void): Workload {
   };
   return { name: 'falling over', startWorker };
 }
+
+it('asks a service that says at once that there is no job less and less often', async () => {
+  const empty = answer(204, '');
+  const service = await scriptedService({ 'job-take': [...Array.from({ length: 9 }, () => empty), held] });
+  const { signal } = new AbortController();
+  const client = service.client(() => undefined);
+  const begunAt = performance.now();
+  for (let asked = 0; asked < 9; asked += 1) expect(await client.take(signal)).toBeUndefined();
+  // The pauses of the test begin with 1 ms, and double.
+  expect(performance.now() - begunAt).toBeGreaterThan(500);
+  expect(service.of('job-take').length).toBe(9);
+});
+
+it('keeps a long job as the bytes that came', async () => {
+  const input = { seed: 'x'.repeat(400_000), deep: [1, { a: null }] };
+  const service = await scriptedService({}, { id: 'j1', input, s3Config: { bucket: 'b' } });
+  const { signal } = new AbortController();
+  const job = await service.client(() => undefined).take(signal);
+  expect(job).toMatchObject({ id: 'j1', s3Config: '{"bucket":"b"}' });
+  expect([Buffer.isBuffer(job?.inputText), String(job?.inputText)]).toEqual([true, JSON.stringify(input)]);
+});

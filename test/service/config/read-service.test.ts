@@ -64,6 +64,7 @@ endpoints:
       limits: {
         maxBodyBytes: 20e6,
         maxResultBytes: 100e6,
+        maxValues: 10_000_000,
         requestsPerSecond: 50,
         maxConnections: 1_000,
         requestTimeoutMs: 60_000,

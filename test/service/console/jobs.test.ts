@@ -7,7 +7,7 @@ import { firstPicture } from '../../../src/service/console/shown-output.ts';
 import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
-import { inProcessWorkload } from '../in-process-workload.ts';
+import { inProcessWorkload, readJob } from '../in-process-workload.ts';
 import { localWorkload } from '../../../src/commands/workload-of.ts';
 import { accepted, ask, endpointId, instantWorkload, makeDataDir, post } from '../service-harness.ts';
 import { rest } from '../../fakes/tier.ts';
@@ -255,8 +255,8 @@ function writing(end: (signal: AbortSignal) => Promise<unknown>): Workload {
     name: 'writing',
     startWorker: ({ log }) =>
       Promise.resolve({
-        run: async ({ input }, { signal }) => {
-          for (const line of input['lines'] as string[]) log(line);
+        run: async (job, { signal }) => {
+          for (const line of readJob(job).input['lines'] as string[]) log(line);
           return await end(signal);
         },
         ended: new Promise<string>(() => undefined),

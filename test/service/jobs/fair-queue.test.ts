@@ -18,7 +18,7 @@ async function doNext(store: JobStore, count: number): Promise<string> {
   for (let each = 0; each < count; each++) {
     const [job] = await store.work.take('farm', [worker('w')]);
     if (job === undefined) break;
-    whose += (JSON.parse(job.input) as { of: string }).of;
+    whose += (JSON.parse(String(job.input)) as { of: string }).of;
     await store.work.settle(job, { state: 'COMPLETED', output: '1' });
   }
   return whose;
@@ -61,7 +61,7 @@ it('gives a batch of jobs to one worker in turns as well', async () => {
     'farm',
     Array.from({ length: 6 }, () => worker('w')),
   );
-  expect(jobs.map(({ input }) => (JSON.parse(input) as { of: string }).of).join('')).toBe('ababaa');
+  expect(jobs.map(({ input }) => (JSON.parse(String(input)) as { of: string }).of).join('')).toBe('ababaa');
 });
 
 it('knows since when the next job of a key has waited, however late others came', async () => {

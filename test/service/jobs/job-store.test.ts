@@ -62,7 +62,8 @@ it('leaves nothing of results of all sizes that come and go in any order', async
       const [job] = open.splice(random(open.length), 1);
       if (job === undefined) break;
       const output = text(`${job.id}-out`);
-      for (const each of [job.input, output]) tokens.set(/TOKEN-.*?-(in|out)-/.exec(each)?.[0] ?? '', now);
+      for (const each of [String(job.input), output])
+        tokens.set(/TOKEN-.*?-(in|out)-/.exec(each)?.[0] ?? '', now);
       await store.work.settle(job, { state: 'COMPLETED', output });
     }
     while ((await store.expiry.deleteSome()) > 0);

@@ -84,6 +84,23 @@ it('gives the job of one that is silent to another; what is heard of one job, or
   expect(view(w1)?.state).toBe('running');
 });
 
+it('counts no time as silence in which this process stood still', async () => {
+  const { store, remote, take, jobOf } = await open(2, 30_000);
+  const [id, closed] = [await take(w1), await take(w2)];
+  remote.hold(w2, false)?.(true);
+  vi.advanceTimersByTime(9_000);
+  // All clocks go on, and no timer is heard of it.
+  const now = performance.now.bind(performance);
+  const stalled = vi.spyOn(performance, 'now').mockImplementation(() => now() + 10 * silenceMs);
+  vi.advanceTimersByTime(9_000);
+  // What would be put back is before this in the store.
+  await accepted(store, 'another', '{}');
+  expect([jobOf(id)?.state, jobOf(closed)?.state]).toEqual(['IN_PROGRESS', 'IN_PROGRESS']);
+  vi.advanceTimersByTime(silenceMs);
+  await expect.poll(() => jobOf(id)?.state).toBe('IN_QUEUE');
+  stalled.mockRestore();
+});
+
 it('gives the job of one that closed its connections and opens none to another, whatever pings', async () => {
   const { remote, take, jobOf, view } = await open(2);
   const id = await take(w1);

@@ -12,7 +12,7 @@ import {
   type WorkloadJob,
 } from '../../../src/service/workloads/workload.ts';
 import { runs } from '../../fakes/tier.ts';
-import { inProcessWorkload } from '../in-process-workload.ts';
+import { inProcessWorkload, type ReadJob } from '../in-process-workload.ts';
 import {
   openStore,
   accepted,
@@ -178,7 +178,7 @@ describe('a workload that does not do its work', () => {
   });
 });
 
-function runRashly({ input }: WorkloadJob): Promise<unknown> {
+function runRashly({ input }: ReadJob): Promise<unknown> {
   return input['bad'] === true ? raise(new Error('at once')) : Promise.resolve('fine');
 }
 

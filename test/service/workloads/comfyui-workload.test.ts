@@ -5,7 +5,12 @@ import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import type { Workflow } from '../../../src/protocol/comfyui.ts';
 import { comfyuiWorkload, type ComfyuiOptions } from '../../../src/service/workloads/comfyui-workload.ts';
-import { WorkerAway, WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
+import {
+  outputText,
+  WorkerAway,
+  WorkerDied,
+  type Workload,
+} from '../../../src/service/workloads/workload.ts';
 import { startComfyStandIn, type ComfyStandIn } from '../../fakes/comfyui.ts';
 import { emptyImage, failing, saving, sleeping } from '../../fakes/comfyui-workflows.ts';
 import { unusedPort } from '../../e2e/listen-on-loopback.ts';
@@ -72,8 +77,9 @@ it('sets what the input has, and leaves the rest as the workflow has it', async 
   const seed = '18446744073709551615';
   const { signal } = new AbortController();
   const quiet = { signal, progress: async () => undefined, stream: async () => undefined };
-  const job = { id: 'a', input: {}, inputText: `{"seed": ${seed}, "kind": "sort"}`, s3Config: null };
-  expect(await worker.run(job, quiet)).toMatchObject({ images: [{}], seed });
+  const job = { id: 'a', inputText: `{"seed": ${seed}, "kind": "sort"}`, s3Config: null };
+  const output = outputText(await worker.run(job, quiet)).toString();
+  expect(JSON.parse(output)).toMatchObject({ images: [{}], seed });
   await worker.job({ kind: 'sort', n: 2 }, 'b').output;
   const [first, second] = comfy.accepted.map(({ workflow }) => [
     workflow['1']?.inputs,
@@ -84,6 +90,21 @@ it('sets what the input has, and leaves the rest as the workflow has it', async 
     { dim: 'x', seed },
   ]);
   expect(second).toMatchObject([{}, { dim: 'a sort of 2', seed: 3 }]);
+});
+
+it('fetches no more pictures once they are larger than a result may be', async () => {
+  const nodes = Object.fromEntries(
+    Array.from({ length: 6 }, (_, index) => [`${20 + index}`, saving(emptyImage(1))['9']] as const),
+  ) as Workflow;
+  const { comfy, worker } = await boxOf({ ...saving(emptyImage(1)), ...nodes }, { maxBytes: 1_000 });
+  const failed = /^the result would exceed 1000 bytes with picture (\d) of 7 \(.+\.png\)$/;
+  await expect(worker.job({}).output).rejects.toThrow(failed);
+  const viewed = comfy.requests.filter(({ path }) => path.startsWith('/view')).length;
+  expect(viewed).toBeGreaterThan(1);
+  expect(viewed).toBeLessThan(7);
+  // The next job is done as ever.
+  const { worker: roomy } = await boxOf({ ...saving(emptyImage(1)), ...nodes });
+  expect(((await roomy.job({}).output) as { images: unknown[] }).images.length).toBe(7);
 });
 
 it.each([

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandWorkload } from '../../../src/service/workloads/command-workload.ts';
-import { JsonText, WorkerDied } from '../../../src/service/workloads/workload.ts';
+import { defaultAnswerLimits, JsonText, WorkerDied } from '../../../src/service/workloads/workload.ts';
 import { isWhole } from '../../fakes/tier.ts';
 import {
   answering,
@@ -36,12 +36,7 @@ describe('a program that keeps to the protocol', () => {
     const told: unknown[] = [];
     const emit = async (message: unknown): Promise<void> => void told.push(message);
     const report = { signal: new AbortController().signal, progress: emit, stream: emit };
-    told.push(
-      await worker.run(
-        { id: 'a', input: JSON.parse(inputText) as Record<string, unknown>, inputText, s3Config: null },
-        report,
-      ),
-    );
+    told.push(await worker.run({ id: 'a', inputText, s3Config: null }, report));
     expect(told).toEqual(
       ['12345678901234567890', '12345678901234567890', '[12345678901234567890]'].map(
         (text) => new JsonText(text),
@@ -301,7 +296,7 @@ describe('a program that does not end', () => {
     const worker = await startScript(answering('say({ output: 1 })'));
     const signal = AbortSignal.abort();
     const report = { signal, progress: () => Promise.resolve(), stream: () => Promise.resolve() };
-    await expect(worker.run({ id: 'a', input: {}, inputText: '{}', s3Config: null }, report)).rejects.toThrow(
+    await expect(worker.run({ id: 'a', inputText: '{}', s3Config: null }, report)).rejects.toThrow(
       'cancelled',
     );
     expect(await worker.job({}).output).toBe(1);
@@ -350,7 +345,7 @@ describe('a program that takes too much', () => {
     const most = isWhole ? 104_857_600 : 2_097_152;
     const worker = await startScript(
       answering(`write('{"output":"' + 'x'.repeat(${most}) + '"}\\n')`),
-      isWhole ? {} : { maxAnswerBytes: most },
+      isWhole ? {} : { limits: { ...defaultAnswerLimits, maxBytes: most } },
     );
     let hasEnded = false;
     void worker.ended.then(() => (hasEnded = true));
@@ -380,7 +375,7 @@ describe('a program that takes too much', () => {
   it('is ended where its line never ends', async () => {
     const worker = await startScript(
       `const part = 'x'.repeat(1 << 20); const next = () => process.stdout.write(part, next); next();`,
-      { maxAnswerBytes: 8 << 20 },
+      { limits: { ...defaultAnswerLimits, maxBytes: 8 << 20 } },
     );
     await expect(worker.job({}).output).rejects.toThrow('a line of more than 8388608 bytes');
     expect(await worker.ended).toContain('a line of more than 8388608 bytes');

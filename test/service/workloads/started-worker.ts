@@ -33,9 +33,7 @@ export async function start(workload: Workload): Promise<StartedWorker> {
       progress: async (message: unknown) => void progress?.push(valueOf(message)),
       stream: async (part: unknown) => void stream?.push(valueOf(part)),
     };
-    const output = worker
-      .run({ id, input, inputText: JSON.stringify(input), s3Config: null }, report)
-      .then(valueOf);
+    const output = worker.run({ id, inputText: JSON.stringify(input), s3Config: null }, report).then(valueOf);
     output.catch(() => undefined);
     return { output, progress: progress ?? [], stream: stream ?? [], callOff: () => calledOff.abort() };
   };
@@ -49,7 +47,7 @@ export async function start(workload: Workload): Promise<StartedWorker> {
 }
 
 function valueOf(said: unknown): unknown {
-  return said instanceof JsonText ? (JSON.parse(said.text) as unknown) : said;
+  return said instanceof JsonText ? (JSON.parse(said.text.toString()) as unknown) : said;
 }
 
 /** A program in JavaScript as a command. */

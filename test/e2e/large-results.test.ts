@@ -1,0 +1,112 @@
+/** Promise: no body that the service takes keeps others waiting, or takes more than a few times its size in memory. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { folderWith, testKey } from './cli.ts';
+import { Served } from './served.ts';
+
+const size = 96_000_000;
+
+const settings = `
+limits: { silence: 15s, maxValues: 1000000000 }
+endpoints:
+  - { name: Away, remote: true }
+  - { name: Other, remote: true }
+  - { name: Program, command: [node, program.cjs] }`;
+
+const program = `
+process.stdin.once('data', () => {
+  process.stdout.write('{"output":[' + '{},'.repeat(${size} / 3) + '{}]}\\n');
+});`;
+
+async function start() {
+  const cwd = folderWith({ 'service.yaml': settings, 'program.cjs': program });
+  const served = await Served.start(cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: testKey });
+  const add = ['dist/nightrender.cjs', 'keys', 'add', 'w', '--kind', 'worker', '--json'];
+  const added = execFileSync(process.execPath, [...add, '--data', join(cwd, 'service')], {
+    encoding: 'utf8',
+  });
+  const { key } = JSON.parse(added) as { key: string };
+  const take = async (endpoint: string): Promise<string> => {
+    await served.submit(endpoint, { scene: 'a red cube' });
+    const job = (await (await served.ask(`/v2/${endpoint}/job-take/w1`, { key })).json()) as { id: string };
+    return job.id;
+  };
+  return { served, key, take };
+}
+
+/** The longest that another request takes while `work` is on, in ms. */
+async function worstBeside(served: Served, work: Promise<unknown>): Promise<number> {
+  const beside = { isOver: false };
+  const over = work.finally(() => (beside.isOver = true));
+  let worst = 0;
+  while (!beside.isOver) {
+    const askedAt = performance.now();
+    await (await served.ask('/v2/other/health')).text();
+    worst = Math.max(worst, performance.now() - askedAt);
+    await sleep(10);
+  }
+  await over;
+  return worst;
+}
+
+function peakBytes(served: Served): number {
+  const status = readFileSync(`/proc/${served.program.child.pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
+
+it.skipIf(process.platform !== 'linux')(
+  'a result of very many values keeps nobody waiting, and takes four times its size at most (skipped where there is no /proc)',
+  async () => {
+    const { served, key, take } = await start();
+    const id = await take('away');
+    const other = await take('other');
+    const body = Buffer.concat([Buffer.from('{"output":['), Buffer.alloc(size, '{},'), Buffer.from('{}]}')]);
+    const before = peakBytes(served);
+    const send = fetch(`${served.url}/v2/away/job-done/w1/${id}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body,
+    });
+    // It took 48 s and more; a busy machine is slow as well.
+    expect(await worstBeside(served, send)).toBeLessThan(3_000);
+    expect(await (await send).json()).toEqual({ accepted: true });
+    expect(peakBytes(served) - before).toBeLessThan(4 * size);
+    const stored = await (await served.ask(`/v2/away/status/${id}`)).text();
+    expect(stored).toContain('"output":[{},{},{},');
+    expect(stored.length).toBeGreaterThan(size);
+    expect((await served.status('other', other)).status).toBe('IN_PROGRESS');
+    await served.stop();
+  },
+);
+
+it.skipIf(process.platform !== 'linux')(
+  'neither does that of a program of this machine (skipped where there is no /proc)',
+  async () => {
+    const { served } = await start();
+    const before = peakBytes(served);
+    const id = await served.submit('program', { scene: 'a red cube' });
+    // Parsing it would hold up the test itself.
+    const job = served.ask(`/v2/program/status-sync/${id}`).then((answer) => answer.text());
+    expect(await worstBeside(served, job)).toBeLessThan(3_000);
+    expect((await job).slice(-100)).toContain('"status":"COMPLETED"');
+    expect(peakBytes(served) - before).toBeLessThan(4 * size);
+    await served.stop();
+  },
+);
+
+it('long inputs over four connections keep nobody waiting', async () => {
+  const { served } = await start();
+  const body = `{"input":{"a":[${'{},'.repeat(3_300_000)}1]}}`;
+  const send = async (): Promise<number> => {
+    const headers = { authorization: `Bearer ${testKey}` };
+    const answer = await fetch(`${served.url}/v2/away/run`, { method: 'POST', headers, body });
+    return (await answer.text(), answer.status);
+  };
+  const all = Promise.all([send(), send(), send(), send()]);
+  expect(await worstBeside(served, all)).toBeLessThan(3_000);
+  expect(await all).toEqual([200, 200, 200, 200]);
+  await served.stop();
+});

@@ -45,6 +45,13 @@ export function refuseService(thrown: unknown, dataDir: string | undefined, json
   return refuse(known, dataDir, json);
 }
 
+/** True if the data folder cannot be used because its disk, or the user's quota, is full. */
+export function isFullDiskOf(thrown: unknown, dataDir: string): boolean {
+  if (!isOfDisk(thrown)) return false;
+  const code = systemCode((thrown as { code: string }).code, dataDir);
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
 /** Undefined where it is about something else. */
 export function dataFolderTrouble(thrown: unknown, dataDir: string): string | undefined {
   if (!isOfDisk(thrown)) return undefined;

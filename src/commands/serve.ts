@@ -13,13 +13,22 @@ import { readTls } from '../service/http/tls-files.ts';
 import { fitsHeader } from '../service/keys/key.ts';
 import { type WorkloadContext, isLoopback, type SharedOptions } from '../service/service-options.ts';
 import { readCatalogue } from '../service/console/read-catalogue.ts';
-import { startService } from '../service/start-service.ts';
+import { type Service, startService } from '../service/start-service.ts';
+import { reserveIn } from '../service/jobs/disk-reserve.ts';
+import { rmSync } from 'node:fs';
 import { outColumns, writeOut } from '../terminal/console.ts';
 import { hanging } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { builtPage } from '../lib/net/built-page.ts';
 import { manualPage } from './help.ts';
-import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
+import {
+  dataOption,
+  defaultDataDir,
+  hasKeyStore,
+  isFullDiskOf,
+  refuseService,
+  withKeyStore,
+} from './data-folder.ts';
 import { oneText, wholeNumber, textIn, textOption } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
 import { slurmWorkload } from './slurm-workload.ts';
@@ -93,92 +102,115 @@ const roomToEndJobs = 24 * 1024 * 1024;
 
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
 async function serve(file: string | undefined, argv: Record<string, unknown>): Promise<number> {
-  const json = argv['json'] === true;
   let dataDir: string | undefined;
   try {
-    dataDir = resolve(oneText(argv, 'data') ?? defaultDataDir());
-    const settings = settingsOf(file, argv);
-    const givenKey = keyInEnvironment();
-    assertGuarded(settings, keyAdvice(file, argv), givenKey !== undefined || hasKey(dataDir));
-    makeFolder(dataDir, 0o700);
-    const needs = workloadNeeds(dataDir);
-    const { shared } = settings;
-    const store = shared && (await sharedOptions(shared, givenKey !== undefined, printServiceFailure));
-    const service = await startService({
-      dataDir,
-      host: settings.host,
-      port: settings.port,
-      publicUrl: settings.publicUrl,
-      tls: settings.tls,
-      store,
-      proxies: settings.proxies,
-      keys: givenKey === undefined ? [] : [givenKey],
-      endpoints: settings.endpoints,
-      workloadOf: (endpoint, context: WorkloadContext) => {
-        if (endpoint.on !== null) return slurmWorkload(endpoint, endpoint.on, context);
-        printMissing(endpoint);
-        return workloadOf(endpoint, context, needs);
-      },
-      retentionMs: settings.retentionMs,
-      maxRequestBytes: settings.limits.maxBodyBytes,
-      maxResultBytes: settings.limits.maxResultBytes,
-      maxValues: settings.limits.maxValues,
-      rate: { requests: settings.limits.requestsPerSecond * 10, withinMs: 10_000 },
-      reserveBytes: roomToEndJobs,
-      maxConnections: settings.limits.maxConnections,
-      requestTimeoutMs: settings.limits.requestTimeoutMs,
-      silenceMs: settings.limits.silenceMs,
-      origins: settings.origins,
-      hosts: settings.hosts,
-      ...(settings.hasPrivateWebhooks !== null && { hasPrivateWebhooks: settings.hasPrivateWebhooks }),
-      console: {
-        page: builtPage('console', withoutScript),
-        manual: manualPage,
-        program,
-        file: file === undefined ? null : basename(file),
-        gpus: gpuSign(),
-        catalogue: readCatalogue(),
-        containerLack: containerSign(),
-        thumbnailOf: (picture) =>
-          triedThumbnail(() => sharp(picture, { limitInputPixels: maxThumbnailPixels })),
-        forms: {
-          check: (given, others) =>
-            checkEndpoint(given, {
-              others,
-              env: process.env,
-              folder: file === undefined ? process.cwd() : dirname(resolve(file)),
-              maxQueued: settings.limits.maxQueued,
-              publicUrlExpected: publicUrlExpected(settings.publicUrl, settings.isInsecure),
-            }),
-          show: writtenEndpoint,
-          schema: () => endpointFormSchema(settings.limits.maxQueued),
-        },
-      },
-      onProblem: printServiceFailure,
+    const dir = (dataDir = resolve(oneText(argv, 'data') ?? defaultDataDir()));
+    const { service, stopped } = await start(file, argv, dir, false).catch((thrown: unknown) => {
+      if (!isFullDiskOf(thrown, dir)) throw thrown;
+      // The room is there for this.
+      rmSync(reserveIn(dir), { force: true });
+      return start(file, argv, dir, true);
     });
-    removeContainersLeftIn(dataDir, needs);
-    // Not before: a service that does not start would never show it.
-    const newKey = givenKey === undefined ? makeFirstKey(dataDir, settings.host) : undefined;
-    const stopped = untilSignal();
-    const endpoints = settings.endpoints.map(({ id, name }) => ({ id, name }));
-    printServing(
-      {
-        url: service.url,
-        name: settings.tls && readTls(settings.tls, Date.now()).names.find((name) => !name.startsWith('*')),
-        endpoints,
-        dataDir,
-        shownDataDir: shownPath(dataDir),
-        newKey,
-        hasGivenKey: givenKey !== undefined,
-      },
-      json,
-    );
     await stopped;
     await service.close();
     return 0;
   } catch (thrown) {
-    return refuseService(thrown, dataDir, json);
+    return refuseService(thrown, dataDir, argv['json'] === true);
   }
+}
+
+interface Started {
+  service: Service;
+  /** Resolves at the first signal. */
+  stopped: Promise<void>;
+}
+
+/** With `isDiskFull` the service begins no job until there is room. */
+async function start(
+  file: string | undefined,
+  argv: Record<string, unknown>,
+  dataDir: string,
+  isDiskFull: boolean,
+): Promise<Started> {
+  const settings = settingsOf(file, argv);
+  const givenKey = keyInEnvironment();
+  assertGuarded(settings, keyAdvice(file, argv), givenKey !== undefined || hasKey(dataDir));
+  makeFolder(dataDir, 0o700);
+  const needs = workloadNeeds(dataDir);
+  const { shared } = settings;
+  const store = shared && (await sharedOptions(shared, givenKey !== undefined, printServiceFailure));
+  const service = await startService({
+    dataDir,
+    isDiskFull,
+    graceMs: settings.graceMs,
+    host: settings.host,
+    port: settings.port,
+    publicUrl: settings.publicUrl,
+    tls: settings.tls,
+    store,
+    proxies: settings.proxies,
+    keys: givenKey === undefined ? [] : [givenKey],
+    endpoints: settings.endpoints,
+    workloadOf: (endpoint, context: WorkloadContext) => {
+      if (endpoint.on !== null) return slurmWorkload(endpoint, endpoint.on, context);
+      printMissing(endpoint);
+      return workloadOf(endpoint, context, needs);
+    },
+    retentionMs: settings.retentionMs,
+    maxRequestBytes: settings.limits.maxBodyBytes,
+    maxResultBytes: settings.limits.maxResultBytes,
+    maxValues: settings.limits.maxValues,
+    rate: { requests: settings.limits.requestsPerSecond * 10, withinMs: 10_000 },
+    reserveBytes: roomToEndJobs,
+    maxConnections: settings.limits.maxConnections,
+    requestTimeoutMs: settings.limits.requestTimeoutMs,
+    silenceMs: settings.limits.silenceMs,
+    origins: settings.origins,
+    hosts: settings.hosts,
+    ...(settings.hasPrivateWebhooks !== null && { hasPrivateWebhooks: settings.hasPrivateWebhooks }),
+    console: {
+      page: builtPage('console', withoutScript),
+      manual: manualPage,
+      program,
+      file: file === undefined ? null : basename(file),
+      gpus: gpuSign(),
+      catalogue: readCatalogue(),
+      containerLack: containerSign(),
+      thumbnailOf: (picture) =>
+        triedThumbnail(() => sharp(picture, { limitInputPixels: maxThumbnailPixels })),
+      forms: {
+        check: (given, others) =>
+          checkEndpoint(given, {
+            others,
+            env: process.env,
+            folder: file === undefined ? process.cwd() : dirname(resolve(file)),
+            maxQueued: settings.limits.maxQueued,
+            publicUrlExpected: publicUrlExpected(settings.publicUrl, settings.isInsecure),
+          }),
+        show: writtenEndpoint,
+        schema: () => endpointFormSchema(settings.limits.maxQueued),
+      },
+    },
+    onProblem: printServiceFailure,
+  });
+  removeContainersLeftIn(dataDir, needs);
+  // Not before: a service that does not start would never show it.
+  const newKey = givenKey === undefined ? makeFirstKey(dataDir, settings.host) : undefined;
+  const stopped = untilSignal();
+  const endpoints = settings.endpoints.map(({ id, name }) => ({ id, name }));
+  printServing(
+    {
+      url: service.url,
+      name: settings.tls && readTls(settings.tls, Date.now()).names.find((name) => !name.startsWith('*')),
+      endpoints,
+      dataDir,
+      shownDataDir: shownPath(dataDir),
+      newKey,
+      hasGivenKey: givenKey !== undefined,
+    },
+    argv['json'] === true,
+  );
+  return { service, stopped };
 }
 
 /** Of an endpoint that was created in the console: for one of the file, the start is refused. */

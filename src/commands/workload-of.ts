@@ -158,7 +158,7 @@ export function containerSign(): () => string | null {
   let lack: string | null = null;
   let lookedAt = 0;
   const look = (): void => {
-    lookedAt = Date.now();
+    lookedAt = performance.now();
     findContainerTool().then(
       () => (lack = null),
       (error: unknown) => (lack = textOf(error)),
@@ -166,7 +166,7 @@ export function containerSign(): () => string | null {
   };
   look();
   return () => {
-    if (lack !== null && Date.now() - lookedAt > lookAgainMs) look();
+    if (lack !== null && performance.now() - lookedAt > lookAgainMs) look();
     return lack;
   };
 }

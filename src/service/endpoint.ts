@@ -93,6 +93,16 @@ export class Endpoint {
     if (this.#pool instanceof WorkerPool) this.#pool.restart(workerId, stalled);
   }
 
+  /** How many jobs would be lost on the workers that the service runs, if it ended now. */
+  get running(): number {
+    return this.#pool instanceof WorkerPool ? this.#pool.running : 0;
+  }
+
+  /** Asks for no workers of a cluster any more, and cancels none. */
+  async drain(): Promise<void> {
+    if (this.#pool instanceof ClusterPool) await this.#pool.stop();
+  }
+
   async stop(): Promise<void> {
     await this.stopOwn();
     this.releaseWaiting();

@@ -12,7 +12,7 @@ type Labels = Record<string, string>;
 export class Metrics {
   readonly #store: JobStore;
   readonly #loopDelay: LoopDelay;
-  /** Wall clock, epoch ms. */
+  /** That of `JobClock`, epoch ms. */
   readonly #now: () => number;
   /** Answers by operation and status code. */
   readonly #answers = new Map<string, number>();

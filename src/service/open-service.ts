@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { durationText } from '../lib/yaml/scalar-schemas.ts';
 import type { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import { ApiRouter, RateLimit } from './api-router.ts';
 import { ClientTurns } from './client-turns.ts';
@@ -63,6 +64,8 @@ export interface OpenService {
   deleteJob(id: string): Promise<void>;
   /** Those that a shared store has copies of. */
   databases: readonly Replica[];
+  /** Gives no more jobs to workers, and waits until those in progress have ended, or their grace is over. */
+  drain(): Promise<void>;
   /** Running workloads are told to stop, and their jobs go back to the queue for the next start. */
   close(): Promise<void>;
 }
@@ -74,7 +77,7 @@ export const keysFile = 'keys.sqlite';
 /** Resumes the queue. Throws what the system says of the folder. */
 export async function openService(options: CheckedOptions, around: Surroundings): Promise<OpenService> {
   const { dataDir, shared } = around;
-  const { onProblem, retentionMs, now, hasPrivateWebhooks: hasPrivate } = options;
+  const { onProblem, retentionMs, hasPrivateWebhooks: hasPrivate } = options;
   const opened: (() => void)[] = [];
   let halfOpen: Endpoints | undefined;
   try {
@@ -90,6 +93,7 @@ export async function openService(options: CheckedOptions, around: Surroundings)
       ...(shared && { logOf: (db) => new Replica(db, jobsFile, shared.write), texts: shared.texts }),
     });
     opened.push(() => store.close());
+    const { now } = store.clock;
     // What a process has not brought into the shared store yet, the next one would not know.
     const settled = async (): Promise<void> =>
       void (shared && (await Promise.all([keysReplica?.settled(), store.settled()])));
@@ -111,13 +115,17 @@ export async function openService(options: CheckedOptions, around: Surroundings)
         // It is what another process makes of it by now.
         if (!(error instanceof Deposed)) onProblem(uncleanText(error));
       });
+      // They learn how their jobs are by now.
+      store.signals.release();
       await nextTurn();
       await around.closeConnections();
       folder.stop();
       closeAll(opened, onProblem);
     };
     let closing: Promise<void> | undefined;
+    const isClosing = (): boolean => closing !== undefined;
     return {
+      drain: () => drain({ store, endpoints, options, isClosing }),
       answer: (...asked) => router.answer(...asked),
       databases: [keysReplica, store.replica].filter((each) => each !== undefined),
       settled,
@@ -129,6 +137,35 @@ export async function openService(options: CheckedOptions, around: Surroundings)
     closeAll(opened, onProblem);
     throw error;
   }
+}
+
+interface Drained {
+  store: JobStore;
+  endpoints: Endpoints;
+  options: Pick<CheckedOptions, 'graceMs' | 'onProblem'>;
+  isClosing: () => boolean;
+}
+
+/** Until then workers hand in what they have, and clients read. */
+async function drain({ store, endpoints, options, isClosing }: Drained): Promise<void> {
+  const { graceMs, onProblem } = options;
+  if (graceMs === 0) return;
+  const until = performance.now() + graceMs;
+  store.stopGiving();
+  await Promise.all(endpoints.all.map((endpoint) => endpoint.drain()));
+  const running = (): number => {
+    const onWorkers = endpoints.all.reduce((jobs, endpoint) => jobs + endpoint.running, 0);
+    return Math.max(store.runningHere, onWorkers);
+  };
+  if (running() > 0) onProblem(drainText(running(), graceMs));
+  while (running() > 0 && performance.now() < until && !isClosing()) await sleep(lookEveryMs);
+}
+
+const lookEveryMs = 50;
+
+function drainText(jobs: number, graceMs: number): string {
+  const what = jobs === 1 ? '1 job' : `${jobs} jobs`;
+  return `waiting up to ${durationText(graceMs)} (shutdown.grace) for ${what} to end; a second signal ends the service at once`;
 }
 
 /** Last first. */
@@ -215,14 +252,15 @@ function openRouter(
   endpoints: Endpoints,
   { url, proxies, certifiedNames, shared }: Surroundings,
 ): ApiRouter {
-  const { maxResultBytes, rate, console, retentionMs, now } = checked;
+  const { maxResultBytes, rate, console, retentionMs } = checked;
+  const { now } = store.clock;
   const bodies = new BodyRoom(checked.maxBodiesBytes, checked.clientLimits.roomMs);
   const turns = new ClientTurns();
   const jobs = new JobOperations({ ...checked, store, folder, bodies, turns });
   // Around a result there is little else.
   const maxBytes = maxResultBytes + 1_000_000;
   const work = new WorkerOperations({ ...checked, store, results, bodies, turns, maxResultBytes: maxBytes });
-  const admission = new Admission(keys, now);
+  const admission = new Admission(keys, checked.elapsed);
   const quotas = new Quotas(store, now);
   const common = { keys, admission, quotas, proxies, store, endpoints, jobs, now };
   const about = console && { program: console.program, url, retentionMs, file: console.file };

@@ -42,6 +42,10 @@ export interface ServiceOptions {
   maxBodiesBytes?: number;
   /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; none by default. */
   reserveBytes?: number;
+  /** True if the disk is full, and the room was given back: nothing is begun until there is space. */
+  isDiskFull?: boolean;
+  /** How long jobs in progress have to end before the service closes; 0 by default. */
+  graceMs?: number;
   /** Connections that are open at once. */
   maxConnections?: number;
   /** A request of which nothing arrives for so long is refused; one that keeps arriving takes as long as it needs. */
@@ -62,8 +66,10 @@ export interface ServiceOptions {
   console?: ConsoleOptions;
   /** What it shares with other processes; nothing by default. */
   store?: SharedOptions | undefined;
-  /** Wall clock, epoch ms. */
+  /** System clock, epoch ms. */
   now?: () => number;
+  /** Monotonic clock, ms: the ages of jobs are counted by it. `now` by default where that is given. */
+  elapsed?: () => number;
   /** Receives a message for each problem of the service itself. */
   onProblem?: (text: string) => void;
 }
@@ -124,6 +130,8 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
     maxResultBytes: 100 * 1024 * 1024,
     maxValues: defaultMaxValues,
     reserveBytes: 0,
+    isDiskFull: false,
+    graceMs: 0,
     maxConnections: 2_000,
     requestTimeoutMs: 60_000,
     // A safety net against runaway clients.
@@ -133,6 +141,7 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
     origins: [],
     hosts: [],
     now: Date.now,
+    elapsed: options.now ?? (() => performance.now()),
     onProblem: () => undefined,
     hasPrivateWebhooks: isLoopback(options.host ?? defaultHost),
     ...options,

@@ -15,12 +15,12 @@ export interface Service {
   url: string;
   /** Deletes a job that has ended, with its result, before its retention is over. Not for a shared store. */
   deleteJob(id: string): Promise<void>;
-  /** Running workloads are told to stop, and their jobs go back to the queue for the next start. */
+  /** Jobs in progress have their grace. Then workloads are told to stop, and their jobs go back to the queue for the next start. */
   close(): Promise<void>;
 }
 
 /** What answers behind the HTTP servers. */
-type Answering = Pick<OpenService, 'answer' | 'close'> & Partial<Pick<OpenService, 'deleteJob'>>;
+type Answering = Pick<OpenService, 'answer' | 'drain' | 'close'> & Partial<Pick<OpenService, 'deleteJob'>>;
 
 /**
  * Opens the store in the data folder or the shared one, resumes its queue, and listens. Throws where the options are of
@@ -45,9 +45,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const [url = '', workersUrl = url] = servers.map((server) => server.url);
     const certifiedNames = () => servers.flatMap((server) => server.certifiedNames());
     answering = await openBehind(checked, { url, workersUrl, certifiedNames, closeConnections });
-    const { close, deleteJob = async () => undefined } = answering;
+    const { drain, close, deleteJob = async () => undefined } = answering;
     let closing: Promise<void> | undefined;
     const closeOnce = async (): Promise<void> => {
+      await drain();
       for (const server of servers) server.stopListening();
       await close();
       lock.release();

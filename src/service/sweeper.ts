@@ -1,6 +1,7 @@
 /** Times out jobs, deletes expired results, notes queue lengths, and checks the data folder. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FolderWatch } from './jobs/data-folder.ts';
+import { stepText } from './jobs/job-clock.ts';
 import type { JobStore } from './jobs/job-store.ts';
 
 /** How often timeouts are checked. */
@@ -62,7 +63,10 @@ export class Sweeper {
   }
 
   async #endOverdue(): Promise<void> {
+    const stepMs = await this.#store.keepClockStep();
+    if (stepMs !== 0) this.#onProblem(stepText(stepMs));
+    // What a dead service ran waits in the queue by then, and is not taken for running too long.
+    if (this.#store.refill()) this.#store.bulk.announceWaiting();
     while (!this.#isStopped && (await this.#store.bulk.timeOutSome()).length > 0);
-    if (this.#store.reserve.refill()) this.#store.bulk.announceWaiting();
   }
 }

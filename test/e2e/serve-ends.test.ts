@@ -1,5 +1,5 @@
-/** Promise: a signal ends the service whatever its workers are at, and a second one ends it at once. */
-import { existsSync, readFileSync } from 'node:fs';
+/** Promise: a signal ends the service once running jobs have ended or had their grace, and a second one ends it at once. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -58,4 +58,80 @@ rest.it('ends at once by a second signal, with a worker that does not want to', 
   await once(program.child, 'exit');
   expect(program.child.signalCode).toBe('SIGTERM');
   await expect.poll(() => isRunning(pid)).toBe(false);
+});
+
+/** It notes each job that it begins, and ends it once there is a file `go`. */
+const patient = `
+const { appendFileSync, existsSync } = require('node:fs');
+process.stdin.setEncoding('utf8').on('data', (text) => {
+  for (const line of text.split('\\n').filter(Boolean)) {
+    const { id } = JSON.parse(line);
+    appendFileSync('begun', id + '\\n');
+    const timer = setInterval(() => {
+      if (!existsSync('go')) return;
+      clearInterval(timer);
+      console.log(JSON.stringify({ id, output: 'made once' }));
+    }, 20);
+  }
+});`;
+
+const slowFiles = {
+  'service.yaml': 'endpoints: [{name: Slow, command: [node, program.cjs], workers: {max: 4}}]',
+  'program.cjs': patient,
+};
+
+function begunIn(cwd: string): string[] {
+  const file = join(cwd, 'begun');
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+}
+
+it('lets running jobs end after SIGTERM, begins no others, and does none of them twice', async () => {
+  const cwd = folderWith(slowFiles);
+  const first = await Served.start(cwd, ['service.yaml'], env);
+  const ids = [];
+  for (let job = 0; job < 4; job++) ids.push(await first.submit('slow', { job }));
+  await expect.poll(() => begunIn(cwd).length, { timeout: 20_000 }).toBe(4);
+  const waiting = await first.submit('slow', { job: 'waiting' });
+  const held = first.ended('slow', ids[0] ?? '');
+  first.program.child.kill('SIGTERM');
+  await first.program.says(/waiting up to 30s \(shutdown\.grace\) for 4 jobs to end/);
+  writeFileSync(join(cwd, 'go'), '');
+  expect(await held).toMatchObject({ status: 'COMPLETED', output: 'made once' });
+  expect((await first.program.finish()).code).toBe(0);
+  expect(begunIn(cwd).toSorted()).toEqual(ids.toSorted());
+
+  const second = await Served.start(cwd, ['service.yaml'], env);
+  for (const id of [...ids, waiting])
+    expect(await second.ended('slow', id)).toMatchObject({ status: 'COMPLETED', output: 'made once' });
+  expect(begunIn(cwd)).toHaveLength(5);
+});
+
+rest.it('ends at once by a second signal while jobs have their grace', async () => {
+  const cwd = folderWith(slowFiles);
+  const served = await Served.start(cwd, ['service.yaml'], env);
+  const { program } = served;
+  const id = await served.submit('slow', { job: 1 });
+  await expect.poll(() => begunIn(cwd), { timeout: 20_000 }).toEqual([id]);
+  program.child.kill('SIGTERM');
+  await program.says(/shutdown\.grace/);
+  program.child.kill('SIGTERM');
+  await once(program.child, 'exit');
+  expect(program.child.signalCode).toBe('SIGTERM');
+});
+
+rest.it('takes back what runs longer than shutdown.grace of service.yaml', async () => {
+  const cwd = folderWith({
+    ...slowFiles,
+    'service.yaml': `shutdown: {grace: 1s}\n${slowFiles['service.yaml']}`,
+  });
+  const first = await Served.start(cwd, ['service.yaml'], env);
+  const id = await first.submit('slow', { job: 1 });
+  await expect.poll(() => begunIn(cwd), { timeout: 20_000 }).toEqual([id]);
+  expect((await first.stop()).code).toBe(0);
+  writeFileSync(join(cwd, 'go'), '');
+  const second = await Served.start(cwd, ['service.yaml'], env);
+  expect(await second.ended('slow', id)).toEqual(
+    expect.not.objectContaining({ retries: expect.anything() as unknown }),
+  );
+  expect(begunIn(cwd)).toEqual([id, id]);
 });

@@ -16,13 +16,14 @@ export class Processes {
     this.#settings = `store: \${DATABASE_URL}\n${more}endpoints:\n  - {id: scene-renderer, name: Farm, ${endpoint}}\n`;
   }
 
-  async start({ more = '', databasePort, port = 0 }: OwnWays = {}): Promise<Served> {
+  async start({ more = '', env = {}, files = {}, databasePort, port = 0 }: OwnWays = {}): Promise<Served> {
     const { DATABASE_URL = '' } = this.env;
     const served = await Served.start(
-      folderWith({ 'service.yaml': more + this.#settings }),
+      folderWith({ ...files, 'service.yaml': more + this.#settings }),
       ['service.yaml'],
       {
         ...this.env,
+        ...env,
         ...(databasePort !== undefined && {
           DATABASE_URL: DATABASE_URL.replace(/:\d+\//, `:${databasePort}/`),
         }),
@@ -48,6 +49,9 @@ export class Processes {
 interface OwnWays {
   /** Further lines of its service.yaml. */
   more?: string;
+  env?: Record<string, string>;
+  /** Beside its service.yaml. */
+  files?: Record<string, string>;
   /** Where it reaches the database, if not there where the others do. */
   databasePort?: number;
   port?: number;

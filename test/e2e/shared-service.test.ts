@@ -11,6 +11,7 @@ import { noCeph, startCeph } from '../engines/ceph.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { ownPage } from '../service/console/visit.ts';
 import { folderWith, newBatch, nightrender, Program, withKey } from './cli.ts';
+import { clockAhead } from './moved-clock.ts';
 import { Processes } from './served-processes.ts';
 import type { Served } from './served.ts';
 
@@ -100,6 +101,46 @@ describe.skipIf(noPostgres !== undefined)(
       expect((await first.stop()).code).toBe(0);
       for (const id of ids) expect((await second.status('scene-renderer', id)).status).toBe('IN_QUEUE');
       expect(processes.leader()).toBe(second);
+    });
+
+    it('the next one has a clock that is a day ahead: nothing is over or timed out for that', async () => {
+      const processes = new Processes(server.url, 'remote: true');
+      const first = await processes.start();
+      const second = await processes.start({ env: { NODE_OPTIONS: clockAhead(25 * 3_600_000) } });
+      const [ended, waiting] = [
+        await first.submit('scene-renderer', input),
+        await first.submit('scene-renderer', input),
+      ];
+      await first.ask(`/v2/scene-renderer/cancel/${ended}`, { method: 'POST' });
+      await first.kill();
+      await second.program.says(/service: leads/);
+      expect((await second.status('scene-renderer', ended)).status).toBe('CANCELLED');
+      expect((await second.status('scene-renderer', waiting)).status).toBe('IN_QUEUE');
+    });
+
+    it('it is stopped while its own workers have jobs: these end first, and none is done twice', async () => {
+      const processes = new Processes(server.url, 'module: ./slow.mjs, workers: 2');
+      const slow = `export async function handler() { await new Promise((done) => setTimeout(done, 2_000)); return 'done'; }`;
+      const [first, second] = [
+        await processes.start({ files: { 'slow.mjs': slow } }),
+        await processes.start({ files: { 'slow.mjs': slow } }),
+      ];
+      const ids = [
+        await second.submit('scene-renderer', input),
+        await second.submit('scene-renderer', input),
+      ];
+      for (const id of ids)
+        await expect
+          .poll(async () => (await second.status('scene-renderer', id)).status, { timeout: 20_000 })
+          .toBe('IN_PROGRESS');
+      expect((await first.stop()).code).toBe(0);
+      for (const id of ids) {
+        const job = await second.ended('scene-renderer', id);
+        expect(job).toMatchObject({ status: 'COMPLETED', output: 'done' });
+        expect(job).not.toHaveProperty('retries');
+      }
+      const { jobs } = (await (await second.ask('/v2/scene-renderer/health')).json()) as { jobs: object };
+      expect(jobs).toMatchObject({ completed: 2, retried: 0 });
     });
 
     it('it stands still for longer than its lease: another leads, and when it comes back it says nothing false', async () => {

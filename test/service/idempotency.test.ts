@@ -235,8 +235,8 @@ describe('for how long a submission is known', () => {
     const dataDir = await makeDataDir();
     const path = join(dataDir, 'service.sqlite');
     const old = new Sqlite(path);
-    for (const statements of jobSchema.migrations.slice(0, -2)) old.exec(statements);
-    old.pragma(`user_version = ${jobSchema.migrations.length - 2}`);
+    for (const statements of jobSchema.migrations.slice(0, -3)) old.exec(statements);
+    old.pragma(`user_version = ${jobSchema.migrations.length - 3}`);
     old.pragma(`application_id = ${jobSchema.applicationId}`);
     old.exec(
       `INSERT INTO job (id, endpointId, state, acceptedAt, queuedAt, expiresAt, ttlMs, executionTimeoutMs, isLowPriority,

@@ -24,9 +24,12 @@ const silenceMs = 60_000;
 const accepted = '{"accepted":true}';
 const notAccepted = '{"accepted":false}';
 
+/** Of jobs, which goes on where silence does not. */
+const elapsed = performance.now.bind(performance);
+
 async function openPulled(options: TestServiceOptions = {}) {
   const clientLimits = { refusedTakeMs: 1, ...options.clientLimits };
-  const service = await openService({ workers: 0, silenceMs, ...options, clientLimits });
+  const service = await openService({ workers: 0, silenceMs, elapsed, ...options, clientLimits });
   const workerKey = addKey(service.dataDir, 'worker');
   const worker = (id: string) => new PullingWorker(service.url, workerKey, id);
   return { ...service, workerKey, worker };

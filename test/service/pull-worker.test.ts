@@ -75,10 +75,11 @@ describe.skipIf(!hasPython)('a worker in Python (skipped where there is no pytho
   });
 
   it('that is killed in the middle of a job leaves it to another', async () => {
+    const elapsed = performance.now.bind(performance);
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const silenceMs = 60_000;
-    const { url, dataDir, troubles } = await openService({ workers: 0, silenceMs });
+    const { url, dataDir, troubles } = await openService({ workers: 0, silenceMs, elapsed });
     const key = addKey(dataDir, 'worker');
     const unlucky = startWorker(url, key, 'unlucky');
     const id = await submit(url, { sleep: 600, scene: 'x' });

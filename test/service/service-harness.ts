@@ -137,7 +137,7 @@ export function askStatus(url: string, id: string, version: Version = 'v2'): Pro
 /** A job store by itself, which is closed with the test. */
 export async function openStore(options: Partial<JobStoreOptions> = {}, dir?: string): Promise<JobStore> {
   const path = join(dir ?? (await makeDataDir()), 'service.sqlite');
-  const store = new JobStore(path, { retentionMs: 1e6, now: Date.now, ...options });
+  const store = new JobStore(path, { retentionMs: 1e6, now: () => Date.now(), ...options });
   onTestFinished(() => {
     if (store.file.db.open) store.close();
   });

@@ -1,7 +1,7 @@
 /** A lock on a file of its own that the kernel takes back however its holder dies: no lock is ever stale. */
 import { existsSync } from 'node:fs';
 import { openSqlite, Sqlite } from './better-sqlite3.ts';
-import { assertPlainFiles, makePrivateFile } from './database.ts';
+import { assertPlainFiles, type Database, makePrivateFile } from './database.ts';
 
 export interface ExclusiveLock {
   release(): void;
@@ -20,13 +20,24 @@ export function lockExclusively(path: string): ExclusiveLock | undefined {
   makePrivateFile(path);
   const db = openSqlite(path, { timeout: readersMomentMs });
   try {
-    db.exec('BEGIN EXCLUSIVE');
+    begin(db);
   } catch (error) {
     db.close();
     if (isBusy(error)) return undefined;
     throw error;
   }
   return { release: () => void db.close() };
+}
+
+/** The journal needs room on the disk; on a full one, memory has it. */
+function begin(db: Database): void {
+  try {
+    db.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    if (!(error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL')) throw error;
+    db.pragma('journal_mode = MEMORY');
+    db.exec('BEGIN EXCLUSIVE');
+  }
 }
 
 /** Whether anybody holds the lock at this moment. */

@@ -90,6 +90,7 @@ class Agent implements JobSource {
       onRefused: (error) => this.#noteRefusal(error),
     });
     this.#supervised = new Supervised({
+      now: Date.now,
       start: (context) => this.#start(context),
       onChange: () => this.#startOrEnd(),
       onEnded: (_, why) => {

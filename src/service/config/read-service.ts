@@ -58,6 +58,7 @@ export function readService(
       maxQueued: raw.limits.maxQueued,
       silenceMs: raw.limits.silence,
     },
+    graceMs: raw.shutdown.grace,
     hasPrivateWebhooks: raw.webhooks.allowPrivate ?? null,
     origins: raw.cors,
     hosts: raw.hosts,
@@ -150,6 +151,8 @@ export interface ServiceSettings {
   /** How long inputs and outputs are kept after their job has settled. */
   retentionMs: number;
   limits: ServiceLimits;
+  /** How long running jobs have to end when the service is stopped. */
+  graceMs: number;
   /** Whether webhooks may lead to this machine and its network; null where the service is to judge by its host. */
   hasPrivateWebhooks: boolean | null;
   /** Of other sites whose pages may use the job interface. */

@@ -28,6 +28,10 @@ limits:
   # A worker in a container or elsewhere that says nothing of its job for so long is taken for dead; another gets the job.
   silence: 1m
 
+# After Ctrl-C or SIGTERM running jobs have this long to end; \`docker stop\` allows 10 s without \`--time\`.
+shutdown:
+  grace: 30s
+
 # Webhooks to this machine and its network, such as http://192.168.1.5/done: allowed while only this machine reaches the
 # service. Where others do, whoever may submit would reach that network through it.
 # webhooks:

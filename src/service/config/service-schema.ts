@@ -92,6 +92,14 @@ const webhooks = z.strictObject({
     ),
 });
 
+const shutdown = z.strictObject({
+  grace: durationWithin('0s', '1h')
+    .prefault('30s')
+    .describe(
+      'after SIGTERM or SIGINT, running jobs of own workers have this long to end; what still runs then goes back to the queue',
+    ),
+});
+
 const nameExpected = 'a name such as render.example, without a port';
 
 const name = z
@@ -124,6 +132,7 @@ export const serviceSchema = z.strictObject({
     .prefault('30m')
     .describe('inputs and results are deleted this long after completion'),
   limits: limits.prefault({}).describe('limits of the service'),
+  shutdown: shutdown.prefault({}).describe('how the service ends'),
   webhooks: webhooks.prefault({}).describe('notifications of ended jobs, for submissions that ask for one'),
   cors: z
     .array(origin, 'a list of origins such as [https://studio.example]')
@@ -137,7 +146,7 @@ export const serviceSchema = z.strictObject({
     .describe('the endpoints; more can be added in the console'),
 });
 
-const ofService = { tls, limits, webhooks };
+const ofService = { tls, limits, shutdown, webhooks };
 const ofEndpoint = { gpu: gpuDevices, on: cluster, workers: workerRange, recycle, blender, comfyui };
 
 function within<T extends z.ZodObject>(sections: Record<string, T>, key: unknown): T | undefined {

@@ -215,6 +215,7 @@ function closingOf(
     close: async () => {
       const whenClosed = stopListening();
       watch.refuseAll(stopping);
+      await untilAnswered(queues);
       const onTheirWay = queues.all.filter((response) => response.headersSent);
       for (const response of queues.all) if (!response.headersSent) response.destroy();
       const ends = onTheirWay.map((response) => once(response, 'close'));
@@ -223,6 +224,21 @@ function closingOf(
       return await whenClosed;
     },
   };
+}
+
+/** Whoever waited has been told to look for the last time. */
+const answeringMs = 1_000;
+
+/** Waits until each request has its answer; those that get none are cut. */
+async function untilAnswered(queues: RequestQueues): Promise<void> {
+  const until = performance.now() + answeringMs;
+  for (;;) {
+    const waiting = queues.all.filter((response) => !response.headersSent);
+    if (waiting.length === 0 || performance.now() > until) return;
+    // Nobody asks again on a connection that ends.
+    for (const response of waiting) response.shouldKeepAlive = false;
+    await sleep(answeringMs / 100);
+  }
 }
 
 const stopping = refusal(503, 'the service is stopping; nothing was done, send it again', {

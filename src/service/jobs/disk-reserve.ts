@@ -1,7 +1,7 @@
 /** Room that is kept on the disk, so that jobs can be ended and what is over be deleted when it is full. */
 import { randomFillSync } from 'node:crypto';
 import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 
 export interface DiskReserveOptions {
@@ -10,6 +10,13 @@ export interface DiskReserveOptions {
   /** 0 for none. */
   bytes: number;
   onProblem: (text: string) => void;
+  /** True if the disk is full already, and the room was given back for the start. */
+  isFull?: boolean | undefined;
+}
+
+/** Where the room is kept that the jobs of a data folder need on a full disk. */
+export function reserveIn(dataDir: string): string {
+  return join(dataDir, 'reserve');
 }
 
 const blockBytes = 1024 * 1024;
@@ -22,7 +29,8 @@ export class DiskReserve {
   /** Reserves the space; where there is not enough, reports it and continues without. */
   constructor(options: DiskReserveOptions) {
     this.#options = options;
-    if (options.bytes > 0 && !this.#take())
+    if (options.isFull === true) this.markFull();
+    else if (options.bytes > 0 && !this.#take())
       options.onProblem(
         `the disk has too little space to reserve ${megabytes(options.bytes)} for ending jobs: no job can be cancelled once it is full`,
       );

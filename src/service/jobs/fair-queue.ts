@@ -19,6 +19,8 @@ export class FairQueue {
   readonly #turns = new Map<string, number>();
   #turn = 0;
   readonly #paused: Set<string>;
+  /** True if no job is next any more, at any endpoint. */
+  isStopped = false;
 
   constructor(db: Database) {
     this.#sql = prepare(db);
@@ -42,7 +44,7 @@ export class FairQueue {
 
   /** In the order in which they are to be taken. A key has a turn where fewest jobs of it are in progress. */
   *next(endpointId: string): Generator<WaitingJob> {
-    if (this.isPaused(endpointId)) return;
+    if (this.isStopped || this.isPaused(endpointId)) return;
     for (const isLowPriority of [0, 1] as const) {
       const shares = this.#shares(endpointId, isLowPriority);
       for (let share = this.#first(shares); share !== undefined; share = this.#first(shares)) {

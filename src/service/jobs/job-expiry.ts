@@ -13,7 +13,7 @@ export interface JobExpiryParts {
   sql: ReturnType<typeof prepareJobStatements>;
   /** How long a settled job is kept. */
   retentionMs: number;
-  /** Wall clock, epoch ms. */
+  /** That of `JobClock`, epoch ms. */
   now: () => number;
   texts: LongTexts;
   /** Where commits last elsewhere. */
@@ -92,6 +92,11 @@ export class JobExpiry {
     return deleted.count;
   }
 
+  /** Deletes the files of jobs whose time is over, and writes nothing: the jobs themselves take room to be deleted. */
+  deleteFiles(): void {
+    this.#parts.texts.deleteNow(this.#parts.sql.expiredFiles.all({ until: this.#newestEnd() }));
+  }
+
   /** All of them and what they left behind, while there is no service. */
   deleteAll(): void {
     for (let count = 1; count > 0;) {
@@ -108,11 +113,13 @@ export class JobExpiry {
    * of the store, so it is done to small stores while they are idle, at start and at the end.
    */
   scrub(isIdle = this.#parts.sql.open.get() === undefined): void {
-    const { db, replica } = this.#parts;
+    const { db, replica, reserve } = this.#parts;
     const pages = this.#pragma('page_count') - this.#pragma('freelist_count');
     const bytes = pages * this.#pragma('page_size');
     const isTime = replica === undefined || performance.now() - this.#rebuiltAt > sharedRebuildMs;
-    if (this.#mayHoldDeletedData && isIdle && isTime && bytes <= maxRebuildBytes) {
+    // A rewrite takes as much room again.
+    const hasRoom = bytes <= maxRebuildBytes && !reserve.isFull;
+    if (this.#mayHoldDeletedData && isIdle && isTime && hasRoom) {
       db.exec('VACUUM');
       this.#rebuiltAt = performance.now();
       this.#mayHoldDeletedData = false;

@@ -37,7 +37,7 @@ export class JobHistory {
   /** By endpoint, and those of all under `''`; oldest first, without those in which nothing was. */
   readonly #minutes = new Map<string, Minute[]>();
 
-  /** `now` is the wall clock, epoch ms. */
+  /** `now` is that of `JobClock`, epoch ms. */
   constructor(now: () => number) {
     this.#now = now;
     this.#startedAt = now();

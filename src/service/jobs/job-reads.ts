@@ -34,9 +34,9 @@ export class JobReads {
     return this.#sql.queued.get(endpointId)?.jobs ?? 0;
   }
 
-  /** How many jobs workers may take there: none while it is paused. */
+  /** How many jobs workers may take there: none while it is paused, or the service is about to end. */
   takeable(endpointId: string): number {
-    return this.isPaused(endpointId) ? 0 : this.queueLength(endpointId);
+    return this.#queue.isStopped || this.isPaused(endpointId) ? 0 : this.queueLength(endpointId);
   }
 
   isPaused(endpointId: string): boolean {

@@ -218,5 +218,8 @@ export const jobSchema: Schema = {
      INSERT INTO idempotent SELECT CASE WHEN EXISTS (SELECT 1 FROM job) THEN (unixepoch() + 1) * 1000 ELSE 0 END;`,
     // What a cluster was asked for and has not answered.
     'CREATE TABLE clusterIntent (endpointId TEXT PRIMARY KEY, mark TEXT NOT NULL) STRICT, WITHOUT ROWID;',
+    // How far the system clock was ahead of the clock of jobs.
+    `CREATE TABLE clock (aheadMs INTEGER NOT NULL) STRICT;
+     INSERT INTO clock VALUES (0);`,
   ],
 };

@@ -5,6 +5,12 @@ type Happening = `queued ${string}` | `changed ${string}` | `streamed ${string}`
 
 export class JobSignals {
   readonly #emitter = new EventEmitter().setMaxListeners(0);
+  #isReleased = false;
+
+  /** True if nobody is to wait any more: nothing happens from now on. */
+  get isReleased(): boolean {
+    return this.#isReleased;
+  }
 
   /** A job may be waiting at the endpoint. */
   queued(endpointId: string): void {
@@ -29,6 +35,12 @@ export class JobSignals {
   on(happening: Happening, listener: () => void): () => void {
     this.#emitter.on(happening, listener);
     return () => this.#emitter.off(happening, listener);
+  }
+
+  /** Has all who wait look again, for the last time. */
+  release(): void {
+    this.#isReleased = true;
+    this.all();
   }
 
   /** Has all who wait look again. */
@@ -76,7 +88,7 @@ export async function untilFound<T>(
       hasNews = false;
       const found = await check();
       if (found !== undefined) return found;
-      if (isOver) return undefined;
+      if (isOver || signals.isReleased) return undefined;
       await new Promise<void>((resolve) => {
         wake = resolve;
         if (hasNews || isOver) resolve();

@@ -213,6 +213,11 @@ export function prepareJobStatements(db: Database) {
     deleteExpired: db.prepare<[Expired], { file: string | null }>(
       `DELETE FROM job WHERE number IN (${expired}) RETURNING outputFile AS file`,
     ),
+    expiredFiles: db.prepare<[{ until: number }], { file: string }>(
+      `SELECT outputFile AS file FROM job WHERE endedAt <= @until AND outputFile IS NOT NULL
+       UNION ALL SELECT file FROM input JOIN job ON job.number = input.job WHERE endedAt <= @until AND file IS NOT NULL
+       UNION ALL SELECT file FROM part JOIN job ON job.number = part.job WHERE endedAt <= @until AND file IS NOT NULL`,
+    ),
     deleteInput: db.prepare<[job: number], { file: string | null }>(
       'DELETE FROM input WHERE job = ? RETURNING file',
     ),

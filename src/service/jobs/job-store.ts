@@ -1,9 +1,10 @@
 /** The job store: every job the service has accepted, on disk before it is acknowledged. */
 import { randomUUID } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import { GroupCommit } from '../../lib/sqlite/group-commit.ts';
-import { DiskReserve } from './disk-reserve.ts';
+import { DiskReserve, isDiskFull, reserveIn } from './disk-reserve.ts';
+import { JobClock } from './job-clock.ts';
 import { JobDurations } from './job-durations.ts';
 import { JobHistory } from './job-history.ts';
 import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
@@ -20,11 +21,17 @@ import type { SharedFiles } from '../shared/shared-files.ts';
 import type { Text } from './filed-text.ts';
 import { LongTexts, longText } from './long-texts.ts';
 
-export interface JobStoreOptions extends Pick<JobExpiryParts, 'retentionMs' | 'now'> {
+export interface JobStoreOptions extends Pick<JobExpiryParts, 'retentionMs'> {
+  /** System clock, epoch ms. */
+  now: () => number;
+  /** Monotonic clock, ms; `now` by default. */
+  elapsed?: () => number;
   /** How much of a job's stream is kept for those who have not read it. */
   maxUnreadBytes?: number;
   /** Room that is kept on the disk for ending jobs, and deleting what is over, when it is full; 0 by default. */
   reserveBytes?: number;
+  /** True if the disk is full: no job is begun until there is room. */
+  isDiskFull?: boolean;
   /** Receives a message for each problem with the disk. */
   onProblem?: (text: string) => void;
   /** What makes commits last, where the disk does not. */
@@ -56,6 +63,7 @@ export class JobStore {
   readonly expiry: JobExpiry;
   readonly history: JobHistory;
   readonly durations = new JobDurations();
+  readonly clock: JobClock;
   /** For whatever else ends jobs. */
   readonly reserve: DiskReserve;
   readonly #db: Database;
@@ -65,6 +73,8 @@ export class JobStore {
   readonly #tidied: Promise<void>;
   readonly #transitions: JobTransitions;
   readonly #texts: LongTexts;
+  /** False until what a dead service left in progress is back in the queue, which a full disk delays. */
+  #isTidy = false;
 
   /**
    * Opens or makes the store, with its long texts in sidecar folders: what a dead service was working on is back in the
@@ -72,19 +82,23 @@ export class JobStore {
    */
   constructor(path: string, options: JobStoreOptions) {
     const db = openJobStore(path);
-    this.history = new JobHistory(options.now);
-    const transitions = new JobTransitions(db, options.now, (job, ended) => {
+    const replica = options.logOf?.(db);
+    const { now: wall, elapsed = wall } = options;
+    this.clock = new JobClock({ db, wall, elapsed, isShared: replica !== undefined });
+    const { now } = this.clock;
+    this.history = new JobHistory(now);
+    const transitions = new JobTransitions(db, now, (job, ended) => {
       this.streams.forget(job);
       this.history.noteEnd(ended);
       this.durations.noteEnd(ended);
     });
-    const replica = options.logOf?.(db);
     const commit = new GroupCommit(db, undefined, replica);
     const texts = new LongTexts(dirname(path), options.texts);
     const { reserveBytes: bytes = 0, onProblem = () => undefined } = options;
-    const reserve = new DiskReserve({ path: join(dirname(path), 'reserve'), bytes, onProblem });
+    const { isDiskFull: isFull } = options;
+    const reserve = new DiskReserve({ path: reserveIn(dirname(path)), bytes, onProblem, isFull });
     const { sql, queue } = transitions;
-    this.expiry = new JobExpiry({ ...options, db, commit, reserve, sql, texts, replica });
+    this.expiry = new JobExpiry({ ...options, now, db, commit, reserve, sql, texts, replica });
     this.reads = new JobReads({ sql, queue, texts, expiry: this.expiry });
     this.reserve = reserve;
     this.#db = db;
@@ -97,7 +111,7 @@ export class JobStore {
     this.work = new JobWork({ ...parts, reads: this.reads });
     this.bulk = new BulkJobs(parts);
     try {
-      this.#tidyUp('the service ended without warning while it ran');
+      this.#begin();
       this.#tidied = texts.deleteAllBut(new Set(sql.files.all().map(({ file }) => file)));
     } catch (error) {
       this.#commit.close();
@@ -158,6 +172,16 @@ export class JobStore {
     if (!isPaused) this.signals.queued(endpointId);
   }
 
+  /** How many jobs run in this process, which ends them by its end. */
+  get runningHere(): number {
+    return this.#isTidy ? this.#transitions.sql.running.all({ isPulled: 0 }).length : 0;
+  }
+
+  /** From now on no worker is given a job: the service is about to end. */
+  stopGiving(): void {
+    this.#transitions.queue.isStopped = true;
+  }
+
   /** Ends a job that is not over yet, and returns its state; undefined where there is none, as for `find`. */
   async cancel(endpointId: string, id: string): Promise<JobState | undefined> {
     const state = await this.#stop(() => {
@@ -194,6 +218,13 @@ export class JobStore {
     return was;
   }
 
+  /** Returns how far the system clock has moved since this was asked last, and keeps it for the next start. */
+  async keepClockStep(): Promise<number> {
+    const { stepMs } = this.clock;
+    if (stepMs !== 0) await this.#stop(() => this.clock.keepStep());
+    return stepMs;
+  }
+
   /** Resolves when all that was committed so far lasts, and what a dead service wrote in vain is gone. */
   async settled(): Promise<void> {
     await this.#tidied;
@@ -225,10 +256,29 @@ export class JobStore {
     return this.reserve.spend(() => this.#commit.write(work));
   }
 
+  /** Takes jobs on again if the disk was full and has room by now; returns whether it does. */
+  refill(): boolean {
+    if (!this.reserve.refill()) return false;
+    if (!this.#isTidy) this.#begin();
+    return true;
+  }
+
+  /** On a full disk, what is over goes first; what cannot be written is done once there is room. */
+  #begin(): void {
+    if (this.reserve.isFull) this.expiry.deleteFiles();
+    try {
+      this.#tidyUp('the service ended without warning while it ran');
+      this.#isTidy = true;
+    } catch (error) {
+      if (!this.reserve.isFull || !isDiskFull(error)) throw error;
+    }
+  }
+
   /** Between two services: nobody works on anything but workers elsewhere. `death` is what ended the one before. */
   #tidyUp(death: string | undefined): void {
     this.#db.transaction(() => this.#requeueRunning(death))();
     this.expiry.deleteAll();
+    this.#db.transaction(() => this.clock.restartIfUnused())();
   }
 
   #requeueRunning(death: string | undefined): void {

@@ -10,7 +10,7 @@ export class Quotas {
   readonly #used: (keyId: string, day: number) => number;
   readonly #now: () => number;
 
-  /** `now`: wall clock, epoch ms. */
+  /** `now`: that of `JobClock`, epoch ms. */
   constructor({ file: { db } }: JobStore, now: () => number) {
     const used = db.prepare<[string, number], { ms: number }>(
       'SELECT coalesce(sum(dayMs), 0) AS ms FROM usage WHERE keyId = ? AND day = ?',

@@ -67,7 +67,7 @@ export class ClusterPool {
   views(pulling: readonly WorkerView[]): WorkerView[] {
     const here = new Set(pulling.map(taskOfView));
     return (this.#tasks ?? []).flatMap<WorkerView>(({ id, state }) => {
-      const { since = Date.now(), seenAt = 0 } = this.#known.get(id) ?? {};
+      const { since = this.#parts.store.clock.now(), seenAt = 0 } = this.#known.get(id) ?? {};
       if (state === 'ending' || here.has(id) || seenAt > 0) return [];
       const unseen = { lastDeath: null, startsAt: null, log: [] };
       const told = { id: `slurm${id}`, since, lastSeenAt: since };
@@ -161,7 +161,7 @@ export class ClusterPool {
       if (this.#cancelled.delete(id) || isUseful) continue;
       const what = view === undefined ? 'before its worker came' : 'before its worker did a job';
       this.#tell('waste', `a job of ${cluster.name} ended ${what}; its log says why. ${slowly}`);
-      this.#wasteAt = Date.now();
+      this.#wasteAt = this.#parts.store.clock.now();
       this.#pause();
     }
   }
@@ -170,7 +170,7 @@ export class ClusterPool {
   #wasUseful(view: WorkerView | undefined): boolean {
     if (view === undefined) return false;
     const longMs = Math.min(firstPauseMs, this.#parts.endpoint.idleMs) / 2;
-    return view.jobsDone > 0 || Date.now() - view.since > longMs;
+    return view.jobsDone > 0 || this.#parts.store.clock.now() - view.since > longMs;
   }
 
   /** Of those that run: they take no more jobs, or nothing is heard of them. */
@@ -180,7 +180,7 @@ export class ClusterPool {
     for (const { id, state } of tasks) {
       const view = views.get(id);
       const seenAt = view?.lastSeenAt ?? 0;
-      const known = this.#known.get(id) ?? { since: Date.now(), seenAt, heardAt: now };
+      const known = this.#known.get(id) ?? { since: this.#parts.store.clock.now(), seenAt, heardAt: now };
       if (state !== 'running' || seenAt > known.seenAt) known.heardAt = now;
       this.#known.set(id, { ...known, seenAt });
       if (view?.isDraining === true || now - known.heardAt > forgetAfterMs) useless.add(id);

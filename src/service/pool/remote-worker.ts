@@ -49,8 +49,8 @@ interface AssignedJob {
   unsubscribe: () => void;
 }
 
-export function newRemoteWorker(id: string, isLocal: boolean): RemoteWorker {
-  const now = Date.now();
+/** `now`: epoch ms. */
+export function newRemoteWorker(id: string, isLocal: boolean, now: number): RemoteWorker {
   return {
     id,
     isLocal,
@@ -102,7 +102,8 @@ export function whyLost(
   return { why, isStalled: true };
 }
 
-export function viewOf(worker: RemoteWorker, silenceMs: number): WorkerView {
+/** `now`: epoch ms. */
+export function viewOf(worker: RemoteWorker, silenceMs: number, now: number): WorkerView {
   const { id, isLocal, gpu, since, lastSeenAt, jobs, log, report, jobsDone, busyMs } = worker;
   return {
     id,
@@ -119,17 +120,16 @@ export function viewOf(worker: RemoteWorker, silenceMs: number): WorkerView {
     isDraining: isDraining(worker),
     jobsDone,
     busyMs,
-    state: stateOf(worker, silenceMs),
+    state: stateOf(worker, silenceMs, now),
   };
 }
 
 /** Pings alone make no worker ready: what waits for jobs asks for one again at once. */
-function stateOf(worker: RemoteWorker, silenceMs: number): WorkerState {
+function stateOf(worker: RemoteWorker, silenceMs: number, now: number): WorkerState {
   const { jobs, isLocal, lastSeenAt, isTaking, hasAsked, freeAt, report, isSilent } = worker;
   if (jobs.size > 0) return 'running';
   if (isLocal) return 'idle';
-  if (isSilent || hasLeft(worker, silenceMs) || Date.now() - lastSeenAt > forgetAfterMs / 2)
-    return 'unhealthy';
+  if (isSilent || hasLeft(worker, silenceMs) || now - lastSeenAt > forgetAfterMs / 2) return 'unhealthy';
   const isInTime = performance.now() - freeAt <= silenceMs;
   if (isTaking || (hasAsked && isInTime)) return 'idle';
   // One that reports asks once what it runs is up.

@@ -39,6 +39,7 @@ export interface RemoteWorkersOptions {
 
 export class RemoteWorkers {
   readonly #store: JobStore;
+  readonly #now: () => number;
   readonly #signals: JobSignals;
   readonly #endpointId: string;
   readonly #silenceMs: number;
@@ -56,6 +57,7 @@ export class RemoteWorkers {
   constructor(options: RemoteWorkersOptions) {
     const { store, endpointId, silenceMs = defaultSilenceMs, onTakenAway, onStalled, onProblem } = options;
     this.#store = store;
+    this.#now = store.clock.now;
     this.#signals = store.signals;
     this.#endpointId = endpointId;
     this.#silenceMs = silenceMs;
@@ -75,7 +77,7 @@ export class RemoteWorkers {
   noteContact(id: string, gpu: string | null, isWork: boolean): boolean {
     if (!this.#workers.has(id) && this.#isFull) return false;
     const worker = this.#worker(id);
-    worker.lastSeenAt = Date.now();
+    worker.lastSeenAt = this.#now();
     worker.isSilent = false;
     worker.gpu = gpu ?? worker.gpu;
     if (isWork) worker.leftAt = undefined;
@@ -89,7 +91,7 @@ export class RemoteWorkers {
 
   /** One in this process, until it is removed; its `id` is no pulling worker's. */
   addLocal(id: string): void {
-    this.#workers.set(id, newRemoteWorker(id, true));
+    this.#workers.set(id, newRemoteWorker(id, true, this.#now()));
   }
 
   /** Notes that it was given these. */
@@ -107,7 +109,7 @@ export class RemoteWorkers {
     }
     worker.log.begin();
     worker.hasAsked = true;
-    worker.since = Date.now();
+    worker.since = this.#now();
   }
 
   /** Notes that it says it is at these; what it does not name, it may not have got. */
@@ -180,7 +182,7 @@ export class RemoteWorkers {
     worker.jobs.get(jobId)?.unsubscribe();
     worker.jobs.delete(jobId);
     worker.unwanted.delete(jobId);
-    worker.since = Date.now();
+    worker.since = this.#now();
   }
 
   /** Notes what it says of itself; the ids of the jobs that it has. */
@@ -226,7 +228,8 @@ export class RemoteWorkers {
 
   /** Their ids are as `pullingWorker` makes them. */
   get views(): WorkerView[] {
-    return [...this.#workers.values()].map((worker) => viewOf(worker, this.#silenceMs));
+    const now = this.#now();
+    return [...this.#workers.values()].map((worker) => viewOf(worker, this.#silenceMs, now));
   }
 
   /** Lets go of all who wait; what they are at stays theirs. */
@@ -247,7 +250,7 @@ export class RemoteWorkers {
   #worker(id: string): RemoteWorker {
     let worker = this.#workers.get(id);
     if (worker === undefined) {
-      worker = newRemoteWorker(id, false);
+      worker = newRemoteWorker(id, false, this.#now());
       this.#workers.set(id, worker);
     }
     return worker;
@@ -264,7 +267,7 @@ export class RemoteWorkers {
     if (isToStop) this.#onTakenAway(job);
     if (standing === 'settled') worker.jobsDone += 1;
     worker.jobs.delete(id);
-    worker.since = Date.now();
+    worker.since = this.#now();
     worker.freeAt = performance.now();
     worker.busyMs += worker.freeAt - held.givenAt;
     if (isToStop) this.#stopJob(worker, id);
@@ -316,7 +319,7 @@ export class RemoteWorkers {
         this.#stopJob(worker, id);
         this.#onStalled(worker.id, lost.why);
       }
-      if (!worker.isLocal && worker.jobs.size === 0 && Date.now() - worker.lastSeenAt > forgetAfterMs)
+      if (!worker.isLocal && worker.jobs.size === 0 && this.#now() - worker.lastSeenAt > forgetAfterMs)
         this.#workers.delete(worker.id);
     }
   }

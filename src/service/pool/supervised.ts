@@ -10,6 +10,8 @@ import type { WorkerDeath } from './worker-view.ts';
 export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'retiring' | 'unhealthy';
 
 export interface SupervisedParts {
+  /** Epoch ms. */
+  now: () => number;
   start: (context: WorkerContext) => Promise<PullWorker>;
   /** Called whenever it is in another state. */
   onChange: () => void;
@@ -35,7 +37,7 @@ export class Supervised {
   #worker: PullWorker | undefined;
   #workerId = '';
   #state: SupervisedState = 'stopped';
-  #since = Date.now();
+  #since: number;
   /** In the log, of those before it. */
   #linesBefore = 0;
   /** In a row, without any good coming of it. */
@@ -45,6 +47,7 @@ export class Supervised {
 
   constructor(parts: SupervisedParts) {
     this.#parts = parts;
+    this.#since = parts.now();
   }
 
   get state(): SupervisedState {
@@ -73,7 +76,7 @@ export class Supervised {
 
   /** Whether it ended recently: it has to stay up for a while to count as stable. */
   get isUnstable(): boolean {
-    const isLongUp = this.#state === 'up' && Date.now() - this.#since > provenAfterMs;
+    const isLongUp = this.#state === 'up' && this.#parts.now() - this.#since > provenAfterMs;
     return this.#lastDeath !== null && !isLongUp;
   }
 
@@ -156,8 +159,8 @@ export class Supervised {
     this.#endings += 1;
     // One that ends for the first time is replaced at once.
     const pauseMs = this.#endings === 1 ? 0 : Math.min(maxPauseMs, 500 * 2 ** this.#endings);
-    this.#lastDeath = { why, at: Date.now() };
-    this.#startsAt = Date.now() + pauseMs;
+    this.#lastDeath = { why, at: this.#parts.now() };
+    this.#startsAt = this.#parts.now() + pauseMs;
     this.#become('unhealthy');
     this.#parts.onProblem(`${what}: ${why}`, pauseMs);
     await sleep(pauseMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
@@ -167,7 +170,7 @@ export class Supervised {
 
   #become(state: SupervisedState): void {
     this.#state = state;
-    this.#since = Date.now();
+    this.#since = this.#parts.now();
     this.#parts.onChange();
   }
 }

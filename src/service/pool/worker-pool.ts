@@ -69,6 +69,12 @@ export class WorkerPool {
     });
   }
 
+  /** How many jobs its workers are at; those in containers ask over the network, and end with the service all the same. */
+  get running(): number {
+    const ids = new Set(this.#workers.map((worker) => this.#idOf(worker)));
+    return this.#parts.remote.views.flatMap(({ id, jobIds }) => (ids.has(id) ? jobIds : [])).length;
+  }
+
   /** Why a worker is unstable; null where none is. */
   get problem(): string | null {
     return this.#workers.some(({ isUnstable }) => isUnstable) ? this.#problem : null;
@@ -109,11 +115,11 @@ export class WorkerPool {
 
   /** One that asks over the network may be at more jobs. */
   #replaceWornOut(worker: Supervised): void {
-    const { remote, endpoint } = this.#parts;
+    const { store, remote, endpoint } = this.#parts;
     const { jobs, ms, memoryBytes } = endpoint.recycle;
     const isWornOut =
       remote.jobsDoneBy(this.#idOf(worker)) >= (jobs ?? Infinity) ||
-      Date.now() - worker.since >= (ms ?? Infinity) ||
+      store.clock.now() - worker.since >= (ms ?? Infinity) ||
       (memoryBytes !== null && (worker.worker?.memoryBytes?.() ?? 0) > memoryBytes);
     if (!isWornOut) return;
     if (this.#isRemote) remote.drain(worker.workerId);
@@ -137,8 +143,9 @@ export class WorkerPool {
   }
 
   #supervise(): Supervised {
-    const { remote, endpoint } = this.#parts;
+    const { store, remote, endpoint } = this.#parts;
     const worker: Supervised = new Supervised({
+      now: store.clock.now,
       start: (context) => {
         const log = (line: string): void => {
           context.log(line);
@@ -200,7 +207,7 @@ export class WorkerPool {
         this.#problem = null;
       }
       if (view.jobIds.length > 0) continue;
-      const isIdle = Date.now() - Math.max(view.since, worker.since) > endpoint.idleMs;
+      const isIdle = store.clock.now() - Math.max(view.since, worker.since) > endpoint.idleMs;
       if (remote.isDraining(view.id)) void this.#retire(worker);
       else if (isIdle && spare > 0 && store.reads.takeable(endpoint.id) === 0) {
         spare -= 1;

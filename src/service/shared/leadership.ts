@@ -11,6 +11,8 @@ export interface LedService {
   databases: readonly Copied[];
   /** Resolves when all that was committed so far is in the store. */
   settled(): Promise<void>;
+  /** Has what is in progress end before it is closed. */
+  drain?(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -125,6 +127,11 @@ export class Leadership<Service extends LedService> {
     const soon = delay(retryMs);
     if (this.leads) this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
     await Promise.race([soon, this.leads ? this.#asking : soon]);
+  }
+
+  /** Of the service, while this process leads it. */
+  async drain(): Promise<void> {
+    await this.#led?.service.drain?.();
   }
 
   /** The next one leads at once. */

@@ -77,6 +77,15 @@ export class LeadingSession {
     await this.#session.query('SELECT 1');
   }
 
+  /** The database's clock, epoch ms. */
+  async now(): Promise<number> {
+    const [row] = await this.#session.query<{ now: number }>(
+      'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now',
+      [],
+    );
+    return row?.now ?? Date.now();
+  }
+
   /** Aborted as soon as it is known that it leads no more. */
   get ended(): AbortSignal {
     return this.#session.ended;

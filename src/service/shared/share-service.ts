@@ -1,7 +1,6 @@
 /** A service of several processes: this one leads, or hands on what it is asked to the one that does. */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AnswerRequest } from '../http/http-server.ts';
 import { jobsFile, keysFile, openService, type OpenService, type Surroundings } from '../open-service.ts';
 import type { CheckedOptions, SharedOptions } from '../service-options.ts';
 import { Leadership, type Write } from './leadership.ts';
@@ -18,7 +17,7 @@ export async function shareService(
   options: CheckedOptions,
   { address, bucket, reachedAt, onChange }: SharedOptions,
   around: Around,
-): Promise<{ answer: AnswerRequest; close: () => Promise<void> }> {
+): Promise<Pick<OpenService, 'answer' | 'drain' | 'close'>> {
   const { onProblem } = options;
   const store = await PageStore.open(address);
   try {
@@ -35,7 +34,10 @@ export async function shareService(
       const dataDir = join(options.dataDir, 'shared');
       await restore(session, dataDir);
       const shared = { name: store.shown, secret, write, texts: new SharedFiles(files, onProblem) };
-      return openService(options, { ...around, url, dataDir, closeConnections, shared });
+      // The ages of jobs are by one clock, whichever machine leads.
+      const aheadMs = (await session.now()) - options.now();
+      const now = (): number => options.now() + aheadMs;
+      return openService({ ...options, now }, { ...around, url, dataDir, closeConnections, shared });
     };
     const onTerm = (): void => relay.giveUp();
     const onStuck = (): void => answers.giveUp();
@@ -48,7 +50,7 @@ export async function shareService(
       await around.closeConnections();
       await Promise.all([relay.close(), store.close(), bucket?.close()]);
     };
-    return { answer: answers.answer, close };
+    return { answer: answers.answer, drain: () => leadership.drain(), close };
   } catch (error) {
     await store.close();
     throw error;

@@ -20,7 +20,7 @@ import { isIP } from 'node:net';
 export interface WebhooksParts extends WebhookTargets {
   store: JobStore;
   onProblem: (text: string) => void;
-  /** Wall clock, epoch ms. */
+  /** That of `JobClock`, epoch ms. */
   now: () => number;
 }
 

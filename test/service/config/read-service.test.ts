@@ -71,6 +71,7 @@ endpoints:
         maxQueued: 7,
         silenceMs: 60_000,
       },
+      graceMs: 30_000,
       hasPrivateWebhooks: null,
       origins: [],
       hosts: [],
@@ -193,7 +194,7 @@ endpoints:
     expect.stringContaining('limits.maxBody is 10; expected a size from 1kB to 1GB, such as 500kB, 64MB'),
     expect.stringContaining('the key "body" is unknown in limits; expected maxBody, maxResult, '),
     expect.stringContaining(
-      'the key "workers" is unknown; expected host, port, publicUrl, tls, insecure, proxies, hosts, retention, limits, webhooks, cors, store, files, peerUrl, endpoints (workers belongs under endpoints)',
+      'the key "workers" is unknown; expected host, port, publicUrl, tls, insecure, proxies, hosts, retention, limits, shutdown, webhooks, cors, store, files, peerUrl, endpoints (workers belongs under endpoints)',
     ),
     expect.stringContaining(
       'endpoints[0].quickDeploy is "panter"; expected painter, scene-renderer or blender',

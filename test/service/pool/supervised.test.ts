@@ -14,6 +14,7 @@ it('is excused for an end that was asked for, and not for the one after that', a
   const ends: ((why: string) => void)[] = [];
   const problems: string[] = [];
   const supervised = new Supervised({
+    now: Date.now,
     start: async () => ({
       ended: new Promise((resolve) => void ends.push(resolve)),
       stop: async () => undefined,
@@ -49,6 +50,7 @@ it('takes a job that ends without an output for no good of its worker', async ()
   });
   const pauses: number[] = [];
   const supervised: Supervised = new Supervised({
+    now: Date.now,
     start: async () => new PullingWorker(fruitless(), jobs.sourceFor(supervised)),
     onChange: () => void setImmediate(() => void supervised.start()),
     onProblem: (_, pauseMs) => void pauses.push(pauseMs),

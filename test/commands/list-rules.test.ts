@@ -1,12 +1,14 @@
 /** What a new batch takes for ids and prompts, what one that began earlier keeps, and what `plan` remarks about a list. */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
+import { adoptedRules } from '../../src/commands/adopted-rules.ts';
 import { readScenes } from '../../src/commands/read-scenes.ts';
 import { ConfigError } from '../../src/lib/yaml/problem.ts';
 import { readConfig } from '../../src/runner/config/read-config.ts';
-import type { RulesVersion } from '../../src/runner/core/scene-rules.ts';
+import { newestRules, type RulesVersion } from '../../src/runner/core/scene-rules.ts';
+import { png } from '../faults/picture-damages.ts';
 import { readList, unstopped } from '../fakes/world.ts';
 import { tempFolder } from '../runner/config/pipeline-file.ts';
 
@@ -94,6 +96,25 @@ describe('the id', () => {
   it('that is empty, with its row, is told of as before', async () => {
     expect(await problemsOf(read('x.csv', 'ID,prompt\n,a hill\n'))).toEqual(['the id is empty']);
   });
+});
+
+it('pictures that tell nothing but their names are adopted by the rules that give these names', async () => {
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'x.csv'), 'ID,prompt\na,an owl\n');
+  const lines = ['manifest: x.csv', 'endpoint: {baseUrl: local, id: x}', 'output: {dir: out}'];
+  writeFileSync(join(folder, 'pipeline.yaml'), lines.join('\n'));
+  const config = readConfig(join(folder, 'pipeline.yaml'), [], {});
+  const images = join(folder, 'out/images');
+  mkdirSync(images, { recursive: true });
+  const [id = ''] = idsOf(await read('x.csv', 'ID,prompt\na,an owl\n', '', 3));
+  for (const [name, rules] of [
+    [`an-owl-${id.slice(0, 6)}.png`, 3],
+    ['a.png', newestRules],
+  ] as const) {
+    writeFileSync(join(images, name), png(1, 1, Buffer.alloc(4)));
+    expect(await adoptedRules(config, config.output.dir, unstopped)).toBe(rules);
+    rmSync(join(images, name));
+  }
 });
 
 describe('columns scene and prompt in one list', () => {

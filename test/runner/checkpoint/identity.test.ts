@@ -128,14 +128,42 @@ test('what a death left behind under a name that an edit then needs is known for
         await world.run({ manifest: manifestOf(list), killAt: killAts[i] ?? Infinity });
         expectRecorded(world);
       }
-      const result = await world.run({ manifest: manifestOf(lists.at(-1) ?? []) });
+      let result = await world.run({ manifest: manifestOf(lists.at(-1) ?? []) });
+      // A scene that was in hand at three of the deaths is in quarantine, and `retry` puts it back.
+      if (result?.ending.kind === 'incomplete') {
+        await world.putBack({ kinds: ['quarantined'], ids: [], notAt: undefined });
+        result = await world.run({ manifest: manifestOf(lists.at(-1) ?? []) });
+      }
       expect(result?.ending.kind).toBe('complete');
       expectRecorded(world);
       expectRecordedFiles(world);
       expect(world.images.files.size).toBe(world.rows('SELECT 1 FROM pictures').length);
       expectPaidOnce(world);
     }),
-    { numRuns: runs(50, { ms: 25 }) },
+    {
+      numRuns: runs(50, { ms: 25 }),
+      // Dies three times with the first scene in hand.
+      examples: [
+        [
+          [
+            [
+              ['A', 'A: sea'],
+              ['a', 'a: sea'],
+            ],
+            [],
+            [],
+            [],
+            [
+              ['b', 'b: sea'],
+              ['A', 'A: sea'],
+              ['a-2', 'a-2: sea'],
+              ['a', 'a: sea'],
+            ],
+          ],
+          [55, 36, 36, 1, 56, 1],
+        ],
+      ],
+    },
   );
 });
 

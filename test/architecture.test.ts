@@ -57,6 +57,18 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
       'node:*',
     ],
   },
+  // The scenes of a batch: its lists, compared with its checkpoint.
+  'runner/list': {
+    ours: [
+      'lib',
+      'runner/core',
+      'runner/config',
+      'runner/manifest',
+      'runner/checkpoint',
+      'runner/pipeline/ports',
+    ],
+    packages: ['node:*'],
+  },
   'runner/images': {
     ours: ['lib', 'runner/core', 'runner/files', 'runner/pipeline/ports'],
     packages: ['p-limit', 'sharp', 'node:*'],

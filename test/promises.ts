@@ -222,7 +222,7 @@ export const promises: Record<string, Record<string, string>> = {
       'commands/changed-endpoint.test.ts',
     'results.csv holds nothing that a spreadsheet would run as a formula.': 'runner/report/results.test.ts',
     'An input that sends every row the same is refused, with the likely slip and its place.':
-      'commands/row-inputs.test.ts',
+      'runner/list/row-inputs.test.ts',
     'Where the checkpoint or its folder is removed during a run, its last words say what is lost and what to do.':
       'commands/removed-files.test.ts',
     'A preview takes scenes from all over the list, and withdraws none.': 'runner/pipeline/preview.test.ts',
@@ -231,9 +231,9 @@ export const promises: Record<string, Record<string, string>> = {
     'More values and more seeds keep every scene that was there …': 'runner/core/expansion.test.ts',
     '… so that only the new ones are rendered.': 'e2e/expansion.test.ts',
     'Seeds are below 2^31; a batch that was begun with larger ones keeps them.':
-      'commands/seed-range.test.ts',
+      'runner/list/seed-range.test.ts',
     'A column that is declared a number, a boolean or JSON is sent as one, also from a CSV.':
-      'commands/read-scenes.test.ts',
+      'runner/list/read-scenes.test.ts',
   },
   'During: looking changes nothing': {
     '`status` tells a live, an ended and a killed run, without the key.': 'e2e/status.test.ts',

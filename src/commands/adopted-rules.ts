@@ -13,8 +13,9 @@ import type { ImageStore } from '../runner/pipeline/ports.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { batchSettings } from './batch-settings.ts';
 import { maintenanceOptions } from './output-files.ts';
-import { readScenes } from './read-scenes.ts';
+import { readScenes } from '../runner/list/read-scenes.ts';
 import { openBucket } from './pictures-place.ts';
+import { openStage } from './read-stage.ts';
 
 /**
  * As most of the pictures say, else the report, else their names; undefined where the batch has pictures or jobs on record, or nothing says.
@@ -95,7 +96,13 @@ async function countNamed(
   signal: AbortSignal,
 ): Promise<number> {
   try {
-    const { stage } = await readScenes(config, process.stdin, signal, checkpointDir, rules);
+    const { stage } = await readScenes(config, {
+      stdin: process.stdin,
+      signal,
+      openStage,
+      checkpointDir,
+      rules,
+    });
     const { pictureName } = batchSettings(config, 0, wordsOf(rules));
     let [seen, count] = [0, 0];
     for (const { id, input, columns } of stage.scenes()) {

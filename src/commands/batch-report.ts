@@ -9,7 +9,7 @@ import { batchName } from '../runner/core/batch-name.ts';
 import { untilNote } from '../runner/core/seeds-until.ts';
 import type { ReportHeader } from '../runner/report/result-json.ts';
 import { writeReport, type ReportFiles } from '../runner/report/write-report.ts';
-import { program } from './version.ts';
+import { program } from '../lib/files/program.ts';
 
 /** Whose time the report counts. */
 export const maxRuns = 10_000;

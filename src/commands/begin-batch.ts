@@ -12,10 +12,10 @@ import {
 import type { Config } from '../runner/config/config.ts';
 import { noChoices, type BeginChoices } from './begin-options.ts';
 import { assertCollectable, assertLocalEndpoint } from './connections.ts';
-import type { ReadScenes } from './read-scenes.ts';
-import { addedColumns } from './scene-columns.ts';
+import type { ReadScenes } from '../runner/list/read-scenes.ts';
+import { addedColumns } from '../runner/list/scene-columns.ts';
 import { shownLists, shownPath, configuredArguments, configuredRun } from './shown-path.ts';
-import { program } from './version.ts';
+import { program } from '../lib/files/program.ts';
 import { type BatchIdentity, readBatch, type PicturesInBucket } from '../runner/checkpoint/batch-identity.ts';
 import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { unseal } from '../runner/checkpoint/open-for-changes.ts';

@@ -20,19 +20,19 @@ import { whileLocked, noBatch, recordedRun } from './existing-batch.ts';
 import { recordEnd, recordThrown, withPorts } from './with-ports.ts';
 import { withSignals } from './signals.ts';
 import { systemClock } from './system-clock.ts';
-import { program } from './version.ts';
+import { program } from '../lib/files/program.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { onConfig } from './on-config.ts';
 import { fileIn } from './option-values.ts';
 import { beginOptions } from './begin-options.ts';
-import { shellWord } from '../lib/text/format.ts';
+import { shellWord, plural } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import { outColumns, writeError, writeOut } from '../terminal/console.ts';
 import { describeEvent, sceneWords } from '../terminal/describe-event.ts';
 import { harmless, hanging } from '../terminal/fit-text.ts';
 import { jsonLines, writeJsonLine } from '../terminal/json-lines.ts';
-import { plural, screenful } from '../terminal/words.ts';
+import { screenful } from '../terminal/words.ts';
 
 export const cancelCommand: LoadedCommand = {
   purpose: `Asks the service to cancel every job in flight, then polls each once more: finished ones are saved; cancelled ones wait to be rendered again and lose no attempt; those still running stay in flight and are listed. Stop the run first.`,

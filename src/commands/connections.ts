@@ -1,4 +1,5 @@
 /** Where jobs are sent and asked for: the configured service and the local one, each with its own key. */
+import { plural } from '../lib/text/format.ts';
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { versionOfJobs, type Endpoint } from '../runner/core/attempt.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import { plural, formatInstant } from '../terminal/words.ts';
+import { formatInstant } from '../terminal/words.ts';
 import { configuredArguments } from './shown-path.ts';
 import { endpointSettings } from '../service/endpoint-settings.ts';
 import { startService } from '../service/start-service.ts';

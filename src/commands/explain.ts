@@ -8,7 +8,7 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { lostWords } from '../runner/core/picture.ts';
 import { promptOf } from '../runner/core/prompt.ts';
 import { closestFew } from '../lib/text/closest.ts';
-import { oneLine, shellWord } from '../lib/text/format.ts';
+import { oneLine, shellWord, plural } from '../lib/text/format.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { lookAtBatch } from './existing-batch.ts';
 import { bucketOf, shownImages } from './pictures-place.ts';
@@ -26,7 +26,7 @@ import {
 import { outColumns, writeOut } from '../terminal/console.ts';
 import { hanging } from '../terminal/fit-text.ts';
 import { jsonInstant, writeJsonLine } from '../terminal/json-lines.ts';
-import { plural, formatBytes, formatInstant, formatShortTime } from '../terminal/words.ts';
+import { formatBytes, formatInstant, formatShortTime } from '../terminal/words.ts';
 
 export const explainCommand: LoadedCommand = {
   purpose: `Shows everything about one scene: its row and input, every attempt with its job and times, pictures, failures, and the next step. Read-only, also during a run.`,

@@ -1,4 +1,5 @@
 /** `nightrender export`: the saved pictures of a batch as a dataset: files that other programs take. */
+import { formatCounts, plural } from '../lib/text/format.ts';
 import { join, resolve } from 'node:path';
 import type { Bucket } from '../lib/s3/bucket.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
@@ -16,7 +17,7 @@ import { exportPictures, numericNames } from '../runner/export/export-pictures.t
 import { clearStatus, writeError, writeOut, writeStatus } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { formatBytes, formatCounts, plural, screenful } from '../terminal/words.ts';
+import { formatBytes, screenful } from '../terminal/words.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { lookAtBatch } from './existing-batch.ts';
 import { bucketSource, folderSource } from './export-source.ts';

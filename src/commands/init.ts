@@ -12,7 +12,7 @@ import { refuse } from './refusal.ts';
 import { shownPath } from './shown-path.ts';
 import { ManifestError } from '../runner/manifest/manifest.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { captionColumn, inputLine, isValue, likelyColumn } from './scene-columns.ts';
+import { captionColumn, inputLine, isValue, likelyColumn } from '../runner/list/scene-columns.ts';
 import { oneText, textIn, textOption } from './option-values.ts';
 import { stageFiles, stageSteps } from './stage-files.ts';
 import { writeOut } from '../terminal/console.ts';

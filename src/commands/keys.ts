@@ -2,7 +2,7 @@
 import { join, resolve } from 'node:path';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { closest } from '../lib/text/closest.ts';
-import { shellWord } from '../lib/text/format.ts';
+import { shellWord, plural } from '../lib/text/format.ts';
 import { makeFolder } from '../runner/files/folders.ts';
 import { checkKey, type KeyForm } from '../service/keys/check-key.ts';
 import { unlimited, type KeyRecord } from '../service/keys/key.ts';
@@ -18,7 +18,7 @@ import { formatCost } from '../runner/core/spending.ts';
 import { outColumns, writeError, writeOut } from '../terminal/console.ts';
 import { harmless, padTo, widthOf, hanging } from '../terminal/fit-text.ts';
 import { jsonInstant, writeJsonLine } from '../terminal/json-lines.ts';
-import { plural, formatInstant } from '../terminal/words.ts';
+import { formatInstant } from '../terminal/words.ts';
 
 const keyActions = ['add', 'list', 'revoke'] as const;
 type KeyAction = (typeof keyActions)[number];

@@ -22,7 +22,7 @@ import { isSystemError } from '../runner/files/disk-failure.ts';
 import { makeFolder } from '../runner/files/folders.ts';
 import { formatInstant } from '../terminal/words.ts';
 import { shownPath } from './shown-path.ts';
-import { program } from './version.ts';
+import { program } from '../lib/files/program.ts';
 import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { copiesFolder, movedFile } from '../runner/checkpoint/copies-folder.ts';
 

@@ -1,7 +1,8 @@
 /** `nightrender man`: the manual page, made from what the commands say of themselves. */
 import { writeOut } from '../terminal/console.ts';
 import { definitionOf, exitCodes, loadAll, type Commands, type LoadedCommand } from './command.ts';
-import { program, purpose } from './version.ts';
+import { purpose } from './version.ts';
+import { program } from '../lib/files/program.ts';
 
 export const manCommand: LoadedCommand = {
   purpose: `Prints the man page: every command and its options. A global installation includes it. For the manual, see nightrender help.`,

@@ -4,7 +4,7 @@ import type { Config } from '../runner/config/config.ts';
 import { type SidecarMaker, copyMaker } from '../runner/images/sidecars.ts';
 import type { CheckOptions } from '../runner/images/picture-checker.ts';
 import { sidecarMaker, sidecarUnlessEmbedded } from '../runner/images/provenance-texts.ts';
-import { program } from './version.ts';
+import { program } from '../lib/files/program.ts';
 
 type Output = Pick<Config['output'], 'formats' | 'metadata' | 'keep'>;
 

@@ -7,8 +7,8 @@ import type { BatchPlan, EndpointCheck, FirstRequest } from '../runner/core/plan
 import type { SceneCounts } from '../runner/core/scene.ts';
 import { hanging, harmless } from '../terminal/fit-text.ts';
 import { describeRepeated } from '../terminal/describe-event.ts';
-import { formatBytes, formatCounts, formatShortTime, plural, titled, unneededOf } from '../terminal/words.ts';
-import { formatDuration } from '../lib/text/format.ts';
+import { formatBytes, formatShortTime, titled, unneededOf } from '../terminal/words.ts';
+import { formatDuration, formatCounts, plural } from '../lib/text/format.ts';
 import type { Cut, Forecast } from '../runner/core/forecast.ts';
 import { formatCost, type Billed } from '../runner/core/spending.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';

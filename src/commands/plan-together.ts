@@ -1,4 +1,5 @@
 /** Several plans in one answer: what they add up to, and what a stage may yet be given by the batch before it. */
+import { plural } from '../lib/text/format.ts';
 import { realPath } from '../lib/files/real-path.ts';
 import type { Config } from '../runner/config/config.ts';
 import { scenesPerRow } from '../runner/core/expansion.ts';
@@ -7,8 +8,8 @@ import type { Plan } from '../runner/core/plan.ts';
 import type { SceneCounts } from '../runner/core/scene.ts';
 import { newestRules, sceneRules } from '../runner/core/scene-rules.ts';
 import { formatCost } from '../runner/core/spending.ts';
-import { plural } from '../terminal/words.ts';
-import { readExpansion } from './read-expansion.ts';
+
+import { readExpansion } from '../runner/list/read-expansion.ts';
 
 interface Planned {
   /** The pipeline.yaml, as it was given. */

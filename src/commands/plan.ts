@@ -10,8 +10,9 @@ import { configuredArguments, configuredRun, shownLists, shownPath } from './sho
 import { notWritable } from './explain-blocked-path.ts';
 import { comingText, PlansTogether } from './plan-together.ts';
 import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
-import { withSignals, StoppedEarly } from './signals.ts';
-import { program } from './version.ts';
+import { withSignals } from './signals.ts';
+import { StoppedEarly } from '../runner/pipeline/stop.ts';
+import { program } from '../lib/files/program.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { onConfig } from './on-config.ts';
 import { filesIn } from './option-values.ts';

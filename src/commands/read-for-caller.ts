@@ -14,7 +14,7 @@ import { lookAtBatch, NoBatch, noBatch } from './existing-batch.ts';
 import type { BatchReading, ReadOptions, RowsChosen, Unreadable } from './library.ts';
 import { onRecord, type RecordPlace } from './on-batch.ts';
 import { namedRefusal } from './refusal.ts';
-import { rowCondition, rowValues } from './row-values.ts';
+import { rowCondition, rowValues } from '../runner/checkpoint/row-values.ts';
 import { overridesOf } from './run-options.ts';
 import { commandArguments } from './shown-path.ts';
 

@@ -14,15 +14,13 @@ import type { Config, StageSource } from '../runner/config/config.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
 import { readCheckpointAddress, readOutputDir } from '../runner/config/read-output-dir.ts';
 import { picturesFolder } from '../runner/images/bucket-store.ts';
-import { type Manifest, type ManifestRow, maxBatchRows } from '../runner/manifest/manifest.ts';
+import { type ManifestRow, maxBatchRows } from '../runner/manifest/manifest.ts';
 import { openRecord } from './batch-record.ts';
+import type { StageManifest } from '../runner/list/read-scenes.ts';
 import { noBatch } from './existing-batch.ts';
 import { openBucket } from './pictures-place.ts';
-import { addedColumns } from './scene-columns.ts';
-import { type StagePicture, StagePictures } from './stage-pictures.ts';
-
-/** `notes`: what is not in the list and why, in sentences; complete once its rows are read. */
-export type StageManifest = Manifest & { columns: string[] };
+import { addedColumns } from '../runner/list/scene-columns.ts';
+import { type StagePicture, StagePictures } from '../runner/list/stage-pictures.ts';
 
 /** Nothing of the other batch is written or locked, also while it runs. Throws `ConfigError`. */
 export async function openStage(stage: StageSource, config: Config): Promise<StageManifest> {

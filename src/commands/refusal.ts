@@ -15,7 +15,7 @@ import { assertReadable, isDamage, UnusableDatabase } from '../lib/sqlite/databa
 import { formatInstant } from '../terminal/words.ts';
 import { damagedLock, explainBlockedPath } from './explain-blocked-path.ts';
 import { shownPath, withFileNamed } from './shown-path.ts';
-import { StoppedEarly } from './signals.ts';
+import { StoppedEarly } from '../runner/pipeline/stop.ts';
 import { writeError } from '../terminal/console.ts';
 import { harmlessLines } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';

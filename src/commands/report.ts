@@ -1,10 +1,12 @@
 /** `nightrender report`: writes the result files anew from the checkpoint. */
+import { plural } from '../lib/text/format.ts';
 import { join } from 'node:path';
 import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
 import { writeBatchReport } from './batch-report.ts';
 import { noBatch, lookAtBatch } from './existing-batch.ts';
 import { shownPath } from './shown-path.ts';
-import { withSignals, StoppedEarly } from './signals.ts';
+import { withSignals } from './signals.ts';
+import { StoppedEarly } from '../runner/pipeline/stop.ts';
 import { systemClock } from './system-clock.ts';
 import { readSavedJobs } from '../runner/checkpoint/recorded-pictures.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
@@ -34,7 +36,6 @@ import { onBatch, type BatchCall } from './on-batch.ts';
 import { fileIn, textOption } from './option-values.ts';
 import { clearStatus, writeError, writeOut, writeStatus } from '../terminal/console.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { plural } from '../terminal/words.ts';
 
 export const reportCommand: LoadedCommand = {
   purpose: `Writes the gallery (index.html), results.csv, results.jsonl and summary.json from the checkpoint, and creates missing thumbnails and copies (output.formats). Sends nothing; works during a run.`,

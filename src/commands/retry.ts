@@ -11,7 +11,7 @@ import { readBaseUrl, readReportSettings, type ReportSettings } from '../runner/
 import { closest } from '../lib/text/closest.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../runner/core/failure.ts';
 import type { NamedFile } from '../runner/core/named-file.ts';
-import { shellWord } from '../lib/text/format.ts';
+import { shellWord, plural } from '../lib/text/format.ts';
 import type { PutBackChoice, WrongId } from '../runner/core/put-back.ts';
 import { isFreeOfCharge } from '../runner/core/spending.ts';
 import type { Database } from '../lib/sqlite/database.ts';
@@ -27,7 +27,7 @@ import { fileIn, textOption } from './option-values.ts';
 import { writeOut } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { plural, screenful } from '../terminal/words.ts';
+import { screenful } from '../terminal/words.ts';
 
 export const retryCommand: LoadedCommand = {
   purpose: `Puts failed scenes back with new attempts: the next run renders them, each billed as a new job. Options add up, but --where stands alone; the default is --failed. Sends nothing.`,

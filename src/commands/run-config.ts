@@ -2,7 +2,7 @@
 import { assertNotOwned, isBatch, lockBatch } from '../runner/checkpoint/batch-lock.ts';
 import { assertPlace } from './known-batch.ts';
 import { openBucket } from './pictures-place.ts';
-import type { ReadScenes } from './read-scenes.ts';
+import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import type { RunCall, RunEnded } from './run-call.ts';
 
 /** Whatever it opens is closed when it resolves. Throws what `refusalOf` knows, and bugs. */
@@ -22,9 +22,10 @@ export async function runConfig(call: RunCall): Promise<RunEnded> {
   let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
   let scenes: ReadScenes | undefined;
   try {
-    const known = lock && { dir, isShared: false };
-    const { readUnlessStopped } = await import('./same-scenes.ts');
-    scenes = await notifyIfRefused(call, () => readUnlessStopped(config, stop, known, choices.isAdopting));
+    const { readUnlessStopped } = await import('./batch-lists.ts');
+    const known = lock && 'own';
+    const batch = { dir, known, isAdopting: choices.isAdopting } as const;
+    scenes = await notifyIfRefused(call, () => readUnlessStopped(config, batch, stop));
     lock ??= await notifyIfRefused(call, () => lockBatch(dir, Date.now()));
     // The list may have been read for a while.
     assertNotOwned(dir);

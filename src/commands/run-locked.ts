@@ -11,13 +11,13 @@ import { batchSettings } from './batch-settings.ts';
 import { unknownPicturesOf } from './begin-options.ts';
 import { configuredArguments, withFileNamed, shownLists } from './shown-path.ts';
 import { beginRun, type BegunRun } from './begin-batch.ts';
-import type { ReadScenes } from './read-scenes.ts';
+import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import { noteBatch } from './known-batch.ts';
 import { notifierOf, notifyIfRefused, notifyOfError } from './notify-run.ts';
 import type { RunCall, RunEnded } from './run-call.ts';
 import { recordEnd, recordThrown, withPorts } from './with-ports.ts';
 import { systemClock } from './system-clock.ts';
-import { program } from './version.ts';
+import { program } from '../lib/files/program.ts';
 
 /**
  * Without scenes what is in flight is collected, and the batch stays what its latest run has made of it. `begin` opens its

@@ -15,12 +15,12 @@ import { assertPicturesKnown, identityOf, keepIfAnew, type BegunRun } from './be
 import { assertCollectable } from './connections.ts';
 import { noBatch, stopFirst } from './existing-batch.ts';
 import { notifyIfRefused } from './notify-run.ts';
-import type { ReadScenes } from './read-scenes.ts';
-import { readUnlessStopped } from './same-scenes.ts';
+import type { ReadScenes } from '../runner/list/read-scenes.ts';
+import { readUnlessStopped } from './batch-lists.ts';
 import type { RunCall, RunEnded } from './run-call.ts';
 import { runLocked } from './run-locked.ts';
 import { systemClock } from './system-clock.ts';
-import { program } from './version.ts';
+import { program } from '../lib/files/program.ts';
 
 /** `address`: of the database. */
 export async function runShared(call: RunCall, address: string): Promise<RunEnded> {
@@ -32,8 +32,9 @@ export async function runShared(call: RunCall, address: string): Promise<RunEnde
   if (shared === undefined) throw new Error(`no batch was made for ${hostname()}`);
   let scenes: ReadScenes | undefined;
   try {
-    const copy = { dir: shared.replica.dir, isShared: true };
-    scenes = await notifyIfRefused(call, () => readUnlessStopped(config, stop, copy, choices.isAdopting));
+    const { isAdopting } = choices;
+    const batch = { dir: shared.replica.dir, known: 'shared', isAdopting } as const;
+    scenes = await notifyIfRefused(call, () => readUnlessStopped(config, batch, stop));
     return await runLocked(call, scenes, () => beginShared(call, scenes, shared));
   } finally {
     scenes?.stage.close();

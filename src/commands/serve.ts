@@ -33,7 +33,7 @@ import { oneText, wholeNumber, textIn, textOption } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
 import { slurmWorkload } from './slurm-workload.ts';
 import { untilSignal } from './signals.ts';
-import { program } from './version.ts';
+import { program } from '../lib/files/program.ts';
 import {
   containerSign,
   gpuSign,

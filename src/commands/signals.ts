@@ -47,16 +47,6 @@ export async function withSignals<Result>(work: (stop: Stop) => Promise<Result>)
   }
 }
 
-export class StoppedEarly extends Error {
-  readonly ending: Ending;
-
-  /** `consequence` is a sentence: what that means for the batch. */
-  constructor(ending: Ending, consequence: string) {
-    super(`${ending.text}. ${consequence}`);
-    this.ending = ending;
-  }
-}
-
 /** Both signals are how a service is meant to end; a second of either ends it at once. */
 export async function untilSignal(): Promise<void> {
   const heard = new AbortController();

@@ -1,4 +1,5 @@
 /** `nightrender status`: where a batch stands, while it runs, after it ended and after it died. */
+import { plural, formatCounts } from '../lib/text/format.ts';
 import { performance } from 'node:perf_hooks';
 import type { Throughput } from '../runner/core/time-left.ts';
 import type { Database } from '../lib/sqlite/database.ts';
@@ -23,9 +24,7 @@ import {
   describeValues,
   describeWords,
   unneededOf,
-  plural,
   formatBytes,
-  formatCounts,
   formatInstant,
   formatLeft,
   formatRate,

@@ -1,4 +1,5 @@
 /** `nightrender verify`: whether every saved picture is still there and whole; `--repair` puts back what is not. */
+import { plural } from '../lib/text/format.ts';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +35,7 @@ import { fileIn } from './option-values.ts';
 import { clearStatus, outColumns, writeOut, writeStatus } from '../terminal/console.ts';
 import { hanging } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { screenful, plural } from '../terminal/words.ts';
+import { screenful } from '../terminal/words.ts';
 
 export const verifyCommand: LoadedCommand = {
   purpose: `Checks every saved picture: its file exists, matches the recorded size and sha256, and decodes to the last pixel. Read-only, also during a run. With --repair, which needs the batch to be idle, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged. Then scenes with a missing or damaged picture are put back; in a folder, damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former. The next run renders the scenes again.`,

@@ -1,14 +1,8 @@
-/** The program's name and version, and the versions of what it is built on. */
+/** What the program is for, and the versions of its parts. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { arch, platform, release } from 'node:os';
 import { packageFile } from '../lib/files/package-file.ts';
-
-const { version } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {
-  version: string;
-};
-
-export const program = `nightrender ${version}`;
 
 /** What the program is for, in a sentence. */
 export const purpose = 'Renders long lists of scenes on a GPU job service, and resumes where it stopped.';

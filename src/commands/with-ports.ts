@@ -25,7 +25,7 @@ import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { keptText } from './shown-path.ts';
 import { outputFiles } from './output-files.ts';
 import { openService } from './service-client.ts';
-import { StoppedEarly } from './signals.ts';
+import { StoppedEarly } from '../runner/pipeline/stop.ts';
 import { systemClock } from './system-clock.ts';
 import { endings, type Ending } from '../runner/core/ending.ts';
 import type { RunStats } from '../runner/core/run-stats.ts';

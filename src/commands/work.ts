@@ -11,7 +11,7 @@ import { clusterSuffix } from '../service/pool/cluster-workload.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { refuseService, defaultDataDir } from './data-folder.ts';
 import { textOption, oneText, textIn, wholeNumber } from './option-values.ts';
-import { StoppedEarly } from './signals.ts';
+import { StoppedEarly } from '../runner/pipeline/stop.ts';
 import { removeContainersLeftIn, workloadNeeds, workloadOf } from './workload-of.ts';
 import { writeOut } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';

@@ -1,10 +1,11 @@
 /** The last words of a run: how it ended, where things are, what to do. */
+import { formatCounts, plural } from '../lib/text/format.ts';
 import { endings, type EndingRule } from '../runner/core/ending.ts';
 import { isTimeout, type HeldResults } from '../runner/core/holding.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { ViewOptions } from './view.ts';
-import { describeValues, describeWords, formatClock, formatCounts, plural, unneededOf } from './words.ts';
+import { describeValues, describeWords, formatClock, unneededOf } from './words.ts';
 
 /** `took` is how long it all took, in words. */
 export function describeEnding(

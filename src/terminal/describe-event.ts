@@ -1,9 +1,8 @@
 /** An event as a line for people. */
 import type { RepeatedRows } from '../runner/core/plan.ts';
 import type { SceneName } from '../runner/core/prompt.ts';
-import { formatDuration, oneLine } from '../lib/text/format.ts';
+import { formatDuration, oneLine, plural } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
-import { plural } from './words.ts';
 
 /** Undefined for events that are not worth a line. */
 export function describeEvent(event: Event, now: number, shownDir: string): string | undefined {

@@ -1,8 +1,9 @@
 /** What a run needed and what held it back, as a few lines. */
+import { plural } from '../lib/text/format.ts';
 import type { IdleReason } from '../runner/core/slot-usage.ts';
 import type { Percentiles, RunStats } from '../runner/core/run-stats.ts';
 import { hanging } from './fit-text.ts';
-import { plural, formatBytes, formatShortTime, titled } from './words.ts';
+import { formatBytes, formatShortTime, titled } from './words.ts';
 
 /** `columns`: the width that no line exceeds. */
 export function describeStats(stats: RunStats, columns: number): string[] {

@@ -1,15 +1,11 @@
 /** Numbers and durations for people. */
 
-import { formatDuration } from '../lib/text/format.ts';
+import { formatDuration, plural } from '../lib/text/format.ts';
 import type { PictureTotals } from '../runner/core/picture.ts';
 import type { SceneCounts } from '../runner/core/scene.ts';
 
 /** Lines of a list that are shown; the rest is counted. */
 export const screenful = 20;
-
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
-}
 
 /** What became of words that pictures do not show as they are, to follow `words`; empty where nothing is known of any. */
 export function describeWords({ files, labelled = 0, ignored = 0 }: PictureTotals): string {
@@ -43,14 +39,6 @@ export function unneededOf({ unneeded = 0, waiting, active }: SceneCounts): [cou
 /** Rows of one name, which only the first of them shows. */
 export function titled(name: string, texts: string[]): [name: string, text: string][] {
   return texts.map((text, i) => [i === 0 ? name : '', text]);
-}
-
-/** `12 saved, 3 failed`: those that are not 0, each before its name. */
-export function formatCounts(named: [count: number, name: string][], separator = ', '): string {
-  return named
-    .filter(([count]) => count > 0)
-    .map(([count, name]) => `${count.toLocaleString('en')} ${name}`)
-    .join(separator);
 }
 
 /** `3.1/s`, `12/min`, `40/h`: the unit in which it is a number one can grasp. */

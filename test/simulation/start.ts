@@ -10,12 +10,12 @@ import { beginRun } from '../../src/commands/begin-batch.ts';
 import { beginChoicesOf, unknownPicturesOf } from '../../src/commands/begin-options.ts';
 import { noBatch } from '../../src/commands/existing-batch.ts';
 import { outputFiles } from '../../src/commands/output-files.ts';
-import { readScenes, type ReadScenes } from '../../src/commands/read-scenes.ts';
+import type { ReadScenes } from '../../src/runner/list/read-scenes.ts';
 import { isWritten, keptReport, recordEnd, recordThrown } from '../../src/commands/with-ports.ts';
 import { refusalOf } from '../../src/commands/refusal.ts';
 import { retry } from '../../src/commands/retry.ts';
 import { overridesOf } from '../../src/commands/run-options.ts';
-import { sameScenes } from '../../src/commands/same-scenes.ts';
+import { batchLists } from '../../src/commands/batch-lists.ts';
 import { verify } from '../../src/commands/verify.ts';
 import type { Config } from '../../src/runner/config/config.ts';
 import { readConfig } from '../../src/runner/config/read-config.ts';
@@ -149,8 +149,8 @@ class Process {
     const signal = this.#stop.draining;
     if (isBatch(dir)) await step('lock', () => this.#takeLock());
     await step('read', async () => {
-      const same = this.#lock === undefined ? undefined : await sameScenes(config, signal);
-      this.#scenes = same ?? (await readScenes(config, process.stdin, signal));
+      const batch = { dir, known: this.#lock && 'own', isAdopting: false } as const;
+      this.#scenes = await batchLists(config, batch, signal);
     });
     if (this.#lock === undefined) await step('lock', () => this.#takeLock());
     const choices = beginChoicesOf(this.#asked.argv ?? {}, []);

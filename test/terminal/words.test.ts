@@ -1,7 +1,7 @@
 /** Numbers as people read them. */
 import { expect, it } from 'vitest';
-import { formatDuration } from '../../src/lib/text/format.ts';
-import { plural, formatBytes, formatRate } from '../../src/terminal/words.ts';
+import { formatDuration, plural } from '../../src/lib/text/format.ts';
+import { formatBytes, formatRate } from '../../src/terminal/words.ts';
 
 it.each([
   [0, '0 s'],

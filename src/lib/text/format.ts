@@ -27,3 +27,16 @@ export function oneLine(text: string, longest = maxTextLength): string | undefin
   const kept = characters.slice(0, longest - 1).join('');
   return `${kept.trimEnd()}…`;
 }
+
+/** `1 scene`, `1,200 scenes`; `many`: the word for any number but one. */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+}
+
+/** `12 saved, 3 failed`: those that are not 0, each before its name. */
+export function formatCounts(named: [count: number, name: string][], separator = ', '): string {
+  return named
+    .filter(([count]) => count > 0)
+    .map(([count, name]) => `${count.toLocaleString('en')} ${name}`)
+    .join(separator);
+}

@@ -11,13 +11,21 @@ export interface SceneRules {
   readsSpreadsheets: boolean;
   /** True if a column called `ID`, `Id` or the like is the id, if none is called `id`. */
   findsIds: boolean;
+  /** True if a list without anything that is sent is refused, also if bad rows are skipped. */
+  asksForPrompt: boolean;
   /** True if a list with a column `scene` and a column `prompt` is refused until `input` says which is sent; else `scene` is. */
   asksWhichIsSent: boolean;
   /** True if rows of several lists have a column `source`, the list that they come from. */
   addsSource: boolean;
 }
 
-const before4 = { readsSpreadsheets: false, findsIds: false, asksWhichIsSent: false, addsSource: false };
+const before4 = {
+  readsSpreadsheets: false,
+  findsIds: false,
+  asksForPrompt: false,
+  asksWhichIsSent: false,
+  addsSource: false,
+};
 
 /** A change of them is a version of its own. */
 export const sceneRules = {
@@ -30,6 +38,7 @@ export const sceneRules = {
     trimsLines: true,
     readsSpreadsheets: true,
     findsIds: true,
+    asksForPrompt: true,
     asksWhichIsSent: true,
     addsSource: true,
   },

@@ -83,3 +83,14 @@ export class Stop {
     return this.#leaving.signal;
   }
 }
+
+/** Thrown if a stop ends work before its batch was changed. */
+export class StoppedEarly extends Error {
+  readonly ending: Ending;
+
+  /** `consequence` is a sentence: what that means for the batch. */
+  constructor(ending: Ending, consequence: string) {
+    super(`${ending.text}. ${consequence}`);
+    this.ending = ending;
+  }
+}

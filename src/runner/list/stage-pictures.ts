@@ -1,23 +1,24 @@
 /** The saved pictures of a batch that a stage takes: those that fulfil a condition, are asked for by id, or are the best. */
+import { formatCounts, plural } from '../../lib/text/format.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { didYouMean } from '../lib/text/closest.ts';
-import type { Database } from '../lib/sqlite/database.ts';
-import { ConfigError } from '../lib/yaml/problem.ts';
-import type { BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
-import { pictureIds } from '../runner/checkpoint/picture-ids.ts';
-import { readRows } from '../runner/checkpoint/read-rows.ts';
-import { readCounts } from '../runner/checkpoint/read-totals.ts';
-import type { Config, StageSource } from '../runner/config/config.ts';
-import { listed } from '../runner/config/template.ts';
-import { BestOf } from '../runner/core/best-of.ts';
-import { numberOf } from '../runner/core/number-of.ts';
-import { seedNumberColumn } from '../runner/core/expansion.ts';
-import { filesIn, type SentFile } from '../runner/core/file-text.ts';
-import { withValues } from '../runner/core/output-value.ts';
-import type { ReportRow } from '../runner/core/report-row.ts';
-import { formatCounts, plural } from '../terminal/words.ts';
-import { readIdFile } from './read-ids.ts';
-import { rowCondition, rowValues, type RowValues } from './row-values.ts';
+import { didYouMean } from '../../lib/text/closest.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+import { ConfigError } from '../../lib/yaml/problem.ts';
+import type { BatchIdentity } from '../checkpoint/batch-identity.ts';
+import { pictureIds } from '../checkpoint/picture-ids.ts';
+import { readRows } from '../checkpoint/read-rows.ts';
+import { readCounts } from '../checkpoint/read-totals.ts';
+import type { Config, StageSource } from '../config/config.ts';
+import { listed } from '../config/template.ts';
+import { BestOf } from '../core/best-of.ts';
+import { numberOf } from '../core/number-of.ts';
+import { seedNumberColumn } from '../core/expansion.ts';
+import { filesIn, type SentFile } from '../core/file-text.ts';
+import { withValues } from '../core/output-value.ts';
+import type { ReportRow } from '../core/report-row.ts';
+
+import { readIdFile } from './id-file.ts';
+import { rowCondition, rowValues, type RowValues } from '../checkpoint/row-values.ts';
 
 export interface StagePicture {
   /** As `pictureIds` says. */

@@ -4,13 +4,14 @@ import { dirname, join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { expect, it, onTestFinished } from 'vitest';
-import { readScenes } from '../../src/commands/read-scenes.ts';
-import { ConfigError } from '../../src/lib/yaml/problem.ts';
-import { readConfig } from '../../src/runner/config/read-config.ts';
-import { newestRules, type RulesVersion } from '../../src/runner/core/scene-rules.ts';
-import type { Scene } from '../../src/runner/core/scene.ts';
-import { readList, unstopped } from '../fakes/world.ts';
-import { tempFolder } from '../runner/config/pipeline-file.ts';
+import { readScenes } from '../../../src/runner/list/read-scenes.ts';
+import { ConfigError } from '../../../src/lib/yaml/problem.ts';
+import { readConfig } from '../../../src/runner/config/read-config.ts';
+import { newestRules, type RulesVersion } from '../../../src/runner/core/scene-rules.ts';
+import type { Scene } from '../../../src/runner/core/scene.ts';
+import { readList } from '../../fakes/world.ts';
+import { tempFolder } from '../config/pipeline-file.ts';
+import { listOptions } from './list-options.ts';
 
 interface Read {
   scenes: Scene[];
@@ -36,7 +37,7 @@ async function read(
   const seen = (text: string): string =>
     text.replaceAll(`${relative('', folder)}/`, '').replaceAll(relative('', folder), '.');
   const config = readConfig(file, [], {});
-  const reading = readScenes(config, Readable.from(['an ape\n']), unstopped, undefined, rules);
+  const reading = readScenes(config, listOptions({ stdin: Readable.from(['an ape\n']), rules }));
   const { stage, columns, remarks } = await reading.catch((error: unknown) => {
     if (!(error instanceof ConfigError)) throw error;
     throw new Error(error.problems.map(({ where, text }) => seen(`${where}: ${text}`)).join('\n'));

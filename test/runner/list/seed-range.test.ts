@@ -1,20 +1,20 @@
 /** Promise: seeds fit a signed integer of 32 bits, and a batch that had larger ones keeps every scene. */
-import { newestRules } from '../../src/runner/core/scene-rules.ts';
+import { newestRules } from '../../../src/runner/core/scene-rules.ts';
 import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
-import { openCheckpoint, readRules } from '../../src/runner/checkpoint/open-checkpoint.ts';
-import { beginBatch } from '../../src/commands/begin-batch.ts';
-import { readScenes } from '../../src/commands/read-scenes.ts';
-import { sameScenes } from '../../src/commands/same-scenes.ts';
-import type { Config } from '../../src/runner/config/config.ts';
-import { readConfig } from '../../src/runner/config/read-config.ts';
-import type { Plan } from '../../src/runner/core/plan.ts';
-import { fingerprintOf, type ListedScene } from '../../src/runner/core/scene.ts';
-import { tempFolder } from '../runner/config/pipeline-file.ts';
-import { unstopped } from '../fakes/world.ts';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { openCheckpoint, readRules } from '../../../src/runner/checkpoint/open-checkpoint.ts';
+import { beginBatch } from '../../../src/commands/begin-batch.ts';
+import { readLists } from '../../../src/runner/list/read-lists.ts';
+import type { Config } from '../../../src/runner/config/config.ts';
+import { readConfig } from '../../../src/runner/config/read-config.ts';
+import type { Plan } from '../../../src/runner/core/plan.ts';
+import { fingerprintOf, type ListedScene } from '../../../src/runner/core/scene.ts';
+import { tempFolder } from '../config/pipeline-file.ts';
+import { unstopped } from '../../fakes/world.ts';
+import { listOptions } from './list-options.ts';
 
 const rows = ['r1', 'r2', 'r3', 'r4'];
 
@@ -32,8 +32,7 @@ function batchWith(seeds: number): Config {
 /** What `run` does before anything is sent. */
 async function planned(config: Config): Promise<{ plan: Plan | undefined; seeds: number[] }> {
   const { dir } = config.output;
-  const scenes =
-    (await sameScenes(config, unstopped)) ?? (await readScenes(config, process.stdin, unstopped));
+  const scenes = await readLists(config, listOptions(), 'own');
   const { opened } = beginBatch(join(config.folder, 'pipeline.yaml'), config, scenes, dir);
   try {
     const plan = await opened.checkpoint.reconcile(scenes.stage, unstopped);

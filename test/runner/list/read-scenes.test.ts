@@ -6,12 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { afterEach, expect, it } from 'vitest';
-import { readScenes } from '../../src/commands/read-scenes.ts';
-import { ConfigError } from '../../src/lib/yaml/problem.ts';
-import { readConfig } from '../../src/runner/config/read-config.ts';
-import type { Scene } from '../../src/runner/core/scene.ts';
-import { readList, unstopped } from '../fakes/world.ts';
-import { tempFolder } from '../runner/config/pipeline-file.ts';
+import { readScenes } from '../../../src/runner/list/read-scenes.ts';
+import { ConfigError } from '../../../src/lib/yaml/problem.ts';
+import { readConfig } from '../../../src/runner/config/read-config.ts';
+import type { Scene } from '../../../src/runner/core/scene.ts';
+import { readList } from '../../fakes/world.ts';
+import { tempFolder } from '../config/pipeline-file.ts';
+import { listOptions } from './list-options.ts';
 
 type ReadScenes = Awaited<ReturnType<typeof readScenes>>;
 
@@ -51,8 +52,7 @@ async function read(
   try {
     const result = await readScenes(
       readConfig(pipeline, [], {}),
-      Readable.from([Buffer.from(given.stdin ?? '')]),
-      unstopped,
+      listOptions({ stdin: Readable.from([Buffer.from(given.stdin ?? '')]) }),
     );
     opened.push(result);
     return { ...result, folder };
@@ -95,7 +95,9 @@ it('a stop cuts a packed list short, though all of its bytes have come long befo
   };
   const config = { ...readConfig(pipeline, [], {}), input };
   const packed = Readable.from([gzipSync('a hill\n'.repeat(rows))]);
-  await expect(readScenes(config, packed, stop.signal)).rejects.toMatchObject({ name: 'AbortError' });
+  await expect(readScenes(config, listOptions({ stdin: packed, signal: stop.signal }))).rejects.toMatchObject(
+    { name: 'AbortError' },
+  );
   expect(rendered).toBeLessThan(rows / 10);
 });
 
@@ -375,7 +377,7 @@ it('what is wrong with one manifest does not hide what is wrong with the next', 
 it.each([
   [
     'an unknown ending',
-    fileURLToPath(new URL('../../README.md', import.meta.url)),
+    fileURLToPath(new URL('../../../README.md', import.meta.url)),
     /^pipeline.yaml:1:11: README.md: unknown format/,
   ],
   ['a folder', '.', /^pipeline.yaml:1:11: .*is a folder/],
@@ -475,7 +477,7 @@ it.skipIf(!existsSync('/proc/self/fd'))(
     const scenes = 'scenes: {matrix: {style: {file: values.parquet, column: name}}}';
     const pipeline = join(folder, 'pipeline.yaml');
     writeFileSync(pipeline, `manifest: list.parquet\n${endpoint}\n${scenes}\n`);
-    await expect(readScenes(readConfig(pipeline, [], {}), process.stdin, unstopped)).rejects.toThrow(
+    await expect(readScenes(readConfig(pipeline, [], {}), listOptions())).rejects.toThrow(
       /no column "name"[^]*has no column called scene or prompt/,
     );
     const open = readdirSync('/proc/self/fd').flatMap((fd) => {

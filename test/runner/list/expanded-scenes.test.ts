@@ -1,15 +1,15 @@
 /** From manifests and `scenes` to checked scenes: ids, seeds, what is sent, and every mistake at its place. */
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
-import { readScenes } from '../../src/commands/read-scenes.ts';
-import { ConfigError } from '../../src/lib/yaml/problem.ts';
-import { readConfig } from '../../src/runner/config/read-config.ts';
-import type { JsonObject } from '../../src/lib/text/json.ts';
-import type { Scene } from '../../src/runner/core/scene.ts';
-import { tempFolder } from '../runner/config/pipeline-file.ts';
-import { readList } from '../fakes/world.ts';
+import { readScenes } from '../../../src/runner/list/read-scenes.ts';
+import { ConfigError } from '../../../src/lib/yaml/problem.ts';
+import { readConfig } from '../../../src/runner/config/read-config.ts';
+import type { JsonObject } from '../../../src/lib/text/json.ts';
+import type { Scene } from '../../../src/runner/core/scene.ts';
+import { tempFolder } from '../config/pipeline-file.ts';
+import { readList } from '../../fakes/world.ts';
+import { listOptions } from './list-options.ts';
 
 interface Read {
   scenes: Scene[];
@@ -23,8 +23,7 @@ async function read(lines: string, files: Record<string, string> = {}): Promise<
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const pipeline = join(folder, 'pipeline.yaml');
   writeFileSync(pipeline, `endpoint: {baseUrl: local, id: x}\noutput: {dir: out}\n${lines}\n`);
-  const { signal } = new AbortController();
-  const { stage, columns } = await readScenes(readConfig(pipeline, [], {}), Readable.from([]), signal).catch(
+  const { stage, columns } = await readScenes(readConfig(pipeline, [], {}), listOptions()).catch(
     (error: unknown) => {
       if (!(error instanceof ConfigError)) throw error;
       const seen = (text: string): string => text.replaceAll(`${relative('', folder)}/`, '');
@@ -267,7 +266,7 @@ it('a stop cuts a single row with very many scenes short', async () => {
     return { scene: 'hills' };
   };
   const counting = { text: '{}', columns: config.input?.columns ?? [], sendsFiles: false, render };
-  const reading = readScenes({ ...config, input: counting }, Readable.from([]), stop.signal);
+  const reading = readScenes({ ...config, input: counting }, listOptions({ signal: stop.signal }));
   await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
   expect(rendered).toBeLessThan(1000);
 });

@@ -1,10 +1,10 @@
 /** What conditions may ask of the rows of a batch, and what is wrong with one that asks for something else. */
-import { type BatchIdentity, resultColumns } from '../runner/checkpoint/batch-identity.ts';
-import { ConditionError } from '../runner/core/condition.ts';
-import type { sceneNames } from '../runner/core/condition-name.ts';
-import type { ReportRow } from '../runner/core/report-row.ts';
-import { type Facts, sceneFacts, SceneValues } from '../runner/core/scene-condition.ts';
-import { ConfigError } from '../lib/yaml/problem.ts';
+import { type BatchIdentity, resultColumns } from './batch-identity.ts';
+import { ConditionError } from '../core/condition.ts';
+import type { sceneNames } from '../core/condition-name.ts';
+import type { ReportRow } from '../core/report-row.ts';
+import { type Facts, sceneFacts, SceneValues } from '../core/scene-condition.ts';
+import { ConfigError } from '../../lib/yaml/problem.ts';
 
 const facts: Record<(typeof sceneNames)[number], Facts<ReportRow>[string]> = {
   ...sceneFacts,

@@ -1,16 +1,16 @@
 /** What a new batch takes for ids and prompts, what one that began earlier keeps, and what `plan` remarks about a list. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
-import { adoptedRules } from '../../src/commands/adopted-rules.ts';
-import { readScenes } from '../../src/commands/read-scenes.ts';
-import { ConfigError } from '../../src/lib/yaml/problem.ts';
-import { readConfig } from '../../src/runner/config/read-config.ts';
-import { newestRules, type RulesVersion } from '../../src/runner/core/scene-rules.ts';
-import { png } from '../faults/picture-damages.ts';
-import { readList, unstopped } from '../fakes/world.ts';
-import { tempFolder } from '../runner/config/pipeline-file.ts';
+import { adoptedRules } from '../../../src/commands/adopted-rules.ts';
+import { readScenes } from '../../../src/runner/list/read-scenes.ts';
+import { ConfigError } from '../../../src/lib/yaml/problem.ts';
+import { readConfig } from '../../../src/runner/config/read-config.ts';
+import { newestRules, type RulesVersion } from '../../../src/runner/core/scene-rules.ts';
+import { png } from '../../faults/picture-damages.ts';
+import { readList, unstopped } from '../../fakes/world.ts';
+import { tempFolder } from '../config/pipeline-file.ts';
+import { listOptions } from './list-options.ts';
 
 type Read = Awaited<ReturnType<typeof readScenes>>;
 const opened: Read[] = [];
@@ -26,7 +26,7 @@ async function read(name: string, text: string, more = '', rules?: RulesVersion)
   const lines = [`manifest: ${name}`, 'endpoint: {baseUrl: local, id: x}', 'output: {dir: out}', more];
   writeFileSync(join(folder, 'pipeline.yaml'), lines.join('\n'));
   const config = readConfig(join(folder, 'pipeline.yaml'), [], {});
-  const result = await readScenes(config, Readable.from([]), unstopped, undefined, rules);
+  const result = await readScenes(config, listOptions({ rules }));
   opened.push(result);
   return result;
 }

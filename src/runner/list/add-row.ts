@@ -1,10 +1,10 @@
 /** From a row to its scenes: typed, multiplied, rendered and set aside; what cannot be rendered is set aside as a bad row. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
-import type { Config } from '../runner/config/config.ts';
-import type { InputTemplate } from '../runner/config/input-template.ts';
-import { ConfigError } from '../lib/yaml/problem.ts';
-import { TemplateError } from '../runner/config/template.ts';
+import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
+import type { Config } from '../config/config.ts';
+import type { InputTemplate } from '../config/input-template.ts';
+import { ConfigError } from '../../lib/yaml/problem.ts';
+import { TemplateError } from '../config/template.ts';
 import {
   combinations,
   expandRow,
@@ -14,11 +14,11 @@ import {
   valueText,
   type Combination,
   type Expansion,
-} from '../runner/core/expansion.ts';
-import { type SentFile, withoutPaths } from '../runner/core/file-text.ts';
-import type { JsonObject, JsonValue } from '../lib/text/json.ts';
-import { fingerprintOf, type Scene, sceneIdOf } from '../runner/core/scene.ts';
-import type { ManifestEntry } from '../runner/manifest/read-manifest.ts';
+} from '../core/expansion.ts';
+import { type SentFile, withoutPaths } from '../core/file-text.ts';
+import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
+import { fingerprintOf, type Scene, sceneIdOf } from '../core/scene.ts';
+import type { ManifestEntry } from '../manifest/read-manifest.ts';
 import type { RepeatCounter, RowInputs } from './row-inputs.ts';
 import { typedRow } from './scene-columns.ts';
 

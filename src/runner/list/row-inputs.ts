@@ -1,12 +1,12 @@
 /** What rows send: whether it is the same for all, and which of them repeat another one. */
-import type { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
-import type { Config } from '../runner/config/config.ts';
-import type { InputTemplate } from '../runner/config/input-template.ts';
-import { equalRows } from '../runner/core/equal-rows.ts';
-import { typedColumn } from '../runner/core/typed-column.ts';
-import type { RepeatedRows } from '../runner/core/plan.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
-import type { Problem } from '../lib/yaml/problem.ts';
+import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
+import type { Config } from '../config/config.ts';
+import type { InputTemplate } from '../config/input-template.ts';
+import { equalRows } from '../core/equal-rows.ts';
+import { typedColumn } from '../core/typed-column.ts';
+import type { RepeatedRows } from '../core/plan.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import type { Problem } from '../../lib/yaml/problem.ts';
 import { placeholder } from './scene-columns.ts';
 
 /** Counts rows that add to the input what an earlier one does: a prompt that stands in the list twice. */

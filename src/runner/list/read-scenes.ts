@@ -1,30 +1,35 @@
 /** From the configuration's manifests to checked scenes, set aside on disk; nothing of the batch is touched. */
-import { idColumnOf } from '../runner/core/list-reading.ts';
+import { idColumnOf } from '../core/list-reading.ts';
 import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { asDamage } from '../runner/checkpoint/damage.ts';
-import { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
-import { openCheckpointForReading, readRules } from '../runner/checkpoint/open-checkpoint.ts';
-import { readEdits } from '../runner/checkpoint/read-edits.ts';
-import type { Config, StageSource } from '../runner/config/config.ts';
-import type { InputTemplate } from '../runner/config/input-template.ts';
-import type { ManifestFile } from '../runner/config/manifest-files.ts';
-import { listed } from '../runner/config/template.ts';
-import { type Problem, ConfigError } from '../lib/yaml/problem.ts';
-import { shownFile } from '../lib/yaml/yaml-file.ts';
-import type { JsonObject } from '../lib/text/json.ts';
-import { equalRows } from '../runner/core/equal-rows.ts';
-import { EditsRefused, type Edits } from '../runner/core/plan.ts';
-import { type RulesVersion, type SceneRules, sceneRules } from '../runner/core/scene-rules.ts';
-import { leaveUnread, ManifestError, openManifest, type Manifest } from '../runner/manifest/read-manifest.ts';
-import type { ManifestScenes } from '../runner/pipeline/ports.ts';
-import { idOf } from '../runner/manifest/read-json.ts';
+import { asDamage } from '../checkpoint/damage.ts';
+import { ManifestStage } from '../checkpoint/manifest-stage.ts';
+import { openCheckpointForReading, readRules } from '../checkpoint/open-checkpoint.ts';
+import { readEdits } from '../checkpoint/read-edits.ts';
+import type { Config, StageSource } from '../config/config.ts';
+import type { InputTemplate } from '../config/input-template.ts';
+import type { ManifestFile } from '../config/manifest-files.ts';
+import { listed } from '../config/template.ts';
+import { type Problem, ConfigError } from '../../lib/yaml/problem.ts';
+import { shownFile } from '../../lib/yaml/yaml-file.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
+import { equalRows } from '../core/equal-rows.ts';
+import { EditsRefused, type Edits } from '../core/plan.ts';
+import { type RulesVersion, type SceneRules, sceneRules } from '../core/scene-rules.ts';
+import {
+  leaveUnread,
+  ManifestError,
+  openManifest,
+  type Manifest,
+  type ManifestEntry,
+} from '../manifest/read-manifest.ts';
+import type { ManifestScenes } from '../pipeline/ports.ts';
+import { idOf } from '../manifest/read-json.ts';
 import { assertGoodList } from './assert-good-list.ts';
 import { addRow, type RowAdder } from './add-row.ts';
 import { listDigest } from './list-digest.ts';
 import { NumberTexts, RepeatCounter, RowInputs } from './row-inputs.ts';
-import { openStage } from './read-stage.ts';
 import { readExpansion, type ReadExpansion } from './read-expansion.ts';
 import {
   addedColumns,
@@ -60,17 +65,28 @@ export interface ReadScenes {
   edits?: Edits | undefined;
 }
 
-/**
- * Throws `ConfigError` for all that is wrong with the manifests; bad rows pass with `skipBadRows`. Throws an
- * `AbortError` as soon as `signal` aborts. `checkpointDir`: the output folder, or where a copy of its checkpoint is.
- */
+/** The saved pictures of another batch as a list. `notes` says which pictures the list leaves out, and is complete once the rows are read. */
+export type StageManifest = Manifest & { columns: string[] };
+
+/** What lists are read with. */
+export interface ListOptions {
+  stdin: NodeJS.ReadableStream;
+  /** Ends the reading with an `AbortError`. */
+  signal: AbortSignal;
+  /** Opens the list of `scenes.from`. Throws `ConfigError`. */
+  openStage: (source: StageSource, config: Config) => Promise<StageManifest>;
+  /** Folder with the checkpoint of the batch, or with a copy of it. Default: the output folder. */
+  checkpointDir?: string;
+  /** Rules by which rows become scenes. Default: those that the checkpoint has on record, or the newest. */
+  rules?: RulesVersion | undefined;
+}
+
+/** Throws `ConfigError` with everything that is wrong with the lists; bad rows pass if `skipBadRows` is set. */
 export async function readScenes(
   config: Config,
-  stdin: NodeJS.ReadableStream,
-  signal: AbortSignal,
-  checkpointDir = config.output.dir,
-  rules = readRules(checkpointDir),
+  { checkpointDir = config.output.dir, rules = readRules(checkpointDir), ...options }: ListOptions,
 ): Promise<ReadScenes & { stage: ManifestStage }> {
+  const { stdin, signal, openStage } = options;
   const stage = new ManifestStage();
   // What another batch has and does not choose any more is no list that was cut off.
   stage.allowsFewer = config.allowsFewer || config.stage !== undefined;
@@ -93,6 +109,7 @@ export async function readScenes(
       rows: 0,
       stdin,
       signal,
+      openStage,
       notes: [],
       remarks: [...listRemarks(config), ...expanded.remarks],
       hasRowsWithoutId: false,
@@ -183,6 +200,7 @@ interface Reading {
   contents: string[];
   stdin: NodeJS.ReadableStream;
   signal: AbortSignal;
+  openStage: ListOptions['openStage'];
   /** After a quote that is not closed nothing was read, and ids were not compared. */
   isOpen?: true | undefined;
   /** What is wrong besides bad rows. */
@@ -217,7 +235,7 @@ async function readFile(reading: Reading, { path, at }: ManifestFile): Promise<v
 /** As above, of another batch. */
 async function readStage(reading: Reading, source: StageSource): Promise<void> {
   try {
-    const manifest = await openStage(source, reading.config);
+    const manifest = await reading.openStage(source, reading.config);
     await readManifest(reading, manifest, false);
     reading.notes.push(...manifest.notes.map((note) => `${manifest.path}: ${note}`));
   } catch (error) {
@@ -243,47 +261,29 @@ async function readManifest(reading: Reading, manifest: Manifest, isEndless: boo
 }
 
 async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
-  const { signal, config, problems, rules } = reading;
+  const { signal, config, problems } = reading;
   const problemsBefore = problems.length;
-  const own = new Set<string>();
   const adder = adderOf(reading, manifest.columns);
-  const isNumbered = usesRow(config);
-  const isTable = manifest.columns !== undefined;
-  const idColumn = idColumnOf(manifest.columns ?? [], rules);
-  const hasSource = reading.free.includes(sourceColumn);
-  const given: JsonObject = hasSource ? { [sourceColumn]: reading.source ?? '' } : {};
-  let input = inputFor(reading, manifest.columns ?? []);
-  /** Rows of JSON before the first with a column that is sent: bad ones, unless no row has one. */
-  const early: { source: string; line: number; id?: string }[] = [];
+  const list = listOf(reading, manifest);
   for await (const entries of manifest.batches) {
-    // Of a packed list the last byte has long been read while most of it is still unpacked.
+    // The last byte of a packed list has long been read while most of the list is still unpacked.
     signal.throwIfAborted();
     if (adder === undefined || problems.length > problemsBefore || reading.isOpen) break;
     for (const entry of entries) {
-      if (entry.kind === 'row' && manifest.columns === undefined) {
-        const names = Object.keys(entry.columns);
-        for (const name of names) own.add(name);
-        input ??= inputFor(reading, names);
-      }
-      reading.rows += 1;
-      const known = withId(entry, isTable || entry.kind === 'bad' ? idColumn : idKeyOf(entry.columns, rules));
-      if (known.kind === 'row' && !Object.hasOwn(known.columns, 'id')) reading.hasRowsWithoutId = true;
-      if (known.kind === 'row') reading.numberTexts.add(known.columns);
-      if (isNumbered) given[rowNumber] = reading.rows;
-      const whole = isNumbered || hasSource ? withColumns(known, given) : known;
-      const source = (entry.kind === 'row' && entry.source) || `${manifest.path}:${entry.line}`;
-      if (input === undefined && entry.kind === 'row') {
-        early.push({ source, line: entry.line, ...idOf(whole.kind === 'row' ? whole.columns : {}) });
+      const { row, source } = rowOf(reading, list, entry);
+      const { input } = list;
+      if (input === undefined && row.kind === 'row') {
+        list.early.push({ source, line: row.line, ...idOf(row.columns) });
         continue;
       }
-      for (const { source: place, ...row } of early.splice(0))
+      for (const { source: place, ...early } of list.early.splice(0))
         await addRow(
           adder,
-          { kind: 'bad', problem: 'it has no column scene or prompt', ...row },
+          { kind: 'bad', problem: 'it has no column scene or prompt', ...early },
           place,
           input,
         );
-      const added = addRow(adder, whole, source, input);
+      const added = addRow(adder, row, source, input);
       // One await a row costs too much at a million rows.
       if (added !== undefined) await added;
       if (entry.kind === 'bad' && !config.skipBadRows) reading.isOpen = entry.isOpen;
@@ -295,12 +295,67 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
       }
     }
   }
+  judgeList(reading, list);
+}
+
+/** One list while its rows are read. */
+interface OpenList {
+  manifest: Manifest;
+  /** Column of a table that holds the ids. */
+  idColumn: string | undefined;
+  /** Columns that this program adds to each row; undefined if there are none. */
+  given: JsonObject | undefined;
+  /** Names that the rows of a list without a header have. */
+  names: Set<string>;
+  /** Undefined until a row has a column that is sent. */
+  input: InputTemplate | undefined;
+  /** Rows before the first with a column that is sent. They are bad rows, unless no row of the list has one. */
+  early: { source: string; line: number; id?: string }[];
+}
+
+function listOf(reading: Reading, manifest: Manifest): OpenList {
+  const idColumn = idColumnOf(manifest.columns ?? [], reading.rules);
+  const input = inputFor(reading, manifest.columns ?? []);
+  const added = {
+    ...(reading.free.includes(sourceColumn) && { [sourceColumn]: reading.source ?? '' }),
+    ...(usesRow(reading.config) && { [rowNumber]: 0 }),
+  };
+  const given = Object.keys(added).length === 0 ? undefined : added;
+  return { manifest, idColumn, given, names: new Set(), input, early: [] };
+}
+
+/** Returns the row with its id and with the columns that this program adds, and the place where people find the row. */
+function rowOf(
+  reading: Reading,
+  list: OpenList,
+  entry: ManifestEntry,
+): { row: ManifestEntry; source: string } {
+  const { manifest, given } = list;
+  const place = `${manifest.path}:${entry.line}`;
+  reading.rows += 1;
+  if (entry.kind === 'bad') return { row: entry, source: place };
+  if (manifest.columns === undefined) {
+    const names = Object.keys(entry.columns);
+    for (const name of names) list.names.add(name);
+    list.input ??= inputFor(reading, names);
+  }
+  const idColumn = manifest.columns === undefined ? idKeyOf(entry.columns, reading.rules) : list.idColumn;
+  const row = withId(entry, idColumn);
+  if (!Object.hasOwn(row.columns, 'id')) reading.hasRowsWithoutId = true;
+  reading.numberTexts.add(row.columns);
+  if (given !== undefined && rowNumber in given) given[rowNumber] = reading.rows;
+  return { row: given === undefined ? row : withColumns(row, given), source: entry.source || place };
+}
+
+/** Judges a list once its rows are known. */
+function judgeList(reading: Reading, { manifest, names, early }: OpenList): void {
+  const { config, rules } = reading;
   // Batches that began earlier went on with their other lists.
-  if (early.length > 0 && (rules.findsIds || !config.skipBadRows))
-    addProblems(reading, [{ where: manifest.path, text: noPrompt([...own], addedColumns(config)) }]);
-  if (!isTable) judgeColumns(reading, [...own], manifest.path);
-  for (const name of own) reading.columns.add(name);
-  addProblems(reading, takenNames(config, manifest.path, own));
+  if (early.length > 0 && (rules.asksForPrompt || !config.skipBadRows))
+    addProblems(reading, [{ where: manifest.path, text: noPrompt([...names], addedColumns(config)) }]);
+  if (manifest.columns === undefined) judgeColumns(reading, [...names], manifest.path);
+  for (const name of names) reading.columns.add(name);
+  addProblems(reading, takenNames(config, manifest.path, names));
 }
 
 /** The lists of `scenes` alone. */

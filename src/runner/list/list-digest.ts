@@ -1,9 +1,9 @@
 /** By which two starts see that lists, and what makes scenes of their rows, are the same. */
 import { hash } from 'node:crypto';
-import type { Config } from '../runner/config/config.ts';
-import type { RulesVersion } from '../runner/core/scene-rules.ts';
-import { shownFile } from '../lib/yaml/yaml-file.ts';
-import { program } from './version.ts';
+import type { Config } from '../config/config.ts';
+import type { RulesVersion } from '../core/scene-rules.ts';
+import { shownFile } from '../../lib/yaml/yaml-file.ts';
+import { program } from '../../lib/files/program.ts';
 
 /** Absolute paths, in the order in which they are read. */
 export function valueFiles({ scenes }: Config): string[] {

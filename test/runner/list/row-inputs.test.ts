@@ -1,13 +1,12 @@
 /** Promise: an input that sends every row the same is refused before it is paid once a row. */
 import { join, relative } from 'node:path';
 import { writeFileSync } from 'node:fs';
-import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { readScenes } from '../../src/commands/read-scenes.ts';
-import { ConfigError } from '../../src/lib/yaml/problem.ts';
-import { readConfig } from '../../src/runner/config/read-config.ts';
-import { tempFolder } from '../runner/config/pipeline-file.ts';
-import { unstopped } from '../fakes/world.ts';
+import { readScenes } from '../../../src/runner/list/read-scenes.ts';
+import { ConfigError } from '../../../src/lib/yaml/problem.ts';
+import { readConfig } from '../../../src/runner/config/read-config.ts';
+import { tempFolder } from '../config/pipeline-file.ts';
+import { listOptions } from './list-options.ts';
 
 const rows = 'id,prompt,steps\na,hills,30\nb,sea,40\nc,hills,30\n';
 
@@ -19,7 +18,7 @@ async function toldOf(input: string, list = rows, more = ''): Promise<string> {
   const text = `manifest: a.csv\nendpoint: {baseUrl: local, id: x}\noutput: {dir: out}\ninput: ${input}\n${more}\n`;
   writeFileSync(file, text);
   try {
-    const { stage } = await readScenes(readConfig(file, [], {}), Readable.from([]), unstopped);
+    const { stage } = await readScenes(readConfig(file, [], {}), listOptions());
     stage.close();
     return 'none';
   } catch (error) {

@@ -1,9 +1,9 @@
 /** What rows are multiplied by: the lists of `scenes` with the values out of files, typed and checked. */
-import { type ListReading } from '../runner/core/list-reading.ts';
-import type { Config, NamedAxis } from '../runner/config/config.ts';
-import type { Problem } from '../lib/yaml/problem.ts';
-import { listed, TemplateError } from '../runner/config/template.ts';
-import { closest, didYouMean } from '../lib/text/closest.ts';
+import { type ListReading } from '../core/list-reading.ts';
+import type { Config, NamedAxis } from '../config/config.ts';
+import type { Problem } from '../../lib/yaml/problem.ts';
+import { listed, TemplateError } from '../config/template.ts';
+import { closest, didYouMean } from '../../lib/text/closest.ts';
 import {
   axisNames,
   combinations,
@@ -12,18 +12,18 @@ import {
   valueText,
   type Axis,
   type Expansion,
-} from '../runner/core/expansion.ts';
-import type { SceneRules } from '../runner/core/scene-rules.ts';
-import type { JsonValue } from '../lib/text/json.ts';
+} from '../core/expansion.ts';
+import type { SceneRules } from '../core/scene-rules.ts';
+import type { JsonValue } from '../../lib/text/json.ts';
 import {
   leaveUnread,
   ManifestError,
   openManifest,
   type Manifest,
   type ManifestEntry,
-} from '../runner/manifest/read-manifest.ts';
-import { shownFile } from '../lib/yaml/yaml-file.ts';
-import { maxValues } from '../lib/text/range.ts';
+} from '../manifest/read-manifest.ts';
+import { shownFile } from '../../lib/yaml/yaml-file.ts';
+import { maxValues } from '../../lib/text/range.ts';
 import { createHash } from 'node:crypto';
 import { shown, typedValue } from './scene-columns.ts';
 

@@ -1,16 +1,16 @@
 /** The columns of scenes: read as they are declared, and what templates speak of against what manifests and lists have. */
-import type { Config, NamedAxis } from '../runner/config/config.ts';
-import { compileInput, defaultInput, type InputTemplate } from '../runner/config/input-template.ts';
-import type { Problem } from '../lib/yaml/problem.ts';
-import { nameValues } from '../runner/config/read-config.ts';
-import { listed, type Template, TemplateError } from '../runner/config/template.ts';
-import { closest, didYouMean } from '../lib/text/closest.ts';
-import { idColumnOf } from '../runner/core/list-reading.ts';
-import type { SceneRules } from '../runner/core/scene-rules.ts';
-import type { Manifest, ManifestEntry } from '../runner/manifest/read-manifest.ts';
-import { axisNames, seedNumberColumn } from '../runner/core/expansion.ts';
-import type { JsonObject, JsonValue } from '../lib/text/json.ts';
-import { typedColumn, type ColumnType } from '../runner/core/typed-column.ts';
+import type { Config, NamedAxis } from '../config/config.ts';
+import { compileInput, defaultInput, type InputTemplate } from '../config/input-template.ts';
+import type { Problem } from '../../lib/yaml/problem.ts';
+import { nameValues } from '../config/read-config.ts';
+import { listed, type Template, TemplateError } from '../config/template.ts';
+import { closest, didYouMean } from '../../lib/text/closest.ts';
+import { idColumnOf } from '../core/list-reading.ts';
+import type { SceneRules } from '../core/scene-rules.ts';
+import type { Manifest, ManifestRow } from '../manifest/manifest.ts';
+import { axisNames, seedNumberColumn } from '../core/expansion.ts';
+import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
+import { typedColumn, type ColumnType } from '../core/typed-column.ts';
 
 /** What templates may speak of besides the columns of a manifest: the number of the row, 1 for the first of all manifests. */
 export const rowNumber = 'row';
@@ -32,9 +32,9 @@ export function usesRow(config: Config): boolean {
   return used.includes(rowNumber) && !axesOf(config).includes(rowNumber);
 }
 
-/** Columns of the row count before `columns` of their names. */
-export function withColumns(entry: ManifestEntry, columns: JsonObject): ManifestEntry {
-  return entry.kind === 'bad' ? entry : { ...entry, columns: { ...columns, ...entry.columns } };
+/** Returns the row with more columns. A column that the row has itself wins. */
+export function withColumns(row: ManifestRow, columns: JsonObject): ManifestRow {
+  return { ...row, columns: { ...columns, ...row.columns } };
 }
 
 /** Columns that `scenes` adds. */
@@ -133,10 +133,10 @@ export function whichIsSent([scene, prompt]: [string, string]): string {
   return `has a column ${scene} and a column ${prompt}. Say in pipeline.yaml which one a job is sent: input: { ${inputLine('prompt', prompt)} }, or input: { ${inputLine('scene', scene)} }`;
 }
 
-/** Gives the row its id under that name. `column`: the one that has the ids; undefined if there is none. */
-export function withId(entry: ManifestEntry, column: string | undefined): ManifestEntry {
-  if (entry.kind === 'bad' || column === undefined || column === 'id') return entry;
-  return { ...entry, columns: { id: entry.columns[column] ?? null, ...entry.columns } };
+/** Returns the row with the value of `column` as its id. */
+export function withId(row: ManifestRow, column: string | undefined): ManifestRow {
+  if (column === undefined || column === 'id') return row;
+  return { ...row, columns: { id: row.columns[column] ?? null, ...row.columns } };
 }
 
 /** What whoever plans should know of where ids come from. `columns`: those of a list with a header. */

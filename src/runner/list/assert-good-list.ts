@@ -1,8 +1,8 @@
 /** Refuses a list that was read with what is wrong with it: all of it, at once. */
-import type { ManifestStage } from '../runner/checkpoint/manifest-stage.ts';
-import type { Config } from '../runner/config/config.ts';
-import { type Problem, ConfigError } from '../lib/yaml/problem.ts';
-import { shownFile } from '../lib/yaml/yaml-file.ts';
+import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
+import type { Config } from '../config/config.ts';
+import { type Problem, ConfigError } from '../../lib/yaml/problem.ts';
+import { shownFile } from '../../lib/yaml/yaml-file.ts';
 import { addedColumns, lacking, thereIs, undeclared } from './scene-columns.ts';
 
 interface WhatWasRead {

@@ -1,0 +1,9 @@
+/** Options with which tests read lists: nothing on standard input, no stop, stages as commands open them. */
+import { Readable } from 'node:stream';
+import { openStage } from '../../../src/commands/read-stage.ts';
+import type { ListOptions } from '../../../src/runner/list/read-scenes.ts';
+import { unstopped } from '../../fakes/world.ts';
+
+export function listOptions(changed: Partial<ListOptions> = {}): ListOptions {
+  return { stdin: Readable.from([]), signal: unstopped, openStage, ...changed };
+}

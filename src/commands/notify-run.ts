@@ -7,12 +7,36 @@ import { startNotifier, type Notifier } from '../runner/notify/notifier.ts';
 import { describeEvent } from '../terminal/describe-event.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
-import type { RunCall } from './run-call.ts';
+import type { RunCall, RunEnded, RunNotifier } from './run-call.ts';
 import { shownLists, shownPath } from './shown-path.ts';
 import { systemClock } from './system-clock.ts';
 
+/**
+ * Passes the work a notifier, and tells the targets if the work throws: a run that is refused before it begins is no success either.
+ * If another run holds the batch, nothing is told, since that run reports its own end.
+ */
+export async function withNotifier<Result>(
+  { file, config, warn }: Pick<RunCall, 'file' | 'config' | 'warn'>,
+  work: (notifier: RunNotifier) => Promise<Result>,
+): Promise<Result> {
+  const notifier = notifierOf(file, config, warn);
+  let hasEnded = false;
+  const end = async (ended: RunEnded): Promise<void> => {
+    hasEnded = true;
+    notifier.emit(ended);
+    await notifier.close();
+  };
+  const endByError = (thrown: unknown): Promise<void> => end(endedBy(thrown, config.output.dir));
+  try {
+    return await work({ emit: notifier.emit, end, endByError });
+  } catch (thrown) {
+    if (!hasEnded) await (thrown instanceof BatchHeld ? notifier.close() : endByError(thrown));
+    throw thrown;
+  }
+}
+
 /** `file` is the pipeline.yaml, as it was given. */
-export function notifierOf(file: string, config: Config, warn: (text: string) => void): Notifier {
+function notifierOf(file: string, config: Config, warn: (text: string) => void): Notifier {
   const { notify, folder, apiKey, output, env } = config;
   return startNotifier(notify, {
     clock: systemClock,
@@ -35,38 +59,20 @@ function withoutKey(env: NodeJS.ProcessEnv, apiKey = ''): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
-/**
- * A step before the beginning of a run. One that is refused there is no success either; but where another run holds the
- * batch, all is as it should be: that one reports how it ends.
- */
-export async function notifyIfRefused<Result>(
-  { file, config, warn }: Pick<RunCall, 'file' | 'config' | 'warn'>,
-  step: () => Result | Promise<Result>,
-): Promise<Result> {
-  try {
-    return await step();
-  } catch (thrown) {
-    if (config.notify.length > 0 && !(thrown instanceof BatchHeld))
-      await notifyOfError(config, thrown, notifierOf(file, config, warn));
-    throw thrown;
-  }
-}
-
-/** A run that something unexpected has ended is no success to anybody. */
-export async function notifyOfError({ output }: Config, thrown: unknown, notifier: Notifier): Promise<void> {
-  const { ending, text, problems } = refusalOf(thrown, output.dir) ?? bug;
-  const { exitCode } = endings[ending];
-  const nothing = { report: undefined, cost: undefined, untold: 0 };
-  notifier.emit({
+/** An error that nobody expected is the ending `bug`. */
+function endedBy(thrown: unknown, outputDir: string): RunEnded {
+  const { ending, text, problems } = refusalOf(thrown, outputDir) ?? bug;
+  return {
     type: 'run-ended',
     ending,
-    exitCode,
+    exitCode: endings[ending].exitCode,
     text: textOf(text.replace(/\.$/, ''), problems),
     counts: noCounts,
-    outputDir: output.dir,
-    ...nothing,
-  });
-  await notifier.close();
+    outputDir,
+    report: undefined,
+    cost: undefined,
+    untold: 0,
+  };
 }
 
 const bug: Refusal = { ending: 'bug', text: endings.bug.means, problems: [] };

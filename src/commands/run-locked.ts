@@ -13,8 +13,7 @@ import { configuredArguments, withFileNamed, shownLists } from './shown-path.ts'
 import { beginRun, type BegunRun } from './begin-batch.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import { noteBatch } from './known-batch.ts';
-import { notifierOf, notifyIfRefused, notifyOfError } from './notify-run.ts';
-import type { RunCall, RunEnded } from './run-call.ts';
+import type { NotifiedCall, RunEnded } from './run-call.ts';
 import { recordEnd, recordThrown, withPorts } from './with-ports.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from '../lib/files/program.ts';
@@ -24,16 +23,15 @@ import { program } from '../lib/files/program.ts';
  * checkpoint. Of a `part`, only its scenes are rendered.
  */
 export async function runLocked(
-  call: RunCall,
+  call: NotifiedCall,
   scenes: ReadScenes | undefined,
   begin: () => Promise<BegunRun> = () => beginRun(call.file, call.config, scenes, call.choices),
 ): Promise<RunEnded> {
-  const { file, config, choices, stop } = call;
+  const { file, config, choices, stop, notifier } = call;
   const { part } = choices;
   const { dir } = config.output;
-  const { opened, inFlight, kept } = await notifyIfRefused(call, begin);
+  const { opened, inFlight, kept } = await begin();
   const view = call.openView();
-  const notifier = notifierOf(file, config, (text) => view.emit({ type: 'warning', text }));
   const emit: Listener = (event) => {
     view.emit(event);
     notifier.emit(event);
@@ -63,16 +61,15 @@ export async function runLocked(
     // With the report the end went on record; without one it is another than the report was given.
     if (result.report === undefined) await recordEnd(opened, result.ending, result.stats);
     const ended = endOf(file, config, result, opened.untold());
-    notifier.emit(ended);
     // Its last words are the last: what could not be delivered is reported before.
-    await notifier.close();
+    await notifier.end(ended);
     if (config.terminal.stats) view.emit({ type: 'run-stats', ...result.stats });
     view.emit(ended);
     return ended;
   } catch (thrown) {
     const failure = damageAsFailure(thrown);
     await recordThrown(opened, failure, dir);
-    await notifyOfError(config, failure, notifier);
+    await notifier.endByError(failure);
     throw failure;
   } finally {
     view.close();

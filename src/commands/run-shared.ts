@@ -14,27 +14,26 @@ import { batchSettings } from './batch-settings.ts';
 import { assertPicturesKnown, identityOf, keepIfAnew, type BegunRun } from './begin-batch.ts';
 import { assertCollectable } from './connections.ts';
 import { noBatch, stopFirst } from './existing-batch.ts';
-import { notifyIfRefused } from './notify-run.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import { readUnlessStopped } from './batch-lists.ts';
-import type { RunCall, RunEnded } from './run-call.ts';
+import type { NotifiedCall, RunEnded } from './run-call.ts';
 import { runLocked } from './run-locked.ts';
 import { systemClock } from './system-clock.ts';
 import { program } from '../lib/files/program.ts';
 
 /** `address`: of the database. */
-export async function runShared(call: RunCall, address: string): Promise<RunEnded> {
+export async function runShared(call: NotifiedCall, address: string): Promise<RunEnded> {
   const { config, choices, stop } = call;
   const { dir } = config.output;
   const sharedAt = config.placeOf(['checkpoint']);
-  await notifyIfRefused(call, () => assertPlace(dir, sharedAt, choices.isFresh));
-  const shared = await notifyIfRefused(call, () => findSharedBatch(address, dir, true));
+  assertPlace(dir, sharedAt, choices.isFresh);
+  const shared = await findSharedBatch(address, dir, true);
   if (shared === undefined) throw new Error(`no batch was made for ${hostname()}`);
   let scenes: ReadScenes | undefined;
   try {
     const { isAdopting } = choices;
     const batch = { dir: shared.replica.dir, known: 'shared', isAdopting } as const;
-    scenes = await notifyIfRefused(call, () => readUnlessStopped(config, batch, stop));
+    scenes = await readUnlessStopped(config, batch, stop);
     return await runLocked(call, scenes, () => beginShared(call, scenes, shared));
   } finally {
     scenes?.stage.close();
@@ -62,7 +61,7 @@ export async function joinToCancel(
 }
 
 async function beginShared(
-  { file, config, choices }: RunCall,
+  { file, config, choices }: NotifiedCall,
   scenes: ReadScenes | undefined,
   shared: SharedBatch,
 ): Promise<BegunRun> {

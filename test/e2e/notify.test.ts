@@ -71,6 +71,17 @@ it('a run that is refused for its list: failure, and what is wrong; one beside a
   expect(heard).toEqual(['/x/fail']);
 });
 
+it('a run whose bucket has no key: failure', async () => {
+  const { url, heard } = await startMonitor();
+  const cwd = night('local', `${small}notify: [{ping: "${url}/x"}]\n`);
+  const file = join(cwd, 'pipeline.yaml');
+  const inBucket = readFileSync(file, 'utf8').replace('output:\n', 'output:\n  pictures: s3://bucket/\n');
+  writeFileSync(file, inBucket);
+  const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
+  expect(stderr).toContain('AWS_ACCESS_KEY_ID');
+  expect([code, heard]).toEqual([2, ['/x/fail']]);
+});
+
 it('a monitor that is not there is said once, by its host, and the outcome is what it is', async () => {
   const cwd = night('local', `${small}notify: [{ping: "http://127.0.0.1:1/\${HC_UUID}"}]\n`);
   const { code, stdout } = await inProcess(['run', 'pipeline.yaml', '--json'], { cwd, env });

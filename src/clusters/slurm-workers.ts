@@ -42,10 +42,13 @@ export class SlurmFailure extends Error {
   }
 }
 
+/** Variables of Slurm's programs; others of the service stay with it. */
+type Environment = NodeJS.ProcessEnv;
+
 /** Those that wait, run, or are about to end. Throws `SlurmFailure`. */
-export async function slurmWorkers(name: string): Promise<SlurmTask[]> {
+export async function slurmWorkers(name: string, environment: Environment): Promise<SlurmTask[]> {
   const args = ['--noheader', '--array', `--name=${name}`, '--format=%F %K %T %k'];
-  const lines = (await ask('squeue', args)).split('\n').filter((line) => line.trim() !== '');
+  const lines = (await ask('squeue', args, { environment })).split('\n').filter((line) => line.trim() !== '');
   return lines.map((line) => {
     const [job = '', place = '', state = '', mark = ''] = line.trim().split(/\s+/);
     return {
@@ -70,9 +73,9 @@ export async function startSlurmWorkers(
 }
 
 /** Those that do not wait any more are left alone: one that is held cannot begin between the look and the end. */
-export async function cancelWaitingWorkers(ids: readonly string[]): Promise<void> {
-  await ask('scontrol', ['hold', ids.join(',')]).catch(() => '');
-  await ask('scancel', ['--state=PENDING', ...ids]);
+export async function cancelWaitingWorkers(ids: readonly string[], environment: Environment): Promise<void> {
+  await ask('scontrol', ['hold', ids.join(',')], { environment }).catch(() => '');
+  await ask('scancel', ['--state=PENDING', ...ids], { environment });
 }
 
 export function workersScript(
@@ -114,10 +117,10 @@ const lostAnswer =
 function ask(
   program: string,
   args: string[],
-  { script = '', environment }: { script?: string; environment?: Record<string, string> } = {},
+  { script = '', environment }: { script?: string; environment: Environment },
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: environment ?? process.env });
+    const child = spawn(program, args, { env: environment });
     const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs).unref();
     let [printed, said] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));

@@ -5,8 +5,9 @@ import { delimiter, dirname, join } from 'node:path';
 import { packageFile } from '../lib/files/package-file.ts';
 import type { EndpointSettings, WorkloadSettings } from '../service/endpoint-settings.ts';
 import { isProgram } from '../service/config/endpoint-rules.ts';
-import { type ContainerTool, runTool, toolEnvironment } from '../service/workloads/container-tool.ts';
-import { serviceLabel } from '../service/workloads/container-workload.ts';
+import { type ContainerTool, runTool } from '../service/workloads/container-tool.ts';
+import { helperEnvironment } from '../service/workloads/worker-environment.ts';
+import { capabilityArguments, serviceLabel } from '../service/workloads/container-workload.ts';
 import { moduleWorkload } from '../service/workloads/module-workload.ts';
 import type { WorkerContext, Workload } from '../service/workloads/workload.ts';
 
@@ -46,7 +47,7 @@ export function blenderWorkload(
         endpointId: settings.id,
         path: handler,
         environment: {
-          ...graphics(container === undefined ? process.env : toolEnvironment()),
+          ...(container === undefined ? graphics(process.env) : helperEnvironment()),
           ...environment,
           TMPDIR: folder,
           BLENDER_USER_RESOURCES: folder,
@@ -71,7 +72,9 @@ export function blenderWorkload(
 /** What Blender needs of the service's own environment, for a display and GPUs. */
 function graphics(env: NodeJS.ProcessEnv): Record<string, string> {
   const kept = Object.entries(env).filter(([name]) =>
-    /^(DISPLAY|XAUTHORITY|XDG_\w+|LD_LIBRARY_PATH|CUDA_\w+|NVIDIA_\w+)$/.test(name),
+    /^(DISPLAY|XAUTHORITY|XDG_\w+|LD_LIBRARY_PATH|CUDA_\w+|NVIDIA_(VISIBLE_DEVICES|DRIVER_CAPABILITIES))$/.test(
+      name,
+    ),
   );
   return Object.fromEntries(kept) as Record<string, string>;
 }
@@ -102,7 +105,7 @@ interface ContainerNeeds {
   serviceId: string;
 }
 
-/** It reaches no network, sees the folders that the endpoint allows, and writes to its own alone. */
+/** It reaches no network, sees the folders that the endpoint allows, and writes to its own alone, as root if the tool runs it so. */
 function containerCommand(tool: ContainerTool, needs: ContainerNeeds): string[] {
   const { settings, workload, name, folder, serviceId } = needs;
   const seen = [dirname(handler), workload.assets, workload.scripts].filter((each) => each !== null);
@@ -111,6 +114,7 @@ function containerCommand(tool: ContainerTool, needs: ContainerNeeds): string[] 
     'run',
     '--rm',
     '--interactive',
+    ...capabilityArguments(settings.capabilities && [...settings.capabilities, 'DAC_OVERRIDE']),
     ...tool.containerArguments,
     '--network=none',
     `--memory=${memoryOf(settings)}b`,

@@ -14,8 +14,10 @@ import { fitsHeader } from '../service/keys/key.ts';
 import { type WorkloadContext, isLoopback, type SharedOptions } from '../service/service-options.ts';
 import { readCatalogue } from '../service/console/read-catalogue.ts';
 import { type Service, startService } from '../service/start-service.ts';
+import { isNetwork } from '../service/workloads/container-workload.ts';
+import { hideEnvironment } from '../service/workloads/hide-environment.ts';
 import { reserveIn } from '../service/jobs/disk-reserve.ts';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { outColumns, writeOut } from '../terminal/console.ts';
 import { hanging } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
@@ -53,7 +55,7 @@ import sharp from 'sharp';
 const maxThumbnailPixels = 64_000_000;
 
 export const serveCommand: LoadedCommand = {
-  purpose: `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, workers and limits come from service.yaml (nightrender init --service creates one) and from the console; without a file there is one endpoint, scene-renderer. The key is NIGHTRENDER_API_KEY; without it, the first start creates and prints one, and nightrender keys adds more.`,
+  purpose: `Serves the job interface and a console until SIGINT or SIGTERM. Endpoints, workers and limits come from service.yaml (nightrender init --service creates one) and from the console; without a file there is one endpoint, scene-renderer. The key is NIGHTRENDER_API_KEY, or in the file that NIGHTRENDER_API_KEY_FILE names; without it, the first start creates and prints one, and nightrender keys adds more.`,
   positionals: { service: { type: 'string', describe: 'the service.yaml' } },
   options: {
     host: {
@@ -103,6 +105,8 @@ const roomToEndJobs = 24 * 1024 * 1024;
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
 async function serve(file: string | undefined, argv: Record<string, unknown>): Promise<number> {
   let dataDir: string | undefined;
+  // What runs here reads no key of the service.
+  hideEnvironment();
   try {
     const dir = (dataDir = resolve(oneText(argv, 'data') ?? defaultDataDir()));
     const { service, stopped } = await start(file, argv, dir, false).catch((thrown: unknown) => {
@@ -133,7 +137,7 @@ async function start(
   isDiskFull: boolean,
 ): Promise<Started> {
   const settings = settingsOf(file, argv);
-  const givenKey = keyInEnvironment();
+  const givenKey = givenKeyOf(process.env);
   assertGuarded(settings, keyAdvice(file, argv), givenKey !== undefined || hasKey(dataDir));
   makeFolder(dataDir, 0o700);
   const needs = workloadNeeds(dataDir);
@@ -149,11 +153,12 @@ async function start(
     tls: settings.tls,
     store,
     proxies: settings.proxies,
-    keys: givenKey === undefined ? [] : [givenKey],
+    keys: givenKey === undefined ? [] : [givenKey.key],
     endpoints: settings.endpoints,
     workloadOf: (endpoint, context: WorkloadContext) => {
       if (endpoint.on !== null) return slurmWorkload(endpoint, endpoint.on, context);
       printMissing(endpoint);
+      printUnbound(endpoint);
       return workloadOf(endpoint, context, needs);
     },
     retentionMs: settings.retentionMs,
@@ -183,6 +188,7 @@ async function start(
           checkEndpoint(given, {
             others,
             env: process.env,
+            publicUrl: settings.publicUrl,
             folder: file === undefined ? process.cwd() : dirname(resolve(file)),
             maxQueued: settings.limits.maxQueued,
             publicUrlExpected: publicUrlExpected(settings.publicUrl, settings.isInsecure),
@@ -206,7 +212,7 @@ async function start(
       dataDir,
       shownDataDir: shownPath(dataDir),
       newKey,
-      hasGivenKey: givenKey !== undefined,
+      givenKey: givenKey?.variable,
     },
     argv['json'] === true,
   );
@@ -219,13 +225,53 @@ function printMissing({ id, workload, environment }: EndpointSettings): void {
     printServiceFailure(`endpoint ${id}: ${field}: expected ${expected}; its jobs wait until it is there`);
 }
 
-/** Throws `ConfigError` for one that no client could send. */
-function keyInEnvironment(): string | undefined {
-  const key = process.env['NIGHTRENDER_API_KEY'];
-  if (key === undefined || fitsHeader(key)) return key;
+/** Of one that was written before there were these keys: it goes on as it did. */
+function printUnbound({ id, workload, network, capabilities }: EndpointSettings): void {
+  const isImage = workload.kind === 'image';
+  const hasContainers = isImage || (workload.kind === 'blender' && workload.image !== null);
+  const hostNetwork = isImage && network === undefined && !workload.arguments.some(isNetwork);
+  const missing = [
+    ...(hostNetwork ? ['`network` (`host` keeps the network of this machine)'] : []),
+    ...(hasContainers && capabilities === undefined
+      ? ['`capabilities` (`[]` drops all, `[default]` keeps them)']
+      : []),
+  ];
+  if (missing.length > 0)
+    printServiceFailure(
+      `endpoint ${id}: its containers run with the rights that earlier versions gave them; write ${missing.join(' and ')}: nightrender help workers`,
+    );
+}
+
+interface GivenKey {
+  key: string;
+  /** The variable that it, or the path of its file, stands in. */
+  variable: string;
+}
+
+/** The key that the environment brings, or a file that it names. Throws `ConfigError` for one that no client could send. */
+function givenKeyOf({ [keyName]: own, [keyFileName]: file }: NodeJS.ProcessEnv): GivenKey | undefined {
+  const [variable, key] = file === undefined ? [keyName, own] : [keyFileName, keyIn(file)];
+  const refuseKey = (text: string) => new ConfigError([{ where: variable, text }]);
+  if (file !== undefined && own !== undefined)
+    throw refuseKey(`is set, and so is ${keyName}; unset one of them`);
+  if (key === undefined && file === undefined) return undefined;
+  if (key === undefined)
+    throw refuseKey(`${file || 'an empty path'} cannot be read; expected a file with a key`);
+  if (fitsHeader(key)) return { key, variable };
   const what = key === '' ? 'is empty' : 'holds characters that a header cannot carry';
-  const text = `${what}; set it to a key, or unset it and use one of \`nightrender keys\``;
-  throw new ConfigError([{ where: 'NIGHTRENDER_API_KEY', text }]);
+  throw refuseKey(`${what}; set it to a key, or unset it and use one of \`nightrender keys\``);
+}
+
+const keyName = 'NIGHTRENDER_API_KEY';
+const keyFileName = 'NIGHTRENDER_API_KEY_FILE';
+
+/** Undefined if the file cannot be read. */
+function keyIn(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
 }
 
 function keyAdvice(file: string | undefined, argv: Record<string, unknown>) {
@@ -323,8 +369,8 @@ interface Serving {
   shownDataDir: string;
   /** The first key of this data folder, made by this start. */
   newKey: string | undefined;
-  /** Whether the environment brought a key. */
-  hasGivenKey: boolean;
+  /** Variable of the environment that brought a key; undefined for none. */
+  givenKey: string | undefined;
 }
 
 function printServing(serving: Serving, json: boolean): void {
@@ -359,8 +405,8 @@ function onThisMachine(url: string, name: string | undefined): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-function keyLines({ newKey, hasGivenKey }: Serving): string[] {
-  if (hasGivenKey) return ['  key        the one in NIGHTRENDER_API_KEY'];
+function keyLines({ newKey, givenKey }: Serving): string[] {
+  if (givenKey !== undefined) return [`  key        the one in ${givenKey}`];
   if (newKey === undefined) return ['  key        one of `nightrender keys list`'];
   return [
     '',

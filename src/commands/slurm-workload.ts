@@ -21,7 +21,9 @@ export function slurmWorkload(
   const { id, workload, environment, idleMs, minWorkers, recycle, executionTimeoutMs } = settings;
   const mark = createHash('sha256').update(workerKey).digest('hex').slice(0, 8);
   const name = `nightrender-${id.slice(0, 40)}-${mark}`;
-  const kept = passedOn.flatMap((key) => (process.env[key] === undefined ? [] : [[key, process.env[key]]]));
+  const kept = Object.fromEntries(
+    passedOn.flatMap((key) => (process.env[key] === undefined ? [] : [[key, process.env[key]]])),
+  ) as Record<string, string>;
   const variables = [...gpuVariables, ...Object.keys(environment)].join(',');
   const workers = {
     name,
@@ -41,7 +43,7 @@ export function slurmWorkload(
     kept: minWorkers,
     graceMs: Math.min(executionTimeoutMs, maxGraceMs),
     environment: {
-      ...(Object.fromEntries(kept) as Record<string, string>),
+      ...kept,
       ...environment,
       NIGHTRENDER_WORKER_KEY: workerKey,
     },
@@ -49,9 +51,9 @@ export function slurmWorkload(
   };
   return {
     name: 'Slurm',
-    tasks: () => slurmWorkers(name),
+    tasks: () => slurmWorkers(name, kept),
     startWorkers: (places, intent) => startSlurmWorkers(workers, places, intent),
-    cancelWaiting: cancelWaitingWorkers,
+    cancelWaiting: (ids) => cancelWaitingWorkers(ids, kept),
   };
 }
 

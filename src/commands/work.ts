@@ -6,6 +6,7 @@ import { describeMachine } from '../service/agent/machine.ts';
 import { runAgent } from '../service/agent/agent.ts';
 import { RefusedForGood, ServiceClient } from '../service/agent/service-client.ts';
 import { endpointSettings, type WorkloadSettings } from '../service/endpoint-settings.ts';
+import { hideEnvironment } from '../service/workloads/hide-environment.ts';
 import { lockDataFolder } from '../service/jobs/data-folder.ts';
 import { clusterSuffix } from '../service/pool/cluster-workload.ts';
 import { type LoadedCommand, common } from './command.ts';
@@ -74,6 +75,8 @@ export const workCommand: LoadedCommand = {
 async function work(argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dataDir: string | undefined;
+  // What runs here reads no key of the worker.
+  hideEnvironment();
   try {
     const wanted = workOptions(argv);
     dataDir = join(wanted.dataDir, 'work', `${wanted.endpointId}-gpu${wanted.gpu ?? '-any'}`);

@@ -9,7 +9,7 @@ import { commandWorkload } from '../service/workloads/command-workload.ts';
 import { containerWorkload, removeLeftContainers } from '../service/workloads/container-workload.ts';
 import { type ContainerTool, findContainerTool } from '../service/workloads/container-tool.ts';
 import { moduleWorkload } from '../service/workloads/module-workload.ts';
-import { workerEnvironment } from '../service/workloads/worker-environment.ts';
+import { helperEnvironment, workerEnvironment } from '../service/workloads/worker-environment.ts';
 import { blenderWorkload } from './blender-workload.ts';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -74,11 +74,13 @@ export function workloadOf(
 function containerOf(
   settings: EndpointSettings,
   { image, arguments: containerArguments }: Extract<EndpointSettings['workload'], { kind: 'image' }>,
-  { url, workerKey }: WorkloadContext,
+  { url, publicUrl = url, workerKey }: WorkloadContext,
   { tool, serviceId }: { tool: ContainerTool; serviceId: string },
 ) {
-  const { id: endpointId, environment, memoryBytes, cpus, gpu } = settings;
-  const identity = { baseUrl: url, endpointId, workerKey, gpuName: gpuName(settings) };
+  const { id: endpointId, environment, memoryBytes, cpus, gpu, network, capabilities } = settings;
+  const isHere = network === undefined || network === 'host';
+  const baseUrl = isHere ? url : (settings.serviceUrl ?? publicUrl);
+  const identity = { baseUrl, endpointId, workerKey, gpuName: gpuName(settings) };
   return containerWorkload({
     tool,
     serviceId,
@@ -89,6 +91,8 @@ function containerOf(
     memoryBytes,
     cpus,
     gpu,
+    network,
+    capabilities,
     pullEnvironment: (workerId) => workerEnvironment({ ...identity, workerId }),
   });
 }
@@ -175,7 +179,7 @@ export function containerSign(): () => string | null {
 function nvidiaGpus(): Promise<string[]> {
   const query = ['--query-gpu=name,memory.total', '--format=csv,noheader,nounits'];
   return new Promise((resolve) => {
-    execFile('nvidia-smi', query, { timeout: 20_000 }, (error, output) => {
+    execFile('nvidia-smi', query, { env: helperEnvironment(), timeout: 20_000 }, (error, output) => {
       const rows = error === null ? output.trim().split('\n') : [];
       const gpus = rows.map((row) => row.split(', '));
       resolve(gpus.map(([name = '', mib]) => `${name} (${Math.round(Number(mib) / 1024)} GB)`));

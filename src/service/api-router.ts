@@ -1,5 +1,5 @@
 /** Authorises each request by its key, operation and endpoint, and routes it. */
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openApi } from '../protocol/openapi.ts';
 import type { RequestContext } from './request-context.ts';
@@ -29,6 +29,7 @@ export interface ApiRouterParts {
   metrics: Metrics;
   crossOrigin: CrossOrigin;
   names: KnownNames;
+  mayBeBehindProxy: boolean;
   /** Undefined where there is none. */
   webConsole: Console | undefined;
   refusedTakeMs: number;
@@ -106,11 +107,12 @@ export class ApiRouter {
   }
 
   /** What needs no key under a known name; undefined for everything else. */
-  #openAt({ method, url, headers }: IncomingMessage, address: string | undefined) {
+  #openAt(request: IncomingMessage, address: string | undefined) {
+    const { method, url } = request;
     if (method !== 'GET') return undefined;
     if (url === descriptionPath) return (): HttpResponse => ({ status: 200, body: description });
-    const { metrics, endpoints } = this.#parts;
-    if (url !== metricsPath || !isOfThisMachine(headers, address)) return undefined;
+    const { metrics, endpoints, mayBeBehindProxy } = this.#parts;
+    if (url !== metricsPath || mayBeBehindProxy || !isOfThisMachine(request, address)) return undefined;
     return (): HttpResponse => metrics.answer(endpoints.all);
   }
 
@@ -183,9 +185,11 @@ function endpointNotFound(ids: string[]): HttpResponse {
   return refusal(404, `endpoint not found${known}`);
 }
 
-/** What a proxy on this machine hands on may come from anywhere. */
-function isOfThisMachine(headers: IncomingHttpHeaders, address = ''): boolean {
-  const isForwarded = ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers[name] !== undefined);
+/** What a proxy on this machine hands on may come from anywhere; nginx hands on by HTTP/1.0 unless it is told otherwise. */
+function isOfThisMachine({ headers, httpVersion }: IncomingMessage, address = ''): boolean {
+  const isForwarded =
+    httpVersion === '1.0' ||
+    ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers[name] !== undefined);
   return !isForwarded && isLoopback(address.replace(/^::ffff:/, ''));
 }
 

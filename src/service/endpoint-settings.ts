@@ -27,6 +27,12 @@ export interface EndpointSettings {
   /** Of a container. Bytes and processors; null for no bound. */
   memoryBytes: number | null;
   cpus: number | null;
+  /** Network of containers, or `default` for that of the tool; undefined if nobody has said, as in earlier versions: that of the machine. */
+  network?: string;
+  /** Where containers reach the service, without a slash at the end; undefined for `publicUrl`. */
+  serviceUrl?: string;
+  /** Capabilities that containers keep, or `default` for those that the tool gives; undefined if nobody has said, which means the same. */
+  capabilities?: string[];
   /** For the worker's environment. */
   environment: Record<string, string>;
   /** How often a job is put back into the queue because its worker died, before it fails. */

@@ -24,7 +24,7 @@ import { OwnWorkerKeys } from './keys/key.ts';
 import { KeyStore } from './keys/key-store.ts';
 import { Quotas } from './keys/quotas.ts';
 import { Metrics } from './metrics.ts';
-import { isLoopback, type CheckedOptions } from './service-options.ts';
+import { isLoopback, mayBeBehindProxy, type CheckedOptions } from './service-options.ts';
 import { Replica } from './shared/replica.ts';
 import { Deposed, type Write } from './shared/leadership.ts';
 import type { SharedFiles } from './shared/shared-files.ts';
@@ -239,7 +239,12 @@ function openEndpoints(
     given,
     workloadOf: (settings) => {
       if (settings.on === null)
-        return workloadOf(settings, { url: workersUrl, workerKey: ownWorkers.keyOf(settings.id), limits });
+        return workloadOf(settings, {
+          url: workersUrl,
+          publicUrl: options.publicUrl,
+          workerKey: ownWorkers.keyOf(settings.id),
+          limits,
+        });
       if (options.publicUrl === undefined) tellUnreachable(settings.id);
       return workloadOf(settings, { url: publicUrl, workerKey: clusterWorkers.keyOf(settings.id) });
     },
@@ -274,6 +279,7 @@ function openRouter(
     rates: new RateLimit(rate),
     metrics: new Metrics(store, now, loopDelay),
     names: new KnownNames(namesOf(checked, url), certifiedNames),
+    mayBeBehindProxy: mayBeBehindProxy(checked),
     crossOrigin: new CrossOrigin(checked.origins),
     refusedTakeMs: checked.clientLimits.refusedTakeMs,
     webConsole:

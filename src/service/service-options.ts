@@ -87,8 +87,10 @@ export interface SharedOptions {
 
 /** What workers need to reach the service. */
 export interface WorkloadContext {
-  /** Of the service. */
+  /** Of the service, on this machine. */
   url: string;
+  /** Where others reach it; undefined if nobody has said. */
+  publicUrl?: string | undefined;
   /** For the endpoint alone. */
   workerKey: string;
   /** Of what its workers answer; the usual ones by default. */
@@ -164,6 +166,11 @@ export interface Rate {
 
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** True if requests of other machines may come from this one, by a proxy that does not say so. */
+export function mayBeBehindProxy({ proxies, hosts, publicUrl }: CheckedOptions): boolean {
+  return proxies.length > 0 || hosts.length > 0 || publicUrl !== undefined;
 }
 
 function assertLimit(name: string, value: number): void {

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import { type AnswerRequest, type HttpServer, startHttpServer } from './http/http-server.ts';
-import { lockDataFolder } from './jobs/data-folder.ts';
+import { keepToOneself, lockDataFolder } from './jobs/data-folder.ts';
 import { openService, type OpenService, type Surroundings } from './open-service.ts';
 import { checkServiceOptions, type CheckedOptions, type ServiceOptions } from './service-options.ts';
 import { shareService } from './shared/share-service.ts';
@@ -33,6 +33,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const servers: HttpServer[] = [];
   const closeConnections = async () => void (await Promise.all(servers.map((server) => server.close())));
   try {
+    keepToOneself(checked.dataDir, checked.onProblem);
     // Workers need its URL, so it listens before the endpoints open.
     let answering: Answering | undefined;
     const answerRequest: AnswerRequest = async (...asked) => answering?.answer(...asked);

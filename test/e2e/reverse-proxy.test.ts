@@ -1,4 +1,4 @@
-/** Promise: the service works behind nginx as the manual sets it up, for clients, workers of ours and the console. */
+/** Promise: the service works behind nginx and Caddy as the manual sets them up, for clients, workers of ours and the console. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -6,23 +6,32 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { certificatesIn, hasOpenssl } from '../service/certificates.ts';
 import { folderWith, nightrender, Program, root, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { Served } from './served.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
-const hasNginx = spawnSync('nginx', ['-v']).status === 0;
+const isThere = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
+
+interface Front {
+  dir: string;
+  service: string;
+  files: { cert: string; key: string };
+  /** Changes what the manual has. */
+  edit?: ((manual: string) => string) | undefined;
+}
+
+/** The section of the manual in this language. */
+function manualOf(language: string): string {
+  const fence = new RegExp(`\`\`\`${language}\\n([^]+?)\`\`\``);
+  return fence.exec(readFileSync(join(root, 'src/help/https.md'), 'utf8'))?.[1] ?? '';
+}
 
 /** The server of the manual, with ports and files of this test, in front of the service. */
-async function startNginx(
-  dir: string,
-  service: string,
-  files: { cert: string; key: string },
-): Promise<string> {
-  const [, manual = ''] =
-    /```nginx\n([^]+?)```/.exec(readFileSync(join(root, 'src/help/https.md'), 'utf8')) ?? [];
+async function startNginx({ dir, service, files, edit = (text) => text }: Front): Promise<string> {
+  const manual = edit(manualOf('nginx'));
   const { port } = new URL(await freeAddress());
   const server = manual
     .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
@@ -45,9 +54,36 @@ async function startNginx(
   return `https://localhost:${port}`;
 }
 
-async function end(nginx: ChildProcess): Promise<void> {
-  nginx.kill('SIGTERM');
-  if (nginx.exitCode === null) await once(nginx, 'exit');
+/** Likewise, with a certificate of this test instead of a public one. */
+async function startCaddy({ dir, service, files }: Front): Promise<string> {
+  const { port } = new URL(await freeAddress());
+  const site = manualOf('caddy')
+    .replace(
+      'render.example {',
+      `https://localhost:${port} {\n  bind 127.0.0.1\n  tls ${files.cert} ${files.key}`,
+    )
+    .replace('127.0.0.1:4747', new URL(service).host);
+  writeFileSync(
+    join(dir, 'Caddyfile'),
+    `{\n  admin off\n  auto_https disable_redirects\n  storage file_system ${dir}\n  log {\n    level ERROR\n  }\n}\n${site}`,
+  );
+  const caddy = spawn('caddy', ['run', '--config', join(dir, 'Caddyfile'), '--adapter', 'caddyfile'], {
+    stdio: ['ignore', 'ignore', 'ignore'],
+    env: { ...process.env, HOME: dir, XDG_CONFIG_HOME: dir, XDG_DATA_HOME: dir },
+  });
+  onTestFinished(() => end(caddy));
+  await expect.poll(() => answers(Number(port))).toBe(true);
+  return `https://localhost:${port}`;
+}
+
+const fronts = [
+  ['nginx', startNginx, hasOpenssl && isThere('nginx', '-v')],
+  ['caddy', startCaddy, hasOpenssl && isThere('caddy', 'version')],
+] as const;
+
+async function end(proxy: ChildProcess): Promise<void> {
+  proxy.kill('SIGTERM');
+  if (proxy.exitCode === null) await once(proxy, 'exit');
 }
 
 async function freeAddress(): Promise<string> {
@@ -65,87 +101,115 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-async function start() {
+async function start(startFront: (front: Front) => Promise<string>, edit?: Front['edit']) {
   const cwd = folderWith({
     'service.yaml': 'proxies: [127.0.0.1]\nendpoints: [{name: Farm, remote: true}]\n',
     'scenes.csv': `id,scene\n${Array.from({ length: 12 }, (_, index) => `s${index},a hill\n`).join('')}`,
   });
-  const nginxDir = join(cwd, 'nginx');
-  mkdirSync(nginxDir);
+  const dir = join(cwd, 'proxy');
+  mkdirSync(dir);
   const files = certificatesIn(cwd);
   const service = await Served.start(cwd, ['service.yaml'], env);
-  const url = await startNginx(nginxDir, service.url, files);
+  const url = await startFront({ dir, service: service.url, files, edit });
   // Another address than that of the proxy.
   const trusting = { ca: readFileSync(files.authority) };
   const dispatcher = new Agent({ connect: trusting, localAddress: '127.0.0.2' });
   return { cwd, files, service, url, dispatcher };
 }
 
-it.skipIf(!hasNginx || !hasOpenssl)(
-  'renders with a worker and a run that know the address of the proxy alone (skipped where there is no nginx or openssl)',
-  async () => {
-    const { cwd, files, url } = await start();
-    const keyAdd = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
-    const NIGHTRENDER_WORKER_KEY = (await nightrender(keyAdd, { cwd })).stdout.trim();
-    const NODE_EXTRA_CA_CERTS = files.authority;
-    const worker = new Program(['work', url, '--endpoint', 'farm', '--allow', 'painter', '--data', 'box'], {
-      cwd,
-      env: { NODE_EXTRA_CA_CERTS, NIGHTRENDER_WORKER_KEY },
-    });
-    writeFileSync(
-      join(cwd, 'pipeline.yaml'),
-      `manifest: scenes.csv
+describe.each(fronts)('behind %s (skipped where it or openssl is not there)', (_, startFront, isReady) => {
+  it.skipIf(!isReady)(
+    'renders with a worker and a run that know the address of the proxy alone',
+    async () => {
+      const { cwd, files, url } = await start(startFront);
+      const keyAdd = ['keys', 'add', 'box', '--kind', 'worker', '--endpoint', 'farm', '--data', 'service'];
+      const NIGHTRENDER_WORKER_KEY = (await nightrender(keyAdd, { cwd })).stdout.trim();
+      const NODE_EXTRA_CA_CERTS = files.authority;
+      const worker = new Program(['work', url, '--endpoint', 'farm', '--allow', 'painter', '--data', 'box'], {
+        cwd,
+        env: { NODE_EXTRA_CA_CERTS, NIGHTRENDER_WORKER_KEY },
+      });
+      writeFileSync(
+        join(cwd, 'pipeline.yaml'),
+        `manifest: scenes.csv
 endpoint: { baseUrl: '${url}', id: farm, apiKey: "\${NIGHTRENDER_API_KEY}" }
 input: { scene: '{{ scene }}', width: 64, height: 64 }
 output: { dir: renders }
 `,
-    );
-    const { code } = await nightrender(['run', 'pipeline.yaml'], {
-      cwd,
-      env: { ...env, NODE_EXTRA_CA_CERTS },
-    });
-    expect([code, readdirSync(join(cwd, 'renders/images')).length]).toEqual([0, 12]);
-    worker.child.kill('SIGTERM');
-    expect((await worker.finish()).code).toBe(0);
-  },
-);
+      );
+      const { code } = await nightrender(['run', 'pipeline.yaml'], {
+        cwd,
+        env: { ...env, NODE_EXTRA_CA_CERTS },
+      });
+      expect([code, readdirSync(join(cwd, 'renders/images')).length]).toEqual([0, 12]);
+      worker.child.kill('SIGTERM');
+      expect((await worker.finish()).code).toBe(0);
+    },
+  );
 
-it.skipIf(!hasNginx || !hasOpenssl)(
-  'knows clients by their own addresses, takes 20 MB, and signs in to the console with a cookie for HTTPS (skipped where there is no nginx or openssl)',
+  it.skipIf(!isReady)(
+    'knows clients by their own addresses, takes 20 MB, and signs in to the console with a cookie for HTTPS',
+    async () => {
+      const { url, service, dispatcher } = await start(startFront);
+      const headers = { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' };
+      const long = JSON.stringify({ input: { text: 'x'.repeat(19 * 1024 * 1024) }, policy: { ttl: 10_000 } });
+      const run = await request(`${url}/v2/farm/runsync?wait=1000`, {
+        method: 'POST',
+        headers,
+        body: long,
+        dispatcher,
+      });
+      expect([run.statusCode, await run.body.json()]).toEqual([
+        200,
+        expect.objectContaining({ status: 'IN_QUEUE' }),
+      ]);
+
+      const signedIn = await request(`${url}/console/api/session`, {
+        method: 'POST',
+        headers: { 'x-nightrender-console': '1', 'content-type': 'application/json' },
+        body: JSON.stringify({ key: testKey }),
+        dispatcher,
+      });
+      expect([signedIn.statusCode, signedIn.headers['set-cookie']]).toEqual([
+        204,
+        expect.stringMatching(/; Secure$/),
+      ]);
+
+      // Somebody elsewhere, through the same proxy, who names another address each time, is kept out alone.
+      for (let tried = 0; tried < 21; tried++) {
+        const guess = { authorization: `Bearer guess-${tried}`, 'x-forwarded-for': `198.51.100.${tried}` };
+        const { statusCode, body } = await request(`${url}/v2/farm/health`, { headers: guess, dispatcher });
+        await body.dump();
+        expect(statusCode).toBe(tried < 20 ? 401 : 429);
+      }
+      const elsewhere = { authorization: 'Bearer another', 'x-forwarded-for': '127.0.0.3' };
+      expect((await fetch(`${service.url}/v2/farm/health`, { headers: elsewhere })).status).toBe(401);
+    },
+  );
+
+  it.skipIf(!isReady)('shows its metrics to nobody without a key', async () => {
+    const { url, service, dispatcher } = await start(startFront);
+    await metricsNeedKey(url, service.url, dispatcher);
+  });
+});
+
+it.skipIf(!fronts[0][2])(
+  'shows its metrics to nobody without a key behind nginx that does not say whose requests they are (skipped where there is no nginx or openssl)',
   async () => {
-    const { url, service, dispatcher } = await start();
-    const headers = { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' };
-    const long = JSON.stringify({ input: { text: 'x'.repeat(19 * 1024 * 1024) }, policy: { ttl: 10_000 } });
-    const run = await request(`${url}/v2/farm/runsync?wait=1000`, {
-      method: 'POST',
-      headers,
-      body: long,
-      dispatcher,
-    });
-    expect([run.statusCode, await run.body.json()]).toEqual([
-      200,
-      expect.objectContaining({ status: 'IN_QUEUE' }),
-    ]);
-
-    const signedIn = await request(`${url}/console/api/session`, {
-      method: 'POST',
-      headers: { 'x-nightrender-console': '1', 'content-type': 'application/json' },
-      body: JSON.stringify({ key: testKey }),
-      dispatcher,
-    });
-    expect([signedIn.statusCode, signedIn.headers['set-cookie']]).toEqual([
-      204,
-      expect.stringMatching(/; Secure$/),
-    ]);
-
-    // Somebody elsewhere, through the same proxy, who names another address each time, is kept out alone.
-    for (let tried = 0; tried < 21; tried++) {
-      const guess = { authorization: `Bearer guess-${tried}`, 'x-forwarded-for': `198.51.100.${tried}` };
-      const { statusCode, body } = await request(`${url}/v2/farm/health`, { headers: guess, dispatcher });
-      await body.dump();
-      expect(statusCode).toBe(tried < 20 ? 401 : 429);
-    }
-    const elsewhere = { authorization: 'Bearer another', 'x-forwarded-for': '127.0.0.3' };
-    expect((await fetch(`${service.url}/v2/farm/health`, { headers: elsewhere })).status).toBe(401);
+    const silent = (manual: string): string =>
+      manual.replaceAll(/^.*(X-Forwarded|proxy_http_version|"").*$/gm, '');
+    const { url, service, dispatcher } = await start(startNginx, silent);
+    await metricsNeedKey(url, service.url, dispatcher);
   },
 );
+
+async function metricsNeedKey(url: string, behind: string, dispatcher: Agent): Promise<void> {
+  const ask = async (headers: Record<string, string>): Promise<number> => {
+    const { statusCode, body } = await request(`${url}/metrics`, { headers, dispatcher });
+    await body.dump();
+    return statusCode;
+  };
+  expect([await ask({}), await ask({ authorization: `Bearer ${testKey}` })]).toEqual([401, 200]);
+  // Nobody can tell the proxy from a program of this machine.
+  expect((await fetch(`${behind}/metrics`)).status).toBe(401);
+}

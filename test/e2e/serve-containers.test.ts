@@ -48,6 +48,8 @@ function folder(): string {
     name: 'Box',
     image: testImage,
     arguments: mounted().map((path) => `--volume=${path}:${path}:ro`),
+    network: 'host',
+    capabilities: [],
     environment: { SCRIPT: `exec ${python?.program} ${worker}` },
     retries: 1,
   };
@@ -137,7 +139,9 @@ it.skipIf(skipped !== '').each([
 ])(`is unhealthy, in the words of the tool, with a container %s ${skipped}`, async (_, wrong, words) => {
   const cwd = folderWith({
     'service.yaml': JSON.stringify({
-      endpoints: [{ name: 'Box', image: testImage, quickStart: true, ...wrong }],
+      endpoints: [
+        { name: 'Box', image: testImage, network: 'host', capabilities: [], quickStart: true, ...wrong },
+      ],
     }),
   });
   const service = await start(cwd);

@@ -96,10 +96,22 @@ it.each([
     /^This machine has no address 192\.0\.2\.1 to/,
   ],
   [[], { NIGHTRENDER_API_KEY: '' }, /^NIGHTRENDER_API_KEY: is empty; set it to a key/],
+  [[], { NIGHTRENDER_API_KEY_FILE: 'empty.key' }, /^NIGHTRENDER_API_KEY_FILE: is empty; set it to a key/],
+  [
+    [],
+    { NIGHTRENDER_API_KEY_FILE: 'none.key' },
+    /^NIGHTRENDER_API_KEY_FILE: none\.key cannot be read; expected a file with a key/,
+  ],
+  [
+    [],
+    { NIGHTRENDER_API_KEY_FILE: 'empty.key', NIGHTRENDER_API_KEY: testKey },
+    /^NIGHTRENDER_API_KEY_FILE: is set, and so is NIGHTRENDER_API_KEY; unset one of them/,
+  ],
 ])('refuses %j with %j in words', async (args, env, said) => {
   const cwd = folderWith({
     'service.yaml': 'endpoints: [{name: Painter, quickDeploy: painter}]',
     'open.yaml': 'host: 0.0.0.0',
+    'empty.key': '\n',
   });
   const { code, stdout, stderr } = await inProcess(['serve', ...args, ...data], { cwd, env });
   expect([code, stdout]).toEqual([2, '']);

@@ -161,7 +161,7 @@ endpoints:
       await expect.poll(() => farm.workers(), patience).toMatchObject({ running: 1 });
       // As where it began between the look and the end.
       vi.stubEnv('SLURM_CONF', slurm.env.SLURM_CONF);
-      await cancelWaitingWorkers([task ?? '']).finally(() => vi.unstubAllEnvs());
+      await cancelWaitingWorkers([task ?? ''], process.env).finally(() => vi.unstubAllEnvs());
       for (const id of ids)
         if ((await farm.service.status('farm', id)).status === 'IN_QUEUE')
           await farm.service.ask(`/v2/farm/cancel/${id}`, { method: 'POST' });

@@ -4,7 +4,7 @@
 set -uo pipefail
 
 # Most are a command of the same name.
-packages=(blender strace chromium fish zsh groff zstd logrotate podman runc openssl nginx ceph-mon ceph-osd radosgw slurmctld slurmd
+packages=(blender strace chromium fish zsh groff zstd logrotate podman runc openssl nginx caddy ceph-mon ceph-osd radosgw slurmctld slurmd
   python3-numpy libimage-exiftool-perl postgresql)
 
 has() {

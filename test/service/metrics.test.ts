@@ -1,5 +1,8 @@
 /** Promise: `GET /metrics` has the service in numbers for Prometheus, for this machine and for keys of all endpoints. */
+import { connect } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
+import type { ServiceOptions } from '../../src/service/service-options.ts';
 import { addKey } from './pull-harness.ts';
 import { endpointId, key, openService, statusOnce, submit } from './service-harness.ts';
 
@@ -69,4 +72,21 @@ it('is for this machine and for keys of all endpoints', async () => {
   expect(await ask({ ...proxied, Authorization: `Bearer ${key}` })).toBe(200);
   for (const other of [addKey(dataDir, 'client', [endpointId]), addKey(dataDir, 'worker')])
     expect(await ask({ ...proxied, Authorization: `Bearer ${other}` })).toBe(404);
+});
+
+it.each<[string, Partial<ServiceOptions>]>([
+  ['proxies', { proxies: ['127.0.0.1'] }],
+  ['hosts', { hosts: ['render.example'] }],
+  ['publicUrl', { publicUrl: 'https://render.example' }],
+])('takes a key if `%s` tells of a proxy, which may not say whose request it is', async (_, options) => {
+  const { url } = await openService(options);
+  expect((await fetch(`${url}/metrics`)).status).toBe(401);
+  expect((await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${key}` } })).status).toBe(200);
+});
+
+it('takes a key from whoever asks by HTTP/1.0, as nginx does for others', async () => {
+  const { port } = new URL((await openService()).url);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.end(`GET /metrics HTTP/1.0\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`);
+  expect(await readText(socket)).toMatch(/^HTTP\/1\.1 401 /);
 });

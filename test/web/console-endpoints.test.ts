@@ -69,11 +69,19 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByRole('radio', { name: /^Qwen 2.5, 7B/ }).check();
     expect(await page.getByLabel('GPU configuration').inputValue()).toBe('24 GB');
     await field(page, 'Name').fill('Words');
-    await page.getByRole('button', { name: 'Create endpoint' }).click();
+    const make = page.getByRole('button', { name: 'Create endpoint' });
+    await make.click();
+    await expect.poll(() => labelOfFocus(page)).toBe('Address of the service');
+    expect(await problemOf(page, 'Address of the service')).toMatch(
+      /^expected the address at which .* host$/,
+    );
+    await field(page, 'Address of the service').fill('http://172.17.0.1:4747');
+    await make.click();
     await page.getByRole('heading', { level: 1, name: 'Words' }).waitFor();
     expect(service.sent.get('POST endpoints')).toMatchObject({
       image: 'runpod/worker-v1-vllm:v2.18.1',
       gpu: '24 GB',
+      serviceUrl: 'http://172.17.0.1:4747',
       environment: { MODEL_NAME: 'Qwen/Qwen2.5-7B-Instruct' },
     });
     await page.getByText(/messages: .*what was said so far/).waitFor();
@@ -127,6 +135,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await field(page, 'Further arguments').fill(`--label='a b' --shm-size=1g`);
     await field(page, 'Memory').fill('8GB');
     await field(page, 'CPUs').fill('2.5');
+    await field(page, 'Network').fill('host');
+    await field(page, 'Capabilities').fill('CHOWN SETUID');
     await page.getByLabel('GPU configuration').selectOption('devices');
     await field(page, 'GPU devices').fill('0, 1');
     await field(page, 'Variables').fill('MODEL');
@@ -151,6 +161,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
         gpu: { devices: ['0', '1'] },
         memory: '8GB',
         cpus: 2.5,
+        network: 'host',
+        capabilities: ['CHOWN', 'SETUID'],
         environment: { MODEL: '/bin', GREETING: 'two\nlines = 1' },
         retries: 5,
       }),

@@ -1,6 +1,7 @@
 /** What this machine has: processors, memory, and its GPUs as NVIDIA's driver tells of them. */
 import { execFile } from 'node:child_process';
 import { availableParallelism, hostname, totalmem } from 'node:os';
+import { helperEnvironment } from '../workloads/worker-environment.ts';
 import type { GpuView, MachineView } from '../../protocol/console-data.ts';
 
 /** `device`: the one GPU that is used, by its number; all of them where undefined. Without GPUs once `signal` aborts. */
@@ -23,7 +24,7 @@ const queryMs = 5_000;
 function nvidiaGpus(signal: AbortSignal): Promise<GpuView[]> {
   const query = [`--query-gpu=${columns}`, '--format=csv,noheader,nounits'];
   return new Promise((resolve) => {
-    const child = execFile('nvidia-smi', query, (error, output) =>
+    const child = execFile('nvidia-smi', query, { env: helperEnvironment() }, (error, output) =>
       resolve(error === null ? readGpus(output) : []),
     );
     const giveUp = (): void => {

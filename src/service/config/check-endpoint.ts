@@ -1,6 +1,6 @@
 /** An endpoint from the console, checked as one of service.yaml is, and what its form is made of. */
 import { z } from 'zod';
-import { isJsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { deepest } from '../../lib/yaml/check-shape.ts';
 import type { EndpointSchema } from '../../protocol/console-data.ts';
 import { endpointSettings, type EndpointSettings, type FieldProblem } from '../endpoint-settings.ts';
@@ -21,7 +21,7 @@ export function checkEndpoint(
 ): { settings: EndpointSettings } | { problems: FieldProblem[] } {
   if (!isJsonObject(given)) return { problems: [{ field: '', text: 'expected the fields of an endpoint' }] };
   const issues = endpointSchema.safeParse(given).error?.issues ?? [];
-  const { draft, problems } = readEndpoint(given, context);
+  const { draft, problems } = readEndpoint(withBounds(given), context);
   if (draft.on !== undefined && context.publicUrlExpected !== undefined)
     problems.push({
       field: 'on',
@@ -36,6 +36,12 @@ export function checkEndpoint(
   const isFirst = ({ field }: FieldProblem, index: number): boolean =>
     found.findIndex((other) => other.field === field) === index;
   return { problems: found.filter(isFirst) };
+}
+
+/** A container of the console is kept apart, unless it is said otherwise. */
+function withBounds(given: JsonObject): JsonObject {
+  if (given['image'] !== undefined) return { network: 'default', capabilities: [], ...given };
+  return given['quickDeploy'] === 'blender' ? { capabilities: [], ...given } : given;
 }
 
 function shapeProblems(issue: z.core.$ZodIssue): FieldProblem[] {

@@ -5,6 +5,7 @@ import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import { setProblems } from '../../protocol/comfyui.ts';
 import type { EndpointSettings, WorkloadSettings } from '../endpoint-settings.ts';
 import { isLoopback } from '../service-options.ts';
+import { isNetwork } from '../workloads/container-workload.ts';
 import { workflowAt } from '../workloads/job-workflow.ts';
 
 /** What could be read of each setting; undefined is what is wrong by itself, or was left out. */
@@ -26,6 +27,8 @@ export interface EndpointRulesContext {
   others: readonly { id?: string | undefined; name?: string | undefined }[];
   /** Where programs are looked for. */
   env: NodeJS.ProcessEnv;
+  /** Address of the service, if the file says it. */
+  publicUrl?: string | undefined;
 }
 
 export function endpointProblems(draft: EndpointDraft, context: EndpointRulesContext): FieldExpectation[] {
@@ -39,6 +42,7 @@ export function endpointProblems(draft: EndpointDraft, context: EndpointRulesCon
       ? []
       : workloadFileProblems(workload, context.env, draft.environment)),
     ...clusterProblems(draft),
+    ...networkProblems(draft, context.publicUrl),
   ];
 }
 
@@ -98,6 +102,21 @@ export function publicUrlExpected(publicUrl: string | undefined, isInsecure: boo
     : 'an https: address, or `insecure: true` in a network that you trust: anybody on the way could read keys';
 }
 
+export const serviceUrlExpected =
+  'the address at which the containers reach this service, such as http://172.17.0.1:4747, or `network: host`';
+
+/** A worker in a container asks for its jobs. */
+function networkProblems({ workload, network, serviceUrl }: EndpointDraft, publicUrl?: string) {
+  if (workload?.kind !== 'image' || network === undefined) return [];
+  return [
+    ...at(
+      'arguments',
+      workload.arguments.some(isNetwork) ? 'no --network: the key `network` says it' : undefined,
+    ),
+    ...at('serviceUrl', network === 'host' || (serviceUrl ?? publicUrl) ? undefined : serviceUrlExpected),
+  ];
+}
+
 /** What would be taken without a word and have no effect. */
 function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): FieldExpectation[] {
   const found: FieldExpectation[] = [];
@@ -107,6 +126,11 @@ function uselessSettings(draft: EndpointDraft, workload: WorkloadSettings): Fiel
     refuse('memory', 'no memory limit: only an image, a command or a module can have one');
   if (workload.kind !== 'image' && draft.cpus !== undefined && draft.cpus !== null)
     refuse('cpus', 'no processor limit: only an image can have one');
+  for (const key of ['network', 'serviceUrl'] as const)
+    if (workload.kind !== 'image' && draft[key] !== undefined)
+      refuse(key, 'none: only an image has a network of its own');
+  if (!['image', 'blender'].includes(workload.kind) && draft.capabilities !== undefined)
+    refuse('capabilities', 'none: only containers have capabilities');
   const isImage = workload.kind === 'image';
   if (isImage && (draft.recycle?.memoryBytes ?? null) !== null)
     refuse('recycle.memory', 'no memory: a container has its `memory`, beyond which it is killed');

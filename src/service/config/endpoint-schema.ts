@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { count, durationWithin, flag } from '../../lib/yaml/scalar-schemas.ts';
 import { longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 import {
+  address,
   blender,
   cluster,
   comfyui,
@@ -13,6 +14,7 @@ import {
 } from './endpoint-sections.ts';
 import { recycle, workerRange } from './endpoint-sections.ts';
 import { image } from './image-name.ts';
+import { serviceUrlExpected } from './endpoint-rules.ts';
 
 const nameExpected = 'a name of at most 64 characters, on one line';
 const idExpected = 'an id of 1 to 128 letters, digits, - and _';
@@ -28,6 +30,10 @@ const argumentExpected =
 const commandExpected = 'a list such as [python3, worker.py]';
 
 const labelExpected = 'a label such as 24 GB';
+
+const networkExpected = 'host, default, or the name of a network of docker or podman';
+
+const capabilityExpected = 'a capability such as CHOWN, or default';
 
 const cpusExpected = 'processors, a number from 0.01 to 1024';
 
@@ -72,6 +78,33 @@ export const endpointSchema = z
       .meta({
         title: 'Further arguments',
         description: 'more options of `docker run`, each with its value after =, such as --shm-size=1g',
+      }),
+    network: z
+      .string(networkExpected)
+      .regex(/^(?!none$)[A-Za-z0-9][A-Za-z0-9_.:,=/-]*$/, networkExpected)
+      .optional()
+      .meta({
+        description:
+          'the network of the containers: `default` for that of docker or podman, a name, or `host` for that of this machine, with all that listens there',
+        examples: ['default'],
+      }),
+    serviceUrl: address(serviceUrlExpected)
+      .optional()
+      .meta({
+        title: 'Address of the service',
+        description:
+          'the address at which the containers reach this service, unless their network is `host`; `publicUrl` by default',
+        examples: ['http://172.17.0.1:4747'],
+      }),
+    capabilities: z
+      .array(
+        z.string(capabilityExpected).regex(/^(default|(CAP_)?[A-Z][A-Z_]*)$/, capabilityExpected),
+        'a list such as [CHOWN, SETUID, SETGID]',
+      )
+      .optional()
+      .meta({
+        description:
+          'capabilities that containers keep, such as CHOWN; with a list, processes gain no privileges and are 4,096 at most. `default` leaves all that to docker or podman',
       }),
     command: z
       .array(programText, commandExpected)
@@ -192,6 +225,9 @@ export const endpointSchema = z
       cwd: ['command'],
       memory: { anyOf: [...processKeys.map((key) => ({ required: [key] })), isBlender] },
       cpus: ['image'],
+      network: ['image'],
+      serviceUrl: ['image'],
+      capabilities: { anyOf: [{ required: ['image'] }, isBlender] },
       on: ['workers'],
     },
   });

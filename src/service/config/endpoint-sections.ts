@@ -38,10 +38,15 @@ export const blender = z.strictObject({
 
 const boxExpected = 'an address such as http://box:8188, or several in a list, each once';
 
-const box = z
-  .string(boxExpected)
-  .regex(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, boxExpected)
-  .refine((text) => URL.canParse(text), boxExpected);
+/** Of a service, perhaps with a path. */
+export function address(expected: string) {
+  return z
+    .string(expected)
+    .regex(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, expected)
+    .refine((text) => URL.canParse(text), expected);
+}
+
+const box = address(boxExpected);
 
 const boxes = z
   .array(box, boxExpected)

@@ -14,6 +14,7 @@ import {
   type WorkloadSettings,
 } from '../endpoint-settings.ts';
 import { defaultTerms } from '../jobs/job.ts';
+import { isNetwork } from '../workloads/container-workload.ts';
 import {
   endpointProblems,
   isPath,
@@ -63,6 +64,9 @@ export function readEndpoint(
     gpu: gpuOf(read.gpu),
     memoryBytes: read.memory,
     cpus: read.cpus,
+    network: read.network,
+    serviceUrl: read.serviceUrl?.replace(/\/+$/, ''),
+    capabilities: read.capabilities,
     environment: read.environment,
     retries: read.retries,
     executionTimeoutMs: read.executionTimeout,
@@ -162,6 +166,7 @@ export function writtenEndpoint(settings: EndpointSettings): EndpointForm {
       gpu: gpu && ('label' in gpu ? gpu.label : gpu),
       memory: settings.memoryBytes && sizeText(settings.memoryBytes),
       cpus: settings.cpus,
+      ...writtenBounds(settings),
       executionTimeout: durationText(settings.executionTimeoutMs),
       ttl: durationText(settings.ttlMs),
       retries: settings.retries,
@@ -171,6 +176,18 @@ export function writtenEndpoint(settings: EndpointSettings): EndpointForm {
       environment: Object.keys(environment).length === 0 ? null : environment,
     }),
   };
+}
+
+/** What earlier versions did without a word is said, so that a change of something else leaves it as it is. */
+function writtenBounds(settings: EndpointSettings): Partial<EndpointForm> {
+  const { workload, network, serviceUrl, capabilities } = settings;
+  if (workload.kind !== 'image' && workload.kind !== 'blender') return {};
+  const isSaid = workload.kind !== 'image' || workload.arguments.some(isNetwork);
+  return said({
+    network: network ?? (isSaid ? null : 'host'),
+    serviceUrl,
+    capabilities: capabilities ?? ['default'],
+  });
 }
 
 function writtenWorkload(workload: WorkloadSettings): Partial<EndpointForm> {

@@ -28,7 +28,11 @@ export function readService(
   const told = found.map(({ index, field, expected }) =>
     problemAt(['endpoints', index, ...pathOf(field)], expected, { value: yaml.value, yaml, secrets }),
   );
-  const tls = raw?.tls && { cert: resolve(folder, raw.tls.cert), key: resolve(folder, raw.tls.key) };
+  const tls = raw?.tls && {
+    cert: resolve(folder, raw.tls.cert),
+    key: resolve(folder, raw.tls.key),
+    hsts: raw.tls.hsts,
+  };
   const wrong = tls && tlsProblem(tls);
   if (wrong !== undefined)
     told.push(problemAt(['tls', wrong.field], wrong.message, { value: yaml.value, yaml, secrets }));
@@ -108,12 +112,13 @@ function readEndpoints(
   folder: string,
   env: NodeJS.ProcessEnv,
 ): { drafts: EndpointDraft[]; found: Found[] } {
-  const endpoints = isJsonObject(given) ? given['endpoints'] : undefined;
+  const { endpoints, publicUrl: url } = isJsonObject(given) ? given : {};
+  const publicUrl = typeof url === 'string' ? url : undefined;
   const drafts: EndpointDraft[] = [];
   const found: Found[] = [];
   for (const [index, endpoint] of (Array.isArray(endpoints) ? endpoints : []).entries()) {
     if (!isJsonObject(endpoint)) continue;
-    const { draft, problems } = readEndpoint(endpoint, { others: drafts, env, folder });
+    const { draft, problems } = readEndpoint(endpoint, { others: drafts, env, folder, publicUrl });
     drafts.push(draft);
     found.push(...problems.map((problem) => ({ ...problem, index })));
   }

@@ -62,6 +62,12 @@ endpoints:
   # A container image, run by docker or podman:
   # - name: Diffusion
   #   image: your-user/diffusion:1.0
+  #   # That of docker or podman; host is that of this machine, with all that listens there.
+  #   network: default
+  #   # Where the container reaches this service.
+  #   serviceUrl: http://172.17.0.1:4747
+  #   # It keeps none of those that docker or podman gives.
+  #   capabilities: []
   #   arguments: [--shm-size=1g]
   #   gpu: { devices: [0, 1] }
   #   memory: 16GB

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Layout } from '../../lib/yaml/check-shape.ts';
 import { endpointSchema } from './endpoint-schema.ts';
 import {
+  address,
   blender,
   cluster,
   comfyui,
@@ -31,15 +32,17 @@ const host = z
 
 const urlExpected = 'an address such as https://render.example';
 
-const publicUrl = z
-  .string(urlExpected)
-  .regex(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, urlExpected)
-  .refine((text) => URL.canParse(text), urlExpected)
-  .describe('the address of the service for workers that a cluster runs (`on`)');
+const publicUrl = address(urlExpected).describe(
+  'the address of the service for workers that a cluster runs (`on`), and for containers with a network of their own',
+);
 
 const tls = z.strictObject({
   cert: filePath.describe('the file of the certificate, in PEM, with those of its issuers behind it'),
   key: filePath.describe('the file of its private key, in PEM, without a passphrase'),
+  hsts: z
+    .boolean('true or false')
+    .default(true)
+    .describe('whether browsers are told to use HTTPS alone for this name, at all of its ports, for 30 days'),
 });
 
 const rangeExpected = 'an address or a range, such as 10.0.0.0/8';

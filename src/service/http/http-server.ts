@@ -47,6 +47,9 @@ export interface HttpServer {
 
 const maxHeaderSize = 16 * 1024;
 
+/** Browsers use HTTPS alone for so long after an answer: 30 days. */
+const strictSeconds = 30 * 86_400;
+
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const queues = new RequestQueues();
   const { server, certifiedNames, stopFollowing } = openServer(options);
@@ -54,8 +57,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.timeout = options.clientLimits.idleMs;
   const watch = new BodyWatch(bodyLimits(options));
   const looking = setInterval(() => watch.look(performance.now()), options.clientLimits.checkEveryMs).unref();
-  const serve = (request: IncomingMessage, response: ServerResponse) =>
+  const isStrict = options.tls !== undefined && options.tls.hsts !== false;
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    if (isStrict) response.setHeader('Strict-Transport-Security', `max-age=${strictSeconds}`);
     queues.add(response, () => void serveRequest(request, response, watch, options));
+  };
   server.on('request', serve).on('checkContinue', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const { drainMs } = options.clientLimits;
@@ -140,6 +146,10 @@ async function serveRequest(
   watch: BodyWatch,
   { answerRequest, onProblem, clientLimits, requestTimeoutMs }: HttpServerOptions,
 ): Promise<void> {
+  if (hasSeveralHosts(request)) {
+    response.shouldKeepAlive = false;
+    return await sendAnswer(request, response, severalHosts, clientLimits);
+  }
   const gone = new AbortController();
   // Whoever was answered is waited for by nobody; to abort costs as much as a good part of a short answer.
   response.once('close', () => {
@@ -171,6 +181,15 @@ async function serveRequest(
     if (response.headersSent) response.destroy();
     else await sendAnswer(request, response, refusalOf(error), clientLimits);
   }
+}
+
+const severalHosts = refusal(400, 'the request has more than one Host header');
+
+/** A proxy may have judged it by another of them (RFC 9112, 3.2). */
+function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
+  const isHost = (_: string, index: number): boolean =>
+    index % 2 === 0 && rawHeaders[index]?.toLowerCase() === 'host';
+  return rawHeaders.filter(isHost).length > 1;
 }
 
 function refusalOf(error: unknown): HttpResponse {

@@ -8,7 +8,11 @@ import { createSecureContext } from 'node:tls';
 export interface TlsFiles {
   cert: string;
   key: string;
+  /** False if browsers are not to be told to use HTTPS alone for its name. */
+  hsts?: boolean;
 }
+
+type TlsFile = 'cert' | 'key';
 
 export interface TlsPair {
   cert: Buffer;
@@ -21,9 +25,9 @@ export interface TlsPair {
 
 /** A file that cannot be read, or is not what it should be; the message says what is expected instead. */
 export class TlsProblem extends Error {
-  readonly field: keyof TlsFiles;
+  readonly field: TlsFile;
 
-  constructor(field: keyof TlsFiles, expected: string) {
+  constructor(field: TlsFile, expected: string) {
     super(expected);
     this.field = field;
   }
@@ -70,16 +74,16 @@ export function followTls(
       );
     }
   };
-  const paths = Object.values(files);
+  const paths = [files.cert, files.key];
   for (const path of paths) watchFile(path, { interval: everyMs, persistent: false }, use);
   return () => paths.forEach((path) => unwatchFile(path, use));
 }
 
-function readPem(files: TlsFiles, field: keyof TlsFiles): Buffer {
+function readPem(files: TlsFiles, field: TlsFile): Buffer {
   return tried(field, 'a file that can be read', () => readFileSync(files[field]));
 }
 
-function tried<T>(field: keyof TlsFiles, expected: string, work: () => T): T {
+function tried<T>(field: TlsFile, expected: string, work: () => T): T {
   try {
     return work();
   } catch {

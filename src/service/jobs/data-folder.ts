@@ -1,5 +1,5 @@
 /** The data folder: one service may use it at a time, and has to notice when it is deleted or replaced. */
-import { statSync } from 'node:fs';
+import { chmodSync, statSync } from 'node:fs';
 import { lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-lock.ts';
 
 export class FolderWatch {
@@ -57,6 +57,24 @@ function lostText(dir: string): string {
 
 function foundText(dir: string): string {
   return `the data folder ${dir} is back; jobs are accepted again`;
+}
+
+/** Takes from other users the right to write in the folder, if it is this user's; otherwise says that they have it. */
+export function keepToOneself(dir: string, onProblem: (text: string) => void): void {
+  const mayOthersWrite = (): boolean => process.platform !== 'win32' && (statSync(dir).mode & 0o022) !== 0;
+  if (!mayOthersWrite()) return;
+  try {
+    if (statSync(dir).uid === process.getuid?.()) chmodSync(dir, 0o700);
+  } catch {
+    // Some file systems have no modes.
+  }
+  onProblem(
+    mayOthersWrite() ? openText(dir) : `other users could write in the data folder ${dir}; it is private now`,
+  );
+}
+
+function openText(dir: string): string {
+  return `other users may write in the data folder ${dir}, and could replace its jobs and keys; run chmod go-w on it, as its owner`;
 }
 
 /** Another living service works in the folder. */

@@ -1,6 +1,7 @@
 /** The tool that runs containers, `podman` or `docker`: finding it, and having it do something. */
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
+import { helperEnvironment } from './worker-environment.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -65,7 +66,7 @@ export async function runTool(
     // What Node gives for a standard input is a socket, which cannot be opened as /dev/stdin; a pipe can.
     command: ['/bin/sh', '-c', 'cat | exec "$@"', tool.kind, ...tool.command, ...toolArguments],
     cwd: null,
-    environment: toolEnvironment(),
+    environment: helperEnvironment(),
     memoryBytes: null,
   });
   const { stdin, stdout, stderr } = run.pipes;
@@ -80,11 +81,6 @@ export async function runTool(
   clearTimeout(timer);
   signal?.removeEventListener('abort', end);
   return { exitCode: run.exitCode, stdout: output(), errorText: lastError(errors()) };
-}
-
-/** The tools need much of what is set, and none of the service's own. */
-export function toolEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('NIGHTRENDER_')));
 }
 
 const probeMs = 20_000;

@@ -1,9 +1,9 @@
 /** A container image as a workload: its containers pull their jobs, as workers elsewhere do. */
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ContainerTool, runTool, toolEnvironment } from './container-tool.ts';
+import { type ContainerTool, runTool } from './container-tool.ts';
 import { WorkerLog } from './worker-log.ts';
-import { publicWorkerDefaults } from './worker-environment.ts';
+import { helperEnvironment, publicWorkerDefaults } from './worker-environment.ts';
 import { WorkerProcess } from './worker-process.ts';
 import type { PullWorker, PullWorkload, WorkerContext } from './workload.ts';
 import type { EndpointSettings } from '../endpoint-settings.ts';
@@ -42,7 +42,7 @@ async function startContainer(options: ContainerOptions, context: WorkerContext)
     title: 'the container',
     command: [...tool.command, 'start', '--attach', name],
     cwd: null,
-    environment: toolEnvironment(),
+    environment: helperEnvironment(),
     memoryBytes: null,
     cleanUp: [...tool.command, 'rm', '--force', name],
   });
@@ -151,6 +151,9 @@ export interface ContainerOptions {
   pullEnvironment: (workerId: string) => Readonly<Record<string, string>>;
   memoryBytes: number | null;
   cpus: number | null;
+  /** As in `EndpointSettings`. */
+  network?: string | undefined;
+  capabilities?: readonly string[] | undefined;
   gpu: EndpointSettings['gpu'];
 }
 
@@ -168,10 +171,14 @@ export function createArguments(name: string, options: ContainerOptions): string
   const { tool, serviceId, memoryBytes, cpus, gpu, image } = options;
   assertOptions(options.arguments);
   const further = [...tool.containerArguments, ...options.arguments];
+  const unsaid = further.some(isNetwork) ? 'default' : 'host';
+  const network = options.network ?? unsaid;
   return [
     'create',
+    // The endpoint's arguments come later, so that they win.
+    ...capabilityArguments(options.capabilities),
     ...further,
-    ...(further.some((argument) => /^--net(work)?(=|$)/.test(argument)) ? [] : ['--network=host']),
+    ...(network === 'default' ? [] : [`--network=${network}`]),
     ...(memoryBytes === null ? [] : [`--memory=${memoryBytes}b`]),
     ...(cpus === null ? [] : [`--cpus=${cpus}`]),
     ...gpuArguments(tool.kind, gpu),
@@ -180,6 +187,20 @@ export function createArguments(name: string, options: ContainerOptions): string
     '--env-file=/dev/stdin',
     image,
   ];
+}
+
+export function isNetwork(argument: string): boolean {
+  return /^--net(work)?(=|$)/.test(argument);
+}
+
+/** Of a container; those of one that forks without end would take the numbers of all others. */
+const maxProcesses = 4_096;
+
+/** With a list nothing in the container can gain more than that. */
+export function capabilityArguments(capabilities: readonly string[] | undefined): string[] {
+  if (capabilities === undefined || capabilities.includes('default')) return [];
+  const kept = capabilities.map((name) => `--cap-add=${name}`);
+  return ['--cap-drop=all', ...kept, '--security-opt=no-new-privileges', `--pids-limit=${maxProcesses}`];
 }
 
 /** The settings of an endpoint are checked before; those of one that was made by an earlier version were not. */

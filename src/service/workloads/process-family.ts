@@ -6,9 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Between two checks for remaining processes. */
 const everyMs = 20;
 
+export const markName = 'NIGHTRENDER_WORKER';
+
 /** A variable of the environment, `NAME=value`; what the marked process starts inherits it. */
 export function makeMark(): { name: string; value: string } {
-  return { name: 'NIGHTRENDER_WORKER', value: randomUUID() };
+  return { name: markName, value: randomUUID() };
 }
 
 /** Kills the group, and those that are marked until there are none or `withinMs` have passed. */

@@ -36,8 +36,25 @@ export function workerEnvironment(identity: PullWorkerIdentity): Record<string, 
   };
 }
 
-/** Of the service's own; its keys in particular are not among them. */
+/** Variables of the service that every workload gets; its keys in particular are not among them. */
 const inherited = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
+
+/** Variables by which container tools, drivers and shells find what they need. Workloads can read them, so none may hold a secret of the service. */
+const ofHelpers = new RegExp(
+  `^(${inherited.join('|')}|LOGNAME|LANGUAGE|LC_\\w+|XDG_\\w+|LD_LIBRARY_PATH|CUDA_\\w+|NVIDIA_(VISIBLE_DEVICES|DRIVER_CAPABILITIES)|` +
+    'DBUS_SESSION_BUS_ADDRESS|SSH_AUTH_SOCK|SSL_CERT_(FILE|DIR)|[A-Z]+_PROXY|[a-z]+_proxy|' +
+    'DOCKER_(HOST|CONTEXT|CONFIG|CERT_PATH|TLS|TLS_VERIFY|API_VERSION)|CONTAINER_(HOST|CONNECTION|SSHKEY)|' +
+    'CONTAINERS_(CONF|CONF_OVERRIDE|REGISTRIES_CONF|STORAGE_CONF)|_CONTAINERS_\\w+|STORAGE_(DRIVER|OPTS)|REGISTRY_AUTH_FILE)$',
+);
+
+export function isOfHelpers(name: string): boolean {
+  return ofHelpers.test(name);
+}
+
+/** Returns the environment of programs that help the service: container tools, guards, queries of drivers. */
+export function helperEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(own).filter(([name]) => isOfHelpers(name)));
+}
 
 export interface ProcessOwner {
   endpointId: string;

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { killFamily, makeMark, signalTo } from './process-family.ts';
+import { helperEnvironment } from './worker-environment.ts';
 
 /** How long a process has between SIGTERM and SIGKILL. */
 const graceMs = 5_000;
@@ -218,7 +219,7 @@ function guardProcesses({ group, mark = '', cleanUp = [] }: Guarded): () => void
   const guard: ChildProcess = spawn(
     '/bin/sh',
     ['-c', script, 'nightrender-guard', String(group), mark, ...cleanUp],
-    { detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
+    { detached: true, env: helperEnvironment(), stdio: ['pipe', 'ignore', 'ignore'] },
   );
   guard.on('error', () => undefined).unref();
   // Without files to open there is no pipe.

@@ -34,7 +34,21 @@ interface Props {
 
 /** In which card a key is; the last one has those that are in none. */
 const cards: [title: string, keys: string[]][] = [
-  ['Workload', ['blender', 'image', 'arguments', 'command', 'cwd', 'module', 'comfyui']],
+  [
+    'Workload',
+    [
+      'blender',
+      'image',
+      'arguments',
+      'network',
+      'serviceUrl',
+      'capabilities',
+      'command',
+      'cwd',
+      'module',
+      'comfyui',
+    ],
+  ],
   ['Workers and GPU', ['workers', 'quickStart', 'gpu', 'on', 'memory', 'cpus']],
   ['Limits of jobs', ['executionTimeout', 'ttl', 'retries', 'maxQueued']],
   ['Replacing workers', ['recycle', 'stall']],

@@ -31,6 +31,9 @@ const form = {
   name: 'A',
   image: 'user/name:1.0',
   arguments: ['--init'],
+  network: 'farm',
+  serviceUrl: 'http://172.17.0.1:4747/',
+  capabilities: ['CHOWN'],
   workers: { min: 1, max: 2, idle: '5m' },
   quickStart: true,
   gpu: { devices: ['0', '1'] },
@@ -76,6 +79,9 @@ it('reads what people write', () => {
     gpu: { devices: ['0', '1'] },
     memoryBytes: 8e9,
     cpus: 1.5,
+    network: 'farm',
+    serviceUrl: 'http://172.17.0.1:4747',
+    capabilities: ['CHOWN'],
     environment: { MODEL: 'x' },
     retries: 0,
     executionTimeoutMs: 600_000,
@@ -115,6 +121,30 @@ it('says at the keys of boxes what is wrong with them', () => {
 it('begins a form with what holds where nothing is said', () => {
   const begun = { ...endpointFormSchema(7).default, id: 'a', name: 'A' };
   expect(settingsOf(begun)).toEqual(endpointSettings({ id: 'a', name: 'A', quickStart: true, maxQueued: 7 }));
+});
+
+it('keeps containers of the console apart unless they are said to be otherwise', () => {
+  const image = { name: 'I', image: 'user/name:1.0' };
+  expect(problemsOf({}, image)).toEqual([
+    'serviceUrl: expected the address at which the containers reach this service, such as http://172.17.0.1:4747, or `network: host`',
+  ]);
+  const bounds = (given: object) => {
+    const { network, serviceUrl, capabilities } = settingsOf(given);
+    return { network, serviceUrl, capabilities };
+  };
+  const serviceUrl = 'http://172.17.0.1:4747';
+  expect(bounds({ ...image, serviceUrl })).toEqual({ network: 'default', serviceUrl, capabilities: [] });
+  expect(bounds({ ...image, network: 'host' })).toEqual({ network: 'host', capabilities: [] });
+  expect(bounds({ name: 'B', quickDeploy: 'blender' })).toEqual({ capabilities: [] });
+  const known = checkEndpoint(image, { ...context, publicUrl: 'https://render.example' });
+  expect(known).toMatchObject({ settings: { network: 'default', capabilities: [] } });
+});
+
+it('leaves a container of an earlier version as it was, also when something else is changed', () => {
+  const workload = { kind: 'image' as const, image: 'user/name:1.0', arguments: [] };
+  const shown = writtenEndpoint(endpointSettings({ id: 'i', name: 'I', workload, maxQueued: 10_000 }));
+  expect(shown).toMatchObject({ network: 'host', capabilities: ['default'] });
+  expect(settingsOf(shown)).toMatchObject({ network: 'host', capabilities: ['default'] });
 });
 
 it('takes a cluster where the service says how its workers reach it', () => {
@@ -183,6 +213,9 @@ describe('a field', () => {
     ],
     ['gpu', { gpu: '' }, 'expected a label such as 24 GB'],
     ['gpu.devices', { gpu: { devices: [] } }, 'expected devices of this machine, such as [0, 1], each once'],
+    ['network', { network: 'host' }, 'expected none: only an image has a network of its own'],
+    ['serviceUrl', { serviceUrl: 'http://a' }, 'expected none: only an image has a network of its own'],
+    ['capabilities', { capabilities: [] }, 'expected none: only containers have capabilities'],
     ['cpus', { cpus: 2 }, 'expected no processor limit: only an image can have one'],
     [
       'executionTimeout',
@@ -199,6 +232,17 @@ describe('a field', () => {
   ])('%s of %j', (field, changes, text) => {
     const said = typeof text === 'string' ? `${field}: ${text}` : expect.stringMatching(text.source.slice(1));
     expect(problemsOf(changes)).toEqual([said]);
+  });
+
+  it.each([
+    ['network', { network: 'none' }, 'expected host, default, or the name of a network of docker or podman'],
+    ['network', { network: 'a b' }, 'expected host, default, or the name of a network of docker or podman'],
+    ['arguments', { arguments: ['--network=x'] }, 'expected no --network: the key `network` says it'],
+    ['serviceUrl', { serviceUrl: 'box:1' }, /^expected the address at which the containers reach/],
+    ['capabilities.0', { capabilities: ['chown'] }, 'expected a capability such as CHOWN, or default'],
+  ])('%s of a container, as %j', (field, changes, text) => {
+    const said = typeof text === 'string' ? `${field}: ${text}` : expect.stringMatching(text.source.slice(1));
+    expect(problemsOf(changes, form)).toEqual([said]);
   });
 
   it.each([null, 5, 'x', []])('of %j is told to be no form', (given) => {
@@ -273,6 +317,9 @@ const inContainer = fc.record({
   ),
   cpus: fc.option(fc.integer({ min: 1, max: 4_000 }).map((hundredths) => hundredths / 100)),
   recycle: recycleOf(fc.constant(null)),
+  network: fc.constantFrom('host', 'default', 'farm'),
+  serviceUrl: fc.constant('http://172.17.0.1:4747'),
+  capabilities: fc.constantFrom<string[][]>([], ['default'], ['CHOWN', 'SETUID']),
 });
 const onItsOwn = fc.record({
   workload: fc.oneof(
@@ -321,5 +368,6 @@ const settings: fc.Arbitrary<EndpointSettings> = fc
     }),
   )
   .map(([workload, workers, others]) => endpointSettings({ ...others, ...workers, ...workload }))
+  .map((each) => (each.workload.kind === 'blender' ? { ...each, capabilities: [] } : each))
   .filter(({ workload, gpu }) => workload.kind !== 'prebuilt' || gpu === null || 'label' in gpu)
   .filter(({ id, name }) => id.toLowerCase() !== 'night' && name.toLowerCase() !== 'night');

@@ -113,6 +113,26 @@ endpoints:
     });
   });
 
+  it('says how containers are kept apart, and nothing if the file says nothing', () => {
+    const image = 'image: "u/x:1"';
+    const { settings } = serviceOf(`publicUrl: https://render.example
+endpoints:
+  - {name: A, ${image}}
+  - {name: B, ${image}, network: default, capabilities: [CHOWN]}
+  - {name: C, ${image}, network: farm, serviceUrl: 'http://172.17.0.1:1/', capabilities: []}
+`);
+    expect(
+      settings.endpoints.map(({ network, serviceUrl, capabilities }) => [network, serviceUrl, capabilities]),
+    ).toEqual([
+      [undefined, undefined, undefined],
+      ['default', undefined, ['CHOWN']],
+      ['farm', 'http://172.17.0.1:1', []],
+    ]);
+    expect(endpointProblemsOf(`${image}, network: default`)).toEqual([
+      'serviceUrl is missing; expected the address at which the containers reach this service, such as http://172.17.0.1:4747, or `network: host`',
+    ]);
+  });
+
   it('takes paths from the folder of the file', () => {
     const { settings, folder } = serviceOf(`endpoints:
   - {name: In PATH, command: [worker, job.py]}
@@ -374,7 +394,7 @@ describe('one field', () => {
     ],
     [
       'devices: [0]',
-      'the key "devices" is unknown in endpoints[0]; expected name, id, quickDeploy, blender, image, arguments, command, cwd, module, comfyui, remote, workers, on, quickStart, gpu, memory, cpus, executionTimeout, ttl, retries, maxQueued, recycle, stall, environment (devices belongs under gpu)',
+      'the key "devices" is unknown in endpoints[0]; expected name, id, quickDeploy, blender, image, arguments, network, serviceUrl, capabilities, command, cwd, module, comfyui, remote, workers, on, quickStart, gpu, memory, cpus, executionTimeout, ttl, retries, maxQueued, recycle, stall, environment (devices belongs under gpu)',
     ],
     [
       'workers: 1.5',

@@ -25,7 +25,7 @@ async function statusOf(url: string, path: string, host: string, { headers, ...a
 
 /** What needs no key, and how it is answered. */
 const open: [path: string, status: number, asking?: Asking][] = [
-  ['/metrics', 200],
+  ['/metrics', 401],
   ['/openapi.json', 200],
   ['/', 303],
   ['/console/', 200],
@@ -75,8 +75,12 @@ it('under no other name, with the way on in words', async () => {
   ];
   for (const host of unknown)
     for (const [path, , asking] of open)
-      expect([host, path, (await statusOf(url, path, host, asking)).status]).toEqual([host, path, 421]);
-  expect(JSON.parse((await statusOf(url, '/metrics', 'evil.example:1')).text)).toEqual({
+      expect([host, path, (await statusOf(url, path, host, asking)).status]).toEqual([
+        host,
+        path,
+        path === '/metrics' ? 401 : 421,
+      ]);
+  expect(JSON.parse((await statusOf(url, '/openapi.json', 'evil.example:1')).text)).toEqual({
     error:
       'this service is not known as "evil.example": ask for it by its address, or add the name to `hosts` in its service.yaml',
   });

@@ -1,5 +1,6 @@
 /** Requests that are wrong in any way end in a 4xx, and the service goes on. */
 import { connect } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Operation, operations } from '../../../src/service/routes.ts';
@@ -161,3 +162,16 @@ function exchange({ url }: TestService, bytes: Buffer): Promise<string> {
     socket.on('close', () => resolve(Buffer.concat(chunks).toString('utf8'))).on('error', reject);
   });
 }
+
+it.each(['Host: localhost\r\nHost: evil.example', 'Host: evil.example\r\nhOST: localhost'])(
+  'refuses a request of two hosts: %j',
+  async (hosts) => {
+    const { url } = await openService();
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    // What follows on the connection is not answered.
+    socket.end(`GET /openapi.json HTTP/1.1\r\n${hosts}\r\n\r\nGET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n`);
+    const answer = await readText(socket);
+    expect(answer.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 400']);
+    expect(answer).toContain('{"error":"the request has more than one Host header"}');
+  },
+);

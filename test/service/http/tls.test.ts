@@ -4,10 +4,11 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
-import { expect, it } from 'vitest';
+import { Agent, request } from 'undici';
+import { expect, it, onTestFinished } from 'vitest';
 import { readTls } from '../../../src/service/http/tls-files.ts';
 import { certificatesIn, hasOpenssl, type Certificates } from '../certificates.ts';
-import { openService } from '../service-harness.ts';
+import { makeDataDir, openService } from '../service-harness.ts';
 
 const opened = (options: object = {}) => {
   return async (): Promise<
@@ -76,3 +77,21 @@ it.skipIf(!hasOpenssl)('tells what is wrong with the files (skipped where there 
   expect(readTls({ cert, key }, now)).toMatchObject({ names: ['localhost'], problem: undefined });
   expect(readTls({ cert, key }, now + 3 * 86_400_000).problem).toContain('ended on');
 });
+
+it.skipIf(!hasOpenssl)(
+  'has browsers stay with HTTPS, unless `hsts: false` (skipped where there is no openssl)',
+  async () => {
+    const dir = await makeDataDir();
+    const { cert, key } = certificatesIn(dir);
+    const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+    onTestFinished(() => dispatcher.close());
+    const told = async (url: string): Promise<unknown> => {
+      const { headers, body } = await request(`${url}/openapi.json`, { dispatcher });
+      await body.dump();
+      return headers['strict-transport-security'];
+    };
+    expect(await told((await openService({ tls: { cert, key } })).url)).toBe('max-age=2592000');
+    expect(await told((await openService({ tls: { cert, key, hsts: false } })).url)).toBeUndefined();
+    expect(await told((await openService()).url)).toBeUndefined();
+  },
+);

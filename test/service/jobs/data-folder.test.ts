@@ -1,9 +1,10 @@
 /** Watching over the data folder while its files are open, and no longer. */
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { DataFolderInUse, FolderWatch, lockDataFolder } from '../../../src/service/jobs/data-folder.ts';
+import { makeDataDir, openService } from '../service-harness.ts';
 
 it('raises no alarm about files that go with the end of the service', () => {
   const dir = mkdtempSync(join(tmpdir(), 'nightrender-'));
@@ -46,3 +47,37 @@ it("is one service's at a time", () => {
   lock.release();
   lockDataFolder(join(dir, 'lock')).release();
 });
+
+it.skipIf(process.platform === 'win32')('is made private at a start if others may write in it', async () => {
+  const dataDir = await makeDataDir();
+  for (const mode of [0o777, 0o770, 0o702]) {
+    chmodSync(dataDir, mode);
+    const { troubles, close } = await openService({ dataDir });
+    expect([statSync(dataDir).mode & 0o777, troubles]).toEqual([
+      0o700,
+      [`other users could write in the data folder ${dataDir}; it is private now`],
+    ]);
+    await close();
+  }
+  // What others may read only is left as it is.
+  chmodSync(dataDir, 0o755);
+  const { troubles } = await openService({ dataDir });
+  expect([statSync(dataDir).mode & 0o777, troubles]).toEqual([0o755, []]);
+});
+
+it.skipIf(process.getuid?.() !== 0)(
+  'is told of at each start if others may write in it and it is not of this user (skipped where the tests do not run as root)',
+  async () => {
+    const dataDir = await makeDataDir();
+    chmodSync(dataDir, 0o777);
+    chownSync(dataDir, 65_534, 65_534);
+    for (let start = 0; start < 2; start++) {
+      const { troubles, close } = await openService({ dataDir });
+      expect(troubles).toEqual([
+        `other users may write in the data folder ${dataDir}, and could replace its jobs and keys; run chmod go-w on it, as its owner`,
+      ]);
+      await close();
+    }
+    expect(statSync(dataDir).mode & 0o777).toBe(0o777);
+  },
+);

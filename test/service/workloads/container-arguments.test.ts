@@ -55,6 +55,26 @@ describe('the arguments', () => {
     expect(told({ arguments: ['--net=none'] })).toBe(`create --net=none ${always}`);
   });
 
+  it('name the network that the endpoint asks for, or leave it to the tool', () => {
+    expect(told({ network: 'host' })).toBe(`create --network=host ${always}`);
+    expect(told({ network: 'farm' })).toBe(`create --network=farm ${always}`);
+    expect(told({ network: 'default' })).toBe(`create ${always}`);
+  });
+
+  it('drop all capabilities but those that the endpoint asks for, before its own arguments, which win', () => {
+    const bounds = '--security-opt=no-new-privileges --pids-limit=4096';
+    expect(told({ network: 'default', capabilities: [] })).toBe(`create --cap-drop=all ${bounds} ${always}`);
+    const kept = told({
+      network: 'default',
+      capabilities: ['CHOWN', 'SETUID'],
+      arguments: ['--pids-limit=9'],
+    });
+    expect(kept).toBe(
+      `create --cap-drop=all --cap-add=CHOWN --cap-add=SETUID ${bounds} --pids-limit=9 ${always}`,
+    );
+    expect(told({ network: 'default', capabilities: ['default'] })).toBe(`create ${always}`);
+  });
+
   it('take what the machine wants for all containers as it is', () => {
     const tool = {
       kind: 'docker',

@@ -1,7 +1,7 @@
 /** Promise: whichever tool for containers answers is used, and where none does that is said in words. */
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { findContainerTool } from '../../../src/service/workloads/container-tool.ts';
 import { makeFolder } from './started-worker.ts';
 
@@ -45,10 +45,15 @@ it('says what is wrong where none answers', async () => {
   );
 });
 
-it("does not hand the service's own key to the tool", async () => {
-  process.env['NIGHTRENDER_API_KEY'] = 'secret-of-the-service';
-  const podman = await program('podman', '[ -z "$NIGHTRENDER_API_KEY" ] || exit 1');
+it('hands no secret of the service to the tool, and the address of its own service', async () => {
+  vi.stubEnv('NIGHTRENDER_API_KEY', 'secret-of-the-service');
+  vi.stubEnv('DATABASE_URL', 'postgres://service:secret@box/jobs');
+  vi.stubEnv('CONTAINER_HOST', 'unix:///run/podman.sock');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const podman = await program(
+    'podman',
+    '[ -z "$NIGHTRENDER_API_KEY$DATABASE_URL" ] && [ "$CONTAINER_HOST" = unix:///run/podman.sock ]',
+  );
   const found = findContainerTool({ command: [podman] }, {});
   await expect(found).resolves.toMatchObject({ kind: 'podman' });
-  delete process.env['NIGHTRENDER_API_KEY'];
 });

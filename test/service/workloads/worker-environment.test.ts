@@ -1,6 +1,6 @@
 /** Promise: a public worker finds in its environment what the open-source worker SDK reads there. */
 import { expect, it } from 'vitest';
-import { workerEnvironment } from '../../../src/service/workloads/worker-environment.ts';
+import { helperEnvironment, workerEnvironment } from '../../../src/service/workloads/worker-environment.ts';
 
 it('has the addresses with what the worker replaces in them, its id and its key', () => {
   expect(
@@ -30,4 +30,30 @@ it('has a query in every address, to which the worker appends', () => {
   const identity = { baseUrl: 'http://h', endpointId: 'e', workerId: 'w', workerKey: 'k', gpuName: null };
   const addresses = Object.entries(workerEnvironment(identity)).filter(([name]) => name.includes('WEBHOOK'));
   expect(addresses.map(([, address]) => address.split('?')[1])).toEqual(Array(4).fill('gpu=none'));
+});
+
+it('leaves the secrets of the service out of what helpers get, and keeps what container tools need', () => {
+  const needed = {
+    PATH: '/bin',
+    HOME: '/root',
+    LC_CTYPE: 'C.UTF-8',
+    XDG_RUNTIME_DIR: '/run/user/1000',
+    DOCKER_HOST: 'ssh://box',
+    CONTAINER_HOST: 'unix:///run/podman.sock',
+    SSH_AUTH_SOCK: '/tmp/agent',
+    HTTPS_PROXY: 'http://proxy:3128',
+    no_proxy: 'lan',
+    LD_LIBRARY_PATH: '/usr/local/nvidia/lib64',
+  };
+  const secrets = {
+    NIGHTRENDER_API_KEY: 'a',
+    DATABASE_URL: 'b',
+    AWS_SECRET_ACCESS_KEY: 'c',
+    PGPASSWORD: 'd',
+    HF_TOKEN: 'e',
+    NVIDIA_API_KEY: 'f',
+    DOCKER_AUTH_CONFIG: 'g',
+    SLURM_JWT: 'h',
+  };
+  expect(helperEnvironment({ ...needed, ...secrets })).toEqual(needed);
 });

@@ -1,0 +1,40 @@
+/** Promise: Blender in a container has no network, and keeps the capabilities that its endpoint says. */
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { blenderWorkload } from '../../src/commands/blender-workload.ts';
+import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { folderWith } from '../e2e/cli.ts';
+
+/** What podman is told, whose container ends at once. */
+async function toldBy(capabilities?: string[]): Promise<string> {
+  const folder = folderWith({});
+  const podman = join(folder, 'podman');
+  writeFileSync(podman, `#!/bin/sh\n[ "$1" != run ] || echo "$@" >${folder}/told\nexit 1\n`);
+  chmodSync(podman, 0o755);
+  const image = {
+    kind: 'blender',
+    program: null,
+    assets: null,
+    scripts: null,
+    image: 'me/blender:4',
+  } as const;
+  const settings = endpointSettings({ id: 'b', workload: image, ...(capabilities && { capabilities }) });
+  const tool = { kind: 'podman' as const, command: [podman], containerArguments: [] };
+  const needs = { containerTool: () => Promise.resolve(tool), serviceId: 's' };
+  const workload = blenderWorkload(settings, image, {}, needs);
+  await expect(workload.startWorker({ workerId: 'w', log: () => undefined })).rejects.toThrow();
+  return readFileSync(join(folder, 'told'), 'utf8');
+}
+
+it('drops all but what writing to its own folder takes', async () => {
+  expect(await toldBy([])).toContain(
+    ' --cap-drop=all --cap-add=DAC_OVERRIDE --security-opt=no-new-privileges --pids-limit=4096 --network=none ',
+  );
+});
+
+it.each([[['default']], [undefined]])('leaves them to the tool with %j', async (capabilities) => {
+  const told = await toldBy(capabilities);
+  expect(told).toContain(' --network=none ');
+  expect(told).not.toMatch(/--cap-|--security-opt|--pids-limit/);
+});

@@ -31,11 +31,12 @@ function overwrite(memory: number, start: number, shown: Buffer): void {
   if (!there.equals(shown)) return;
   let at = 0;
   for (const entry of shown.toString('latin1').split('\0')) {
-    const [name = ''] = entry.split('=', 1);
-    const value = process.env[name];
-    if (value !== undefined && !isOfHelpers(name) && name !== markName) {
+    const [name = ''] = Buffer.from(entry, 'latin1').toString().split('=', 1);
+    if (!isOfHelpers(name) && name !== markName) {
+      const value = process.env[name];
       writeSync(memory, Buffer.alloc(entry.length), 0, entry.length, start + at);
-      process.env[name] = value;
+      // The system keeps what is set from now on in other memory.
+      if (value !== undefined) process.env[name] = value;
     }
     at += entry.length + 1;
   }

@@ -105,7 +105,7 @@ const roomToEndJobs = 24 * 1024 * 1024;
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
 async function serve(file: string | undefined, argv: Record<string, unknown>): Promise<number> {
   let dataDir: string | undefined;
-  // What runs here reads no key of the service.
+  // Workloads would read the key of the service there.
   hideEnvironment();
   try {
     const dir = (dataDir = resolve(oneText(argv, 'data') ?? defaultDataDir()));
@@ -225,7 +225,7 @@ function printMissing({ id, workload, environment }: EndpointSettings): void {
     printServiceFailure(`endpoint ${id}: ${field}: expected ${expected}; its jobs wait until it is there`);
 }
 
-/** Of one that was written before there were these keys: it goes on as it did. */
+/** Warns of containers of an endpoint that was written before there were these keys. They go on as they did. */
 function printUnbound({ id, workload, network, capabilities }: EndpointSettings): void {
   const isImage = workload.kind === 'image';
   const hasContainers = isImage || (workload.kind === 'blender' && workload.image !== null);

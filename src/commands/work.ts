@@ -75,7 +75,7 @@ export const workCommand: LoadedCommand = {
 async function work(argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dataDir: string | undefined;
-  // What runs here reads no key of the worker.
+  // The command that runs here would read the worker's key there.
   hideEnvironment();
   try {
     const wanted = workOptions(argv);

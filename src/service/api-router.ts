@@ -185,7 +185,7 @@ function endpointNotFound(ids: string[]): HttpResponse {
   return refusal(404, `endpoint not found${known}`);
 }
 
-/** What a proxy on this machine hands on may come from anywhere; nginx hands on by HTTP/1.0 unless it is told otherwise. */
+/** A proxy on this machine hands on requests from anywhere; nginx does so by HTTP/1.0 unless it is told otherwise. */
 function isOfThisMachine({ headers, httpVersion }: IncomingMessage, address = ''): boolean {
   const isForwarded =
     httpVersion === '1.0' ||

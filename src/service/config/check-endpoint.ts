@@ -38,7 +38,7 @@ export function checkEndpoint(
   return { problems: found.filter(isFirst) };
 }
 
-/** A container of the console is kept apart, unless it is said otherwise. */
+/** Adds the defaults of new endpoints: containers are kept apart unless their form says otherwise. */
 function withBounds(given: JsonObject): JsonObject {
   if (given['image'] !== undefined) return { network: 'default', capabilities: [], ...given };
   return given['quickDeploy'] === 'blender' ? { capabilities: [], ...given } : given;

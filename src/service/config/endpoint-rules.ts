@@ -105,7 +105,7 @@ export function publicUrlExpected(publicUrl: string | undefined, isInsecure: boo
 export const serviceUrlExpected =
   'the address at which the containers reach this service, such as http://172.17.0.1:4747, or `network: host`';
 
-/** A worker in a container asks for its jobs. */
+/** Tells what keeps a container from its jobs, for which it asks the service. */
 function networkProblems({ workload, network, serviceUrl }: EndpointDraft, publicUrl?: string) {
   if (workload?.kind !== 'image' || network === undefined) return [];
   return [

@@ -38,7 +38,7 @@ export const blender = z.strictObject({
 
 const boxExpected = 'an address such as http://box:8188, or several in a list, each once';
 
-/** Of a service, perhaps with a path. */
+/** Returns the schema of an address of a service, perhaps with a path. */
 export function address(expected: string) {
   return z
     .string(expected)

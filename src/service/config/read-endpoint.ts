@@ -178,7 +178,7 @@ export function writtenEndpoint(settings: EndpointSettings): EndpointForm {
   };
 }
 
-/** What earlier versions did without a word is said, so that a change of something else leaves it as it is. */
+/** Names what earlier versions did by default, so that a change of another key leaves it as it is. */
 function writtenBounds(settings: EndpointSettings): Partial<EndpointForm> {
   const { workload, network, serviceUrl, capabilities } = settings;
   if (workload.kind !== 'image' && workload.kind !== 'blender') return {};

@@ -47,7 +47,7 @@ export interface HttpServer {
 
 const maxHeaderSize = 16 * 1024;
 
-/** Browsers use HTTPS alone for so long after an answer: 30 days. */
+/** How long browsers use HTTPS alone after an answer: 30 days. */
 const strictSeconds = 30 * 86_400;
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
@@ -185,7 +185,7 @@ async function serveRequest(
 
 const severalHosts = refusal(400, 'the request has more than one Host header');
 
-/** A proxy may have judged it by another of them (RFC 9112, 3.2). */
+/** True if a proxy may have judged the request by another host than the service would (RFC 9112, 3.2). */
 function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
   const isHost = (_: string, index: number): boolean =>
     index % 2 === 0 && rawHeaders[index]?.toLowerCase() === 'host';

@@ -193,10 +193,10 @@ export function isNetwork(argument: string): boolean {
   return /^--net(work)?(=|$)/.test(argument);
 }
 
-/** Of a container; those of one that forks without end would take the numbers of all others. */
+/** Processes of one container: one that forks without end would take the process ids of all others. */
 const maxProcesses = 4_096;
 
-/** With a list nothing in the container can gain more than that. */
+/** Returns nothing if the tool's own capabilities are kept. */
 export function capabilityArguments(capabilities: readonly string[] | undefined): string[] {
   if (capabilities === undefined || capabilities.includes('default')) return [];
   const kept = capabilities.map((name) => `--cap-add=${name}`);

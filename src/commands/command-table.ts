@@ -88,6 +88,11 @@ export const commands = {
     summary: 'add, list or revoke keys of the service',
     load: async () => (await import('./keys.ts')).keysCommand,
   },
+  backup: {
+    takes: '<dir>',
+    summary: 'copy the data of the service, also while it runs',
+    load: async () => (await import('./backup.ts')).backupCommand,
+  },
   help: {
     takes: '[topic]',
     summary: 'list the topics of the manual, or print one',

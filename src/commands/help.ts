@@ -65,6 +65,7 @@ const groups = {
     service: 'run the job service: endpoints, workloads, limits',
     workers: 'workers on other machines, by Slurm, and keys',
     'kubernetes-workers': 'workers that Kubernetes starts by the queue, with KEDA',
+    restore: 'back the service up, put a backup back, and what that costs',
     'shared-service': 'one service on several machines, with PostgreSQL',
     https: 'certificates, and reverse proxies, for other machines',
     console: 'endpoints, jobs and workers in the browser',

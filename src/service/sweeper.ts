@@ -54,7 +54,8 @@ export class Sweeper {
       some = await this.#store.expiry.deleteSome();
       deleted += some;
     }
-    if (deleted > 0 && !this.#isStopped) this.#store.expiry.scrub();
+    const { expiry } = this.#store;
+    if ((deleted > 0 || expiry.isScrubDue) && !this.#isStopped) expiry.scrub();
   }
 
   #noteQueues(): void {

@@ -2,7 +2,7 @@
 import { constants, existsSync, statSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { openSqlite } from './better-sqlite3.ts';
-import { assertPlainFiles } from './database.ts';
+import { assertPlainFiles, type Database } from './database.ts';
 
 /** SQLite copies all that is left in one step, so that no writer comes in between. */
 const allPages = 2 ** 31 - 1;
@@ -29,10 +29,15 @@ async function copyOpen(from: string, to: string): Promise<void> {
   for (const path of [to, `${to}-wal`]) await rm(path, { force: true });
   const db = openSqlite(from, { readonly: true, fileMustExist: true });
   try {
-    await db.backup(to, { progress: () => allPages });
+    await copyFrom(db, to);
   } finally {
     db.close();
   }
+}
+
+/** Copies what `db` sees to the file `to`: within a transaction, the database as it was when that began. */
+export async function copyFrom(db: Database, to: string): Promise<void> {
+  await db.backup(to, { progress: () => allPages });
 }
 
 async function copyIfThere(from: string, to: string): Promise<void> {

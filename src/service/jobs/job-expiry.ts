@@ -43,19 +43,25 @@ interface Deleted {
 
 export class JobExpiry {
   readonly #parts: JobExpiryParts;
-  readonly #idempotentSince: number;
   #mayHoldDeletedData = true;
   #rebuiltAt = performance.now();
+  /** True if a reader, such as a backup, kept the log from being emptied. */
+  #isLogLeft = false;
 
   constructor(parts: JobExpiryParts) {
     this.#parts = parts;
-    this.#idempotentSince = parts.sql.idempotentSince.get()?.since ?? 0;
   }
 
   /** How long a submission is surely known by its key: its job may end at once. */
   get idempotencyMs(): number {
-    const { now, retentionMs } = this.#parts;
-    return Math.max(0, Math.min(retentionMs, now() - this.#idempotentSince));
+    const { sql, now, retentionMs } = this.#parts;
+    const { since } = sql.idempotentSince.get() ?? { since: 0 };
+    return Math.max(0, Math.min(retentionMs, now() - since));
+  }
+
+  /** Knows submissions from now on if the store is a backup that was put back. Belongs into a transaction. */
+  restartIdempotency(): void {
+    this.#parts.sql.restartIdempotency.run({ now: this.#parts.now() });
   }
 
   isExpired({ endedAt }: Pick<JobMetadata, 'endedAt'>): boolean {
@@ -125,7 +131,21 @@ export class JobExpiry {
       this.#mayHoldDeletedData = false;
     }
     if (replica !== undefined) replica.truncate();
-    else db.pragma('wal_checkpoint(TRUNCATE)');
+    else this.#emptyLog();
+  }
+
+  /** True if something deleted is left in the write-ahead log, and `scrub` has to be called again. */
+  get isScrubDue(): boolean {
+    return this.#isLogLeft;
+  }
+
+  /** Waits for no reader: a backup reads for seconds, and everybody would wait with it. */
+  #emptyLog(): void {
+    const { db } = this.#parts;
+    const busyMs = this.#pragma('busy_timeout');
+    db.pragma('busy_timeout = 0');
+    this.#isLogLeft = this.#pragma('wal_checkpoint(TRUNCATE)') !== 0;
+    db.pragma(`busy_timeout = ${busyMs}`);
   }
 
   #delete(max: number): Deleted {

@@ -107,6 +107,11 @@ interface Expired {
 /** The same jobs each time within a transaction. */
 const expired = 'SELECT number FROM job WHERE endedAt <= @until ORDER BY endedAt, number LIMIT @max';
 
+/** Selects the `file` of each text that stands in one. */
+export const namedFiles = `SELECT outputFile AS file FROM job WHERE outputFile IS NOT NULL
+  UNION ALL SELECT file FROM input WHERE file IS NOT NULL
+  UNION ALL SELECT file FROM part WHERE file IS NOT NULL`;
+
 export function prepareJobStatements(db: Database) {
   return {
     insert: db.prepare<[NewJob]>(
@@ -123,6 +128,9 @@ export function prepareJobStatements(db: Database) {
     ),
     forgetKey: db.prepare<[key: Buffer]>('UPDATE input SET idempotencyKey = NULL WHERE idempotencyKey = ?'),
     idempotentSince: db.prepare<[], { since: number }>('SELECT since FROM idempotent'),
+    restartIdempotency: db.prepare<[{ now: number }]>(
+      'UPDATE idempotent SET since = @now WHERE since > @now',
+    ),
     forgetS3Config: db.prepare<[job: number]>('UPDATE credentials SET s3Config = NULL WHERE job = ?'),
     hadS3Config: db.prepare<[job: number], { one: 1 }>('SELECT 1 AS one FROM credentials WHERE job = ?'),
     addInput: db.prepare<
@@ -224,11 +232,7 @@ export function prepareJobStatements(db: Database) {
     deleteJob: db.prepare<[job: number], { file: string | null }>(
       'DELETE FROM job WHERE number = ? RETURNING outputFile AS file',
     ),
-    files: db.prepare<[], { file: string }>(
-      `SELECT outputFile AS file FROM job WHERE outputFile IS NOT NULL
-       UNION ALL SELECT file FROM input WHERE file IS NOT NULL
-       UNION ALL SELECT file FROM part WHERE file IS NOT NULL`,
-    ),
+    files: db.prepare<[], { file: string }>(namedFiles),
     addPart: db.prepare<[{ job: number } & StoredText]>(
       'INSERT INTO part (job, file, text) VALUES (@job, @file, @text)',
     ),

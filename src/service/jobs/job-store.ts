@@ -278,7 +278,10 @@ export class JobStore {
   #tidyUp(death: string | undefined): void {
     this.#db.transaction(() => this.#requeueRunning(death))();
     this.expiry.deleteAll();
-    this.#db.transaction(() => this.clock.restartIfUnused())();
+    this.#db.transaction(() => {
+      this.clock.restartIfUnused();
+      this.expiry.restartIdempotency();
+    })();
   }
 
   #requeueRunning(death: string | undefined): void {

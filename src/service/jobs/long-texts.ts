@@ -10,7 +10,8 @@ import type { SharedFiles } from '../shared/shared-files.ts';
 /** Of this many characters, or bytes of what is no string, and more; pages of a database are slow to move about. */
 export const longText = 256 * 1024;
 
-const folders = ['inputs', 'results', 'streams'] as const;
+/** Folders in the data folder that hold such files. */
+export const textFolders = ['inputs', 'results', 'streams'] as const;
 
 /** A text, or the name of the file that it stands in. */
 export type StoredText = { text: string; file: null } | { text: null; file: string };
@@ -23,12 +24,12 @@ export class LongTexts {
   constructor(dir: string, shared?: SharedFiles) {
     this.#dir = dir;
     this.#shared = shared;
-    for (const folder of folders) mkdirSync(join(dir, folder), { recursive: true, mode: 0o700 });
+    for (const folder of textFolders) mkdirSync(join(dir, folder), { recursive: true, mode: 0o700 });
   }
 
   /** Has `write` name the text, which is on the disk by then if it is long; false where it did not. */
   async withStored(
-    folder: (typeof folders)[number],
+    folder: (typeof textFolders)[number],
     text: Text,
     write: (stored: StoredText) => Promise<boolean>,
   ): Promise<boolean> {
@@ -78,7 +79,7 @@ export class LongTexts {
 
   /** Deletes what a dead service wrote and never named; nothing may be stored meanwhile. */
   async deleteAllBut(named: ReadonlySet<string>): Promise<void> {
-    const files = folders.flatMap((folder) =>
+    const files = textFolders.flatMap((folder) =>
       readdirSync(join(this.#dir, folder)).map((name) => `${folder}/${name}`),
     );
     for (const file of files) if (!named.has(file)) rmSync(join(this.#dir, file), { force: true });

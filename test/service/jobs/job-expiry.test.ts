@@ -1,5 +1,8 @@
 /** Promise: what is over is deleted a little at a time, and what it left in the file goes while nobody works. */
+import { statSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { openForReading } from '../../../src/lib/sqlite/database.ts';
+import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { accepted, openStore } from '../service-harness.ts';
 
 it('deletes what is over, no more, and cleans the file once it is idle', async () => {
@@ -40,4 +43,21 @@ it('knows a submission by its key as long as its job may be kept', async () => {
   expect(store.expiry.idempotencyMs).toBe(100);
   now = -50;
   expect(store.expiry.idempotencyMs).toBe(0);
+});
+
+it('waits for no reader, such as a backup, and empties the log once that has ended', async () => {
+  const store = await openStore();
+  const { db } = store.file;
+  const logBytes = () => statSync(`${db.name}-wal`).size;
+  // Who waited would wait for longer than a test may take.
+  db.pragma('busy_timeout = 600000');
+  const reader = openForReading(db.name, jobSchema);
+  reader?.exec('BEGIN; SELECT count(*) FROM job');
+  await store.cancel('a', await accepted(store, 'a', '{}'));
+  store.expiry.scrub();
+  expect([store.expiry.isScrubDue, logBytes() > 0]).toEqual([true, true]);
+  reader?.close();
+  store.expiry.scrub();
+  expect([store.expiry.isScrubDue, logBytes()]).toEqual([false, 0]);
+  expect(db.pragma('busy_timeout', { simple: true })).toBe(600_000);
 });

@@ -8,7 +8,7 @@ import { openForWriting } from '../../../src/lib/sqlite/database.ts';
 import { makeDataDir } from '../service-harness.ts';
 
 /** Asked once, at the start; of the tally alone, which has a few rows for each endpoint; of a table of one row. */
-const mayReadAll = new Set(['files', 'waiting', 'idempotentSince']);
+const mayReadAll = new Set(['files', 'waiting', 'idempotentSince', 'restartIdempotency']);
 
 it('finds what it asks for by an index', async () => {
   const db = openForWriting(join(await makeDataDir(), 'service.sqlite'), jobSchema);

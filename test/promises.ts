@@ -307,6 +307,8 @@ export const promises: Record<string, Record<string, string>> = {
     'No worker is left running when the service has ended, however it ended.': 'e2e/serve-workers.test.ts',
     'Inputs, outputs and errors are gone from the disk once they have been kept long enough.':
       'service/retention.test.ts',
+    'A backup of a running service is whole, and a service that starts on it pays for nothing twice.':
+      'service/service-backup.test.ts',
     'A full disk keeps nobody from ending jobs.': 'service/jobs/full-disk.test.ts',
     'No job is taken on into a data folder that was deleted or replaced.': 'service/jobs/lost-folder.test.ts',
     'Long results cost no memory, however many slow readers they have.': 'service/http/long-answers.test.ts',

@@ -10,6 +10,8 @@ export interface Job {
 }
 
 export class Served {
+  /** The folder that it was started in. */
+  readonly cwd: string;
   readonly url: string;
   readonly key: string;
   readonly program: Program;
@@ -26,10 +28,16 @@ export class Served {
       env,
     });
     const { url, apiKey } = await program.event('serving');
-    return new Served(program, String(url), env['NIGHTRENDER_API_KEY'] ?? (apiKey as string | undefined));
+    return new Served(
+      cwd,
+      program,
+      String(url),
+      env['NIGHTRENDER_API_KEY'] ?? (apiKey as string | undefined),
+    );
   }
 
-  private constructor(program: Program, url: string, key: string | undefined) {
+  private constructor(cwd: string, program: Program, url: string, key: string | undefined) {
+    this.cwd = cwd;
     this.program = program;
     this.url = url;
     this.key = key ?? '';

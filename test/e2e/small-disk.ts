@@ -1,6 +1,6 @@
 /** File systems of a test's own, where the user may mount some. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -13,6 +13,20 @@ export function mountSmallDisk(dir: string, megabytes: number): void {
   mkdirSync(dir, { recursive: true });
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', dir]);
   onTestFinished(() => unmount(dir));
+}
+
+/** Fills the disk of a folder to the last byte; returns the file that does so. */
+export function fillDisk(dir: string): string {
+  const others = join(dir, 'what-others-write');
+  writeFileSync(others, '');
+  for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
+    try {
+      for (;;) appendFileSync(others, Buffer.alloc(bytes));
+    } catch {
+      // Less of it may fit.
+    }
+  }
+  return others;
 }
 
 /** A disk that keeps its files while it is not mounted at the folder, which is made. */

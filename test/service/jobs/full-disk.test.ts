@@ -1,10 +1,10 @@
 /** Promise: a full disk keeps nobody from ending jobs, and what was said to have ended stays so. */
-import { appendFileSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DiskReserve } from '../../../src/service/jobs/disk-reserve.ts';
 import { cancelPath } from '../../../src/protocol/paths.ts';
-import { canMount, mountSmallDisk } from '../../e2e/small-disk.ts';
+import { canMount, fillDisk, mountSmallDisk } from '../../e2e/small-disk.ts';
 import { rest, runs } from '../../fakes/tier.ts';
 import {
   openStore,
@@ -32,26 +32,13 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     mountSmallDisk(dataDir, 40);
   });
 
-  const others = (): string => join(dataDir, 'what-others-write');
-
-  function fillDisk(): void {
-    writeFileSync(others(), '');
-    for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
-      try {
-        for (;;) appendFileSync(others(), Buffer.alloc(bytes));
-      } catch {
-        // Less of it may fit.
-      }
-    }
-  }
-
   it('cancels and purges at once, for good, and takes on jobs again when there is space', async () => {
     const first = await openService({ dataDir, reserveBytes });
     const running = await submit(first.url, { scene: 'running' });
     const run = await first.held.next();
     const waiting = [];
     for (let count = 0; count < waitingJobs; count++) waiting.push(await submit(first.url, { count }));
-    fillDisk();
+    const others = fillDisk(dataDir);
     // Until what was free within its own files is used up.
     let late = await post(first.url, body);
     for (; late.status === 200; late = await post(first.url, body)) waiting.push((late.json as Job).id);
@@ -71,7 +58,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     });
     expect(first.troubles).toContainEqual(expect.stringContaining('accepts no jobs until'));
 
-    rmSync(others());
+    rmSync(others);
     while ((await post(first.url, body)).status !== 200);
     expect(existsSync(join(dataDir, 'reserve'))).toBe(true);
     await first.close();
@@ -88,7 +75,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     const [running, next] = [await submit(url, { scene: 'running' }), await submit(url, { scene: 'next' })];
     expect((await held.next()).job.id).toBe(running);
     const unwanted = await submit(url, { scene: 'unwanted' });
-    fillDisk();
+    const others = fillDisk(dataDir);
     while ((await post(url, body)).status === 200);
     const act = (path: string) => ask(url, path, { method: 'POST' });
     for (const id of [unwanted, running])
@@ -97,7 +84,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     expect([retried.status, (await askStatus(url, failed)).json]).toMatchObject([507, { status: 'FAILED' }]);
     expect(held.runs).toHaveLength(2);
 
-    rmSync(others());
+    rmSync(others);
     expect((await held.next()).job.id).toBe(next);
   });
 
@@ -106,7 +93,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     const ids = [];
     for (const scene of ['long', 'short', 'failing']) ids.push(await submit(url, { scene }));
     const [long, short, failing] = [await held.next(), await held.next(), await held.next()];
-    fillDisk();
+    const others = fillDisk(dataDir);
     while ((await post(url, body)).status === 200);
     long.complete('x'.repeat(5_000_000));
     while (!troubles.some((text) => text.includes('accepts no jobs'))) await askStatus(url, ids[0] ?? '');
@@ -116,7 +103,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     expect((await statusOnce(url, ids[1] ?? '', 'COMPLETED')).output).toHaveLength(200_000);
     expect((await statusOnce(url, ids[2] ?? '', 'FAILED')).error).toBe('no');
 
-    rmSync(others());
+    rmSync(others);
     expect((await statusOnce(url, ids[0] ?? '', 'COMPLETED')).output).toHaveLength(5_000_000);
   });
 
@@ -126,7 +113,7 @@ describe.skipIf(!canMount)('on a disk that is full (skipped where this user may 
     const id = await submit(service.url, { scene: 'x' });
     (await service.held.next()).complete([{ rendered_image: 'x'.repeat(5_000_000) }]);
     while (((await askStatus(service.url, id)).json as Job).status !== 'COMPLETED');
-    fillDisk();
+    fillDisk(dataDir);
     while ((await post(service.url, body)).status === 200);
     now += 10_000;
     while ((await post(service.url, body)).status !== 200);

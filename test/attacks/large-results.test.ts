@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { folderWith, testKey } from './cli.ts';
-import { Served } from './served.ts';
+import { folderWith, testKey } from '../e2e/cli.ts';
+import { Served } from '../e2e/served.ts';
 
 const size = 96_000_000;
 

@@ -1,12 +1,12 @@
 /** Promise: a service that is killed on a full disk starts again all the same: it is read, cancelled and purged, and works once there is room. */
-import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { rest } from '../fakes/tier.ts';
-import { folderWith, testKey } from './cli.ts';
-import { Served } from './served.ts';
-import { clockAhead } from './moved-clock.ts';
-import { canMount, mountSmallDisk } from './small-disk.ts';
+import { folderWith, testKey } from '../e2e/cli.ts';
+import { Served } from '../e2e/served.ts';
+import { clockAhead } from '../e2e/moved-clock.ts';
+import { canMount, fillDisk, mountSmallDisk } from '../e2e/small-disk.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 
@@ -30,43 +30,45 @@ const file = 'retention: 1h\nendpoints: [{name: One, command: [node, program.cjs
 describe.skipIf(!canMount)('killed on a full disk (skipped where this user may not mount one)', () => {
   const post = { method: 'POST' };
 
-  async function start(): Promise<{ cwd: string; disk: string; service: Served }> {
+  interface Before {
+    /** Input of a job that ends before the disk is full. */
+    done?: object;
+    /** Number of jobs that wait. */
+    waiting?: number;
+    hasReserve?: boolean;
+  }
+
+  /** A service that has had a job done, runs one and has some waiting, and is killed once its disk is full. */
+  async function killed({ done = { scene: 'done' }, waiting = 0, hasReserve = true }: Before) {
     const cwd = folderWith({ 'service.yaml': file, 'program.cjs': program });
     const disk = join(cwd, 'service');
     mountSmallDisk(disk, 60);
-    return { cwd, disk, service: await Served.start(cwd, ['service.yaml'], env) };
-  }
-
-  function fill(disk: string): void {
-    const others = join(disk, 'what-others-write');
-    writeFileSync(others, '');
-    for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
-      try {
-        for (;;) appendFileSync(others, Buffer.alloc(bytes));
-      } catch {
-        // Less of it may fit.
-      }
+    const service = await Served.start(cwd, ['service.yaml'], env);
+    const ended = (await service.done('one', done)).id;
+    const running = await service.submit('one', { hang: true });
+    await expect
+      .poll(async () => (await service.status('one', running)).status, { timeout: 20_000 })
+      .toBe('IN_PROGRESS');
+    const queued = [];
+    for (let job = 0; job < waiting; job++) queued.push(await service.submit('one', { job }));
+    if (!hasReserve) {
+      service.program.child.kill('SIGSTOP');
+      rmSync(join(disk, 'reserve'));
     }
+    const others = fillDisk(disk);
+    // One that is stopped answers nothing.
+    if (hasReserve) while ((await submissionTo(service)) === 200);
+    await service.kill();
+    return { cwd, disk, others, done: ended, running, waiting: queued };
   }
 
-  async function untilRefused(service: Served): Promise<void> {
-    while ((await service.ask('/v2/one/run', { ...post, body: { input: { scene: 'x' } } })).status === 200);
+  async function submissionTo(service: Served): Promise<number> {
+    return (await service.ask('/v2/one/run', { ...post, body: { input: { scene: 'x' } } })).status;
   }
 
   it('it starts, reads and cancels out of its reserve, and goes on once there is room', async () => {
-    const { cwd, disk, service: first } = await start();
-    const done = (await first.done('one', { scene: 'done' })).id;
-    const running = await first.submit('one', { hang: true });
-    await expect
-      .poll(async () => (await first.status('one', running)).status, { timeout: 20_000 })
-      .toBe('IN_PROGRESS');
-    const [unwanted, waiting] = [
-      await first.submit('one', { scene: 'x' }),
-      await first.submit('one', { scene: 'x' }),
-    ];
-    fill(disk);
-    await untilRefused(first);
-    await first.kill();
+    const { cwd, disk, others, done, running, waiting } = await killed({ waiting: 2 });
+    const [unwanted = '', wanted = ''] = waiting;
     writeFileSync(join(cwd, 'go'), '');
 
     const second = await Served.start(cwd, ['service.yaml'], env);
@@ -74,27 +76,17 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
     expect(await second.status('one', done)).toMatchObject({ status: 'COMPLETED', output: 'x' });
     const cancelled = await second.ask(`/v2/one/cancel/${unwanted}`, post);
     expect([cancelled.status, await cancelled.json()]).toEqual([200, { id: unwanted, status: 'CANCELLED' }]);
-    expect((await second.ask('/v2/one/run', { ...post, body: { input: { scene: 'x' } } })).status).toBe(507);
+    expect(await submissionTo(second)).toBe(507);
     expect(await second.status('one', running)).toMatchObject({ status: 'IN_QUEUE', retries: 1 });
 
-    rmSync(join(disk, 'what-others-write'));
-    for (const id of [running, waiting]) expect((await second.ended('one', id)).status).toBe('COMPLETED');
+    rmSync(others);
+    for (const id of [running, wanted]) expect((await second.ended('one', id)).status).toBe('COMPLETED');
     expect(existsSync(join(disk, 'reserve'))).toBe(true);
     expect((await second.stop()).code).toBe(0);
   });
 
   rest.it('it purges the queue of all', async () => {
-    const { cwd, disk, service: first } = await start();
-    const running = await first.submit('one', { hang: true });
-    await expect
-      .poll(async () => (await first.status('one', running)).status, { timeout: 20_000 })
-      .toBe('IN_PROGRESS');
-    const waiting = [];
-    for (let job = 0; job < 200; job++) waiting.push(await first.submit('one', { job }));
-    fill(disk);
-    await untilRefused(first);
-    await first.kill();
-
+    const { cwd, running, waiting } = await killed({ waiting: 200 });
     const second = await Served.start(cwd, ['service.yaml'], env);
     const purged = await second.ask('/v2/one/purge-queue', post);
     expect(purged.status).toBe(200);
@@ -102,23 +94,14 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
   });
 
   it('without its reserve it deletes what is over first, which gives it room', async () => {
-    const { cwd, disk, service: first } = await start();
-    const long = (await first.done('one', { length: 6_000_000 })).id;
-    const running = await first.submit('one', { hang: true });
-    await expect
-      .poll(async () => (await first.status('one', running)).status, { timeout: 20_000 })
-      .toBe('IN_PROGRESS');
-    first.program.child.kill('SIGSTOP');
-    rmSync(join(disk, 'reserve'));
-    fill(disk);
-    await first.kill();
+    const { cwd, disk, done, running } = await killed({ done: { length: 6_000_000 }, hasReserve: false });
     expect(readdirSync(join(disk, 'results'))).toHaveLength(1);
 
     const later = { ...env, NODE_OPTIONS: clockAhead(2 * 3_600_000) };
     const second = await Served.start(cwd, ['service.yaml'], later);
     expect(second.program.stderr).toContain('the disk is full: the service starts and accepts no jobs until');
     expect(readdirSync(join(disk, 'results'))).toEqual([]);
-    expect((await second.ask(`/v2/one/status/${long}`)).status).toBe(404);
+    expect((await second.ask(`/v2/one/status/${done}`)).status).toBe(404);
     expect(await second.status('one', running)).toMatchObject({ status: 'IN_QUEUE' });
     expect((await second.ask(`/v2/one/cancel/${running}`, post)).status).toBe(200);
   });
@@ -126,24 +109,13 @@ describe.skipIf(!canMount)('killed on a full disk (skipped where this user may n
   rest.it(
     'with no reserve, and nothing that is over, it is read, and goes on once there is room',
     async () => {
-      const { cwd, disk, service: first } = await start();
-      const done = (await first.done('one', { scene: 'done' })).id;
-      const running = await first.submit('one', { hang: true });
-      await expect
-        .poll(async () => (await first.status('one', running)).status, { timeout: 20_000 })
-        .toBe('IN_PROGRESS');
-      first.program.child.kill('SIGSTOP');
-      rmSync(join(disk, 'reserve'));
-      fill(disk);
-      await first.kill();
+      const { cwd, others, done, running } = await killed({ hasReserve: false });
       writeFileSync(join(cwd, 'go'), '');
 
       const second = await Served.start(cwd, ['service.yaml'], env);
       expect(await second.status('one', done)).toMatchObject({ status: 'COMPLETED', output: 'x' });
-      expect((await second.ask('/v2/one/run', { ...post, body: { input: { scene: 'x' } } })).status).toBe(
-        507,
-      );
-      rmSync(join(disk, 'what-others-write'));
+      expect(await submissionTo(second)).toBe(507);
+      rmSync(others);
       expect(await second.ended('one', running)).toMatchObject({ status: 'COMPLETED', retries: 1 });
       expect((await second.stop()).code).toBe(0);
     },

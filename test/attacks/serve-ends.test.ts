@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isRunning } from '../service/workloads/started-worker.ts';
 import { isWhole, rest } from '../fakes/tier.ts';
-import { folderWith, testKey } from './cli.ts';
-import { Served } from './served.ts';
+import { folderWith, testKey } from '../e2e/cli.ts';
+import { Served } from '../e2e/served.ts';
 
 const env = { NIGHTRENDER_API_KEY: testKey };
 

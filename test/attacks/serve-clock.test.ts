@@ -3,9 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isWhole } from '../fakes/tier.ts';
-import { folderWith, testKey } from './cli.ts';
-import { clockMovedBy } from './moved-clock.ts';
-import { Served } from './served.ts';
+import { folderWith, testKey } from '../e2e/cli.ts';
+import { clockMovedBy } from '../e2e/moved-clock.ts';
+import { Served } from '../e2e/served.ts';
 
 const hour = 3_600_000;
 

@@ -1,7 +1,10 @@
 /** Promise: what is over is deleted a little at a time, and what it left in the file goes while nobody works. */
 import { statSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { dirname } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { openForReading } from '../../../src/lib/sqlite/database.ts';
+import { FolderWatch } from '../../../src/service/jobs/data-folder.ts';
+import { Sweeper } from '../../../src/service/sweeper.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { accepted, openStore } from '../service-harness.ts';
 
@@ -57,7 +60,13 @@ it('waits for no reader, such as a backup, and empties the log once that has end
   store.expiry.scrub();
   expect([store.expiry.isScrubDue, logBytes() > 0]).toEqual([true, true]);
   reader?.close();
-  store.expiry.scrub();
-  expect([store.expiry.isScrubDue, logBytes()]).toEqual([false, 0]);
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const problems: string[] = [];
+  const say = (text: string) => void problems.push(text);
+  const sweeper = new Sweeper(store, new FolderWatch(dirname(db.name), [], say), 10_000, say);
+  vi.advanceTimersByTime(1_000);
+  await vi.waitFor(() => expect([store.expiry.isScrubDue, logBytes(), problems]).toEqual([false, 0, []]));
+  sweeper.stop();
   expect(db.pragma('busy_timeout', { simple: true })).toBe(600_000);
 });

@@ -106,7 +106,7 @@ function withPipeline(name: string, takes: string, argv: Record<string, unknown>
   if (tooMany !== undefined) throw new WrongUse(`${name} does not take ${JSON.stringify(tooMany)}.`);
   const isShort = second !== undefined && words.length === 1 && !isPipeline(words[0] ?? '');
   const [given, other] = isShort ? [undefined, ...words] : words;
-  if (second === 'dir' && other === undefined) throw new WrongUse(noFolder);
+  if (second === 'dir' && other === undefined) throw new WrongUse(noFolder(name));
   if (given === undefined && !existsSync(pipelineFile))
     throw new WrongUse(`${noPipeline} There is none in this folder.`);
   const pipeline = given === undefined ? pipelineFile : takesMore ? words : given;
@@ -162,7 +162,7 @@ function commandIn([first = '']: string[]): string[] {
 }
 
 const pipelineFile = 'pipeline.yaml';
-const noFolder = 'Specify a folder for the export.';
+const noFolder = (command: string): string => `Specify a folder for the ${command}.`;
 const noPipeline = `Specify a ${pipelineFile}.`;
 
 /** Wrong use of the command line, in words, with what was probably meant. */
@@ -182,7 +182,7 @@ function missingIn([name = '']: string[], loaded: Loaded): string {
   const words = loaded.get(name)?.words;
   if (words !== undefined) return `Specify a command: ${words.join(', ')}.`;
   const takes = commandNamed(name)?.takes ?? '';
-  if (takes.endsWith('<dir>')) return noFolder;
+  if (takes.endsWith('<dir>')) return noFolder(name);
   return takes.startsWith('<picture') ? 'Specify a picture.' : noPipeline;
 }
 

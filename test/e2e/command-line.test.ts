@@ -32,6 +32,7 @@ it.each([
   [['export'], 'Specify a folder for the export.'],
   [['export', 'pipeline.yaml'], 'Specify a folder for the export.'],
   [['export', 'pipeline.yaml', 'a', 'b'], 'export does not take "b".'],
+  [['backup'], 'Specify a folder for the backup.'],
   [['inspect'], 'Specify a picture.'],
   [['keys'], 'Specify a command: add, list, revoke.'],
   [['list', 'pipeline.yaml', '--csv=yes'], '--csv is "yes"; expected true, false or no value.'],

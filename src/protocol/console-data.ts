@@ -20,6 +20,9 @@
  * GET    jobs/{id}/thumbnail                                → JPEG of the first picture in its output, or 204
  * POST   jobs/{id}/cancel, jobs/{id}/retry                  → 200 { id, status } | 404 | 409
  * GET    history?endpoint=&range=hour|day                   → JobHistoryView
+ * GET    webhooks                                           → FailedWebhooks
+ * POST   webhooks/send                                      → BulkCount: all that were given up are sent again
+ * POST   webhooks/{job}/send                                → 204 | 404
  * GET    keys                                               → KeyView[]
  * POST   keys                        KeyForm                → 201 { key, view: KeyView }: the only time it is shown
  * POST   keys/{id}/revoke                                   → 204 | 404
@@ -193,6 +196,27 @@ export interface BulkCount {
   jobs: number;
   /** Whether there are more than are reached at once. */
   isMore: boolean;
+}
+
+/** Webhooks of ended jobs whose latest try failed. */
+export interface FailedWebhooks {
+  /** How many are tried no more, and how many are to be tried again. */
+  givenUp: number;
+  waiting: number;
+  /** Some of them; those that were given up come first. */
+  webhooks: FailedWebhook[];
+}
+
+interface FailedWebhook {
+  job: string;
+  endpointId: string;
+  /** With its port. */
+  host: string;
+  tries: number;
+  /** Why the latest try failed. */
+  why: string;
+  /** When the next try is due; null if the webhook was given up. */
+  dueAt: number | null;
 }
 
 /** Since the service was started at most. */

@@ -125,6 +125,15 @@ export const paths = {
     }),
   ),
   ...at(
+    'webhook-secret',
+    'get',
+    operation({
+      id: 'webhookSecret',
+      summary: 'The secret that signs the webhooks of jobs submitted with this key',
+      answer: { description: 'As Standard Webhooks has it.', schema: 'WebhookSecret' },
+    }),
+  ),
+  ...at(
     'job-take/{workerId}',
     'get',
     workerOperation(

@@ -18,7 +18,7 @@ export const openApiSchemas = {
   Submission: object(
     {
       input: { type: 'object', minProperties: 1, description: 'free-form; what the worker is given' },
-      webhook: { type: 'string', format: 'uri', description: 'is sent the job once it has ended' },
+      webhook: { type: 'string', format: 'uri', description: 'is sent the job, signed, once it has ended' },
       s3Config: { type: 'object', description: 'is handed to the worker; deleted when the job ends' },
       policy: object(
         {
@@ -61,6 +61,7 @@ export const openApiSchemas = {
       unhealthy: count,
     }),
   }),
+  WebhookSecret: object({ secret: { type: 'string', pattern: '^whsec_[A-Za-z0-9+/]{43}=$' } }),
   Error: object({ error: text }),
   TakenJob: object({ id: jobId, input: { type: 'object' }, webhook: text, s3Config: { type: 'object' } }, [
     'id',

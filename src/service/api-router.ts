@@ -145,6 +145,7 @@ export class ApiRouter {
       case 'retry':
       case 'purge-queue':
       case 'health':
+      case 'webhook-secret':
         return this.#parts.jobs.answer(operation, context);
     }
   }

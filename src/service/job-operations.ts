@@ -19,6 +19,7 @@ import type { JobRecord } from './jobs/job-statements.ts';
 import type { JobTerms, Idempotency } from './jobs/job.ts';
 import type { Operation } from './routes.ts';
 import { readRunRequest } from './run-request.ts';
+import { secretText, type WebhookSecrets } from './webhooks/webhook-secrets.ts';
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
@@ -33,6 +34,7 @@ export interface JobOperationsParts {
   turns: ClientTurns;
   /** Whether webhooks may lead to this machine and its network. */
   hasPrivateWebhooks: boolean;
+  secrets: WebhookSecrets;
 }
 
 type Submission = Pick<RequestContext, 'request' | 'sendContinue' | 'gone' | 'endpoint' | 'keyId'>;
@@ -92,6 +94,8 @@ export class JobOperations {
           ...healthAnswer(store.reads.tally(endpoint.id), endpoint.workers),
           headers: this.#retention(),
         };
+      case 'webhook-secret':
+        return jsonResponse({ secret: secretText(this.#parts.secrets.of(keyId)) });
     }
   }
 

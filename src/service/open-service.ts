@@ -29,6 +29,7 @@ import { Replica } from './shared/replica.ts';
 import { Deposed, type Write } from './shared/leadership.ts';
 import type { SharedFiles } from './shared/shared-files.ts';
 import { Sweeper } from './sweeper.ts';
+import { WebhookSecrets } from './webhooks/webhook-secrets.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 import { WorkerOperations } from './worker-operations.ts';
 
@@ -82,7 +83,8 @@ export async function openService(options: CheckedOptions, around: Surroundings)
   let halfOpen: Endpoints | undefined;
   try {
     const ownWorkers = new OwnWorkerKeys();
-    const clusterWorkers = new OwnWorkerKeys(shared?.secret ?? lastingSecret(dataDir));
+    const secret = shared?.secret ?? lastingSecret(dataDir);
+    const clusterWorkers = new OwnWorkerKeys(secret);
     const keys = openKeys(options, dataDir, [ownWorkers, clusterWorkers]);
     opened.push(() => keys.close());
     const keysReplica = shared && new Replica(keys.file, keysFile, shared.write);
@@ -100,13 +102,14 @@ export async function openService(options: CheckedOptions, around: Surroundings)
     await settled();
     const folder = new FolderWatch(dataDir, [path, `${path}-wal`], onProblem);
     const results = new JobResults({ ...options, store });
-    const parts = { keys, store, folder, results, ownWorkers, clusterWorkers };
+    const secrets = new WebhookSecrets(secret, keys);
+    const parts = { keys, store, folder, results, ownWorkers, clusterWorkers, secrets };
     const endpoints = (halfOpen = openEndpoints(options, parts, around));
     const loopDelay = new LoopDelay();
     opened.push(() => loopDelay.stop());
     const router = openRouter(options, { ...parts, loopDelay }, endpoints, around);
     const sweeper = new Sweeper(store, folder, retentionMs, onProblem);
-    const webhooks = new Webhooks({ store, onProblem, now, hasPrivate });
+    const webhooks = new Webhooks({ store, secrets, retentionMs, onProblem, now, hasPrivate });
     const close = async (): Promise<void> => {
       sweeper.stop();
       await Promise.all([endpoints.stop(), webhooks.stop()]);
@@ -184,7 +187,7 @@ function uncleanText(error: unknown): string {
   return `the service did not shut down cleanly: ${String(error)}`;
 }
 
-/** Workers of a cluster outlive the service: the next start knows their keys by this. */
+/** Workers of a cluster outlive the service, and receivers of webhooks keep their secrets: the next start knows both by this. */
 function lastingSecret(dataDir: string): Buffer {
   const path = join(dataDir, 'cluster.key');
   const kept = existsSync(path) ? readFileSync(path) : undefined;
@@ -217,6 +220,7 @@ interface Parts {
   ownWorkers: OwnWorkerKeys;
   /** Good for longer than this start of the service. */
   clusterWorkers: OwnWorkerKeys;
+  secrets: WebhookSecrets;
 }
 
 function openEndpoints(
@@ -253,7 +257,7 @@ function openEndpoints(
 
 function openRouter(
   checked: CheckedOptions,
-  { keys, store, folder, results, loopDelay }: Parts & { loopDelay: LoopDelay },
+  { keys, store, folder, results, secrets, loopDelay }: Parts & { loopDelay: LoopDelay },
   endpoints: Endpoints,
   { url, proxies, certifiedNames, shared }: Surroundings,
 ): ApiRouter {
@@ -261,7 +265,7 @@ function openRouter(
   const { now } = store.clock;
   const bodies = new BodyRoom(checked.maxBodiesBytes, checked.clientLimits.roomMs);
   const turns = new ClientTurns();
-  const jobs = new JobOperations({ ...checked, store, folder, bodies, turns });
+  const jobs = new JobOperations({ ...checked, store, folder, bodies, turns, secrets });
   // Around a result there is little else.
   const maxBytes = maxResultBytes + 1_000_000;
   const work = new WorkerOperations({ ...checked, store, results, bodies, turns, maxResultBytes: maxBytes });

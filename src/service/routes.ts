@@ -23,6 +23,7 @@ export const operations = {
   retry: { methods: ['POST'], asker: 'client', parts: ['jobId'] },
   'purge-queue': { methods: ['POST'], asker: 'client', parts: [] },
   health: { methods: ['GET'], asker: 'client', parts: [] },
+  'webhook-secret': { methods: ['GET'], asker: 'client', parts: [] },
   'job-take': { methods: ['GET'], asker: 'worker', parts: ['workerId'] },
   'job-take-batch': { methods: ['GET'], asker: 'worker', parts: ['workerId'] },
   'job-done': { methods: ['POST'], asker: 'worker', parts: ['workerId', 'jobId'] },

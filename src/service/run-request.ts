@@ -96,7 +96,7 @@ function isWebhook(value: unknown): value is string {
 
 function privateWebhook(webhook: string): string {
   const { host } = new URL(webhook);
-  return `"webhook" leads to ${host}, on this service's own machine or network; expected a public address, or \`webhooks.allowPrivate: true\` in its service.yaml`;
+  return `"webhook" leads to ${host}, on this service's own machine or network; expected a public address, or \`webhooks.private: true\` in its service.yaml`;
 }
 
 function refused(why: string): ReadRunRequest {

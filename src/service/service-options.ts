@@ -54,7 +54,7 @@ export interface ServiceOptions {
   clientLimits?: Partial<ClientLimits>;
   /** For each key and operation. */
   rate?: Rate;
-  /** Whether webhooks may lead to this machine and its network; by default where nobody else can submit. */
+  /** True if webhooks may lead to this machine and its network. By default only if nothing leads other machines to the service. */
   hasPrivateWebhooks?: boolean;
   /** Of other sites whose pages may use the job interface, such as `https://studio.example`; `*` for any. */
   origins?: string[];
@@ -145,7 +145,7 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
     now: Date.now,
     elapsed: options.now ?? (() => performance.now()),
     onProblem: () => undefined,
-    hasPrivateWebhooks: isLoopback(options.host ?? defaultHost),
+    hasPrivateWebhooks: isAlone(options),
     ...options,
     clientLimits: { ...defaultClientLimits, ...options.clientLimits },
   };
@@ -162,6 +162,18 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
 export interface Rate {
   requests: number;
   withinMs: number;
+}
+
+/** False if a proxy or a name for others leads to the service, though it listens on loopback. */
+function isAlone({
+  host = defaultHost,
+  proxies = [],
+  hosts = [],
+  publicUrl,
+  store,
+}: ServiceOptions): boolean {
+  const ways = [...proxies, ...hosts, publicUrl, store?.reachedAt].filter((way) => way !== undefined);
+  return isLoopback(host) && ways.length === 0;
 }
 
 export function isLoopback(host: string): boolean {

@@ -235,8 +235,9 @@ describe('for how long a submission is known', () => {
     const dataDir = await makeDataDir();
     const path = join(dataDir, 'service.sqlite');
     const old = new Sqlite(path);
-    for (const statements of jobSchema.migrations.slice(0, -3)) old.exec(statements);
-    old.pragma(`user_version = ${jobSchema.migrations.length - 3}`);
+    const version = jobSchema.migrations.findIndex((statements) => statements.includes('idempotencyKey'));
+    for (const statements of jobSchema.migrations.slice(0, version)) old.exec(statements);
+    old.pragma(`user_version = ${version}`);
     old.pragma(`application_id = ${jobSchema.applicationId}`);
     old.exec(
       `INSERT INTO job (id, endpointId, state, acceptedAt, queuedAt, expiresAt, ttlMs, executionTimeoutMs, isLowPriority,

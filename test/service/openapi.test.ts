@@ -76,6 +76,7 @@ it('describes what clients are answered', async () => {
   await given('run', '', body);
   while ((await given('run', '', body)) !== '429');
   await given('health', '');
+  await given('webhook-secret', '');
   await given('purge-queue', '');
   await given('run', '', '{}');
   await given('status', 'no-such-job');
@@ -89,7 +90,7 @@ it('describes what clients are answered', async () => {
   expect([...seen].toSorted().join(', ')).toBe(
     'cancel 200, health 200, health 401, health 403, health 429, purge-queue 200, ' +
       'purge-queue 405, render 200, retry 200, retry 409, run 200, run 400, run 429, ' +
-      'run 503, runsync 200, runsync 503, status 200, status 404, status-sync 200, stream 200',
+      'run 503, runsync 200, runsync 503, status 200, status 404, status-sync 200, stream 200, webhook-secret 200',
   );
 });
 

@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser } from './browser.ts';
-import { endpointForm, endpointView, jobView, keyView, workerView } from './console-things.ts';
+import { endpointForm, endpointView, failedWebhook, jobView, keyView, workerView } from './console-things.ts';
 import { enter, field, go, look, textOfFocus } from './console-visit.ts';
 import { startFakeConsole, type FakeConsole } from './fake-console.ts';
 
@@ -32,6 +32,7 @@ async function fullService(): Promise<FakeConsole> {
   service.overview.endpoints.push(endpointView(settings, { workers, trouble: 'Broken.' }));
   service.jobs.push(jobView({ id: 'job-1', status: 'FAILED', error: 'Broken.', endedAt: Date.now() }));
   service.keys.push(keyView({ name: 'one' }));
+  service.webhooks = { givenUp: 1, waiting: 0, webhooks: [failedWebhook({ job: 'job-1' })] };
   return service;
 }
 

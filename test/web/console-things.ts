@@ -2,6 +2,7 @@
 import type {
   EndpointForm,
   EndpointView,
+  FailedWebhooks,
   JobView,
   KeyView,
   WorkerView,
@@ -42,6 +43,20 @@ export function endpointView(settings = endpointForm(), change: Partial<Endpoint
     workers: [],
     trouble: null,
     isPaused: false,
+    ...change,
+  };
+}
+
+type FailedWebhook = FailedWebhooks['webhooks'][number];
+
+/** One that was given up, unless `change` says otherwise. */
+export function failedWebhook(change: Partial<FailedWebhook> & { job: string }): FailedWebhook {
+  return {
+    endpointId: 'painter',
+    host: 'studio.example',
+    tries: 9,
+    why: 'it answered 500',
+    dueAt: null,
     ...change,
   };
 }

@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { noBrowser, openBrowser } from './browser.ts';
-import { endpointForm, endpointView, jobView, keyView } from './console-things.ts';
+import { endpointForm, endpointView, failedWebhook, jobView, keyView } from './console-things.ts';
 import { enter, labelOfFocus, field, problemOf } from './console-visit.ts';
 import { startFakeConsole } from './fake-console.ts';
 
@@ -149,6 +149,33 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByText('No such jobs.').waitFor();
     await page.getByRole('button', { name: 'Cancel all …' }).click();
     await page.getByText('There is no open job among these.').waitFor();
+    expect(troubles()).toEqual([]);
+  });
+
+  it('lists webhooks that failed, and sends one or all of them again', async () => {
+    const service = await startFakeConsole();
+    service.overview.endpoints.push(endpointView());
+    const { page, troubles } = await enter(browser, service, '#/jobs');
+    const failed = page.getByRole('region', { name: 'Webhooks that failed' });
+    await page.getByRole('region', { name: 'Jobs of all endpoints' }).waitFor();
+    expect(await failed.count()).toBe(0);
+    const waiting = failedWebhook({
+      job: 'job-2',
+      host: '<b>evil</b>',
+      dueAt: Date.now() + 3_600_000,
+      tries: 1,
+    });
+    const webhooks = [failedWebhook({ job: 'job-1' }), waiting];
+    service.webhooks = { givenUp: 1, waiting: 1, webhooks };
+    await failed.getByText('1 given up, 1 to be tried again.').waitFor();
+    await failed.getByRole('heading', { name: '<b>evil</b>' }).waitFor();
+    await failed.getByText(/it answered 500 · 9 tries/).waitFor();
+    await failed.getByText(/^again in /).waitFor();
+    await failed.getByRole('button', { name: 'Send the webhook of job job-1 again' }).click();
+    await failed.getByText('waits for its turn').waitFor();
+    await failed.getByRole('button', { name: 'Send all again' }).click();
+    await page.getByText('1 webhook will be sent again.').waitFor();
+    await expect.poll(() => failed.count()).toBe(0);
     expect(troubles()).toEqual([]);
   });
 

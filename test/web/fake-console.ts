@@ -10,6 +10,7 @@ import { writtenEndpoint } from '../../src/service/config/read-endpoint.ts';
 import type { EndpointSettings } from '../../src/service/endpoint-settings.ts';
 import type {
   EndpointSchema,
+  FailedWebhooks,
   JobHistoryView,
   JobView,
   KeyForm,
@@ -27,6 +28,7 @@ export interface FakeConsole {
   jobs: JobView[];
   keys: KeyView[];
   history: JobHistoryView;
+  webhooks: FailedWebhooks;
   /** Method and path of what was asked for. */
   asked: string[];
   /** Bodies of what was sent, by method and path. */
@@ -59,6 +61,7 @@ export async function startFakeConsole(port = 0): Promise<FakeConsole> {
     jobs: [],
     keys: [],
     history: { since: 0, stepMs: 60_000, steps: [], delay: null, execution: null },
+    webhooks: { givenUp: 0, waiting: 0, webhooks: [] },
     asked: [],
     sent: new Map(),
     schema: endpointFormSchema(10_000),
@@ -189,6 +192,18 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
   'POST jobs/{id}/cancel': (state, { id }) => moved(state, id, { status: 'CANCELLED', endedAt: Date.now() }),
   'POST jobs/{id}/retry': (state, { id }) =>
     moved(state, id, { status: 'IN_QUEUE', endedAt: null, startedAt: null, error: null, retries: 1 }),
+  'GET webhooks': ({ webhooks }) => ({ status: 200, body: webhooks }),
+  'POST webhooks/send': (state) => {
+    const { givenUp } = state.webhooks;
+    state.webhooks = { givenUp: 0, waiting: 0, webhooks: [] };
+    return { status: 200, body: { jobs: givenUp, isMore: false } };
+  },
+  'POST webhooks/{id}/send': ({ webhooks }, { id }) => {
+    const webhook = webhooks.webhooks.find(({ job }) => job === id);
+    if (webhook === undefined) return no(404, 'There is no such webhook.');
+    webhook.dueAt = Date.now();
+    return { status: 204 };
+  },
   'GET keys': (state) => ({ status: 200, body: state.keys }),
   'POST keys': (state, { body }) => {
     const { name, kind, endpoints, ownJobs: hasOwnJobsOnly = false } = body as KeyForm;

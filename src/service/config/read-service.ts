@@ -63,7 +63,7 @@ export function readService(
       silenceMs: raw.limits.silence,
     },
     graceMs: raw.shutdown.grace,
-    hasPrivateWebhooks: raw.webhooks.allowPrivate ?? null,
+    hasPrivateWebhooks: raw.webhooks.private ?? raw.webhooks.allowPrivate ?? null,
     origins: raw.cors,
     hosts: raw.hosts,
     endpoints: drafts.map((draft) => settingsOf(draft, raw.limits.maxQueued)),
@@ -158,7 +158,7 @@ export interface ServiceSettings {
   limits: ServiceLimits;
   /** How long running jobs have to end when the service is stopped. */
   graceMs: number;
-  /** Whether webhooks may lead to this machine and its network; null where the service is to judge by its host. */
+  /** True if webhooks may lead to this machine and its network; null if the service is to decide by how it is reached. */
   hasPrivateWebhooks: boolean | null;
   /** Of other sites whose pages may use the job interface. */
   origins: string[];

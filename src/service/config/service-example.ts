@@ -32,10 +32,10 @@ limits:
 shutdown:
   grace: 30s
 
-# Webhooks to this machine and its network, such as http://192.168.1.5/done: allowed while only this machine reaches the
-# service. Where others do, whoever may submit would reach that network through it.
+# Webhooks to this machine and its network, such as http://192.168.1.5/done, are allowed by default only if nothing above
+# leads other machines here. Otherwise everybody who may submit reaches that network through the service.
 # webhooks:
-#   allowPrivate: true
+#   private: true
 
 # Sites whose pages may use the job interface from a browser, with a key; none by default.
 # cors: [https://studio.example]

@@ -87,12 +87,13 @@ const proxies = z
   .describe('addresses of reverse proxies, whose X-Forwarded-For and X-Forwarded-Proto are believed');
 
 const webhooks = z.strictObject({
-  allowPrivate: z
+  private: z
     .boolean('true or false')
     .optional()
     .describe(
-      'whether webhooks may target this machine and its network; by default only while the service listens on loopback',
+      'true if webhooks may lead to this machine and its network; by default only if `host` is loopback and `proxies`, `hosts`, `publicUrl` and `peerUrl` are not set',
     ),
+  allowPrivate: z.boolean('true or false').optional().describe('the earlier name of `private`'),
 });
 
 const shutdown = z.strictObject({

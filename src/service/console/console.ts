@@ -11,6 +11,7 @@ import { JobRequests, type JobRequestsParts } from './job-requests.ts';
 import { KeyRequests } from './key-requests.ts';
 import type { Quotas } from '../keys/quotas.ts';
 import { Sessions } from './sessions.ts';
+import { WebhookRequests } from './webhook-requests.ts';
 
 export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
   quotas: Quotas;
@@ -36,6 +37,7 @@ export class Console {
     const endpoints = new EndpointRequests(parts);
     const jobs = new JobRequests(parts);
     const keys = new KeyRequests(parts);
+    const webhooks = new WebhookRequests(parts);
     this.#operations = [
       ['GET', /^overview$/, () => jsonResponse(endpoints.overview())],
       ['GET', /^catalogue$/, () => jsonResponse(parts.catalogue)],
@@ -55,6 +57,9 @@ export class Console {
       ['POST', /^jobs\/([^/]+)\/cancel$/, (context) => jobs.act('cancel', context)],
       ['POST', /^jobs\/([^/]+)\/retry$/, (context) => jobs.act('retry', context)],
       ['GET', /^history$/, (context) => jobs.history(context)],
+      ['GET', /^webhooks$/, () => webhooks.list()],
+      ['POST', /^webhooks\/send$/, () => webhooks.sendAllAgain()],
+      ['POST', /^webhooks\/([^/]+)\/send$/, (context) => webhooks.sendAgain(context)],
       ['GET', /^keys$/, () => keys.list()],
       ['POST', /^keys$/, (context) => keys.add(context)],
       ['POST', /^keys\/([^/]+)\/revoke$/, (context) => keys.revoke(context)],

@@ -129,7 +129,7 @@ const servedJobTriggers = `
  * `input` holds what a job was asked for: every move writes the row of the job anew with all that is in it, and this
  * never changes. It goes with its job, to which it does not refer, as that would be looked up each time; `bytes` is how
  * long one in a file is. `part` holds what of a job's stream nobody has read yet. `webhook` is what is to be told to
- * whom: `dueAt` is null until the job has ended. `endpoint` holds the endpoints that were made in the console,
+ * whom: `dueAt` is null until the job has ended, and once it was delivered or given up; `why` is why the latest try failed. `endpoint` holds the endpoints that were made in the console,
  * `credentials` what a worker needs to put results into a bucket, until its job has ended, and null from then on,
  * `paused` those whose jobs wait until a person lets them go on, `idempotent` since when submissions are known by their
  * keys, which is 0 in a new store. `idempotencyKey` and `body` are digests, by which a job is found whose submission comes
@@ -221,5 +221,12 @@ export const jobSchema: Schema = {
     // How far the system clock was ahead of the clock of jobs.
     `CREATE TABLE clock (aheadMs INTEGER NOT NULL) STRICT;
      INSERT INTO clock VALUES (0);`,
+    // Each host has a queue of its own. Hosts of earlier webhooks are not known here: each of their addresses counts as one.
+    `ALTER TABLE webhook ADD COLUMN host TEXT NOT NULL DEFAULT '';
+     ALTER TABLE webhook ADD COLUMN why TEXT;
+     UPDATE webhook SET host = url;
+     DROP INDEX webhookDue;
+     CREATE INDEX webhookDue ON webhook (host, dueAt) WHERE dueAt IS NOT NULL;
+     CREATE INDEX webhookFailed ON webhook (dueAt, job) WHERE why IS NOT NULL;`,
   ],
 };

@@ -67,7 +67,8 @@ export class JobTransitions {
     const { key = null, body = null } = terms.idempotency ?? {};
     this.sql.addInput.run(lastInsertRowid, stored.file, bytes, stored.text, key, body);
     if (terms.s3Config !== null) this.sql.addS3Config.run(lastInsertRowid, terms.s3Config);
-    if (terms.webhook !== null) this.#webhooks.add.run(lastInsertRowid, terms.webhook);
+    if (terms.webhook !== null)
+      this.#webhooks.add.run(lastInsertRowid, terms.webhook, new URL(terms.webhook).host);
   }
 
   /** What `take` of the store takes. */
@@ -111,8 +112,9 @@ export class JobTransitions {
   }
 
   /** Queues a job that has ended anew. */
-  queueAgain(id: string, { ttlMs }: JobMetadata): void {
+  queueAgain(id: string, { number, ttlMs }: JobMetadata): void {
     const queuedAt = this.#now();
+    this.#webhooks.begin.run(null, number);
     this.#move(id, 'IN_QUEUE', { queuedAt, expiresAt: queuedAt + ttlMs, retries: 0, workerId: noWorker });
   }
 

@@ -100,6 +100,11 @@ export class KeyStore {
     return this.#findGiven(digest) ?? this.#findStored(digest);
   }
 
+  /** The digest of a key, revoked ones as well; undefined if no key has this id. */
+  digestOf(id: string): Buffer | undefined {
+    return this.#given.find(({ holder }) => holder.id === id)?.digest ?? this.#sql.digest.get(id)?.digest;
+  }
+
   /** Forgets those that began at `until` or before, and all but the newest `max`. */
   signIn(session: Session, until: number, max: number): void {
     this.#change(() => {

@@ -62,6 +62,7 @@ export function prepareKeyStatements(db: Database) {
     find: db.prepare<[Buffer], FoundKey>(
       `SELECT id, name, kind, endpoints, lastUsedAt, quotaMs, ownJobs FROM apiKey WHERE digest = ? AND revokedAt IS NULL`,
     ),
+    digest: db.prepare<[id: string], { digest: Buffer }>('SELECT digest FROM apiKey WHERE id = ?'),
     /** Names are compared without regard to case. */
     named: db.prepare<[{ nameOrId: string }], KeyRow>(
       `SELECT ${columns} FROM apiKey WHERE name = @nameOrId OR id = @nameOrId`,

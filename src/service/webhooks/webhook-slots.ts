@@ -11,7 +11,7 @@ export interface WebhookLoad {
 /** What is known of a host: `untried` since the service started or for long, or how it met the latest try. */
 type HostState = 'answering' | 'untried' | 'silent';
 
-const limits = { webhooks: 512, bytes: 64 * 1024 * 1024 };
+const limits = { webhooks: 1_024, bytes: 64 * 1024 * 1024 };
 
 /** How much of `limits` is open to hosts that are no better than this, all of them together. */
 const shares: Record<HostState, number> = { answering: 1, untried: 3 / 4, silent: 1 / 4 };
@@ -19,8 +19,8 @@ const shares: Record<HostState, number> = { answering: 1, untried: 3 / 4, silent
 /** In rising order: what counts for one counts for those behind it. */
 const states: readonly HostState[] = ['silent', 'untried', 'answering'];
 
-/** A host that hangs gets one webhook at a time and does not delay others. */
-const maxPerHost: Record<HostState, number> = { answering: 4, untried: 4, silent: 1 };
+/** Many hosts that hang would take all places if each had more than one. */
+const maxPerHost: Record<HostState, number> = { answering: 4, untried: 1, silent: 1 };
 
 /** The oldest are forgotten first. */
 const maxHosts = 10_000;
@@ -34,16 +34,17 @@ export class WebhookSlots {
     silent: { webhooks: 0, bytes: 0 },
   };
 
-  get isFull(): boolean {
-    return this.#takenUpTo('answering').webhooks >= limits.webhooks;
+  /** True if there is a place for a small webhook to this host. */
+  hasRoom(host: string): boolean {
+    const state = this.#states.get(host) ?? 'untried';
+    return (this.#passing.get(host) ?? 0) < maxPerHost[state] && this.#fits(state, 0);
   }
 
   /** Takes a place; returns what gives it back, or undefined where there is none. */
   acquire({ host, bytes }: WebhookLoad): ((hasAnswered: boolean | undefined) => void) | undefined {
     const state = this.#states.get(host) ?? 'untried';
-    const toHost = this.#passing.get(host) ?? 0;
-    if (toHost >= maxPerHost[state] || !this.#hasRoom(state, bytes)) return undefined;
-    this.#passing.set(host, toHost + 1);
+    if (!this.hasRoom(host) || !this.#fits(state, bytes)) return undefined;
+    this.#passing.set(host, (this.#passing.get(host) ?? 0) + 1);
     const taken = this.#taken[state];
     taken.webhooks += 1;
     taken.bytes += bytes;
@@ -56,7 +57,7 @@ export class WebhookSlots {
   }
 
   /** One that is larger than all that may be is let through alone. */
-  #hasRoom(state: HostState, bytes: number): boolean {
+  #fits(state: HostState, bytes: number): boolean {
     return states.slice(states.indexOf(state)).every((each) => {
       const taken = this.#takenUpTo(each);
       const fits = taken.bytes === 0 || taken.bytes + bytes <= shares[each] * limits.bytes;

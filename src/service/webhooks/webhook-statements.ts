@@ -5,38 +5,88 @@ export interface DueWebhook {
   job: number;
   id: string;
   endpointId: string;
+  /** The key that submitted the job. */
+  keyId: string;
+  host: string;
   url: string;
-  /** Begun so far. */
+  /** Number of tries so far, including one in progress. */
   tries: number;
   dueAt: number;
-  /** About as many of its body as will be in memory at a time. */
+  /** When its job ended. */
+  endedAt: number;
+  /** Approximate number of bytes of its body that are in memory while it is sent. */
   bytes: number;
+}
+
+interface FailedWebhook extends Pick<DueWebhook, 'id' | 'endpointId' | 'url' | 'tries'> {
+  /** Why the latest try failed. */
+  why: string;
+  /** When the next try is due; null if the webhook was given up. */
+  dueAt: number | null;
+}
+
+/** One try of a webhook. Its job may have been retried and have ended again since: that is another webhook. */
+interface Tried {
+  job: number;
+  tries: number;
+  endedAt: number;
 }
 
 /** What stands in a file is sent piece by piece. */
 const bytesOfFile = 1024 * 1024;
 
+const ofTry =
+  'job = @job AND tries = @tries AND @endedAt IS (SELECT endedAt FROM job WHERE number = webhook.job)';
+
 export function prepareWebhookStatements(db: Database) {
   return {
-    add: db.prepare<[job: number | bigint, url: string]>(
-      'INSERT INTO webhook (job, url, tries) VALUES (?, ?, 0)',
+    add: db.prepare<[job: number | bigint, url: string, host: string]>(
+      'INSERT INTO webhook (job, url, host, tries) VALUES (?, ?, ?, 0)',
     ),
-    begin: db.prepare<[at: number, job: number]>('UPDATE webhook SET dueAt = ?, tries = 0 WHERE job = ?'),
-    due: db.prepare<[{ now: number; max: number; dueAt: number; job: number }], DueWebhook>(
-      `SELECT webhook.job, id, endpointId, url, tries, dueAt,
+    /** Null for a job that runs again. */
+    begin: db.prepare<[at: number | null, job: number]>(
+      'UPDATE webhook SET dueAt = ?, tries = 0, why = NULL WHERE job = ?',
+    ),
+    /** One index lookup for each host, however many webhooks it has. */
+    hosts: db.prepare<[{ after: string; max: number }], { host: string; dueAt: number }>(
+      `WITH RECURSIVE waiting (host) AS (
+         SELECT min(host) FROM webhook WHERE dueAt IS NOT NULL AND host > @after
+         UNION ALL SELECT (SELECT min(host) FROM webhook WHERE dueAt IS NOT NULL AND host > waiting.host)
+           FROM waiting WHERE waiting.host IS NOT NULL LIMIT @max)
+       SELECT host, (SELECT min(dueAt) FROM webhook WHERE dueAt IS NOT NULL AND host = waiting.host) AS dueAt
+       FROM waiting WHERE host IS NOT NULL`,
+    ),
+    due: db.prepare<[{ host: string; now: number; max: number }], DueWebhook>(
+      `SELECT webhook.job, id, endpointId, keyId, host, url, tries, dueAt, endedAt,
          iif(input.file IS NULL, octet_length(input.text), ${bytesOfFile})
            + iif(outputFile IS NULL, coalesce(octet_length(output), 0), ${bytesOfFile}) AS bytes
        FROM webhook JOIN job ON job.number = webhook.job JOIN input ON input.job = webhook.job
-       WHERE dueAt IS NOT NULL AND dueAt <= @now AND (dueAt, webhook.job) > (@dueAt, @job) AND endedAt IS NOT NULL
+       WHERE host = @host AND dueAt IS NOT NULL AND dueAt <= @now AND endedAt IS NOT NULL
        ORDER BY dueAt, webhook.job LIMIT @max`,
     ),
-    // Unless the job was retried and has ended again since, which is another webhook.
-    postpone: db.prepare<[{ job: number; tries: number; wasDueAt: number | null; dueAt: number | null }]>(
-      `UPDATE webhook SET dueAt = @dueAt, tries = @tries + 1
-       WHERE job = @job AND tries = @tries AND dueAt IS @wasDueAt`,
+    try: db.prepare<[Tried & { wasDueAt: number; dueAt: number }]>(
+      `UPDATE webhook SET dueAt = @dueAt, tries = @tries + 1 WHERE ${ofTry} AND dueAt = @wasDueAt`,
     ),
-    silence: db.prepare<[{ job: number; tries: number; dueAt: number | null }]>(
-      'UPDATE webhook SET dueAt = NULL WHERE job = @job AND tries = @tries AND dueAt IS @dueAt',
+    delivered: db.prepare<[Tried]>(`UPDATE webhook SET dueAt = NULL, why = NULL WHERE ${ofTry}`),
+    failed: db.prepare<[Tried & { why: string; dueAt: number | null }]>(
+      `UPDATE webhook SET dueAt = @dueAt, why = @why WHERE ${ofTry}`,
+    ),
+    /** Those that were given up come first. */
+    allFailed: db.prepare<[max: number], FailedWebhook>(
+      `SELECT id, endpointId, url, tries, why, dueAt FROM webhook JOIN job ON number = job
+       WHERE why IS NOT NULL ORDER BY dueAt, webhook.job LIMIT ?`,
+    ),
+    countFailed: db.prepare<[], { failed: number; waiting: number }>(
+      'SELECT count(*) AS failed, count(dueAt) AS waiting FROM webhook WHERE why IS NOT NULL',
+    ),
+    sendAgain: db.prepare<[{ now: number; id: string }]>(
+      `UPDATE webhook SET dueAt = @now
+       WHERE why IS NOT NULL AND job = (SELECT number FROM job WHERE id = @id)`,
+    ),
+    sendSomeAgain: db.prepare<[{ now: number; after: number; max: number }], { job: number }>(
+      `UPDATE webhook SET dueAt = @now
+       WHERE job IN (SELECT job FROM webhook WHERE why IS NOT NULL AND dueAt IS NULL AND job > @after
+         ORDER BY job LIMIT @max) RETURNING job`,
     ),
   };
 }

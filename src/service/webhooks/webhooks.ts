@@ -1,6 +1,9 @@
-/** Sends the webhooks of ended jobs: up to three tries, which continue over restarts. */
+/** Sends the webhooks of ended jobs: each is tried again with growing waits while its job is kept, also over restarts. */
+import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
+import { type Internet, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
+import { oneLine } from '../../lib/text/format.ts';
 import { statusBody } from '../http/http-response.ts';
 import {
   closeFilesOf,
@@ -11,114 +14,169 @@ import {
   piecesOf,
 } from '../jobs/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
+import { signedHeaders, type WebhookSecrets } from './webhook-secrets.ts';
 import { WebhookSlots } from './webhook-slots.ts';
 import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
-import { oneLine } from '../../lib/text/format.ts';
-import { type Internet, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
-import { isIP } from 'node:net';
 
 export interface WebhooksParts extends WebhookTargets {
   store: JobStore;
+  secrets: Pick<WebhookSecrets, 'of'>;
+  /** How long an ended job is kept. */
+  retentionMs: number;
   onProblem: (text: string) => void;
   /** That of `JobClock`, epoch ms. */
   now: () => number;
 }
 
-/** Between the tries; after the last there is none. */
-const pausesMs = [10_000, 60_000];
+/** A webhook waits for its next try as long as its job has ended by then, within these bounds. */
+const waitsMs = { shortest: 10_000, longest: 60 * 60_000 };
 
 const pollEveryMs = 500;
-const pollSize = 500;
-
-const beforeAll = { dueAt: 0, job: 0 };
+const hostsAtOnce = 2_000;
+/** More than are on their way to a host at a time. */
+const ofHostAtOnce = 8;
+/** Of a host that cannot be reached. */
+const postponedAtOnce = 500;
+const tellEveryMs = 5_000;
 
 export class Webhooks {
   readonly #parts: WebhooksParts;
   readonly #sql: ReturnType<typeof prepareWebhookStatements>;
   readonly #stop = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  /** The last one polled; later ones come next, so that many for one host do not starve others. */
-  #polledUpTo = beforeAll;
+  readonly #timers: NodeJS.Timeout[];
+  /** The last host polled; later ones come next. */
+  #polledUpTo = '';
   readonly #slots = new WebhookSlots();
   readonly #sender: WebhookSender;
   /** By job. */
   readonly #sending = new Map<number, Promise<void>>();
+  /** Since they were told last. */
+  #problems: string[] = [];
 
   constructor(parts: WebhooksParts) {
     this.#parts = parts;
     this.#sender = new WebhookSender(parts);
     this.#sql = prepareWebhookStatements(parts.store.file.db);
-    this.#timer = setInterval(() => this.#poll(), pollEveryMs).unref();
+    this.#timers = [
+      setInterval(() => this.#poll(), pollEveryMs).unref(),
+      setInterval(() => this.#tellProblems(), tellEveryMs).unref(),
+    ];
     this.#poll();
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
     await Promise.all(this.#sending.values());
     await this.#sender.close();
+    this.#tellProblems();
   }
 
+  /** Each host has a queue of its own; the one that has waited longest is first to find room. */
   #poll(): void {
-    if (this.#stop.signal.aborted || this.#slots.isFull) return;
-    try {
-      const due = this.#sql.due.all({ now: this.#parts.now(), max: pollSize, ...this.#polledUpTo });
-      const last = due.at(-1);
-      this.#polledUpTo =
-        due.length < pollSize || last === undefined ? beforeAll : { dueAt: last.dueAt, job: last.job };
-      for (const webhook of due) this.#beginWhereRoom(webhook);
-    } catch (error) {
-      this.#parts.onProblem(`webhooks cannot be sent: ${String(error)}`);
+    this.#look(() => {
+      const hosts = this.#sql.hosts.all({ after: this.#polledUpTo, max: hostsAtOnce });
+      this.#polledUpTo = hosts.length < hostsAtOnce ? '' : (hosts.at(-1)?.host ?? '');
+      const now = this.#parts.now();
+      const due = hosts.filter(({ dueAt }) => dueAt <= now).toSorted((a, b) => a.dueAt - b.dueAt);
+      for (const { host } of due) this.#pollHost(host);
+    });
+  }
+
+  #pollHost(host: string): void {
+    if (!this.#slots.hasRoom(host)) return;
+    for (const webhook of this.#sql.due.all({ host, now: this.#parts.now(), max: ofHostAtOnce })) {
+      if (this.#sending.has(webhook.job)) continue;
+      const release = this.#slots.acquire(webhook);
+      if (release === undefined) return;
+      this.#sending.set(webhook.job, this.#begin(webhook, release));
     }
   }
 
-  #beginWhereRoom(webhook: DueWebhook): void {
-    if (this.#sending.has(webhook.job)) return;
-    const release = this.#slots.acquire({ host: new URL(webhook.url).host, bytes: webhook.bytes });
-    if (release !== undefined) this.#sending.set(webhook.job, this.#begin(webhook, release));
+  #look(look: () => void): void {
+    if (this.#stop.signal.aborted) return;
+    try {
+      look();
+    } catch (error) {
+      this.#parts.onProblem(`webhooks cannot be sent: ${String(error)}`);
+    }
   }
 
   async #begin(webhook: DueWebhook, release: (hasAnswered?: boolean) => void): Promise<void> {
     try {
       release(await this.#send(webhook));
       this.#sending.delete(webhook.job);
-      this.#poll();
+      this.#look(() => this.#pollHost(webhook.host));
     } catch (error) {
       release();
       this.#sending.delete(webhook.job);
-      this.#parts.onProblem(`the webhook of job ${webhook.id} cannot be sent: ${String(error)}`);
+      this.#problems.push(`the webhook of job ${webhook.id} cannot be sent: ${String(error)}`);
     }
   }
 
   /**
-   * Resolves to whether its host answered, undefined where it was not asked. A try counts before it is made: one that
-   * the service does not live to see the end of was one.
+   * Resolves to true if its host answered, to undefined if it was not asked. A try counts before it is made: the
+   * service may not live to see its end.
    */
   async #send(webhook: DueWebhook): Promise<boolean | undefined> {
-    const { commit } = this.#parts.store.file;
+    const { secrets, now, store } = this.#parts;
+    const { job, id, tries, url, host, keyId, endedAt, dueAt: wasDueAt } = webhook;
     const body = await this.#bodyOf(webhook);
-    const { job, tries, url, dueAt: wasDueAt } = webhook;
-    const pauseMs = pausesMs[tries];
-    const dueAt = pauseMs === undefined ? null : Math.floor(this.#parts.now()) + pauseMs;
     try {
-      const begun = await commit.write(() => this.#sql.postpone.run({ job, tries, wasDueAt, dueAt }));
-      if (begun.changes === 0 || this.#stop.signal.aborted) return undefined;
-      const { why, hasAnswered } =
-        body === undefined ? nothingToSend : await this.#sender.send(url, body, this.#stop.signal);
-      if (why === undefined)
-        await commit.write(() => this.#sql.silence.run({ job, tries: tries + 1, dueAt }));
-      else if (dueAt === null && !this.#stop.signal.aborted) this.#giveUp(webhook, new URL(url).host, why);
-      return hasAnswered;
+      const dueAt = nextTryAt(now(), endedAt);
+      const begun = await store.file.commit.write(() =>
+        this.#sql.try.run({ job, tries, endedAt, wasDueAt, dueAt }),
+      );
+      // It has no body if its job's time is over.
+      if (begun.changes === 0 || body === undefined || this.#stop.signal.aborted) return undefined;
+      const message = { id: `${id}-${endedAt}`, nowMs: Date.now(), body };
+      const headers = await signedHeaders(secrets.of(keyId), message);
+      const { why, ...end } = await this.#sender.send(url, { body, headers }, this.#stop.signal);
+      const tried = { ...webhook, tries: tries + 1, dueAt: end.isFinal === true ? Infinity : dueAt };
+      if (why === undefined) await store.file.commit.write(() => this.#sql.delivered.run(tried));
+      else if (!this.#stop.signal.aborted) await store.file.commit.write(() => this.#fail(tried, why));
+      if (why !== undefined && end.isUnreachable === true) await this.#postpone(host, why);
+      return end.hasAnswered;
     } finally {
       await closeFilesOf(body);
     }
   }
 
-  #giveUp({ id, tries }: DueWebhook, host: string, why: string): void {
-    this.#parts.onProblem(`the webhook of job ${id} to ${host} failed after ${tries + 1} tries: ${why}`);
+  /** Others for a host that cannot be reached would fail as well: they count as tried, each with its own wait. */
+  async #postpone(host: string, why: string): Promise<void> {
+    const { store, now } = this.#parts;
+    await store.file.commit.write(() => {
+      const at = now();
+      const due = this.#sql.due.all({ host, now: at, max: postponedAtOnce });
+      for (const { dueAt: wasDueAt, ...webhook } of due) {
+        if (this.#sending.has(webhook.job)) continue;
+        const dueAt = nextTryAt(at, webhook.endedAt);
+        this.#sql.try.run({ ...webhook, wasDueAt, dueAt });
+        this.#fail({ ...webhook, tries: webhook.tries + 1, dueAt }, why);
+      }
+    });
   }
 
-  /** The whole job with its input; undefined where its time is over. */
+  /** Belongs into a transaction. `dueAt` is when the next try would be. */
+  #fail({ job, id, tries, url, endedAt, dueAt }: DueWebhook, why: string): void {
+    const isOver = dueAt >= endedAt + this.#parts.retentionMs;
+    const { changes } = this.#sql.failed.run({ job, tries, endedAt, why, dueAt: isOver ? null : dueAt });
+    if (!isOver || changes === 0) return;
+    const count = tries === 1 ? '1 try' : `${tries} tries`;
+    this.#problems.push(
+      `the webhook of job ${id} to ${new URL(url).host} was given up after ${count}, and can be sent again in the console: ${why}`,
+    );
+  }
+
+  /** Many fail at once: one line stands for all. */
+  #tellProblems(): void {
+    const [first, ...others] = this.#problems;
+    this.#problems = [];
+    if (first === undefined) return;
+    this.#parts.onProblem(others.length === 0 ? first : `${first} (and ${others.length} webhooks more)`);
+  }
+
+  /** The whole job with its input; undefined if its time is over. */
   async #bodyOf({ endpointId, id, url }: DueWebhook): Promise<Text | FiledText | undefined> {
     const { store } = this.#parts;
     const job = store.reads.find(endpointId, id);
@@ -130,11 +188,14 @@ export class Webhooks {
   }
 }
 
-const nothingToSend: Try = {};
+function nextTryAt(now: number, endedAt: number): number {
+  const { shortest, longest } = waitsMs;
+  return Math.floor(now) + Math.min(longest, Math.max(shortest, Math.floor(now) - endedAt));
+}
 
 /** Whom webhooks may lead to. */
 interface WebhookTargets {
-  /** Whether they may lead to this machine and its network. */
+  /** True if they may lead to this machine and its network. */
   hasPrivate: boolean;
   /** Where names are looked up that may lead to the internet only. */
   internet?: Internet;
@@ -142,10 +203,14 @@ interface WebhookTargets {
 
 /** The result of a try. */
 interface Try {
-  /** Why it failed; undefined where it succeeded. */
+  /** Why it failed; undefined if it succeeded. */
   why?: string;
-  /** Undefined where the host was not asked. */
+  /** Undefined if the host was not asked. */
   hasAnswered?: boolean;
+  /** True if there was no connection to the host. */
+  isUnreachable?: boolean;
+  /** True if another try would be in vain. */
+  isFinal?: boolean;
 }
 
 const timeoutMs = 15_000;
@@ -154,30 +219,42 @@ const connectMs = 5_000;
 class WebhookSender {
   readonly #hasPrivate: boolean;
   readonly #agent: Agent;
+  readonly #connectionErrors = new WeakSet<Error>();
 
   constructor({ hasPrivate, internet }: WebhookTargets) {
     this.#hasPrivate = hasPrivate;
     this.#agent = new Agent({
       connect: { timeout: connectMs, ...(!hasPrivate && { lookup: publicLookup(internet) }) },
     });
+    this.#agent.on('connectionError', (_origin, _targets, error) => this.#connectionErrors.add(error));
   }
 
-  async send(url: string, text: Text | FiledText, stop: AbortSignal): Promise<Try> {
+  async send(
+    url: string,
+    { body: text, headers }: { body: Text | FiledText; headers: Record<string, string> },
+    stop: AbortSignal,
+  ): Promise<Try> {
     if (!this.#hasPrivate && isPrivateTarget(url))
-      return { why: 'webhooks to this machine or its network are not allowed' };
+      return { why: 'webhooks to this machine or its network are not allowed', isFinal: true };
     try {
       const { statusCode, body } = await request(url, {
         method: 'POST',
-        headers: { 'Content-Type': 'application/json', 'Content-Length': String(byteCountOf(text)) },
+        headers: {
+          ...headers,
+          'Content-Type': 'application/json',
+          'Content-Length': String(byteCountOf(text)),
+        },
         body: isFiled(text) ? Readable.from(piecesOf(text)) : text,
         signal: AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]),
         dispatcher: this.#agent,
       });
       await body.dump();
-      const isAccepted = statusCode >= 200 && statusCode < 300;
-      return { hasAnswered: true, ...(!isAccepted && { why: `it answered ${statusCode}` }) };
+      if (statusCode >= 200 && statusCode < 300) return { hasAnswered: true };
+      // 410 Gone: the receiver wants no more of them.
+      return { hasAnswered: true, why: `it answered ${statusCode}`, isFinal: statusCode === 410 };
     } catch (error) {
-      return { hasAnswered: false, why: oneLine(String(error)) ?? 'no reason' };
+      const isUnreachable = error instanceof Error && this.#connectionErrors.has(error);
+      return { hasAnswered: false, why: oneLine(String(error)) ?? 'no reason', isUnreachable };
     }
   }
 

@@ -7,6 +7,7 @@ import { hourWords } from '../shared/number-words.ts';
 import { ask, Refused, updateLink, useLink } from './ask.ts';
 import { AddMachinePage } from './add-machine-page.tsx';
 import { EndpointPage } from './endpoint-page.tsx';
+import { FailedWebhooks } from './failed-webhooks.tsx';
 import { Field } from './field.tsx';
 import { EditPage, NewPage } from './form-pages.tsx';
 import { Form, useSending } from './form.tsx';
@@ -143,6 +144,7 @@ function Routed({ route }: { route: Route }): JSX.Element {
       return (
         <>
           <h1>Jobs</h1>
+          <FailedWebhooks />
           <JobList endpoint={null} />
         </>
       );

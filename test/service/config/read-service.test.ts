@@ -469,3 +469,13 @@ it('has each name and id once, however they are written', () => {
     '5:24: endpoints[3].id is "Other"; expected an id that is not taken',
   ]);
 });
+
+it.each([
+  ['{}', null],
+  ['{private: true}', true],
+  ['{private: false}', false],
+  ['{allowPrivate: true}', true],
+  ['{allowPrivate: true, private: false}', false],
+])('takes webhooks: %s, also by the earlier name', (webhooks, expected) => {
+  expect(serviceOf(`webhooks: ${webhooks}`).settings.hasPrivateWebhooks).toBe(expected);
+});

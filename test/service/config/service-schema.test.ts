@@ -34,7 +34,7 @@ it('accepts the example, whose endpoints are as its comments say', () => {
 
 it('accepts what the comments of the example show as well', () => {
   const text = serviceExample('x').replaceAll(/^ {2}# ( *(?:- )?\w+:.*| {4}.*)$/gm, '  $1');
-  const uncommented = text.replace(/^# (webhooks:)\n# ( +allowPrivate: true)$/m, '$1\n$2');
+  const uncommented = text.replace(/^# (webhooks:)\n# ( +private: true)$/m, '$1\n$2');
   const all = uncommented
     .replace(/^# (publicUrl:)/m, '$1')
     .replace('[python3, worker.py]', '[worker, worker.py]');
@@ -63,6 +63,7 @@ it.each([
   'limits: {silence: 15s}',
   'hosts: [render.example, "*.farm.example", attic]',
   'webhooks: {}',
+  'webhooks: {private: false}',
   'webhooks: {allowPrivate: false}',
   'endpoints: []',
   `endpoints: [{${painter}}]`,
@@ -86,8 +87,8 @@ it.each([
   'host: 5',
   'limits: {maxBody: 10}',
   'webhooks: true',
-  'webhooks: {allowPrivate: "yes"}',
-  'webhooks: {private: true}',
+  'webhooks: {private: "yes"}',
+  'webhooks: {public: true}',
   'endpoints: {}',
   'endpoints: [{name: A, image: "u/x:1", arguments: [--shm-size, 1g]}]',
   'endpoints: [{name: A, image: "u/x:1", arguments: [--]}]',

@@ -11,6 +11,12 @@ function placesFor(slots: WebhookSlots, hosts: number, bytes = 1_000, name = 'ho
   ).filter((leave) => leave !== undefined).length;
 }
 
+/** How many webhooks to this host get a place. */
+function placesOf(slots: WebhookSlots, host: string): number {
+  const places = Array.from({ length: 10 }, () => slots.acquire({ host, bytes: 1 }));
+  return places.filter((leave) => leave !== undefined).length;
+}
+
 function learn(slots: WebhookSlots, host: string, hasAnswered: boolean): void {
   slots.acquire({ host, bytes: 1_000 })?.(hasAnswered);
 }
@@ -33,10 +39,18 @@ it('lets one that is larger than all of that through, alone', () => {
   expect(slots.acquire({ host: 'b', bytes: 1 })).toBeDefined();
 });
 
+it('gives a host one place until it has answered, and four from then on', () => {
+  const slots = new WebhookSlots();
+  const places = (): number => placesOf(slots, 'host');
+  expect(slots.hasRoom('host')).toBe(true);
+  expect(places()).toBe(1);
+  expect(slots.hasRoom('host')).toBe(false);
+  learn(slots, 'other', true);
+  expect(placesOf(slots, 'other')).toBe(4);
+});
+
 it('forgets the oldest of ten thousand hosts', () => {
   const slots = new WebhookSlots();
-  for (let index = 0; index < 10_001; index++) learn(slots, `silent-${index}`, false);
-  const twice = (host: string) => [slots.acquire({ host, bytes: 1 }), slots.acquire({ host, bytes: 1 })];
-  expect(twice('silent-0')).not.toContain(undefined);
-  expect(twice('silent-1')).toContain(undefined);
+  for (let index = 0; index < 10_001; index++) learn(slots, `answering-${index}`, true);
+  expect([placesOf(slots, 'answering-0'), placesOf(slots, 'answering-1')]).toEqual([1, 4]);
 });

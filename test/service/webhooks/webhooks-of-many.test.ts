@@ -4,9 +4,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { theInternet } from '../../../src/lib/net/addresses.ts';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
-import { Webhooks } from '../../../src/service/webhooks/webhooks.ts';
+import { Webhooks, type WebhooksParts } from '../../../src/service/webhooks/webhooks.ts';
 import { rest } from '../../fakes/tier.ts';
 import { accepted } from '../service-harness.ts';
 
@@ -54,8 +57,16 @@ async function endedJob(server: Server, host = '127.0.0.1'): Promise<string> {
   return id;
 }
 
-function begin(): void {
-  webhooks = new Webhooks({ store, onProblem: () => undefined, now: Date.now, hasPrivate: true });
+function begin(parts: Partial<WebhooksParts> = {}): void {
+  webhooks = new Webhooks({
+    store,
+    secrets: { of: () => Buffer.alloc(32) },
+    retentionMs: 600_000,
+    onProblem: () => undefined,
+    now: Date.now,
+    hasPrivate: true,
+    ...parts,
+  });
 }
 
 function nextHeard(): Promise<string> {
@@ -68,6 +79,59 @@ test('a webhook behind a thousand for a host that never answers is sent', async 
   const told = nextHeard();
   begin();
   expect(JSON.parse(await told)).toMatchObject({ id, status: 'CANCELLED' });
+});
+
+test.skipIf(process.platform === 'darwin')(
+  'each host has a queue of its own: what hundreds to hosts that hang are in front of is sent at once (skipped on macOS, which has one loopback address only)',
+  async () => {
+    const hosts = Array.from({ length: 600 }, (_, index) => `127.1.0.${index % 120}`);
+    await Promise.all(hosts.map((host) => endedJob(silent, host)));
+    const ids = await Promise.all(Array.from({ length: 40 }, () => endedJob(heard)));
+    const told: string[] = [];
+    onHeard = (body) => void told.push((JSON.parse(body) as { id: string }).id);
+    // It looks once, at its beginning.
+    vi.useFakeTimers({ toFake: ['setInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    begin();
+    await expect.poll(() => told.length, { timeout: 60_000 }).toBe(40);
+    expect(told.toSorted()).toEqual(ids.toSorted());
+  },
+);
+
+test('a host that cannot be reached is asked a few times for hundreds of webhooks, and all of them wait', async () => {
+  const cancelled = async (nth: number): Promise<void> => {
+    const id = await accepted(store, 'farm', '{"scene": "x"}', { webhook: `http://gone.example/${nth}` });
+    await store.cancel('farm', id);
+  };
+  await Promise.all(Array.from({ length: 300 }, (_, nth) => cancelled(nth)));
+  let lookups = 0;
+  const lookup = (): Promise<never> => Promise.reject(new Error(`no address, asked ${++lookups} times`));
+  begin({ hasPrivate: false, internet: { ...theInternet, lookup } });
+  const { db } = store.file;
+  const tried = db.prepare<[], { jobs: number }>(
+    "SELECT count(*) AS jobs FROM webhook WHERE tries = 1 AND dueAt IS NOT NULL AND why LIKE '%no address%'",
+  );
+  await expect.poll(() => tried.get()?.jobs, { timeout: 60_000 }).toBe(300);
+  expect(lookups).toBeLessThan(20);
+});
+
+test('what is due in a store of an earlier version is sent', async () => {
+  await endedJob(heard);
+  const url = `http://127.0.0.1:${(heard.address() as AddressInfo).port}/`;
+  store.close();
+  const path = join(dir, 'service.sqlite');
+  const old = new Sqlite(path);
+  const version = jobSchema.migrations.findIndex((statements) => statements.includes('webhookFailed'));
+  old.exec(
+    `DROP INDEX webhookDue; DROP INDEX webhookFailed; ALTER TABLE webhook DROP COLUMN host; ALTER TABLE webhook DROP COLUMN why;
+     CREATE INDEX webhookDue ON webhook (dueAt) WHERE dueAt IS NOT NULL`,
+  );
+  old.pragma(`user_version = ${version}`);
+  old.close();
+  store = new JobStore(path, { retentionMs: 600_000, now: Date.now });
+  const told = nextHeard();
+  begin();
+  expect(JSON.parse(await told)).toMatchObject({ status: 'CANCELLED', webhook: url });
 });
 
 rest.it.skipIf(process.platform === 'darwin')(

@@ -1,15 +1,18 @@
-/** Whoever asked for it is told of a job's end: three tries at most, over restarts, whatever the target does. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+/** Whoever asked for it is told of a job's end, signed: tried with growing waits while the job is kept, over restarts, whatever the target does. */
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { StatusResponse } from '../../../src/protocol/messages.ts';
 import { listenOnLoopback } from '../../e2e/listen-on-loopback.ts';
+import { addKey } from '../pull-harness.ts';
 import { ask, endpointId, instantWorkload, makeDataDir, openService, post } from '../service-harness.ts';
 
 interface Told {
   path: string;
   text: string;
   type: string | undefined;
+  headers: IncomingHttpHeaders;
 }
 
 /** A target that is told; it answers as it is asked to. */
@@ -17,7 +20,8 @@ async function openTarget(answer: (response: ServerResponse) => void) {
   const told: Told[] = [];
   const noteContact = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const text = await textOf(request);
-    told.push({ path: request.url ?? '', text, type: request.headers['content-type'] });
+    const { url = '', headers } = request;
+    told.push({ path: url, text, type: headers['content-type'], headers });
     answer(response);
   };
   const server = createServer((request, response) => void noteContact(request, response));
@@ -100,39 +104,117 @@ it.each([
     'leads elsewhere',
     (response: ServerResponse) => void response.writeHead(302, { Location: '/other' }).end(),
   ],
-])('tries three times and no more at a target that %s, and says so once', async (_what, answer) => {
+])(
+  'tries with growing waits at a target that %s, while the job is kept, and says once that it gave up',
+  async (_what, answer) => {
+    const clock = holdTime();
+    const target = await openTarget(answer);
+    const { url, troubles } = await openService({ now: () => clock.now, workload: instantWorkload(() => 1) });
+    const id = await submitWith(url, `${target.url}/told`);
+    await until(() => target.told.length > 0);
+    for (const [index, pauseMs] of [10, 10, 20, 40, 80, 160, 320, 640].map((s) => s * 1_000).entries()) {
+      await pass(clock, pauseMs - 1);
+      expect(target.told).toHaveLength(index + 1);
+      await pass(clock, 1);
+      await until(() => target.told.length > index + 1);
+    }
+    await until(() => troubles.length > 0);
+    for (let count = 0; count < 5; count++) await pass(clock, 600_000);
+    expect(target.told.map(({ path }) => path)).toEqual(Array.from({ length: 9 }, () => '/told'));
+    expect(troubles).toEqual([expect.stringContaining(`the webhook of job ${id} to 127.0.0.1`)]);
+    expect(troubles[0]).toContain('was given up after 9 tries, and can be sent again in the console:');
+  },
+);
+
+it('gives up at once at a target that wants no more, with 410', async () => {
   const clock = holdTime();
-  const target = await openTarget(answer);
+  const target = await openTarget((response) => void response.writeHead(410).end());
   const { url, troubles } = await openService({ now: () => clock.now, workload: instantWorkload(() => 1) });
-  const id = await submitWith(url, `${target.url}/told`);
-  for (const [index, pauseMs] of [0, 10_000, 60_000].entries()) {
-    await pass(clock, pauseMs - 1);
-    expect(target.told).toHaveLength(index);
-    await pass(clock, 1);
-    await until(() => target.told.length > index);
-  }
+  await submitWith(url, target.url);
   await until(() => troubles.length > 0);
   for (let count = 0; count < 5; count++) await pass(clock, 600_000);
-  expect(target.told.map(({ path }) => path)).toEqual(['/told', '/told', '/told']);
-  expect(troubles).toEqual([expect.stringContaining(`the webhook of job ${id} to 127.0.0.1`)]);
-  expect(troubles[0]).toContain('failed after 3 tries');
+  expect([target.told.length, troubles.length]).toEqual([1, 1]);
+  expect(troubles[0]).toMatch(/given up after 1 try, .*: it answered 410$/);
 });
 
-it('tries three times and no more over restarts in the middle of a try', async () => {
+it('goes on with its tries after restarts in the middle of one', async () => {
   const clock = holdTime();
-  const target = await openTarget(() => undefined);
+  let isHeard = false;
+  const target = await openTarget((response) => void (isHeard && response.end()));
   const dataDir = await makeDataDir();
   const options = { dataDir, now: () => clock.now, workload: instantWorkload(() => 1) };
   let service = await openService(options);
   await submitWith(service.url, target.url);
-  for (let tries = 1; tries <= 3; tries++) {
+  for (let tries = 1; tries <= 2; tries++) {
     await until(() => target.told.length === tries);
     await service.close();
+    isHeard = tries === 2;
     service = await openService(options);
-    await pass(clock, 100_000);
+    await pass(clock, 9_999);
+    expect(target.told).toHaveLength(tries);
+    await pass(clock, 20_000);
   }
+  await until(() => target.told.length === 3);
   for (let count = 0; count < 5; count++) await pass(clock, 600_000);
   expect(target.told).toHaveLength(3);
+});
+
+/** As receivers do it, by the book of Standard Webhooks. */
+function isGenuine({ headers, text }: Told, secret: string): boolean {
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const content = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${text}`;
+  return headers['webhook-signature'] === `v1,${createHmac('sha256', key).update(content).digest('base64')}`;
+}
+
+async function secretOf(url: string, withKey?: string): Promise<string> {
+  const headers = withKey === undefined ? {} : { Authorization: `Bearer ${withKey}` };
+  const { json } = await ask(url, `/v2/${endpointId}/webhook-secret`, { headers });
+  return (json as { secret: string }).secret;
+}
+
+it('signs each try with the secret of the key that submitted the job: the same id, a time of its own', async () => {
+  const clock = holdTime();
+  const target = await openTarget(
+    (response) => void response.writeHead(target.told.length < 2 ? 500 : 200).end(),
+  );
+  const dataDir = await makeDataDir();
+  const other = addKey(dataDir, 'client');
+  const options = { dataDir, now: () => clock.now, workload: instantWorkload(() => 'x'.repeat(400_000)) };
+  const first = await openService(options);
+  const [secret, foreign] = [await secretOf(first.url), await secretOf(first.url, other)];
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  await submitWith(first.url, target.url);
+  await until(() => target.told.length === 1);
+  await first.close();
+  // The secret is that of before.
+  const { url } = await openService(options);
+  expect(await secretOf(url)).toBe(secret);
+  await pass(clock, 10_000);
+  await until(() => target.told.length === 2);
+  const ids = target.told.map(({ headers }) => headers['webhook-id']);
+  expect(new Set(ids).size).toBe(1);
+  for (const told of target.told) {
+    expect([isGenuine(told, secret), isGenuine(told, foreign)]).toEqual([true, false]);
+    expect(isGenuine({ ...told, text: told.text.replace('COMPLETED', 'FAILED') }, secret)).toBe(false);
+    const later = { ...told.headers, 'webhook-timestamp': '1999999999' };
+    expect(isGenuine({ ...told, headers: later }, secret)).toBe(false);
+    // The time is that of the machine, whatever the ages of jobs are counted by.
+    expect(Math.abs(Number(told.headers['webhook-timestamp']) * 1_000 - Date.now())).toBeLessThan(600_000);
+  }
+});
+
+it('has another id for the next end of a job', async () => {
+  const clock = holdTime();
+  const target = await openTarget(ok);
+  const { url, held } = await openService({ now: () => clock.now });
+  const id = await submitWith(url, target.url);
+  (await held.next()).fail(new Error('no'));
+  await until(() => target.told.length === 1);
+  clock.now += 1;
+  await ask(url, `/v2/${endpointId}/retry/${id}`, { method: 'POST' });
+  (await held.next()).complete([1]);
+  await until(() => target.told.length === 2);
+  expect(new Set(target.told.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
 });
 
 it('tells of each end of a job that is retried', async () => {

@@ -1,0 +1,45 @@
+/** The secrets by which receivers of webhooks know that the service sent them, as Standard Webhooks has it. */
+import { createHmac } from 'node:crypto';
+import { type FiledText, type Text, isFiled, piecesOf } from '../jobs/filed-text.ts';
+import type { KeyStore } from '../keys/key-store.ts';
+
+export class WebhookSecrets {
+  readonly #service: Buffer;
+  readonly #keys: Pick<KeyStore, 'digestOf'>;
+
+  /** `service` is the secret that the service keeps over restarts. */
+  constructor(service: Buffer, keys: Pick<KeyStore, 'digestOf'>) {
+    this.#service = service;
+    this.#keys = keys;
+  }
+
+  /** Returns the secret of a key, 32 bytes. No two keys have the same, and it tells nothing of its key. */
+  of(keyId: string): Buffer {
+    // Keys of workers are made of the same secret and the id of an endpoint, which holds no line break.
+    const hmac = createHmac('sha256', this.#service).update('webhooks\n');
+    return hmac.update(this.#keys.digestOf(keyId) ?? keyId).digest();
+  }
+}
+
+/** Returns a secret as receivers enter it: `whsec_` and base64. */
+export function secretText(secret: Buffer): string {
+  return `whsec_${secret.toString('base64')}`;
+}
+
+/**
+ * Returns the headers that identify and sign a message. `id` is the same in every try; `nowMs` is the time of this
+ * try, epoch ms by the system clock, which receivers compare with their own.
+ */
+export async function signedHeaders(
+  secret: Buffer,
+  { id, nowMs, body }: { id: string; nowMs: number; body: Text | FiledText },
+): Promise<Record<string, string>> {
+  const timestamp = String(Math.floor(nowMs / 1_000));
+  const hmac = createHmac('sha256', secret).update(`${id}.${timestamp}.`);
+  for await (const piece of piecesOf(isFiled(body) ? body : [body])) hmac.update(piece);
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${hmac.digest('base64')}`,
+  };
+}

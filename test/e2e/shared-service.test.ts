@@ -1,7 +1,12 @@
 /** Promise: of several `serve` on one store any may be killed, stopped or cut off: no accepted job is lost, none done twice, and clients hardly notice. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { type IncomingMessage, request, type RequestOptions } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  request,
+  type RequestOptions,
+} from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -11,6 +16,7 @@ import { noCeph, startCeph } from '../engines/ceph.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
 import { ownPage } from '../service/console/visit.ts';
 import { folderWith, newBatch, nightrender, Program, withKey } from './cli.ts';
+import { listenOnLoopback } from './listen-on-loopback.ts';
 import { clockAhead } from './moved-clock.ts';
 import { Processes } from './served-processes.ts';
 import type { Served } from './served.ts';
@@ -116,6 +122,28 @@ describe.skipIf(noPostgres !== undefined)(
       await second.program.says(/service: leads/);
       expect((await second.status('scene-renderer', ended)).status).toBe('CANCELLED');
       expect((await second.status('scene-renderer', waiting)).status).toBe('IN_QUEUE');
+    });
+
+    it('it is killed between two tries of a webhook: the next one makes the second, with the same id and secret', async () => {
+      const processes = new Processes(server.url, 'remote: true');
+      const [first, second] = [await processes.start(), await processes.start()];
+      const ids: unknown[] = [];
+      const target = createHttpServer((request, response) => {
+        ids.push(request.headers['webhook-id']);
+        response.writeHead(ids.length === 1 ? 500 : 200).end();
+      });
+      const body = { input, webhook: await listenOnLoopback(target) };
+      const answer = await second.ask('/v2/scene-renderer/run', { method: 'POST', body });
+      const { id } = (await answer.json()) as { id: string };
+      const secretOf = async (served: Served): Promise<unknown> =>
+        await (await served.ask('/v2/scene-renderer/webhook-secret')).json();
+      const secret = await secretOf(first);
+      await second.ask(`/v2/scene-renderer/cancel/${id}`, { method: 'POST' });
+      await expect.poll(() => ids.length, { timeout: 60_000 }).toBe(1);
+      await first.kill();
+      await expect.poll(() => ids.length, { timeout: 60_000 }).toBe(2);
+      expect(ids[1]).toBe(ids[0]);
+      expect(await secretOf(second)).toEqual(secret);
     });
 
     it('it is stopped while its own workers have jobs: these end first, and none is done twice', async () => {

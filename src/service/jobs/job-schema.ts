@@ -221,12 +221,12 @@ export const jobSchema: Schema = {
     // How far the system clock was ahead of the clock of jobs.
     `CREATE TABLE clock (aheadMs INTEGER NOT NULL) STRICT;
      INSERT INTO clock VALUES (0);`,
-    // Each host has a queue of its own. Hosts of earlier webhooks are not known here: each of their addresses counts as one.
-    `ALTER TABLE webhook ADD COLUMN host TEXT NOT NULL DEFAULT '';
+    // The receivers of earlier webhooks are not known here: each of their addresses has a queue.
+    `ALTER TABLE webhook ADD COLUMN queue TEXT NOT NULL DEFAULT '';
      ALTER TABLE webhook ADD COLUMN why TEXT;
-     UPDATE webhook SET host = url;
+     UPDATE webhook SET queue = url;
      DROP INDEX webhookDue;
-     CREATE INDEX webhookDue ON webhook (host, dueAt) WHERE dueAt IS NOT NULL;
+     CREATE INDEX webhookDue ON webhook (queue, dueAt) WHERE dueAt IS NOT NULL;
      CREATE INDEX webhookFailed ON webhook (dueAt, job) WHERE why IS NOT NULL;`,
   ],
 };

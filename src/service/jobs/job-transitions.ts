@@ -1,6 +1,6 @@
 /** How a job comes into the store and moves in it; all of this happens within the caller's transaction. */
 import type { Database } from '../../lib/sqlite/database.ts';
-import { prepareWebhookStatements } from '../webhooks/webhook-statements.ts';
+import { prepareWebhookStatements, queueOf } from '../webhooks/webhook-statements.ts';
 import type { EndedJob } from './job-history.ts';
 import { FairQueue } from './fair-queue.ts';
 import { assertTransition, type JobState, type JobTerms } from './job.ts';
@@ -68,7 +68,7 @@ export class JobTransitions {
     this.sql.addInput.run(lastInsertRowid, stored.file, bytes, stored.text, key, body);
     if (terms.s3Config !== null) this.sql.addS3Config.run(lastInsertRowid, terms.s3Config);
     if (terms.webhook !== null)
-      this.#webhooks.add.run(lastInsertRowid, terms.webhook, new URL(terms.webhook).host);
+      this.#webhooks.add.run(lastInsertRowid, terms.webhook, queueOf(terms.webhook, keyId));
   }
 
   /** What `take` of the store takes. */

@@ -1,63 +1,63 @@
-/** Limits concurrent webhooks: for one host, for silent hosts, and for those that answer. */
+/** Limits concurrent webhooks: of one queue, of those to silent hosts, and of all. */
 
 /** A webhook on its way, or about to be. */
 export interface WebhookLoad {
-  /** With its port. */
-  host: string;
+  /** Of one receiver and one key. */
+  queue: string;
   /** In memory at a time. */
   bytes: number;
 }
 
-/** What is known of a host: `untried` since the service started or for long, or how it met the latest try. */
-type HostState = 'answering' | 'untried' | 'silent';
+/** What is known of a queue: `untried` since the service started or for long, or how it met the latest try. */
+type QueueState = 'answering' | 'untried' | 'silent';
 
 const limits = { webhooks: 1_024, bytes: 64 * 1024 * 1024 };
 
-/** How much of `limits` is open to hosts that are no better than this, all of them together. */
-const shares: Record<HostState, number> = { answering: 1, untried: 3 / 4, silent: 1 / 4 };
+/** How much of `limits` is open to queues that are no better than this, all of them together. */
+const shares: Record<QueueState, number> = { answering: 1, untried: 3 / 4, silent: 1 / 4 };
 
 /** In rising order: what counts for one counts for those behind it. */
-const states: readonly HostState[] = ['silent', 'untried', 'answering'];
+const states: readonly QueueState[] = ['silent', 'untried', 'answering'];
 
-/** Many hosts that hang would take all places if each had more than one. */
-const maxPerHost: Record<HostState, number> = { answering: 4, untried: 1, silent: 1 };
+/** Many hosts that hang would take all places if each queue had more than one. */
+const maxPerQueue: Record<QueueState, number> = { answering: 4, untried: 1, silent: 1 };
 
 /** The oldest are forgotten first. */
-const maxHosts = 10_000;
+const maxQueues = 10_000;
 
 export class WebhookSlots {
-  readonly #states = new Map<string, HostState>();
+  readonly #states = new Map<string, QueueState>();
   readonly #passing = new Map<string, number>();
-  readonly #taken: Record<HostState, { webhooks: number; bytes: number }> = {
+  readonly #taken: Record<QueueState, { webhooks: number; bytes: number }> = {
     answering: { webhooks: 0, bytes: 0 },
     untried: { webhooks: 0, bytes: 0 },
     silent: { webhooks: 0, bytes: 0 },
   };
 
-  /** True if there is a place for a small webhook to this host. */
-  hasRoom(host: string): boolean {
-    const state = this.#states.get(host) ?? 'untried';
-    return (this.#passing.get(host) ?? 0) < maxPerHost[state] && this.#fits(state, 0);
+  /** True if there is a place for a small webhook of this queue. */
+  hasRoom(queue: string): boolean {
+    const state = this.#states.get(queue) ?? 'untried';
+    return (this.#passing.get(queue) ?? 0) < maxPerQueue[state] && this.#fits(state, 0);
   }
 
   /** Takes a place; returns what gives it back, or undefined where there is none. */
-  acquire({ host, bytes }: WebhookLoad): ((hasAnswered: boolean | undefined) => void) | undefined {
-    const state = this.#states.get(host) ?? 'untried';
-    if (!this.hasRoom(host) || !this.#fits(state, bytes)) return undefined;
-    this.#passing.set(host, (this.#passing.get(host) ?? 0) + 1);
+  acquire({ queue, bytes }: WebhookLoad): ((hasAnswered: boolean | undefined) => void) | undefined {
+    const state = this.#states.get(queue) ?? 'untried';
+    if (!this.hasRoom(queue) || !this.#fits(state, bytes)) return undefined;
+    this.#passing.set(queue, (this.#passing.get(queue) ?? 0) + 1);
     const taken = this.#taken[state];
     taken.webhooks += 1;
     taken.bytes += bytes;
     return (hasAnswered) => {
       taken.webhooks -= 1;
       taken.bytes -= bytes;
-      this.#release(host);
-      if (hasAnswered !== undefined) this.#note(host, hasAnswered ? 'answering' : 'silent');
+      this.#release(queue);
+      if (hasAnswered !== undefined) this.#note(queue, hasAnswered ? 'answering' : 'silent');
     };
   }
 
   /** One that is larger than all that may be is let through alone. */
-  #fits(state: HostState, bytes: number): boolean {
+  #fits(state: QueueState, bytes: number): boolean {
     return states.slice(states.indexOf(state)).every((each) => {
       const taken = this.#takenUpTo(each);
       const fits = taken.bytes === 0 || taken.bytes + bytes <= shares[each] * limits.bytes;
@@ -65,8 +65,8 @@ export class WebhookSlots {
     });
   }
 
-  /** By hosts that are no better. */
-  #takenUpTo(state: HostState): { webhooks: number; bytes: number } {
+  /** By queues that are no better. */
+  #takenUpTo(state: QueueState): { webhooks: number; bytes: number } {
     const those = states.slice(0, states.indexOf(state) + 1).map((each) => this.#taken[each]);
     return {
       webhooks: those.reduce((sum, { webhooks }) => sum + webhooks, 0),
@@ -74,16 +74,16 @@ export class WebhookSlots {
     };
   }
 
-  #release(host: string): void {
-    const toHost = (this.#passing.get(host) ?? 1) - 1;
-    if (toHost === 0) this.#passing.delete(host);
-    else this.#passing.set(host, toHost);
+  #release(queue: string): void {
+    const passing = (this.#passing.get(queue) ?? 1) - 1;
+    if (passing === 0) this.#passing.delete(queue);
+    else this.#passing.set(queue, passing);
   }
 
-  #note(host: string, state: HostState): void {
-    this.#states.delete(host);
-    this.#states.set(host, state);
+  #note(queue: string, state: QueueState): void {
+    this.#states.delete(queue);
+    this.#states.set(queue, state);
     const [first] = this.#states.keys();
-    if (this.#states.size > maxHosts && first !== undefined) this.#states.delete(first);
+    if (this.#states.size > maxQueues && first !== undefined) this.#states.delete(first);
   }
 }

@@ -7,7 +7,7 @@ export interface DueWebhook {
   endpointId: string;
   /** The key that submitted the job. */
   keyId: string;
-  host: string;
+  queue: string;
   url: string;
   /** Number of tries so far, including one in progress. */
   tries: number;
@@ -32,36 +32,41 @@ interface Tried {
   endedAt: number;
 }
 
-/** What stands in a file is sent piece by piece. */
-const bytesOfFile = 1024 * 1024;
+/** Each receiver has a queue of its own for each key, so that none holds up others, and no key those of others. */
+export function queueOf(url: string, keyId: string): string {
+  return `${new URL(url).origin} ${keyId}`;
+}
 
 const ofTry =
   'job = @job AND tries = @tries AND @endedAt IS (SELECT endedAt FROM job WHERE number = webhook.job)';
 
+/** What stands in a file is sent piece by piece. */
+const bytesOfFile = 1024 * 1024;
+
 export function prepareWebhookStatements(db: Database) {
   return {
-    add: db.prepare<[job: number | bigint, url: string, host: string]>(
-      'INSERT INTO webhook (job, url, host, tries) VALUES (?, ?, ?, 0)',
+    add: db.prepare<[job: number | bigint, url: string, queue: string]>(
+      'INSERT INTO webhook (job, url, queue, tries) VALUES (?, ?, ?, 0)',
     ),
     /** Null for a job that runs again. */
     begin: db.prepare<[at: number | null, job: number]>(
       'UPDATE webhook SET dueAt = ?, tries = 0, why = NULL WHERE job = ?',
     ),
-    /** One index lookup for each host, however many webhooks it has. */
-    hosts: db.prepare<[{ after: string; max: number }], { host: string; dueAt: number }>(
-      `WITH RECURSIVE waiting (host) AS (
-         SELECT min(host) FROM webhook WHERE dueAt IS NOT NULL AND host > @after
-         UNION ALL SELECT (SELECT min(host) FROM webhook WHERE dueAt IS NOT NULL AND host > waiting.host)
-           FROM waiting WHERE waiting.host IS NOT NULL LIMIT @max)
-       SELECT host, (SELECT min(dueAt) FROM webhook WHERE dueAt IS NOT NULL AND host = waiting.host) AS dueAt
-       FROM waiting WHERE host IS NOT NULL`,
+    /** One index lookup for each queue, however many webhooks it has. */
+    queues: db.prepare<[{ after: string; max: number }], { queue: string; dueAt: number }>(
+      `WITH RECURSIVE waiting (queue) AS (
+         SELECT min(queue) FROM webhook WHERE dueAt IS NOT NULL AND queue > @after
+         UNION ALL SELECT (SELECT min(queue) FROM webhook WHERE dueAt IS NOT NULL AND queue > waiting.queue)
+           FROM waiting WHERE waiting.queue IS NOT NULL LIMIT @max)
+       SELECT queue, (SELECT min(dueAt) FROM webhook WHERE dueAt IS NOT NULL AND queue = waiting.queue) AS dueAt
+       FROM waiting WHERE queue IS NOT NULL`,
     ),
-    due: db.prepare<[{ host: string; now: number; max: number }], DueWebhook>(
-      `SELECT webhook.job, id, endpointId, keyId, host, url, tries, dueAt, endedAt,
+    due: db.prepare<[{ queue: string; now: number; max: number }], DueWebhook>(
+      `SELECT webhook.job, id, endpointId, keyId, queue, url, tries, dueAt, endedAt,
          iif(input.file IS NULL, octet_length(input.text), ${bytesOfFile})
            + iif(outputFile IS NULL, coalesce(octet_length(output), 0), ${bytesOfFile}) AS bytes
        FROM webhook JOIN job ON job.number = webhook.job JOIN input ON input.job = webhook.job
-       WHERE host = @host AND dueAt IS NOT NULL AND dueAt <= @now AND endedAt IS NOT NULL
+       WHERE queue = @queue AND dueAt IS NOT NULL AND dueAt <= @now AND endedAt IS NOT NULL
        ORDER BY dueAt, webhook.job LIMIT @max`,
     ),
     try: db.prepare<[Tried & { wasDueAt: number; dueAt: number }]>(

@@ -32,10 +32,10 @@ export interface WebhooksParts extends WebhookTargets {
 const waitsMs = { shortest: 10_000, longest: 60 * 60_000 };
 
 const pollEveryMs = 500;
-const hostsAtOnce = 2_000;
-/** More than are on their way to a host at a time. */
-const ofHostAtOnce = 8;
-/** Of a host that cannot be reached. */
+const queuesAtOnce = 2_000;
+/** More than are on their way out of a queue at a time. */
+const ofQueueAtOnce = 8;
+/** Webhooks to a host that cannot be reached. */
 const postponedAtOnce = 500;
 const tellEveryMs = 5_000;
 
@@ -44,7 +44,7 @@ export class Webhooks {
   readonly #sql: ReturnType<typeof prepareWebhookStatements>;
   readonly #stop = new AbortController();
   readonly #timers: NodeJS.Timeout[];
-  /** The last host polled; later ones come next. */
+  /** The last queue polled; later ones come next. */
   #polledUpTo = '';
   readonly #slots = new WebhookSlots();
   readonly #sender: WebhookSender;
@@ -72,20 +72,20 @@ export class Webhooks {
     this.#tellProblems();
   }
 
-  /** Each host has a queue of its own; the one that has waited longest is first to find room. */
+  /** The queue that has waited longest is first to find room. */
   #poll(): void {
     this.#look(() => {
-      const hosts = this.#sql.hosts.all({ after: this.#polledUpTo, max: hostsAtOnce });
-      this.#polledUpTo = hosts.length < hostsAtOnce ? '' : (hosts.at(-1)?.host ?? '');
+      const queues = this.#sql.queues.all({ after: this.#polledUpTo, max: queuesAtOnce });
+      this.#polledUpTo = queues.length < queuesAtOnce ? '' : (queues.at(-1)?.queue ?? '');
       const now = this.#parts.now();
-      const due = hosts.filter(({ dueAt }) => dueAt <= now).toSorted((a, b) => a.dueAt - b.dueAt);
-      for (const { host } of due) this.#pollHost(host);
+      const due = queues.filter(({ dueAt }) => dueAt <= now).toSorted((a, b) => a.dueAt - b.dueAt);
+      for (const { queue } of due) this.#pollQueue(queue);
     });
   }
 
-  #pollHost(host: string): void {
-    if (!this.#slots.hasRoom(host)) return;
-    for (const webhook of this.#sql.due.all({ host, now: this.#parts.now(), max: ofHostAtOnce })) {
+  #pollQueue(queue: string): void {
+    if (!this.#slots.hasRoom(queue)) return;
+    for (const webhook of this.#sql.due.all({ queue, now: this.#parts.now(), max: ofQueueAtOnce })) {
       if (this.#sending.has(webhook.job)) continue;
       const release = this.#slots.acquire(webhook);
       if (release === undefined) return;
@@ -106,7 +106,7 @@ export class Webhooks {
     try {
       release(await this.#send(webhook));
       this.#sending.delete(webhook.job);
-      this.#look(() => this.#pollHost(webhook.host));
+      this.#look(() => this.#pollQueue(webhook.queue));
     } catch (error) {
       release();
       this.#sending.delete(webhook.job);
@@ -120,7 +120,7 @@ export class Webhooks {
    */
   async #send(webhook: DueWebhook): Promise<boolean | undefined> {
     const { secrets, now, store } = this.#parts;
-    const { job, id, tries, url, host, keyId, endedAt, dueAt: wasDueAt } = webhook;
+    const { job, id, tries, url, queue, keyId, endedAt, dueAt: wasDueAt } = webhook;
     const body = await this.#bodyOf(webhook);
     try {
       const dueAt = nextTryAt(now(), endedAt);
@@ -135,7 +135,7 @@ export class Webhooks {
       const tried = { ...webhook, tries: tries + 1, dueAt: end.isFinal === true ? Infinity : dueAt };
       if (why === undefined) await store.file.commit.write(() => this.#sql.delivered.run(tried));
       else if (!this.#stop.signal.aborted) await store.file.commit.write(() => this.#fail(tried, why));
-      if (why !== undefined && end.isUnreachable === true) await this.#postpone(host, why);
+      if (why !== undefined && end.isUnreachable === true) await this.#postpone(queue, why);
       return end.hasAnswered;
     } finally {
       await closeFilesOf(body);
@@ -143,11 +143,11 @@ export class Webhooks {
   }
 
   /** Others for a host that cannot be reached would fail as well: they count as tried, each with its own wait. */
-  async #postpone(host: string, why: string): Promise<void> {
+  async #postpone(queue: string, why: string): Promise<void> {
     const { store, now } = this.#parts;
     await store.file.commit.write(() => {
       const at = now();
-      const due = this.#sql.due.all({ host, now: at, max: postponedAtOnce });
+      const due = this.#sql.due.all({ queue, now: at, max: postponedAtOnce });
       for (const { dueAt: wasDueAt, ...webhook } of due) {
         if (this.#sending.has(webhook.job)) continue;
         const dueAt = nextTryAt(at, webhook.endedAt);

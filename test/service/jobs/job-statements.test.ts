@@ -8,7 +8,7 @@ import { openForWriting } from '../../../src/lib/sqlite/database.ts';
 import { makeDataDir } from '../service-harness.ts';
 
 /** Statements that may read a whole table: once at the start, a tally with a few rows for each endpoint, a table of one row, or rows whose number has a limit. */
-const mayReadAll = new Set(['files', 'waiting', 'idempotentSince', 'restartIdempotency', 'hosts']);
+const mayReadAll = new Set(['files', 'waiting', 'idempotentSince', 'restartIdempotency', 'queues']);
 
 it('finds what it asks for by an index', async () => {
   const db = openForWriting(join(await makeDataDir(), 'service.sqlite'), jobSchema);

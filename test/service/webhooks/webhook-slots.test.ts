@@ -7,18 +7,18 @@ const mega = 1024 * 1024;
 /** How many of so many hosts get a place, one each. */
 function placesFor(slots: WebhookSlots, hosts: number, bytes = 1_000, name = 'host'): number {
   return Array.from({ length: hosts }, (_, index) =>
-    slots.acquire({ host: `${name}-${index}`, bytes }),
+    slots.acquire({ queue: `${name}-${index}`, bytes }),
   ).filter((leave) => leave !== undefined).length;
 }
 
 /** How many webhooks to this host get a place. */
 function placesOf(slots: WebhookSlots, host: string): number {
-  const places = Array.from({ length: 10 }, () => slots.acquire({ host, bytes: 1 }));
+  const places = Array.from({ length: 10 }, () => slots.acquire({ queue: host, bytes: 1 }));
   return places.filter((leave) => leave !== undefined).length;
 }
 
 function learn(slots: WebhookSlots, host: string, hasAnswered: boolean): void {
-  slots.acquire({ host, bytes: 1_000 })?.(hasAnswered);
+  slots.acquire({ queue: host, bytes: 1_000 })?.(hasAnswered);
 }
 
 it('holds no more than 64 MiB, of which silent hosts hold up a quarter', () => {
@@ -27,16 +27,16 @@ it('holds no more than 64 MiB, of which silent hosts hold up a quarter', () => {
   learn(slots, 'answering', true);
   expect(placesFor(slots, 10, 8 * mega, 'silent')).toBe(2);
   expect(placesFor(slots, 10, 8 * mega)).toBe(4);
-  expect(slots.acquire({ host: 'answering', bytes: 8 * mega })).toBeDefined();
-  expect(slots.acquire({ host: 'answering', bytes: 9 * mega })).toBeUndefined();
+  expect(slots.acquire({ queue: 'answering', bytes: 8 * mega })).toBeDefined();
+  expect(slots.acquire({ queue: 'answering', bytes: 9 * mega })).toBeUndefined();
 });
 
 it('lets one that is larger than all of that through, alone', () => {
   const slots = new WebhookSlots();
-  const leave = slots.acquire({ host: 'a', bytes: 500 * mega });
-  expect([leave !== undefined, slots.acquire({ host: 'b', bytes: 1 })]).toEqual([true, undefined]);
+  const leave = slots.acquire({ queue: 'a', bytes: 500 * mega });
+  expect([leave !== undefined, slots.acquire({ queue: 'b', bytes: 1 })]).toEqual([true, undefined]);
   leave?.(undefined);
-  expect(slots.acquire({ host: 'b', bytes: 1 })).toBeDefined();
+  expect(slots.acquire({ queue: 'b', bytes: 1 })).toBeDefined();
 });
 
 it('gives a host one place until it has answered, and four from then on', () => {

@@ -25,6 +25,7 @@ beforeEach(async () => {
   store = new JobStore(join(dir, 'service.sqlite'), { retentionMs: 600_000, now: Date.now });
   silent = createServer(() => undefined);
   heard = createServer((request, response) => {
+    if (request.url === '/hangs') return;
     let body = '';
     request.on('data', (chunk) => (body += String(chunk)));
     request.on('end', () => {
@@ -50,9 +51,9 @@ function listen(server: Server): Promise<void> {
   return new Promise((resolve) => server.listen(0, '0.0.0.0', resolve));
 }
 
-async function endedJob(server: Server, host = '127.0.0.1'): Promise<string> {
-  const webhook = `http://${host}:${(server.address() as AddressInfo).port}/`;
-  const id = await accepted(store, 'farm', '{"scene": "a red cube"}', { webhook });
+async function endedJob(server: Server, host = '127.0.0.1', keyId = 'one', path = ''): Promise<string> {
+  const webhook = `http://${host}:${(server.address() as AddressInfo).port}/${path}`;
+  const id = await accepted(store, 'farm', '{"scene": "a red cube"}', { webhook, keyId });
   await store.cancel('farm', id);
   return id;
 }
@@ -98,6 +99,16 @@ test.skipIf(process.platform === 'darwin')(
   },
 );
 
+test('a key whose webhooks hang at a receiver does not hold up those of another key to the same one', async () => {
+  await Promise.all(Array.from({ length: 20 }, () => endedJob(heard, '127.0.0.1', 'one', 'hangs')));
+  const id = await endedJob(heard, '127.0.0.1', 'other');
+  const told = nextHeard();
+  vi.useFakeTimers({ toFake: ['setInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  begin();
+  expect(JSON.parse(await told)).toMatchObject({ id });
+});
+
 test('a host that cannot be reached is asked a few times for hundreds of webhooks, and all of them wait', async () => {
   const cancelled = async (nth: number): Promise<void> => {
     const id = await accepted(store, 'farm', '{"scene": "x"}', { webhook: `http://gone.example/${nth}` });
@@ -123,7 +134,7 @@ test('what is due in a store of an earlier version is sent', async () => {
   const old = new Sqlite(path);
   const version = jobSchema.migrations.findIndex((statements) => statements.includes('webhookFailed'));
   old.exec(
-    `DROP INDEX webhookDue; DROP INDEX webhookFailed; ALTER TABLE webhook DROP COLUMN host; ALTER TABLE webhook DROP COLUMN why;
+    `DROP INDEX webhookDue; DROP INDEX webhookFailed; ALTER TABLE webhook DROP COLUMN queue; ALTER TABLE webhook DROP COLUMN why;
      CREATE INDEX webhookDue ON webhook (dueAt) WHERE dueAt IS NOT NULL`,
   );
   old.pragma(`user_version = ${version}`);

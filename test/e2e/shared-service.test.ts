@@ -128,8 +128,8 @@ describe.skipIf(noPostgres !== undefined)(
       const processes = new Processes(server.url, 'remote: true');
       const [first, second] = [await processes.start(), await processes.start()];
       const ids: unknown[] = [];
-      const target = createHttpServer((request, response) => {
-        ids.push(request.headers['webhook-id']);
+      const target = createHttpServer(({ headers }, response) => {
+        ids.push(headers['webhook-id']);
         response.writeHead(ids.length === 1 ? 500 : 200).end();
       });
       const body = { input, webhook: await listenOnLoopback(target) };

@@ -1,8 +1,8 @@
-/** Limits concurrent webhooks: of one queue, of those to silent hosts, and of all. */
+/** Limits concurrent webhooks: in one queue, to silent hosts, and in all. */
 
 /** A webhook on its way, or about to be. */
 export interface WebhookLoad {
-  /** Of one receiver and one key. */
+  /** Its receiver and its key, as `queueOf` names them. */
   queue: string;
   /** In memory at a time. */
   bytes: number;

@@ -32,7 +32,7 @@ interface Tried {
   endedAt: number;
 }
 
-/** Each receiver has a queue of its own for each key, so that none holds up others, and no key those of others. */
+/** Names the queue of a webhook: a receiver that is dead holds up no other, and a key none of another key. */
 export function queueOf(url: string, keyId: string): string {
   return `${new URL(url).origin} ${keyId}`;
 }
@@ -48,7 +48,7 @@ export function prepareWebhookStatements(db: Database) {
     add: db.prepare<[job: number | bigint, url: string, queue: string]>(
       'INSERT INTO webhook (job, url, queue, tries) VALUES (?, ?, ?, 0)',
     ),
-    /** Null for a job that runs again. */
+    /** `at` is null for a job that runs again. */
     begin: db.prepare<[at: number | null, job: number]>(
       'UPDATE webhook SET dueAt = ?, tries = 0, why = NULL WHERE job = ?',
     ),
@@ -76,7 +76,7 @@ export function prepareWebhookStatements(db: Database) {
     failed: db.prepare<[Tried & { why: string; dueAt: number | null }]>(
       `UPDATE webhook SET dueAt = @dueAt, why = @why WHERE ${ofTry}`,
     ),
-    /** Those that were given up come first. */
+    /** Webhooks that were given up come first. */
     allFailed: db.prepare<[max: number], FailedWebhook>(
       `SELECT id, endpointId, url, tries, why, dueAt FROM webhook JOIN job ON number = job
        WHERE why IS NOT NULL ORDER BY dueAt, webhook.job LIMIT ?`,

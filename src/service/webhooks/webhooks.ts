@@ -35,7 +35,7 @@ const pollEveryMs = 500;
 const queuesAtOnce = 2_000;
 /** More than are on their way out of a queue at a time. */
 const ofQueueAtOnce = 8;
-/** Webhooks to a host that cannot be reached. */
+/** Webhooks that wait once their host cannot be reached. */
 const postponedAtOnce = 500;
 const tellEveryMs = 5_000;
 
@@ -50,7 +50,7 @@ export class Webhooks {
   readonly #sender: WebhookSender;
   /** By job. */
   readonly #sending = new Map<number, Promise<void>>();
-  /** Since they were told last. */
+  /** Problems since the latest line about them. */
   #problems: string[] = [];
 
   constructor(parts: WebhooksParts) {
@@ -168,7 +168,7 @@ export class Webhooks {
     );
   }
 
-  /** Many fail at once: one line stands for all. */
+  /** Many fail at once: one line stands for all of them. */
   #tellProblems(): void {
     const [first, ...others] = this.#problems;
     this.#problems = [];

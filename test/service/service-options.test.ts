@@ -3,7 +3,8 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
-import type { ServiceOptions } from '../../src/service/start-service.ts';
+import { parsePostgresAddress } from '../../src/lib/postgres/address.ts';
+import { checkServiceOptions, type ServiceOptions } from '../../src/service/service-options.ts';
 import { ask, makeDataDir, openService } from './service-harness.ts';
 
 const refused: [string, Partial<ServiceOptions>, RegExp][] = [
@@ -39,3 +40,21 @@ it.each(['127.0.0.1', 'localhost', '127.1.2.3'])('listens on %s', async (host) =
   const { url } = await openService({ host });
   expect((await ask(url, '/')).status).toBe(404);
 });
+
+const address = parsePostgresAddress('postgresql://localhost/night', []);
+const store = { address, onChange: () => undefined };
+it.each<[boolean, Partial<ServiceOptions>]>([
+  [true, {}],
+  [true, { store }],
+  [false, { store: { ...store, reachedAt: 'http://10.0.0.5:4747' } }],
+  [false, { publicUrl: 'https://render.example' }],
+  [false, { host: '0.0.0.0' }],
+  [true, { host: '0.0.0.0', hasPrivateWebhooks: true }],
+])(
+  'allows private webhooks by default only if nothing leads others to it: %s for %j',
+  (expected, options) => {
+    const workloadOf = () => expect.fail('nothing runs');
+    const checked = checkServiceOptions({ dataDir: '', keys: [], endpoints: [], workloadOf, ...options });
+    expect(checked.hasPrivateWebhooks).toBe(expected);
+  },
+);

@@ -145,7 +145,10 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
     now: Date.now,
     elapsed: options.now ?? (() => performance.now()),
     onProblem: () => undefined,
-    hasPrivateWebhooks: isAlone(options),
+    hasPrivateWebhooks:
+      isLoopback(options.host ?? defaultHost) &&
+      !mayBeBehindProxy(options) &&
+      options.store?.reachedAt === undefined,
     ...options,
     clientLimits: { ...defaultClientLimits, ...options.clientLimits },
   };
@@ -164,24 +167,12 @@ export interface Rate {
   withinMs: number;
 }
 
-/** False if a proxy or a name for others leads to the service, though it listens on loopback. */
-function isAlone({
-  host = defaultHost,
-  proxies = [],
-  hosts = [],
-  publicUrl,
-  store,
-}: ServiceOptions): boolean {
-  const ways = [...proxies, ...hosts, publicUrl, store?.reachedAt].filter((way) => way !== undefined);
-  return isLoopback(host) && ways.length === 0;
-}
-
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** True if requests of other machines may come from this one, by a proxy that does not say so. */
-export function mayBeBehindProxy({ proxies, hosts, publicUrl }: CheckedOptions): boolean {
+export function mayBeBehindProxy({ proxies = [], hosts = [], publicUrl }: ServiceOptions): boolean {
   return proxies.length > 0 || hosts.length > 0 || publicUrl !== undefined;
 }
 

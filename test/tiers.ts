@@ -7,8 +7,7 @@ export const tests = readdirSync('test', { recursive: true, encoding: 'utf8' })
 
 /** What needs a browser, containers, a server of a database or a bucket, or a GPU, or takes long: not in `npm test`, but in what `npm run test:all` adds (`--mode rest`). */
 export const rest = [
-  ...tests.filter((file) => /^test\/(web|foreign)\/[^/]+$/.test(file)),
-  'test/attacks/workloads.test.ts',
+  ...tests.filter((file) => /^test\/(web|foreign|attacks)\/[^/]+$/.test(file)),
   'test/web/console/console.test.ts',
   'test/web/gallery/compared.test.ts',
   'test/web/gallery/gallery.test.ts',

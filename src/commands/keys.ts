@@ -1,12 +1,14 @@
 /** `nightrender keys`: makes, lists and revokes the keys of the service, also while it runs. */
+import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { closest } from '../lib/text/closest.ts';
 import { shellWord, plural } from '../lib/text/format.ts';
 import { makeFolder } from '../runner/files/folders.ts';
-import { checkKey, type KeyForm } from '../service/keys/check-key.ts';
+import { AuditLog } from '../service/audit-log.ts';
+import { checkKey, checkRotation, type KeyForm } from '../service/keys/check-key.ts';
 import { unlimited, type KeyRecord } from '../service/keys/key.ts';
-import { KeyRefused } from '../service/keys/key-store.ts';
+import { KeyRefused, type KeyStore } from '../service/keys/key-store.ts';
 import type { FieldProblem } from '../service/endpoint-settings.ts';
 import { readUsage, type KeyUsage } from '../service/keys/read-usage.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
@@ -20,14 +22,14 @@ import { harmless, padTo, widthOf, hanging } from '../terminal/fit-text.ts';
 import { jsonInstant, writeJsonLine } from '../terminal/json-lines.ts';
 import { formatInstant } from '../terminal/words.ts';
 
-const keyActions = ['add', 'list', 'revoke'] as const;
+const keyActions = ['add', 'list', 'rotate', 'revoke'] as const;
 type KeyAction = (typeof keyActions)[number];
 
 export const keysCommand: LoadedCommand = {
-  purpose: `Adds, lists and revokes keys of the service, also while it runs: a change applies from the next request. A new key is printed once; only its SHA-256 digest is stored. Names are unique, also among revoked keys.`,
+  purpose: `Adds, lists, rotates and revokes keys of the service, also while it runs: a change applies from the next request. A new key is printed once; only its SHA-256 digest is stored. Names are unique, also among revoked keys.`,
   positionals: {
-    action: { type: 'string', demandOption: true, describe: 'add, list or revoke' },
-    name: { type: 'string', describe: 'name of the key; to revoke it, its id as well' },
+    action: { type: 'string', demandOption: true, describe: 'add, list, rotate or revoke' },
+    name: { type: 'string', describe: 'name of the key; to rotate or revoke it, its id as well' },
   },
   options: {
     kind: {
@@ -49,6 +51,20 @@ export const keysCommand: LoadedCommand = {
       describe:
         'a new client key sees, cancels, retries and purges the jobs that it submits, and no others (default: those of all keys)',
     },
+    'read-only': {
+      type: 'boolean',
+      describe: 'a new client or admin key sees what others of its kind see, and changes nothing',
+    },
+    expires: {
+      ...textOption,
+      describe:
+        'how long a new or rotated key is valid, such as 90d, by the system clock (default: no limit)',
+    },
+    overlap: {
+      ...textOption,
+      describe:
+        'how long the earlier text of a rotated key is valid as well, such as 1d (default: not at all)',
+    },
     data: { ...textOption, describe: 'folder of the service (default: ~/.local/share/nightrender)' },
     json: { type: 'boolean', describe: 'as JSON, a line for each key' },
   },
@@ -57,12 +73,14 @@ export const keysCommand: LoadedCommand = {
     ['$0 keys add attic --kind worker --endpoint scene-renderer', 'for workers on another machine'],
     ['$0 keys add night --quota 10h --price 0.0004', 'ten hours of execution a day, and what they cost'],
     ['$0 keys add customer --own-jobs', 'sees no jobs of others'],
+    ['$0 keys add guest --kind admin --read-only --expires 7d', 'sees the console for a week'],
+    ['$0 keys rotate customer --overlap 1d', 'a new text for the same jobs; the earlier one ends in a day'],
     ['$0 keys list', 'all keys, with last use, jobs, GPU time and cost'],
     ['$0 keys revoke laptop', 'it is rejected from now on'],
   ],
   exits: {
     ...common,
-    complete: 'the key was added, listed or revoked',
+    complete: 'the key was added, listed, rotated or revoked',
     'wrong-use': 'wrong use, no such key, name taken, or the key store is damaged',
     'already-running': 'another program holds the key store',
   },
@@ -92,7 +110,7 @@ interface KeysRequest {
   json: boolean;
 }
 
-const work: Record<KeyAction, (asked: KeysRequest) => void> = { add, list, revoke };
+const work: Record<KeyAction, (asked: KeysRequest) => void> = { add, list, rotate, revoke };
 
 function add({ name, argv, dataDir, json }: KeysRequest): void {
   const asked: KeyForm = {
@@ -102,6 +120,8 @@ function add({ name, argv, dataDir, json }: KeysRequest): void {
     quota: oneText(argv, 'quota') ?? '',
     price: oneText(argv, 'price') ?? '',
     ownJobs: argv['own-jobs'] === true,
+    readOnly: argv['read-only'] === true,
+    expires: oneText(argv, 'expires') ?? '',
   };
   // Before anything is made on the disk.
   const problems = checkKey(asked);
@@ -110,6 +130,7 @@ function add({ name, argv, dataDir, json }: KeysRequest): void {
   makeFolder(dataDir, 0o700);
   const { key, record } = withKeyStore(dataDir, (store) => store.add(asked));
   const revokeCommand = `nightrender keys revoke ${shellWord(name)}${dataOption(argv)}`;
+  noteChange(dataDir, 'keys add', record);
   printNewKey({ key, record, shownDir: shownPath(dataDir), revokeCommand }, json);
   if (isFirst && !json) writeError(newFolderText(shownPath(dataDir), `nightrender serve${dataOption(argv)}`));
 }
@@ -134,19 +155,59 @@ function list({ argv, dataDir, json }: KeysRequest): void {
 
 /** Of one that the service was started with nothing is kept but what was done for it. */
 function givenKey(id: string) {
-  const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null, price: null };
-  return { ...unlimited, id, name: id, kind: 'admin' as const, ...unknown };
+  const dates = { createdAt: null, lastUsedAt: null, lastUsedFrom: null, revokedAt: null, expiresAt: null };
+  return { ...unlimited, id, name: id, kind: 'admin' as const, ...dates, price: null };
+}
+
+function rotate({ name, argv, dataDir, json }: KeysRequest): void {
+  const asked = { overlap: oneText(argv, 'overlap') ?? '', expires: oneText(argv, 'expires') ?? '' };
+  const problems = checkRotation(asked);
+  if (problems.length > 0) throw new KeyRefused(problems);
+  const { key, record } = changed({ name, argv, dataDir }, (store) => store.rotate(name, asked));
+  noteChange(dataDir, 'keys rotate', record);
+  if (json) return writeJsonLine('key-rotated', { key, ...inJson(record) });
+  writeError(`The new text of the key ${record.name}, for the same jobs and endpoints:`);
+  writeOut(key);
+  const earlier = asked.overlap === '' ? 'ended' : `works for ${asked.overlap} more`;
+  writeError(
+    `It is shown only once: the service stores a digest. It works at once; the earlier text ${earlier}.`,
+  );
 }
 
 function revoke({ name, argv, dataDir, json }: KeysRequest): void {
+  const revoked = changed({ name, argv, dataDir }, (store) => store.revoke(name));
+  noteChange(dataDir, 'keys revoke', revoked);
+  printRevokedKey(revoked, json);
+}
+
+/** Writes the change into the audit log of the service. */
+function noteChange(dataDir: string, what: string, { name, kind }: KeyRecord): void {
+  const audit = new AuditLog(dataDir, { now: Date.now, onProblem: writeError });
+  const more = { name, kind, account: accountName() };
+  audit.note({ event: 'change', key: null, from: null, what, more });
+}
+
+function accountName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // In a container an account may have a number alone.
+    return String(process.getuid?.());
+  }
+}
+
+/** Throws `ConfigError` if there is no such key. */
+function changed<T>(
+  { name, argv, dataDir }: Omit<KeysRequest, 'json'>,
+  change: (store: KeyStore) => T | undefined,
+): T {
   if (!hasKeyStore(dataDir)) throw unknownKey(name, [], argv);
-  const revoked = withKeyStore(dataDir, (store) => {
-    const record = store.revoke(name);
-    if (record !== undefined) return record;
+  return withKeyStore(dataDir, (store) => {
+    const made = change(store);
+    if (made !== undefined) return made;
     const names = store.list().flatMap((key) => (key.revokedAt === null ? key.name : []));
     throw unknownKey(name, names, argv);
   });
-  printRevokedKey(revoked, json);
 }
 
 function actionOf(given: string): KeyAction {
@@ -158,13 +219,16 @@ function actionOf(given: string): KeyAction {
 }
 
 function assertFitting(action: KeyAction, name: string, argv: Record<string, unknown>): void {
-  const ofNewKeys = ['kind', 'endpoint', 'quota', 'price', 'own-jobs'].filter(
-    (option) => action !== 'add' && argv[option] !== undefined,
-  );
-  const problems = ofNewKeys.map((option) => ({
-    where: `--${option}`,
-    text: `applies to new keys only, not to ${action}`,
-  }));
+  const misplaced = (options: string[], actions: KeyAction[], what: string) =>
+    options
+      .filter((option) => argv[option] !== undefined && !actions.includes(action))
+      .map((option) => ({ where: `--${option}`, text: `applies to ${what} only, not to ${action}` }));
+  const ofNewKeys = ['kind', 'endpoint', 'quota', 'price', 'own-jobs', 'read-only'];
+  const problems = [
+    ...misplaced(ofNewKeys, ['add'], 'new keys'),
+    ...misplaced(['expires'], ['add', 'rotate'], 'new and rotated keys'),
+    ...misplaced(['overlap'], ['rotate'], 'rotated keys'),
+  ];
   if (action === 'list' && name !== '')
     problems.push({
       where: '',
@@ -182,6 +246,9 @@ const places: Record<string, string> = {
   quota: '--quota',
   price: '--price',
   ownJobs: '--own-jobs',
+  readOnly: '--read-only',
+  expires: '--expires',
+  overlap: '--overlap',
 };
 
 function wrongKey(problems: FieldProblem[]): ConfigError {
@@ -247,6 +314,7 @@ function printRevokedKey(key: ShownKey, json: boolean): void {
 /** A table where there is room for one, and a few lines for each key where there is not. */
 export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
   const hasTerms = keys.some(({ quotaMs, price }) => quotaMs !== null || price !== null);
+  const hasEnds = keys.some(({ expiresAt }) => expiresAt !== null);
   const rows = [
     [
       'NAME',
@@ -257,6 +325,7 @@ export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
       'JOBS',
       'WORKER SECONDS',
       ...(hasTerms ? ['COST', 'QUOTA'] : []),
+      ...(hasEnds ? ['EXPIRES'] : []),
       'REVOKED',
     ],
     ...keys.map((key) => [
@@ -268,7 +337,8 @@ export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
       jobsOf(key).toLocaleString('en'),
       gpuSecondsOf(key),
       ...(hasTerms ? [costOf(key), quotaOf(key)] : []),
-      key.revokedAt === null ? '' : toTheMinute(key.revokedAt),
+      ...(hasEnds ? [dateOf(key.expiresAt)] : []),
+      dateOf(key.revokedAt),
     ]),
   ];
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ''))));
@@ -284,23 +354,30 @@ export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
 }
 
 function described(key: ShownUsedKey): string {
-  const used = key.lastUsedAt === null ? 'never used' : `last used ${toTheMinute(key.lastUsedAt)}`;
+  const used = key.lastUsedAt === null ? 'never used' : `last used ${lastUseOf(key)}`;
   const origin =
     key.createdAt === null ? ['from NIGHTRENDER_API_KEY'] : [`created ${toTheMinute(key.createdAt)}`, used];
   const revoked = key.revokedAt === null ? [] : [`revoked ${toTheMinute(key.revokedAt)}`];
+  const expiry = key.expiresAt === null ? [] : [`valid until ${toTheMinute(key.expiresAt)}`];
   const facts = [
     `${kindOf(key)} for ${endpointsOf(key)}`,
     ...origin,
     ...(jobsOf(key) === 0 ? [] : [`${plural(jobsOf(key), 'job')} of ${gpuSecondsOf(key)} worker seconds`]),
     ...[costOf(key), quotaOf(key)].filter((text) => text !== ''),
+    ...expiry,
     ...revoked,
   ];
   return facts.join('; ');
 }
 
-function lastUseOf({ createdAt, lastUsedAt }: ShownUsedKey): string {
+function lastUseOf({ createdAt, lastUsedAt, lastUsedFrom }: ShownUsedKey): string {
   if (createdAt === null) return 'not kept';
-  return lastUsedAt === null ? 'never' : toTheMinute(lastUsedAt);
+  if (lastUsedAt === null) return 'never';
+  return toTheMinute(lastUsedAt) + (lastUsedFrom === null ? '' : ` from ${harmless(lastUsedFrom)}`);
+}
+
+function dateOf(at: number | null): string {
+  return at === null ? '' : toTheMinute(at);
 }
 
 function jobsOf({ usage }: ShownUsedKey): number {
@@ -322,8 +399,8 @@ function quotaOf({ quotaMs }: ShownKey): string {
   return quotaMs === null ? '' : `${durationText(quotaMs)} a day`;
 }
 
-function kindOf({ kind, hasOwnJobsOnly }: ShownKey): string {
-  return hasOwnJobsOnly ? `${kind}, own jobs` : kind;
+function kindOf({ kind, hasOwnJobsOnly, isReadOnly }: ShownKey): string {
+  return [kind, ...(hasOwnJobsOnly ? ['own jobs'] : []), ...(isReadOnly ? ['read-only'] : [])].join(', ');
 }
 
 function endpointsOf({ endpoints }: ShownKey): string {
@@ -336,7 +413,8 @@ function toTheMinute(at: number): string {
 }
 
 function inJson(key: ShownKey): object {
-  const { id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt, quotaMs, price, hasOwnJobsOnly } = key;
+  const { id, name, kind, endpoints, createdAt, lastUsedAt, lastUsedFrom, revokedAt, expiresAt } = key;
+  const { quotaMs, price, hasOwnJobsOnly, isReadOnly } = key;
   return {
     id,
     name,
@@ -344,9 +422,12 @@ function inJson(key: ShownKey): object {
     endpoints,
     createdAt: jsonInstant(createdAt),
     lastUsedAt: jsonInstant(lastUsedAt),
+    lastUsedFrom,
     revokedAt: jsonInstant(revokedAt),
+    expiresAt: jsonInstant(expiresAt),
     quotaMs,
     price,
     hasOwnJobsOnly,
+    isReadOnly,
   };
 }

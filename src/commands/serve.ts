@@ -10,7 +10,7 @@ import { readService, type ServiceSettings } from '../service/config/read-servic
 import { makeFolder } from '../runner/files/folders.ts';
 import { endpointSettings, type EndpointSettings } from '../service/endpoint-settings.ts';
 import { readTls } from '../service/http/tls-files.ts';
-import { fitsHeader } from '../service/keys/key.ts';
+import { fitsHeader, isValid, type KeyRecord } from '../service/keys/key.ts';
 import { type WorkloadContext, isLoopback, type SharedOptions } from '../service/service-options.ts';
 import { readCatalogue } from '../service/console/read-catalogue.ts';
 import { type Service, startService } from '../service/start-service.ts';
@@ -169,6 +169,7 @@ async function start(
     reserveBytes: roomToEndJobs,
     maxConnections: settings.limits.maxConnections,
     requestTimeoutMs: settings.limits.requestTimeoutMs,
+    bodyTimeMs: settings.limits.bodyTimeMs,
     silenceMs: settings.limits.silenceMs,
     origins: settings.origins,
     hosts: settings.hosts,
@@ -184,9 +185,11 @@ async function start(
       thumbnailOf: (picture) =>
         triedThumbnail(() => sharp(picture, { limitInputPixels: maxThumbnailPixels })),
       forms: {
-        check: (given, others) =>
+        check: (given, others, before) =>
           checkEndpoint(given, {
             others,
+            before,
+            hasPrograms: settings.hasConsolePrograms,
             env: process.env,
             publicUrl: settings.publicUrl,
             folder: file === undefined ? process.cwd() : dirname(resolve(file)),
@@ -329,7 +332,8 @@ interface KeyAdvice {
 function makeFirstKey(dataDir: string, host: string): string | undefined {
   if (!isLoopback(host)) return undefined;
   return withKeyStore(dataDir, (keys) => {
-    if (keys.list().some(({ kind, revokedAt }) => kind === 'admin' && revokedAt === null)) return undefined;
+    const isAdmin = (key: KeyRecord): boolean => key.kind === 'admin' && !key.isReadOnly;
+    if (keys.list().some((key) => isAdmin(key) && isValid(key, Date.now()))) return undefined;
     const taken = new Set(keys.list().map(({ name }) => name.toLowerCase()));
     const name = ['first', ...Array.from(taken, (_, index) => `first-${index + 2}`)].find(
       (text) => !taken.has(text),
@@ -341,7 +345,7 @@ function makeFirstKey(dataDir: string, host: string): string | undefined {
 /** Makes nothing. */
 function hasKey(dataDir: string): boolean {
   if (!hasKeyStore(dataDir)) return false;
-  return withKeyStore(dataDir, (keys) => keys.list().some(({ revokedAt }) => revokedAt === null));
+  return withKeyStore(dataDir, (keys) => keys.list().some((key) => isValid(key, Date.now())));
 }
 
 /** What several processes of a service share. Throws `ConfigError` where variables or packages are missing. */

@@ -1,7 +1,7 @@
 /** What the console and its server say to each other, as JSON under `/console/api/`. Instants are epoch ms. */
 
 /*
- * POST   session                     { key }                → 204 and a cookie | 401 ApiError | 429 ApiError
+ * POST   session                     { key }                → { token } and a cookie | 401 ApiError | 429 ApiError
  * DELETE session                                            → 204
  * GET    session                                            → { signedIn: boolean }
  * GET    overview                                           → Overview | 401 ApiError (sign in again)
@@ -24,10 +24,14 @@
  * POST   webhooks/send                                      → BulkCount: all that were given up are sent again
  * POST   webhooks/{job}/send                                → 204 | 404
  * GET    keys                                               → KeyView[]
+ * GET    audit                                              → AuditEntry[], newest first
  * POST   keys                        KeyForm                → 201 { key, view: KeyView }: the only time it is shown
+ * POST   keys/{id}/rotate            { overlap?, expires? } → { key, view: KeyView } | 404 | 422
  * POST   keys/{id}/revoke                                   → 204 | 404
  *
- * Requests that change something carry the header `X-Nightrender-Console: 1`, which no form of another site can send.
+ * Every request but these to `session` needs the cookie, and the token in the header `X-Nightrender-Console`. The page
+ * keeps the token for its origin: a browser sends the cookie to programs on other ports of the host as well. To sign in,
+ * the header is `1`: no form of another site can send it.
  */
 
 export interface ApiError {
@@ -42,6 +46,8 @@ export interface Overview {
   /** Instant of the answer, by the service's clock. */
   now: number;
   retentionMs: number;
+  /** True for who is signed in with a key that changes nothing. */
+  isReadOnly: boolean;
   /** The name of the file that the service was started with; null where it was started without one. */
   file: string | null;
   /** The GPUs of the service's machine in words; null while they are looked for. */
@@ -247,6 +253,19 @@ export interface JobView extends JobRow {
   log: string[];
 }
 
+/** A line of the audit log, which may have further texts. */
+export interface AuditEntry {
+  /** ISO 8601. */
+  at: string;
+  event: 'signed-in' | 'wrong-key' | 'change';
+  /** Name of the key; null if no key is known. */
+  key: string | null;
+  /** Address of the client; null for the command line. */
+  from: string | null;
+  /** What was changed, or what the key was wrong for. */
+  what: string | null;
+}
+
 export interface KeyForm {
   name: string;
   kind: 'client' | 'worker' | 'admin';
@@ -258,11 +277,16 @@ export interface KeyForm {
   price?: string;
   /** Whether the jobs of other keys are to be hidden from it. */
   ownJobs?: boolean;
+  /** Whether it is to change nothing. */
+  readOnly?: boolean;
+  /** How long it is valid, such as `90d`; empty without limit. */
+  expires?: string;
 }
 
 export interface KeyView extends Pick<KeyForm, 'name' | 'kind' | 'endpoints'> {
   id: string;
   hasOwnJobsOnly: boolean;
+  isReadOnly: boolean;
   quotaMs: number | null;
   price: number | null;
   /** Execution time of its jobs that ended today (UTC). */
@@ -272,7 +296,11 @@ export interface KeyView extends Pick<KeyForm, 'name' | 'kind' | 'endpoints'> {
   /** Null where it was not made here; so is the last use, which is not kept of it. */
   createdAt: number | null;
   lastUsedAt: number | null;
+  /** Address of the client. */
+  lastUsedFrom: string | null;
   revokedAt: number | null;
+  /** It is accepted until then; null without limit. */
+  expiresAt: number | null;
   /** By endpoint; `gpuMs` is what its jobs took in workers. */
   usage: { endpointId: string; jobs: number; gpuMs: number }[];
 }

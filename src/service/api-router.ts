@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openApi } from '../protocol/openapi.ts';
 import type { RequestContext } from './request-context.ts';
+import type { AuditLog } from './audit-log.ts';
 import { Console } from './console/console.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { CrossOrigin } from './http/cross-origin.ts';
@@ -13,13 +14,14 @@ import type { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import type { Admission } from './keys/admission.ts';
 import { type KeyHolder, permits } from './keys/key.ts';
 import type { Quotas } from './keys/quotas.ts';
-import { findRoute, operations, type Route } from './routes.ts';
+import { findRoute, looks, operations, type Route } from './routes.ts';
 import { isLoopback, type Rate } from './service-options.ts';
 import { type Metrics, metricsPath } from './metrics.ts';
 import type { WorkerOperations } from './worker-operations.ts';
 
 export interface ApiRouterParts {
   admission: Admission;
+  audit: AuditLog;
   quotas: Quotas;
   proxies: TrustedProxies;
   endpoints: Endpoints;
@@ -103,7 +105,16 @@ export class ApiRouter {
     const { id: keyId, hasOwnJobsOnly } = key;
     const context = { route, endpoint, keyId, hasOwnJobsOnly, isKeyGood, request, sendContinue, gone };
     const refused = this.#tooFast(key, route) ?? wrongKind(key, route) ?? this.#overQuota(key, context);
-    return refused ?? (await this.#handOn(context));
+    if (refused !== undefined) return refused;
+    const answer = await this.#handOn(context);
+    const { operation, endpointId, jobId } = route;
+    // Each job says which key has submitted it.
+    const isNoted = key.kind === 'admin' && /^(cancel|retry|purge-queue)$/.test(operation);
+    if (isNoted && answer !== undefined && answer.status < 400) {
+      const what = [operation, endpointId, jobId].filter(Boolean).join(' ');
+      this.#parts.audit.note({ event: 'change', key: key.name, from: address, what });
+    }
+    return answer;
   }
 
   /** What needs no key under a known name; undefined for everything else. */
@@ -200,7 +211,10 @@ function isInScope({ endpoints }: KeyHolder, endpointId: string): boolean {
 
 function wrongKind(key: KeyHolder, { operation, endpointId }: Route): HttpResponse | undefined {
   const right = operations[operation].asker === 'worker' ? 'work' : 'jobs';
-  if (permits(key, right, endpointId)) return undefined;
+  const isPermitted = permits(key, right, endpointId);
+  if (isPermitted && key.isReadOnly && !looks.has(operation))
+    return refusal(403, `the key ${key.name} is read-only, which does not permit ${operation}`);
+  if (isPermitted) return undefined;
   const kind = key.kind === 'admin' ? 'an admin key' : `a ${key.kind} key`;
   return refusal(403, `the key ${key.name} is ${kind}, which does not permit ${operation}`);
 }

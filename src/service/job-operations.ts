@@ -1,7 +1,7 @@
 /** The operations of clients: submission, status, waiting for the end, streams, cancellation, retry, health. */
 import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../protocol/messages.ts';
 import type { ClientTurns } from './client-turns.ts';
-import { type RequestContext, bodyOf } from './request-context.ts';
+import { type BodyContext, type RequestContext, bodyOf, keyEnded } from './request-context.ts';
 import {
   type HttpResponse,
   healthAnswer,
@@ -37,7 +37,7 @@ export interface JobOperationsParts {
   secrets: WebhookSecrets;
 }
 
-type Submission = Pick<RequestContext, 'request' | 'sendContinue' | 'gone' | 'endpoint' | 'keyId'>;
+type Submission = BodyContext & Pick<RequestContext, 'endpoint' | 'keyId'>;
 
 type Submitted = Accepted | HttpResponse | undefined;
 
@@ -76,7 +76,7 @@ export class JobOperations {
       case 'status':
         return await this.#status(store.reads.find(endpoint.id, route.jobId));
       case 'status-sync':
-        return await this.#status(await this.#untilEnded(context, route.jobId));
+        return await this.#statusOnceEnded(context, route.jobId);
       case 'stream':
         return await this.#stream(context);
       case 'cancel':
@@ -95,7 +95,7 @@ export class JobOperations {
           headers: this.#retention(),
         };
       case 'webhook-secret':
-        return jsonResponse({ secret: secretText(this.#parts.secrets.of(keyId)) });
+        return jsonResponse({ secret: secretText(this.#parts.secrets.of(keyId)[0]) });
     }
   }
 
@@ -149,7 +149,7 @@ export class JobOperations {
 
   async #runSync(context: RequestContext): Promise<HttpResponse | undefined> {
     const job = await this.submit(context, { isSync: true });
-    const answer = isAccepted(job) ? await this.#status(await this.#untilEnded(context, job.id)) : job;
+    const answer = isAccepted(job) ? await this.#statusOnceEnded(context, job.id) : job;
     return answer && this.#honouring(answer, context);
   }
 
@@ -163,6 +163,11 @@ export class JobOperations {
   #retention(): Record<string, string> {
     const { idempotencyMs } = this.#parts.store.expiry;
     return { [idempotencyRetentionHeader]: String(Math.floor(idempotencyMs / 1_000)) };
+  }
+
+  async #statusOnceEnded(context: RequestContext, id: string): Promise<HttpResponse> {
+    const job = await this.#untilEnded(context, id);
+    return context.isKeyGood() ? await this.#status(job) : keyEnded();
   }
 
   /** The job when it has ended, or as it is when the time is over. */
@@ -181,7 +186,9 @@ export class JobOperations {
   }
 
   /** Waits briefly for news. */
-  async #stream({ endpoint, route: { jobId }, gone }: RequestContext): Promise<HttpResponse | undefined> {
+  async #stream(context: RequestContext): Promise<HttpResponse | undefined> {
+    const { endpoint, route, gone } = context;
+    const { jobId } = route;
     const { store } = this.#parts;
     if (!store.reads.has(endpoint.id, jobId)) return jobNotFound();
     const waiting = { waitMs: streamWaitMs, signal: gone };
@@ -190,6 +197,7 @@ export class JobOperations {
     });
     // Parts are delivered once.
     if (gone.aborted) return undefined;
+    if (!context.isKeyGood()) return keyEnded();
     const job = store.reads.find(endpoint.id, jobId);
     if (job === undefined) return jobNotFound();
     const parts = (await store.streams.drain(jobId)).flatMap((output, index) => [

@@ -7,6 +7,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { durationText } from '../lib/yaml/scalar-schemas.ts';
 import type { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import { ApiRouter, RateLimit } from './api-router.ts';
+import { AuditLog } from './audit-log.ts';
 import { ClientTurns } from './client-turns.ts';
 import { Console } from './console/console.ts';
 import { Endpoints } from './endpoints.ts';
@@ -20,7 +21,7 @@ import { FolderWatch } from './jobs/data-folder.ts';
 import { JobResults } from './jobs/job-results.ts';
 import { JobStore } from './jobs/job-store.ts';
 import { Admission } from './keys/admission.ts';
-import { OwnWorkerKeys } from './keys/key.ts';
+import { isValid, OwnWorkerKeys } from './keys/key.ts';
 import { KeyStore } from './keys/key-store.ts';
 import { Quotas } from './keys/quotas.ts';
 import { Metrics } from './metrics.ts';
@@ -206,7 +207,7 @@ function openKeys(
 ): KeyStore {
   const given = keys.map((key, index) => ({ name: `given-${index + 1}`, key, kind: 'admin' as const }));
   const store = new KeyStore(join(dataDir, keysFile), { given, ownWorkers, now });
-  const hasKey = keys.length > 0 || store.list().some(({ revokedAt }) => revokedAt === null);
+  const hasKey = keys.length > 0 || store.list().some((key) => isValid(key, now()));
   if (hasKey || isLoopback(host)) return store;
   store.close();
   throw new Error(`the service needs at least one key: ${host} is not a loopback address`);
@@ -269,12 +270,17 @@ function openRouter(
   // Around a result there is little else.
   const maxBytes = maxResultBytes + 1_000_000;
   const work = new WorkerOperations({ ...checked, store, results, bodies, turns, maxResultBytes: maxBytes });
-  const admission = new Admission(keys, checked.elapsed);
+  // A folder that processes share is restored at each change of the leader.
+  const audit = new AuditLog(checked.dataDir, checked);
+  const admission = new Admission(keys, checked.elapsed, (key, from) =>
+    audit.note({ event: 'wrong-key', key, from, what: null }),
+  );
   const quotas = new Quotas(store, now);
-  const common = { keys, admission, quotas, proxies, store, endpoints, jobs, now };
+  const common = { keys, admission, audit, quotas, proxies, store, endpoints, jobs, now };
   const about = console && { program: console.program, url, retentionMs, file: console.file };
   return new ApiRouter({
     admission,
+    audit,
     quotas,
     proxies,
     endpoints,

@@ -12,7 +12,7 @@ export interface RequestContext {
   keyId: string;
   /** Whether the jobs of other keys do not exist for it. */
   hasOwnJobsOnly: boolean;
-  /** Whether the key has not been revoked since. */
+  /** True if the key was neither revoked since, nor has expired. */
   isKeyGood: () => boolean;
   request: IncomingMessage;
   /** Asks for the body, of so many bytes at most: a client may wait for this, and has to go on sending from then on. */
@@ -21,9 +21,27 @@ export interface RequestContext {
   gone: AbortSignal;
 }
 
+/** What reading a body needs. */
+export type BodyContext = Pick<RequestContext, 'request' | 'sendContinue' | 'gone' | 'isKeyGood'>;
+
+/** Returns the answer to a request whose key was revoked, or has expired, since the request began. */
+export function keyEnded(): HttpResponse {
+  const text = 'the API key was revoked or has expired since the request began';
+  return refusal(401, text, { 'WWW-Authenticate': 'Bearer' });
+}
+
 /** The body's bytes, or why it is not accepted; undefined where the client has gone. */
 export async function bodyOf(
-  { request, sendContinue, gone }: Pick<RequestContext, 'request' | 'sendContinue' | 'gone'>,
+  context: BodyContext,
+  maxBytes: number,
+): Promise<Buffer | HttpResponse | undefined> {
+  const body = await readBody(context, maxBytes);
+  // It may have taken an hour.
+  return Buffer.isBuffer(body) && !context.isKeyGood() ? keyEnded() : body;
+}
+
+async function readBody(
+  { request, sendContinue, gone }: BodyContext,
   maxBytes: number,
 ): Promise<Buffer | HttpResponse | undefined> {
   const tooLarge: HttpResponse = {

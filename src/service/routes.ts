@@ -35,6 +35,9 @@ export const operations = {
 
 export type Operation = keyof typeof operations;
 
+/** What keys that change nothing may do. A stream hands out each part once. */
+export const looks: ReadonlySet<Operation> = new Set(['status', 'status-sync', 'health']);
+
 export interface Route {
   operation: Operation;
   endpointId: string;

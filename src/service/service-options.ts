@@ -48,8 +48,10 @@ export interface ServiceOptions {
   graceMs?: number;
   /** Connections that are open at once. */
   maxConnections?: number;
-  /** A request of which nothing arrives for so long is refused; one that keeps arriving takes as long as it needs. */
+  /** A request of which nothing arrives for so long is refused. */
   requestTimeoutMs?: number;
+  /** A body that keeps arriving is refused after this. */
+  bodyTimeMs?: number;
   /** How slow clients may be beyond that. */
   clientLimits?: Partial<ClientLimits>;
   /** For each key and operation. */
@@ -136,6 +138,7 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
     graceMs: 0,
     maxConnections: 2_000,
     requestTimeoutMs: 60_000,
+    bodyTimeMs: 3_600_000,
     // A safety net against runaway clients.
     rate: { requests: 100_000, withinMs: 10_000 },
     tls: undefined,

@@ -245,7 +245,7 @@ export class WorkerOperations {
     const waiting = { waitMs: heldOpenMs, signal: gone };
     const wasStopped = remote.isStopped;
     const ids = await untilFound(signals, [`stopping ${workerId}`], waiting, () =>
-      remote.isStopped && !wasStopped ? [] : remote.takeUnwanted(workerId),
+      (remote.isStopped && !wasStopped) || !context.isKeyGood() ? [] : remote.takeUnwanted(workerId),
     );
     return ids === undefined || ids.length === 0 ? emptyResponse : jsonResponse({ jobsToStop: ids });
   }

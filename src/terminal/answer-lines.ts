@@ -179,10 +179,13 @@ export const keyShape = {
   endpoints: z.array(text).nullable().describe('ids of its endpoints; null for all'),
   createdAt: instant,
   lastUsedAt: instant.nullable(),
+  lastUsedFrom: text.nullable().describe('address of the client at that time'),
   revokedAt: instant.nullable(),
+  expiresAt: instant.nullable().describe('the key is not accepted from then on; null without limit'),
   quotaMs: count.nullable().describe('execution time a day; null without limit'),
   price: z.number().nullable().describe('USD for a second of execution'),
   hasOwnJobsOnly: z.boolean().describe('whether it sees and ends the jobs that it submitted, and no others'),
+  isReadOnly: z.boolean().describe('whether it changes nothing'),
 };
 
 const percentiles = z.looseObject({ jobs: count, p50: z.number(), p95: z.number() }).nullable();

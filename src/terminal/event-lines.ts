@@ -248,6 +248,10 @@ export const eventLines = {
       .array(z.looseObject({ endpointId: text, jobs: count, gpuMs: count }))
       .describe('its submissions, and the time its jobs spent in workers'),
   }),
+  'key-rotated': line('`keys rotate`: a key got a new text', {
+    key: text.describe('the key itself, shown only here'),
+    ...keyShape,
+  }),
   'key-revoked': line('`keys revoke`: a key was revoked', keyShape),
   'backed-up': line('`backup`: the data of the service are in the folder, and checked', {
     dir: text,

@@ -4,7 +4,14 @@ import { widthOf } from '../../src/terminal/fit-text.ts';
 import { keyLines } from '../../src/commands/keys.ts';
 
 const at = new Date(2026, 10, 21, 22, 5, 59).getTime();
-const noTerms = { quotaMs: null, price: null, hasOwnJobsOnly: false };
+const noTerms = {
+  quotaMs: null,
+  price: null,
+  hasOwnJobsOnly: false,
+  isReadOnly: false,
+  lastUsedFrom: null,
+  expiresAt: null,
+};
 const unused = { usage: [], createdAt: at, lastUsedAt: null, revokedAt: null, ...noTerms };
 const keys = [
   { id: 'key-1', name: 'laptop', kind: 'client' as const, endpoints: null, ...unused },
@@ -55,7 +62,7 @@ it('tells what was done for one that was given from outside, of which nothing el
 
 it('shows what a key costs and may use where one has a price or a quota', () => {
   const usage = [{ endpointId: 'b', jobs: 2, gpuMs: 1_500 }];
-  const terms = { quotaMs: 36_000_000, price: 0.5, hasOwnJobsOnly: false };
+  const terms = { quotaMs: 36_000_000, price: 0.5 };
   const night = {
     ...unused,
     id: 'key-3',
@@ -68,6 +75,17 @@ it('shows what a key costs and may use where one has a price or a quota', () => 
   expect(keyLines([night], 120)[1]).toMatch(/ 2 +1\.5 +0\.75 USD +10h a day$/);
   expect(keyLines([night], 60).join(' ')).toContain('0.75 USD; 10h a day');
   expect(keyLines(keys, 120)[0]).not.toContain('QUOTA');
+  const guest = {
+    ...night,
+    isReadOnly: true,
+    lastUsedAt: at,
+    lastUsedFrom: '10.0.0.7',
+    expiresAt: at + 60_000,
+  };
+  expect(keyLines([guest], 200)[1]).toMatch(
+    /^night +client, read-only +all.* 2026-11-21 22:05 from 10\.0\.0\.7 +2 .* 2026-11-21 22:06$/,
+  );
+  expect(keyLines([guest], 60).join(' ')).toMatch(/from 10\.0\.0\.7;.* valid until +2026-11-21 22:06/);
   expect(keyLines([{ ...night, hasOwnJobsOnly: true }], 120)[1]).toMatch(/^night +client, own jobs +all/);
 });
 

@@ -7,6 +7,7 @@ import { startComfyStandIn, type ComfyStandIn } from '../fakes/comfyui.ts';
 import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
 import { rest } from '../fakes/tier.ts';
 import type { WorkerView } from '../../src/protocol/console-data.ts';
+import { enter } from '../service/console/visit.ts';
 import { folderWith, nightrender, Program, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
@@ -88,13 +89,6 @@ async function restart(box: ComfyStandIn): Promise<void> {
 
 /** As the console has them. */
 async function workersOf({ url }: Served): Promise<WorkerView[]> {
-  const { headers } = await fetch(`${url}/console/api/session`, {
-    method: 'POST',
-    headers: { 'x-nightrender-console': '1', 'content-type': 'application/json' },
-    body: JSON.stringify({ key: testKey }),
-  });
-  const cookie = headers.get('set-cookie')?.split(';')[0] ?? '';
-  const overview = await fetch(`${url}/console/api/overview`, { headers: { cookie } });
-  const { endpoints } = (await overview.json()) as { endpoints: { workers: WorkerView[] }[] };
+  const { endpoints } = await (await enter(url, testKey)).overview();
   return endpoints.flatMap(({ workers }) => workers);
 }

@@ -1,8 +1,8 @@
-/** Promise: keys are made, listed and revoked from the command line; each is told once and kept nowhere. */
+/** Promise: keys are made, listed, rotated and revoked from the command line; each is told once and kept nowhere. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { KeyStore } from '../../src/service/keys/key-store.ts';
 import { isWhole, rest } from '../fakes/tier.ts';
@@ -98,6 +98,45 @@ it('limits a client key to its own jobs', async () => {
     expect.stringMatching(/--own-jobs.*only client keys can be limited to their own jobs/s),
   ]);
   expect((await keys('list', '--own-jobs')).stderr).toContain('--own-jobs: applies to new keys only');
+});
+
+it('rotates a key, and makes one that only looks and expires', async () => {
+  const cwd = folderWith({});
+  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
+  const first = (
+    await keys('add', 'customer', '--own-jobs', '--read-only', '--expires', '90d')
+  ).stdout.trim();
+  const rotated = await keys('rotate', 'CUSTOMER', '--overlap', '1d', '--expires', '180d');
+  expect([rotated.code, rotated.stdout]).toEqual([0, expect.stringMatching(/^nr_[\w-]{43}\n$/)]);
+  expect(rotated.stderr).toContain('It works at once; the earlier text works for 1d more.');
+  const store = new KeyStore(join(cwd, 'service/keys.sqlite'), { now: Date.now });
+  onTestFinished(() => store.close());
+  expect(store.find(rotated.stdout.trim())).toEqual(store.find(first));
+  expect((await keys('list')).stdout).toMatch(/^customer +client, own jobs, read-only +all endpoints /m);
+  const [listed = {}] = linesOf(await keys('list', '--json'));
+  expect(listed).toMatchObject({ isReadOnly: true, expiresAt: expect.stringMatching(/Z$/) as string });
+  checkLine(listed);
+  expect(readFileSync(join(cwd, 'service/audit.jsonl'), 'utf8')).toMatch(
+    /^\{[^\n]*"key":null,"from":null,"what":"keys add","name":"customer","kind":"client","account":"[^\n]*\n[^\n]*"what":"keys rotate"[^\n]*\n$/,
+  );
+  const again = await keys('rotate', 'customer', '--json');
+  const [line = {}] = linesOf(again);
+  checkLine(line);
+  expect([line['key'], store.find(first)]).toEqual([expect.stringMatching(/^nr_/), undefined]);
+  for (const [args, text] of [
+    [['add', 'x', '--overlap', '1d'], '--overlap: applies to rotated keys only, not to add'],
+    [['revoke', 'x', '--expires', '1d'], '--expires: applies to new and rotated keys only, not to revoke'],
+    [
+      ['add', 'x', '--expires', 'soon'],
+      '--expires: "soon" is not accepted; expected a time from 1m to 3650d',
+    ],
+    [['rotate', 'customer', '--overlap', '1y'], '--overlap: "1y" is not accepted'],
+    [['add', 'x', '--kind', 'worker', '--read-only'], '--read-only: a worker key cannot be read-only'],
+    [['rotate', 'custom'], '"custom" is not a key; did you mean "customer"?'],
+  ] as const) {
+    const refused = await keys(...args);
+    expect([args, refused.code, refused.stderr]).toEqual([args, 2, expect.stringContaining(text)]);
+  }
 });
 
 it('makes keys in one new folder from several terminals at once', async () => {

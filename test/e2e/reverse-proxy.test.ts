@@ -170,10 +170,15 @@ output: { dir: renders }
         body: JSON.stringify({ key: testKey }),
         dispatcher,
       });
-      expect([signedIn.statusCode, signedIn.headers['set-cookie']]).toEqual([
-        204,
-        expect.stringMatching(/; Secure$/),
-      ]);
+      const cookie = String(signedIn.headers['set-cookie']);
+      expect([signedIn.statusCode, cookie]).toEqual([200, expect.stringMatching(/; Secure$/)]);
+      const { token } = (await signedIn.body.json()) as { token: string };
+      const overview = await request(`${url}/console/api/overview`, {
+        headers: { 'x-nightrender-console': token, cookie: cookie.split(';')[0] },
+        dispatcher,
+      });
+      await overview.body.dump();
+      expect(overview.statusCode).toBe(200);
 
       // Somebody elsewhere, through the same proxy, who names another address each time, is kept out alone.
       for (let tried = 0; tried < 21; tried++) {

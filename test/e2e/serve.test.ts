@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import { rest } from '../fakes/tier.ts';
+import { enter } from '../service/console/visit.ts';
 import { folderWith, inProcess, testKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { Served } from './served.ts';
@@ -56,17 +57,8 @@ rest.it(
     const cwd = folderWith({ 'worker.cjs': 'setInterval(() => undefined, 1_000);' });
     const first = await Served.start(cwd);
     const endpoint = { id: 'own', name: 'Own', command: ['node', 'worker.cjs'] };
-    const own = { 'content-type': 'application/json', 'x-nightrender-console': '1' };
-    const post = (path: string, body: object, cookie = ''): Promise<Response> =>
-      fetch(`${first.url}/console/api/${path}`, {
-        method: 'POST',
-        headers: { ...own, cookie },
-        body: JSON.stringify(body),
-      });
-    const session = await post('session', { key: first.key });
-    const cookie = session.headers.get('set-cookie')?.split(';')[0];
-    const created = await post('endpoints', endpoint, cookie);
-    expect(created.status, await created.text()).toBeLessThan(300);
+    const visit = await enter(first.url, first.key);
+    expect(await visit.ask('POST', 'endpoints', endpoint)).toMatchObject({ status: 201 });
     expect(await first.stop()).toMatchObject({ code: 0, stderr: '' });
     rmSync(join(cwd, 'worker.cjs'));
     const second = await Served.start(cwd);

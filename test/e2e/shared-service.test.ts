@@ -14,7 +14,7 @@ import { parsePostgresAddress } from '../../src/lib/postgres/address.ts';
 import { Postgres } from '../../src/lib/postgres/postgres.ts';
 import { noCeph, startCeph } from '../engines/ceph.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../engines/postgres.ts';
-import { ownPage } from '../service/console/visit.ts';
+import { enter } from '../service/console/visit.ts';
 import { folderWith, newBatch, nightrender, Program, withKey } from './cli.ts';
 import { listenOnLoopback } from './listen-on-loopback.ts';
 import { clockAhead } from './moved-clock.ts';
@@ -316,17 +316,10 @@ describe.skipIf(noPostgres !== undefined)(
 
 /** In the console. */
 async function makeKey({ url, key }: Served, kind: 'client' | 'worker'): Promise<string> {
-  const post = (path: string, body: object, cookie = ''): Promise<Response> =>
-    fetch(`${url}/console/api/${path}`, {
-      method: 'POST',
-      headers: { ...ownPage, cookie, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  const signedIn = await post('session', { key });
-  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0];
-  const made = await post('keys', { name: kind, kind, endpoints: ['scene-renderer'] }, cookie);
-  expect(made.status, await made.clone().text()).toBe(201);
-  return ((await made.json()) as { key: string }).key;
+  const visit = await enter(url, key);
+  const made = await visit.ask('POST', 'keys', { name: kind, kind, endpoints: ['scene-renderer'] });
+  expect([made.status, made.body]).toEqual([201, made.body]);
+  return (made.body as { key: string }).key;
 }
 
 async function openDatabase(): Promise<Postgres> {

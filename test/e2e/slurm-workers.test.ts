@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { cancelWaitingWorkers } from '../../src/clusters/slurm-workers.ts';
 import { hasSlurm, Slurm } from '../engines/slurm.ts';
+import { enter } from '../service/console/visit.ts';
 import { folderWith, testKey } from './cli.ts';
 import { unusedPort } from './listen-on-loopback.ts';
 import { Served, type Job } from './served.ts';
@@ -229,14 +230,8 @@ endpoints:
       await farm.service.program.says(refusal);
       await farm.submit('go');
       const { url } = farm.service;
-      const { headers } = await fetch(`${url}/console/api/session`, {
-        method: 'POST',
-        headers: { 'x-nightrender-console': '1', 'content-type': 'application/json' },
-        body: JSON.stringify({ key: testKey }),
-      });
-      const cookie = headers.get('set-cookie')?.split(';')[0] ?? '';
-      const overview = await fetch(`${url}/console/api/overview`, { headers: { cookie } });
-      expect(await overview.text()).toContain('invalid partition specified: none');
+      const overview = await (await enter(url, testKey)).overview();
+      expect(JSON.stringify(overview)).toContain('invalid partition specified: none');
       expect(farm.service.program.stderr.match(/Slurm refuses/g)).toHaveLength(1);
       expect(farm.states()).toEqual([]);
     });

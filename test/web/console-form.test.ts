@@ -276,7 +276,15 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       recycle: { jobs: 200, time: '6h' },
       stall: '5m',
     };
-    const context = { others: [], env: {}, folder, maxQueued: 9, publicUrlExpected: undefined };
+    const context = {
+      others: [],
+      env: {},
+      folder,
+      maxQueued: 9,
+      publicUrlExpected: undefined,
+      hasPrograms: true,
+      before: undefined,
+    };
     const checked = checkEndpoint(given, context);
     if ('problems' in checked) throw new Error(JSON.stringify(checked.problems));
     service.overview.endpoints.push(endpointView(writtenEndpoint(checked.settings)));

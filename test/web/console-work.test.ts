@@ -210,7 +210,14 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     const given = keyView({ id: 'given-1', name: 'given-1', origin: 'given', createdAt: null });
     const terms = { quotaMs: 36_000_000, todayMs: 5_400_000, price: 0.01 };
     service.keys.push(keyView({ id: 'k1', name: 'laptop', usage, ...terms }), given);
+    const at = '2026-11-28T18:03:35.123Z';
+    const wrong = { at, event: 'wrong-key' as const, key: 'old', from: '198.51.100.7', what: null };
+    const change = { at, event: 'change' as const, key: 'laptop', from: '::1', what: 'POST endpoints' };
+    const told = { ...change, endpoint: 'farm' };
+    service.audit.push(told, wrong);
     const { page, troubles } = await enter(browser, service, '#/keys');
+    await page.getByText('Sat 28 Nov, 18:03 · key laptop · from ::1 · endpoint farm').waitFor();
+    await page.getByText('Sat 28 Nov, 18:03 · key old · from 198.51.100.7').waitFor();
     const article = page.getByRole('article').filter({ hasText: 'given-1' });
     await article.getByText(/NIGHTRENDER_API_KEY/).waitFor();
     expect(await article.getByRole('button').count()).toBe(0);
@@ -238,6 +245,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       quota: '',
       price: '',
       ownJobs: false,
+      readOnly: false,
+      expires: '',
     });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await dialog.getByRole('button', { name: 'Copy: The new key' }).click();
@@ -249,10 +258,25 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
 
     await field(page, 'Name').fill('customer');
     await page.getByRole('checkbox', { name: 'its own jobs only' }).check();
+    await page.getByRole('checkbox', { name: 'read-only' }).check();
+    await field(page, 'Expires after').fill('90d');
     await page.getByRole('button', { name: 'Add key' }).click();
     await page.getByRole('button', { name: 'I have copied it' }).click();
     await page.getByText(/client · all endpoints · its own jobs only/).waitFor();
-    expect(service.sent.get('POST keys')).toMatchObject({ name: 'customer', ownJobs: true });
+    expect(service.sent.get('POST keys')).toMatchObject({
+      name: 'customer',
+      ownJobs: true,
+      readOnly: true,
+      expires: '90d',
+    });
+
+    await page.getByRole('button', { name: 'Rotate key laptop' }).click();
+    const question = page.getByRole('dialog', { name: 'Rotate key “laptop”?' });
+    await question.getByLabel('Its present text').selectOption('is valid for another week');
+    await question.getByRole('button', { name: 'Make a new text' }).click();
+    await page.getByRole('dialog', { name: 'Key “laptop” has a new text' }).getByText('nr_rotated').waitFor();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    expect(service.sent.get('POST keys/k1/rotate')).toEqual({ overlap: '7d', expires: '' });
 
     await page.getByRole('button', { name: 'Revoke key laptop' }).click();
     await page.getByRole('dialog', { name: 'Revoke key “laptop”?' }).waitFor();

@@ -9,6 +9,7 @@ import { checkEndpoint, endpointFormSchema } from '../../src/service/config/chec
 import { writtenEndpoint } from '../../src/service/config/read-endpoint.ts';
 import type { EndpointSettings } from '../../src/service/endpoint-settings.ts';
 import type {
+  AuditEntry,
   EndpointSchema,
   FailedWebhooks,
   JobHistoryView,
@@ -27,6 +28,7 @@ export interface FakeConsole {
   /** Newest first. */
   jobs: JobView[];
   keys: KeyView[];
+  audit: AuditEntry[];
   history: JobHistoryView;
   webhooks: FailedWebhooks;
   /** Method and path of what was asked for. */
@@ -60,6 +62,7 @@ export async function startFakeConsole(port = 0): Promise<FakeConsole> {
     overview: emptyOverview(),
     jobs: [],
     keys: [],
+    audit: [],
     history: { since: 0, stepMs: 60_000, steps: [], delay: null, execution: null },
     webhooks: { givenUp: 0, waiting: 0, webhooks: [] },
     asked: [],
@@ -111,14 +114,15 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
 }
 
 function judge(state: FakeConsole, request: IncomingMessage, what: string, asked: Request): Said {
-  if (request.method !== 'GET' && request.headers['x-nightrender-console'] !== '1')
+  if (request.method !== 'GET' && request.headers['x-nightrender-console'] === undefined)
     return no(403, 'The header of the console is missing.');
   if (what === 'POST session') {
     if ((asked.body as { key: string }).key !== consoleKey) return no(401, 'This key is not good here.');
     state.isKnown = true;
-    return { status: 204, cookie: 'console=known' };
+    return { status: 200, body: { token: 'of-the-page' }, cookie: 'console=known' };
   }
-  const isSignedIn = state.isKnown && request.headers.cookie === 'console=known';
+  const hasToken = request.headers['x-nightrender-console'] === 'of-the-page';
+  const isSignedIn = state.isKnown && hasToken && request.headers.cookie === 'console=known';
   if (what === 'GET session') return { status: 200, body: { signedIn: isSignedIn } };
   if (!isSignedIn) return no(401, 'Sign in again.');
   for (const [pattern, act] of Object.entries(routes)) {
@@ -192,6 +196,7 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
   'POST jobs/{id}/cancel': (state, { id }) => moved(state, id, { status: 'CANCELLED', endedAt: Date.now() }),
   'POST jobs/{id}/retry': (state, { id }) =>
     moved(state, id, { status: 'IN_QUEUE', endedAt: null, startedAt: null, error: null, retries: 1 }),
+  'GET audit': ({ audit }) => ({ status: 200, body: audit }),
   'GET webhooks': ({ webhooks }) => ({ status: 200, body: webhooks }),
   'POST webhooks/send': (state) => {
     const { givenUp } = state.webhooks;
@@ -215,6 +220,12 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
     const view = keyView({ name, kind, endpoints, hasOwnJobsOnly });
     state.keys.push(view);
     return { status: 201, body: { key: `nr_secret_of_${view.id}`, view } };
+  },
+  'POST keys/{id}/rotate': (state, { id }) => {
+    const view = state.keys.find((each) => each.id === id);
+    return view === undefined
+      ? no(404, 'There is no such key.')
+      : { status: 200, body: { key: 'nr_rotated', view } };
   },
   'POST keys/{id}/revoke': (state, { id }) => {
     const key = state.keys.find((each) => each.id === id);
@@ -254,6 +265,8 @@ function checkedBy(state: FakeConsole, given: unknown, own?: string): EndpointSe
     folder: process.cwd(),
     maxQueued: 10_000,
     publicUrlExpected: undefined,
+    hasPrograms: true,
+    before: undefined,
   });
   if ('problems' in checked)
     return { status: 422, body: { error: 'Some fields are wrong.', problems: checked.problems } };
@@ -271,6 +284,7 @@ function emptyOverview(): Overview {
     url: '',
     now: 0,
     retentionMs: 1_800_000,
+    isReadOnly: false,
     file: 'service.yaml',
     gpus: [],
     containerLack: null,

@@ -38,7 +38,7 @@ export function builtPage(name: 'console' | 'gallery', withoutScript: string): P
     "default-src 'none'",
     `script-src '${digestOf(script)}'`,
     `style-src '${digestOf(style)}'`,
-    "img-src 'self' data:",
+    "img-src 'self' data: blob:",
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

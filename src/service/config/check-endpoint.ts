@@ -12,6 +12,10 @@ export interface ConsoleContext extends EndpointContext {
   maxQueued: number;
   /** What is expected of `publicUrl` before a cluster can run workers; undefined where nothing is. */
   publicUrlExpected: string | undefined;
+  /** Whether an endpoint may say which programs run on this machine; what `before` says stays allowed. */
+  hasPrograms: boolean;
+  /** The settings that are changed; undefined for a new endpoint. */
+  before: EndpointSettings | undefined;
 }
 
 /** A problem is told by the path of its key, with dots within it; an empty one is the endpoint as a whole. */
@@ -32,10 +36,54 @@ export function checkEndpoint(
     ...variableProblems(given),
     ...problems.map(({ field, expected }) => ({ field, text: `expected ${expected}` })),
   ];
-  if (found.length === 0) return { settings: settingsOf(draft, context.maxQueued) };
+  if (found.length === 0) {
+    const settings = settingsOf(draft, context.maxQueued);
+    if (!context.hasPrograms) found.push(...programProblems(settings, context.before));
+    if (found.length === 0) return { settings };
+  }
   const isFirst = ({ field }: FieldProblem, index: number): boolean =>
     found.findIndex((other) => other.field === field) === index;
   return { problems: found.filter(isFirst) };
+}
+
+function programProblems(settings: EndpointSettings, before: EndpointSettings | undefined): FieldProblem[] {
+  const known = before === undefined ? {} : programsIn(before);
+  const isNew = ([field, value]: [string, unknown]): boolean =>
+    !['null', '[]', '{}'].includes(JSON.stringify(value)) &&
+    JSON.stringify(value) !== JSON.stringify(known[field]);
+  const text = 'not allowed in the console (`console.programs` of service.yaml): write it into service.yaml';
+  return Object.entries(programsIn(settings))
+    .filter(isNew)
+    .map(([field]) => ({ field, text }));
+}
+
+/** Returns what decides which programs run on this machine, by the keys of the form. Variables can name programs as well. */
+function programsIn({
+  workload,
+  environment,
+  on,
+  capabilities = [],
+}: EndpointSettings): Record<string, unknown> {
+  // With some of them a container becomes the machine's root.
+  const added = capabilities.filter((name) => name !== 'default');
+  switch (workload.kind) {
+    case 'command':
+      return { command: [workload.command, workload.cwd], environment, on };
+    case 'module':
+      return { module: workload.path, environment };
+    case 'image':
+      return { arguments: workload.arguments, capabilities: added };
+    case 'blender': {
+      const { program, scripts, image } = workload;
+      if (image !== null) return { 'blender.scripts': scripts, capabilities: added, on };
+      return { 'blender.scripts': scripts, 'blender.program': program, environment, on };
+    }
+    case 'prebuilt':
+      return { environment, on };
+    case 'comfyui':
+    case 'remote':
+      return {};
+  }
 }
 
 /** Adds the defaults of new endpoints: containers are kept apart unless their form says otherwise. */

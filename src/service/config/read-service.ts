@@ -59,10 +59,12 @@ export function readService(
       requestsPerSecond: raw.limits.requestsPerSecond,
       maxConnections: raw.limits.maxConnections,
       requestTimeoutMs: raw.limits.requestTimeout,
+      bodyTimeMs: raw.limits.bodyTime,
       maxQueued: raw.limits.maxQueued,
       silenceMs: raw.limits.silence,
     },
     graceMs: raw.shutdown.grace,
+    hasConsolePrograms: raw.console.programs,
     hasPrivateWebhooks: raw.webhooks.private ?? raw.webhooks.allowPrivate ?? null,
     origins: raw.cors,
     hosts: raw.hosts,
@@ -158,6 +160,8 @@ export interface ServiceSettings {
   limits: ServiceLimits;
   /** How long running jobs have to end when the service is stopped. */
   graceMs: number;
+  /** True if endpoints of the console may say which programs run on this machine. */
+  hasConsolePrograms: boolean;
   /** True if webhooks may lead to this machine and its network; null if the service is to decide by how it is reached. */
   hasPrivateWebhooks: boolean | null;
   /** Of other sites whose pages may use the job interface. */
@@ -180,6 +184,8 @@ interface ServiceLimits {
   maxConnections: number;
   /** A request of which nothing arrives for so long is refused. */
   requestTimeoutMs: number;
+  /** A body that takes longer to arrive is refused. */
+  bodyTimeMs: number;
   /** Submissions that wait at an endpoint that says nothing of its own. */
   maxQueued: number;
   /** A worker that pulls and says nothing for so long has its job taken away. */

@@ -66,7 +66,12 @@ const limits = z.strictObject({
   requestTimeout: durationWithin('1s', '1h')
     .prefault('1m')
     .describe(
-      'a request of which nothing arrives for this long is refused (408); at 1 kB a second or more it may take as long as it needs',
+      'a request of which nothing arrives for this long is refused (408); at 1 kB a second or more it may take up to `bodyTime`',
+    ),
+  bodyTime: durationWithin('1m', longestWait)
+    .prefault('1h')
+    .describe(
+      'a submission or a result that takes longer to arrive is refused (408), so that no key holds a connection without end',
     ),
   maxQueued: count(1, 10_000_000, 'jobs that wait at an endpoint')
     .default(10_000)
@@ -94,6 +99,15 @@ const webhooks = z.strictObject({
       'true if webhooks may lead to this machine and its network; by default only if `host` is loopback and `proxies`, `hosts`, `publicUrl` and `peerUrl` are not set',
     ),
   allowPrivate: z.boolean('true or false').optional().describe('the earlier name of `private`'),
+});
+
+const webConsole = z.strictObject({
+  programs: z
+    .boolean('true or false')
+    .default(true)
+    .describe(
+      'false refuses endpoints of the console that say which programs run on this machine: `command`, `module`, `arguments` and added `capabilities` of containers, `blender.program`, `blender.scripts`, `environment` outside of containers, and `on`',
+    ),
 });
 
 const shutdown = z.strictObject({
@@ -137,6 +151,7 @@ export const serviceSchema = z.strictObject({
     .describe('inputs and results are deleted this long after completion'),
   limits: limits.prefault({}).describe('limits of the service'),
   shutdown: shutdown.prefault({}).describe('how the service ends'),
+  console: webConsole.prefault({}).describe('the console'),
   webhooks: webhooks.prefault({}).describe('notifications of ended jobs, for submissions that ask for one'),
   cors: z
     .array(origin, 'a list of origins such as [https://studio.example]')
@@ -150,7 +165,7 @@ export const serviceSchema = z.strictObject({
     .describe('the endpoints; more can be added in the console'),
 });
 
-const ofService = { tls, limits, shutdown, webhooks };
+const ofService = { tls, limits, shutdown, console: webConsole, webhooks };
 const ofEndpoint = { gpu: gpuDevices, on: cluster, workers: workerRange, recycle, blender, comfyui };
 
 function within<T extends z.ZodObject>(sections: Record<string, T>, key: unknown): T | undefined {

@@ -1,20 +1,18 @@
 /** Requests and forms of the console's page. */
-import type { IncomingMessage } from 'node:http';
-import { bodyOf } from '../request-context.ts';
+import { type BodyContext, bodyOf } from '../request-context.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
 import { type HttpResponse, jsonResponse, refusal } from '../http/http-response.ts';
 import type { KeyHolder } from '../keys/key.ts';
 
 /** A request of the page, from somebody who is signed in. */
-export interface ConsoleRequest {
-  request: IncomingMessage;
-  sendContinue: (maxBytes?: number) => void;
-  gone: AbortSignal;
+export interface ConsoleRequest extends BodyContext {
   holder: KeyHolder;
   query: URLSearchParams;
   /** What the path says in the place of ids. */
   id: string;
   workerId: string;
+  /** For the audit log, if something is changed: texts by name, without secrets. */
+  told: Record<string, string>;
 }
 
 export type Operation = (
@@ -25,7 +23,7 @@ export type Operation = (
 const maxFormBytes = 256 * 1024;
 
 export async function formOf(
-  context: Pick<ConsoleRequest, 'request' | 'sendContinue' | 'gone'>,
+  context: BodyContext,
 ): Promise<{ form: Record<string, unknown> } | HttpResponse | undefined> {
   const body = await bodyOf(context, maxFormBytes);
   if (!Buffer.isBuffer(body)) return body;

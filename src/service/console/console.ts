@@ -4,13 +4,16 @@ import type { Page } from '../../lib/net/built-page.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal, tooMany } from '../http/http-response.ts';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import type { CatalogueEntry } from '../../protocol/console-data.ts';
+import type { AuditLog } from '../audit-log.ts';
 import type { Admission } from '../keys/admission.ts';
-import { type ConsoleRequest, formOf, type Operation } from './console-request.ts';
+import { formOf, type Operation } from './console-request.ts';
 import { EndpointRequests, type EndpointRequestsParts } from './endpoint-requests.ts';
 import { JobRequests, type JobRequestsParts } from './job-requests.ts';
 import { KeyRequests } from './key-requests.ts';
+import type { KeyHolder } from '../keys/key.ts';
 import type { Quotas } from '../keys/quotas.ts';
-import { Sessions } from './sessions.ts';
+import type { BodyContext } from '../request-context.ts';
+import { Sessions, type SessionProof } from './sessions.ts';
 import { WebhookRequests } from './webhook-requests.ts';
 
 export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
@@ -19,6 +22,7 @@ export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
   manual: (topic: string) => string | undefined;
   catalogue: CatalogueEntry[];
   admission: Admission;
+  audit: AuditLog;
   proxies: TrustedProxies;
   /** Of the service: its machine and file, or its database. */
   place: string;
@@ -33,13 +37,13 @@ export class Console {
 
   constructor(parts: ConsoleParts) {
     this.#parts = parts;
-    this.#sessions = new Sessions(parts.keys, parts.admission, parts.place);
+    this.#sessions = new Sessions(parts.keys, parts.admission, parts.audit, parts.place);
     const endpoints = new EndpointRequests(parts);
     const jobs = new JobRequests(parts);
     const keys = new KeyRequests(parts);
     const webhooks = new WebhookRequests(parts);
     this.#operations = [
-      ['GET', /^overview$/, () => jsonResponse(endpoints.overview())],
+      ['GET', /^overview$/, (context) => jsonResponse(endpoints.overview(context))],
       ['GET', /^catalogue$/, () => jsonResponse(parts.catalogue)],
       ['GET', /^endpoint-schema$/, () => jsonResponse(parts.forms.schema())],
       ['POST', /^endpoints$/, (context) => endpoints.add(context)],
@@ -57,11 +61,13 @@ export class Console {
       ['POST', /^jobs\/([^/]+)\/cancel$/, (context) => jobs.act('cancel', context)],
       ['POST', /^jobs\/([^/]+)\/retry$/, (context) => jobs.act('retry', context)],
       ['GET', /^history$/, (context) => jobs.history(context)],
+      ['GET', /^audit$/, () => jsonResponse(parts.audit.latest())],
       ['GET', /^webhooks$/, () => webhooks.list()],
       ['POST', /^webhooks\/send$/, () => webhooks.sendAllAgain()],
       ['POST', /^webhooks\/([^/]+)\/send$/, (context) => webhooks.sendAgain(context)],
       ['GET', /^keys$/, () => keys.list()],
       ['POST', /^keys$/, (context) => keys.add(context)],
+      ['POST', /^keys\/([^/]+)\/rotate$/, (context) => keys.rotate(context)],
       ['POST', /^keys\/([^/]+)\/revoke$/, (context) => keys.revoke(context)],
     ];
   }
@@ -79,27 +85,44 @@ export class Console {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://console');
     if (!pathname.startsWith(prefix)) return this.#pageAt(pathname, request);
     const path = pathname.slice(prefix.length);
-    const answer = await this.#answerData({ request, sendContinue, gone, query: searchParams }, path);
+    const answer = await this.#answerData({ request, sendContinue, gone }, searchParams, path);
     return answer && { ...answer, headers: { ...answer.headers, ...onlyData } };
   }
 
   async #answerData(
-    context: Omit<ConsoleRequest, 'holder' | 'id' | 'workerId'>,
+    asked: Omit<BodyContext, 'isKeyGood'>,
+    query: URLSearchParams,
     path: string,
   ): Promise<HttpResponse | undefined> {
-    const { request } = context;
+    const { request } = asked;
     if (!isOwnPage(request)) return refusal(403, 'only the console’s own page may do this');
-    if (path === 'session') return await this.#session(context);
-    const holder = this.#sessions.find(request.headers.cookie, this.#parts.now());
+    if (path === 'session') return await this.#session(asked);
+    const holder = this.#holder(request);
     if (holder === undefined) return refusal(401, 'sign in with an admin key');
     const matching = this.#operations.filter(([, pattern]) => pattern.test(path));
     const found = matching.find(([method]) => method === request.method);
     if (found === undefined && matching.length > 0)
       return refusal(405, 'method not allowed', { Allow: matching.map(([method]) => method).join(', ') });
     if (found === undefined) return refusal(404, 'not found');
+    if (holder.isReadOnly && request.method !== 'GET')
+      return refusal(403, `the key ${holder.name} is read-only: it changes nothing`);
     const [, pattern, operation] = found;
     const [, id = '', workerId = ''] = pattern.exec(path) ?? [];
-    return await operation({ ...context, holder, id: decode(id), workerId: decode(workerId) });
+    const isKeyGood = (): boolean => this.#holder(request) !== undefined;
+    const told: Record<string, string> = {};
+    const context = { ...asked, isKeyGood, query, holder, told };
+    const answer = await operation({ ...context, id: decode(id), workerId: decode(workerId) });
+    if (request.method !== 'GET' && answer !== undefined && answer.status < 400) {
+      const what = `${request.method} ${decode(path)}${query.size === 0 ? '' : `?${query.toString()}`}`;
+      const from = this.#parts.proxies.addressOf(request);
+      this.#parts.audit.note({ event: 'change', key: holder.name, from, what, more: told });
+    }
+    return answer;
+  }
+
+  /** Undefined for nobody who is signed in. */
+  #holder(request: IncomingMessage): KeyHolder | undefined {
+    return this.#sessions.find(proofIn(request), this.#parts.now(), this.#parts.proxies.addressOf(request));
   }
 
   #pageAt(path: string, { method }: IncomingMessage): HttpResponse {
@@ -121,18 +144,13 @@ export class Console {
     return { status: 200, body: html, headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' } };
   }
 
-  async #session(
-    context: Pick<ConsoleRequest, 'request' | 'sendContinue' | 'gone'>,
-  ): Promise<HttpResponse | undefined> {
-    const { request } = context;
-    if (request.method === 'GET')
-      return jsonResponse({
-        signedIn: this.#sessions.find(request.headers.cookie, this.#parts.now()) !== undefined,
-      });
+  async #session(asked: Omit<BodyContext, 'isKeyGood'>): Promise<HttpResponse | undefined> {
+    const { request } = asked;
+    if (request.method === 'GET') return jsonResponse({ signedIn: this.#holder(request) !== undefined });
     if (request.method === 'DELETE')
-      return { ...emptyResponse, headers: { 'Set-Cookie': this.#sessions.signOut(request.headers.cookie) } };
+      return { ...emptyResponse, headers: { 'Set-Cookie': this.#sessions.signOut(proofIn(request)) } };
     if (request.method !== 'POST') return refusal(405, 'method not allowed', { Allow: 'GET, POST, DELETE' });
-    const body = await formOf(context);
+    const body = await formOf({ ...asked, isKeyGood: () => true });
     if (body === undefined || 'status' in body) return body;
     const { key } = body.form;
     if (typeof key !== 'string' || key.trim() === '') return refusal(401, 'enter a key');
@@ -140,11 +158,11 @@ export class Console {
       now: this.#parts.now(),
       isSecure: this.#parts.proxies.isSecure(request),
     });
-    if (signedIn === 'wrong')
-      return refusal(401, 'this is not an admin key of this service, or it was revoked');
+    if (signedIn === 'wrong') return refusal(401, 'this is not a valid admin key of this service');
     if ('waitMs' in signedIn)
       return tooMany('too many wrong keys from this address: wait a minute', signedIn.waitMs);
-    return { ...emptyResponse, headers: { 'Set-Cookie': signedIn.cookie } };
+    const { cookie, token } = signedIn;
+    return { ...jsonResponse({ token }), headers: { 'Set-Cookie': cookie } };
   }
 }
 
@@ -155,15 +173,20 @@ const onlyData = {
   'X-Content-Type-Options': 'nosniff',
 };
 
+const tokenHeader = 'x-nightrender-console';
+
 /**
- * For changes a header is asked for: no form or script of another site can send it without being asked first, which is
- * not answered. Who only looks may do so from the address line of a browser.
+ * Changes need the header, signing in as well: no form or script of another site can send it without a preflight request,
+ * which is not answered.
  */
 function isOwnPage({ method, headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
-  if (method === 'GET' || method === 'HEAD')
-    return site === undefined || site === 'same-origin' || site === 'none';
-  return headers['x-nightrender-console'] === '1' && (site === undefined || site === 'same-origin');
+  const isLook = method === 'GET' || method === 'HEAD';
+  return (isLook || headers[tokenHeader] !== undefined) && (site === undefined || site === 'same-origin');
+}
+
+function proofIn({ headers }: IncomingMessage): SessionProof {
+  return { cookie: headers.cookie, token: headers[tokenHeader]?.toString() };
 }
 
 function decode(text: string): string {

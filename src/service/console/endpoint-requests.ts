@@ -22,10 +22,11 @@ export interface EndpointRequestsParts {
 
 /** Between the settings of an endpoint and what people write. */
 export interface EndpointForms {
-  /** `others`: the endpoints there are beside it. */
+  /** `others`: the endpoints there are beside it; `before`: the settings that are changed, undefined for a new one. */
   check(
     raw: unknown,
     others: EndpointSettings[],
+    before: EndpointSettings | undefined,
   ): { settings: EndpointSettings } | { problems: FieldProblem[] };
   show(settings: EndpointSettings): EndpointForm;
   schema(): EndpointSchema;
@@ -38,16 +39,20 @@ export class EndpointRequests {
     this.#parts = parts;
   }
 
-  overview(): Overview {
+  overview({ holder: { isReadOnly } }: Pick<ConsoleRequest, 'holder'>): Overview {
     const { about, endpoints, gpus, containerLack, now } = this.#parts;
     const all = endpoints.all.map((endpoint) => ({ endpoint, workers: endpoint.workers }));
     const among = all.reduce((sum, { workers }) => sum + workers.length, 0);
     return {
       ...about,
       now: now(),
+      isReadOnly,
       gpus: gpus(),
       containerLack: containerLack(),
-      endpoints: all.map(({ endpoint, workers }) => this.#viewOf(endpoint, workers, among)),
+      endpoints: all.map(({ endpoint, workers }) => {
+        const view = this.#viewOf(endpoint, workers, among);
+        return isReadOnly ? { ...view, settings: withoutSecrets(view.settings) } : view;
+      }),
     };
   }
 
@@ -82,8 +87,10 @@ export class EndpointRequests {
     const checked = forms.check(
       body.form,
       endpoints.all.map(({ settings }) => settings),
+      undefined,
     );
     if ('problems' in checked) return problemsAnswer(checked.problems);
+    tellOf(checked.settings, context);
     const made = await endpoints.add(checked.settings);
     return Array.isArray(made) ? problemsAnswer(made) : jsonResponse(this.#viewOf(made), 201);
   }
@@ -94,9 +101,11 @@ export class EndpointRequests {
     if (body === undefined || 'status' in body) return body;
     const others = endpoints.all.filter(({ id }) => id !== context.id).map(({ settings }) => settings);
     return await unlessOfFile(async () => {
-      if (endpoints.changeable(context.id) === undefined) return refusal(404, 'endpoint not found');
-      const checked = forms.check(body.form, others);
+      const before = endpoints.changeable(context.id)?.settings;
+      if (before === undefined) return refusal(404, 'endpoint not found');
+      const checked = forms.check(body.form, others, before);
       if ('problems' in checked) return problemsAnswer(checked.problems);
+      tellOf(checked.settings, context);
       const changed = await endpoints.change(context.id, checked.settings);
       if (changed === undefined) return refusal(404, 'endpoint not found');
       return Array.isArray(changed) ? problemsAnswer(changed) : jsonResponse(this.#viewOf(changed));
@@ -125,13 +134,24 @@ export class EndpointRequests {
   async submit(context: ConsoleRequest): Promise<HttpResponse | undefined> {
     const endpoint = this.#parts.endpoints.find(context.id);
     if (endpoint === undefined) return refusal(404, 'endpoint not found');
-    const { request, sendContinue, gone, holder } = context;
-    const job = await this.#parts.jobs.submit({ request, sendContinue, gone, endpoint, keyId: holder.id });
-    return isAccepted(job) ? jsonResponse({ id: job.id }, 201) : job;
+    const job = await this.#parts.jobs.submit({ ...context, endpoint, keyId: context.holder.id });
+    if (!isAccepted(job)) return job;
+    context.told['job'] = job.id;
+    return jsonResponse({ id: job.id }, 201);
   }
 }
 
-/** In a file they may come from the environment, and must not be readable here. */
+/** Values of variables may be secrets. */
+function tellOf({ id, workload, environment }: EndpointSettings, { told }: ConsoleRequest): void {
+  const variables = Object.keys(environment).join(', ');
+  Object.assign(told, {
+    endpoint: id,
+    runs: JSON.stringify(workload),
+    ...(variables !== '' && { variables }),
+  });
+}
+
+/** In a file they may come from the environment, and must not be readable here; nor for those who only look. */
 function withoutSecrets(form: EndpointForm): EndpointForm {
   if (form.environment === undefined) return form;
   const environment = Object.fromEntries(Object.keys(form.environment).map((name) => [name, '••••']));

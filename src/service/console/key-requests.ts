@@ -24,32 +24,59 @@ export class KeyRequests {
     const body = await formOf(context);
     if (body === undefined || 'status' in body) return body;
     const { name, kind, endpoints = null, quota = '', price = '', ownJobs = false } = body.form;
+    const { expires = '', readOnly = false } = body.form;
     const isList = Array.isArray(endpoints) && endpoints.every((id) => typeof id === 'string');
     if (typeof name !== 'string' || typeof kind !== 'string' || (endpoints !== null && !isList))
       return refusal(422, 'a key needs a name, a kind, and a list of endpoints or null');
-    if (typeof quota !== 'string' || typeof price !== 'string')
-      return refusal(422, 'quota and price of a key are texts');
-    if (typeof ownJobs !== 'boolean') return refusal(422, '"ownJobs" of a key is true or false');
+    if (typeof quota !== 'string' || typeof price !== 'string' || typeof expires !== 'string')
+      return refusal(422, '"quota", "price" and "expires" of a key are texts');
+    if (typeof ownJobs !== 'boolean' || typeof readOnly !== 'boolean')
+      return refusal(422, '"ownJobs" and "readOnly" of a key are true or false');
     try {
-      const asked = { name, kind, endpoints: isList ? endpoints : null, quota, price, ownJobs };
-      const { key, record } = this.#keys.add(asked);
+      const limits = { quota, price, ownJobs, readOnly, expires };
+      const { key, record } = this.#keys.add({ name, kind, endpoints: isList ? endpoints : null, ...limits });
+      Object.assign(context.told, toldOf(record));
       return jsonResponse({ key, view: this.#views.of(record) }, 201);
     } catch (error) {
-      if (error instanceof KeyRefused) return problemsAnswer(error.problems);
-      return orBusy(error);
+      return refused(error);
     }
   }
 
-  revoke({ id }: ConsoleRequest): HttpResponse {
+  async rotate(context: ConsoleRequest): Promise<HttpResponse | undefined> {
+    const body = await formOf(context);
+    if (body === undefined || 'status' in body) return body;
+    const { overlap = '', expires = '' } = body.form;
+    if (typeof overlap !== 'string' || typeof expires !== 'string')
+      return refusal(422, '"overlap" and "expires" are texts');
     try {
-      return this.#keys.revoke(id) === undefined ? refusal(404, 'key not found') : emptyResponse;
+      const rotated = this.#keys.rotate(context.id, { overlap, expires });
+      if (rotated === undefined) return refusal(404, 'key not found');
+      Object.assign(context.told, toldOf(rotated.record));
+      return jsonResponse({ key: rotated.key, view: this.#views.of(rotated.record) });
     } catch (error) {
-      return orBusy(error);
+      return refused(error);
+    }
+  }
+
+  revoke({ id, told }: ConsoleRequest): HttpResponse {
+    try {
+      const revoked = this.#keys.revoke(id);
+      if (revoked === undefined) return refusal(404, 'key not found');
+      Object.assign(told, toldOf(revoked));
+      return emptyResponse;
+    } catch (error) {
+      return refused(error);
     }
   }
 }
 
-function orBusy(error: unknown): HttpResponse {
+/** For the audit log. */
+function toldOf({ name, kind }: KeyRecord): Record<string, string> {
+  return { name, kind };
+}
+
+function refused(error: unknown): HttpResponse {
+  if (error instanceof KeyRefused) return problemsAnswer(error.problems);
   if (error instanceof KeyStoreBusy) return refusal(503, error.message, { 'Retry-After': '2' });
   throw error;
 }
@@ -92,7 +119,7 @@ class KeyViews {
   }
 
   #external(holder: KeyHolder, origin: 'given' | 'gone'): KeyView {
-    const unknown = { createdAt: null, lastUsedAt: null, revokedAt: null, price: null, todayMs: 0 };
-    return { ...holder, ...unknown, origin, usage: this.#usage(holder.id) };
+    const never = { createdAt: null, lastUsedAt: null, lastUsedFrom: null, revokedAt: null, expiresAt: null };
+    return { ...holder, ...never, price: null, todayMs: 0, origin, usage: this.#usage(holder.id) };
   }
 }

@@ -1,5 +1,6 @@
 /** The bodies that are being received: one that stops is refused, and of too many slow ones the one that needs longest. */
 import type { IncomingMessage } from 'node:http';
+import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import { type HttpResponse, refusal, tooMany } from './http-response.ts';
 
 export interface BodyLimits {
@@ -7,6 +8,8 @@ export interface BodyLimits {
   silenceMs: number;
   /** A body that comes slower than this runs out of patience as well, only later. */
   bytesPerSecond: number;
+  /** A body that is not complete by then is refused. */
+  maxMs: number;
   /** A body that is not complete by then is slow. */
   slowMs: number;
   /** Slow bodies at once, and the memory that is set aside for them; a single one may be larger. */
@@ -33,7 +36,7 @@ interface Body extends Awaited {
   patienceMs: number;
 }
 
-/** There is no limit on how long a body takes as a whole. Instants are monotonic. */
+/** Instants are monotonic. */
 export class BodyWatch {
   readonly #limits: BodyLimits;
   readonly #bodies = new Set<Body>();
@@ -54,11 +57,12 @@ export class BodyWatch {
 
   /** To be called every `everyMs`. */
   look(now: number): void {
+    const { maxMs, slowMs, maxSlow, maxSlowBytes } = this.#limits;
     for (const body of this.#bodies) {
       if (body.request.complete) this.#bodies.delete(body);
       else if (this.#patienceAt(body, now) <= 0) this.#refuse(body, this.#tooSlow());
+      else if (now - body.begunAt >= maxMs) this.#refuse(body, tooLong(maxMs));
     }
-    const { slowMs, maxSlow, maxSlowBytes } = this.#limits;
     const slow = [...this.#bodies].filter(({ begunAt }) => now - begunAt >= slowMs);
     // Those that are nearly there are kept: whoever comes again does not push out the others without end.
     slow.sort((one, other) => msLeft(one, now) - msLeft(other, now));
@@ -102,6 +106,10 @@ export class BodyWatch {
 function msLeft({ bytes, bytesBefore, begunAt, request: { socket } }: Body, now: number): number {
   const came = Math.max(1, socket.bytesRead - bytesBefore);
   return ((bytes - came) / came) * (now - begunAt);
+}
+
+function tooLong(maxMs: number): HttpResponse {
+  return refusal(408, `the body of the request took longer than ${durationText(maxMs)}; nothing was done`);
 }
 
 const crowded = tooMany('too many slow uploads at once; nothing was done, send it again later', 30_000);

@@ -30,6 +30,8 @@ export interface HttpServerOptions {
   maxBodiesBytes: number;
   /** A body of which nothing arrives for so long is refused. */
   requestTimeoutMs: number;
+  /** A body that takes longer than this is refused. */
+  bodyTimeMs: number;
   clientLimits: ClientLimits;
   answerRequest: AnswerRequest;
   onProblem: (text: string) => void;
@@ -110,8 +112,15 @@ function serverOptions({ requestTimeoutMs, clientLimits }: HttpServerOptions) {
 }
 
 /** Slow bodies take half of the connections and of the memory for bodies, and leave the rest to the others. */
-function bodyLimits({ requestTimeoutMs, clientLimits, maxConnections, maxBodiesBytes }: HttpServerOptions) {
+function bodyLimits({
+  requestTimeoutMs,
+  bodyTimeMs: maxMs,
+  clientLimits,
+  maxConnections,
+  maxBodiesBytes,
+}: HttpServerOptions) {
   return {
+    maxMs,
     silenceMs: requestTimeoutMs,
     bytesPerSecond: clientLimits.bytesSentPerSecond,
     slowMs: clientLimits.slowMs,

@@ -17,26 +17,35 @@ const maxKnown = 10_000;
 export class Admission {
   readonly #keys: KeyStore;
   readonly #now: () => number;
+  readonly #onWrong: (name: string | null, remoteAddress: string | undefined) => void;
   readonly #guesses = new Guesses();
   readonly #known = new Set<string>();
 
-  constructor(keys: KeyStore, now: () => number) {
+  /** `onWrong` is called once a minute for each wrong key of an address, with the name of one that is no longer valid. */
+  constructor(
+    keys: KeyStore,
+    now: () => number,
+    onWrong: (name: string | null, remoteAddress: string | undefined) => void = () => undefined,
+  ) {
     this.#keys = keys;
     this.#now = now;
+    this.#onWrong = onWrong;
   }
 
   /** `authorization`: the value of the header; `remoteAddress`: of the connection, undefined where it has ended. */
   admit(authorization: string | undefined, remoteAddress: string | undefined): Admitted {
     const presented = presentedKey(authorization);
     if (presented === undefined) return 'wrong';
-    const holder = this.#keys.find(authorization);
+    const holder = this.#keys.find(authorization, remoteAddress);
     if (holder !== undefined && !this.#keys.isGiven(holder)) return { holder };
     const address = addressGroup(remoteAddress ?? '');
     if (holder !== undefined && this.#known.has(address)) return { holder };
     const now = this.#now();
+    const digest = digestOf(presented);
+    const onNew = (): void => this.#onWrong(this.#keys.nameOf(digest), remoteAddress);
     const waitMs =
       holder === undefined
-        ? this.#guesses.add(address, digestOf(presented).toString('base64'), now)
+        ? this.#guesses.add(address, digest.toString('base64'), now, onNew)
         : this.#guesses.waitMs(address, now);
     if (waitMs > 0) return { waitMs };
     if (holder === undefined) return 'wrong';
@@ -76,11 +85,12 @@ export class Guesses {
   readonly #guessers = new Map<string, Guesser>();
 
   /** Notes a key that is not good here; how many ms to wait where it is one too many, otherwise 0. */
-  add(address: string, digest: string, now: number): number {
+  add(address: string, digest: string, now: number, onNew?: () => void): number {
     const guesser = this.#current(address, now) ?? this.#begin(address, now);
     if (guesser.guesses.has(digest)) return 0;
     if (guesser.guesses.size >= maxGuesses) return guesser.at + withinMs - now;
     guesser.guesses.add(digest);
+    onNew?.();
     return 0;
   }
 

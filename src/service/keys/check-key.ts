@@ -14,15 +14,30 @@ export interface KeyForm {
   price?: string;
   /** Whether it is to see, cancel, retry and purge its own jobs only. */
   ownJobs?: boolean;
+  /** Whether it is to see only, and to change nothing. */
+  readOnly?: boolean;
+  /** How long it is valid, such as `90d`; empty or left out without limit. */
+  expires?: string;
+}
+
+/** What is asked for when a key gets a new text. */
+export interface Rotation {
+  /** How long the earlier text is accepted beside the new one, such as `1d`; empty or left out: not at all. */
+  overlap?: string;
+  /** As of a new key, from now on; empty or left out: as it was. */
+  expires?: string;
 }
 
 const maxNameLength = 64;
 const maxEndpoints = 100;
 const quotas = durationWithin('1s', '1000d');
+const lives = durationWithin('1m', '3650d');
+const overlaps = durationWithin('1m', '90d');
 
 /** Its problems; empty where it can be created. */
 export function checkKey(asked: KeyForm): FieldProblem[] {
   const { name, kind, endpoints, quota = '', price = '', ownJobs = false } = asked;
+  const { readOnly = false } = asked;
   const { quotaMs, price: usd } = termsOf(asked);
   return [
     ...problem('name', wrongName(name)),
@@ -36,14 +51,32 @@ export function checkKey(asked: KeyForm): FieldProblem[] {
       'ownJobs',
       ownJobs && kind !== 'client' ? 'only client keys can be limited to their own jobs' : undefined,
     ),
+    ...problem(
+      'readOnly',
+      readOnly && kind === 'worker' ? 'a worker key cannot be read-only: workers change jobs' : undefined,
+    ),
+    ...wrongLife(asked),
     ...problem('price', wrongTerm(price, usd, 'USD a second, such as 0.0004', kind)),
   ];
 }
 
+/** Its problems; empty where the key can be rotated so. */
+export function checkRotation(asked: Rotation): FieldProblem[] {
+  const { overlap = '' } = asked;
+  const text = `${JSON.stringify(overlap)} is not accepted; expected a time from 1m to 90d, such as 1d`;
+  const isRead = overlap === '' || termsOf(asked).overlapMs !== null;
+  return [...(isRead ? [] : [{ field: 'overlap', text }]), ...wrongLife(asked)];
+}
+
 /** Null for what is left out or cannot be read. */
-export function termsOf({ quota = '', price = '' }: KeyForm): Record<'quotaMs' | 'price', number | null> {
+export function termsOf({ quota = '', price = '', expires = '', overlap = '' }: Partial<KeyForm> & Rotation) {
   const isPrice = /^\d{1,6}(\.\d{1,12})?$/.test(price);
-  return { quotaMs: quotas.safeParse(quota).data ?? null, price: isPrice ? Number(price) : null };
+  return {
+    quotaMs: quotas.safeParse(quota).data ?? null,
+    price: isPrice ? Number(price) : null,
+    expiresMs: lives.safeParse(expires).data ?? null,
+    overlapMs: overlaps.safeParse(overlap).data ?? null,
+  };
 }
 
 export function isKeyKind(kind: string): kind is KeyKind {
@@ -77,6 +110,12 @@ function wrongTerm(given: string, read: number | null, expected: string, kind: s
   if (given === '') return undefined;
   if (kind !== 'client') return 'only client keys have a quota or a price';
   return read === null ? `${JSON.stringify(given)} is not accepted; expected ${expected}` : undefined;
+}
+
+function wrongLife({ expires = '' }: Pick<KeyForm, 'expires'>): FieldProblem[] {
+  if (expires === '' || lives.safeParse(expires).success) return [];
+  const text = `${JSON.stringify(expires)} is not accepted; expected a time from 1m to 3650d, such as 90d`;
+  return [{ field: 'expires', text }];
 }
 
 function problem(field: keyof KeyForm, text: string | undefined): FieldProblem[] {

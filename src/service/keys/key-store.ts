@@ -3,7 +3,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
-import { checkKey, isKeyKind, termsOf, type KeyForm } from './check-key.ts';
+import { checkKey, checkRotation, isKeyKind, termsOf, type KeyForm, type Rotation } from './check-key.ts';
 import { type KeyRow, keySchema, prepareKeyStatements, type Session } from './key-tables.ts';
 import {
   digestOf,
@@ -85,24 +85,32 @@ export class KeyStore {
 
   /**
    * The holder of the key in an `Authorization` header: `Bearer KEY`, or the bare key of a worker. Undefined for
-   * no key, an unknown one and one that was revoked.
+   * no key, an unknown one and one that was revoked or has expired. `from`: the address of the client, which is noted.
    */
-  find(authorization: string | undefined): KeyHolder | undefined {
+  find(authorization: string | undefined, from?: string): KeyHolder | undefined {
     const presented = presentedKey(authorization);
     if (presented === undefined) return undefined;
     const digest = digestOf(presented);
     const own = this.#ownWorkers.map((keys) => keys.find(presented)).find((holder) => holder !== undefined);
-    return own ?? this.ofDigest(digest);
+    return own ?? this.ofDigest(digest, from);
   }
 
   /** As above, of a key of which only the digest is known. */
-  ofDigest(digest: Buffer): KeyHolder | undefined {
-    return this.#findGiven(digest) ?? this.#findStored(digest);
+  ofDigest(digest: Buffer, from?: string): KeyHolder | undefined {
+    return this.#findGiven(digest) ?? this.#findStored(digest, from);
   }
 
-  /** The digest of a key, revoked ones as well; undefined if no key has this id. */
-  digestOf(id: string): Buffer | undefined {
-    return this.#given.find(({ holder }) => holder.id === id)?.digest ?? this.#sql.digest.get(id)?.digest;
+  /** Returns the name of a key, valid or not; null if none has the digest. */
+  nameOf(digest: Buffer): string | null {
+    return this.#sql.name.get({ digest })?.name ?? null;
+  }
+
+  /** Returns the digests of a key: of its text, and of its earlier one while that is valid as well. Revoked keys have theirs; empty if no key has this id. */
+  digestsOf(id: string): Buffer[] {
+    const given = this.#given.find(({ holder }) => holder.id === id);
+    if (given !== undefined) return [given.digest];
+    const { digest, previous = null } = this.#sql.digests.get({ id, now: this.#now() }) ?? {};
+    return [digest ?? [], previous ?? []].flat();
   }
 
   /** Forgets those that began at `until` or before, and all but the newest `max`. */
@@ -132,20 +140,53 @@ export class KeyStore {
     const { name, kind } = asked;
     if (problems.length > 0 || !isKeyKind(kind)) throw new KeyRefused(problems);
     const key = makeKeyText();
+    const { expiresMs, quotaMs, price } = termsOf(asked);
+    const now = this.#now();
     const row = {
       id: `key-${randomBytes(8).toString('hex')}`,
       name,
       kind,
       endpoints: asked.endpoints && JSON.stringify([...new Set(asked.endpoints)]),
-      createdAt: this.#now(),
+      createdAt: now,
+      expiresAt: expiresMs && now + expiresMs,
       ownJobs: asked.ownJobs === true ? (1 as const) : (0 as const),
-      ...termsOf(asked),
+      readOnly: asked.readOnly === true ? (1 as const) : (0 as const),
+      quotaMs,
+      price,
     };
     this.#change(() => {
       this.#assertRoom(name);
       this.#sql.insert.run({ ...row, digest: digestOf(key) });
     });
-    return { key, record: asRead({ ...row, lastUsedAt: null, revokedAt: null }) };
+    return { key, record: asRead({ ...row, lastUsedAt: null, lastUsedFrom: null, revokedAt: null }) };
+  }
+
+  /**
+   * Gives a key a new text, which is returned here and never again. The id stays: the successor has the same jobs, usage,
+   * quota and idempotency keys. Undefined if there is no such key. Throws `KeyRefused` and `KeyStoreBusy`.
+   */
+  rotate(nameOrId: string, asked: Rotation): { key: string; record: KeyRecord } | undefined {
+    const problems = checkRotation(asked);
+    if (problems.length > 0) throw new KeyRefused(problems);
+    const { overlapMs, expiresMs } = termsOf(asked);
+    return this.#change(() => {
+      const row = this.#sql.named.get({ nameOrId });
+      if (row === undefined) return undefined;
+      const now = this.#now();
+      if (row.revokedAt !== null)
+        throw new KeyRefused([{ field: 'name', text: `the key ${row.name} is revoked; add another one` }]);
+      const expiresAt = expiresMs === null ? row.expiresAt : now + expiresMs;
+      if (expiresAt !== null && expiresAt <= now)
+        throw new KeyRefused([
+          {
+            field: 'expires',
+            text: `the key ${row.name} has expired; say for how long the new one is valid`,
+          },
+        ]);
+      const key = makeKeyText();
+      this.#sql.rotate.run({ id: row.id, digest: digestOf(key), until: now + (overlapMs ?? 0), expiresAt });
+      return { key, record: asRead({ ...row, expiresAt }) };
+    });
   }
 
   /** The key is good for nothing any more; one that was revoked before stays so. Undefined where there is no such key. */
@@ -189,16 +230,16 @@ export class KeyStore {
    * How long the look-up takes may tell how much of a digest was right. That helps nobody: to try digests one has to
    * find keys that have them, and no part of a digest tells anything of the 256 random bits it was made of.
    */
-  #findStored(digest: Buffer): KeyHolder | undefined {
-    const row = this.#sql.find.get(digest);
+  #findStored(digest: Buffer, from: string | undefined): KeyHolder | undefined {
+    const row = this.#sql.find.get({ digest, now: this.#now() });
     if (row === undefined) return undefined;
     const { lastUsedAt, ...holder } = row;
-    this.#noteUse(row.id, lastUsedAt);
+    this.#noteUse(row.id, lastUsedAt, from);
     return asRead(holder);
   }
 
   /** Once a minute at most, and neither a full disk nor another writer keeps the key from its work. */
-  #noteUse(id: string, lastUsedAt: number | null): void {
+  #noteUse(id: string, lastUsedAt: number | null, from: string | undefined): void {
     const now = this.#now();
     const notedAt = this.#notedAt.get(id) ?? lastUsedAt;
     // A clock that was set back must not keep it from being noted.
@@ -206,7 +247,7 @@ export class KeyStore {
     this.#notedAt.set(id, now);
     this.#db.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL');
     try {
-      this.#sql.use.run({ id, now });
+      this.#sql.use.run({ id, now, from: from?.replace(/^::ffff:/, '') });
     } catch (error) {
       if (!(error instanceof Sqlite.SqliteError)) throw error;
     } finally {
@@ -225,7 +266,7 @@ export class KeyStore {
         : `the name ${namesake.name} is taken`;
       throw new KeyRefused([{ field: 'name', text: `${text}; choose another name` }]);
     }
-    if ((this.#sql.valid.get()?.keys ?? 0) < maxKeys) return;
+    if ((this.#sql.valid.get({ now: this.#now() })?.keys ?? 0) < maxKeys) return;
     const text = `there are ${maxKeys.toLocaleString('en')} keys, the maximum; revoke one first`;
     throw new KeyRefused([{ field: 'name', text }]);
   }
@@ -242,9 +283,14 @@ function assertGiven(given: readonly GivenKey[]): void {
     throw new Error(`the key ${wrong.name} is empty or holds characters that a header cannot carry`);
 }
 
-function asRead<Row extends Pick<KeyRow, 'endpoints' | 'ownJobs'>>({ endpoints, ownJobs, ...row }: Row) {
+function asRead<Row extends Pick<KeyRow, 'endpoints' | 'ownJobs' | 'readOnly'>>({
+  endpoints,
+  ownJobs,
+  readOnly,
+  ...row
+}: Row) {
   const ids = endpoints === null ? null : (JSON.parse(endpoints) as string[]);
-  return { ...row, endpoints: ids, hasOwnJobsOnly: ownJobs === 1 };
+  return { ...row, endpoints: ids, hasOwnJobsOnly: ownJobs === 1, isReadOnly: readOnly === 1 };
 }
 
 function orBusy<T>(path: string, work: () => T): T {

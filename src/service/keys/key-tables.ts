@@ -5,7 +5,7 @@ import type { KeyKind } from './key.ts';
 /**
  * One row a key, which stays when the key is revoked: its usage is listed by its name, which is never given to another
  * key. `endpoints` is a JSON array of ids, NULL for all; `ownJobs` is 1 where it sees the jobs that it submitted and no others. `digest` is the SHA-256 of the key, which is
- * not stored. Instants are epoch ms.
+ * not stored; `previousDigest` that of the text that it had before it was rotated, which is accepted until `previousUntil`. Instants are epoch ms.
  */
 export const keySchema: Schema = {
   applicationId: 0x6e724b59,
@@ -25,6 +25,12 @@ export const keySchema: Schema = {
     // Who is signed in to the console: digests of the cookie and of the key.
     'CREATE TABLE session (id BLOB PRIMARY KEY, keyDigest BLOB NOT NULL, signedInAt INTEGER NOT NULL) STRICT, WITHOUT ROWID;',
     'ALTER TABLE apiKey ADD COLUMN ownJobs INTEGER NOT NULL DEFAULT 0;',
+    `ALTER TABLE apiKey ADD COLUMN readOnly INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE apiKey ADD COLUMN expiresAt INTEGER;
+     ALTER TABLE apiKey ADD COLUMN lastUsedFrom TEXT;
+     ALTER TABLE apiKey ADD COLUMN previousDigest BLOB;
+     ALTER TABLE apiKey ADD COLUMN previousUntil INTEGER;
+     CREATE INDEX previousDigest ON apiKey (previousDigest) WHERE previousDigest IS NOT NULL;`,
   ],
 };
 
@@ -37,14 +43,17 @@ export interface KeyRow {
   endpoints: string | null;
   createdAt: number;
   lastUsedAt: number | null;
+  lastUsedFrom: string | null;
   revokedAt: number | null;
+  expiresAt: number | null;
   quotaMs: number | null;
   price: number | null;
   ownJobs: 0 | 1;
+  readOnly: 0 | 1;
 }
 
 /** What each request needs. */
-export type FoundKey = Omit<KeyRow, 'createdAt' | 'revokedAt' | 'price'>;
+export type FoundKey = Omit<KeyRow, 'createdAt' | 'revokedAt' | 'price' | 'lastUsedFrom' | 'expiresAt'>;
 
 /** `signedInAt`: epoch ms. */
 export interface Session {
@@ -53,28 +62,44 @@ export interface Session {
   signedInAt: number;
 }
 
-type NewKeyRow = Omit<KeyRow, 'lastUsedAt' | 'revokedAt'> & { digest: Buffer };
+type NewKeyRow = Omit<KeyRow, 'lastUsedAt' | 'lastUsedFrom' | 'revokedAt'> & { digest: Buffer };
 
-const columns = 'id, name, kind, endpoints, createdAt, lastUsedAt, revokedAt, quotaMs, price, ownJobs';
+const columns =
+  'id, name, kind, endpoints, createdAt, lastUsedAt, lastUsedFrom, revokedAt, expiresAt, quotaMs, price, ownJobs, readOnly';
+const isValid = 'revokedAt IS NULL AND (expiresAt IS NULL OR expiresAt > @now)';
 
 export function prepareKeyStatements(db: Database) {
   return {
-    find: db.prepare<[Buffer], FoundKey>(
-      `SELECT id, name, kind, endpoints, lastUsedAt, quotaMs, ownJobs FROM apiKey WHERE digest = ? AND revokedAt IS NULL`,
+    find: db.prepare<[{ digest: Buffer; now: number }], FoundKey>(
+      `SELECT id, name, kind, endpoints, lastUsedAt, quotaMs, ownJobs, readOnly FROM apiKey
+       WHERE (digest = @digest OR (previousDigest = @digest AND previousUntil > @now)) AND ${isValid}`,
     ),
-    digest: db.prepare<[id: string], { digest: Buffer }>('SELECT digest FROM apiKey WHERE id = ?'),
+    name: db.prepare<[{ digest: Buffer }], { name: string }>(
+      'SELECT name FROM apiKey WHERE digest = @digest OR previousDigest = @digest',
+    ),
+    digests: db.prepare<[{ id: string; now: number }], { digest: Buffer; previous: Buffer | null }>(
+      `SELECT digest, iif(previousUntil > @now, previousDigest, NULL) AS previous FROM apiKey WHERE id = @id`,
+    ),
     /** Names are compared without regard to case. */
     named: db.prepare<[{ nameOrId: string }], KeyRow>(
       `SELECT ${columns} FROM apiKey WHERE name = @nameOrId OR id = @nameOrId`,
     ),
     all: db.prepare<[], KeyRow>(`SELECT ${columns} FROM apiKey ORDER BY number`),
-    valid: db.prepare<[], { keys: number }>('SELECT count(*) AS keys FROM apiKey WHERE revokedAt IS NULL'),
+    valid: db.prepare<[{ now: number }], { keys: number }>(
+      `SELECT count(*) AS keys FROM apiKey WHERE ${isValid}`,
+    ),
     insert: db.prepare<[NewKeyRow]>(
-      `INSERT INTO apiKey (id, name, kind, endpoints, digest, createdAt, quotaMs, price, ownJobs)
-       VALUES (@id, @name, @kind, @endpoints, @digest, @createdAt, @quotaMs, @price, @ownJobs)`,
+      `INSERT INTO apiKey (id, name, kind, endpoints, digest, createdAt, expiresAt, quotaMs, price, ownJobs, readOnly)
+       VALUES (@id, @name, @kind, @endpoints, @digest, @createdAt, @expiresAt, @quotaMs, @price, @ownJobs, @readOnly)`,
     ),
     revoke: db.prepare<[{ id: string; now: number }]>('UPDATE apiKey SET revokedAt = @now WHERE id = @id'),
-    use: db.prepare<[{ id: string; now: number }]>('UPDATE apiKey SET lastUsedAt = @now WHERE id = @id'),
+    rotate: db.prepare<[{ id: string; digest: Buffer; until: number; expiresAt: number | null }]>(
+      `UPDATE apiKey SET previousDigest = digest, previousUntil = @until, digest = @digest, expiresAt = @expiresAt
+       WHERE id = @id`,
+    ),
+    use: db.prepare<[{ id: string; now: number; from: string | undefined }]>(
+      'UPDATE apiKey SET lastUsedAt = @now, lastUsedFrom = coalesce(@from, lastUsedFrom) WHERE id = @id',
+    ),
     signIn: db.prepare<[Session]>('INSERT INTO session VALUES (@id, @keyDigest, @signedInAt)'),
     session: db.prepare<[Buffer], Session>('SELECT id, keyDigest, signedInAt FROM session WHERE id = ?'),
     signOut: db.prepare<[Buffer]>('DELETE FROM session WHERE id = ?'),

@@ -17,19 +17,35 @@ export interface KeyHolder {
   quotaMs: number | null;
   /** Whether the jobs of other keys do not exist for it. */
   hasOwnJobsOnly: boolean;
+  /** True if it sees what keys of its kind see, and changes nothing. */
+  isReadOnly: boolean;
 }
 
 /** Of a key that was not made with limits. */
-export const unlimited = { endpoints: null, quotaMs: null, hasOwnJobsOnly: false } as const;
+export const unlimited = {
+  endpoints: null,
+  quotaMs: null,
+  hasOwnJobsOnly: false,
+  isReadOnly: false,
+} as const;
 
 /** Instants are epoch ms. */
 export interface KeyRecord extends KeyHolder {
   createdAt: number;
   /** Exact to the minute. */
   lastUsedAt: number | null;
+  /** Address of the client at that time. */
+  lastUsedFrom: string | null;
   revokedAt: number | null;
+  /** From then on the key is not accepted, by the system clock. */
+  expiresAt: number | null;
   /** Of a second of execution, in USD. */
   price: number | null;
+}
+
+/** True if the key is accepted at this instant. */
+export function isValid({ revokedAt, expiresAt }: KeyRecord, now: number): boolean {
+  return revokedAt === null && (expiresAt === null || now < expiresAt);
 }
 
 /** The job interface, the workers' pull operations, or the console. */

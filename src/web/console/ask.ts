@@ -42,6 +42,36 @@ export class Refused extends Error {
   }
 }
 
+/** Browsers keep it for this origin alone, unlike the cookie, which other programs of the host receive. */
+const tokenName = 'nightrender-console';
+
+/** Rejects as `ask`. */
+export async function signIn(key: string): Promise<void> {
+  const { token } = await ask<{ token: string }>('POST', 'session', { key });
+  localStorage.setItem(tokenName, token);
+  updateLink({ isSignedOut: false });
+}
+
+export async function signOut(): Promise<void> {
+  await ask('DELETE', 'session');
+  localStorage.removeItem(tokenName);
+}
+
+/** Resolves to a picture that a path leads to; undefined if there is none, or it cannot be fetched. */
+export async function askPicture(path: string): Promise<Blob | undefined> {
+  try {
+    const response = await fetch(`api/${path}`, { headers: tokenHeader(), priority: 'low' });
+    return response.status === 200 ? await response.blob() : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Signing in needs the header as well. */
+function tokenHeader(): Record<string, string> {
+  return { 'X-Nightrender-Console': localStorage.getItem(tokenName) ?? '1' };
+}
+
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /** A look is soon repeated; a change may have to wait for an image. */
@@ -78,7 +108,7 @@ async function send(method: Method, path: string, body: object | undefined): Pro
     return await fetch(`api/${path}`, {
       method,
       headers: {
-        ...(method !== 'GET' && { 'X-Nightrender-Console': '1' }),
+        ...tokenHeader(),
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import type { CatalogueEntry, EndpointSchema, Overview } from '../../protocol/console-data.ts';
 import { Dialog } from '../shared/dialog.tsx';
 import { hourWords } from '../shared/number-words.ts';
-import { ask, Refused, updateLink, useLink } from './ask.ts';
+import { ask, Refused, signIn, signOut, updateLink, useLink } from './ask.ts';
 import { AddMachinePage } from './add-machine-page.tsx';
 import { EndpointPage } from './endpoint-page.tsx';
 import { FailedWebhooks } from './failed-webhooks.tsx';
@@ -47,6 +47,9 @@ function ConsolePage(): JSX.Element {
     <ServiceContext.Provider value={service}>
       <TopBar route={route} />
       <AwayNotice />
+      {overview.isReadOnly && (
+        <p class="hint">You are signed in with a read-only key: the service refuses every change.</p>
+      )}
       <p class="message good" role="status">
         {said.at === hash ? said.text : ''}
       </p>
@@ -71,9 +74,9 @@ const untilKnown = (known: unknown): number => (known === undefined ? 2_000 : In
 
 function TopBar({ route }: { route: Route }): JSX.Element {
   const { say } = useService();
-  const signOut = async (): Promise<void> => {
+  const leave = async (): Promise<void> => {
     try {
-      await ask('DELETE', 'session');
+      await signOut();
     } catch (error) {
       // One that knows nobody here has nothing to sign out of.
       if (!(error instanceof Refused)) return say('Not signed out: the service does not respond.');
@@ -93,7 +96,7 @@ function TopBar({ route }: { route: Route }): JSX.Element {
           </a>
         ))}
       </nav>
-      <button type="button" class="small" onClick={() => void signOut()}>
+      <button type="button" class="small" onClick={() => void leave()}>
         Sign out
       </button>
     </header>
@@ -199,12 +202,11 @@ function SignIn(): JSX.Element {
   const sending = useSending(async () => {
     if (key.trim() === '') return [{ field: 'key', text: 'Give a key.' }];
     try {
-      await ask('POST', 'session', { key: key.trim() });
+      return await signIn(key.trim());
     } catch (error) {
       if (error instanceof Refused) throw error;
       return [{ field: 'key', text: 'The service does not answer. Try again.' }];
     }
-    return updateLink({ isSignedOut: false });
   });
   const hint = (
     <>

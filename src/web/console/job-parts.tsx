@@ -1,8 +1,8 @@
 /** A job, what can be done with it as it stands, and its pictures: on its page, and beside the form it was submitted with. */
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { JobView } from '../../protocol/console-data.ts';
-import { ask } from './ask.ts';
+import { ask, askPicture } from './ask.ts';
 import { useFocusKept, useSending } from './form.tsx';
 import { statusWords } from './job-words.ts';
 import { usePolled, type Polled } from './polled.tsx';
@@ -39,18 +39,44 @@ export function JobActions({ job, onDone }: { job: JobView; onDone(): Promise<vo
   );
 }
 
-/** The first picture of a job, small; nothing where it has none. */
+/** The first picture of a job, small; nothing if it has none. It is fetched when it comes near the window. */
 export function Thumbnail({ id }: { id: string }): JSX.Element | null {
-  const [state, setState] = useState<'coming' | 'seen' | 'none'>('coming');
-  if (state === 'none') return null;
+  const [address, setAddress] = useState<string | null>();
+  const [isSeen, setIsSeen] = useState(false);
+  const place = useRef<HTMLImageElement>(null);
+  useEffect(() => {
+    let made: string | undefined;
+    let isGone = false;
+    const load = async (): Promise<void> => {
+      // An image that loads by its address could not send the token.
+      const picture = await askPicture(`jobs/${encodeURIComponent(id)}/thumbnail`);
+      if (picture !== undefined && !isGone) made = URL.createObjectURL(picture);
+      if (!isGone) setAddress(made ?? null);
+    };
+    const nearness = new IntersectionObserver(
+      (entries) => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+        nearness.disconnect();
+        void load();
+      },
+      { rootMargin: '100%' },
+    );
+    if (place.current !== null) nearness.observe(place.current);
+    return () => {
+      isGone = true;
+      nearness.disconnect();
+      if (made !== undefined) URL.revokeObjectURL(made);
+    };
+  }, [id]);
+  if (address === null) return null;
   return (
     <img
-      class={`thumbnail ${state}`}
-      src={`api/jobs/${encodeURIComponent(id)}/thumbnail`}
+      ref={place}
+      class={`thumbnail ${isSeen ? 'seen' : 'coming'}`}
+      src={address}
       alt=""
-      loading="lazy"
-      onLoad={() => setState('seen')}
-      onError={() => setState('none')}
+      onLoad={() => setIsSeen(true)}
+      onError={() => setAddress(null)}
     />
   );
 }

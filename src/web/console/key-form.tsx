@@ -18,8 +18,8 @@ const kinds = {
 
 const kindOptions = (Object.keys(kinds) as (keyof typeof kinds)[]).map((kind) => [kind, kind] as const);
 
-const noTerms = { quota: '', price: '', ownJobs: false };
-const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null, ...noTerms };
+const noTerms = { quota: '', price: '', ownJobs: false, readOnly: false };
+const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null, ...noTerms, expires: '' };
 
 export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element {
   const [typed, setTyped] = useState(nothingTyped);
@@ -32,7 +32,7 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
   });
   const { problems, isBusy } = sending;
   const onType = (change: Partial<NewKeyForm>): void => setTyped({ ...typed, ...change });
-  const others = problems.filter(({ field }) => !/^(name|kind|endpoints|quota|price)\b/.test(field));
+  const others = problems.filter(({ field }) => !/^(name|kind|endpoints|quota|price|expires)\b/.test(field));
   return (
     <>
       <Form sending={sending}>
@@ -58,6 +58,19 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
           problem={problemOf(problems, 'endpoints')}
           onChoose={(endpoints) => onType({ endpoints })}
         />
+        <TextField
+          label="Expires after"
+          hint="How long it is valid. Leave it empty for no limit."
+          placeholder="90d"
+          problem={problemOf(problems, 'expires')}
+          value={typed.expires ?? ''}
+          onText={(expires) => onType({ expires })}
+        />
+        {typed.kind !== 'worker' && (
+          <Option checked={typed.readOnly === true} onCheck={(readOnly) => onType({ readOnly })}>
+            read-only: it sees everything, and changes nothing
+          </Option>
+        )}
         {typed.kind === 'client' && (
           <>
             <Option checked={typed.ownJobs === true} onCheck={(ownJobs) => onType({ ownJobs })}>
@@ -89,7 +102,7 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
           </button>
         </p>
       </Form>
-      {added !== undefined && <NewKey added={added} onClose={() => setAdded(undefined)} />}
+      {added !== undefined && <NewKey added={added} what="was created" onClose={() => setAdded(undefined)} />}
     </>
   );
 }
@@ -135,12 +148,19 @@ function Scope({ chosen, problem, onChoose }: ScopeProps): JSX.Element {
   );
 }
 
-function NewKey({ added, onClose }: { added: { key: string; view: KeyView }; onClose(): void }): JSX.Element {
+interface NewKeyProps {
+  added: { key: string; view: KeyView };
+  /** What happened to it. */
+  what: string;
+  onClose(): void;
+}
+
+export function NewKey({ added, what, onClose }: NewKeyProps): JSX.Element {
   return (
     <Dialog
       title={
         <>
-          Key “<bdi>{added.view.name}</bdi>” was created
+          Key “<bdi>{added.view.name}</bdi>” {what}
         </>
       }
     >

@@ -1,10 +1,13 @@
 /** The keys that are good for this service, and what each was used for. */
 import type { JSX } from 'preact';
-import type { KeyView } from '../../protocol/console-data.ts';
+import { useState } from 'preact/hooks';
+import type { AuditEntry, KeyView } from '../../protocol/console-data.ts';
 import { counted, countWords, durationWords, instantWords, moneyWords } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
 import { useFocusKept } from './form.tsx';
-import { KeyForm } from './key-form.tsx';
+import { Select } from '../shared/choices.tsx';
+import { Field, TextField } from './field.tsx';
+import { KeyForm, NewKey } from './key-form.tsx';
 import { Card, Mark } from './pieces.tsx';
 import { usePolled, Waiting } from './polled.tsx';
 import { Question } from './question.tsx';
@@ -23,7 +26,7 @@ export function KeysPage(): JSX.Element {
           <ul class="list">
             {keys?.map((key) => (
               <li key={key.id}>
-                <OneKey view={key} onRevoked={refresh} />
+                <OneKey view={key} onChanged={refresh} />
               </li>
             ))}
           </ul>
@@ -32,11 +35,52 @@ export function KeysPage(): JSX.Element {
           <KeyForm onAdded={refresh} />
         </Card>
       </div>
+      <Audit />
     </>
   );
 }
 
-function OneKey({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void> }): JSX.Element {
+function Audit(): JSX.Element {
+  const polled = usePolled<AuditEntry[]>('audit', () => 10_000);
+  return (
+    <Card title="Latest sign-ins, wrong keys and changes">
+      <Waiting polled={polled} />
+      {polled.data?.length === 0 && <p class="soft">None yet.</p>}
+      <ul class="list">
+        {polled.data?.map((entry, index) => (
+          <li key={index}>
+            <p>
+              {entry.event === 'change' ? <bdi>{entry.what}</bdi> : auditWords[entry.event]}
+              {entry.event === 'wrong-key' && entry.what !== null && ` for ${entry.what}`}
+            </p>
+            <p class="hint">
+              {[
+                instantWords(Date.parse(entry.at)),
+                ...(entry.key === null ? [] : [`key ${entry.key}`]),
+                entry.from === null ? 'on the machine of the service' : `from ${entry.from}`,
+                ...detailsOf(entry),
+              ].join(' · ')}
+            </p>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+const auditWords = { 'signed-in': 'Signed in', 'wrong-key': 'Wrong key' } as const;
+
+/** Returns the further texts of a line. */
+function detailsOf({ at: _at, event: _event, key: _key, from: _from, what: _what, ...more }: AuditEntry) {
+  return Object.entries(more).map(([name, text]) => `${name} ${String(text)}`);
+}
+
+interface OneKeyProps {
+  view: KeyView;
+  onChanged(): Promise<void>;
+}
+
+function OneKey({ view, onChanged }: OneKeyProps): JSX.Element {
   const { name, origin } = view;
   const place = useFocusKept<HTMLElement>();
   return (
@@ -46,7 +90,12 @@ function OneKey({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void>
           <bdi>{name}</bdi>
         </h3>
         <Standing view={view} />
-        {origin === 'book' && view.revokedAt === null && <Revoke view={view} onRevoked={onRevoked} />}
+        {origin === 'book' && view.revokedAt === null && (
+          <>
+            <Rotate view={view} onChanged={onChanged} />
+            <Revoke view={view} onChanged={onChanged} />
+          </>
+        )}
       </div>
       <p class="hint">{factsOf(view).join(' · ')}</p>
       <Usage view={view} />
@@ -54,25 +103,32 @@ function OneKey({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void>
   );
 }
 
-function Standing({ view: { origin, revokedAt } }: { view: KeyView }): JSX.Element {
+function Standing({ view: { origin, revokedAt, expiresAt } }: { view: KeyView }): JSX.Element {
+  const { aheadMs } = useService();
+  if (revokedAt === null && expiresAt !== null && expiresAt <= Date.now() + aheadMs)
+    return <Mark tone="bad">expired</Mark>;
   if (origin === 'gone') return <Mark tone="wait">not in use now</Mark>;
   return revokedAt === null ? <Mark tone="good">active</Mark> : <Mark tone="bad">revoked</Mark>;
 }
 
 function factsOf(view: KeyView): string[] {
-  const { kind, endpoints, origin, createdAt, lastUsedAt, revokedAt, quotaMs, todayMs, hasOwnJobsOnly } =
-    view;
+  const { kind, endpoints, origin, createdAt, lastUsedAt, lastUsedFrom, revokedAt, expiresAt } = view;
+  const { quotaMs, todayMs, hasOwnJobsOnly, isReadOnly } = view;
   const good = [
     kind,
     endpoints === null ? 'all endpoints' : `only ${endpoints.join(', ')}`,
     ...(hasOwnJobsOnly ? ['its own jobs only'] : []),
+    ...(isReadOnly ? ['read-only'] : []),
   ];
   if (origin === 'given') return [...good, 'from NIGHTRENDER_API_KEY: active while the service runs'];
   if (origin === 'gone') return [...good, 'from NIGHTRENDER_API_KEY of an earlier start'];
   return [
     ...good,
     ...(createdAt === null ? [] : [`created ${instantWords(createdAt)}`]),
-    lastUsedAt === null ? 'never used' : `last used ${instantWords(lastUsedAt)}`,
+    lastUsedAt === null
+      ? 'never used'
+      : `last used ${instantWords(lastUsedAt)}${lastUsedFrom === null ? '' : ` from ${lastUsedFrom}`}`,
+    ...(expiresAt === null ? [] : [`valid until ${instantWords(expiresAt)}`]),
     ...(revokedAt === null ? [] : [`revoked ${instantWords(revokedAt)}`]),
     ...(quotaMs === null ? [] : [`${durationWords(todayMs)} of ${durationWords(quotaMs)} used today`]),
   ];
@@ -110,12 +166,65 @@ function Usage({ view: { usage, price } }: { view: KeyView }): JSX.Element {
   );
 }
 
-function Revoke({ view, onRevoked }: { view: KeyView; onRevoked(): Promise<void> }): JSX.Element {
+const overlaps = [
+  ['', 'ends now'],
+  ['1d', 'is valid for another day'],
+  ['7d', 'is valid for another week'],
+] as const;
+
+function Rotate({ view, onChanged }: OneKeyProps): JSX.Element {
+  const [typed, setTyped] = useState<{ overlap: (typeof overlaps)[number][0]; expires: string }>({
+    overlap: '1d',
+    expires: '',
+  });
+  const [added, setAdded] = useState<{ key: string; view: KeyView }>();
+  const rotate = async (): Promise<void> => {
+    setAdded(await ask('POST', `keys/${encodeURIComponent(view.id)}/rotate`, typed));
+    void onChanged();
+  };
+  return (
+    <>
+      <Question
+        button="Rotate"
+        label={`Rotate key ${view.name}`}
+        isSmall
+        question="Rotate key"
+        name={view.name}
+        action="Make a new text"
+        onYes={rotate}
+      >
+        <p>It gets a new text. Its jobs, quota and usage stay.</p>
+        <Field label="Its present text" problem="">
+          {(attributes) => (
+            <Select
+              attributes={attributes}
+              options={overlaps}
+              chosen={typed.overlap}
+              onChoose={(overlap) => setTyped({ ...typed, overlap })}
+            />
+          )}
+        </Field>
+        <TextField
+          label="The new text expires after"
+          hint="Such as 90d. Leave it empty to keep the date that there is."
+          problem=""
+          value={typed.expires}
+          onText={(expires) => setTyped({ ...typed, expires })}
+        />
+      </Question>
+      {added !== undefined && (
+        <NewKey added={added} what="has a new text" onClose={() => setAdded(undefined)} />
+      )}
+    </>
+  );
+}
+
+function Revoke({ view, onChanged }: OneKeyProps): JSX.Element {
   const { say } = useService();
   const revoke = async (): Promise<void> => {
     await ask('POST', `keys/${encodeURIComponent(view.id)}/revoke`);
     say(`Key “${view.name}” is revoked.`);
-    void onRevoked();
+    void onChanged();
   };
   return (
     <Question

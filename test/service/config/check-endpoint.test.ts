@@ -24,6 +24,8 @@ const context = {
   folder,
   maxQueued: 10_000,
   publicUrlExpected: undefined,
+  hasPrograms: true,
+  before: undefined,
 };
 
 const form = {
@@ -50,6 +52,12 @@ const form = {
 
 /** Programs, folders and modules are those of `fill`. */
 const worker = { id: 'a', name: 'A', command: ['worker', 'x.py'] };
+
+/** With `console: { programs: false }`. */
+function refusedFields(given: object, before?: EndpointSettings): string[] {
+  const read = checkEndpoint(given, { ...context, hasPrograms: false, before });
+  return 'problems' in read ? read.problems.map(({ field }) => field) : [];
+}
 
 function settingsOf(given: unknown): EndpointSettings {
   const read = checkEndpoint(given, context);
@@ -287,6 +295,39 @@ it('comes back as it was: settings, what is written, and settings again', () => 
       expect(writtenEndpoint(read)).toEqual(shown);
     }),
   );
+});
+
+describe('an endpoint of a console that may name no programs', () => {
+  const image = { id: 'a', name: 'A', image: 'user/name:1.0', network: 'host' };
+  const drawn = { id: 'a', name: 'A', quickDeploy: 'scene-renderer' };
+  const blender = { id: 'a', name: 'A', quickDeploy: 'blender' };
+  const code = { NODE_OPTIONS: '--import=data:text/javascript,0' };
+
+  it.each<[object, string[]]>([
+    [worker, ['command']],
+    [{ id: 'a', name: 'A', module: 'handler.mjs' }, ['module']],
+    [{ ...image, arguments: ['--volume=/:/host'] }, ['arguments']],
+    [{ ...image, capabilities: ['SYS_ADMIN'] }, ['capabilities']],
+    [{ ...image, capabilities: ['default'], environment: { MODEL: 'x' } }, []],
+    [{ ...drawn, environment: code }, ['environment']],
+    [{ ...drawn, on: { slurm: ['--gres=gpu:1'] }, workers: 1 }, ['on']],
+    [drawn, []],
+    [{ ...blender, blender: { program: 'bin/worker' } }, ['blender.program']],
+    [{ ...blender, blender: { scripts: 'bin' } }, ['blender.scripts']],
+    [{ ...blender, environment: code }, ['environment']],
+    [{ id: 'a', name: 'A', remote: true }, []],
+  ])('%j is refused at %j', (given, fields) => {
+    expect(refusedFields(given)).toEqual(fields);
+  });
+
+  it('keeps the program that it was made with, and gets no other', () => {
+    const before = settingsOf({ ...worker, environment: { A: 'x' } });
+    const kept = writtenEndpoint(before);
+    expect(refusedFields({ ...kept, workers: 3 }, before)).toEqual([]);
+    expect(refusedFields({ ...kept, command: ['worker', 'y.py'] }, before)).toEqual(['command']);
+    expect(refusedFields({ ...kept, environment: code }, before)).toEqual(['environment']);
+    expect(refusedFields(worker, settingsOf(image))).toEqual(['command']);
+  });
 });
 
 const text = fc.string({ maxLength: 20 }).filter((each) => !each.includes('${') && !each.includes('\0'));

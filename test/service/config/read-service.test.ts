@@ -68,10 +68,12 @@ endpoints:
         requestsPerSecond: 50,
         maxConnections: 1_000,
         requestTimeoutMs: 60_000,
+        bodyTimeMs: 3_600_000,
         maxQueued: 7,
         silenceMs: 60_000,
       },
       graceMs: 30_000,
+      hasConsolePrograms: true,
       hasPrivateWebhooks: null,
       origins: [],
       hosts: [],
@@ -214,7 +216,7 @@ endpoints:
     expect.stringContaining('limits.maxBody is 10; expected a size from 1kB to 1GB, such as 500kB, 64MB'),
     expect.stringContaining('the key "body" is unknown in limits; expected maxBody, maxResult, '),
     expect.stringContaining(
-      'the key "workers" is unknown; expected host, port, publicUrl, tls, insecure, proxies, hosts, retention, limits, shutdown, webhooks, cors, store, files, peerUrl, endpoints (workers belongs under endpoints)',
+      'the key "workers" is unknown; expected host, port, publicUrl, tls, insecure, proxies, hosts, retention, limits, shutdown, console, webhooks, cors, store, files, peerUrl, endpoints (workers belongs under endpoints)',
     ),
     expect.stringContaining(
       'endpoints[0].quickDeploy is "panter"; expected painter, scene-renderer or blender',

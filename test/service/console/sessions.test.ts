@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 import { key } from '../service-harness.ts';
 import { enter, openWithConsole, ownPage, send, withKeys } from './visit.ts';
 
-it('lets in whoever has an admin key, by a cookie that scripts and other sites do not get', async () => {
+it('lets in whoever has an admin key, by a token and a cookie that scripts and other sites do not get', async () => {
   const { url } = await openWithConsole();
-  const { status, headers } = await send(url, 'POST', 'session', { key: ` ${key}\n` });
-  expect(status).toBe(204);
+  const { status, headers, body } = await send(url, 'POST', 'session', { key: ` ${key}\n` });
+  expect([status, body]).toEqual([200, { token: expect.stringMatching(/^[\w-]{43}$/) }]);
   const [cookie, ...attributes] = (headers.get('set-cookie') ?? '').split('; ');
   expect(cookie).not.toContain(key);
   expect(attributes).toEqual(
@@ -38,7 +38,7 @@ it('has whoever tries keys wait', async () => {
   const { status, headers } = await send(url, 'POST', 'session', { key });
   expect([status, headers.get('retry-after')]).toEqual([429, '60']);
   now += 60_000;
-  expect((await send(url, 'POST', 'session', { key })).status).toBe(204);
+  expect((await send(url, 'POST', 'session', { key })).status).toBe(200);
 });
 
 it('is one of several on a machine, whose cookies browsers do not tell apart by their ports', async () => {
@@ -46,11 +46,39 @@ it('is one of several on a machine, whose cookies browsers do not tell apart by 
   const [here, there] = [await enter(one.url), await enter(other.url)];
   const [hereName, thereName] = [here, there].map(({ cookie }) => cookie.split('=')[0]);
   expect(hereName).not.toBe(thereName);
-  const both = { ...ownPage, Cookie: `${here.cookie}; ${there.cookie}` };
-  const left = await send(one.url, 'DELETE', 'session', undefined, both);
+  const Cookie = `${here.cookie}; ${there.cookie}`;
+  const [bothHere, bothThere] = [here, there].map(({ headers }) => ({ ...headers, Cookie }));
+  const left = await send(one.url, 'DELETE', 'session', undefined, bothHere);
   expect(left.headers.get('set-cookie')).toMatch(`${hereName}=;`);
-  expect((await send(one.url, 'GET', 'overview', undefined, both)).status).toBe(401);
-  expect((await send(other.url, 'GET', 'overview', undefined, both)).status).toBe(200);
+  expect((await send(one.url, 'GET', 'overview', undefined, bothHere)).status).toBe(401);
+  expect((await send(other.url, 'GET', 'overview', undefined, bothThere)).status).toBe(200);
+});
+
+it('tells nothing to a program on another port that received the cookie, changes nothing for it, and keeps the session', async () => {
+  const { url } = await openWithConsole();
+  const [visit, other] = [await enter(url), await enter(url)];
+  const { cookie } = visit;
+  for (const proof of ['1', '', 'x', other.token, undefined])
+    for (const [method, path] of [
+      ['GET', 'overview'],
+      ['GET', 'jobs/any/thumbnail'],
+      ['POST', 'keys'],
+      ['POST', 'endpoints'],
+      ['DELETE', 'session'],
+    ] as const) {
+      const headers = { Cookie: cookie, ...(proof !== undefined && { 'X-Nightrender-Console': proof }) };
+      const body = path === 'keys' ? { name: 'theirs', kind: 'admin', endpoints: null } : undefined;
+      const { status } = await send(url, method, path, body, headers);
+      const refused = path === 'session' ? [204, 403] : [401, 403];
+      expect([proof, method, path, refused.includes(status)]).toEqual([proof, method, path, true]);
+    }
+  // The token alone is worth as little.
+  const { status } = await send(url, 'GET', 'overview', undefined, {
+    ...ownPage,
+    'X-Nightrender-Console': visit.token,
+  });
+  expect(status).toBe(401);
+  expect(await visit.keys()).toEqual([]);
 });
 
 it('ends a session after half a day, however often it is used', async () => {
@@ -118,8 +146,7 @@ it('takes no change from pages of other sites', async () => {
     { 'Sec-Fetch-Site': 'same-origin' },
     { 'Content-Type': 'application/x-www-form-urlencoded', Origin: 'https://elsewhere.example' },
     { 'Content-Type': 'text/plain' },
-    ...['cross-site', 'same-site', 'none'].map((site) => ({ ...ownPage, 'Sec-Fetch-Site': site })),
-    { ...ownPage, 'X-Nightrender-Console': '2' },
+    ...['cross-site', 'same-site', 'none'].map((site) => ({ ...visit.headers, 'Sec-Fetch-Site': site })),
   ];
   for (const headers of foreign) {
     const sent = { ...headers, Cookie: visit.cookie };
@@ -141,9 +168,9 @@ it('answers no page of another site, not even one of the same machine', async ()
     ['cross-site', 403],
     ['same-site', 403],
     ['same-origin', 200],
-    ['none', 200],
+    ['none', 403],
   ] as const) {
-    const headers = { 'Sec-Fetch-Site': site, Cookie: visit.cookie };
+    const headers = { ...visit.headers, 'Sec-Fetch-Site': site };
     expect([site, (await ask(url, headers)).statusCode]).toEqual([site, status]);
   }
   const page = await ask(url, { 'Sec-Fetch-Site': 'cross-site' }, '/console/');

@@ -26,9 +26,11 @@ const consoleOptions: ConsoleOptions = {
   containerLack: () => null,
   thumbnailOf: (picture) => triedThumbnail(() => sharp(picture)),
   forms: {
-    check: (given, others) =>
+    check: (given, others, before) =>
       checkEndpoint(given, {
         others,
+        before,
+        hasPrograms: true,
         env: process.env,
         folder: process.cwd(),
         maxQueued: 10_000,
@@ -50,7 +52,7 @@ export interface ConsoleReply {
   body: unknown;
 }
 
-/** What the page sends with each change. */
+/** What the page sends to sign in. */
 export const ownPage = { 'X-Nightrender-Console': '1', 'Sec-Fetch-Site': 'same-origin' };
 
 export async function send(
@@ -79,14 +81,19 @@ function bodyIn(text: string): unknown {
 export class Visit {
   readonly #url: string;
   readonly cookie: string;
+  readonly token: string;
+  /** What the page sends with each request once it is signed in. */
+  readonly headers: Record<string, string>;
 
-  constructor(url: string, cookie: string) {
+  constructor(url: string, cookie: string, token: string) {
     this.#url = url;
     this.cookie = cookie;
+    this.token = token;
+    this.headers = { ...ownPage, 'X-Nightrender-Console': token, Cookie: cookie };
   }
 
   ask(method: string, path: string, body?: unknown): Promise<ConsoleReply> {
-    return send(this.#url, method, path, body, { ...ownPage, Cookie: this.cookie });
+    return send(this.#url, method, path, body, this.headers);
   }
 
   /** Asks for what has to succeed. */
@@ -137,9 +144,10 @@ export class Visit {
 
 /** Signs in. */
 export async function enter(url: string, withKey = key): Promise<Visit> {
-  const { status, headers } = await send(url, 'POST', 'session', { key: withKey });
-  expect(status).toBe(204);
-  return new Visit(url, headers.get('set-cookie')?.split(';')[0] ?? '');
+  const { status, headers, body } = await send(url, 'POST', 'session', { key: withKey });
+  expect(status).toBe(200);
+  const { token } = body as { token: string };
+  return new Visit(url, headers.get('set-cookie')?.split(';')[0] ?? '', token);
 }
 
 /** As another program changes the keys of a service. */

@@ -31,7 +31,7 @@ const open: [path: string, status: number, asking?: Asking][] = [
   ['/console/', 200],
   ['/console/help/service', 200],
   ['/console/api/session', 200, { headers: ownPage }],
-  ['/console/api/session', 204, { method: 'POST', headers: ownPage, body: JSON.stringify({ key }) }],
+  ['/console/api/session', 200, { method: 'POST', headers: ownPage, body: JSON.stringify({ key }) }],
   ['/console/api/overview', 401, { headers: ownPage }],
 ];
 

@@ -70,3 +70,15 @@ export class SlowClient {
     this.#onNews();
   }
 }
+
+/** A client that was asked for the body of its request, and has sent half of it. */
+export async function halfSent(url: string, path: string, headers: Record<string, string>, body: string) {
+  const client = await SlowClient.connect(url);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  client.send(
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${lines.join('')}Content-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
+  );
+  await client.readUpTo(1);
+  client.send(body.slice(0, 5));
+  return { finish: () => (client.send(body.slice(5)), client.readToEnd()) };
+}

@@ -111,7 +111,7 @@ it.each(['127.0.0.1', 'localhost', 'rebound.example'])(
     onTestFinished(() => void vi.useRealTimers());
     const webhooks = new Webhooks({
       store,
-      secrets: { of: () => Buffer.alloc(32) },
+      secrets: { of: () => [Buffer.alloc(32)] as [Buffer] },
       retentionMs: 30 * 60_000,
       onProblem: (text) => troubles.push(text),
       now: () => now,

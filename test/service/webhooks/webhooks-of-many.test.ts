@@ -61,7 +61,7 @@ async function endedJob(server: Server, host = '127.0.0.1', keyId = 'one', path 
 function begin(parts: Partial<WebhooksParts> = {}): void {
   webhooks = new Webhooks({
     store,
-    secrets: { of: () => Buffer.alloc(32) },
+    secrets: { of: () => [Buffer.alloc(32)] as [Buffer] },
     retentionMs: 600_000,
     onProblem: () => undefined,
     now: Date.now,

@@ -6,6 +6,7 @@ import type { RequestContext } from './request-context.ts';
 import type { AuditLog } from './audit-log.ts';
 import { Console } from './console/console.ts';
 import type { Endpoints } from './endpoints.ts';
+import type { Connections } from './http/connections.ts';
 import type { CrossOrigin } from './http/cross-origin.ts';
 import { type KnownNames, unknownName } from './http/known-names.ts';
 import { type HttpResponse, refusal, tooMany } from './http/http-response.ts';
@@ -24,6 +25,7 @@ export interface ApiRouterParts {
   audit: AuditLog;
   quotas: Quotas;
   proxies: TrustedProxies;
+  connections: Connections;
   endpoints: Endpoints;
   jobs: JobOperations;
   work: WorkerOperations;
@@ -87,6 +89,8 @@ export class ApiRouter {
       return refusal(401, 'the API key is missing or unknown', { 'WWW-Authenticate': 'Bearer' });
     if ('waitMs' in admitted) return tooMany('too many wrong keys from this address', admitted.waitMs);
     const key = admitted.holder;
+    const crowded = this.#parts.connections.take(request, key, !isShort(route));
+    if (crowded !== undefined) return crowded;
     if (open !== undefined) return open();
     const isMetrics = request.method === 'GET' && request.url === metricsPath;
     // Numbers of everybody's jobs.
@@ -171,6 +175,11 @@ export class ApiRouter {
     const refused = isSubmission ? this.#parts.quotas.refusal(key) : undefined;
     return refused && !this.#parts.jobs.wasSubmitted(context) ? refused : undefined;
   }
+}
+
+/** True for what is answered at once in a few bytes, and for the results of workers, who drop those that are refused. */
+function isShort(route: Route | undefined): boolean {
+  return /^(ping|report|job-done|job-stream|cancel|health)$/.test(route?.operation ?? 'health');
 }
 
 /** Delays the answer to a worker that is refused a job. */

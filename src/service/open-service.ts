@@ -12,6 +12,7 @@ import { ClientTurns } from './client-turns.ts';
 import { Console } from './console/console.ts';
 import { Endpoints } from './endpoints.ts';
 import { BodyRoom } from './http/body-room.ts';
+import type { Connections } from './http/connections.ts';
 import { KnownNames } from './http/known-names.ts';
 import { CrossOrigin } from './http/cross-origin.ts';
 import type { AnswerRequest } from './http/http-server.ts';
@@ -44,6 +45,7 @@ export interface Surroundings {
   proxies: TrustedProxies;
   /** That its certificate holds for, which may be renewed. */
   certifiedNames: () => readonly string[];
+  connections: Connections;
   /** Ends all connections, once what they were promised has been sent. */
   closeConnections: () => Promise<void>;
   /** Where it shares a store with others. */
@@ -260,7 +262,7 @@ function openRouter(
   checked: CheckedOptions,
   { keys, store, folder, results, secrets, loopDelay }: Parts & { loopDelay: LoopDelay },
   endpoints: Endpoints,
-  { url, proxies, certifiedNames, shared }: Surroundings,
+  { url, proxies, certifiedNames, connections, shared }: Surroundings,
 ): ApiRouter {
   const { maxResultBytes, rate, console, retentionMs } = checked;
   const { now } = store.clock;
@@ -276,13 +278,14 @@ function openRouter(
     audit.note({ event: 'wrong-key', key, from, what: null }),
   );
   const quotas = new Quotas(store, now);
-  const common = { keys, admission, audit, quotas, proxies, store, endpoints, jobs, now };
+  const common = { keys, admission, audit, quotas, proxies, connections, store, endpoints, jobs, now };
   const about = console && { program: console.program, url, retentionMs, file: console.file };
   return new ApiRouter({
     admission,
     audit,
     quotas,
     proxies,
+    connections,
     endpoints,
     jobs,
     work,

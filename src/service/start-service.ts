@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { TrustedProxies } from '../lib/net/trusted-proxies.ts';
+import { Connections } from './http/connections.ts';
 import { type AnswerRequest, type HttpServer, startHttpServer } from './http/http-server.ts';
 import { keepToOneself, lockDataFolder } from './jobs/data-folder.ts';
 import { openService, type OpenService, type Surroundings } from './open-service.ts';
@@ -31,21 +32,23 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   mkdirSync(checked.dataDir, { recursive: true, mode: 0o700 });
   const lock = lockDataFolder(join(checked.dataDir, 'lock.sqlite'));
   const servers: HttpServer[] = [];
+  const connections = new Connections(checked.maxConnections);
   const closeConnections = async () => void (await Promise.all(servers.map((server) => server.close())));
   try {
     keepToOneself(checked.dataDir, checked.onProblem);
     // Workers need its URL, so it listens before the endpoints open.
     let answering: Answering | undefined;
     const answerRequest: AnswerRequest = async (...asked) => answering?.answer(...asked);
-    servers.push(await startHttpServer({ ...checked, tls: checked.tls, answerRequest }));
+    servers.push(await startHttpServer({ ...checked, tls: checked.tls, connections, answerRequest }));
     if (checked.tls !== undefined) {
       // Workers that are started here need not know the certificate.
       const here = { ...checked, tls: undefined, host: '127.0.0.1', port: 0 };
-      servers.push(await startHttpServer({ ...here, answerRequest }));
+      servers.push(await startHttpServer({ ...here, connections, answerRequest }));
     }
     const [url = '', workersUrl = url] = servers.map((server) => server.url);
     const certifiedNames = () => servers.flatMap((server) => server.certifiedNames());
-    answering = await openBehind(checked, { url, workersUrl, certifiedNames, closeConnections });
+    const around = { url, workersUrl, certifiedNames, connections, closeConnections };
+    answering = await openBehind(checked, around);
     const { drain, close, deleteJob = async () => undefined } = answering;
     let closing: Promise<void> | undefined;
     const closeOnce = async (): Promise<void> => {
@@ -64,7 +67,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 function openBehind(
   checked: CheckedOptions,
-  around: Pick<Surroundings, 'url' | 'workersUrl' | 'certifiedNames' | 'closeConnections'>,
+  around: Omit<Surroundings, 'dataDir' | 'proxies' | 'shared'>,
 ): Promise<Answering> {
   const { dataDir, store } = checked;
   const proxies = new TrustedProxies(checked.proxies);

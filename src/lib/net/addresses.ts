@@ -53,6 +53,11 @@ export function isPrivateOrPublic(text: string): boolean {
 /** The IPv6 range in use; ipaddr.js calls everything unassigned `unicast`, too. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
+/** The network of an address: the /24 of an IPv4 address, the /64 of an IPv6 address, any other text unchanged. */
+export function networkOf(text: string): string {
+  return addressGroup(text).replace(/^(\d+\.\d+\.\d+)\.\d+$/, '$1.0/24');
+}
+
 /** The key for limits per client: an IPv4 address itself, the /64 of an IPv6 address, any other text unchanged. */
 export function addressGroup(text: string): string {
   if (!ipaddr.isValid(text)) return text;

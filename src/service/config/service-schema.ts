@@ -62,7 +62,9 @@ const limits = z.strictObject({
     .describe('requests of one key per second; the excess is answered with 429'),
   maxConnections: count(1, 100_000, 'concurrent connections')
     .default(1_000)
-    .describe('concurrent connections'),
+    .describe(
+      'concurrent connections; a client key may have requests in progress on half of them, all client keys together on three quarters',
+    ),
   requestTimeout: durationWithin('1s', '1h')
     .prefault('1m')
     .describe(

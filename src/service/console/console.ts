@@ -5,6 +5,7 @@ import { type HttpResponse, emptyResponse, jsonResponse, refusal, tooMany } from
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import type { CatalogueEntry } from '../../protocol/console-data.ts';
 import type { AuditLog } from '../audit-log.ts';
+import type { Connections } from '../http/connections.ts';
 import type { Admission } from '../keys/admission.ts';
 import { formOf, type Operation } from './console-request.ts';
 import { EndpointRequests, type EndpointRequestsParts } from './endpoint-requests.ts';
@@ -24,6 +25,7 @@ export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
   admission: Admission;
   audit: AuditLog;
   proxies: TrustedProxies;
+  connections: Connections;
   /** Of the service: its machine and file, or its database. */
   place: string;
 }
@@ -99,6 +101,8 @@ export class Console {
     if (path === 'session') return await this.#session(asked);
     const holder = this.#holder(request);
     if (holder === undefined) return refusal(401, 'sign in with an admin key');
+    const crowded = this.#parts.connections.take(request, holder, false);
+    if (crowded !== undefined) return crowded;
     const matching = this.#operations.filter(([, pattern]) => pattern.test(path));
     const found = matching.find(([method]) => method === request.method);
     if (found === undefined && matching.length > 0)

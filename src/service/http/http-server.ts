@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDiskFull } from '../jobs/disk-reserve.ts';
 import { closeFilesOf } from '../jobs/filed-text.ts';
 import { BodyWatch } from './body-watch.ts';
+import type { Connections } from './connections.ts';
 import { type HttpResponse, errorBody, refusal } from './http-response.ts';
 import { type ClientLimits, sendAnswer } from './send-response.ts';
 import { followTls, readTls, type TlsFiles } from './tls-files.ts';
@@ -26,6 +27,8 @@ export interface HttpServerOptions {
   tls: TlsFiles | undefined;
   now: () => number;
   maxConnections: number;
+  /** Of all servers of the service. */
+  connections: Connections;
   /** Of the long bodies that are in memory at a time. */
   maxBodiesBytes: number;
   /** A body of which nothing arrives for so long is refused. */
@@ -55,13 +58,16 @@ const strictSeconds = 30 * 86_400;
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const queues = new RequestQueues();
   const { server, certifiedNames, stopFollowing } = openServer(options);
-  server.maxConnections = options.maxConnections;
+  const { connections } = options;
+  server.on('connection', (socket) => connections.add(socket));
   server.timeout = options.clientLimits.idleMs;
   const watch = new BodyWatch(bodyLimits(options));
   const looking = setInterval(() => watch.look(performance.now()), options.clientLimits.checkEveryMs).unref();
   const isStrict = options.tls !== undefined && options.tls.hsts !== false;
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     if (isStrict) response.setHeader('Strict-Transport-Security', `max-age=${strictSeconds}`);
+    // Before the next request of the connection begins.
+    response.once('close', () => connections.end(request));
     queues.add(response, () => void serveRequest(request, response, watch, options));
   };
   server.on('request', serve).on('checkContinue', serve);

@@ -42,7 +42,7 @@ export async function shareService(
     const onTerm = (): void => relay.giveUp();
     const onStuck = (): void => answers.giveUp();
     const leadership = new Leadership({ store, url, open, onProblem, onChange, onTerm, onStuck });
-    const answers = new SharedAnswers(leadership, relay, onProblem);
+    const answers = new SharedAnswers(leadership, relay, around.connections, onProblem);
     await leadership.start();
     const close = async (): Promise<void> => {
       isStopping = true;

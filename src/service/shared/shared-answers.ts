@@ -1,5 +1,6 @@
 /** Answers requests where several processes share a store: the one that leads itself, the others by asking it. */
 import type { IncomingMessage } from 'node:http';
+import type { Connections } from '../http/connections.ts';
 import { closeFilesOf } from '../jobs/filed-text.ts';
 import { type HttpResponse, refusal } from '../http/http-response.ts';
 import type { AnswerRequest } from '../http/http-server.ts';
@@ -35,19 +36,24 @@ const nobody = refusal(503, 'no process of the service leads at the moment; try 
 const notDone = refusal(503, 'the process that leads cannot answer: nothing was done; try again', again);
 const unknown = refusal(502, 'the process that leads did not answer: this was done, or it was not');
 
+/** The process that leads knows the key, and bounds what it has in progress. */
+const handedOn = { id: 'handed on', name: 'handed on', kind: 'admin', endpoints: null } as const;
+
 type Leads = Pick<Leadership<AnsweringService>, 'serviceFor' | 'leads' | 'leaderUrl' | 'news'>;
 
 export class SharedAnswers {
   readonly #leadership: Leads;
   readonly #relay: Relay;
+  readonly #connections: Connections;
   readonly #onProblem: (text: string) => void;
   /** Here. */
   readonly #answering = new Set<IncomingMessage>();
   #told: string | undefined;
 
-  constructor(leadership: Leads, relay: Relay, onProblem: (text: string) => void) {
+  constructor(leadership: Leads, relay: Relay, connections: Connections, onProblem: (text: string) => void) {
     this.#leadership = leadership;
     this.#relay = relay;
+    this.#connections = connections;
     this.#onProblem = onProblem;
   }
 
@@ -80,7 +86,9 @@ export class SharedAnswers {
         if (relayed === undefined) sendContinue();
         // Who has read the body of a request, and leads by now, asks itself.
         relayed ??= this.#relay.prepare(request, gone);
+        this.#connections.take(request, handedOn, false);
         answer = await relayed.send(leaderUrl);
+        if (typeof answer === 'object' && answer.status === 401) this.#connections.distrust(request);
         patience.noteWaited(begunAt);
       }
       if (answer !== 'again') return answered(answer);

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import { Agent, request, type Dispatcher } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
+import { Connections } from '../../../src/service/http/connections.ts';
 import { TrustedProxies } from '../../../src/lib/net/trusted-proxies.ts';
 import { KnownNames } from '../../../src/service/http/known-names.ts';
 import { openService as openBehind } from '../../../src/service/open-service.ts';
@@ -153,6 +154,7 @@ it('opens whatever has become of the files of its certificate, as where it begin
     workersUrl: 'http://127.0.0.1:1',
     proxies: new TrustedProxies([]),
     certifiedNames: () => [],
+    connections: new Connections(10),
     closeConnections: async () => undefined,
   });
   await service.close();

@@ -12,7 +12,10 @@ export class SlowClient {
   received = 0;
   isClosed = false;
 
-  static async connect(url: string, options: { allowHalfOpen?: true } = {}): Promise<SlowClient> {
+  static async connect(
+    url: string,
+    options: { allowHalfOpen?: true; localAddress?: string } = {},
+  ): Promise<SlowClient> {
     const { hostname, port } = new URL(url);
     const socket = connect({ port: Number(port), host: hostname, ...options });
     await once(socket, 'connect');
@@ -35,8 +38,8 @@ export class SlowClient {
     this.#socket.write(bytes);
   }
 
-  ask(path: string, method = 'GET'): void {
-    this.send(`${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+  ask(path: string, method = 'GET', withKey = key): void {
+    this.send(`${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${withKey}\r\n\r\n`);
   }
 
   /** Until so many bytes of all have come, or a few more, or the connection has ended. */

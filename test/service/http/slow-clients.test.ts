@@ -188,15 +188,14 @@ async function untilCompleted(url: string): Promise<void> {
   while (!(await ask(url, healthPath('v2', endpointId))).text.includes('"completed":1'));
 }
 
-it('has so many connections and no more, until some of them end', async () => {
-  const { url } = await openService({ ...only({ headMs: 200 }), maxConnections: 3 });
+it('closes the connection on which nothing was asked for longest, where there are too many', async () => {
+  const { url } = await openService({ ...only({}), maxConnections: 3 });
   const silent = await Promise.all([1, 2, 3].map(() => SlowClient.connect(url)));
   const fourth = await SlowClient.connect(url);
   fourth.ask(healthPath('v2', endpointId));
-  expect(await fourth.readToEnd()).toBe('');
-  expect(silent.map(({ isClosed }) => isClosed)).toEqual([false, false, false]);
-  await Promise.all(silent.map((client) => client.readToEnd()));
-  expect((await ask(url, healthPath('v2', endpointId))).status).toBe(200);
+  await fourth.readUpTo(1);
+  expect(fourth.text()).toMatch(/^HTTP\/1\.1 200 /);
+  await expect.poll(() => silent.filter(({ isClosed }) => isClosed).length, { timeout: 60_000 }).toBe(1);
 });
 
 it('answers requests that come in one packet one after the other, in their order', async () => {

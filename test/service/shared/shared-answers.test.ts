@@ -3,6 +3,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { TrustedProxies } from '../../../src/lib/net/trusted-proxies.ts';
+import { Connections } from '../../../src/service/http/connections.ts';
 import { Relay } from '../../../src/service/shared/relay.ts';
 import { type AnsweringService, SharedAnswers } from '../../../src/service/shared/shared-answers.ts';
 
@@ -45,7 +46,7 @@ async function answered(method: string, leading: Leading) {
   };
   const request = new IncomingMessage(new Socket());
   Object.assign(request, { method, url: '/v2/e/status/j1' });
-  const answers = new SharedAnswers(leadership, relay, () => undefined);
+  const answers = new SharedAnswers(leadership, relay, new Connections(10), () => undefined);
   const begunAt = performance.now();
   const answer = await answers.answer(request, () => undefined, new AbortController().signal);
   return { status: answer?.status, seconds: Math.floor((performance.now() - begunAt) / 1_000) };

@@ -1,0 +1,64 @@
+/** Promise: no key and no address keeps the others from the built service, however many connections, requests or workers it invents. */
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { folderWith, nightrender, testKey } from '../e2e/cli.ts';
+import { Served } from '../e2e/served.ts';
+import { enter } from '../service/console/visit.ts';
+
+/** A service with one endpoint whose workers are elsewhere, and its folder. */
+async function start(): Promise<{ served: Served; addKey: (...args: string[]) => Promise<string> }> {
+  const cwd = folderWith({ 'service.yaml': 'endpoints: [{name: farm, remote: true}]' });
+  const served = await Served.start(cwd, ['service.yaml'], { NIGHTRENDER_API_KEY: testKey });
+  onTestFinished(() => served.kill());
+  const addKey = async (...args: string[]): Promise<string> =>
+    (await nightrender(['keys', 'add', ...args, '--data', 'service'], { cwd })).stdout.trim();
+  return { served, addKey };
+}
+
+async function connected(served: Served): Promise<Socket> {
+  const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
+  socket.on('error', () => undefined).resume();
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function othersAreServed(served: Served, workerKey: string): Promise<void> {
+  expect((await served.ask('/v2/farm/health')).status).toBe(200);
+  expect((await served.ask('/v2/farm/ping/honest', { key: workerKey })).status).toBe(200);
+  await (await enter(served.url, testKey)).overview();
+}
+
+it('3,000 connections that never finish a head keep out no ping, no admin and no console', async () => {
+  const { served, addKey } = await start();
+  const workerKey = await addKey('attic', '--kind', 'worker');
+  for (let nth = 0; nth < 3_000; nth++)
+    (await connected(served)).write('GET /v2/farm/health HTTP/1.1\r\nHost: x\r\nX-');
+  await othersAreServed(served, workerKey);
+});
+
+it('a key with its own jobs only that waits on 1,200 connections keeps out nobody, and is told to wait', async () => {
+  const { served, addKey } = await start();
+  const [customer, workerKey] = [
+    await addKey('customer', '--own-jobs'),
+    await addKey('attic', '--kind', 'worker'),
+  ];
+  const run = { method: 'POST', key: customer, body: { input: { scene: 'x' } } };
+  const { id } = (await (await served.ask('/v2/farm/run', run)).json()) as { id: string };
+  const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
+  onTestFinished(() => agent.destroy());
+  const statuses: (number | undefined)[] = [];
+  for (let nth = 0; nth < 1_200; nth++) {
+    const headers = { Authorization: `Bearer ${customer}` };
+    const asked = request(`${served.url}/v2/farm/status-sync/${id}`, { agent, headers });
+    asked.on('error', () => statuses.push(undefined));
+    asked.on('response', (answer: IncomingMessage) => void statuses.push(answer.resume().statusCode));
+    asked.end();
+  }
+  await expect.poll(() => statuses.length, { timeout: 60_000 }).toBe(700);
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
+  await othersAreServed(served, workerKey);
+  expect((await served.ask('/v2/farm/health', { key: customer })).status).toBe(200);
+});

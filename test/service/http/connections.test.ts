@@ -1,0 +1,117 @@
+/** Whoever holds connections, with a key or without, leaves the service to the others. */
+import { expect, it } from 'vitest';
+import { healthPath, statusPath } from '../../../src/protocol/paths.ts';
+import { openWithConsole, enter } from '../console/visit.ts';
+import { addKey, PullingWorker } from '../pull-harness.ts';
+import { ask, endpointId, key, submit, type TestService } from '../service-harness.ts';
+import { SlowClient } from './slow-client.ts';
+
+const health = healthPath('v2', endpointId);
+
+function askWith(url: string, path: string, withKey: string) {
+  return ask(url, path, { headers: { Authorization: `Bearer ${withKey}` } });
+}
+
+async function silent(url: string, count: number, localAddress = '127.0.0.1'): Promise<SlowClient[]> {
+  const clients: SlowClient[] = [];
+  for (let nth = 0; nth < count; nth++) clients.push(await SlowClient.connect(url, { localAddress }));
+  return clients;
+}
+
+/** Opens connections on which a request of the key waits. */
+async function wait(url: string, path: string, withKey: string, count: number): Promise<void> {
+  for (const client of await silent(url, count)) {
+    // A connection is answered in turn: what comes behind an answer has begun once the answer is here.
+    client.ask(healthOf(path), 'GET', withKey);
+    client.ask(path, 'GET', withKey);
+    await client.readUpTo(1);
+  }
+}
+
+/** What is answered at once on the same side of the interface. */
+function healthOf(path: string): string {
+  return path.includes('/job-') ? `/v2/${endpointId}/ping/w1` : health;
+}
+
+async function waitForJob(service: TestService, withKey: string, count: number): Promise<string> {
+  const path = `/v2/${endpointId}/status-sync/${await submit(service.url, { scene: 'x' })}`;
+  await wait(service.url, path, withKey, count);
+  const { status, text } = await askWith(service.url, `${path}?wait=1`, withKey);
+  return `${status} ${text}`;
+}
+
+async function opened(maxConnections: number) {
+  const service = await openWithConsole({ workers: 0, maxConnections });
+  const [client, other, worker] = ['client', 'client', 'worker'].map((kind) => addKey(service.dataDir, kind));
+  return { service, client: client ?? '', other: other ?? '', worker: worker ?? '' };
+}
+
+it('answers clients, workers and the console while others connect and never ask, the oldest of which goes', async () => {
+  const { service, client, worker } = await opened(16);
+  const { url } = service;
+  const clients = await silent(url, 60);
+  expect((await askWith(url, health, client)).status).toBe(200);
+  expect((await new PullingWorker(url, worker, 'w1').ping()).status).toBe(200);
+  await (await enter(url)).overview();
+  await clients[0]?.readToEnd();
+  expect(clients.at(-1)?.isClosed).toBe(false);
+});
+
+it.skipIf(process.platform === 'darwin')(
+  'closes none of a network that has few for one that has many (skipped on macOS, which has one loopback address only)',
+  async () => {
+    const { service } = await opened(16);
+    const [few] = await silent(service.url, 1, '127.0.1.1');
+    const many = await silent(service.url, 20, '127.0.0.2');
+    const more = await silent(service.url, 20, '127.0.0.3');
+    await many.at(-1)?.readToEnd();
+    expect([few?.isClosed, more.at(-1)?.isClosed]).toEqual([false, false]);
+    few?.ask(health);
+    await few?.readUpTo(1);
+    expect(few?.text()).toMatch(/^HTTP\/1\.1 200 /);
+  },
+);
+
+it('lets a key wait on half of the connections, clients on three quarters, and leaves the rest to workers and admins', async () => {
+  const { service, client, other, worker } = await opened(16);
+  const { url } = service;
+  expect(await waitForJob(service, client, 8)).toMatch(/^429 .*the key client-0 has 8 requests in progress/);
+  expect((await askWith(url, health, client)).status).toBe(200);
+  expect(await waitForJob(service, other, 4)).toMatch(/^429 .*too many requests are in progress at once/);
+  expect((await askWith(url, health, other)).status).toBe(429);
+  const taken = await Promise.all(['w1', 'w2'].map((id) => new PullingWorker(url, worker, id).taken()));
+  expect(new Set(taken).size).toBe(2);
+  expect((await ask(url, health)).status).toBe(200);
+  await (await enter(url)).overview();
+});
+
+it('refuses a worker no result and no ping, however many requests of its key wait', async () => {
+  const { service, worker } = await opened(16);
+  const { url } = service;
+  const id = await submit(url, { scene: 'x' });
+  const first = new PullingWorker(url, worker, 'w1');
+  expect(await first.taken()).toBe(id);
+  await wait(url, `/v2/${endpointId}/job-stop/w2`, worker, 12);
+  expect((await first.toStop()).status).toBe(429);
+  expect((await first.ping(id)).status).toBe(200);
+  expect((await first.done(id, '{"output":1}')).text).toBe('{"accepted":true}');
+});
+
+it('closes idle connections of the key that has most, once there is no other', async () => {
+  const { service, client, other } = await opened(16);
+  const { url } = service;
+  const askAll = async (count: number, withKey: string): Promise<SlowClient[]> => {
+    const clients = await silent(url, count);
+    for (const each of clients) {
+      each.ask(health, 'GET', withKey);
+      await each.readUpTo(1);
+    }
+    return clients;
+  };
+  const few = await askAll(3, other);
+  const many = await askAll(30, client);
+  await many[0]?.readToEnd();
+  await many[10]?.readToEnd();
+  expect(few.map(({ isClosed }) => isClosed)).toEqual([false, false, false]);
+  expect((await ask(url, statusPath('v2', endpointId, await submit(url, { scene: key })))).status).toBe(200);
+});

@@ -16,7 +16,8 @@ import type { Admission } from './keys/admission.ts';
 import { type KeyHolder, permits } from './keys/key.ts';
 import type { Quotas } from './keys/quotas.ts';
 import { findRoute, looks, operations, type Route } from './routes.ts';
-import { isLoopback, type Rate } from './service-options.ts';
+import { isLoopback } from './service-options.ts';
+import type { RateLimit } from './rate-limit.ts';
 import { type Metrics, metricsPath } from './metrics.ts';
 import type { WorkerOperations } from './worker-operations.ts';
 
@@ -226,30 +227,4 @@ function wrongKind(key: KeyHolder, { operation, endpointId }: Route): HttpRespon
   if (isPermitted) return undefined;
   const kind = key.kind === 'admin' ? 'an admin key' : `a ${key.kind} key`;
   return refusal(403, `the key ${key.name} is ${kind}, which does not permit ${operation}`);
-}
-
-interface Bucket {
-  left: number;
-  filledAt: number;
-}
-
-export class RateLimit {
-  readonly #rate: Rate;
-  readonly #buckets = new Map<string, Bucket>();
-
-  constructor(rate: Rate) {
-    this.#rate = rate;
-  }
-
-  /** 0 where one more may be made at `nowMs` (monotonic); otherwise how many ms to wait. */
-  take(who: string, nowMs: number): number {
-    const { requests, withinMs } = this.#rate;
-    const bucket = this.#buckets.get(who) ?? { left: requests, filledAt: nowMs };
-    bucket.left = Math.min(requests, bucket.left + ((nowMs - bucket.filledAt) * requests) / withinMs);
-    bucket.filledAt = nowMs;
-    this.#buckets.set(who, bucket);
-    if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * withinMs) / requests);
-    bucket.left -= 1;
-    return 0;
-  }
 }

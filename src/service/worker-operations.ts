@@ -12,6 +12,7 @@ import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults, WorkerError } from './jobs/job-results.ts';
 import { untilFound } from './jobs/job-signals.ts';
 import type { TakenJob } from './jobs/job-statements.ts';
+import { RateLimit } from './rate-limit.ts';
 import type { Operation } from './routes.ts';
 import { pullingWorker } from './pool/worker-view.ts';
 import { readWorkerReport } from './pool/worker-report.ts';
@@ -25,7 +26,7 @@ export interface WorkerOperationsParts {
   maxValues: number;
   bodies: BodyRoom;
   turns: ClientTurns;
-  /** Receives a message for each result that was refused. */
+  /** Receives a message for a result that was refused, and for few of many. */
   onProblem: (text: string) => void;
 }
 
@@ -42,8 +43,14 @@ const maxReportBytes = 1024 * 1024;
 /** Of all inputs in a batch beyond the first: a response has to fit into memory. */
 const maxBatchBytes = 16 * 1024 * 1024;
 
+/** Lines about refused results of one key. */
+const refusedLines = { requests: 5, withinMs: 60_000 };
+
 export class WorkerOperations {
   readonly #parts: WorkerOperationsParts;
+  readonly #lines = new RateLimit(refusedLines);
+  /** Refused results since the latest line about one, by key. */
+  readonly #untold = new Map<string, number>();
   readonly #tooManyValues: HttpResponse;
 
   constructor(parts: WorkerOperationsParts) {
@@ -60,7 +67,7 @@ export class WorkerOperations {
     if (route.workerId === '') return refusal(404, 'no worker has this id');
     const worker = workerIn(context);
     if (!endpoint.remote.noteContact(worker, route.query.get('gpu'), operation !== 'ping'))
-      return refusal(429, 'this endpoint has too many workers', { 'Retry-After': '60' });
+      return refusal(429, 'this endpoint has too many workers, or this key has', { 'Retry-After': '60' });
     switch (operation) {
       case 'job-take':
         return await this.#whileHeld(context, true, async () => {
@@ -183,14 +190,21 @@ export class WorkerOperations {
 
   /** Tells of a result that is still wanted, and was refused or did not arrive. */
   #told(context: RequestContext, answer: HttpResponse | undefined): HttpResponse | undefined {
-    const { endpoint, route } = context;
+    const { endpoint, route, keyId } = context;
     const { store, onProblem } = this.#parts;
     const refused = answer ?? refusedWith(context.gone);
     if (refused !== undefined && refused.status < 400) return answer;
     if (!store.reads.isInProgress({ id: route.jobId, workerId: workerIn(context) })) return answer;
+    const untold = this.#untold.get(keyId) ?? 0;
+    if (this.#lines.take(keyId, performance.now()) > 0) {
+      this.#untold.set(keyId, untold + 1);
+      return answer;
+    }
+    this.#untold.delete(keyId);
+    const more = untold === 0 ? '' : `; ${untold} more were refused since the last line about this key`;
     const why = refused === undefined ? 'the connection ended before all of it had come' : whyIn(refused);
     onProblem(
-      `the result of worker ${route.workerId} for job ${route.jobId} at ${endpoint.id} was not accepted: ${why}`,
+      `the result of worker ${route.workerId} for job ${route.jobId} at ${endpoint.id} was not accepted: ${why}${more}`,
     );
     return answer;
   }

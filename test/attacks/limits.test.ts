@@ -62,3 +62,23 @@ it('a key with its own jobs only that waits on 1,200 connections keeps out nobod
   await othersAreServed(served, workerKey);
   expect((await served.ask('/v2/farm/health', { key: customer })).status).toBe(200);
 });
+
+it('a worker key that invents 1,000 workers and refused results keeps out no other worker and fills no log', async () => {
+  const { served, addKey } = await start();
+  const [hostile, honest] = [
+    await addKey('hostile', '--kind', 'worker'),
+    await addKey('attic', '--kind', 'worker'),
+  ];
+  const id = await served.submit('farm', { scene: 'x' });
+  expect((await served.ask('/v2/farm/job-take/w0', { key: hostile })).status).toBe(200);
+  const statuses: number[] = [];
+  for (let nth = 0; nth < 1_000; nth++) {
+    statuses.push((await served.ask(`/v2/farm/ping/w${nth}`, { key: hostile })).status);
+    const refused = { method: 'POST', key: hostile, body: { nothing: nth } };
+    await served.ask(`/v2/farm/job-done/w0/${id}`, refused);
+  }
+  expect(new Set(statuses)).toEqual(new Set([200, 429]));
+  await othersAreServed(served, honest);
+  const { stdout, stderr } = await served.stop();
+  expect((stdout + stderr).split('was not accepted').length).toBeLessThan(30);
+});

@@ -89,14 +89,30 @@ test('an error that is nested very deeply ends its job in words', async () => {
   expect(service.troubles).toEqual([]);
 });
 
-test('an endpoint has a bounded number of workers, and those it has go on working', async () => {
+test('a key has a bounded number of workers at an endpoint, those of other keys find a place, and all go on working', async () => {
   const id = await submit({ scene: 'a red cube' });
   await ask(workerKey, 'job-take/w1?');
-  const names = Array.from({ length: 999 }, (_, number) => `other-${number}`);
-  for (const name of names) await ask(workerKey, `ping/${name}?`);
+  for (let number = 0; number < 499; number++) await ask(workerKey, `ping/other-${number}?`);
   expect(await ask(workerKey, 'ping/one-more?')).toMatchObject({ status: 429 });
+  const other = addKey(service.dataDir, 'worker');
+  expect(await ask(other, 'ping/one-more?')).toMatchObject({ status: 200 });
   expect(await ask(workerKey, `job-done/w1/${id}?`, '{"output": [1]}')).toMatchObject({ status: 200 });
   expect(await statusOf(id)).toMatchObject({ status: 'COMPLETED', output: [1] });
+});
+
+test('refused results of a key write few lines to the log, and hide none of another key', async () => {
+  const id = await submit({ scene: 'a red cube' });
+  const others = await submit({ scene: 'a hill' });
+  const other = addKey(service.dataDir, 'worker');
+  await ask(workerKey, 'job-take/w1?');
+  await ask(other, 'job-take/w2?');
+  for (let count = 0; count < 50; count++)
+    expect(await ask(workerKey, `job-done/w1/${id}?`, 'no JSON')).toMatchObject({ status: 400 });
+  await ask(other, `job-done/w2/${others}?`, 'no JSON');
+  const about = (job: string): string[] => service.troubles.filter((text) => text.includes(job));
+  expect(about(id).length).toBeLessThan(20);
+  expect(about(id).length).toBeGreaterThan(0);
+  expect(about(others)).toHaveLength(1);
 });
 
 test('a worker that names ever more jobs of nobody is told to stop some of them only', async () => {

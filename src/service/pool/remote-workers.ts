@@ -11,13 +11,16 @@ import {
   whyLost,
 } from './remote-worker.ts';
 import type { WorkerReport } from './worker-report.ts';
-import { shownWorker, type WorkerView } from './worker-view.ts';
+import { keyOfWorker, shownWorker, type WorkerView } from './worker-view.ts';
 
 /** A worker pings every 10 s; after this long without a ping its job is requeued. */
 const defaultSilenceMs = 60_000;
 
 /** Each holds connections open, and every view of the endpoint lists all of them. */
 const maxWorkers = 1_000;
+
+/** The same of one key, so that those of other keys find a place. */
+const maxWorkersOfKey = maxWorkers / 2;
 
 /** Of a worker that names jobs and never asks which of them to stop. */
 const maxUnwanted = 1_000;
@@ -75,7 +78,7 @@ export class RemoteWorkers {
 
   /** Records contact with a worker; false where there are too many. `isWork`: by more than a ping, which may come from what outlived it. */
   noteContact(id: string, gpu: string | null, isWork: boolean): boolean {
-    if (!this.#workers.has(id) && this.#isFull) return false;
+    if (!this.#workers.has(id) && this.#isFullFor(id)) return false;
     const worker = this.#worker(id);
     worker.lastSeenAt = this.#now();
     worker.isSilent = false;
@@ -243,8 +246,11 @@ export class RemoteWorkers {
     }
   }
 
-  get #isFull(): boolean {
-    return [...this.#workers.values()].filter(({ isLocal }) => !isLocal).length >= maxWorkers;
+  #isFullFor(id: string): boolean {
+    const remote = [...this.#workers.values()].filter(({ isLocal }) => !isLocal);
+    const key = keyOfWorker(id);
+    const ofKey = remote.filter((worker) => keyOfWorker(worker.id) === key);
+    return remote.length >= maxWorkers || ofKey.length >= maxWorkersOfKey;
   }
 
   #worker(id: string): RemoteWorker {

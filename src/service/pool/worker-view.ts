@@ -54,6 +54,11 @@ export function pullingWorker(id: string, keyId: string): string {
   return `${id}@${keyId}`;
 }
 
+/** The id of the key that a worker pulls with; empty for one that does not pull. */
+export function keyOfWorker(worker: string): string {
+  return worker.split('@', 2)[1] ?? '';
+}
+
 /** As it calls itself, for people; one that does not pull is called by its id alone. */
 export function shownWorker(worker: string): string {
   return worker.split('@', 1)[0] ?? '';

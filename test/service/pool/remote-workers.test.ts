@@ -217,11 +217,15 @@ it('drains all that are called so, and says where there are none', async () => {
   expect(remote.views.map(({ isDraining }) => isDraining)).toEqual([true, true, false]);
 });
 
-it('forgets one that is at nothing and not heard of for three minutes, and has room for a thousand', async () => {
+it('forgets one that is at nothing and not heard of for three minutes, and has room for a thousand, half of them of one key', async () => {
   const { remote, take } = await open(1);
   for (let worker = 0; worker < 1_000; worker++)
-    expect(remote.noteContact(pullingWorker(`w${worker}`, 'key'), null, true)).toBe(true);
-  expect([remote.noteContact('one more@key', null, true), remote.noteContact(w1, null, true)]).toEqual([
+    expect(remote.noteContact(pullingWorker(`w${worker}`, worker < 500 ? 'key' : 'other'), null, true)).toBe(
+      true,
+    );
+  const oneMore = (key: string): boolean => remote.noteContact(pullingWorker('more', key), null, true);
+  expect([oneMore('key'), oneMore('third'), remote.noteContact(w1, null, true)]).toEqual([
+    false,
     false,
     true,
   ]);

@@ -6,8 +6,8 @@ import { closest } from '../lib/text/closest.ts';
 import { shellWord, plural } from '../lib/text/format.ts';
 import { makeFolder } from '../runner/files/folders.ts';
 import { AuditLog } from '../service/audit-log.ts';
-import { checkKey, checkRotation, type KeyForm } from '../service/keys/check-key.ts';
-import { unlimited, type KeyRecord } from '../service/keys/key.ts';
+import { checkKey, checkRotation, keyLimitNames, type KeyForm } from '../service/keys/check-key.ts';
+import { unlimited, type KeyLimits, type KeyRecord } from '../service/keys/key.ts';
 import { KeyRefused, type KeyStore } from '../service/keys/key-store.ts';
 import type { FieldProblem } from '../service/endpoint-settings.ts';
 import { readUsage, type KeyUsage } from '../service/keys/read-usage.ts';
@@ -15,7 +15,7 @@ import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } 
 import { oneText, textIn, textOption } from './option-values.ts';
 import { shownPath } from './shown-path.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { durationText } from '../lib/yaml/scalar-schemas.ts';
+import { durationText, sizeText } from '../lib/yaml/scalar-schemas.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import { outColumns, writeError, writeOut } from '../terminal/console.ts';
 import { harmless, padTo, widthOf, hanging } from '../terminal/fit-text.ts';
@@ -65,6 +65,13 @@ export const keysCommand: LoadedCommand = {
       describe:
         'how long the earlier text of a rotated key is valid as well, such as 1d (default: not at all)',
     },
+    'requests-per-second': { ...textOption, describe: 'requests of a new client key per second, such as 20' },
+    'max-queued': { ...textOption, describe: 'jobs of a new client key in the queue, such as 1000' },
+    'max-queued-bytes': {
+      ...textOption,
+      describe: 'size of the inputs that a new client key has in the queue, such as 100MB',
+    },
+    'max-held': { ...textOption, describe: 'requests of a new client key in progress at once, such as 50' },
     data: { ...textOption, describe: 'folder of the service (default: ~/.local/share/nightrender)' },
     json: { type: 'boolean', describe: 'as JSON, a line for each key' },
   },
@@ -75,6 +82,10 @@ export const keysCommand: LoadedCommand = {
     ['$0 keys add customer --own-jobs', 'sees no jobs of others'],
     ['$0 keys add guest --kind admin --read-only --expires 7d', 'sees the console for a week'],
     ['$0 keys rotate customer --overlap 1d', 'a new text for the same jobs; the earlier one ends in a day'],
+    [
+      '$0 keys add guest --own-jobs --max-queued 100 --requests-per-second 20',
+      'for somebody you do not know',
+    ],
     ['$0 keys list', 'all keys, with last use, jobs, GPU time and cost'],
     ['$0 keys revoke laptop', 'it is rejected from now on'],
   ],
@@ -122,6 +133,9 @@ function add({ name, argv, dataDir, json }: KeysRequest): void {
     ownJobs: argv['own-jobs'] === true,
     readOnly: argv['read-only'] === true,
     expires: oneText(argv, 'expires') ?? '',
+    ...Object.fromEntries(
+      keyLimitNames.map((limit) => [limit, oneText(argv, limitOptions[limit].option) ?? '']),
+    ),
   };
   // Before anything is made on the disk.
   const problems = checkKey(asked);
@@ -219,11 +233,12 @@ function actionOf(given: string): KeyAction {
 }
 
 function assertFitting(action: KeyAction, name: string, argv: Record<string, unknown>): void {
+  const ofLimits = keyLimitNames.map((limit) => limitOptions[limit].option);
   const misplaced = (options: string[], actions: KeyAction[], what: string) =>
     options
       .filter((option) => argv[option] !== undefined && !actions.includes(action))
       .map((option) => ({ where: `--${option}`, text: `applies to ${what} only, not to ${action}` }));
-  const ofNewKeys = ['kind', 'endpoint', 'quota', 'price', 'own-jobs', 'read-only'];
+  const ofNewKeys = ['kind', 'endpoint', 'quota', 'price', 'own-jobs', 'read-only', ...ofLimits];
   const problems = [
     ...misplaced(ofNewKeys, ['add'], 'new keys'),
     ...misplaced(['expires'], ['add', 'rotate'], 'new and rotated keys'),
@@ -239,6 +254,13 @@ function assertFitting(action: KeyAction, name: string, argv: Record<string, unk
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
+const limitOptions: Record<keyof KeyLimits, { option: string; words: string }> = {
+  requestsPerSecond: { option: 'requests-per-second', words: 'requests a second' },
+  maxQueued: { option: 'max-queued', words: 'jobs queued' },
+  maxQueuedBytes: { option: 'max-queued-bytes', words: 'queued' },
+  maxHeld: { option: 'max-held', words: 'requests at once' },
+};
+
 const places: Record<string, string> = {
   name: '',
   kind: '--kind',
@@ -249,6 +271,7 @@ const places: Record<string, string> = {
   readOnly: '--read-only',
   expires: '--expires',
   overlap: '--overlap',
+  ...Object.fromEntries(keyLimitNames.map((limit) => [limit, `--${limitOptions[limit].option}`])),
 };
 
 function wrongKey(problems: FieldProblem[]): ConfigError {
@@ -313,6 +336,7 @@ function printRevokedKey(key: ShownKey, json: boolean): void {
 
 /** A table where there is room for one, and a few lines for each key where there is not. */
 export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
+  const hasLimits = keys.some((key) => limitsText(key) !== '');
   const hasTerms = keys.some(({ quotaMs, price }) => quotaMs !== null || price !== null);
   const hasEnds = keys.some(({ expiresAt }) => expiresAt !== null);
   const rows = [
@@ -326,6 +350,7 @@ export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
       'WORKER SECONDS',
       ...(hasTerms ? ['COST', 'QUOTA'] : []),
       ...(hasEnds ? ['EXPIRES'] : []),
+      ...(hasLimits ? ['LIMITS'] : []),
       'REVOKED',
     ],
     ...keys.map((key) => [
@@ -338,6 +363,7 @@ export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
       gpuSecondsOf(key),
       ...(hasTerms ? [costOf(key), quotaOf(key)] : []),
       ...(hasEnds ? [dateOf(key.expiresAt)] : []),
+      ...(hasLimits ? [limitsText(key)] : []),
       dateOf(key.revokedAt),
     ]),
   ];
@@ -363,7 +389,7 @@ function described(key: ShownUsedKey): string {
     `${kindOf(key)} for ${endpointsOf(key)}`,
     ...origin,
     ...(jobsOf(key) === 0 ? [] : [`${plural(jobsOf(key), 'job')} of ${gpuSecondsOf(key)} worker seconds`]),
-    ...[costOf(key), quotaOf(key)].filter((text) => text !== ''),
+    ...[costOf(key), quotaOf(key), limitsText(key)].filter((text) => text !== ''),
     ...expiry,
     ...revoked,
   ];
@@ -399,6 +425,16 @@ function quotaOf({ quotaMs }: ShownKey): string {
   return quotaMs === null ? '' : `${durationText(quotaMs)} a day`;
 }
 
+/** Empty without limits. */
+function limitsText({ limits }: ShownKey): string {
+  const texts = keyLimitNames.flatMap((limit) => {
+    const most = limits[limit];
+    const shown = limit === 'maxQueuedBytes' ? sizeText(most ?? 0) : String(most);
+    return most === null ? [] : [`${shown} ${limitOptions[limit].words}`];
+  });
+  return texts.join(', ');
+}
+
 function kindOf({ kind, hasOwnJobsOnly, isReadOnly }: ShownKey): string {
   return [kind, ...(hasOwnJobsOnly ? ['own jobs'] : []), ...(isReadOnly ? ['read-only'] : [])].join(', ');
 }
@@ -414,7 +450,7 @@ function toTheMinute(at: number): string {
 
 function inJson(key: ShownKey): object {
   const { id, name, kind, endpoints, createdAt, lastUsedAt, lastUsedFrom, revokedAt, expiresAt } = key;
-  const { quotaMs, price, hasOwnJobsOnly, isReadOnly } = key;
+  const { quotaMs, price, hasOwnJobsOnly, isReadOnly, limits } = key;
   return {
     id,
     name,
@@ -429,5 +465,6 @@ function inJson(key: ShownKey): object {
     price,
     hasOwnJobsOnly,
     isReadOnly,
+    limits,
   };
 }

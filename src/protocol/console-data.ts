@@ -281,6 +281,11 @@ export interface KeyForm {
   readOnly?: boolean;
   /** How long it is valid, such as `90d`; empty without limit. */
   expires?: string;
+  /** Numbers, and a size such as `100MB`; empty without limit. */
+  requestsPerSecond?: string;
+  maxQueued?: string;
+  maxQueuedBytes?: string;
+  maxHeld?: string;
 }
 
 export interface KeyView extends Pick<KeyForm, 'name' | 'kind' | 'endpoints'> {
@@ -289,6 +294,8 @@ export interface KeyView extends Pick<KeyForm, 'name' | 'kind' | 'endpoints'> {
   isReadOnly: boolean;
   quotaMs: number | null;
   price: number | null;
+  /** Requests a second, jobs and bytes in the queue, and requests in progress; null without limit. */
+  limits: Record<'requestsPerSecond' | 'maxQueued' | 'maxQueuedBytes' | 'maxHeld', number | null>;
   /** Execution time of its jobs that ended today (UTC). */
   todayMs: number;
   /** `given`: to the service as it was started, out of the environment; `gone`: one that was, of which the use is left. */

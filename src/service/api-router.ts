@@ -108,7 +108,9 @@ export class ApiRouter {
       );
     const isKeyGood = (): boolean => this.#parts.admission.isGood(request.headers.authorization);
     const { id: keyId, hasOwnJobsOnly } = key;
-    const context = { route, endpoint, keyId, hasOwnJobsOnly, isKeyGood, request, sendContinue, gone };
+    const refuse = (bytes: number) => this.#parts.quotas.refusal(key, bytes);
+    const common = { keyId, hasOwnJobsOnly, isKeyGood, refuse };
+    const context = { route, endpoint, ...common, request, sendContinue, gone };
     const refused = this.#tooFast(key, route) ?? wrongKind(key, route) ?? this.#overQuota(key, context);
     if (refused !== undefined) return refused;
     const answer = await this.#handOn(context);
@@ -167,7 +169,11 @@ export class ApiRouter {
   }
 
   #tooFast(key: KeyHolder, { operation }: Route): HttpResponse | undefined {
-    const waitMs = this.#parts.rates.take(`${key.id} ${operation}`, performance.now());
+    const { rates } = this.#parts;
+    const now = performance.now();
+    const { requestsPerSecond: requests } = key.limits;
+    const ownMs = requests === null ? 0 : rates.take(key.id, now, { requests, withinMs: 1_000 });
+    const waitMs = ownMs || rates.take(`${key.id} ${operation}`, now);
     return waitMs === 0 ? undefined : tooMany('too many requests', waitMs);
   }
 

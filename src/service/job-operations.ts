@@ -37,7 +37,9 @@ export interface JobOperationsParts {
   secrets: WebhookSecrets;
 }
 
-type Submission = BodyContext & Pick<RequestContext, 'endpoint' | 'keyId'>;
+type Submission = BodyContext &
+  Pick<RequestContext, 'endpoint' | 'keyId'> &
+  Partial<Pick<RequestContext, 'refuse'>>;
 
 type Submitted = Accepted | HttpResponse | undefined;
 
@@ -132,9 +134,12 @@ export class JobOperations {
     const own = { executionTimeoutMs, ttlMs, maxRetries, keyId, idempotency };
     const terms = { ...own, ...submission.terms, ...given };
     const { store, turns } = this.#parts;
-    const accepted = await turns.use(() => store.accept(id, submission.input, terms, maxQueued));
+    const { input } = submission;
+    const limits = { maxQueued, refuse: () => context.refuse?.(input.length) };
+    const accepted = await turns.use(() => store.accept(id, input, terms, limits));
     if (accepted === undefined) return queueFull(maxQueued);
     if (accepted === 'another body') return anotherBody();
+    if (!isAccepted(accepted)) return accepted;
     // The folder may be lost, or the endpoint removed, since: the job must not run.
     const late = this.#parts.folder.check() ? folderLost() : endpoint.isRemoved ? endpointGone() : undefined;
     if (late !== undefined && accepted.isNew) await store.cancel(id, accepted.id);

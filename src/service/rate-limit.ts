@@ -15,8 +15,7 @@ export class RateLimit {
   }
 
   /** 0 where one more may be made at `nowMs` (monotonic); otherwise how many ms to wait. */
-  take(who: string, nowMs: number): number {
-    const { requests, withinMs } = this.#rate;
+  take(who: string, nowMs: number, { requests, withinMs } = this.#rate): number {
     const bucket = this.#buckets.get(who) ?? { left: requests, filledAt: nowMs };
     bucket.left = Math.min(requests, bucket.left + ((nowMs - bucket.filledAt) * requests) / withinMs);
     bucket.filledAt = nowMs;

@@ -186,6 +186,14 @@ export const keyShape = {
   price: z.number().nullable().describe('USD for a second of execution'),
   hasOwnJobsOnly: z.boolean().describe('whether it sees and ends the jobs that it submitted, and no others'),
   isReadOnly: z.boolean().describe('whether it changes nothing'),
+  limits: z
+    .looseObject({
+      requestsPerSecond: count.nullable(),
+      maxQueued: count.nullable(),
+      maxQueuedBytes: count.nullable(),
+      maxHeld: count.nullable(),
+    })
+    .describe('requests per second, jobs and bytes in the queue, requests in progress; null without limit'),
 };
 
 const percentiles = z.looseObject({ jobs: count, p50: z.number(), p95: z.number() }).nullable();

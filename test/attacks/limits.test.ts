@@ -82,3 +82,19 @@ it('a worker key that invents 1,000 workers and refused results keeps out no oth
   const { stdout, stderr } = await served.stop();
   expect((stdout + stderr).split('was not accepted').length).toBeLessThan(30);
 });
+
+it('a key with limits gets no further than these, with 300 submissions at once', async () => {
+  const { served, addKey } = await start();
+  const limits = ['--own-jobs', '--max-queued', '5', '--quota', '2h'];
+  const guest = await addKey('guest', ...limits);
+  const byQuota = await addKey('night', '--quota', '30m');
+  const slow = await addKey('slow', '--requests-per-second', '1');
+  const accepted = async (key: string): Promise<number> => {
+    const run = { method: 'POST', key, body: { input: { scene: 'x' } } };
+    const answers = await Promise.all(Array.from({ length: 300 }, () => served.ask('/v2/farm/run', run)));
+    return answers.filter(({ status }) => status === 200).length;
+  };
+  expect([await accepted(guest), await accepted(byQuota)]).toEqual([5, 3]);
+  expect(await accepted(slow)).toBeLessThan(100);
+  expect((await served.ask('/v2/farm/health')).status).toBe(200);
+});

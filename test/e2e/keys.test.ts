@@ -80,6 +80,27 @@ it('gives a client key a quota and a price', async () => {
   expect(refused.stderr).toMatch(/--price.*"1 USD" is not accepted; expected USD a second/s);
 });
 
+it('gives a client key limits', async () => {
+  const cwd = folderWith({});
+  const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });
+  const given = ['--requests-per-second', '20', '--max-queued', '100', '--max-queued-bytes', '100MB'];
+  expect((await keys('add', 'guest', ...given, '--max-held', '5')).code).toBe(0);
+  const [listed = {}] = linesOf(await keys('list', '--json'));
+  expect(listed).toMatchObject({
+    limits: { requestsPerSecond: 20, maxQueued: 100, maxQueuedBytes: 100_000_000, maxHeld: 5 },
+  });
+  checkLine(listed);
+  expect((await keys('list')).stdout.replaceAll(/\s+/g, ' ')).toContain(
+    '20 requests a second, 100 jobs queued, 100MB queued, 5 requests at once',
+  );
+  const refused = await keys('add', 'other', '--max-queued', 'many');
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringMatching(/--max-queued.*"many" is not accepted; expected a whole number/s),
+  ]);
+  expect((await keys('list', '--max-held', '5')).stderr).toContain('--max-held: applies to new keys only');
+});
+
 it('limits a client key to its own jobs', async () => {
   const cwd = folderWith({});
   const keys = (...args: string[]) => inProcess(['keys', ...args, ...data], { cwd });

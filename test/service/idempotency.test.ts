@@ -165,7 +165,7 @@ describe('a key', () => {
     const endpoints = [endpointSettings({ id: endpointId, maxQueued: 1, quickStart: true })];
     const { url, held, dataDir } = await openService({ endpoints, now: () => now });
     const keys = new KeyStore(join(dataDir, 'keys.sqlite'), { now: Date.now });
-    const { key: apiKey } = keys.add({ name: 'few', kind: 'client', endpoints: null, quota: '1m' });
+    const { key: apiKey } = keys.add({ name: 'few', kind: 'client', endpoints: null, quota: '12m' });
     keys.close();
     const id = await idOf(send(url, 'k', { apiKey }));
     const run = await held.next();

@@ -138,11 +138,10 @@ it('has no job whose result was deleted while it was written', async () => {
     () => {
       forget(store, early);
       const { db } = store.file;
-      db.exec(
-        `INSERT INTO job SELECT 99, 'late', endpointId, state, acceptedAt, queuedAt, startedAt, endedAt, expiresAt, ttlMs,
-           executionTimeoutMs, isLowPriority, maxRetries, retries, keyId, workerId, isPulled, error, log, 'results/late',
-           summary, progress, output, errorValue FROM job WHERE id = '${kept}'`,
-      );
+      const columns = db.pragma('table_info(job)') as { name: string }[];
+      const changed: Record<string, string> = { number: '99', id: "'late'", outputFile: "'results/late'" };
+      const values = columns.map(({ name }) => changed[name] ?? name);
+      db.exec(`INSERT INTO job SELECT ${values.join()} FROM job WHERE id = '${kept}'`);
       writeFileSync(join(dataDir, 'results/late'), long);
       late = 'late';
     },

@@ -95,6 +95,7 @@ export function keyView(change: Partial<KeyView> & { name: string }): KeyView {
     revokedAt: null,
     expiresAt: null,
     quotaMs: null,
+    limits: { requestsPerSecond: null, maxQueued: null, maxQueuedBytes: null, maxHeld: null },
     hasOwnJobsOnly: false,
     isReadOnly: false,
     price: null,

@@ -1,6 +1,7 @@
 /** The console's requests about keys. */
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../http/http-response.ts';
 import type { JobStore } from '../jobs/job-store.ts';
+import { keyLimitNames } from '../keys/check-key.ts';
 import { type KeyStore, KeyStoreBusy, KeyRefused } from '../keys/key-store.ts';
 import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
 import type { KeyView } from '../../protocol/console-data.ts';
@@ -30,11 +31,14 @@ export class KeyRequests {
       return refusal(422, 'a key needs a name, a kind, and a list of endpoints or null');
     if (typeof quota !== 'string' || typeof price !== 'string' || typeof expires !== 'string')
       return refusal(422, '"quota", "price" and "expires" of a key are texts');
+    const limits = keyLimitNames.map((limit) => [limit, body.form[limit] ?? ''] as const);
+    if (limits.some(([, text]) => typeof text !== 'string'))
+      return refusal(422, `${keyLimitNames.join(', ')} of a key are texts`);
     if (typeof ownJobs !== 'boolean' || typeof readOnly !== 'boolean')
       return refusal(422, '"ownJobs" and "readOnly" of a key are true or false');
     try {
-      const limits = { quota, price, ownJobs, readOnly, expires };
-      const { key, record } = this.#keys.add({ name, kind, endpoints: isList ? endpoints : null, ...limits });
+      const terms = { quota, price, ownJobs, readOnly, expires, ...Object.fromEntries(limits) };
+      const { key, record } = this.#keys.add({ name, kind, endpoints: isList ? endpoints : null, ...terms });
       Object.assign(context.told, toldOf(record));
       return jsonResponse({ key, view: this.#views.of(record) }, 201);
     } catch (error) {

@@ -61,7 +61,7 @@ export class Connections {
    */
   take(
     { socket }: Pick<IncomingMessage, 'socket'>,
-    key: Pick<KeyHolder, 'id' | 'name' | 'kind' | 'endpoints'>,
+    key: Pick<KeyHolder, 'id' | 'name' | 'kind' | 'endpoints' | 'limits'>,
     isLong: boolean,
   ): HttpResponse | undefined {
     const connection = this.#open.get(nameOf(socket));
@@ -71,7 +71,7 @@ export class Connections {
     // Workers of the service share a name, and those of one endpoint are not to stop those of another.
     const owner = this.#owner([key.id, ...(key.endpoints ?? [])].join(' '), true);
     this.#give(connection, owner);
-    const most = this.#part(shareOfKey[kind]);
+    const most = Math.min(this.#part(shareOfKey[kind]), key.limits.maxHeld ?? Infinity);
     if (isLong && owner.inProgress >= most) return tooMany(ofKeyText(key.name, most), waitMs);
     const { client, worker, admin } = this.#inProgress;
     const upTo = { client, worker: client + worker, admin: client + worker + admin }[kind];

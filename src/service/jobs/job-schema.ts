@@ -138,7 +138,8 @@ const servedJobTriggers = `
  * `tally` counts an endpoint's jobs by state, and how often one was put back into the queue (`retried`), so that its
  * health is told without counting rows; what has ended stays in it when the job is deleted. `usage` adds up what is
  * done for a key: submissions, and how many ms its jobs took in the workers that ended them. `dayMs` is as much of it as
- * ended on `day`, in days since 1970 (UTC).
+ * ended on `day`, in days since 1970 (UTC). `queued` counts jobs in the queue, `queuedBytes` their inputs
+ * (`inputBytes`), and `openMs` is the sum of the execution timeouts of all that have not ended.
  */
 export const jobSchema: Schema = {
   applicationId: 0x6e725356,
@@ -228,5 +229,40 @@ export const jobSchema: Schema = {
      DROP INDEX webhookDue;
      CREATE INDEX webhookDue ON webhook (queue, dueAt) WHERE dueAt IS NOT NULL;
      CREATE INDEX webhookFailed ON webhook (dueAt, job) WHERE why IS NOT NULL;`,
+    // What waits and runs counts for the limits of its key.
+    `ALTER TABLE job ADD COLUMN inputBytes INTEGER NOT NULL DEFAULT 0;
+     UPDATE job SET inputBytes = coalesce(
+         (SELECT coalesce(bytes, length(CAST(text AS BLOB))) FROM input WHERE input.job = job.number), 0)
+       WHERE endedAt IS NULL;
+     ALTER TABLE usage ADD COLUMN queued INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE usage ADD COLUMN queuedBytes INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE usage ADD COLUMN openMs INTEGER NOT NULL DEFAULT 0;
+     INSERT OR IGNORE INTO usage (keyId, endpointId, jobs, gpuMs) SELECT DISTINCT keyId, endpointId, 0, 0 FROM job;
+     UPDATE usage SET queued = jobsQueued, queuedBytes = bytesQueued, openMs = msOpen
+       FROM (SELECT keyId AS keyOfJobs, endpointId AS endpointOfJobs, sum(state = 'IN_QUEUE') AS jobsQueued,
+           sum(inputBytes * (state = 'IN_QUEUE')) AS bytesQueued, sum(executionTimeoutMs) AS msOpen
+         FROM job WHERE endedAt IS NULL GROUP BY keyId, endpointId)
+       WHERE keyId = keyOfJobs AND endpointId = endpointOfJobs;
+     DROP TRIGGER jobAccepted;
+     DROP TRIGGER jobLeftWorker;
+     CREATE TRIGGER jobAccepted AFTER INSERT ON job BEGIN${counting('NEW.endpointId', 'NEW.state', 1)}
+       INSERT INTO usage (keyId, endpointId, jobs, gpuMs, queued, queuedBytes, openMs)
+           VALUES (NEW.keyId, NEW.endpointId, 1, 0, 1, NEW.inputBytes, NEW.executionTimeoutMs)
+         ON CONFLICT DO UPDATE SET jobs = jobs + 1, queued = queued + 1,
+           queuedBytes = queuedBytes + excluded.queuedBytes, openMs = openMs + excluded.openMs;
+     END;
+     CREATE TRIGGER jobCounted AFTER UPDATE OF state ON job BEGIN
+       UPDATE usage SET queued = queued + (NEW.state = 'IN_QUEUE') - (OLD.state = 'IN_QUEUE'),
+           queuedBytes = queuedBytes + NEW.inputBytes * ((NEW.state = 'IN_QUEUE') - (OLD.state = 'IN_QUEUE')),
+           openMs = openMs + NEW.executionTimeoutMs * ((NEW.endedAt IS NULL) - (OLD.endedAt IS NULL))
+         WHERE keyId = NEW.keyId AND endpointId = NEW.endpointId;
+     END;
+     CREATE TRIGGER jobLeftWorker AFTER UPDATE OF state ON job WHEN OLD.state = 'IN_PROGRESS' AND NEW.endedAt IS NOT NULL
+     BEGIN
+       UPDATE usage SET gpuMs = gpuMs + max(0, NEW.endedAt - OLD.startedAt), day = NEW.endedAt / 86400000,
+           dayMs = max(0, NEW.endedAt - OLD.startedAt)
+             + CASE WHEN day = NEW.endedAt / 86400000 THEN dayMs ELSE 0 END
+         WHERE keyId = NEW.keyId AND endpointId = NEW.endpointId;
+     END;`,
   ],
 };

@@ -86,6 +86,7 @@ export interface NewJob {
   maxRetries: number;
   keyId: string;
   summary: string;
+  inputBytes: number;
 }
 
 /** A job that has been worked on, or waited, for too long. */
@@ -116,9 +117,9 @@ export function prepareJobStatements(db: Database) {
   return {
     insert: db.prepare<[NewJob]>(
       `INSERT INTO job (id, endpointId, state, acceptedAt, queuedAt, expiresAt, ttlMs, executionTimeoutMs,
-         isLowPriority, maxRetries, retries, keyId, isPulled, summary)
+         isLowPriority, maxRetries, retries, keyId, isPulled, summary, inputBytes)
        VALUES (@id, @endpointId, 'IN_QUEUE', @now, @now, @now + @ttlMs, @ttlMs, @executionTimeoutMs,
-         @isLowPriority, @maxRetries, 0, @keyId, 0, @summary)`,
+         @isLowPriority, @maxRetries, 0, @keyId, 0, @summary, @inputBytes)`,
     ),
     addS3Config: db.prepare<[job: number | bigint, s3Config: string]>(
       'INSERT INTO credentials (job, s3Config) VALUES (?, ?)',

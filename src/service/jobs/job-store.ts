@@ -53,6 +53,14 @@ export interface Accepted {
   isNew: boolean;
 }
 
+/** When a job is not accepted; none by default. */
+export interface QueueLimits<Refusal> {
+  /** Jobs that wait at the endpoint. */
+  maxQueued?: number;
+  /** Returns why its key may have no such job besides; asked again as it is written. */
+  refuse?: () => Refusal | undefined;
+}
+
 /** Promises resolve when what they changed is on the disk. */
 export class JobStore {
   readonly reads: JobReads;
@@ -126,25 +134,29 @@ export class JobStore {
   }
 
   /**
-   * Queues a job behind all others of its endpoint; undefined where as many as `maxQueued` wait. Where it was submitted
+   * Queues a job behind all others of its endpoint; undefined where as many as `maxQueued` wait, or the refusal. Where it was submitted
    * before, that job is returned, or that its body was another. `input` is JSON text of an object.
    */
-  async accept(
+  async accept<Refusal = never>(
     endpointId: string,
     input: Text,
     given: Partial<JobTerms> = {},
-    maxQueued = Infinity,
-  ): Promise<Accepted | 'another body' | undefined> {
+    { maxQueued = Infinity, refuse = () => undefined }: QueueLimits<Refusal> = {},
+  ): Promise<Accepted | 'another body' | Refusal | undefined> {
     const terms = { ...defaultTerms, ...given };
     const isFull = (): boolean => this.reads.queueLength(endpointId) >= maxQueued;
     // What is long is written before it is its turn.
-    if (input.length >= longText && terms.idempotency === null && isFull()) return undefined;
-    let before: Accepted | 'another body' | undefined;
+    if (input.length >= longText && terms.idempotency === null) {
+      const refused = refuse();
+      if (refused !== undefined || isFull()) return refused;
+    }
+    let before: Accepted | 'another body' | Refusal | undefined;
     const id = (terms.isSync ? 'sync-' : '') + randomUUID();
     const isAccepted = await this.#texts.withStored('inputs', input, (stored) =>
       this.#commit.write(() => {
         // Of two at once the second finds the first, and is on the disk no sooner than that.
         before = terms.idempotency === null ? undefined : this.#acceptedBefore(terms.idempotency);
+        before ??= refuse();
         if (before !== undefined || isFull()) return false;
         this.#transitions.add(id, endpointId, input, stored, terms);
         return true;

@@ -52,6 +52,7 @@ export class JobTransitions {
   /** Adds a job of which `input` is stored already. */
   add(id: string, endpointId: string, input: Text, stored: StoredText, terms: JobTerms): void {
     const { keyId, ttlMs, executionTimeoutMs, maxRetries } = terms;
+    const inputBytes = Buffer.byteLength(input);
     const { lastInsertRowid } = this.sql.insert.run({
       id,
       endpointId,
@@ -62,8 +63,9 @@ export class JobTransitions {
       maxRetries,
       isLowPriority: terms.isLowPriority ? 1 : 0,
       summary: summaryOf(input),
+      inputBytes,
     });
-    const bytes = stored.file === null ? null : Buffer.byteLength(input);
+    const bytes = stored.file === null ? null : inputBytes;
     const { key = null, body = null } = terms.idempotency ?? {};
     this.sql.addInput.run(lastInsertRowid, stored.file, bytes, stored.text, key, body);
     if (terms.s3Config !== null) this.sql.addS3Config.run(lastInsertRowid, terms.s3Config);

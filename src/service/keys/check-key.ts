@@ -1,7 +1,7 @@
 /** Checks what is asked for of a new key. */
-import { durationWithin } from '../../lib/yaml/scalar-schemas.ts';
+import { durationWithin, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
-import { keyKinds, type KeyKind } from './key.ts';
+import { keyKinds, type KeyKind, type KeyLimits } from './key.ts';
 
 /** As it comes from a form or a command line. */
 export interface KeyForm {
@@ -18,6 +18,11 @@ export interface KeyForm {
   readOnly?: boolean;
   /** How long it is valid, such as `90d`; empty or left out without limit. */
   expires?: string;
+  /** Numbers, and a size such as `100MB`; empty or left out without limit. */
+  requestsPerSecond?: string;
+  maxQueued?: string;
+  maxQueuedBytes?: string;
+  maxHeld?: string;
 }
 
 /** What is asked for when a key gets a new text. */
@@ -33,6 +38,8 @@ const maxEndpoints = 100;
 const quotas = durationWithin('1s', '1000d');
 const lives = durationWithin('1m', '3650d');
 const overlaps = durationWithin('1m', '90d');
+const sizes = sizeWithin('1kB', '1000GB');
+const wholeNumber = 'a whole number from 1 to 1000000';
 
 /** Its problems; empty where it can be created. */
 export function checkKey(asked: KeyForm): FieldProblem[] {
@@ -57,6 +64,7 @@ export function checkKey(asked: KeyForm): FieldProblem[] {
     ),
     ...wrongLife(asked),
     ...problem('price', wrongTerm(price, usd, 'USD a second, such as 0.0004', kind)),
+    ...keyLimitNames.flatMap((limit) => problem(limit, wrongLimit(limit, asked))),
   ];
 }
 
@@ -76,6 +84,19 @@ export function termsOf({ quota = '', price = '', expires = '', overlap = '' }: 
     price: isPrice ? Number(price) : null,
     expiresMs: lives.safeParse(expires).data ?? null,
     overlapMs: overlaps.safeParse(overlap).data ?? null,
+  };
+}
+
+export const keyLimitNames = ['requestsPerSecond', 'maxQueued', 'maxQueuedBytes', 'maxHeld'] as const;
+
+/** Null for what is left out or cannot be read. */
+export function limitsOf(asked: KeyForm): KeyLimits {
+  const count = (text = ''): number | null => (/^([1-9]\d{0,5}|1000000)$/.test(text) ? Number(text) : null);
+  return {
+    requestsPerSecond: count(asked.requestsPerSecond),
+    maxQueued: count(asked.maxQueued),
+    maxQueuedBytes: sizes.safeParse(asked.maxQueuedBytes).data ?? null,
+    maxHeld: count(asked.maxHeld),
   };
 }
 
@@ -116,6 +137,16 @@ function wrongLife({ expires = '' }: Pick<KeyForm, 'expires'>): FieldProblem[] {
   if (expires === '' || lives.safeParse(expires).success) return [];
   const text = `${JSON.stringify(expires)} is not accepted; expected a time from 1m to 3650d, such as 90d`;
   return [{ field: 'expires', text }];
+}
+
+function wrongLimit(name: keyof KeyLimits, asked: KeyForm): string | undefined {
+  const given = asked[name] ?? '';
+  if (given === '') return undefined;
+  if (asked.kind !== 'client') return 'only client keys have limits';
+  const expected = name === 'maxQueuedBytes' ? 'a size from 1kB to 1000GB, such as 100MB' : wholeNumber;
+  return limitsOf(asked)[name] === null
+    ? `${JSON.stringify(given)} is not accepted; expected ${expected}`
+    : undefined;
 }
 
 function problem(field: keyof KeyForm, text: string | undefined): FieldProblem[] {

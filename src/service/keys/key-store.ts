@@ -3,7 +3,15 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
-import { checkKey, checkRotation, isKeyKind, termsOf, type KeyForm, type Rotation } from './check-key.ts';
+import {
+  checkKey,
+  checkRotation,
+  isKeyKind,
+  limitsOf,
+  termsOf,
+  type KeyForm,
+  type Rotation,
+} from './check-key.ts';
 import { type KeyRow, keySchema, prepareKeyStatements, type Session } from './key-tables.ts';
 import {
   digestOf,
@@ -13,6 +21,8 @@ import {
   unlimited,
   type KeyHolder,
   type KeyKind,
+  type KeyLimits,
+  noLimits,
   type KeyRecord,
   OwnWorkerKeys,
 } from './key.ts';
@@ -153,6 +163,7 @@ export class KeyStore {
       readOnly: asked.readOnly === true ? (1 as const) : (0 as const),
       quotaMs,
       price,
+      limits: JSON.stringify(limitsOf(asked)),
     };
     this.#change(() => {
       this.#assertRoom(name);
@@ -283,14 +294,22 @@ function assertGiven(given: readonly GivenKey[]): void {
     throw new Error(`the key ${wrong.name} is empty or holds characters that a header cannot carry`);
 }
 
-function asRead<Row extends Pick<KeyRow, 'endpoints' | 'ownJobs' | 'readOnly'>>({
+function asRead<Row extends Pick<KeyRow, 'endpoints' | 'ownJobs' | 'readOnly' | 'limits'>>({
   endpoints,
   ownJobs,
   readOnly,
+  limits,
   ...row
 }: Row) {
   const ids = endpoints === null ? null : (JSON.parse(endpoints) as string[]);
-  return { ...row, endpoints: ids, hasOwnJobsOnly: ownJobs === 1, isReadOnly: readOnly === 1 };
+  const bounds: KeyLimits = limits === null ? noLimits : (JSON.parse(limits) as KeyLimits);
+  return {
+    ...row,
+    endpoints: ids,
+    hasOwnJobsOnly: ownJobs === 1,
+    isReadOnly: readOnly === 1,
+    limits: bounds,
+  };
 }
 
 function orBusy<T>(path: string, work: () => T): T {

@@ -31,6 +31,8 @@ export const keySchema: Schema = {
      ALTER TABLE apiKey ADD COLUMN previousDigest BLOB;
      ALTER TABLE apiKey ADD COLUMN previousUntil INTEGER;
      CREATE INDEX previousDigest ON apiKey (previousDigest) WHERE previousDigest IS NOT NULL;`,
+    // JSON of those that it has; NULL for none.
+    'ALTER TABLE apiKey ADD COLUMN limits TEXT;',
   ],
 };
 
@@ -50,6 +52,8 @@ export interface KeyRow {
   price: number | null;
   ownJobs: 0 | 1;
   readOnly: 0 | 1;
+  /** JSON text of `KeyLimits`; null for none. */
+  limits: string | null;
 }
 
 /** What each request needs. */
@@ -65,13 +69,13 @@ export interface Session {
 type NewKeyRow = Omit<KeyRow, 'lastUsedAt' | 'lastUsedFrom' | 'revokedAt'> & { digest: Buffer };
 
 const columns =
-  'id, name, kind, endpoints, createdAt, lastUsedAt, lastUsedFrom, revokedAt, expiresAt, quotaMs, price, ownJobs, readOnly';
+  'id, name, kind, endpoints, createdAt, lastUsedAt, lastUsedFrom, revokedAt, expiresAt, quotaMs, price, ownJobs, readOnly, limits';
 const isValid = 'revokedAt IS NULL AND (expiresAt IS NULL OR expiresAt > @now)';
 
 export function prepareKeyStatements(db: Database) {
   return {
     find: db.prepare<[{ digest: Buffer; now: number }], FoundKey>(
-      `SELECT id, name, kind, endpoints, lastUsedAt, quotaMs, ownJobs, readOnly FROM apiKey
+      `SELECT id, name, kind, endpoints, lastUsedAt, quotaMs, ownJobs, readOnly, limits FROM apiKey
        WHERE (digest = @digest OR (previousDigest = @digest AND previousUntil > @now)) AND ${isValid}`,
     ),
     name: db.prepare<[{ digest: Buffer }], { name: string }>(
@@ -89,8 +93,8 @@ export function prepareKeyStatements(db: Database) {
       `SELECT count(*) AS keys FROM apiKey WHERE ${isValid}`,
     ),
     insert: db.prepare<[NewKeyRow]>(
-      `INSERT INTO apiKey (id, name, kind, endpoints, digest, createdAt, expiresAt, quotaMs, price, ownJobs, readOnly)
-       VALUES (@id, @name, @kind, @endpoints, @digest, @createdAt, @expiresAt, @quotaMs, @price, @ownJobs, @readOnly)`,
+      `INSERT INTO apiKey (id, name, kind, endpoints, digest, createdAt, expiresAt, quotaMs, price, ownJobs, readOnly, limits)
+       VALUES (@id, @name, @kind, @endpoints, @digest, @createdAt, @expiresAt, @quotaMs, @price, @ownJobs, @readOnly, @limits)`,
     ),
     revoke: db.prepare<[{ id: string; now: number }]>('UPDATE apiKey SET revokedAt = @now WHERE id = @id'),
     rotate: db.prepare<[{ id: string; digest: Buffer; until: number; expiresAt: number | null }]>(

@@ -6,6 +6,16 @@ export const keyKinds = ['client', 'worker', 'admin'] as const;
 /** `client` for the job interface, `worker` for the pull operations, `admin` for the console. */
 export type KeyKind = (typeof keyKinds)[number];
 
+/** Null without limit. */
+export interface KeyLimits {
+  requestsPerSecond: number | null;
+  /** Jobs in the queue, and bytes of their inputs, at all endpoints. */
+  maxQueued: number | null;
+  maxQueuedBytes: number | null;
+  /** Requests in progress at once. */
+  maxHeld: number | null;
+}
+
 /** The sender of a request. */
 export interface KeyHolder {
   id: string;
@@ -19,7 +29,15 @@ export interface KeyHolder {
   hasOwnJobsOnly: boolean;
   /** True if it sees what keys of its kind see, and changes nothing. */
   isReadOnly: boolean;
+  limits: KeyLimits;
 }
+
+export const noLimits = {
+  requestsPerSecond: null,
+  maxQueued: null,
+  maxQueuedBytes: null,
+  maxHeld: null,
+} as const satisfies KeyLimits;
 
 /** Of a key that was not made with limits. */
 export const unlimited = {
@@ -27,6 +45,7 @@ export const unlimited = {
   quotaMs: null,
   hasOwnJobsOnly: false,
   isReadOnly: false,
+  limits: noLimits,
 } as const;
 
 /** Instants are epoch ms. */

@@ -4,6 +4,7 @@ import type { Connections } from '../http/connections.ts';
 import { closeFilesOf } from '../jobs/filed-text.ts';
 import { type HttpResponse, refusal } from '../http/http-response.ts';
 import type { AnswerRequest } from '../http/http-server.ts';
+import { unlimited } from '../keys/key.ts';
 import { Deposed, type LedService, type Leadership, sureMs } from './leadership.ts';
 import { notLeading, onlyReads, type Relay, type Relayed } from './relay.ts';
 
@@ -37,7 +38,7 @@ const notDone = refusal(503, 'the process that leads cannot answer: nothing was 
 const unknown = refusal(502, 'the process that leads did not answer: this was done, or it was not');
 
 /** The process that leads knows the key, and bounds what it has in progress. */
-const handedOn = { id: 'handed on', name: 'handed on', kind: 'admin', endpoints: null } as const;
+const handedOn = { ...unlimited, id: 'handed on', name: 'handed on', kind: 'admin' } as const;
 
 type Leads = Pick<Leadership<AnsweringService>, 'serviceFor' | 'leads' | 'leaderUrl' | 'news'>;
 

@@ -18,7 +18,15 @@ const kinds = {
 
 const kindOptions = (Object.keys(kinds) as (keyof typeof kinds)[]).map((kind) => [kind, kind] as const);
 
-const noTerms = { quota: '', price: '', ownJobs: false, readOnly: false };
+const limits = [
+  ['requestsPerSecond', 'Requests a second', '20'],
+  ['maxQueued', 'Jobs in the queue', '1000'],
+  ['maxQueuedBytes', 'Size of their inputs', '100MB'],
+  ['maxHeld', 'Requests at once', '50'],
+] as const;
+
+const noLimits = { requestsPerSecond: '', maxQueued: '', maxQueuedBytes: '', maxHeld: '' };
+const noTerms = { quota: '', price: '', ownJobs: false, readOnly: false, ...noLimits };
 const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null, ...noTerms, expires: '' };
 
 export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element {
@@ -32,7 +40,12 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
   });
   const { problems, isBusy } = sending;
   const onType = (change: Partial<NewKeyForm>): void => setTyped({ ...typed, ...change });
-  const others = problems.filter(({ field }) => !/^(name|kind|endpoints|quota|price|expires)\b/.test(field));
+  const others = problems.filter(
+    ({ field }) =>
+      !/^(name|kind|endpoints|quota|price|expires|requestsPerSecond|maxQueued|maxQueuedBytes|maxHeld)\b/.test(
+        field,
+      ),
+  );
   return (
     <>
       <Form sending={sending}>
@@ -93,6 +106,17 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
               value={typed.price ?? ''}
               onText={(price) => onType({ price })}
             />
+            {limits.map(([limit, label, placeholder]) => (
+              <TextField
+                key={limit}
+                label={label}
+                hint="At most. Leave it empty for no limit."
+                placeholder={placeholder}
+                problem={problemOf(problems, limit)}
+                value={typed[limit] ?? ''}
+                onText={(text) => onType({ [limit]: text })}
+              />
+            ))}
           </>
         )}
         <OtherProblems texts={others.map(({ text }) => text)} />

@@ -114,6 +114,7 @@ function Standing({ view: { origin, revokedAt, expiresAt } }: { view: KeyView })
 function factsOf(view: KeyView): string[] {
   const { kind, endpoints, origin, createdAt, lastUsedAt, lastUsedFrom, revokedAt, expiresAt } = view;
   const { quotaMs, todayMs, hasOwnJobsOnly, isReadOnly } = view;
+  const { requestsPerSecond, maxQueued, maxQueuedBytes, maxHeld } = view.limits;
   const good = [
     kind,
     endpoints === null ? 'all endpoints' : `only ${endpoints.join(', ')}`,
@@ -131,6 +132,10 @@ function factsOf(view: KeyView): string[] {
     ...(expiresAt === null ? [] : [`valid until ${instantWords(expiresAt)}`]),
     ...(revokedAt === null ? [] : [`revoked ${instantWords(revokedAt)}`]),
     ...(quotaMs === null ? [] : [`${durationWords(todayMs)} of ${durationWords(quotaMs)} used today`]),
+    ...(requestsPerSecond === null ? [] : [`${counted(requestsPerSecond, 'request')} a second`]),
+    ...(maxQueued === null ? [] : [`${counted(maxQueued, 'job')} queued`]),
+    ...(maxQueuedBytes === null ? [] : [`${countWords(maxQueuedBytes)} bytes queued`]),
+    ...(maxHeld === null ? [] : [`${counted(maxHeld, 'request')} at once`]),
   ];
 }
 

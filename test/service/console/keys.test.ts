@@ -152,3 +152,19 @@ it('says beside its fields what is wrong with a key', async () => {
   }
   expect(await visit.keys()).toHaveLength(1);
 });
+
+it('makes a key with limits, and says what is wrong with one', async () => {
+  const visit = await enter((await openWithConsole()).url);
+  const { view } = await addKey(visit, {
+    name: 'guest',
+    kind: 'client',
+    maxQueued: '100',
+    maxQueuedBytes: '1MB',
+  });
+  const limits = { requestsPerSecond: null, maxQueued: 100, maxQueuedBytes: 1_000_000, maxHeld: null };
+  expect([view.limits, (await visit.keys())[0]?.limits]).toEqual([limits, limits]);
+  const form = { name: 'other', kind: 'client', endpoints: null };
+  const refused = await visit.ask('POST', 'keys', { ...form, maxHeld: 'many', requestsPerSecond: '5' });
+  expect([refused.status, refused.body]).toMatchObject([422, { problems: [{ field: 'maxHeld' }] }]);
+  expect((await visit.ask('POST', 'keys', { ...form, maxHeld: 5 })).status).toBe(422);
+});

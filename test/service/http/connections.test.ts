@@ -1,7 +1,7 @@
 /** Whoever holds connections, with a key or without, leaves the service to the others. */
 import { expect, it } from 'vitest';
 import { healthPath, statusPath } from '../../../src/protocol/paths.ts';
-import { openWithConsole, enter } from '../console/visit.ts';
+import { openWithConsole, enter, withKeys } from '../console/visit.ts';
 import { addKey, PullingWorker } from '../pull-harness.ts';
 import { ask, endpointId, key, submit, type TestService } from '../service-harness.ts';
 import { SlowClient } from './slow-client.ts';
@@ -83,6 +83,15 @@ it('lets a key wait on half of the connections, clients on three quarters, and l
   expect(new Set(taken).size).toBe(2);
   expect((await ask(url, health)).status).toBe(200);
   await (await enter(url)).overview();
+});
+
+it('lets a key have no more requests in progress than its own limit says', async () => {
+  const { service } = await opened(16);
+  const guest = withKeys(
+    service.dataDir,
+    (keys) => keys.add({ name: 'guest', kind: 'client', endpoints: null, maxHeld: '2' }).key,
+  );
+  expect(await waitForJob(service, guest, 2)).toMatch(/^429 .*the key guest has 2 requests in progress/);
 });
 
 it('refuses a worker no result and no ping, however many requests of its key wait', async () => {

@@ -103,9 +103,9 @@ describe('a long input', () => {
   it('is not kept where the queue is full', async () => {
     const store = await openJobStore();
     await accepted(store, 'a', '{"scene":"x"}');
-    const both = [1, 2].map(() => store.accept('a', inputOf('MARK', 400_000), {}, 2));
+    const both = [1, 2].map(() => store.accept('a', inputOf('MARK', 400_000), {}, { maxQueued: 2 }));
     expect((await Promise.all(both)).filter((id) => id === undefined)).toHaveLength(1);
-    expect(await store.accept('a', inputOf('MARK', 400_000), {}, 2)).toBeUndefined();
+    expect(await store.accept('a', inputOf('MARK', 400_000), {}, { maxQueued: 2 })).toBeUndefined();
     expect(filesIn('inputs')).toHaveLength(1);
   });
 

@@ -50,6 +50,10 @@ it.each([
   ['quota', '10h', 'worker', 'only client keys have a quota or a price'],
   ['price', '-1', 'client', '"-1" is not accepted; expected USD a second'],
   ['price', '1e3', 'client', '"1e3" is not accepted'],
+  ['requestsPerSecond', '0', 'client', '"0" is not accepted; expected a whole number from 1 to 1000000'],
+  ['maxQueued', '1.5', 'client', '"1.5" is not accepted'],
+  ['maxQueuedBytes', '10', 'client', '"10" is not accepted; expected a size from 1kB'],
+  ['maxHeld', '5', 'worker', 'only client keys have limits'],
   ['price', '0.0004', 'admin', 'only client keys have a quota or a price'],
 ])('refuses the %s %j for a %s key', (field, given, kind, said) => {
   const problems = checkKey({ name: 'a', kind, endpoints: null, [field]: given });

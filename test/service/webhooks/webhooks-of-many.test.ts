@@ -130,15 +130,7 @@ test('what is due in a store of an earlier version is sent', async () => {
   await endedJob(heard);
   const url = `http://127.0.0.1:${(heard.address() as AddressInfo).port}/`;
   store.close();
-  const path = join(dir, 'service.sqlite');
-  const old = new Sqlite(path);
-  const version = jobSchema.migrations.findIndex((statements) => statements.includes('webhookFailed'));
-  old.exec(
-    `DROP INDEX webhookDue; DROP INDEX webhookFailed; ALTER TABLE webhook DROP COLUMN queue; ALTER TABLE webhook DROP COLUMN why;
-     CREATE INDEX webhookDue ON webhook (dueAt) WHERE dueAt IS NOT NULL`,
-  );
-  old.pragma(`user_version = ${version}`);
-  old.close();
+  const path = earlierStore(join(dir, 'service.sqlite'));
   store = new JobStore(path, { retentionMs: 600_000, now: Date.now });
   const told = nextHeard();
   begin();
@@ -159,3 +151,29 @@ rest.it.skipIf(process.platform === 'darwin')(
     expect(JSON.parse(await told)).toMatchObject({ id: second });
   },
 );
+
+/** Returns the path of a copy of the store as the version before queues of webhooks had it. */
+function earlierStore(newer: string): string {
+  const path = `${newer}.earlier`;
+  const old = new Sqlite(path);
+  const version = jobSchema.migrations.findIndex((statements) => statements.includes('webhookFailed'));
+  for (const statements of jobSchema.migrations.slice(0, version)) old.exec(statements);
+  old.pragma(`user_version = ${version}`);
+  old.pragma(`application_id = ${jobSchema.applicationId}`);
+  const parts = old
+    .prepare<[], Record<'type' | 'name' | 'sql', string>>('SELECT type, name, sql FROM main.sqlite_schema')
+    .all();
+  const triggers = parts.filter(({ type }) => type === 'trigger');
+  for (const { name } of triggers) old.exec(`DROP TRIGGER ${name}`);
+  old.exec(`ATTACH '${newer}' AS newer; PRAGMA foreign_keys = OFF`);
+  for (const { name: table } of parts.filter(
+    ({ type, name }) => type === 'table' && !name.startsWith('sqlite_'),
+  )) {
+    const columns = (old.pragma(`main.table_info(${table})`) as { name: string }[]).map(({ name }) => name);
+    old.exec(`DELETE FROM main.${table}`);
+    old.exec(`INSERT INTO main.${table} (${columns.join()}) SELECT ${columns.join()} FROM newer.${table}`);
+  }
+  for (const { sql } of triggers) old.exec(sql);
+  old.close();
+  return path;
+}

@@ -1,4 +1,5 @@
 /** Promise: an encrypted service is reached over HTTPS alone, and goes on with a renewed certificate. */
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,8 @@ import { Agent, request } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
 import { readTls } from '../../../src/service/http/tls-files.ts';
 import { certificatesIn, hasOpenssl, type Certificates } from '../certificates.ts';
-import { makeDataDir, openService } from '../service-harness.ts';
+import { withKeys } from '../console/visit.ts';
+import { endpointId, makeDataDir, openService } from '../service-harness.ts';
 
 const opened = (options: object = {}) => {
   return async (): Promise<
@@ -93,5 +95,33 @@ it.skipIf(!hasOpenssl)(
     expect(await told((await openService({ tls: { cert, key } })).url)).toBe('max-age=2592000');
     expect(await told((await openService({ tls: { cert, key, hsts: false } })).url)).toBeUndefined();
     expect(await told((await openService()).url)).toBeUndefined();
+  },
+);
+
+it.skipIf(!hasOpenssl)(
+  'knows whose an encrypted connection is, and bounds what a key has in progress (skipped where there is no openssl)',
+  async () => {
+    const { url, files, dataDir } = await open();
+    const form = { name: 'guest', kind: 'client', endpoints: null, maxHeld: '1' };
+    const key = withKeys(dataDir, (keys) => keys.add(form).key);
+    const ask = async (...requests: string[]): Promise<string> => {
+      const socket = connect({
+        host: '127.0.0.1',
+        port: Number(new URL(url).port),
+        ca: readFileSync(files.authority),
+      });
+      onTestFinished(() => void socket.destroy());
+      const head = ` HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
+      for (const each of requests) socket.write(each.replace('\n', `${head}`));
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      return answer.toString();
+    };
+    const at = `/v2/${endpointId}`;
+    const body = '{"input":{"a":1}}';
+    const accepted = await ask(`POST ${at}/run\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const path = `${at}/status-sync/${/"id":"([^"]+)"/.exec(accepted)?.[1]}`;
+    // The second has begun once the first is answered.
+    expect(await ask(`GET ${at}/health\n\r\n`, `GET ${path}\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await ask(`GET ${path}?wait=1\n\r\n`)).toMatch(/^HTTP\/1\.1 429 /);
   },
 );

@@ -1,5 +1,8 @@
 /** Whoever holds connections, with a key or without, leaves the service to the others. */
-import { expect, it } from 'vitest';
+import { Socket } from 'node:net';
+import { expect, it, vi } from 'vitest';
+import { Connections } from '../../../src/service/http/connections.ts';
+import { unlimited } from '../../../src/service/keys/key.ts';
 import { healthPath, statusPath } from '../../../src/protocol/paths.ts';
 import { openWithConsole, enter, withKeys } from '../console/visit.ts';
 import { addKey, PullingWorker } from '../pull-harness.ts';
@@ -123,4 +126,26 @@ it('closes idle connections of the key that has most, once there is no other', a
   await many[10]?.readToEnd();
   expect(few.map(({ isClosed }) => isClosed)).toEqual([false, false, false]);
   expect((await ask(url, statusPath('v2', endpointId, await submit(url, { scene: key })))).status).toBe(200);
+});
+
+it('takes a connection whose key is not good at the process that leads for one without a key', () => {
+  const connections = new Connections(2);
+  const requests = [1, 2, 3].map((remotePort) => {
+    const socket = Object.assign(new Socket(), { destroy: vi.fn(() => socket) });
+    Object.defineProperty(socket, 'remotePort', { value: remotePort });
+    return { socket };
+  });
+  const [good, wrong, newest] = requests as [
+    (typeof requests)[0],
+    (typeof requests)[0],
+    (typeof requests)[0],
+  ];
+  for (const request of [good, wrong]) {
+    connections.add(request.socket);
+    connections.take(request, { ...unlimited, id: 'any', name: 'any', kind: 'admin' }, false);
+    connections.end(request);
+  }
+  connections.distrust(wrong);
+  connections.add(newest.socket);
+  expect(requests.map(({ socket }) => socket.destroy.mock.calls.length)).toEqual([0, 1, 0]);
 });

@@ -112,7 +112,7 @@ it.skipIf(!hasOpenssl)(
       });
       onTestFinished(() => void socket.destroy());
       const head = ` HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
-      for (const each of requests) socket.write(each.replace('\n', `${head}`));
+      for (const each of requests) socket.write(each.replace('\n', head));
       const [answer] = (await once(socket, 'data')) as [Buffer];
       return answer.toString();
     };

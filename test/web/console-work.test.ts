@@ -228,6 +228,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await page.getByText('Give a name.').waitFor();
     await expect.poll(() => labelOfFocus(page)).toBe('Name');
     await field(page, 'Name').fill('box two');
+    await page.getByText('Quota, price and limits').click();
     await field(page, 'Quota').fill('10h');
     await page.getByRole('checkbox', { name: 'its own jobs only' }).check();
     await page.getByLabel('Kind').selectOption('worker');
@@ -247,6 +248,10 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       ownJobs: false,
       readOnly: false,
       expires: '',
+      requestsPerSecond: '',
+      maxQueued: '',
+      maxQueuedBytes: '',
+      maxHeld: '',
     });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await dialog.getByRole('button', { name: 'Copy: The new key' }).click();

@@ -25,6 +25,9 @@ const limits = [
   ['maxHeld', 'Requests at once', '50'],
 ] as const;
 
+/** Fields that are folded. */
+const terms = new Set<string>(['quota', 'price', ...limits.map(([limit]) => limit)]);
+
 const noLimits = { requestsPerSecond: '', maxQueued: '', maxQueuedBytes: '', maxHeld: '' };
 const noTerms = { quota: '', price: '', ownJobs: false, readOnly: false, ...noLimits };
 const nothingTyped: NewKeyForm = { name: '', kind: 'client', endpoints: null, ...noTerms, expires: '' };
@@ -41,11 +44,9 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
   const { problems, isBusy } = sending;
   const onType = (change: Partial<NewKeyForm>): void => setTyped({ ...typed, ...change });
   const others = problems.filter(
-    ({ field }) =>
-      !/^(name|kind|endpoints|quota|price|expires|requestsPerSecond|maxQueued|maxQueuedBytes|maxHeld)\b/.test(
-        field,
-      ),
+    ({ field }) => !/^(name|kind|endpoints|expires)\b/.test(field) && !terms.has(field),
   );
+  const isWrong = problems.some(({ field }) => terms.has(field));
   return (
     <>
       <Form sending={sending}>
@@ -89,34 +90,37 @@ export function KeyForm({ onAdded }: { onAdded(): Promise<void> }): JSX.Element 
             <Option checked={typed.ownJobs === true} onCheck={(ownJobs) => onType({ ownJobs })}>
               its own jobs only: it cannot see, cancel or retry those of other keys
             </Option>
-            <TextField
-              label="Quota"
-              hint="Execution time a day. Leave it empty for no limit."
-              placeholder="10h"
-              problem={problemOf(problems, 'quota')}
-              value={typed.quota ?? ''}
-              onText={(quota) => onType({ quota })}
-            />
-            <TextField
-              label="Price"
-              hint="USD for a second of execution. Leave it empty for none."
-              placeholder="0.0004"
-              inputMode="decimal"
-              problem={problemOf(problems, 'price')}
-              value={typed.price ?? ''}
-              onText={(price) => onType({ price })}
-            />
-            {limits.map(([limit, label, placeholder]) => (
+            <details open={isWrong || undefined}>
+              <summary>Quota, price and limits</summary>
               <TextField
-                key={limit}
-                label={label}
-                hint="At most. Leave it empty for no limit."
-                placeholder={placeholder}
-                problem={problemOf(problems, limit)}
-                value={typed[limit] ?? ''}
-                onText={(text) => onType({ [limit]: text })}
+                label="Quota"
+                hint="Execution time a day. Leave it empty for no limit."
+                placeholder="10h"
+                problem={problemOf(problems, 'quota')}
+                value={typed.quota ?? ''}
+                onText={(quota) => onType({ quota })}
               />
-            ))}
+              <TextField
+                label="Price"
+                hint="USD for a second of execution. Leave it empty for none."
+                placeholder="0.0004"
+                inputMode="decimal"
+                problem={problemOf(problems, 'price')}
+                value={typed.price ?? ''}
+                onText={(price) => onType({ price })}
+              />
+              {limits.map(([limit, label, placeholder]) => (
+                <TextField
+                  key={limit}
+                  label={label}
+                  hint="At most. Leave it empty for no limit."
+                  placeholder={placeholder}
+                  problem={problemOf(problems, limit)}
+                  value={typed[limit] ?? ''}
+                  onText={(text) => onType({ [limit]: text })}
+                />
+              ))}
+            </details>
           </>
         )}
         <OtherProblems texts={others.map(({ text }) => text)} />

@@ -7,6 +7,8 @@ import { type HttpResponse, tooMany } from './http-response.ts';
 
 interface Connection {
   socket: Socket;
+  /** As `nameOf` tells it while the socket is open: a closed one has no local address. */
+  name: string;
   owner: Owner;
   /** Kind of the key whose request is in progress; undefined if none is, or no key was shown. */
   busy: KeyKind | undefined;
@@ -48,8 +50,8 @@ export class Connections {
   /** Notes a new connection, and closes one if there are more than `max`. */
   add(socket: Socket): void {
     const owner = this.#owner(networkOf(socket.remoteAddress ?? ''), false);
-    const connection: Connection = { socket, owner, busy: undefined };
-    this.#open.set(nameOf(socket), connection);
+    const connection: Connection = { socket, name: nameOf(socket), owner, busy: undefined };
+    this.#open.set(connection.name, connection);
     this.#give(connection, owner);
     socket.once('close', () => this.#remove(connection));
     if (this.#open.size > this.#max) this.#closeOne(connection);
@@ -132,8 +134,7 @@ export class Connections {
   }
 
   #remove(connection: Connection): void {
-    const name = nameOf(connection.socket);
-    if (this.#open.get(name) === connection) this.#open.delete(name);
+    if (this.#open.get(connection.name) === connection) this.#open.delete(connection.name);
     this.#release(connection);
     this.#takeFrom(connection);
   }

@@ -128,6 +128,22 @@ it('closes idle connections of the key that has most, once there is no other', a
   expect((await ask(url, statusPath('v2', endpointId, await submit(url, { scene: key })))).status).toBe(200);
 });
 
+it('does not count connections that have ended', async () => {
+  const { service, client } = await opened(16);
+  const idle = await SlowClient.connect(service.url);
+  idle.ask(health, 'GET', client);
+  await idle.readUpTo(1);
+  for (let nth = 0; nth < 20; nth++) {
+    const ended = await SlowClient.connect(service.url);
+    ended.send('GET /v2/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect(await ended.readToEnd()).toMatch(/^HTTP\/1\.1 4/);
+  }
+  idle.send(
+    `GET ${health} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client}\r\nConnection: close\r\n\r\n`,
+  );
+  expect((await idle.readToEnd()).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
+});
+
 it('takes a connection whose key is not good at the process that leads for one without a key', () => {
   const connections = new Connections(2);
   const requests = [1, 2, 3].map((remotePort) => {

@@ -29,6 +29,9 @@ const shareOfKey = { client: 1 / 2, worker: 3 / 4, admin: 3 / 4 } as const satis
 /** The same of all keys of a kind and of those before it: the rest is a reserve for the kinds behind it. */
 const shareUpTo = { client: 3 / 4, worker: 15 / 16, admin: 1 } as const satisfies Record<KeyKind, number>;
 
+/** The same of requests of workers that wait: what is between is for their results, which a worker drops if it is refused. */
+const shareUpToWaiting = 7 / 8;
+
 /** So many connections may be without a key before idle ones with a key are kept in preference: each needs time to show one. */
 const shareOfUnknown = 1 / 16;
 
@@ -77,7 +80,8 @@ export class Connections {
     if (isLong && owner.inProgress >= most) return tooMany(ofKeyText(key.name, most), waitMs);
     const { client, worker, admin } = this.#inProgress;
     const upTo = { client, worker: client + worker, admin: client + worker + admin }[kind];
-    if (upTo >= this.#part(shareUpTo[kind])) return tooMany(crowdedText, waitMs);
+    const share = kind === 'worker' && isLong ? shareUpToWaiting : shareUpTo[kind];
+    if (upTo >= this.#part(share)) return tooMany(crowdedText, waitMs);
     connection.busy = kind;
     owner.inProgress += 1;
     this.#inProgress[kind] += 1;

@@ -165,3 +165,21 @@ it('takes a connection whose key is not good at the process that leads for one w
   connections.add(newest.socket);
   expect(requests.map(({ socket }) => socket.destroy.mock.calls.length)).toEqual([0, 1, 0]);
 });
+
+it('keeps room for results of workers, however many requests of clients and workers wait', () => {
+  const connections = new Connections(16);
+  let remotePort = 0;
+  const take = (kind: 'client' | 'worker', id: string, isLong: boolean) => {
+    const socket = new Socket();
+    Object.defineProperty(socket, 'remotePort', { value: (remotePort += 1) });
+    connections.add(socket);
+    return connections.take({ socket }, { ...unlimited, id, name: id, kind }, isLong)?.status;
+  };
+  const countHeld = (kind: 'client' | 'worker', id: string, count: number) =>
+    Array.from({ length: count }, () => take(kind, id, true)).filter((status) => status === undefined).length;
+  expect([countHeld('client', 'a', 8), countHeld('client', 'b', 4), countHeld('worker', 'c', 4)]).toEqual([
+    8, 4, 2,
+  ]);
+  expect(take('worker', 'd', true)).toBe(429);
+  expect(take('worker', 'd', false)).toBeUndefined();
+});

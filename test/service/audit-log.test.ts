@@ -31,7 +31,9 @@ function knock(url: string, wrong: string, from: string): Promise<number> {
 describe('a line', () => {
   it('tells who signed in, and what was changed, without secrets', async () => {
     const { url, dataDir, admin } = await openForAdmin();
-    await admin.make({ id: 'own', name: 'Own', environment: { TOKEN: 'secret-value' } });
+    const command = ['cat', '--token=secret-word'];
+    const workers = { min: 0, max: 1 };
+    await admin.make({ id: 'own', name: 'Own', command, workers, environment: { TOKEN: 'secret-value' } });
     const { body } = await admin.ask('POST', 'keys', clientForm);
     const made = body as { key: string; view: { id: string } };
     const id = await submit(url, { scene: 'x' });
@@ -48,7 +50,7 @@ describe('a line', () => {
         ...change,
         what: 'POST endpoints',
         endpoint: 'own',
-        runs: expect.any(String) as string,
+        runs: expect.stringContaining('cat') as string,
         variables: 'TOKEN',
       },
       { ...change, what: 'POST keys', name: 'guest', kind: 'client' },
@@ -57,7 +59,9 @@ describe('a line', () => {
       { ...change, what: `purge-queue ${endpointId}` },
     ]);
     const text = JSON.stringify(lines);
-    expect([id, key, made.key, 'secret-value'].filter((secret) => text.includes(secret))).toEqual([]);
+    expect(
+      [id, key, made.key, 'secret-value', 'secret-word'].filter((secret) => text.includes(secret)),
+    ).toEqual([]);
     expect(statSync(join(dataDir, 'audit.jsonl')).mode & 0o777).toBe(0o600);
     expect((await admin.get<AuditEntry[]>('audit'))[0]).toMatchObject({ what: `purge-queue ${endpointId}` });
   });

@@ -51,7 +51,7 @@ export class EndpointRequests {
       containerLack: containerLack(),
       endpoints: all.map(({ endpoint, workers }) => {
         const view = this.#viewOf(endpoint, workers, among);
-        return isReadOnly ? { ...view, settings: withoutSecrets(view.settings) } : view;
+        return isReadOnly ? { ...view, settings: withoutWords(withoutSecrets(view.settings)) } : view;
       }),
     };
   }
@@ -141,12 +141,12 @@ export class EndpointRequests {
   }
 }
 
-/** Values of variables may be secrets. */
+/** Neither values of variables nor words of a command line are told: both may be secrets. */
 function tellOf({ id, workload, environment }: EndpointSettings, { told }: ConsoleRequest): void {
   const variables = Object.keys(environment).join(', ');
   Object.assign(told, {
     endpoint: id,
-    runs: JSON.stringify(workload),
+    runs: JSON.stringify(withoutWords(workload)),
     ...(variables !== '' && { variables }),
   });
 }
@@ -154,8 +154,20 @@ function tellOf({ id, workload, environment }: EndpointSettings, { told }: Conso
 /** In a file they may come from the environment, and must not be readable here; nor for those who only look. */
 function withoutSecrets(form: EndpointForm): EndpointForm {
   if (form.environment === undefined) return form;
-  const environment = Object.fromEntries(Object.keys(form.environment).map((name) => [name, '••••']));
+  const environment = Object.fromEntries(Object.keys(form.environment).map((name) => [name, hidden]));
   return { ...form, environment };
+}
+
+const hidden = '••••';
+
+/** Hides the words of a command line, such as `--env=TOKEN=…`. The program itself, which comes first in a command, stays. */
+function withoutWords<Words extends object>(given: Words): Words {
+  const { command, arguments: options } = given as { command?: string[]; arguments?: string[] };
+  return {
+    ...given,
+    ...(command !== undefined && { command: command.map((word, i) => (i === 0 ? word : hidden)) }),
+    ...(options !== undefined && { arguments: options.map(() => hidden) }),
+  };
 }
 
 async function unlessOfFile(work: () => Promise<HttpResponse>): Promise<HttpResponse> {

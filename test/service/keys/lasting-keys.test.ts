@@ -44,11 +44,19 @@ describe('a read-only key', () => {
   it('of kind admin sees the console without secrets, and changes nothing in it', async () => {
     const { url, dataDir } = await openWithConsole({ workers: 0 });
     const admin = await enter(url);
-    await admin.make({ id: 'own', name: 'Own', environment: { TOKEN: 'secret' } });
+    const command = ['cat', '--token=secret'];
+    const workers = { min: 0, max: 1 };
+    await admin.make({ id: 'own', name: 'Own', command, workers, environment: { TOKEN: 'secret' } });
     const visit = await enter(url, madeIn(dataDir, { kind: 'admin', readOnly: true }));
     expect(await visit.overview()).toMatchObject({ isReadOnly: true });
-    expect((await visit.endpoint('own'))?.settings.environment).toEqual({ TOKEN: '••••' });
-    expect((await admin.endpoint('own'))?.settings.environment).toEqual({ TOKEN: 'secret' });
+    expect((await visit.endpoint('own'))?.settings).toMatchObject({
+      environment: { TOKEN: '••••' },
+      command: ['cat', '••••'],
+    });
+    expect((await admin.endpoint('own'))?.settings).toMatchObject({
+      environment: { TOKEN: 'secret' },
+      command,
+    });
     const id = await admin.submit(endpointId, { scene: 'x' });
     expect(await visit.job(id)).toMatchObject({ status: 'IN_QUEUE' });
     for (const [method, path] of [

@@ -245,7 +245,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
     47,
   ],
   'files with a single importer': [
-    () => [...importers().values()].filter((users) => users.size === 1).length,
+    () => [...usersOfFiles().values()].filter((users) => users.size === 1).length,
     214,
   ],
 };
@@ -282,7 +282,7 @@ function chainWithin(folder: string): (file: string) => number {
   return lengthFrom;
 }
 
-function importers(): Map<string, Set<string>> {
+function usersOfFiles(): Map<string, Set<string>> {
   const users = new Map<string, Set<string>>();
   for (const file of files)
     for (const target of importsOf(file))

@@ -108,7 +108,7 @@ export class ApiRouter {
       );
     const isKeyGood = (): boolean => this.#parts.admission.isGood(request.headers.authorization);
     const { id: keyId, hasOwnJobsOnly } = key;
-    const refuse = (bytes: number) => this.#parts.quotas.refusal(key, bytes);
+    const refuse = (bytes: number, askedMs?: number) => this.#parts.quotas.refusal(key, bytes, askedMs);
     const common = { keyId, hasOwnJobsOnly, isKeyGood, refuse };
     const context = { route, endpoint, ...common, request, sendContinue, gone };
     const refused = this.#tooFast(key, route) ?? wrongKind(key, route) ?? this.#overQuota(key, context);

@@ -57,9 +57,9 @@ export class AuditLog {
 
   /** Returns the newest entries, newest first. */
   latest(): AuditEntry[] {
-    const files = [this.#changes, this.#wrongKeys].flatMap((path) => [`${path}.1`, path]);
-    const entries = files.flatMap((path) => lastLines(path)).flatMap(entryIn);
-    return entries.toSorted((one, other) => (one.at < other.at ? 1 : -1)).slice(0, shownEntries);
+    // Anybody can cause lines about wrong keys: they must not push changes out of view.
+    const [changes, wrong] = [this.#changes, this.#wrongKeys].map((path) => newestIn(path, shownEntries / 2));
+    return [changes ?? [], wrong ?? []].flat().toSorted(newestFirst);
   }
 
   #write(path: string, { event, key, from = 'unknown', what, more = {} }: AuditEvent): void {
@@ -83,6 +83,16 @@ export class AuditLog {
 
 function cut(text: string): string {
   return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}…`;
+}
+
+function newestFirst(one: AuditEntry, other: AuditEntry): number {
+  return one.at < other.at ? 1 : -1;
+}
+
+/** Of a file and of the one before it. */
+function newestIn(path: string, count: number): AuditEntry[] {
+  const entries = [`${path}.1`, path].flatMap((each) => lastLines(each)).flatMap(entryIn);
+  return entries.toSorted(newestFirst).slice(0, count);
 }
 
 /** None if there is no such file. */

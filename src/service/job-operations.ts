@@ -84,7 +84,7 @@ export class JobOperations {
       case 'cancel':
         return await this.cancel(endpoint.id, route.jobId);
       case 'retry':
-        return await this.retry(endpoint.id, route.jobId);
+        return await this.retry(endpoint.id, route.jobId, context.refuse);
       case 'purge-queue':
         return jsonResponse({
           removed: await store.bulk.purgeQueue(endpoint.id, hasOwnJobsOnly ? keyId : undefined),
@@ -135,7 +135,8 @@ export class JobOperations {
     const terms = { ...own, ...submission.terms, ...given };
     const { store, turns } = this.#parts;
     const { input } = submission;
-    const limits = { maxQueued, refuse: () => context.refuse?.(input.length) };
+    const { executionTimeoutMs: askedMs } = submission.terms;
+    const limits = { maxQueued, refuse: () => context.refuse?.(input.length, askedMs) };
     const accepted = await turns.use(() => store.accept(id, input, terms, limits));
     if (accepted === undefined) return queueFull(maxQueued);
     if (accepted === 'another body') return anotherBody();
@@ -218,11 +219,12 @@ export class JobOperations {
     return state === undefined ? jobNotFound() : stateAnswer(jobId, state);
   }
 
-  async retry(endpointId: string, jobId: string): Promise<HttpResponse> {
+  async retry(endpointId: string, jobId: string, refuse?: RequestContext['refuse']): Promise<HttpResponse> {
     if (this.#parts.folder.isLost) return folderLost();
     if (this.#parts.store.reserve.isFull) return noRoom();
-    const was = await this.#parts.store.retry(endpointId, jobId);
+    const was = await this.#parts.store.retry(endpointId, jobId, refuse);
     if (was === undefined) return jobNotFound();
+    if (typeof was === 'object') return was;
     if (was === 'FAILED' || was === 'TIMED_OUT') return stateAnswer(jobId, 'IN_QUEUE');
     if (was === 'without credentials')
       return refusal(409, 'the "s3Config" of the job was deleted when it ended: submit the job anew');

@@ -14,8 +14,8 @@ export interface RequestContext {
   hasOwnJobsOnly: boolean;
   /** True if the key was neither revoked since, nor has expired. */
   isKeyGood: () => boolean;
-  /** Returns why the key may queue no job whose input has so many bytes; undefined if it may. */
-  refuse: (bytes: number) => HttpResponse | undefined;
+  /** Returns why the key may queue no job whose input has so many bytes and that asks for so long an execution timeout; undefined if it may. */
+  refuse: (bytes: number, askedMs?: number) => HttpResponse | undefined;
   request: IncomingMessage;
   /** Asks for the body, of so many bytes at most: a client may wait for this, and has to go on sending from then on. */
   sendContinue: (maxBytes?: number) => void;

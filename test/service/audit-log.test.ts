@@ -118,6 +118,8 @@ describe('the files', () => {
     );
     for (const size of sizes) expect(size).toBeLessThanOrEqual(10_000);
     expect(linesIn(dataDir, 'audit.jsonl')).toMatchObject([{ what: 'POST keys' }]);
+    expect(log.latest()).toHaveLength(51);
+    expect(log.latest().at(-1)).toMatchObject({ event: 'change', what: 'POST keys' });
     // Of 700 a minute 600 were written, and the rest counted.
     now += 60_000;
     log.note({ event: 'wrong-key', key: null, from: null, what: null });

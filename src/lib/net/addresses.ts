@@ -40,6 +40,7 @@ export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   // Unwraps an IPv4-mapped IPv6 address.
   const address = ipaddr.process(text);
+  if (address.toString() === hostOfAzure) return false;
   return address.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(globalUnicast));
 }
 
@@ -51,6 +52,9 @@ export function isPrivateOrPublic(text: string): boolean {
 }
 
 /** The IPv6 range in use; ipaddr.js calls everything unassigned `unicast`, too. */
+/** Virtual machines reach their host here: https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16. */
+const hostOfAzure = '168.63.129.16';
+
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /** The network of an address: the /24 of an IPv4 address, the /64 of an IPv6 address, any other text unchanged. */

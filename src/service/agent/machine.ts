@@ -1,4 +1,5 @@
 /** What this machine has: processors, memory, and its GPUs as NVIDIA's driver tells of them. */
+import { withTimeLimit } from '../../lib/limits/time-limit.ts';
 import { execFile } from 'node:child_process';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { helperEnvironment } from '../workloads/worker-environment.ts';
@@ -23,19 +24,23 @@ const queryMs = 5_000;
 /** None where there is no such driver, or it does not answer. */
 function nvidiaGpus(signal: AbortSignal): Promise<GpuView[]> {
   const query = [`--query-gpu=${columns}`, '--format=csv,noheader,nounits'];
-  return new Promise((resolve) => {
-    const child = execFile('nvidia-smi', query, { env: helperEnvironment() }, (error, output) =>
-      resolve(error === null ? readGpus(output) : []),
-    );
-    const giveUp = (): void => {
-      // A program that could not be started has no id, and Node would kill the group of this process instead.
-      if (child.pid !== undefined) child.kill('SIGKILL');
-      resolve([]);
-    };
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(queryMs)]);
-    if (limit.aborted) giveUp();
-    else limit.addEventListener('abort', giveUp, { once: true });
-  });
+  return withTimeLimit(
+    queryMs,
+    signal,
+    (limit) =>
+      new Promise((resolve) => {
+        const child = execFile('nvidia-smi', query, { env: helperEnvironment() }, (error, output) =>
+          resolve(error === null ? readGpus(output) : []),
+        );
+        const giveUp = (): void => {
+          // A program that could not be started has no id, and Node would kill the group of this process instead.
+          if (child.pid !== undefined) child.kill('SIGKILL');
+          resolve([]);
+        };
+        if (limit.aborted) giveUp();
+        else limit.addEventListener('abort', giveUp, { once: true });
+      }),
+  );
 }
 
 /** Lines such as `0, NVIDIA H200, 143771, 512, 570.86.15, 31`; memory in MiB. */

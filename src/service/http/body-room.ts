@@ -1,4 +1,5 @@
 /** Room in memory for the long bodies of requests: each is read once there is room, in the order in which they come. */
+import { withTimeLimit } from '../../lib/limits/time-limit.ts';
 import type { IncomingMessage } from 'node:http';
 import { ByteSemaphore } from '../../lib/limits/byte-semaphore.ts';
 import { type HttpResponse, tooMany } from './http-response.ts';
@@ -28,10 +29,7 @@ export class BodyRoom {
     const bytes = lengthOf(request) ?? maxBytes;
     if (bytes <= shortBytes || bytes > maxBytes) return await work();
     if (!this.#room.tryTake(bytes)) {
-      const isTaken = await this.#room.take(
-        bytes,
-        AbortSignal.any([gone, AbortSignal.timeout(this.#waitMs)]),
-      );
+      const isTaken = await withTimeLimit(this.#waitMs, gone, (signal) => this.#room.take(bytes, signal));
       if (!isTaken) return gone.aborted ? undefined : crowded;
     }
     try {

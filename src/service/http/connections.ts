@@ -26,6 +26,12 @@ interface Owner {
 /** Share of all connections on which one key may have requests in progress. */
 const shareOfKey = { client: 1 / 2, worker: 3 / 4, admin: 3 / 4 } as const satisfies Record<KeyKind, number>;
 
+/** Share that a key has besides for requests that are answered at once, and for results. */
+const shareOfShort = { client: 1 / 8, worker: 1 / 16, admin: 1 / 8 } as const satisfies Record<
+  KeyKind,
+  number
+>;
+
 /** The same of all keys of a kind and of those before it: the rest is a reserve for the kinds behind it. */
 const shareUpTo = { client: 3 / 4, worker: 15 / 16, admin: 1 } as const satisfies Record<KeyKind, number>;
 
@@ -78,6 +84,8 @@ export class Connections {
     this.#give(connection, owner);
     const most = Math.min(this.#part(shareOfKey[kind]), key.limits.maxHeld ?? Infinity);
     if (isLong && owner.inProgress >= most) return tooMany(ofKeyText(key.name, most), waitMs);
+    const mostOfAll = this.#part(shareOfKey[kind] + shareOfShort[kind]);
+    if (owner.inProgress >= mostOfAll) return tooMany(ofKeyText(key.name, mostOfAll), waitMs);
     const { client, worker, admin } = this.#inProgress;
     const upTo = { client, worker: client + worker, admin: client + worker + admin }[kind];
     const share = kind === 'worker' && isLong ? shareUpToWaiting : shareUpTo[kind];

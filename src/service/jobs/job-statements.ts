@@ -52,6 +52,7 @@ export interface JobMetadata {
   retries: number;
   maxRetries: number;
   ttlMs: number;
+  inputBytes: number;
 }
 
 /** A job with the digest of the body that it was submitted with. */
@@ -169,7 +170,7 @@ export function prepareJobStatements(db: Database) {
        FROM job WHERE id = ?`,
     ),
     metadata: db.prepare<[string], JobMetadata>(
-      `SELECT number, endpointId, state, queuedAt, startedAt, endedAt, workerId, retries, maxRetries, ttlMs
+      `SELECT number, endpointId, state, queuedAt, startedAt, endedAt, workerId, retries, maxRetries, ttlMs, inputBytes
        FROM job WHERE id = ?`,
     ),
     tally: db.prepare<[string], { what: JobState | 'retried'; jobs: number }>(

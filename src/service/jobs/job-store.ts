@@ -207,8 +207,15 @@ export class JobStore {
     return state;
   }
 
-  /** Puts a job that failed or timed out into the queue anew, and returns what it was; undefined as for `find`. */
-  async retry(endpointId: string, id: string): Promise<JobState | 'without credentials' | undefined> {
+  /**
+   * Puts a job that failed or timed out into the queue anew, and returns what it was; undefined as for `find`. `refuse` may refuse a job
+   * whose input has so many bytes; what it returns is returned then.
+   */
+  async retry<Refusal = never>(
+    endpointId: string,
+    id: string,
+    refuse: (bytes: number) => Refusal | undefined = () => undefined,
+  ): Promise<JobState | 'without credentials' | Refusal | undefined> {
     let unread: { file: string | null }[] = [];
     const was = await this.#commit.write(() => {
       const job = this.#transitions.sql.metadata.get(id);
@@ -216,6 +223,8 @@ export class JobStore {
       if (job.state === 'FAILED' || job.state === 'TIMED_OUT') {
         // Its results would go elsewhere than they were to.
         if (this.#transitions.sql.hadS3Config.get(job.number) !== undefined) return 'without credentials';
+        const refused = refuse(job.inputBytes);
+        if (refused !== undefined) return refused;
         const file = this.#transitions.sql.find.get(id)?.payloadFile ?? null;
         this.#transitions.queueAgain(id, job);
         unread = [{ file }, ...this.#transitions.sql.deleteParts.all(job.number)];

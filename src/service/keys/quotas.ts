@@ -39,8 +39,11 @@ export class Quotas {
     return this.#used(keyId, Math.floor(this.#now() / dayMs));
   }
 
-  /** Returns why the key may queue no job whose input has so many bytes; undefined if it may. */
-  refusal({ id, name, quotaMs, limits }: KeyHolder, bytes = 0): HttpResponse | undefined {
+  /**
+   * Returns why the key may queue no job whose input has so many bytes; undefined if it may. `askedMs`: the execution timeout that the
+   * submission asks for, if it asks for one.
+   */
+  refusal({ id, name, quotaMs, limits }: KeyHolder, bytes = 0, askedMs = 0): HttpResponse | undefined {
     const { maxQueued, maxQueuedBytes } = limits;
     if (quotaMs === null && maxQueued === null && maxQueuedBytes === null) return undefined;
     const { queued, queuedBytes, openMs } = this.#open(id);
@@ -51,17 +54,26 @@ export class Quotas {
       if (bytes > maxQueuedBytes) return refusal(400, `${most}, and this one has ${bytes} bytes`);
       return tooMany(`${most}, and has ${queuedBytes} bytes`, retryMs);
     }
-    return quotaMs === null ? undefined : this.#overQuota({ id, name, quotaMs }, openMs);
+    return quotaMs === null ? undefined : this.#overQuota({ id, name, quotaMs }, openMs, askedMs);
   }
 
-  /** Jobs that wait or run count with the most that they may take, so that together they cannot take more. */
+  /**
+   * Jobs that wait or run count with the most that they may take. If the timeout of the endpoint is longer than what is left, one more job
+   * is accepted; a timeout that the submission asks for has to fit.
+   */
   #overQuota(
     { id, name, quotaMs }: { id: string; name: string; quotaMs: number },
     openMs: number,
+    askedMs: number,
   ): HttpResponse | undefined {
     const usedMs = this.usedToday(id);
-    if (usedMs + openMs < quotaMs) return undefined;
     const quota = `its quota of ${durationText(quotaMs)} of execution time a day`;
+    if (askedMs > quotaMs) {
+      const asked = durationText(Math.ceil(askedMs / 1_000) * 1_000);
+      const most = `the key ${name} has a quota of ${durationText(quotaMs)} a day`;
+      return refusal(400, `the job asks for an execution timeout of ${asked}, and ${most}`);
+    }
+    if (usedMs + openMs < quotaMs && usedMs + openMs + askedMs <= quotaMs) return undefined;
     if (usedMs < quotaMs) {
       const open = durationText(Math.ceil(openMs / 1_000) * 1_000);
       const text = `the jobs of the key ${name} that wait or run may take ${open} by their execution timeouts, which is all that is left of ${quota}; submit more when some have ended`;

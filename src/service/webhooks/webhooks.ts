@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { type Internet, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
+import { withTimeLimit } from '../../lib/limits/time-limit.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import { statusBody } from '../http/http-response.ts';
 import {
@@ -236,7 +237,7 @@ class WebhookSender {
   ): Promise<Try> {
     if (!this.#hasPrivate && isPrivateTarget(url))
       return { why: 'webhooks to this machine or its network are not allowed', isFinal: true };
-    try {
+    const post = async (signal: AbortSignal): Promise<number> => {
       const { statusCode, body } = await request(url, {
         method: 'POST',
         headers: {
@@ -245,10 +246,14 @@ class WebhookSender {
           'Content-Length': String(byteCountOf(text)),
         },
         body: isFiled(text) ? Readable.from(piecesOf(text)) : text,
-        signal: AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]),
+        signal,
         dispatcher: this.#agent,
       });
       await body.dump();
+      return statusCode;
+    };
+    try {
+      const statusCode = await withTimeLimit(timeoutMs, stop, post);
       if (statusCode >= 200 && statusCode < 300) return { hasAnswered: true };
       // 410 Gone: the receiver wants no more of them.
       return { hasAnswered: true, why: `it answered ${statusCode}`, isFinal: statusCode === 410 };

@@ -166,8 +166,9 @@ it('takes a connection whose key is not good at the process that leads for one w
   expect(requests.map(({ socket }) => socket.destroy.mock.calls.length)).toEqual([0, 1, 0]);
 });
 
-it('keeps room for results of workers, however many requests of clients and workers wait', () => {
-  const connections = new Connections(16);
+/** Takes connections without a network: `take` returns the status of the refusal, if there is one. */
+function connectionsOf(max: number) {
+  const connections = new Connections(max);
   let remotePort = 0;
   const take = (kind: 'client' | 'worker', id: string, isLong: boolean) => {
     const socket = new Socket();
@@ -175,9 +176,23 @@ it('keeps room for results of workers, however many requests of clients and work
     connections.add(socket);
     return connections.take({ socket }, { ...unlimited, id, name: id, kind }, isLong)?.status;
   };
-  const countHeld = (kind: 'client' | 'worker', id: string, count: number) =>
-    Array.from({ length: count }, () => take(kind, id, true)).filter((status) => status === undefined).length;
-  expect([countHeld('client', 'a', 8), countHeld('client', 'b', 4), countHeld('worker', 'c', 4)]).toEqual([
+  const count = (kind: 'client' | 'worker', id: string, isLong: boolean) =>
+    Array.from({ length: max }, () => take(kind, id, isLong)).filter((status) => status === undefined).length;
+  return { take, count };
+}
+
+it.each([
+  ['client', 10],
+  ['worker', 13],
+] as const)('bounds what one %s key has in progress of short requests as well', (kind, most) => {
+  const { take, count } = connectionsOf(16);
+  expect(count(kind, 'greedy', false)).toBe(most);
+  expect(take(kind, 'other', false)).toBeUndefined();
+});
+
+it('keeps room for results of workers, however many requests of clients and workers wait', () => {
+  const { take, count } = connectionsOf(16);
+  expect([count('client', 'a', true), count('client', 'b', true), count('worker', 'c', true)]).toEqual([
     8, 4, 2,
   ]);
   expect(take('worker', 'd', true)).toBe(429);

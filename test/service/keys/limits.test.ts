@@ -53,6 +53,22 @@ it('counts jobs in the queue at all endpoints, of which as many are accepted as 
   expect((await run('one')).status).toBe(200);
 });
 
+it('puts no more failed jobs back at once than may be in the queue', async () => {
+  const { run, held, asGuest } = await openLimited({ maxQueued: '3' });
+  const failed: string[] = [];
+  for (let nth = 0; nth < 8; nth++) {
+    failed.push(...accepted([await run(endpointId)]));
+    (await held.next()).fail(new Error('no'));
+    await expect
+      .poll(async () => (await asGuest(`${endpointId}/status/${failed[nth]}`)).text)
+      .toContain('FAILED');
+  }
+  await asGuest(`${endpointId}/run`, { input: { scene: 'keeps the worker busy' } });
+  await held.next();
+  const replies = await Promise.all(failed.map((id) => asGuest(`${endpointId}/retry/${id}`, {})));
+  expect(accepted(replies)).toHaveLength(3);
+});
+
 it('counts bytes of inputs in the queue, and says so of an input that would never fit', async () => {
   const { asGuest } = await openLimited({ maxQueuedBytes: '1kB' }, { endpoints: two });
   const submit = (length: number) => asGuest('one/run', { input: { scene: 'x'.repeat(length) } });
@@ -94,6 +110,20 @@ it('accepts one job after the other where the quota is shorter than what one may
   expect((await run(endpointId)).status).toBe(429);
   (await held.next()).complete('done');
   await expect.poll(async () => (await run(endpointId)).status, { timeout: 60_000 }).toBe(200);
+});
+
+it('accepts no job that asks for more time than the quota of a day', async () => {
+  const { run } = await openLimited({ quota: '1m' });
+  const asking = (executionTimeout: number) => run(endpointId, { policy: { executionTimeout } });
+  expect(await asking(20 * 86_400_000)).toMatchObject({
+    status: 400,
+    json: {
+      error: 'the job asks for an execution timeout of 20d, and the key guest has a quota of 1m a day',
+    },
+  });
+  expect((await asking(40_000)).status).toBe(200);
+  expect((await asking(40_000)).status).toBe(429);
+  expect((await asking(20_000)).status).toBe(200);
 });
 
 it('answers so many requests a second, whatever they ask for', async () => {

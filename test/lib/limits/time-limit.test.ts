@@ -1,0 +1,38 @@
+/** Promise: limited work ends in time, also after a garbage collection, or when its signal aborts. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import { withTimeLimit } from '../../../src/lib/limits/time-limit.ts';
+
+/** Ends when the signal aborts, without keeping the signal alive by any other means than a listener. */
+function untilAborted(signal: AbortSignal): Promise<string> {
+  return new Promise((resolve) => {
+    const end = (): void => resolve((signal.reason as Error).name);
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+it('ends work that has taken too long, although memory was freed meanwhile', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const never = new AbortController();
+  const works = Array.from({ length: 50 }, () => withTimeLimit(30, never.signal, untilAborted));
+  const collecting = setInterval(collect, 5);
+  expect(new Set(await Promise.all(works))).toEqual(new Set(['TimeoutError']));
+  clearInterval(collecting);
+});
+
+it('ends work with its signal, at once if that has aborted', async () => {
+  const stop = new AbortController();
+  const work = withTimeLimit(600_000, stop.signal, untilAborted);
+  stop.abort();
+  expect(await work).toBe('AbortError');
+  expect(await withTimeLimit(600_000, stop.signal, untilAborted)).toBe('AbortError');
+});
+
+it('returns what the work returns, and passes on what it throws', async () => {
+  const { signal } = new AbortController();
+  expect(await withTimeLimit(600_000, signal, async () => 'done')).toBe('done');
+  await expect(withTimeLimit(600_000, signal, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+});

@@ -70,13 +70,17 @@ type NewKeyRow = Omit<KeyRow, 'lastUsedAt' | 'lastUsedFrom' | 'revokedAt'> & { d
 
 const columns =
   'id, name, kind, endpoints, createdAt, lastUsedAt, lastUsedFrom, revokedAt, expiresAt, quotaMs, price, ownJobs, readOnly, limits';
+const found = 'id, name, kind, endpoints, lastUsedAt, quotaMs, ownJobs, readOnly, limits';
 const isValid = 'revokedAt IS NULL AND (expiresAt IS NULL OR expiresAt > @now)';
 
 export function prepareKeyStatements(db: Database) {
   return {
     find: db.prepare<[{ digest: Buffer; now: number }], FoundKey>(
-      `SELECT id, name, kind, endpoints, lastUsedAt, quotaMs, ownJobs, readOnly, limits FROM apiKey
-       WHERE (digest = @digest OR (previousDigest = @digest AND previousUntil > @now)) AND ${isValid}`,
+      `SELECT ${found} FROM apiKey WHERE digest = @digest AND ${isValid}`,
+    ),
+    /** By the text that a key had before it was rotated. */
+    findEarlier: db.prepare<[{ digest: Buffer; now: number }], FoundKey>(
+      `SELECT ${found} FROM apiKey WHERE previousDigest = @digest AND previousUntil > @now AND ${isValid}`,
     ),
     name: db.prepare<[{ digest: Buffer }], { name: string }>(
       'SELECT name FROM apiKey WHERE digest = @digest OR previousDigest = @digest',

@@ -188,6 +188,12 @@ it('leaves the words of one command to the file of that command', () => {
   ]);
 });
 
+it('ends work in time by `withTimeLimit`: on Node 20, AbortSignal.any loses a time-out that nobody else holds', () => {
+  const lost = files.filter((file) => /AbortSignal\.any\(\[[^\]]*AbortSignal\.timeout/.test(textOf(file)));
+  // Browsers keep it.
+  expect(lost).toEqual(['web/gallery/live-page.tsx']);
+});
+
 it('keeps clock and chance out of the rules', () => {
   const impure = files.filter(
     (file) =>

@@ -59,7 +59,7 @@ export class AuditLog {
   latest(): AuditEntry[] {
     // Anybody can cause lines about wrong keys: they must not push changes out of view.
     const [changes, wrong] = [this.#changes, this.#wrongKeys].map((path) => newestIn(path, shownEntries / 2));
-    return [changes ?? [], wrong ?? []].flat().toSorted(newestFirst);
+    return [changes ?? [], wrong ?? []].flat().toSorted((one, other) => other.at.localeCompare(one.at));
   }
 
   #write(path: string, { event, key, from = 'unknown', what, more = {} }: AuditEvent): void {
@@ -85,14 +85,10 @@ function cut(text: string): string {
   return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}…`;
 }
 
-function newestFirst(one: AuditEntry, other: AuditEntry): number {
-  return one.at < other.at ? 1 : -1;
-}
-
-/** Of a file and of the one before it. */
+/** Returns the newest entries of a file and of the one before it, newest first. */
 function newestIn(path: string, count: number): AuditEntry[] {
   const entries = [`${path}.1`, path].flatMap((each) => lastLines(each)).flatMap(entryIn);
-  return entries.toSorted(newestFirst).slice(0, count);
+  return entries.toReversed().slice(0, count);
 }
 
 /** None if there is no such file. */

@@ -4,12 +4,11 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { folderWith, nightrender, Program } from '../e2e/cli.ts';
 import { listenOnLoopback, unusedPort } from '../e2e/listen-on-loopback.ts';
 import { Served } from '../e2e/served.ts';
-import { prepareContainers, testImage } from '../service/workloads/container-image.ts';
-import { findPython } from '../service/workloads/find-python.ts';
+import { prepareWithPython, testImage } from '../service/workloads/container-image.ts';
 
 /** What a service has in its environment; the last word is in each value and nowhere else. */
 const word = `tell-nobody-${process.pid}-${Date.now()}`;
@@ -107,15 +106,7 @@ describe.skipIf(!isLinux)('secrets of the service (skipped where there is no /pr
   });
 });
 
-const prepared = await prepareContainers();
-const python = await findPython();
-const noContainers =
-  typeof prepared === 'string'
-    ? `(skipped: podman cannot run containers here: ${prepared})`
-    : python === undefined
-      ? '(skipped: there is no python3 here)'
-      : '';
-afterAll(() => (typeof prepared === 'string' ? undefined : prepared.remove()));
+const { prepared, python, skipped: noContainers } = await prepareWithPython();
 
 /** Tries what a container should not reach, then works as any other. */
 const intruder = (port: number, worker: string): string => `

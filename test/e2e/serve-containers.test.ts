@@ -3,22 +3,13 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, it } from 'vitest';
-import { prepareContainers, testImage } from '../service/workloads/container-image.ts';
-import { findPython } from '../service/workloads/find-python.ts';
+import { expect, it } from 'vitest';
+import { prepareWithPython, testImage } from '../service/workloads/container-image.ts';
 import { folderWith, nightrender, Program, testKey } from './cli.ts';
 import { Served } from './served.ts';
 
 const run = promisify(execFile);
-const prepared = await prepareContainers();
-const python = await findPython();
-const skipped =
-  typeof prepared === 'string'
-    ? `(skipped: podman cannot run containers here: ${prepared})`
-    : python === undefined
-      ? '(skipped: there is no python3 here)'
-      : '';
-afterAll(() => (typeof prepared === 'string' ? undefined : prepared.remove()));
+const { prepared, python, skipped } = await prepareWithPython();
 
 function podman(...args: string[]): Promise<string> {
   if (typeof prepared === 'string') throw new Error(prepared);

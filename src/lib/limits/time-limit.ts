@@ -1,8 +1,8 @@
 /** A limit of time for work that a signal may end as well. */
 
 /**
- * Passes the work a signal that aborts when `signal` does, or after `ms` milliseconds. The reason is then a `TimeoutError`. Node 20 loses
- * the time-out of `AbortSignal.any([signal, AbortSignal.timeout(ms)])` with its next garbage collection, and such work never ends.
+ * Passes the work a signal that aborts when `signal` does, or after `ms` milliseconds. The reason is then a `TimeoutError`. An
+ * `AbortSignal.timeout` inside of an `AbortSignal.any` is no limit: Node 20 loses it with its next garbage collection, and the work never ends.
  */
 export async function withTimeLimit<Result>(
   ms: number,

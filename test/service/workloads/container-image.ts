@@ -1,4 +1,6 @@
 /** Containers for tests: a tool that really runs them here, with a storage of its own, and a tiny image. */
+import { afterAll } from 'vitest';
+import { findPython } from './find-python.ts';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -68,4 +70,18 @@ async function tryOut({ command, containerArguments }: ContainerTool, root: stri
     testImage,
   ];
   await run(program, [...rest, ...trial]);
+}
+
+/** Prepares containers for tests whose workers run in Python. `skipped` says why there are none; it is empty if there are. */
+export async function prepareWithPython() {
+  const prepared = await prepareContainers();
+  const python = await findPython();
+  const skipped =
+    typeof prepared === 'string'
+      ? `(skipped: podman cannot run containers here: ${prepared})`
+      : python === undefined
+        ? '(skipped: there is no python3 here)'
+        : '';
+  afterAll(() => (typeof prepared === 'string' ? undefined : prepared.remove()));
+  return { prepared, python, skipped };
 }

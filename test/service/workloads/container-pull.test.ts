@@ -3,22 +3,13 @@ import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { containerWorkload } from '../../../src/service/workloads/container-workload.ts';
 import { workerEnvironment } from '../../../src/service/workloads/worker-environment.ts';
 import { listenOnLoopback } from '../../e2e/listen-on-loopback.ts';
-import { prepareContainers, testImage } from './container-image.ts';
-import { findPython } from './find-python.ts';
+import { prepareWithPython, testImage } from './container-image.ts';
 
-const prepared = await prepareContainers();
-const python = await findPython();
-const skipped =
-  typeof prepared === 'string'
-    ? `(skipped: podman cannot run containers here: ${prepared})`
-    : python === undefined
-      ? '(skipped: there is no python3 here)'
-      : '';
-afterAll(() => (typeof prepared === 'string' ? undefined : prepared.remove()));
+const { prepared, python, skipped } = await prepareWithPython();
 
 /** Gives each job once, and keeps what comes back. */
 async function startQueue(jobs: object[]) {

@@ -115,7 +115,7 @@ function writePrinted() {
 function writeTypes() {
   const options = '--declaration --emitDeclarationOnly --allowImportingTsExtensions --strict --types node';
   const kind = '--ignoreConfig --target es2023 --module nodenext --rootDir src --outDir dist/types';
-  const args = ['src/commands/library.ts', ...`${options} ${kind}`.split(' ')];
+  const args = ['src/library/library.ts', ...`${options} ${kind}`.split(' ')];
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...args], { stdio: 'inherit' });
   // Older compilers find files under this ending alone.
   for (const entry of readdirSync('dist/types', { recursive: true, withFileTypes: true })) {

@@ -1,6 +1,6 @@
 /** The library: what other programs import. It loads nothing else before it is called. */
-import { EventQueue } from './commands/event-queue.ts';
-import type * as library from './commands/library.ts';
+import { EventQueue } from './library/event-queue.ts';
+import type * as library from './library/library.ts';
 import { whyUnsupported } from './commands/supported-node.ts';
 
 /** Native modules built for a newer Node end an older one without a word. */
@@ -9,7 +9,7 @@ if (unsupported !== undefined) throw new Error(unsupported);
 
 export const runBatch: typeof library.runBatch = (file, options = {}) => {
   const queue = new EventQueue();
-  const result = import('./commands/run-for-caller.ts')
+  const result = import('./library/run-for-caller.ts')
     .then(({ runForCaller }) =>
       runForCaller(file, options, (event) => queue.push({ ...event, at: new Date().toISOString() })),
     )
@@ -20,6 +20,6 @@ export const runBatch: typeof library.runBatch = (file, options = {}) => {
 };
 
 export const readBatch: typeof library.readBatch = async (file, options = {}) => {
-  const { readForCaller } = await import('./commands/read-for-caller.ts');
+  const { readForCaller } = await import('./library/read-for-caller.ts');
   return readForCaller(file, options);
 };

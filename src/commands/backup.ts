@@ -18,7 +18,7 @@ import { formatBytes } from '../terminal/words.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { defaultDataDir, refuseService } from './data-folder.ts';
 import { oneText, textIn, textOption } from './option-values.ts';
-import { shownPath } from './shown-path.ts';
+import { shownPath } from '../batch/shown-path.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
 import { withSignals } from './signals.ts';
 

@@ -1,29 +1,11 @@
 /** `nightrender cancel`: has the service cancel what is in flight, and takes what is done already. */
-import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import {
-  openCheckpoint,
-  openCheckpointForReading,
-  readJobsInFlight,
-  type OpenCheckpoint,
-} from '../runner/checkpoint/open-checkpoint.ts';
-import { damageAsFailure } from '../runner/checkpoint/journal.ts';
-import type { Config } from '../runner/config/config.ts';
 import { endings } from '../runner/core/ending.ts';
 import { isFreeOfCharge } from '../runner/core/spending.ts';
-import { FatalFailure } from '../runner/core/failure.ts';
-import { cancelBatch, type CancelResult } from '../runner/pipeline/cancel-batch.ts';
-import { batchSettings } from './batch-settings.ts';
-import { assertPlace } from './known-batch.ts';
-import { configuredArguments } from './shown-path.ts';
-import { assertCollectable } from './connections.ts';
-import { whileLocked, noBatch, recordedRun } from './existing-batch.ts';
-import { recordEnd, recordThrown, withPorts } from './with-ports.ts';
+import type { CancelResult } from '../runner/pipeline/cancel-batch.ts';
+import { configuredArguments } from '../batch/shown-path.ts';
 import { withSignals } from './signals.ts';
-import { systemClock } from './system-clock.ts';
-import { program } from '../lib/files/program.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { onConfig } from './on-config.ts';
-import { fileIn } from './option-values.ts';
+import { onBatch } from './reply.ts';
 import { beginOptions } from './begin-options.ts';
 import { shellWord, plural } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
@@ -51,100 +33,30 @@ export const cancelCommand: LoadedCommand = {
     interrupted: endings.interrupted.means,
     terminated: endings.terminated.means,
   },
-  work: (argv) => {
-    const file = fileIn(argv);
-    const isLossAccepted = argv['acceptLoss'] === true;
-    return onConfig(
-      file,
-      argv,
-      () => undefined,
-      async (config) => {
-        const { dir } = config.output;
-        assertPlace(dir, config.checkpoint && config.placeOf(['checkpoint']));
-        if (config.checkpoint !== undefined) {
-          const { joinToCancel } = await import('./run-shared.ts');
-          return joinToCancel(config, config.checkpoint, (recordDir, open) =>
-            cancelLocked(file, config, recordDir, open),
-          );
-        }
-        const open = (): OpenCheckpoint => openKnown(dir, isLossAccepted);
-        return whileLocked(dir, () => cancelLocked(file, config, dir, open));
-      },
-    );
-  },
+  work: (argv) =>
+    onBatch(argv, async (batch) => {
+      const config = batch.config();
+      const retry = configuredArguments(batch.file, config);
+      const isFree = isFreeOfCharge(config.endpoint, config.pricing);
+      const view = createCancelView({ ...config.terminal, retry, isFree, now: Date.now });
+      const { runArguments, ...result } = await withSignals((stop) =>
+        batch.cancel(argv['acceptLoss'] === true, stop, view.emit),
+      );
+      const { exitCode } = endings[result.ending.kind];
+      view.end(result, exitCode, runArguments);
+      return exitCode;
+    }),
 };
-
-/** `dir`: where the checkpoint can be read. */
-async function cancelLocked(
-  file: string,
-  config: Config,
-  dir: string,
-  open: () => OpenCheckpoint | Promise<OpenCheckpoint>,
-): Promise<number> {
-  assertCollectable(file, config, readJobsInFlight(dir));
-  const opened = await open();
-  const retry = configuredArguments(file, config);
-  const view = createCancelView({
-    ...config.terminal,
-    file: recordedRun(retry, dir),
-    retry,
-    isFree: isFreeOfCharge(config.endpoint, config.pricing),
-    now: Date.now,
-  });
-  try {
-    const result = await cancelOpened(config, opened, view);
-    const { exitCode } = endings[result.ending.kind];
-    view.end(result, exitCode);
-    if (result.report === undefined) await recordEnd(opened, result.ending);
-    return exitCode;
-  } catch (thrown) {
-    const failure = damageAsFailure(thrown);
-    await recordThrown(opened, failure, config.output.dir);
-    throw failure;
-  } finally {
-    await opened.close();
-  }
-}
-
-/** The batch stays what its latest run has made of it. */
-function openKnown(dir: string, isLossAccepted: boolean): OpenCheckpoint {
-  const db = openCheckpointForReading(dir);
-  const batch = db && readBatch(db);
-  db?.close();
-  if (batch === undefined) throw noBatch(dir, isLossAccepted);
-  return openCheckpoint(dir, program, batch, Date.now(), isLossAccepted);
-}
-
-/** Somebody waits, and jobs that are not cancelled are billed. */
-const patienceMs = 60_000;
-
-async function cancelOpened(config: Config, opened: OpenCheckpoint, view: CancelView): Promise<CancelResult> {
-  const endpoints = readJobsInFlight(opened.dir).map(({ endpoint }) => endpoint);
-  let hasBegun = false;
-  try {
-    return await withSignals((stop) =>
-      withPorts({ config, opened, endpoints, emit: view.emit, stop, patienceMs }, (ports) => {
-        hasBegun = true;
-        return cancelBatch(ports, batchSettings(config, systemClock.now(), opened.names), stop);
-      }),
-    );
-  } catch (thrown) {
-    if (hasBegun || !(thrown instanceof FatalFailure)) throw thrown;
-    const text = `no job was cancelled, and what is in flight goes on: ${thrown.message}`;
-    throw new FatalFailure({ ...thrown.failure, text });
-  }
-}
 
 interface CancelView {
   emit: Listener;
-  end(result: Omit<CancelResult, 'report'>, exitCode: number): void;
+  /** `runArguments`: what follows `nightrender run` for this batch. */
+  end(result: Omit<CancelResult, 'report'>, exitCode: number, runArguments: string): void;
 }
 
 interface CancelViewOptions {
   json: boolean;
   quiet: boolean;
-  /** What follows `nightrender run` for this batch. */
-  file: string;
   /** What follows `nightrender retry`. */
   retry: string;
   /** True if nobody sends a bill for the jobs. */
@@ -169,14 +81,14 @@ export function createCancelView(options: CancelViewOptions): CancelView {
       count(ends, event);
       say(event);
     },
-    end: ({ ending, ...outcome }, exitCode) => {
+    end: ({ ending, ...outcome }, exitCode, runArguments) => {
       if (options.json) {
         const facts = { ending: ending.kind, exitCode, text: ending.text, ...outcome, ...ends };
         writeJsonLine('cancel-ended', facts, options.now());
         return;
       }
       if (options.quiet && exitCode === 0) return;
-      for (const line of describe({ ending, ...outcome }, ends, options)) writeOut(line);
+      for (const line of describe({ ending, ...outcome }, ends, runArguments, options)) writeOut(line);
     },
   };
 }
@@ -209,11 +121,12 @@ function lineOf(event: Event, isQuiet: boolean, now: number): string | undefined
 function describe(
   { ending, found, left, unanswered }: Omit<CancelResult, 'report'>,
   ends: Ends,
-  { file, retry, isFree = false }: CancelViewOptions,
+  runArguments: string,
+  { retry, isFree = false }: CancelViewOptions,
 ): string[] {
   const rows: [string, number, string][] = [
     ['in flight', found, ''],
-    ['cancelled', ends.cancelled, `their scenes wait for \`nightrender run ${file}\``],
+    ['cancelled', ends.cancelled, `their scenes wait for \`nightrender run ${runArguments}\``],
     ['saved', ends.saved, isFree ? 'already done' : 'already done and billed'],
     ['failed', ends.failed, 'on their own'],
     ['expired', ends.expired, 'the service has deleted them'],

@@ -1,6 +1,7 @@
 /** What a command is: for the parser, completion, the man page and hints. */
+import type { OptionName } from '../batch/overrides.ts';
 import type { Argv, Options, PositionalOptions } from 'yargs';
-import { pipelineArgument, precedence, sharedOptions, type OptionName } from './run-options.ts';
+import { pipelineArgument, precedence, sharedOptions } from './run-options.ts';
 import { endings, type EndingKind } from '../runner/core/ending.ts';
 
 export interface Command {

@@ -1,4 +1,5 @@
 /** `nightrender completion`: a script that has a shell complete what may be typed. */
+import { refuse } from './reply.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { packageFile } from '../lib/files/package-file.ts';
@@ -6,7 +7,6 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { writeOut } from '../terminal/console.ts';
 import { definitionOf, loadAll, type Commands, type LoadedCommand } from './command.ts';
-import { refuse } from './refusal.ts';
 import { failureRules } from '../runner/core/failure.ts';
 import { rowKinds, rowStates } from '../runner/core/report-row.ts';
 import { keyKinds } from '../service/keys/key.ts';

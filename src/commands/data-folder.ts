@@ -1,4 +1,5 @@
 /** The data folder of the service: where it is, its keys, and why it cannot be used. */
+import { refuse } from './reply.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { oneText } from './option-values.ts';
 import { homedir } from 'node:os';
@@ -7,8 +8,7 @@ import { KeyStore } from '../service/keys/key-store.ts';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { FatalFailure } from '../runner/core/failure.ts';
 import { causeOf, isOfDisk } from '../runner/files/disk-failure.ts';
-import { refuse } from './refusal.ts';
-import { shownPath } from './shown-path.ts';
+import { shownPath } from '../batch/shown-path.ts';
 
 /** Nothing where it is the usual one. */
 export function dataOption(argv: Record<string, unknown>): string {

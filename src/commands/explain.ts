@@ -8,13 +8,12 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { lostWords } from '../runner/core/picture.ts';
 import { promptOf } from '../runner/core/prompt.ts';
 import { closestFew } from '../lib/text/closest.ts';
-import { oneLine, shellWord, plural } from '../lib/text/format.ts';
+import { oneLine, shellWord, plural, formatInstant } from '../lib/text/format.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import { lookAtBatch } from './existing-batch.ts';
-import { bucketOf, shownImages } from './pictures-place.ts';
+import type { Batch } from '../batch/batch.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { onBatch, type BatchCall } from './on-batch.ts';
-import { fileIn, textIn } from './option-values.ts';
+import { onBatch } from './reply.ts';
+import { textIn } from './option-values.ts';
 import { endpointAddress } from '../runner/core/attempt.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
 import {
@@ -26,7 +25,7 @@ import {
 import { outColumns, writeOut } from '../terminal/console.ts';
 import { hanging } from '../terminal/fit-text.ts';
 import { jsonInstant, writeJsonLine } from '../terminal/json-lines.ts';
-import { formatBytes, formatInstant, formatShortTime } from '../terminal/words.ts';
+import { formatBytes, formatShortTime } from '../terminal/words.ts';
 
 export const explainCommand: LoadedCommand = {
   purpose: `Shows everything about one scene: its row and input, every attempt with its job and times, pictures, failures, and the next step. Read-only, also during a run.`,
@@ -51,25 +50,21 @@ export const explainCommand: LoadedCommand = {
       'wrong use or configuration, no batch yet, no such scene, or the file of the batch is damaged',
   },
   work: (argv) =>
-    onBatch(fileIn(argv), argv, (call) => explain(call, textIn(argv, 'id')), { isReading: true }),
+    onBatch(argv, (batch, json) => explain(batch, textIn(argv, 'id'), json), { isReading: true }),
 };
 
-async function explain({ dir, record, json, others }: BatchCall, wanted: string): Promise<void> {
+async function explain(batch: Batch, wanted: string, json: boolean): Promise<void> {
   if (wanted === '') throw new ConfigError([{ where: '', text: 'Specify a scene id.' }]);
-  let images = '';
-  let values: NamedValue[] = [];
-  const story = await lookAtBatch(record.dir, (db) => {
-    // One view of it, though a run may be writing.
+  const story = await batch.read(({ db, record, shownImages }) => {
+    // One view of the batch, though a run may be writing.
     db.exec('BEGIN');
-    images = shownImages(dir, bucketOf(db));
-    values = readBatch(db)?.values ?? [];
     const found = readStory(db, wanted) ?? readStory(db, findScene(db, wanted));
     if (found === undefined) throw unknownScene(db, wanted);
-    return found;
+    const values = readBatch(db)?.values ?? [];
+    return { ...found, isRunning: record.isHeld(), shownImages, values };
   });
-  const retryCommand = `nightrender retry ${others} --id ${shellWord(story.id)}`;
-  const place = { isRunning: record.isHeld(), shownImages: images, values, retryCommand, now: Date.now() };
-  printStory({ ...story, ...place }, json);
+  const retryCommand = `nightrender retry ${batch.arguments} --id ${shellWord(story.id)}`;
+  printStory({ ...story, retryCommand, now: Date.now() }, json);
 }
 
 const maxSuggestions = 3;

@@ -19,14 +19,14 @@ import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { formatBytes, screenful } from '../terminal/words.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { lookAtBatch } from './existing-batch.ts';
+import type { Batch } from '../batch/batch.ts';
+import type { Book } from '../batch/book.ts';
 import { bucketSource, folderSource } from './export-source.ts';
 import { exportedScenes, type ExportedScenes } from './exported-pictures.ts';
-import { onBatch, type BatchCall } from './on-batch.ts';
-import { fileIn, oneText, textIn, textOption, wholeNumber } from './option-values.ts';
-import { withBucketOf } from './pictures-place.ts';
-import { shownPath } from './shown-path.ts';
-import { systemClock } from './system-clock.ts';
+import { onBatch } from './reply.ts';
+import { oneText, textIn, textOption, wholeNumber } from './option-values.ts';
+import { shownPath } from '../batch/shown-path.ts';
+import { systemClock } from '../batch/system-clock.ts';
 import { rowOptions } from './where-option.ts';
 
 export const exportCommand: LoadedCommand = {
@@ -71,7 +71,11 @@ export const exportCommand: LoadedCommand = {
     'already-running': 'another export is writing into the folder',
   },
   work: (argv) =>
-    onBatch(fileIn(argv), argv, (call) => exportBatch(call, choiceOf(call, argv), argv), { isReading: true }),
+    onBatch(
+      argv,
+      (batch, json) => batch.read((book) => exportBatch(book, choiceOf(batch, argv), argv, json)),
+      { isReading: true },
+    ),
 };
 
 interface Choice {
@@ -83,7 +87,7 @@ interface Choice {
   isLinked: boolean;
 }
 
-function choiceOf({ overrides }: BatchCall, argv: Record<string, unknown>): Choice {
+function choiceOf({ file, overrides, env }: Batch, argv: Record<string, unknown>): Choice {
   const to = oneText(argv, 'to');
   const kind = exportKinds.find((each) => each === to);
   const hint = didYouMean(to ?? '', exportKinds) ?? `expected one of ${exportKinds.join(', ')}`;
@@ -104,9 +108,7 @@ function choiceOf({ overrides }: BatchCall, argv: Record<string, unknown>): Choi
     shard: wholeNumber(argv, 'shard', 1, 100_000),
     caption,
     copy:
-      copy === undefined
-        ? undefined
-        : copyOf(copy, readReportSettings(fileIn(argv), overrides, process.env).output.formats),
+      copy === undefined ? undefined : copyOf(copy, readReportSettings(file, overrides, env).output.formats),
     isLinked,
   };
 }
@@ -127,12 +129,15 @@ function wrong(where: string, text: string): ConfigError {
 }
 
 /** Resolves to the exit code. */
-async function exportBatch(call: BatchCall, choice: Choice, argv: Record<string, unknown>): Promise<number> {
+async function exportBatch(
+  book: Book,
+  choice: Choice,
+  argv: Record<string, unknown>,
+  json: boolean,
+): Promise<number> {
   const { dir, to } = choice;
   try {
-    return await lookAtBatch(call.record.dir, (db) =>
-      withBucketOf(db, (bucket) => exportAll(db, bucket, call, choice, argv)),
-    );
+    return await book.withBucket((bucket) => exportAll(book, bucket, choice, argv, json));
   } catch (error) {
     if (!(error instanceof OtherFolder)) throw error;
     const advice = error.advice ?? `choose a new or empty folder, or that of an earlier export to ${to}`;
@@ -143,11 +148,11 @@ async function exportBatch(call: BatchCall, choice: Choice, argv: Record<string,
 const missingFile = 'missing.jsonl';
 
 async function exportAll(
-  db: Database,
+  { dir, db }: Book,
   bucket: Bucket | undefined,
-  { dir, json }: BatchCall,
   choice: Choice,
   argv: Record<string, unknown>,
+  json: boolean,
 ): Promise<number> {
   const { copy } = choice;
   const scenes = exportedScenes(db, argv, copy && copyEnding(copy));

@@ -15,7 +15,7 @@ import type { ReportRow } from '../runner/core/report-row.ts';
 import { priceOf } from '../runner/core/spending.ts';
 import type { ExportedPicture } from '../runner/export/exported-picture.ts';
 import { pathOf } from '../runner/report/result-json.ts';
-import { bucketOf } from './pictures-place.ts';
+import { bucketOf } from '../batch/pictures-place.ts';
 import { oneText } from './option-values.ts';
 import { chosenRows } from './where-option.ts';
 

@@ -1,17 +1,16 @@
 /** Several pipeline files in one command: all of them are checked before the first begins, then each has its turn. */
+import { variableOf } from '../batch/overrides.ts';
+import { batchOf, refuse } from './reply.ts';
 import type { Config } from '../runner/config/config.ts';
 import { endings } from '../runner/core/ending.ts';
 import { realPath } from '../lib/files/real-path.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { writeError } from '../terminal/console.ts';
-import { readOrReport } from './on-config.ts';
-import { refuse } from './refusal.ts';
-import { variableOf } from './run-options.ts';
 import { withSignals } from './signals.ts';
 
 export interface Turns {
   /** Adds what is wrong with the options of the command. */
-  readOptions: (problems: Problem[]) => unknown;
+  readOptions: (problems: Problem[]) => void;
   needsKey: boolean;
   /** Resolves to the exit code of one file. */
   work: (file: string) => Promise<number>;
@@ -57,9 +56,25 @@ function problemsOf(files: string[], argv: Record<string, unknown>, turns: Turns
     ...(['manifest', 'output'] as const).map(variableOf).filter((name) => (process.env[name] ?? '') !== ''),
   ].map((where): Problem => ({ where, text: 'is for one batch; give it with one pipeline file alone' }));
   turns.readOptions(problems);
-  const configs = files.map((file) => readOrReport(problems, file, argv, turns.needsKey));
+  const configs = files.map((file) => configOf(file, argv, turns.needsKey, problems));
   problems.push(...files.flatMap((file, i) => clashOf(file, i, files, configs)));
   return [...new Map(problems.map((problem) => [`${problem.where}: ${problem.text}`, problem])).values()];
+}
+
+/** Returns undefined if something is wrong with the file, which is added to `problems`. */
+function configOf(
+  file: string,
+  argv: Record<string, unknown>,
+  needsKey: boolean,
+  problems: Problem[],
+): Config | undefined {
+  try {
+    return batchOf(file, argv).config(needsKey);
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    problems.push(...thrown.problems);
+    return undefined;
+  }
 }
 
 /** They name what one batch has, or say what is to become of it. */

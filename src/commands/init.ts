@@ -1,4 +1,5 @@
 /** `nightrender init`: a pipeline.yaml, a service.yaml or both with their schemas, and what belongs to them, that run at once. */
+import { refuse } from './reply.ts';
 import { plainReading } from '../runner/core/list-reading.ts';
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -8,8 +9,7 @@ import { serviceExample } from '../service/config/service-example.ts';
 import { serviceSchemaText } from '../service/config/service-schema.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { similarFile } from '../lib/files/similar-file.ts';
-import { refuse } from './refusal.ts';
-import { shownPath } from './shown-path.ts';
+import { shownPath } from '../batch/shown-path.ts';
 import { ManifestError } from '../runner/manifest/manifest.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { captionColumn, inputLine, isValue, likelyColumn } from '../runner/list/scene-columns.ts';

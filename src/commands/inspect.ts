@@ -1,8 +1,8 @@
 /** `nightrender inspect`: what pictures say of themselves. */
+import { refuse } from './reply.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { inspectPicture } from '../runner/images/inspect-picture.ts';
-import { refuse } from './refusal.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
 import type { InspectedPicture } from '../runner/core/picture.ts';

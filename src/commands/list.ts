@@ -7,13 +7,12 @@ import { didYouMean } from '../lib/text/closest.ts';
 import { rowKinds, rowStates, type ReportRow } from '../runner/core/report-row.ts';
 import { csvTable } from '../runner/report/csv-table.ts';
 import { resultLine } from '../runner/report/result-json.ts';
-import type { Database } from '../lib/sqlite/database.ts';
 import { writeError, writeOutPart, outColumns } from '../terminal/console.ts';
-import { lookAtBatch } from './existing-batch.ts';
-import { bucketOf, shownImages } from './pictures-place.ts';
+import type { Batch } from '../batch/batch.ts';
+import type { Book } from '../batch/book.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { onBatch } from './on-batch.ts';
-import { fileIn, textOption } from './option-values.ts';
+import { onBatch } from './reply.ts';
+import { textOption } from './option-values.ts';
 import { chosenRows, rowOptions } from './where-option.ts';
 import { oneLine } from '../lib/text/format.ts';
 import { promptOf } from '../runner/core/prompt.ts';
@@ -48,18 +47,17 @@ export const listCommand: LoadedCommand = {
     ['$0 list pipeline.yaml --ids starred.txt --csv > best.csv', 'a list of what you starred'],
   ],
   exits: { ...common, complete: 'the scenes were listed, even if there are none' },
-  work: (argv) =>
-    onBatch(fileIn(argv), argv, ({ dir, record }) => list(dir, record.dir, argv), { isReading: true }),
+  work: (argv) => onBatch(argv, (batch) => list(batch, argv), { isReading: true }),
 };
 
 type Form = 'lines' | 'json' | 'csv';
 
-async function list(dir: string, recordDir: string, argv: Record<string, unknown>): Promise<void> {
+async function list(batch: Batch, argv: Record<string, unknown>): Promise<void> {
   const choice = choiceOf(argv);
   const limit = limitOf(argv['limit']);
   const form = formOf(argv);
-  const count = await lookAtBatch(recordDir, (db) =>
-    show(chosenRows(argv, db)(readRows(db, choice)), formatter(form, db, dir), limit),
+  const count = await batch.read((book) =>
+    show(chosenRows(argv, book.db)(readRows(book.db, choice)), formatter(form, book), limit),
   );
   if (count === 0 && form === 'lines') writeError('No scene matches.');
 }
@@ -89,7 +87,7 @@ interface Formatter {
   text: (rows: ReportRow[]) => string;
 }
 
-function formatter(form: Form, db: Database, dir: string): Formatter {
+function formatter(form: Form, { db, shownImages }: Book): Formatter {
   switch (form) {
     case 'json':
       return { head: '', text: (rows) => rows.map(resultLine).join('') };
@@ -102,7 +100,7 @@ function formatter(form: Form, db: Database, dir: string): Formatter {
       return { head: header, text };
     }
     case 'lines':
-      return { head: '', text: listLines(shownImages(dir, bucketOf(db))) };
+      return { head: '', text: listLines(shownImages) };
   }
 }
 

@@ -7,12 +7,26 @@ import { jsonLines } from '../terminal/json-lines.ts';
 import { LiveView } from '../terminal/live-view.ts';
 import { PlainView } from '../terminal/plain-view.ts';
 import type { RunView } from '../terminal/view.ts';
-import { configuredArguments, configuredRun, shownPath } from './shown-path.ts';
-import { shownImages } from './pictures-place.ts';
-import { systemClock } from './system-clock.ts';
+import { configuredArguments, configuredRun, shownPath } from '../batch/shown-path.ts';
+import { shownImages } from '../batch/pictures-place.ts';
+import { systemClock } from '../batch/system-clock.ts';
 
-/** `file` is the pipeline.yaml, as it was given. */
-export function openView(file: string, config: Config): RunView {
+/** Opens the terminal, and the log file once the run has started. `file`: path of pipeline.yaml, as it was given. */
+export function openRunView(file: string, config: Config): RunView {
+  let run: RunView | undefined;
+  return {
+    emit: (event) => {
+      if (event.type === 'run-started') run ??= openView(file, config);
+      if (run !== undefined) return run.emit(event);
+      const before = openTerminal(file, config);
+      before.emit(event);
+      before.close();
+    },
+    close: () => run?.close(),
+  };
+}
+
+function openView(file: string, config: Config): RunView {
   const view = openTerminal(file, config);
   const { log } = config.terminal;
   const shownDir = shownPath(config.output.dir);
@@ -24,13 +38,6 @@ export function openView(file: string, config: Config): RunView {
     close();
   };
   return { emit, close: closeAll };
-}
-
-/** Where there is no run to be shown. */
-export function warnOnTerminal(file: string, config: Config, text: string): void {
-  const view = openTerminal(file, config);
-  view.emit({ type: 'warning', text });
-  view.close();
 }
 
 /** The terminal alone: JSON lines where asked for, a bar where it can be redrawn, else plain lines. */

@@ -1,20 +1,21 @@
 /** `nightrender plan`: what a run would do, cost and take; it sends nothing, writes nothing into the batch and takes no lock. */
+import { beginChoicesOf, partOf } from '../batch/choices.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import { endings, type EndingKind } from '../runner/core/ending.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
-import { beginChoicesOf, partOf, partOptions, beginOptions } from './begin-options.ts';
-import { openRecord, sharedAddressOf } from './batch-record.ts';
+import { partOptions, beginOptions } from './begin-options.ts';
 import { checkEndpoint } from './check-endpoint.ts';
-import { configuredArguments, configuredRun, shownLists, shownPath } from './shown-path.ts';
-import { notWritable } from './explain-blocked-path.ts';
+import { configuredArguments, configuredRun, shownLists, shownPath } from '../batch/shown-path.ts';
+import { notWritable } from '../batch/blocked-path.ts';
 import { comingText, PlansTogether } from './plan-together.ts';
-import { planOnCopy, type PlanOptions } from './plan-on-copy.ts';
+import type { Batch } from '../batch/batch.ts';
+import type { PlanChoices } from '../batch/dry-run.ts';
 import { withSignals } from './signals.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
 import { program } from '../lib/files/program.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { onConfig } from './on-config.ts';
+import { onBatch } from './reply.ts';
 import { filesIn } from './option-values.ts';
 import { inTurn } from './in-turn.ts';
 import { pipelineArguments } from './run-options.ts';
@@ -74,7 +75,7 @@ export const planCommand: LoadedCommand = {
 async function planAll(files: string[], argv: Record<string, unknown>): Promise<number> {
   const together = files.length > 1 ? new PlansTogether() : undefined;
   const exitCode = await inTurn(files, argv, {
-    readOptions: (problems) => readPlanOptions(argv, problems),
+    readOptions: (problems) => void readPlanChoices(argv, problems),
     needsKey: argv['check'] === true,
     work: (file) => plan(file, argv, together),
     goesOn: () => true,
@@ -85,18 +86,19 @@ async function planAll(files: string[], argv: Record<string, unknown>): Promise<
 
 /** Resolves to the exit code: that of a run which could not begin, and 0 where it could. */
 export function plan(file: string, argv: Record<string, unknown>, together?: PlansTogether): Promise<number> {
-  const readOptions = (problems: Problem[]): PlanOptions => readPlanOptions(argv, problems);
-  const isChecked = argv['check'] === true;
-  return onConfig(
-    file,
+  return onBatch(
     argv,
-    readOptions,
-    (config, options) => withSignals((stop) => planConfig(file, config, options, isChecked, stop, together)),
-    isChecked,
+    (batch) => {
+      const problems: Problem[] = [];
+      const choices = readPlanChoices(argv, problems);
+      batch.config(choices.isChecked, problems);
+      return withSignals((stop) => planBatch(batch, choices, stop, together));
+    },
+    { file },
   );
 }
 
-function readPlanOptions(argv: Record<string, unknown>, problems: Problem[]): PlanOptions {
+function readPlanChoices(argv: Record<string, unknown>, problems: Problem[]): PlanChoices {
   return {
     part: partOf(argv, problems),
     requests: requestsOf(argv, problems),
@@ -105,14 +107,14 @@ function readPlanOptions(argv: Record<string, unknown>, problems: Problem[]): Pl
   };
 }
 
-async function planConfig(
-  file: string,
-  config: Config,
-  options: PlanOptions,
-  isChecked: boolean,
+async function planBatch(
+  batch: Batch,
+  choices: PlanChoices,
   stop: Stop,
   together: PlansTogether | undefined,
 ): Promise<number> {
+  const { file } = batch;
+  const config = batch.config(choices.isChecked);
   const { dir } = config.output;
   const coming = await together?.comingTo(config, stop.draining);
   if (coming?.isUnread) {
@@ -120,20 +122,13 @@ async function planConfig(
     together?.addUnread(config, coming.upTo);
     return endings.complete.exitCode;
   }
-  const batch = await unlessStopped(stop, async () => {
-    const record = await openRecord(dir, sharedAddressOf(config), options.isFresh);
-    try {
-      return await planOnCopy(file, config, options, stop.draining, record);
-    } finally {
-      await record.close();
-    }
-  });
-  const check = isChecked
-    ? await unlessStopped(stop, () => checkEndpoint(config, stop.draining, batch.requests[0]))
+  const planned = await unlessStopped(stop, () => batch.plan(choices, stop.draining));
+  const check = choices.isChecked
+    ? await unlessStopped(stop, () => checkEndpoint(config, stop.draining, planned.requests[0]))
     : null;
   const obstacle = notWritable(dir) ?? null;
   const ending = endingOf(check?.ending, obstacle);
-  const { notes, ...facts } = batch;
+  const { notes, ...facts } = planned;
   printPlan(
     {
       ...facts,
@@ -146,7 +141,7 @@ async function planConfig(
       dir,
       shownDir: shownPath(dir),
       files: config.output.files.map(({ label, kind }) => ({ label, kind })),
-      asked: options.part ?? null,
+      asked: choices.part ?? null,
       warnings: [...config.warnings, ...notes],
       ...(coming && { upTo: coming.upTo }),
       check,

@@ -1,13 +1,13 @@
 /** `nightrender report`: writes the result files anew from the checkpoint. */
+import { noBatch } from '../batch/record.ts';
 import { plural } from '../lib/text/format.ts';
 import { join } from 'node:path';
 import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
-import { writeBatchReport } from './batch-report.ts';
-import { noBatch, lookAtBatch } from './existing-batch.ts';
-import { shownPath } from './shown-path.ts';
+import { writeBatchReport } from '../batch/result-files.ts';
+import { shownPath } from '../batch/shown-path.ts';
 import { withSignals } from './signals.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
-import { systemClock } from './system-clock.ts';
+import { systemClock } from '../batch/system-clock.ts';
 import { readSavedJobs } from '../runner/checkpoint/recorded-pictures.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
 import {
@@ -22,18 +22,18 @@ import {
 } from '../runner/images/missing-files.ts';
 import { picturesInBucket, picturesInFolder } from '../runner/images/picture-files.ts';
 import { uploadReport } from '../runner/images/upload-report.ts';
-import type { PicturesLinks } from '../runner/report/result-json.ts';
-import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { durationWithin } from '../lib/yaml/scalar-schemas.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { assertOwnBucket, linksTo, withBucketOf } from './pictures-place.ts';
+import type { Batch } from '../batch/batch.ts';
+import type { Book } from '../batch/book.ts';
+import { assertOwnBucket, linksTo } from '../batch/pictures-place.ts';
 import { isRecorded } from '../runner/checkpoint/read-story.ts';
 import { isSized, sidecarPath } from '../runner/core/picture-copy.ts';
-import { copyMakers } from './output-files.ts';
+import { copyMakers } from '../batch/output-files.ts';
 import type { RecordedPicture } from '../runner/core/verification.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { onBatch, type BatchCall } from './on-batch.ts';
-import { fileIn, textOption } from './option-values.ts';
+import { onBatch } from './reply.ts';
+import { textOption } from './option-values.ts';
 import { clearStatus, writeError, writeOut, writeStatus } from '../terminal/console.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 
@@ -52,38 +52,21 @@ export const reportCommand: LoadedCommand = {
     ['$0 report pipeline.yaml --json', 'for a script: the paths as one JSON object'],
   ],
   exits: { ...common, complete: 'the files were written' },
-  work: (argv) => onBatch(fileIn(argv), argv, (call) => report(fileIn(argv), call, signedMs(argv))),
+  work: (argv) => onBatch(argv, (batch, json) => report(batch, signedMs(argv), json)),
 };
 
-async function report(file: string, call: BatchCall, signed: number | undefined): Promise<void> {
-  const view = viewOf(call);
-  const { files, made } = await writeUnlessStopped(
-    call,
-    { ...settingsOf(file, call), signedMs: signed },
-    view,
-  );
+async function report(batch: Batch, signed: number | undefined, json: boolean): Promise<void> {
+  const view = createFilesView({ json, file: batch.arguments, elapsed: () => systemClock.elapsed() });
+  const settings = { ...readReportSettings(batch.file, batch.overrides, batch.env), signedMs: signed };
+  const { files, made } = await batch.read((book) => writeUnlessStopped(book, settings, view));
   view.end(files.map(shownPath), made);
 }
 
-/** So that no result file names a picture where it was. */
-export async function reportMoved(file: string, call: BatchCall): Promise<void> {
-  await call.record.refresh();
-  await writeUnlessStopped(call, { ...settingsOf(file, call), signedMs: undefined }, viewOf(call));
-}
-
-function viewOf({ json, others }: BatchCall): FilesView {
-  return createFilesView({ json, file: others, elapsed: () => systemClock.elapsed() });
-}
-
-function settingsOf(file: string, { overrides }: BatchCall): ReportSettings {
-  return readReportSettings(file, overrides, process.env);
-}
-
-interface Folders {
-  /** The output folder. */
-  dir: string;
-  /** Where the checkpoint can be read. */
-  recordDir: string;
+/** Writes the report so that no result file names a picture where it was before it was moved. */
+export function reportMoved(batch: Batch, json: boolean): Promise<unknown> {
+  const view = createFilesView({ json, file: batch.arguments, elapsed: () => systemClock.elapsed() });
+  const settings = { ...readReportSettings(batch.file, batch.overrides, batch.env), signedMs: undefined };
+  return batch.read((book) => writeUnlessStopped(book, settings, view));
 }
 
 interface ReportChoices {
@@ -102,21 +85,6 @@ function signedMs(argv: Record<string, unknown>): number | undefined {
   throw new ConfigError([{ where: '--signed', text: `${JSON.stringify(text)}; expected ${expected}` }]);
 }
 
-/** Without links where there is no batch, or its pictures are in the output folder. */
-async function withLinks<T>(
-  dir: string,
-  signed: number | undefined,
-  work: (links: PicturesLinks | undefined) => Promise<T>,
-): Promise<T> {
-  const db = openCheckpointForReading(dir);
-  if (db === undefined) return work(undefined);
-  try {
-    return await withBucketOf(db, (bucket) => work(bucket && linksTo(bucket, signed)));
-  } finally {
-    db.close();
-  }
-}
-
 interface Written {
   /** Absolute paths. */
   files: string[];
@@ -125,22 +93,29 @@ interface Written {
 
 /** Of a result file that is not finished nothing is left. */
 function writeUnlessStopped(
-  { dir, record }: BatchCall,
+  book: Book,
   settings: ReportSettings & ReportChoices,
   view: FilesView,
 ): Promise<Written> {
-  const recordDir = record.dir;
+  const { dir, record } = book;
   return withSignals(async (stop) => {
     let consequence = 'The result files were not changed.';
     try {
       const { hasBom, separator } = settings;
-      const files = await withLinks(recordDir, settings.signedMs, (bucket) =>
-        writeBatchReport(dir, Date.now(), stop.leaving, { bucket, hasBom, separator }, recordDir),
-      );
+      const files = await book.withBucket((bucket) => {
+        const links = bucket && linksTo(bucket, settings.signedMs);
+        return writeBatchReport(
+          dir,
+          Date.now(),
+          stop.leaving,
+          { bucket: links, hasBom, separator },
+          record.dir,
+        );
+      });
       if (files === undefined) throw noBatch(dir);
       consequence = 'The result files are written; thumbnails and copies are not complete.';
-      await uploadCopy({ dir, recordDir }, settings, stop.leaving);
-      const made = await makeMissingFiles({ dir, recordDir }, settings, stop.leaving, view);
+      await uploadCopy(book, settings, stop.leaving);
+      const made = await makeMissingFiles(book, settings, stop.leaving, view);
       return { files: [files.index, files.csv, files.jsonl, files.summary], made };
     } catch (error) {
       if (stop.ending === undefined || error !== stop.leaving.reason) throw error;
@@ -151,20 +126,18 @@ function writeUnlessStopped(
 
 /** Where the pictures are in a bucket. Links that are credentials stay on this machine. */
 async function uploadCopy(
-  { dir, recordDir }: Folders,
+  book: Book,
   { signedMs: signed }: ReportChoices,
   signal: AbortSignal,
 ): Promise<void> {
-  await lookAtBatch(recordDir, (db) =>
-    withBucketOf(db, async (bucket) => {
-      if (bucket === undefined && signed !== undefined)
-        throw new ConfigError([{ where: '--signed', text: 'the pictures of this batch are in a folder' }]);
-      if (bucket === undefined || signed !== undefined) return;
-      // Another batch's report stays.
-      await assertOwnBucket(bucket, db);
-      await uploadReport(bucket, join(dir, 'report'), signal);
-    }),
-  );
+  await book.withBucket(async (bucket) => {
+    if (bucket === undefined && signed !== undefined)
+      throw new ConfigError([{ where: '--signed', text: 'the pictures of this batch are in a folder' }]);
+    if (bucket === undefined || signed !== undefined) return;
+    // Another batch's report stays.
+    await assertOwnBucket(bucket, book.db);
+    await uploadReport(bucket, join(book.dir, 'report'), signal);
+  });
 }
 
 interface MadeFiles {
@@ -180,37 +153,36 @@ interface MadeView {
 
 /** May be asked for during a run. Throws the reason of `signal` where that cuts it; what was made stays. */
 async function makeMissingFiles(
-  { dir, recordDir }: Folders,
+  book: Book,
   { hasThumbnails, output }: ReportSettings,
   signal: AbortSignal,
   { onProgress, warn }: MadeView,
 ): Promise<MadeFiles> {
   const progress = (what: keyof MadeFiles) => (made: number) => onProgress(what, made);
-  return lookAtBatch(recordDir, (db) =>
-    withBucketOf(db, async (bucket) => {
-      const pictures = () => picturesOf(readSavedJobs(db));
-      const source = await thumbnailSource(dir, bucket);
-      const made = progress('thumbnails');
-      const thumbnails = hasThumbnails
-        ? { thumbnails: await makeMissingThumbnails(source, join(dir, 'report'), pictures(), signal, made) }
-        : {};
-      const makers = copyMakers(output, warn);
-      if (makers.length === 0) return thumbnails;
-      const files = bucket === undefined ? copiesInFolder(join(dir, 'images')) : await copiesInBucket(bucket);
-      const lacking: CopyFiles['lacking'] = (file, wanted) =>
-        files
-          .lacking(file, wanted)
-          .filter(({ ending }) => !isSized(ending) || !isRecorded(db, sidecarPath(file, ending)));
-      const copies = await makeMissingCopies(
-        { ...files, lacking },
-        makers,
-        pictures(),
-        signal,
-        progress('copies'),
-      );
-      return { ...thumbnails, copies };
-    }),
-  );
+  const { dir, db } = book;
+  return book.withBucket(async (bucket) => {
+    const pictures = () => picturesOf(readSavedJobs(db));
+    const source = await thumbnailSource(dir, bucket);
+    const made = progress('thumbnails');
+    const thumbnails = hasThumbnails
+      ? { thumbnails: await makeMissingThumbnails(source, join(dir, 'report'), pictures(), signal, made) }
+      : {};
+    const makers = copyMakers(output, warn);
+    if (makers.length === 0) return thumbnails;
+    const files = bucket === undefined ? copiesInFolder(join(dir, 'images')) : await copiesInBucket(bucket);
+    const lacking: CopyFiles['lacking'] = (file, wanted) =>
+      files
+        .lacking(file, wanted)
+        .filter(({ ending }) => !isSized(ending) || !isRecorded(db, sidecarPath(file, ending)));
+    const copies = await makeMissingCopies(
+      { ...files, lacking },
+      makers,
+      pictures(),
+      signal,
+      progress('copies'),
+    );
+    return { ...thumbnails, copies };
+  });
 }
 
 async function thumbnailSource(dir: string, bucket: Bucket | undefined): Promise<ThumbnailSource> {

@@ -1,4 +1,5 @@
 /** `nightrender retry`: puts scenes that were set aside, or that a person wants otherwise, back to be rendered again. */
+import { overridesOf } from '../batch/overrides.ts';
 import { randomInt } from 'node:crypto';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { readRows } from '../runner/checkpoint/read-rows.ts';
@@ -15,15 +16,14 @@ import { shellWord, plural } from '../lib/text/format.ts';
 import type { PutBackChoice, WrongId } from '../runner/core/put-back.ts';
 import { isFreeOfCharge } from '../runner/core/spending.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import { keptText } from './shown-path.ts';
-import { recordedRun } from './existing-batch.ts';
-import { overridesOf } from './run-options.ts';
-import { bucketOf, finishMoves, withImages } from './pictures-place.ts';
-import { maintenanceOptions } from './output-files.ts';
+import { keptText, runArguments } from '../batch/shown-path.ts';
+import type { Book } from '../batch/book.ts';
+import { bucketOf, finishMoves } from '../batch/pictures-place.ts';
+import { maintenanceOptions } from '../batch/output-files.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { onBatch } from './on-batch.ts';
+import { onBatch } from './reply.ts';
 import { readIds, textsOf } from './read-ids.ts';
-import { fileIn, textOption } from './option-values.ts';
+import { textOption } from './option-values.ts';
 import { writeOut } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
@@ -78,18 +78,20 @@ export const retryCommand: LoadedCommand = {
     'already-running': 'a run holds this batch: stop it first',
     complete: 'the scenes wait again',
   },
-  work: (argv) => retry(fileIn(argv), argv),
+  work: (argv) => retry(argv),
 };
 
 /** Resolves to the exit code. */
-export function retry(file: string, argv: Record<string, unknown>): Promise<number> {
-  return onBatch(file, argv, async ({ dir, record, json, others }) => {
+export function retry(argv: Record<string, unknown>): Promise<number> {
+  return onBatch(argv, async (batch, json) => {
+    const { file, arguments: others } = batch;
     let kept = 0;
     const places = readIds(argv);
     const asked = choiceOf(file, argv, [...places.keys()]);
     const where = whereAlone(argv);
     const files = argv['lackingFiles'] === true ? filesOf(file) : [];
-    await record.maintain(async (db) => {
+    await batch.upkeep(async (book) => {
+      const { dir, db } = book;
       const lacking = readIdsLacking(db, files);
       const matching = where === undefined ? [] : idsWhere(where, asked, db);
       const ids = [...new Set([...asked.ids, ...lacking, ...matching])];
@@ -98,18 +100,18 @@ export function retry(file: string, argv: Record<string, unknown>): Promise<numb
           ? { ...asked, ids, isAgain: asked.isAgain === true || files.length > 0 }
           : { ...asked, giveUp: [...asked.giveUp, ...matching] };
       const session = putBackSession(db);
-      if (choice.isAgain === true) kept = await setAside(file, dir, db, () => session.picturesOf(choice));
+      if (choice.isAgain === true) kept = await setAside(file, book, () => session.picturesOf(choice));
       const done = session.putBack(choice, Date.now());
       if (Array.isArray(done)) throw new ConfigError(wrongIdProblems(done, places, others));
-      const batch = readBatch(db);
+      const known = readBatch(db);
       printPutBack(
         {
           ...done,
           chosen: session.chosen(),
-          file: recordedRun(others, record.dir),
+          file: runArguments(others, known?.lists),
           kept,
           keptText: keptText(kept, dir),
-          isFree: batch !== undefined && isFreeOfCharge(batch.endpoint, batch.pricing),
+          isFree: known !== undefined && isFreeOfCharge(known.endpoint, known.pricing),
         },
         json,
       );
@@ -118,11 +120,11 @@ export function retry(file: string, argv: Record<string, unknown>): Promise<numb
 }
 
 /** Returns how many. A death here leaves pictures that are missing: the same command goes on, and so does `verify --repair`. */
-async function setAside(file: string, dir: string, db: Database, pictures: () => string[]): Promise<number> {
+async function setAside(file: string, book: Book, pictures: () => string[]): Promise<number> {
   // In a bucket they keep their names.
-  if (bucketOf(db) !== undefined) return 0;
-  return withImages(dir, db, maintenanceOptions(outputOf(file)), async (images) => {
-    await finishMoves(images, pictureRepair(db));
+  if (bucketOf(book.db) !== undefined) return 0;
+  return book.withImages(maintenanceOptions(outputOf(file)), async (images) => {
+    await finishMoves(images, pictureRepair(book.db));
     let kept = 0;
     for (const picture of pictures()) if ((await images.setAside(picture, 'former')) !== undefined) kept += 1;
     return kept;

@@ -1,9 +1,10 @@
 /** `nightrender run`: starts or continues a batch. */
+import { runChoicesOf } from '../batch/choices.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
-import { beginOptions, partOptions, runChoicesOf, type RunChoices } from './begin-options.ts';
+import { beginOptions, partOptions } from './begin-options.ts';
 import { withSignals } from './signals.ts';
 import type { LoadedCommand } from './command.ts';
-import { onConfig } from './on-config.ts';
+import { onBatch } from './reply.ts';
 import { filesIn } from './option-values.ts';
 import { inTurn } from './in-turn.ts';
 import { pipelineArguments } from './run-options.ts';
@@ -39,7 +40,7 @@ export const runCommand: LoadedCommand = {
   ],
   work: (argv) =>
     inTurn(filesIn(argv), argv, {
-      readOptions: (problems) => runChoicesOf(argv, problems),
+      readOptions: (problems) => void runChoicesOf(argv, problems),
       needsKey: true,
       work: (file) => run(file, argv),
       goesOn: (exitCode) => goesOn.has(exitCode),
@@ -50,25 +51,26 @@ export const runCommand: LoadedCommand = {
 const goesOn = new Set<number>([endings.complete.exitCode, endings.incomplete.exitCode]);
 
 /** Resolves to the exit code. */
-export async function run(file: string, argv: Record<string, unknown>): Promise<number> {
-  const readOptions = (problems: Problem[]): RunChoices => runChoicesOf(argv, problems);
-  return onConfig(file, argv, readOptions, (read, choices) =>
-    withSignals(async (stop) => {
-      // A person can answer there, and nothing ever waits for a key.
-      const acceptEdits = read.acceptEdits ?? (process.stderr.isTTY ? 'never' : 'always');
-      const config = { ...read, acceptEdits };
-      const { runConfig } = await import('./run-config.ts');
-      const { openView, warnOnTerminal } = await import('./open-view.ts');
-      const warn = (text: string): void => warnOnTerminal(file, config, text);
-      const ended = await runConfig({
-        file,
-        config,
-        choices,
-        stop,
-        openView: () => openView(file, config),
-        warn,
+export function run(file: string, argv: Record<string, unknown>): Promise<number> {
+  return onBatch(
+    argv,
+    (batch) => {
+      const problems: Problem[] = [];
+      const choices = runChoicesOf(argv, problems);
+      const config = batch.config(true, problems);
+      // A person can answer on a terminal; a script never waits for a key.
+      const acceptEdits = process.stderr.isTTY ? 'never' : 'always';
+      return withSignals(async (stop) => {
+        const { openRunView } = await import('./open-view.ts');
+        const view = openRunView(file, config);
+        try {
+          const ended = await batch.run({ ...choices, acceptEdits }, stop, view.emit);
+          return ended.exitCode;
+        } finally {
+          view.close();
+        }
       });
-      return ended.exitCode;
-    }),
+    },
+    { file },
   );
 }

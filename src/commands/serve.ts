@@ -18,7 +18,7 @@ import { isNetwork } from '../service/workloads/container-workload.ts';
 import { hideEnvironment } from '../service/workloads/hide-environment.ts';
 import { reserveIn } from '../service/jobs/disk-reserve.ts';
 import { readFileSync, rmSync } from 'node:fs';
-import { outColumns, writeOut } from '../terminal/console.ts';
+import { outColumns, writeError, writeOut } from '../terminal/console.ts';
 import { hanging } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { builtPage } from '../lib/net/built-page.ts';
@@ -32,7 +32,7 @@ import {
   withKeyStore,
 } from './data-folder.ts';
 import { oneText, wholeNumber, textIn, textOption } from './option-values.ts';
-import { shownPath } from './shown-path.ts';
+import { shownPath } from '../batch/shown-path.ts';
 import { slurmWorkload } from './slurm-workload.ts';
 import { untilSignal } from './signals.ts';
 import { program } from '../lib/files/program.ts';
@@ -48,7 +48,7 @@ import { type LoadedCommand, common } from './command.ts';
 import { parsePostgresAddress } from '../lib/postgres/address.ts';
 import type { SharedSettings } from '../service/config/shared-settings.ts';
 import { schemaParameter } from '../service/shared/page-store.ts';
-import { openBucket } from './pictures-place.ts';
+import { openBucket } from '../batch/pictures-place.ts';
 import sharp from 'sharp';
 
 /** What a worker answers may claim to be of any size. */
@@ -359,7 +359,8 @@ async function sharedOptions(
     throw new ConfigError([{ where: 'NIGHTRENDER_API_KEY', text }]);
   }
   const address = parsePostgresAddress(store, [schemaParameter]);
-  const bucket = files === undefined ? undefined : await openBucket(files);
+  const bucket =
+    files === undefined ? undefined : await openBucket(files, process.env, { onTrouble: writeError });
   return { address, bucket, reachedAt: peerUrl, onChange };
 }
 

@@ -1,14 +1,11 @@
 /** `nightrender status`: where a batch stands, while it runs, after it ended and after it died. */
-import { plural, formatCounts } from '../lib/text/format.ts';
+import { plural, formatCounts, formatInstant } from '../lib/text/format.ts';
 import { performance } from 'node:perf_hooks';
 import type { Throughput } from '../runner/core/time-left.ts';
-import type { Database } from '../lib/sqlite/database.ts';
-import type { BatchRecord } from './batch-record.ts';
-import { followStatus, readStatus, type BatchStatus } from './batch-status.ts';
-import { lookAtBatch } from './existing-batch.ts';
+import type { Book } from '../batch/book.ts';
+import { followStatus, readStatus, type BatchStatus } from '../batch/progress.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { onBatch } from './on-batch.ts';
-import { fileIn } from './option-values.ts';
+import { onBatch } from './reply.ts';
 import { sceneWords } from '../terminal/describe-event.ts';
 import type { BatchNumbers, RunRecord } from '../runner/core/report-row.ts';
 import { isFailureKind } from '../runner/core/failure.ts';
@@ -25,7 +22,6 @@ import {
   describeWords,
   unneededOf,
   formatBytes,
-  formatInstant,
   formatLeft,
   formatRate,
   titled,
@@ -46,24 +42,21 @@ export const statusCommand: LoadedCommand = {
   exits: { ...common, complete: 'the batch was shown' },
   work: (argv) =>
     onBatch(
-      fileIn(argv),
       argv,
-      ({ dir, record, json }) =>
-        lookAtBatch(record.dir, (db) =>
-          argv['watch'] === true
-            ? watch(dir, record, db, json)
-            : printStatus(readStatus(dir, record, db), json),
+      (batch, json) =>
+        batch.read((book) =>
+          argv['watch'] === true ? watch(book, json) : printStatus(readStatus(book), json),
         ),
       { isReading: true },
     ),
 };
 
 /** Until the run is over, a signal comes or the reader has gone; each is a good end. */
-async function watch(dir: string, record: BatchRecord, db: Database, json: boolean): Promise<void> {
+async function watch(book: Book, json: boolean): Promise<void> {
   const { withSignals } = await import('./signals.ts');
   const view = watchStatus(json, () => performance.now(), Date.now);
   await withSignals(async ({ draining }) => {
-    for await (const seen of followStatus(dir, record, db, draining)) {
+    for await (const seen of followStatus(book, draining)) {
       if (!seen.isRunning || draining.aborted) return view.end(seen);
       if (!(await view.show(seen))) return;
     }

@@ -1,4 +1,6 @@
 /** `nightrender submit`: hands a batch to Slurm or Kubernetes, which keep its runners going. */
+import { overridesOf } from '../batch/overrides.ts';
+import { refuse } from './reply.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve, basename, relative, sep } from 'node:path';
@@ -16,9 +18,8 @@ import { endings } from '../runner/core/ending.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { fileIn, oneText, textOption, wholeNumber } from './option-values.ts';
-import { refuse } from './refusal.ts';
-import { overridesOf, pipelineArgument } from './run-options.ts';
-import { commandArguments } from './shown-path.ts';
+import { pipelineArgument } from './run-options.ts';
+import { commandArguments } from '../batch/shown-path.ts';
 import { kubernetesManifest, maxConfigMapBytes } from '../clusters/kubernetes-manifest.ts';
 
 export const submitCommand: LoadedCommand = {

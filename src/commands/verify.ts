@@ -21,17 +21,18 @@ import { bucketInspector } from '../runner/images/bucket-store.ts';
 import { savedFiles } from '../runner/images/saved-files.ts';
 import { verifyBatch, type VerifyPorts } from '../runner/pipeline/verify-batch.ts';
 import type { Database } from '../lib/sqlite/database.ts';
-import type { BatchRecord, SharedAddress } from './batch-record.ts';
-import { lookAtBatch, recordedRun } from './existing-batch.ts';
+import type { Batch } from '../batch/batch.ts';
+import type { Book } from '../batch/book.ts';
+import type { OpenRecord } from '../batch/record.ts';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { sidecarEndings } from '../runner/images/sidecars.ts';
-import type { MovedCheckpoint } from './move-batch.ts';
-import { maintenanceOptions } from './output-files.ts';
-import { bucketOf, finishMoves, shownImages, withBucketOf, withImages } from './pictures-place.ts';
-import { shownPath } from './shown-path.ts';
-import { systemClock } from './system-clock.ts';
+import type { MovedCheckpoint } from '../batch/move.ts';
+import { maintenanceOptions } from '../batch/output-files.ts';
+import { bucketOf, finishMoves, shownImages } from '../batch/pictures-place.ts';
+import { runArguments, shownPath } from '../batch/shown-path.ts';
+import { systemClock } from '../batch/system-clock.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { onBatch, type BatchCall } from './on-batch.ts';
-import { fileIn } from './option-values.ts';
+import { onBatch } from './reply.ts';
 import { clearStatus, outColumns, writeOut, writeStatus } from '../terminal/console.ts';
 import { hanging } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
@@ -63,98 +64,96 @@ export const verifyCommand: LoadedCommand = {
     incomplete: 'pictures are missing or damaged',
     'already-running': 'a run holds this batch (--repair)',
   },
-  work: (argv) => verify(fileIn(argv), argv),
+  work: (argv) => verify(argv),
 };
 
 /** Resolves to the exit code. */
-export function verify(file: string, argv: Record<string, unknown>): Promise<number> {
+export function verify(argv: Record<string, unknown>): Promise<number> {
   const [isRepair, isDeep, isMove] = [argv['repair'] === true, argv['deep'] === true, argv['move'] === true];
-  let moved: MovedCheckpoint | undefined;
-  const move = async (dir: string, shared: SharedAddress): Promise<void> => {
-    if (isRepair) throw new ConfigError([{ where: '--move', text: 'repair first, then move' }]);
-    const { moveCheckpoint } = await import('./move-batch.ts');
-    moved = await moveCheckpoint(dir, shared);
-  };
-  const work = async (call: BatchCall): Promise<number> => {
-    const { dir, record, json, others, overrides } = call;
-    const view = createVerifyView({
-      json,
-      isRepair,
-      file: () => (isRepair ? recordedRun(others, record.dir) : others),
-      elapsed: () => systemClock.elapsed(),
-    });
+  return onBatch(argv, async (batch, json) => {
+    const { dir, file, overrides, env } = batch;
+    if (isMove && isRepair) throw new ConfigError([{ where: '--move', text: 'repair first, then move' }]);
+    const moved = isMove ? await batch.moveCheckpoint() : undefined;
+    let others = batch.arguments;
+    const elapsed = (): number => systemClock.elapsed();
+    const view = createVerifyView({ json, isRepair, file: () => others, elapsed });
     if (moved !== undefined) view.onCheckpointMoved(moved);
-    if (!isRepair && record.dir === dir && !record.isHeld()) assertSound(dir);
-    const settings = isRepair || isMove ? readReportSettings(file, overrides, process.env) : undefined;
-    const target = settings?.output.pictures;
-    const isThere = isMove && (await lookAtBatch(record.dir, bucketOf)) === target;
+    if (!isRepair) await batch.onRecord((record) => Promise.resolve(assertReadable(dir, record)));
+    const settings = isRepair || isMove ? readReportSettings(file, overrides, env) : undefined;
+    const isThere = isMove && (await batch.read(({ db }) => bucketOf(db))) === settings?.output.pictures;
     if (isThere && moved !== undefined) return 0;
     if (isThere) view.onInPlace();
-    const check = (): Promise<Verified> => {
-      if (settings === undefined || isThere) return verifyOnly(dir, record, view, isDeep);
-      return isMove
-        ? moveAll(dir, record, view, settings)
-        : verifyAndRepair(dir, record, view, isDeep, settings);
+    const check = async (): Promise<Verified> => {
+      if (settings === undefined || isThere) return verifyOnly(batch, view, isDeep);
+      if (isMove) return moveAll(batch, view, settings);
+      const repaired = await verifyAndRepair(batch, view, isDeep, settings);
+      others = repaired.runArguments;
+      return repaired.verified;
     };
     const verified = await check();
     if (isMove && verified.good === verified.checked) {
       const { reportMoved } = await import('./report.ts');
-      await reportMoved(file, call);
+      await reportMoved(batch, json);
     }
     // A repair puts back every picture that is not good; what it cannot repair is thrown.
     const ending = isRepair || verified.good === verified.checked ? 'complete' : 'incomplete';
     view.end(verified, endings[ending].exitCode);
     return endings[ending].exitCode;
-  };
-  return onBatch(file, argv, work, isMove ? { prepare: move } : {});
+  });
 }
 
-function verifyOnly(dir: string, record: BatchRecord, view: VerifyView, isDeep: boolean): Promise<Verified> {
-  return lookAtBatch(record.dir, (db) =>
-    withBucketOf(db, (bucket) => lookAtAll(inspectorOf(dir, bucket, isDeep), db, view, undefined)),
+/** The file of a run at work is checked by that run. */
+function assertReadable(dir: string, record: OpenRecord): void {
+  if (record.dir === dir && !record.isHeld()) assertSound(dir);
+}
+
+function verifyOnly(batch: Batch, view: VerifyView, isDeep: boolean): Promise<Verified> {
+  return batch.read((book) =>
+    book.withBucket((bucket) => lookAtAll(inspectorOf(book.dir, bucket, isDeep), book.db, view, undefined)),
   );
 }
 
-/** Where one picture is not good, the batch stays where it is. */
-async function moveAll(
-  dir: string,
-  record: BatchRecord,
-  view: VerifyView,
-  { output }: ReportSettings,
-): Promise<Verified> {
-  const { movePictures } = await import('./move-batch.ts');
-  return record.maintain(async (db) => {
-    const [from, to] = [shownImages(dir, bucketOf(db)), shownImages(dir, output.pictures)];
-    const check = (copy: Inspect): Promise<Verified> => lookAtAll(copy, db, view, undefined);
+/** If one picture is not good, the batch stays where it is. */
+async function moveAll(batch: Batch, view: VerifyView, { output }: ReportSettings): Promise<Verified> {
+  const { movePictures } = await import('../batch/move.ts');
+  return batch.upkeep(async (book) => {
+    const [from, to] = [book.shownImages, shownImages(book.dir, output.pictures)];
+    const check = (copy: Inspect): Promise<Verified> => lookAtAll(copy, book.db, view, undefined);
     const { beside = [] } = maintenanceOptions(output);
     const choice = { target: output.pictures, endings: sidecarEndings(beside) };
-    const verified = await movePictures(dir, db, choice, check);
+    const verified = await movePictures(book, choice, check);
     if (verified.good === verified.checked) view.onMoved(from, to);
     return verified;
   });
 }
 
-/** The checkpoint first: without it the pictures are unknown. */
+/** Repairs the checkpoint first: without it the pictures are unknown. */
 async function verifyAndRepair(
-  dir: string,
-  record: BatchRecord,
+  batch: Batch,
   view: VerifyView,
   isDeep: boolean,
   { output }: ReportSettings,
-): Promise<Verified> {
-  const work = (db: Database): Promise<Verified> =>
-    withImages(dir, db, maintenanceOptions(output), async (images, bucket) => {
-      if (bucket === undefined) assertFolder(dir);
+): Promise<{ verified: Verified; runArguments: string }> {
+  const work = (book: Book): Promise<Verified> =>
+    book.withImages(maintenanceOptions(output), async (images, bucket) => {
+      if (bucket === undefined) assertFolder(book.dir);
       else await assertMarked(bucket);
-      const repair = pictureRepair(db);
+      const repair = pictureRepair(book.db);
       await finishMoves(images, repair);
       const { setAside } = images;
-      return lookAtAll(inspectorOf(dir, bucket, isDeep), db, view, { setAside, putBack: repair.putBack });
+      const inspect = inspectorOf(book.dir, bucket, isDeep);
+      return lookAtAll(inspect, book.db, view, { setAside, putBack: repair.putBack });
     });
-  return record.maintain(work, async () => {
-    const repaired = await repairCheckpoint(dir);
-    if (repaired !== undefined) view.onRepaired(repaired);
-  });
+  return batch.upkeep(
+    async (book) => ({
+      verified: await work(book),
+      runArguments: runArguments(batch.arguments, readBatch(book.db)?.lists),
+    }),
+    async () => {
+      const repaired = await repairCheckpoint(batch.dir);
+      if (repaired !== undefined) view.onRepaired(repaired);
+    },
+  );
 }
 
 /** A disk that is not mounted would have every picture rendered and paid again. */

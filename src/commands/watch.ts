@@ -4,11 +4,11 @@ import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { startWatchServer } from '../runner/watch/start-watch-server.ts';
 import { builtPage } from '../lib/net/built-page.ts';
-import { shownPath, runArguments } from './shown-path.ts';
+import { shownPath, runArguments } from '../batch/shown-path.ts';
 import { untilSignal } from './signals.ts';
-import { wholeNumber, fileIn } from './option-values.ts';
+import { wholeNumber } from './option-values.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { onBatch, type BatchCall } from './on-batch.ts';
+import { onBatch } from './reply.ts';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
@@ -25,10 +25,11 @@ import { GalleryCounts } from '../runner/report/gallery-counts.ts';
 import { fromServer, galleryRow } from '../runner/report/gallery-row.ts';
 import type { BatchReading, ReadList, WatchedBatch } from '../runner/watch/broadcast.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
-import { maxRuns, reportHeader } from './batch-report.ts';
-import type { BatchRecord } from './batch-record.ts';
-import { bucketOf, openBucket } from './pictures-place.ts';
-import { refusalOf } from './refusal.ts';
+import { maxRuns, reportHeader } from '../batch/result-files.ts';
+import type { Batch } from '../batch/batch.ts';
+import type { OpenRecord } from '../batch/record.ts';
+import { bucketOf, openBucket } from '../batch/pictures-place.ts';
+import { refusalOf } from '../batch/refusal.ts';
 
 export const watchCommand: LoadedCommand = {
   purpose: `Serves the gallery of a batch on 127.0.0.1 until SIGINT or SIGTERM, live: progress, throughput, failures, and the pictures as they arrive. Read-only; needs no key; works before, during and after a run. Anyone with an account on this machine can open it.`,
@@ -44,17 +45,24 @@ export const watchCommand: LoadedCommand = {
     complete: 'stopped by SIGINT or SIGTERM',
     'wrong-use': 'wrong use or configuration, or the port is in use',
   },
-  work: (argv) => onBatch(fileIn(argv), argv, (call) => watch(call, argv), { isReading: true }),
+  work: (argv) =>
+    onBatch(argv, (batch, json) => batch.onRecord((record) => watch(batch, record, argv, json)), {
+      isReading: true,
+    }),
 };
 
 const withoutScript = 'This page needs JavaScript. In a terminal, use <code>nightrender status</code>.';
 
 /** Serves until SIGINT or SIGTERM. */
-async function watch(call: BatchCall, argv: Record<string, unknown>): Promise<void> {
-  const { dir, json } = call;
+async function watch(
+  { dir, arguments: others, env }: Batch,
+  record: OpenRecord,
+  argv: Record<string, unknown>,
+  json: boolean,
+): Promise<void> {
   const port = wholeNumber(argv, 'port', 0, 65_535);
   const stop = new AbortController();
-  const batch = watchedBatch(call, stop.signal);
+  const batch = watchedBatch(dir, others, record, stop.signal, env);
   const { state } = await batch.read();
   const server = await startWatchServer({
     batch,
@@ -89,7 +97,13 @@ function printWatchFailure(text: string): void {
 }
 
 /** As its page sees it: from the checkpoint alone, so that it needs no report. What is under way as `signal` aborts is left off. */
-function watchedBatch({ dir, others, record }: BatchCall, signal: AbortSignal): WatchedBatch {
+function watchedBatch(
+  dir: string,
+  others: string,
+  record: OpenRecord,
+  signal: AbortSignal,
+  env: NodeJS.ProcessEnv,
+): WatchedBatch {
   const about = (reading?: LiveReading) => ({
     name: batchName(dir),
     command: `nightrender run ${runArguments(others, reading?.lists)}`,
@@ -112,7 +126,7 @@ function watchedBatch({ dir, others, record }: BatchCall, signal: AbortSignal): 
   };
   return {
     imagesDir: join(dir, 'images'),
-    readBucket: bucketReader(record.dir),
+    readBucket: bucketReader(record.dir, env),
     thumbnailsDir: join(dir, 'report', 'thumbnails'),
     read: () =>
       read().catch((error: unknown) => {
@@ -218,14 +232,14 @@ class CountedGallery {
 }
 
 /** The bucket is that of the batch, which may begin while it is watched. `dir`: where the checkpoint can be read. */
-function bucketReader(dir: string): (key: string) => Promise<Buffer | undefined> {
+function bucketReader(dir: string, env: NodeJS.ProcessEnv): (key: string) => Promise<Buffer | undefined> {
   let opening: Promise<Bucket | undefined> | undefined;
   const open = async (): Promise<Bucket | undefined> => {
     const db = openCheckpointForReading(dir);
     const url = db && bucketOf(db);
     if (db === undefined) opening = undefined;
     db?.close();
-    return url === undefined ? undefined : openBucket(url);
+    return url === undefined ? undefined : openBucket(url, env, { onTrouble: writeError });
   };
   return async (key) => {
     opening ??= open();
@@ -237,7 +251,7 @@ function bucketReader(dir: string): (key: string) => Promise<Buffer | undefined>
   };
 }
 
-function conditionAt(record: BatchRecord, reading: LiveReading | undefined, now: number): RunCondition {
+function conditionAt(record: OpenRecord, reading: LiveReading | undefined, now: number): RunCondition {
   const isHeld = record.isHeld();
   if (reading === undefined) return { kind: isHeld ? 'starting' : 'none' };
   const { lastRun, tally, ended } = reading;

@@ -1,4 +1,5 @@
 /** `nightrender work`: this machine works for a service elsewhere. */
+import { formatInstant } from '../lib/text/format.ts';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { makeFolder } from '../runner/files/folders.ts';
@@ -17,7 +18,6 @@ import { removeContainersLeftIn, workloadNeeds, workloadOf } from './workload-of
 import { writeOut } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { formatInstant } from '../terminal/words.ts';
 import { z } from 'zod';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { durationWithin, longestWait } from '../lib/yaml/scalar-schemas.ts';

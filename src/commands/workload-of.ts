@@ -2,7 +2,7 @@
 import type { RunnableWorkload } from '../service/endpoint.ts';
 import type { ClusterWorkload } from '../service/pool/cluster-workload.ts';
 import type { EndpointSettings } from '../service/endpoint-settings.ts';
-import { threadWorkload } from '../service/workloads/thread-workload.ts';
+import { rendererPath } from '../service/local-service.ts';
 import type { WorkloadContext } from '../service/service-options.ts';
 import { comfyuiWorkload } from '../service/workloads/comfyui-workload.ts';
 import { commandWorkload } from '../service/workloads/command-workload.ts';
@@ -15,7 +15,6 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageFile } from '../lib/files/package-file.ts';
 import { textOf } from '../service/pool/supervised.ts';
 import { writeError } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
@@ -27,11 +26,6 @@ export interface WorkloadNeeds {
   /** The same at each start, and another for each data folder. */
   serviceId: string;
 }
-
-const rendererPath = packageFile('dist/renderers/scene/handler.js');
-
-/** scene-renderer in threads of this process, for a batch's own service; a request it cannot read fails the job with the reason. */
-export const localWorkload = threadWorkload('scene-renderer', rendererPath);
 
 /** Of workers on this machine. */
 export function workloadOf(

@@ -1,5 +1,5 @@
 /** Lines for a log: few enough that a night of them can be read. */
-import { formatDuration, plural } from '../lib/text/format.ts';
+import { formatDuration, plural, formatInstant } from '../lib/text/format.ts';
 import type { ServiceHealth } from '../runner/core/service-health.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
@@ -12,7 +12,7 @@ import { harmless } from './fit-text.ts';
 import { logPauseMs, RepeatLimit } from './repeat-limit.ts';
 import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
-import { formatInstant, formatLeft, formatRate } from './words.ts';
+import { formatLeft, formatRate } from './words.ts';
 
 /** A bad night has thousands of them. */
 const troubles: ReadonlySet<Event['type']> = new Set([

@@ -1,6 +1,6 @@
 /** Numbers and durations for people. */
 
-import { formatDuration, plural } from '../lib/text/format.ts';
+import { formatDuration, formatInstant, plural } from '../lib/text/format.ts';
 import type { PictureTotals } from '../runner/core/picture.ts';
 import type { SceneCounts } from '../runner/core/scene.ts';
 
@@ -75,12 +75,4 @@ export function formatLeft(ms: number | null | undefined): string | undefined {
 /** `22:47`, local time. */
 export function formatClock(at: number): string {
   return formatInstant(at).slice(11, 16);
-}
-
-/** Local time, to the second. */
-export function formatInstant(at: number): string {
-  const date = new Date(at);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }

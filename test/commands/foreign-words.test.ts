@@ -1,11 +1,11 @@
 /** Promise: no id, file name or answer of a service does anything to the terminal, whichever command shows it. */
+import { printRefusal } from '../../src/commands/reply.ts';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { RecordedPicture } from '../../src/runner/core/verification.ts';
 import { createCancelView } from '../../src/commands/cancel.ts';
 import { writeStatus } from '../../src/terminal/console.ts';
 import { printInspected } from '../../src/commands/inspect.ts';
 import { printPutBack } from '../../src/commands/retry.ts';
-import { printRefusal } from '../../src/commands/refusal.ts';
 import { createVerifyView } from '../../src/commands/verify.ts';
 
 const evil = 'night\u001b[2J\u0007\u202e';
@@ -52,13 +52,12 @@ const views: [string, () => void][] = [
       const view = createCancelView({
         json: false,
         quiet: false,
-        file,
         retry: 'pipeline.yaml',
         now: () => 0,
       });
       view.emit({ type: 'warning', text: evil });
       const left = [{ scene: evil, jobId: evil, why: evil }];
-      view.end({ ending: { kind: 'halted', text: evil }, found: 1, left, unanswered: 0 }, 4);
+      view.end({ ending: { kind: 'halted', text: evil }, found: 1, left, unanswered: 0 }, 4, file);
     },
   ],
   [

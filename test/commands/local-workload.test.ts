@@ -1,6 +1,7 @@
 /** Promise: the renderer of a batch's own service answers with a picture, its seed and what it does not show. */
+import { localWorkload } from '../../src/service/local-service.ts';
 import { expect, it } from 'vitest';
-import { localWorkload, workloadOf } from '../../src/commands/workload-of.ts';
+import { workloadOf } from '../../src/commands/workload-of.ts';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { openService, statusOnce, submit } from '../service/service-harness.ts';
 

@@ -1,6 +1,6 @@
 /** Promise: `--sample` and `--limit` are understood as written, or refused by name. */
+import { partOf } from '../../src/batch/choices.ts';
 import { expect, it } from 'vitest';
-import { partOf } from '../../src/commands/begin-options.ts';
 import type { Problem } from '../../src/lib/yaml/problem.ts';
 
 it.each([

@@ -1,7 +1,7 @@
 /** Flags and environment variables as overrides, in rising order. */
+import { optionRules, overridesOf, variableOf, type OptionName } from '../../src/batch/overrides.ts';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { optionRules, overridesOf, variableOf, type OptionName } from '../../src/commands/run-options.ts';
 
 it('every option has a key and a variable', () => {
   const names = Object.keys(optionRules) as OptionName[];

@@ -1,8 +1,8 @@
 /** The local service within the test, whose worker begins to draw when the test lets it. */
+import { localWorkload } from '../../src/service/local-service.ts';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
-import { localWorkload } from '../../src/commands/workload-of.ts';
 import { startService } from '../../src/service/start-service.ts';
 import { folderWith, testKey } from './cli.ts';
 

@@ -1,21 +1,21 @@
 /** One start of the program on a batch, in virtual time, on real files: as `run` and the other commands do it, save for the service. */
+import { overridesOf } from '../../src/batch/overrides.ts';
+import { noBatch } from '../../src/batch/record.ts';
+import { isWritten, keptReport, recordEnd, recordThrown } from '../../src/batch/result-files.ts';
+import { unknownPicturesOf, beginChoicesOf } from '../../src/batch/choices.ts';
 import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBatch, lockBatch, type BatchLock } from '../../src/runner/checkpoint/batch-lock.ts';
 import { readBatch } from '../../src/runner/checkpoint/batch-identity.ts';
 import { openCheckpoint, openCheckpointForReading } from '../../src/runner/checkpoint/open-checkpoint.ts';
 import type { OpenCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
-import { batchSettings } from '../../src/commands/batch-settings.ts';
-import { beginRun } from '../../src/commands/begin-batch.ts';
-import { beginChoicesOf, unknownPicturesOf } from '../../src/commands/begin-options.ts';
-import { noBatch } from '../../src/commands/existing-batch.ts';
-import { outputFiles } from '../../src/commands/output-files.ts';
+import { batchSettings } from '../../src/batch/batch-settings.ts';
+import { beginRun } from '../../src/batch/begin.ts';
+import { outputFiles } from '../../src/batch/output-files.ts';
 import type { ReadScenes } from '../../src/runner/list/read-scenes.ts';
-import { isWritten, keptReport, recordEnd, recordThrown } from '../../src/commands/with-ports.ts';
-import { refusalOf } from '../../src/commands/refusal.ts';
+import { refusalOf } from '../../src/batch/refusal.ts';
 import { retry } from '../../src/commands/retry.ts';
-import { overridesOf } from '../../src/commands/run-options.ts';
-import { batchLists } from '../../src/commands/batch-lists.ts';
+import { batchLists } from '../../src/batch/lists.ts';
 import { verify } from '../../src/commands/verify.ts';
 import type { Config } from '../../src/runner/config/config.ts';
 import { readConfig } from '../../src/runner/config/read-config.ts';
@@ -76,9 +76,14 @@ const maxMs = 30 * 24 * 3_600_000;
 
 export async function start(machine: Machine, asked: Start): Promise<Outcome> {
   const file = fileOf(machine);
-  if (asked.what === 'retry') return command(() => retry(file, { ...asked.argv }));
-  if (asked.what === 'verify') return command(() => verify(file, { ...asked.argv }));
+  if (asked.what === 'retry') return command(() => retry({ ...asked.argv, pipeline: file }));
+  if (asked.what === 'verify') return command(() => verify({ ...asked.argv, pipeline: file }));
   return new Process(machine, asked).go();
+}
+
+/** No bucket is asked. */
+function fail(text: string): never {
+  throw new Error(text);
 }
 
 /** Commands without a service are the real ones, from their arguments to their exit code. */
@@ -140,7 +145,7 @@ class Process {
     }
   }
 
-  /** As in `commands/run.ts` and `commands/run-locked.ts`. */
+  /** As in `batch/start-run.ts` and `batch/begun-run.ts`. */
   async #run(): Promise<Ending> {
     const step = <T>(name: string, work: () => T | Promise<T>): Promise<T> => this.#calls.call(name, work);
     const file = fileOf(this.#machine);
@@ -149,13 +154,14 @@ class Process {
     const signal = this.#stop.draining;
     if (isBatch(dir)) await step('lock', () => this.#takeLock());
     await step('read', async () => {
-      const batch = { dir, known: this.#lock && 'own', isAdopting: false } as const;
+      const batch = { dir, known: this.#lock && 'own', isAdopting: false, onTrouble: fail } as const;
       this.#scenes = await batchLists(config, batch, signal);
     });
     if (this.#lock === undefined) await step('lock', () => this.#takeLock());
     const choices = beginChoicesOf(this.#asked.argv ?? {}, []);
     await step('begin', async () => {
-      const { opened } = await beginRun(file, config, this.#scenes, choices);
+      const request = { file, config, choices: { ...choices, part: undefined } };
+      const { opened } = await beginRun(request, this.#scenes);
       this.#opened = opened;
     });
     const ports = await this.#ports(config);
@@ -165,7 +171,7 @@ class Process {
     return result.ending;
   }
 
-  /** As in `commands/cancel.ts`. */
+  /** As in `batch/cancel-jobs.ts`. */
   async #cancel(): Promise<Ending> {
     const dir = outOf(this.#machine);
     const config = readConfig(fileOf(this.#machine), [], environment);

@@ -40,3 +40,11 @@ export function formatCounts(named: [count: number, name: string][], separator =
     .map(([count, name]) => `${count.toLocaleString('en')} ${name}`)
     .join(separator);
 }
+
+/** Local time, to the second. */
+export function formatInstant(at: number): string {
+  const date = new Date(at);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}

@@ -1,4 +1,5 @@
 /** The folder of an export: whose it is, which of its files are whole, and which are no part of it any more. */
+import { InUse } from '../../lib/files/in-use.ts';
 import {
   appendFileSync,
   existsSync,
@@ -34,7 +35,7 @@ export class OtherFolder extends Error {
 }
 
 /** Thrown if another export writes into the folder at this moment. */
-export class ExportHeld extends Error {}
+export class ExportHeld extends InUse {}
 
 export interface ExportIdentity {
   /** What no other batch has. */

@@ -109,3 +109,5 @@ export type Event =
       /** Saved pictures that are missing or have another size, where there are any. */
       missingPictures?: number;
     };
+
+export type RunEnded = Event & { type: 'run-ended' };

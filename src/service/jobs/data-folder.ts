@@ -1,4 +1,5 @@
 /** The data folder: one service may use it at a time, and has to notice when it is deleted or replaced. */
+import { InUse } from '../../lib/files/in-use.ts';
 import { chmodSync, statSync } from 'node:fs';
 import { lockExclusively, type ExclusiveLock } from '../../lib/sqlite/exclusive-lock.ts';
 
@@ -78,7 +79,7 @@ function openText(dir: string): string {
 }
 
 /** Another living service works in the folder. */
-export class DataFolderInUse extends Error {}
+export class DataFolderInUse extends InUse {}
 
 /** Holds `path`, a file that exists for this alone; throws `DataFolderInUse`. */
 export function lockDataFolder(path: string): ExclusiveLock {

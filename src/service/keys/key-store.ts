@@ -1,4 +1,5 @@
 /** The key store: every key that the service has given out, as far as it keeps them, and whom a request comes from. */
+import { InUse } from '../../lib/files/in-use.ts';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
@@ -56,7 +57,7 @@ export class KeyRefused extends Error {
 }
 
 /** Another program has been writing to the file for longer than anybody should wait. */
-export class KeyStoreBusy extends Error {}
+export class KeyStoreBusy extends InUse {}
 
 const maxKeys = 1_000;
 

@@ -1,7 +1,7 @@
 /** Flags over environment over file; a problem with such a value names where it came from. */
+import { overridesOf } from '../../../src/batch/overrides.ts';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { overridesOf } from '../../../src/commands/run-options.ts';
 import { configOf, problemsOf, withRequired } from '../../runner/config/pipeline-file.ts';
 
 function given(argv: Record<string, unknown>, env: NodeJS.ProcessEnv = {}) {

@@ -8,7 +8,7 @@ import { asDamage } from '../../../src/runner/checkpoint/damage.ts';
 import { assertSound } from '../../../src/runner/checkpoint/damaged-rows.ts';
 import { openCheckpoint, readComparedDigest } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { repairCheckpoint } from '../../../src/runner/checkpoint/repair-checkpoint.ts';
-import { clearLostCheckpoint } from '../../../src/commands/begin-batch.ts';
+import { clearLostCheckpoint } from '../../../src/batch/begin.ts';
 import { UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { forgetUnneeded } from '../../fakes/edit-checkpoint.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';

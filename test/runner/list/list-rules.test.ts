@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { adoptedRules } from '../../../src/commands/adopted-rules.ts';
+import { adoptedRules } from '../../../src/batch/adopted-rules.ts';
 import { readScenes } from '../../../src/runner/list/read-scenes.ts';
 import { ConfigError } from '../../../src/lib/yaml/problem.ts';
 import { readConfig } from '../../../src/runner/config/read-config.ts';
@@ -112,10 +112,15 @@ it('pictures that tell nothing but their names are adopted by the rules that giv
     ['a.png', newestRules],
   ] as const) {
     writeFileSync(join(images, name), png(1, 1, Buffer.alloc(4)));
-    expect(await adoptedRules(config, config.output.dir, unstopped)).toBe(rules);
+    expect(await adoptedRules(config, config.output.dir, fail, unstopped)).toBe(rules);
     rmSync(join(images, name));
   }
 });
+
+/** No bucket is asked. */
+function fail(text: string): never {
+  throw new Error(text);
+}
 
 describe('columns scene and prompt in one list', () => {
   const text = 'id,scene,Prompt\na,1,a hill\n';

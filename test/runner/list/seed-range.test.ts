@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { openCheckpoint, readRules } from '../../../src/runner/checkpoint/open-checkpoint.ts';
-import { beginBatch } from '../../../src/commands/begin-batch.ts';
+import { beginBatch } from '../../../src/batch/begin.ts';
 import { readLists } from '../../../src/runner/list/read-lists.ts';
 import type { Config } from '../../../src/runner/config/config.ts';
 import { readConfig } from '../../../src/runner/config/read-config.ts';

@@ -1,4 +1,5 @@
 /** Jobs in the console: the list, and all about one of them. */
+import { localWorkload } from '../../../src/service/local-service.ts';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { BulkCount, JobHistoryView, JobPage, JobRow } from '../../../src/protocol/console-data.ts';
@@ -8,7 +9,6 @@ import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
 import { inProcessWorkload, readJob } from '../in-process-workload.ts';
-import { localWorkload } from '../../../src/commands/workload-of.ts';
 import { accepted, ask, endpointId, instantWorkload, makeDataDir, post } from '../service-harness.ts';
 import { rest } from '../../fakes/tier.ts';
 import { addKey } from '../pull-harness.ts';

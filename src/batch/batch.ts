@@ -1,0 +1,212 @@
+/** A batch: everything that a command or a program does to one starts here. */
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import type { Override } from '../lib/yaml/yaml-file.ts';
+import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
+import type { Config } from '../runner/config/config.ts';
+import { readConfig } from '../runner/config/read-config.ts';
+import { readCheckpointAddress, readOutputDir } from '../runner/config/read-output-dir.ts';
+import type { BatchPlan } from '../runner/core/plan.ts';
+import type { RunEnded } from '../runner/pipeline/event.ts';
+import type { Listener } from '../runner/pipeline/ports.ts';
+import type { Stop } from '../runner/pipeline/stop.ts';
+import { Book } from './book.ts';
+import type { CancelledBatch } from './cancel-jobs.ts';
+import type { RunChoices } from './choices.ts';
+import type { PlanChoices } from './dry-run.ts';
+import { findRecord, openRecord } from './find-record.ts';
+import type { LocalService } from './local-service.ts';
+import { noBatch, type OpenRecord, type SharedAddress } from './record.ts';
+import { namedRefusal, type Refusal } from './refusal.ts';
+import { commandArguments } from './shown-path.ts';
+
+export interface BatchPlace {
+  /** Path of pipeline.yaml, as it was given: messages name it so. */
+  file: string;
+  /** Settings that replace those of the file, in rising order. */
+  overrides?: Override[];
+  /** Output folder that a person has named instead of the file's; commands in messages repeat it. */
+  output?: unknown;
+  env?: NodeJS.ProcessEnv;
+  /** Starts the job service that comes with the program, for batches that use it. */
+  localService: LocalService;
+  /** Gets a sentence whenever a bucket does not answer outside a run. */
+  onTrouble: (text: string) => void;
+}
+
+export class Batch {
+  readonly file: string;
+  readonly overrides: Override[];
+  readonly env: NodeJS.ProcessEnv;
+  /** Arguments that commands in messages have after their names, such as `pipeline.yaml --output elsewhere`. */
+  readonly arguments: string;
+  readonly #localService: LocalService;
+  readonly #onTrouble: (text: string) => void;
+  #place: { dir: string; shared: SharedAddress } | undefined;
+  #config: Config | undefined;
+
+  private constructor({
+    file,
+    overrides = [],
+    output,
+    env = process.env,
+    localService,
+    onTrouble,
+  }: BatchPlace) {
+    this.file = file;
+    this.overrides = overrides;
+    this.env = env;
+    this.arguments = commandArguments(file, output);
+    this.#localService = localService;
+    this.#onTrouble = onTrouble;
+  }
+
+  /** Reads nothing yet. */
+  static at(place: BatchPlace): Batch {
+    return new Batch(place);
+  }
+
+  /** The output folder, absolute. Reads hardly more of the file: a key that is not set here does not matter. Throws `ConfigError`. */
+  get dir(): string {
+    return this.#where().dir;
+  }
+
+  /** The output folder, or undefined if no method has read it from the file so far. */
+  get knownDir(): string | undefined {
+    return this.#config?.output.dir ?? this.#place?.dir;
+  }
+
+  /** The whole configuration, or undefined if `config` has not been called so far or has thrown. */
+  get knownConfig(): Config | undefined {
+    return this.#config;
+  }
+
+  /**
+   * Reads and checks the whole file. `needsKey`: true if a missing key of the service is a problem. `problems`: what else is
+   * wrong with the call. Throws one `ConfigError` with all problems.
+   */
+  config(needsKey = true, problems: Problem[] = []): Config {
+    try {
+      this.#config ??= readConfig(this.file, this.overrides, this.env, needsKey);
+    } catch (thrown) {
+      if (!(thrown instanceof ConfigError)) throw thrown;
+      throw new ConfigError([...problems, ...thrown.problems]);
+    }
+    if (problems.length > 0) throw new ConfigError(problems);
+    return this.#config;
+  }
+
+  /** Reads the batch, also while it runs; nothing is changed. Throws `ConfigError` if there is none. */
+  async read<T>(work: (book: Book) => Promise<T> | T): Promise<T> {
+    const { book, close } = await this.openToRead();
+    try {
+      return await work(book);
+    } finally {
+      await close();
+    }
+  }
+
+  /** As `read`, for generators, which are read as long as somebody wants: `close` is up to the caller. */
+  async openToRead(): Promise<{ book: Book; close: () => Promise<void> }> {
+    const { dir, shared } = this.#where();
+    const record = await openRecord(dir, shared);
+    try {
+      const db = openCheckpointForReading(record.dir);
+      if (db === undefined) throw noBatch(dir);
+      const close = (): Promise<void> => {
+        db.close();
+        return record.close();
+      };
+      return { book: new Book(dir, record, db, this.#onTrouble), close };
+    } catch (error) {
+      await record.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Changes the batch while no run is at work. `prepare` runs before the checkpoint is opened. Throws `BatchHeld` if a run
+   * is at work, and `ConfigError` if there is no batch.
+   */
+  upkeep<T>(work: (book: Book) => Promise<T> | T, prepare?: () => Promise<void>): Promise<T> {
+    return this.onRecord((record) =>
+      record.maintain((db) => work(new Book(this.dir, record, db, this.#onTrouble)), prepare),
+    );
+  }
+
+  /** Opens only the record, for those who wait for a batch to begin. */
+  async onRecord<T>(work: (record: OpenRecord) => Promise<T>): Promise<T> {
+    const { dir, shared } = this.#where();
+    const record = await openRecord(dir, shared);
+    try {
+      return await work(record);
+    } finally {
+      await record.close();
+    }
+  }
+
+  /** Moves the checkpoint to where the file puts it now. Undefined if it is there already. */
+  async moveCheckpoint() {
+    const { dir, shared } = this.#where();
+    const { moveCheckpoint } = await import('./move.ts');
+    return moveCheckpoint(dir, shared, this.#onTrouble);
+  }
+
+  /** Finds what a run would do, on a copy of the checkpoint. Undefined if `signal` aborts early. Refuses what a run refuses, in its words. */
+  async plan(choices: PlanChoices, signal: AbortSignal): Promise<BatchPlan | undefined> {
+    const config = this.config(choices.isChecked);
+    const { planOnCopy } = await import('./dry-run.ts');
+    const record = await openRecord(config.output.dir, sharedAddressOf(config), choices.isFresh);
+    try {
+      const request = { file: this.file, config, choices };
+      const edges = { localService: this.#localService, onTrouble: this.#onTrouble };
+      return await planOnCopy(request, record, edges, signal);
+    } finally {
+      await record.close();
+    }
+  }
+
+  /** Starts or continues the batch, until the run has ended. `emit` gets every event. Throws what `refusalOf` knows, and bugs. */
+  async run(choices: RunChoices, stop: Stop, emit: Listener): Promise<RunEnded> {
+    const read = this.config();
+    const config = { ...read, acceptEdits: read.acceptEdits ?? choices.acceptEdits };
+    const { startRun } = await import('./start-run.ts');
+    const record = await findRecord(config.output.dir, sharedAddressOf(config));
+    return startRun(
+      { file: this.file, config, choices, stop, emit, localService: this.#localService },
+      record,
+    );
+  }
+
+  /** Asks the service to cancel every job in flight, and takes what is done. `emit` gets every event. */
+  async cancel(isLossAccepted: boolean, stop: Stop, emit: Listener): Promise<CancelledBatch> {
+    const config = this.config();
+    const { cancelJobs } = await import('./cancel-jobs.ts');
+    const found = await findRecord(config.output.dir, sharedAddressOf(config));
+    const record = await found.openForCancel(isLossAccepted);
+    try {
+      return await cancelJobs(
+        { file: this.file, config, stop, emit, localService: this.#localService },
+        record,
+      );
+    } finally {
+      await record.close();
+    }
+  }
+
+  /** Returns the ending and the words for expected trouble; undefined for a bug. `isReading`: true if nothing could have been sent. */
+  refusalOf(thrown: unknown, isReading = false): Refusal | undefined {
+    return namedRefusal(thrown, this.knownDir, this.arguments, isReading);
+  }
+
+  #where(): { dir: string; shared: SharedAddress } {
+    this.#place ??= {
+      dir: readOutputDir(this.file, this.overrides, this.env),
+      shared: readCheckpointAddress(this.file, this.overrides, this.env),
+    };
+    return this.#place;
+  }
+}
+
+function sharedAddressOf({ checkpoint, placeOf }: Config): SharedAddress {
+  return checkpoint === undefined ? undefined : { address: checkpoint, where: placeOf(['checkpoint']) };
+}

@@ -1,0 +1,41 @@
+/** A batch that is open: its checkpoint, and the pictures that the checkpoint knows. */
+import type { Bucket } from '../lib/s3/bucket.ts';
+import type { Database } from '../lib/sqlite/database.ts';
+import type { PreparedImageStore } from '../runner/images/image-store.ts';
+import type { CheckOptions } from '../runner/images/picture-checker.ts';
+import { bucketOf, shownImages, withBucketOf, withImages } from './pictures-place.ts';
+import type { OpenRecord } from './record.ts';
+
+export class Book {
+  /** The output folder. */
+  readonly dir: string;
+  readonly record: OpenRecord;
+  readonly db: Database;
+  /** Gets a sentence whenever a bucket does not answer and is asked again. */
+  readonly onTrouble: (text: string) => void;
+
+  constructor(dir: string, record: OpenRecord, db: Database, onTrouble: (text: string) => void) {
+    this.dir = dir;
+    this.record = record;
+    this.db = db;
+    this.onTrouble = onTrouble;
+  }
+
+  /** The folder of pictures as people read it: in the output folder or in a bucket. */
+  get shownImages(): string {
+    return shownImages(this.dir, bucketOf(this.db));
+  }
+
+  /** Passes the bucket of the pictures, or undefined if they are in the output folder. */
+  withBucket<T>(work: (bucket: Bucket | undefined) => Promise<T>): Promise<T> {
+    return withBucketOf(this.db, this.onTrouble, work);
+  }
+
+  /** Passes a store for pictures that are there; none is put. The bucket is undefined for pictures in the output folder. */
+  withImages<T>(
+    options: CheckOptions,
+    work: (images: PreparedImageStore, bucket: Bucket | undefined) => Promise<T>,
+  ): Promise<T> {
+    return withImages(this, options, work);
+  }
+}

@@ -1,0 +1,69 @@
+/** Cancels what a batch has in flight at the service, and takes what is done already. */
+import { damageAsFailure } from '../runner/checkpoint/journal.ts';
+import { readJobsInFlight, type OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
+import type { Config } from '../runner/config/config.ts';
+import { FatalFailure } from '../runner/core/failure.ts';
+import { cancelBatch, type CancelResult } from '../runner/pipeline/cancel-batch.ts';
+import type { Listener } from '../runner/pipeline/ports.ts';
+import type { Stop } from '../runner/pipeline/stop.ts';
+import { batchSettings } from './batch-settings.ts';
+import { assertCollectable } from './connections.ts';
+import type { LocalService } from './local-service.ts';
+import { recordedRun, type CancelRecord } from './record.ts';
+import { recordEnd, recordThrown } from './result-files.ts';
+import { withPorts } from './run-ports.ts';
+import { configuredArguments } from './shown-path.ts';
+import { systemClock } from './system-clock.ts';
+
+interface CancelCall {
+  file: string;
+  config: Config;
+  stop: Stop;
+  emit: Listener;
+  localService: LocalService;
+}
+
+export interface CancelledBatch extends CancelResult {
+  /** Arguments of the `nightrender run` that renders the batch on. */
+  runArguments: string;
+}
+
+/** How the cancelling ended goes on record like the end of a run. */
+export async function cancelJobs(call: CancelCall, record: CancelRecord): Promise<CancelledBatch> {
+  const { file, config } = call;
+  assertCollectable(file, config, readJobsInFlight(record.dir));
+  const opened = await record.begin(config);
+  const runArguments = recordedRun(configuredArguments(file, config), record.dir);
+  try {
+    const result = await cancelOpened(call, opened);
+    if (result.report === undefined) await recordEnd(opened, result.ending);
+    return { ...result, runArguments };
+  } catch (thrown) {
+    const failure = damageAsFailure(thrown);
+    await recordThrown(opened, failure, config.output.dir);
+    throw failure;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Somebody waits, and jobs that are not cancelled are billed. */
+const patienceMs = 60_000;
+
+async function cancelOpened(
+  { config, stop, emit, localService }: CancelCall,
+  opened: OpenCheckpoint,
+): Promise<CancelResult> {
+  const endpoints = readJobsInFlight(opened.dir).map(({ endpoint }) => endpoint);
+  let hasBegun = false;
+  try {
+    return await withPorts({ config, opened, endpoints, emit, stop, localService, patienceMs }, (ports) => {
+      hasBegun = true;
+      return cancelBatch(ports, batchSettings(config, systemClock.now(), opened.names), stop);
+    });
+  } catch (thrown) {
+    if (hasBegun || !(thrown instanceof FatalFailure)) throw thrown;
+    const text = `no job was cancelled, and what is in flight goes on: ${thrown.message}`;
+    throw new FatalFailure({ ...thrown.failure, text });
+  }
+}

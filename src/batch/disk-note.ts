@@ -1,0 +1,243 @@
+/** The user's note of the file system on which a batch began, so that a disk that is not mounted is told from an empty folder. */
+import { formatInstant } from '../lib/text/format.ts';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, hostname } from 'node:os';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isJsonObject } from '../lib/text/json.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
+import { FatalFailure } from '../runner/core/failure.ts';
+import { isSystemError } from '../runner/files/disk-failure.ts';
+import { makeFolder } from '../runner/files/folders.ts';
+import { shownPath } from './shown-path.ts';
+import { program } from '../lib/files/program.ts';
+
+/** Throws `ConfigError` where a batch began in the folder on another file system than one would now. */
+export function assertMounted(dir: string): void {
+  const text = whyNotMounted(dir, dir);
+  if (text !== undefined) throw new ConfigError([{ where: shownPath(dir), text }]);
+}
+
+/**
+ * For a run that is about to send its first request; `recordDir`: where its checkpoint can be read. Throws `FatalFailure`
+ * where the disk went while it began. Returns a warning where a missing disk will not be noticed, or would not have been.
+ */
+export function noteBatch(dir: string, recordDir: string, isFresh: boolean, now: number): string | undefined {
+  const place = placeOf(dir);
+  assertStillThere(dir, recordDir, isFresh);
+  let isNoted = false;
+  try {
+    const file = noteFile(place.path);
+    const hadNote = existsSync(file);
+    const known = unlessRefused(() => readNote(place.path));
+    isNoted = known !== undefined && isSameFileSystem(known, place);
+    const firstStartAt = known?.firstStartAt ?? now;
+    for (const path of namesOf(dir, place)) writeNote({ ...place, ...runsIn(recordDir), path, firstStartAt });
+    const what = `the note ${file}, which tells a disk that is not mounted from an empty folder,`;
+    if (hadNote && known === undefined) return `${what} was damaged; it was written again`;
+    if (!hadNote && wasRunHere(recordDir))
+      return `${what} was missing: it was deleted since the last run, could not be written then, or the folder was moved; it was written again`;
+    return undefined;
+  } catch (error) {
+    if (!isSystemError(error) && !(error instanceof FatalFailure)) throw error;
+    if (isNoted) return undefined;
+    return `it cannot be noted on which disk this batch began (${error.message}); a later run will not notice if that disk is not mounted. Set XDG_STATE_HOME to a folder that can be written`;
+  }
+}
+
+/** A batch that has sent something is where it is: it may have been moved. Unless it is an older copy, as below a larger disk. */
+function whyNotMounted(dir: string, recordDir: string): string | undefined {
+  const place = unlessRefused(() => placeOf(dir));
+  if (place === undefined) return undefined;
+  const notes = namesOf(dir, place).map((path) => unlessRefused(() => readNote(path)));
+  const known = notes.find((note) => note !== undefined && !isSameFileSystem(note, place));
+  if (known === undefined) return undefined;
+  const { begunAt, run = 0 } = runsIn(recordDir);
+  const isOlder = begunAt !== undefined && begunAt === known.begunAt && run < (known.run ?? 0);
+  if (!isOlder && hasRow(recordDir, 'SELECT 1 FROM attempts')) return undefined;
+  const began = `a batch began here on ${formatInstant(known.firstStartAt)}, on ${described(known)}, and this folder is now on ${described(place)}${isOlder ? ', with an older copy of it' : ''}`;
+  const orAfresh =
+    'or, if that batch is gone for good, begin afresh with `nightrender run <pipeline> --fresh`';
+  // Both lead to the folder.
+  return place.mountPoint.length > known.mountPoint.length
+    ? `${began}, which was mounted over it. What was saved before lies beneath, and would be rendered and paid for again. Unmount that disk and give the same command again; ${orAfresh}`
+    : `${began}. Its disk is probably not mounted, and what was saved on it would be rendered and paid for again. Mount it and give the same command again; ${orAfresh}`;
+}
+
+/** What is open was opened under a name that may lead elsewhere by now. */
+function assertStillThere(dir: string, recordDir: string, isFresh: boolean): void {
+  const isThere = hasRow(recordDir, 'SELECT 1 FROM runs WHERE pid = ? AND host = ? AND ended_at IS NULL', [
+    process.pid,
+    hostname(),
+  ]);
+  const moved = isThere
+    ? undefined
+    : 'the output folder went away while the run began: it was moved, or its disk was unmounted. Put it back and give the same command again';
+  const text = moved ?? (isFresh ? undefined : whyNotMounted(dir, recordDir));
+  if (text === undefined) return;
+  throw new FatalFailure({ kind: 'output-unwritable', text: `${shownPath(dir)}: ${text}. Nothing was sent` });
+}
+
+interface Place {
+  /** The folder, with no link in it; it need not be there. */
+  path: string;
+  /** Where the file system is mounted that it is on, or would be. A device number would be another after a reboot. */
+  mountPoint: string;
+  /** Undefined where none is known: network folders, containers, other systems than Linux. */
+  uuid: string | undefined;
+}
+
+/** How far a batch has come: by the start of its first run, which no other batch has, and the number of its latest one. */
+interface Runs {
+  begunAt?: number | undefined;
+  run?: number | undefined;
+}
+
+interface KnownBatch extends Place, Runs {
+  firstStartAt: number;
+}
+
+/** The UUID tells where it is known both times. */
+export function isSameFileSystem(a: Place, b: Place): boolean {
+  return a.uuid === undefined || b.uuid === undefined ? a.mountPoint === b.mountPoint : a.uuid === b.uuid;
+}
+
+function described({ mountPoint, uuid }: Place): string {
+  return `the file system at ${mountPoint}${uuid === undefined ? '' : ` (UUID ${uuid})`}`;
+}
+
+/** System errors pass through. `disks` has a link for each device, by the UUID of its file system. */
+export function placeOf(dir: string, disks = '/dev/disk/by-uuid'): Place {
+  const path = realPath(dir);
+  let mountPoint = path;
+  while (!existsSync(mountPoint)) mountPoint = dirname(mountPoint);
+  const { dev } = statSync(mountPoint);
+  while (statSync(dirname(mountPoint)).dev === dev && dirname(mountPoint) !== mountPoint)
+    mountPoint = dirname(mountPoint);
+  const isOfDisk = (uuid: string): boolean =>
+    statSync(join(disks, uuid), { throwIfNoEntry: false })?.rdev === dev;
+  const uuid = unlessRefused(() => readdirSync(disks).find(isOfDisk));
+  return { path, mountPoint, uuid };
+}
+
+/** Also of what is not there yet, or not at this moment. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'ENOENT' || dirname(path) === path) throw error;
+    const above = realPath(dirname(path));
+    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    return isLink ? realPath(resolve(above, readlinkSync(path))) : join(above, basename(path));
+  }
+}
+
+/** As it was given, too: a link to it may be on the disk that is missing. */
+function namesOf(dir: string, { path }: Place): string[] {
+  return [...new Set([path, resolve(dir)])];
+}
+
+/** Each name of a batch has a file of its own, so that no two runs write the same. */
+function noteFile(path: string): string {
+  return join(notesFolder(), `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.json`);
+}
+
+function notesFolder(): string {
+  const { XDG_STATE_HOME: given = '' } = process.env;
+  return join(isAbsolute(given) ? given : join(homedir(), '.local', 'state'), 'nightrender', 'batches');
+}
+
+/** What is older is forgotten. */
+const maxNotes = 1_000;
+const maxNoteBytes = 65_536;
+
+/** Undefined where there is none, or no whole one. System errors pass through. */
+function readNote(path: string): KnownBatch | undefined {
+  const file = noteFile(path);
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats?.isFile() !== true || stats.size > maxNoteBytes) return undefined;
+  const note = parsed(readFileSync(file, 'utf8'));
+  if (!isJsonObject(note) || note['path'] !== path) return undefined;
+  const { mountPoint, uuid, firstStartAt, begunAt, run } = note;
+  if (typeof mountPoint !== 'string' || typeof firstStartAt !== 'number') return undefined;
+  // Earlier versions did not note how far it has come.
+  const runs = typeof begunAt === 'number' && typeof run === 'number' ? { begunAt, run } : {};
+  return { path, mountPoint, uuid: typeof uuid === 'string' ? uuid : undefined, firstStartAt, ...runs };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** In one piece, also if the power goes. */
+function writeNote(note: KnownBatch): void {
+  const file = noteFile(note.path);
+  const temporary = `${file}.${process.pid}.tmp`;
+  makeFolder(dirname(file), 0o700);
+  try {
+    writeFileSync(temporary, JSON.stringify(note), { mode: 0o600, flush: true });
+    renameSync(temporary, file);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  forgetOldest(dirname(file));
+}
+
+function forgetOldest(folder: string): void {
+  const files = readdirSync(folder).map((name) => join(folder, name));
+  if (files.length <= maxNotes) return;
+  const lastStartOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const byAge = files.map((file) => ({ file, at: lastStartOf(file) })).toSorted((a, b) => a.at - b.at);
+  for (const { file } of byAge.slice(0, files.length - maxNotes)) rmSync(file, { force: true });
+}
+
+/** Whether a run has ended here that noted the batch, as this version does. */
+function wasRunHere(recordDir: string): boolean {
+  const ended = 'SELECT 1 FROM runs WHERE host = ? AND program = ? AND ended_at IS NOT NULL';
+  return hasRow(recordDir, ended, [hostname(), program]);
+}
+
+function runsIn(recordDir: string): Runs {
+  const db = openCheckpointForReading(recordDir);
+  try {
+    const text = 'SELECT min(started_at) AS begunAt, max(run) AS run FROM runs HAVING count(*) > 0';
+    return db?.prepare<[], Required<Runs>>(text).get() ?? {};
+  } finally {
+    db?.close();
+  }
+}
+
+function hasRow(recordDir: string, query: string, values: unknown[] = []): boolean {
+  const db = openCheckpointForReading(recordDir);
+  try {
+    return db?.prepare(query).get(...values) !== undefined;
+  } finally {
+    db?.close();
+  }
+}
+
+/** What the system refuses to tell is no proof of anything. */
+function unlessRefused<Result>(look: () => Result): Result | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    return undefined;
+  }
+}

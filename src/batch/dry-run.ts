@@ -1,0 +1,301 @@
+/** What the next run of a batch would do, found by doing it to a private copy of the checkpoint. */
+import { unknownPicturesOf, type BeginChoices } from './choices.ts';
+import { withoutFormat } from '../runner/core/picture-format.ts';
+import { maintenanceOptions } from './output-files.ts';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { assertLockUsable, isBatch, isBatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { markFile } from '../runner/checkpoint/commit-mark.ts';
+import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
+import {
+  readExperience,
+  readFoundAt,
+  readPaidBefore,
+  readSetAside,
+} from '../runner/checkpoint/read-for-plan.ts';
+import type { Config } from '../runner/config/config.ts';
+import { forecast, type Forecast } from '../runner/core/forecast.ts';
+import { FatalFailure } from '../runner/core/failure.ts';
+import type { Part } from '../runner/core/part.ts';
+import { lackingText } from '../runner/core/named-file.ts';
+import {
+  describeEdits,
+  endpointChange,
+  type BatchPlan,
+  type Plan,
+  type FirstRequest,
+} from '../runner/core/plan.ts';
+import { createImageStore } from '../runner/images/image-store.ts';
+import { assertNoUnknownPictures } from '../runner/pipeline/adopt.ts';
+import type { LocalService } from './local-service.ts';
+import { copyDatabase } from '../lib/sqlite/copy-database.ts';
+import { isLocked } from '../lib/sqlite/exclusive-lock.ts';
+import { assertPlainFile } from '../lib/files/plain-file.ts';
+import { UnusableDatabase, type Database } from '../lib/sqlite/database.ts';
+import { batchSettings } from './batch-settings.ts';
+import { assertBucketUsable } from './pictures-place.ts';
+import type { OpenRecord } from './record.ts';
+import { batchLists } from './lists.ts';
+import { beginBatch, type BegunBatch } from './begin.ts';
+import type { ReadScenes } from '../runner/list/read-scenes.ts';
+import type { Checkpoint } from '../runner/pipeline/ports.ts';
+import type { Attempt } from '../runner/core/attempt.ts';
+import { PictureNames } from '../runner/pipeline/picture-names.ts';
+import { submissionOf } from './service-client.ts';
+import type { BatchSettings } from '../runner/pipeline/settings.ts';
+
+export interface PlanChoices extends BeginChoices {
+  part: Part | undefined;
+  /** True if the bucket of the pictures is tried, with a small object. */
+  isChecked: boolean;
+  /** Number of first requests that are shown. */
+  requests: number;
+}
+
+interface PlanRequest {
+  /** Path of pipeline.yaml, as it was given. */
+  file: string;
+  config: Config;
+  choices: PlanChoices;
+}
+
+interface PlanEdges {
+  localService: LocalService;
+  /** Gets a sentence whenever a bucket does not answer. */
+  onTrouble: (text: string) => void;
+}
+
+/**
+ * Refuses what a run refuses, in its order and its words. Undefined where `signal` aborts before all is compared; throws
+ * its `AbortError` where the manifest is still being read.
+ */
+export async function planOnCopy(
+  { file, config, choices: options }: PlanRequest,
+  record: OpenRecord,
+  { localService, onTrouble }: PlanEdges,
+  signal: AbortSignal,
+): Promise<BatchPlan | undefined> {
+  const copy = temporaryFolder();
+  let scenes: ReadScenes | undefined;
+  let begun: BegunBatch | undefined;
+  try {
+    assertLockUsable(record.dir);
+    const isRunning = record.isHeld();
+    await copyCheckpoint(record.dir, copy);
+    const known = isBatch(record.dir) ? 'own' : undefined;
+    scenes = await batchLists(
+      config,
+      { dir: copy, known, isAdopting: options.isAdopting, onTrouble },
+      signal,
+    );
+    begun = beginBatch(file, config, scenes, copy, options, record.dir);
+    await assertLocalDatabase(config, copy, localService);
+    if (options.isChecked) {
+      const isAnyAccepted = unknownPicturesOf(options) !== 'ask';
+      await assertBucketUsable(begun.opened, isAnyAccepted, config.env, onTrouble);
+    }
+    const changes = await compare(config, begun, scenes, options, signal);
+    return (
+      changes && {
+        isRunning,
+        changes,
+        notes: [...scenes.notes, ...editNotes(config, scenes)],
+        remarks: scenes.remarks,
+        ...(await lookAt(config, begun, copy, options, changes)),
+      }
+    );
+  } catch (error) {
+    // Of the output folder nothing is written here.
+    if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'SQLITE_FULL') throw noTemporary(error);
+    throw error instanceof UnusableDatabase ? namedAs(error, copy, config.output.dir) : error;
+  } finally {
+    scenes?.stage.close();
+    await begun?.opened.close();
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+function editNotes({ acceptEdits }: Config, { edits }: ReadScenes): string[] {
+  if (edits === undefined) return [];
+  const asks = acceptEdits === undefined ? '; on a terminal, a run asks for --accept-edits' : '';
+  return [describeEdits(edits) + asks];
+}
+
+function temporaryFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'nightrender-plan-'));
+  } catch (error) {
+    throw noTemporary(error);
+  }
+}
+
+function noTemporary(error: unknown): FatalFailure {
+  const text = `A plan needs a copy of the checkpoint, but the folder for temporary files, ${tmpdir()}, cannot be used or is full (${codeOf(error)}); make room there, or set TMPDIR to another folder`;
+  return new FatalFailure({ kind: 'output-unwritable', text });
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown }).code);
+}
+
+async function copyCheckpoint(dir: string, copy: string): Promise<void> {
+  const name = 'checkpoint.sqlite';
+  await copyDatabase(join(dir, name), join(copy, name), () => isBatchHeld(dir));
+  // That of a live run is ahead of the copy.
+  assertPlainFile(markFile(dir));
+  if (!isBatchHeld(dir) && existsSync(markFile(dir))) await copyFile(markFile(dir), markFile(copy));
+}
+
+/** The local service has a file of its own, which has to be of use as well. */
+async function assertLocalDatabase(
+  { endpoint, output }: Config,
+  copy: string,
+  localService: LocalService,
+): Promise<void> {
+  if (endpoint.baseUrl !== 'local') return;
+  const folder = join(output.dir, 'local-service');
+  const [store, copied] = [join(folder, 'service.sqlite'), join(copy, 'local-service.sqlite')];
+  if (isLocked(join(folder, 'lock.sqlite'))) return;
+  await copyDatabase(store, copied, () => false);
+  try {
+    localService.assertDatabase(copied);
+  } catch (error) {
+    throw error instanceof UnusableDatabase ? namedAs(error, copied, store) : error;
+  }
+}
+
+/** People know the original. */
+function namedAs(error: UnusableDatabase, copy: string, original: string): UnusableDatabase {
+  return new UnusableDatabase(error.message.replaceAll(copy, original));
+}
+
+const adopting = 'the run decides which pictures can be adopted (--adopt); their scenes are not rendered';
+
+async function compare(
+  config: Config,
+  { opened: { checkpoint, names } }: BegunBatch,
+  { stage }: ReadScenes,
+  options: PlanChoices,
+  signal: AbortSignal,
+): Promise<Plan | undefined> {
+  // Of the files nothing is moved; a name that a picture is about to leave is free.
+  const left = new Set<string>();
+  const recordMoves = async (): Promise<void> => {
+    for (const move of await checkpoint.pendingMoves()) {
+      left.add(move.from);
+      await checkpoint.recordMoved(move);
+    }
+  };
+  await recordMoves();
+  const changes = await checkpoint.reconcile(stage, signal, options.part);
+  await recordMoves();
+  const isInBucket = config.output.pictures !== undefined;
+  if (changes === undefined || isInBucket || unknownPicturesOf(options) !== 'ask') return changes;
+  const images = createImageStore(join(config.output.dir, 'images'), maintenanceOptions(config.output));
+  const whichExist = async (files: string[]): Promise<string[]> =>
+    images.whichExist(files.filter((file) => !left.has(file)));
+  await assertNoUnknownPictures(checkpoint, { whichExist }, batchSettings(config, Date.now(), names));
+  return changes;
+}
+
+async function lookAt(
+  config: Config,
+  { opened }: BegunBatch,
+  copy: string,
+  options: PlanChoices,
+  { heldSeeds = 0 }: Plan,
+) {
+  const { checkpoint } = opened;
+  const settings = batchSettings(config, Date.now(), opened.names);
+  const { part, ...counts } = await checkpoint.counts();
+  const db = openCheckpointForReading(copy);
+  if (db === undefined) throw new Error('the copy that was just written is not there');
+  try {
+    const asked = {
+      scenes: (part ?? counts).waiting,
+      concurrency: config.concurrency,
+      pricing: config.pricing,
+      // ComfyUI runs one job at a time, however many are in flight.
+      expectMs:
+        config.expectMs && config.expectMs * (config.service.kind === 'comfyui' ? config.concurrency : 1),
+      limits: settings.limits,
+      leftMs: leftMsOf(settings.limits),
+    };
+    const known = { counts, part: part ?? null, setAside: readSetAside(db) };
+    const change = endpointChange(await checkpoint.madeAt(), counts, config.endpoint);
+    const expected = forecast(asked, readExperience(db, config.pricing));
+    // Last, since it puts attempts on record.
+    const requests = await firstRequests(db, checkpoint, { config, settings }, options.requests);
+    return {
+      ...known,
+      forecast: expected,
+      atMost: part === undefined && heldSeeds > 0 ? atMostOf(expected, heldSeeds) : null,
+      requests,
+      foundAt: readFoundAt(db),
+      warning: change ?? (options.isAdopting ? adopting : null),
+      lacking: lackingText(await checkpoint.lackingFiles()) ?? null,
+    };
+  } finally {
+    db.close();
+  }
+}
+
+function atMostOf({ scenes, cost }: Forecast, more: number): NonNullable<BatchPlan['atMost']> {
+  const all = scenes + more;
+  return { scenes: all, cost: cost && all * cost.perScene };
+}
+
+function leftMsOf({ forMs, untilAt }: { forMs?: number; untilAt?: number }): number | undefined {
+  const least = Math.min(forMs ?? Infinity, untilAt === undefined ? Infinity : untilAt - Date.now());
+  return least === Infinity ? undefined : least;
+}
+
+/** Stands in names for what only the output of the job has. */
+const unknownSeed = 'SEED';
+
+/** For a checkpoint that is never rendered from: the attempts are put on record as a run would do it. */
+async function firstRequests(
+  db: Database,
+  checkpoint: Checkpoint,
+  { config, settings }: { config: Config; settings: BatchSettings },
+  limit: number,
+): Promise<FirstRequest[]> {
+  const names = new PictureNames(checkpoint, settings);
+  // What a picture is kept as, only the picture tells.
+  const shown = (file: string): string =>
+    config.output.keep === 'original' ? `${withoutFormat(file)}.*` : file;
+  const requests: FirstRequest[] = [];
+  for (const attempt of await claimFirst(checkpoint, settings, limit)) {
+    const { sceneId, columns, number, input, endpoint } = attempt;
+    const wanted = settings.pictureName({ id: sceneId, columns, input, seed: unknownSeed, index: 1 });
+    const [file = wanted] = await names.reserve(attempt, [{ seed: unknownSeed }]);
+    requests.push({
+      scene: sceneId,
+      attempt: number,
+      before: readPaidBefore(db, attempt.key),
+      ...submissionOf(config, endpoint, input),
+      file: shown(file),
+      taken: file === wanted ? null : shown(wanted),
+    });
+  }
+  return requests;
+}
+
+/** As the pipeline takes them: what is due, then what will be, then what the program died with. */
+async function claimFirst(
+  checkpoint: Checkpoint,
+  { endpoint }: BatchSettings,
+  limit: number,
+): Promise<Attempt[]> {
+  const now = Date.now();
+  const attempts = await checkpoint.claim(limit, endpoint, now);
+  attempts.push(...(await checkpoint.claim(limit - attempts.length, endpoint, now, Number.MAX_SAFE_INTEGER)));
+  while (attempts.length < limit) {
+    const suspect = await checkpoint.claimSuspect(endpoint, now);
+    if (suspect === undefined) break;
+    attempts.push(suspect);
+  }
+  return attempts;
+}

@@ -1,0 +1,183 @@
+/** `nightrender verify --move`: has checkpoint and pictures of a batch where pipeline.yaml puts them now. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isPostgresAddress } from '../lib/postgres/address.ts';
+import type { Database } from '../lib/sqlite/database.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { lockBatch } from '../runner/checkpoint/batch-lock.ts';
+import { readLostSubmissions } from '../runner/checkpoint/commit-mark.ts';
+import { movedFile } from '../runner/checkpoint/copies-folder.ts';
+import { CrashMarkerFile } from '../runner/checkpoint/crash-markers.ts';
+import { assertSound } from '../runner/checkpoint/damaged-rows.ts';
+import { checkpointFile, findLoss, hasLog } from '../runner/checkpoint/find-loss.ts';
+import {
+  closeThere,
+  copyThere,
+  openArrived,
+  setFileAside,
+  takeBack,
+  type Counts,
+} from '../runner/checkpoint/postgres/move-batch.ts';
+import { lookUpSchema } from '../runner/checkpoint/postgres/schema.ts';
+import { findSharedBatch, openDatabase } from '../runner/checkpoint/postgres/shared-batch.ts';
+import { prepareStatements } from '../runner/checkpoint/statements.ts';
+import { type SharedAddress, stopFirst, assertDisk, isElsewhere } from './record.ts';
+import { maintainBatch } from './own-record.ts';
+import type { Book } from './book.ts';
+import { markMoved, finishMoves, openBucket } from './pictures-place.ts';
+import { shownPath } from './shown-path.ts';
+import { randomUUID } from 'node:crypto';
+import type { Bucket } from '../lib/s3/bucket.ts';
+import { readBatch, recordPicturesPlace } from '../runner/checkpoint/batch-identity.ts';
+import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
+import type { Verified } from '../runner/core/verification.ts';
+import { withBucketFailure } from '../runner/images/bucket-failure.ts';
+import { picturesFolder } from '../runner/images/bucket-store.ts';
+import { ownerWithoutRun } from '../runner/images/bucket-owner.ts';
+import { copyPicture, picturesInBucket, picturesInFolder } from '../runner/images/picture-files.ts';
+import type { VerifyPorts } from '../runner/pipeline/verify-batch.ts';
+
+export interface MovedCheckpoint {
+  from: string;
+  to: string;
+  counts: Counts;
+}
+
+type Place = Awaited<ReturnType<typeof openDatabase>>;
+
+/** Undefined where it is there already. Where it was interrupted, a second call goes on. */
+export async function moveCheckpoint(
+  dir: string,
+  shared: SharedAddress,
+  onTrouble: (text: string) => void,
+): Promise<MovedCheckpoint | undefined> {
+  assertDisk(dir);
+  const isOwn = existsSync(checkpointFile(dir));
+  if (shared === undefined && (isOwn || !isElsewhere(dir))) return undefined;
+  const address = shared?.address ?? addressBefore();
+  const place = await openDatabase(address, dir);
+  try {
+    const inDatabase = `schema ${place.name} of ${place.db.shown}`;
+    if (shared === undefined)
+      return {
+        from: inDatabase,
+        to: shownPath(checkpointFile(dir)),
+        counts: await moveBack(place, dir, onTrouble),
+      };
+    if (isOwn) await sendFile(place, dir);
+    else if ((await lookUpSchema(place.db, place.name))?.moving !== 'arriving') return undefined;
+    const counts = await completeThere(place, dir);
+    // The next command needs a copy, and one that moves it back knows the batch by it.
+    await (await findSharedBatch(address, dir, false))?.close();
+    return { from: shownPath(movedFile(dir)), to: inDatabase, counts };
+  } finally {
+    await place.db.close();
+  }
+}
+
+/** pipeline.yaml does not have it any more, and nothing else keeps it: it holds a password. */
+function addressBefore(): string {
+  const address = process.env['DATABASE_URL'];
+  if (address !== undefined && isPostgresAddress(address)) return address;
+  const text =
+    'pipeline.yaml has no checkpoint: any more, so that DATABASE_URL in the environment has to say which database the batch is in, as checkpoint: did (with its ?batch=); or set checkpoint: as it was, and nothing is moved';
+  throw new ConfigError([{ where: '--move', text }]);
+}
+
+async function sendFile(place: Place, dir: string): Promise<void> {
+  const send = async (db: Database): Promise<void> => {
+    assertSendable(db);
+    countDeaths(dir, db);
+    await copyThere(place, db);
+  };
+  const after = async (): Promise<void> => {
+    const path = checkpointFile(dir);
+    if (!hasLog(path)) return setFileAside(dir);
+    const text = `another program reads ${shownPath(path)} at this moment, such as \`nightrender watch\`; end it, then give the same command again`;
+    throw new ConfigError([{ where: '--move', text }]);
+  };
+  await maintainBatch(dir, send, { prepare: async () => assertSound(dir), after });
+}
+
+/** What is lost is known to the file alone. */
+function assertSendable(db: Database): void {
+  const lost = readLostSubmissions(db);
+  if (lost === 0) return;
+  const text = `${lost.toLocaleString('en')} submissions of this batch are on no record (--accept-loss), and a database has no place for that; go on without checkpoint:`;
+  throw new ConfigError([{ where: '--move', text }]);
+}
+
+/** As the next run would: what the last one died with is held against the scenes. */
+function countDeaths(dir: string, db: Database): void {
+  const markers = new CrashMarkerFile(join(dir, '.in-hand'));
+  const { intendedIn, countDeath } = prepareStatements(db);
+  for (const mark of [...markers.left(), ...intendedIn.all({ by: 0 })]) countDeath.run(mark);
+  markers.close();
+}
+
+async function completeThere(place: Place, dir: string): Promise<Counts> {
+  const lock = await lockBatch(dir, Date.now(), stopFirst);
+  try {
+    return await openArrived(place, dir);
+  } finally {
+    lock.release();
+  }
+}
+
+async function moveBack(place: Place, dir: string, onTrouble: (text: string) => void): Promise<Counts> {
+  const lock = await lockBatch(dir, Date.now(), stopFirst);
+  try {
+    // Of a file that came back before, and is gone since.
+    findLoss(dir);
+    await closeThere(place, dir, stopFirst);
+    return await takeBack(place, dir, (db) => markMoved(db, onTrouble));
+  } finally {
+    lock.release();
+  }
+}
+
+/**
+ * `target` is as `output.pictures` has it, `endings` those of copies; `check` goes through all pictures by what it is
+ * given, which copies each. Where one is not good, the batch stays where it is; a second call goes on.
+ */
+export async function movePictures(
+  book: Book,
+  { target, endings }: { target: string | undefined; endings: string[] },
+  check: (copy: VerifyPorts['inspect']) => Promise<Verified>,
+): Promise<Verified> {
+  const { dir, db, onTrouble } = book;
+  assertMovable(db);
+  const bucket = target === undefined ? undefined : await openBucket(target, process.env, { onTrouble });
+  const batch = readBatch(db)?.picturesToken ?? randomUUID();
+  const owner = bucket && ownerWithoutRun(bucket, batch);
+  try {
+    await withBucketFailure(async () => {
+      await bucket?.probe();
+      await owner?.assertOurs(picturesFolder);
+    });
+    const verified = await book.withImages({}, async (images, source) => {
+      await finishMoves(images, pictureRepair(db));
+      const [from, to] = [filesIn(dir, source), filesIn(dir, bucket)];
+      return check((picture) => copyPicture(from, to, picture, endings));
+    });
+    if (verified.good < verified.checked) return verified;
+    recordPicturesPlace(db, target === undefined ? undefined : { url: target, batch });
+    await withBucketFailure(async () => owner?.claim());
+    return verified;
+  } finally {
+    await bucket?.close();
+  }
+}
+
+/** Throws `ConfigError`. */
+function assertMovable(db: Database): void {
+  const unfinished = db.prepare('SELECT 1 FROM attempts WHERE writing IS NOT NULL LIMIT 1').get();
+  if (unfinished === undefined) return;
+  const text =
+    'the last run died while it saved pictures; put output.pictures back, start the run once, then move';
+  throw new ConfigError([{ where: '--move', text }]);
+}
+
+function filesIn(dir: string, bucket: Bucket | undefined) {
+  return bucket === undefined ? picturesInFolder(join(dir, 'images')) : picturesInBucket(bucket);
+}

@@ -1,0 +1,101 @@
+/** Notifications of a run, to those that `notify` names. */
+import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import type { RunEnded } from '../runner/pipeline/event.ts';
+import type { Listener } from '../runner/pipeline/ports.ts';
+import type { Config } from '../runner/config/config.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
+import { endings } from '../runner/core/ending.ts';
+import { startNotifier, type Notifier } from '../runner/notify/notifier.ts';
+import { describeEvent } from '../terminal/describe-event.ts';
+import { harmless } from '../terminal/fit-text.ts';
+import { refusalOf, type Refusal } from './refusal.ts';
+import type { RunRequest } from './record.ts';
+import { shownLists, shownPath } from './shown-path.ts';
+import { systemClock } from './system-clock.ts';
+
+/** Listens to one run, and tells the targets how it ended. */
+export interface RunNotifier {
+  emit: Listener;
+  /** Tells how the run ended. Resolves once each target was told, or after a timeout. */
+  end: (ended: RunEnded) => Promise<void>;
+  /** Like `end`, for a run that was refused or that an error has ended. */
+  endByError: (thrown: unknown) => Promise<void>;
+}
+
+/**
+ * Passes the work a notifier, and tells the targets if the work throws: a run that is refused before it begins is no success either.
+ * If another run holds the batch, nothing is told, since that run reports its own end.
+ */
+export async function withNotifier<Result>(
+  { file, config, emit }: RunRequest & { emit: Listener },
+  work: (notifier: RunNotifier) => Promise<Result>,
+): Promise<Result> {
+  const notifier = notifierOf(file, config, (text) => emit({ type: 'warning', text }));
+  let hasEnded = false;
+  const end = async (ended: RunEnded): Promise<void> => {
+    hasEnded = true;
+    notifier.emit(ended);
+    await notifier.close();
+  };
+  const endByError = (thrown: unknown): Promise<void> => end(endedBy(thrown, config.output.dir));
+  try {
+    return await work({ emit: notifier.emit, end, endByError });
+  } catch (thrown) {
+    if (!hasEnded) await (thrown instanceof BatchHeld ? notifier.close() : endByError(thrown));
+    throw thrown;
+  }
+}
+
+/** `file` is the pipeline.yaml, as it was given. */
+function notifierOf(file: string, config: Config, warn: (text: string) => void): Notifier {
+  const { notify, folder, apiKey, output, env } = config;
+  return startNotifier(notify, {
+    clock: systemClock,
+    about: { manifest: shownLists(config, file), outputDir: output.dir },
+    folder,
+    env: withoutKey(env, apiKey),
+    describe: (event) => {
+      const line = describeEvent(event, Date.now(), shownPath(output.dir));
+      // It may be read in a terminal there, too.
+      return line === undefined ? undefined : harmless(line);
+    },
+    warn,
+  });
+}
+
+/** By whatever name: commands have no use for it. */
+function withoutKey(env: NodeJS.ProcessEnv, apiKey = ''): NodeJS.ProcessEnv {
+  const keys = [apiKey, env['NIGHTRENDER_API_KEY'] ?? ''].filter((key) => key !== '');
+  const kept = Object.entries(env).filter(([, value = '']) => !keys.some((key) => value.includes(key)));
+  return Object.fromEntries(kept);
+}
+
+/** An error that nobody expected is the ending `bug`. */
+function endedBy(thrown: unknown, outputDir: string): RunEnded {
+  const { ending, text, problems } = refusalOf(thrown, outputDir) ?? bug;
+  return {
+    type: 'run-ended',
+    ending,
+    exitCode: endings[ending].exitCode,
+    text: textOf(text.replace(/\.$/, ''), problems),
+    counts: noCounts,
+    outputDir,
+    report: undefined,
+    cost: undefined,
+    untold: 0,
+  };
+}
+
+const bug: Refusal = { ending: 'bug', text: endings.bug.means, problems: [] };
+
+/** In a chat. */
+const maxProblems = 3;
+
+function textOf(text: string, problems: Problem[]): string {
+  const first = problems
+    .slice(0, maxProblems)
+    .map((each) => `${each.where}: ${each.text}`.replace(/^: /, ''));
+  return first.length === 0 ? text : `${text}: ${first.join('; ')}`;
+}
+
+const noCounts = { waiting: 0, active: 0, saved: 0, failed: 0, withdrawn: 0, invalid: 0 };

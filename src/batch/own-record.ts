@@ -1,0 +1,126 @@
+/** The record of a batch as a file in its output folder: read at any time, changed only by who holds its lock. */
+import { existsSync } from 'node:fs';
+import { program } from '../lib/files/program.ts';
+import type { Database } from '../lib/sqlite/database.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { assertNotOwned, isBatch, isBatchHeld, lockBatch } from '../runner/checkpoint/batch-lock.ts';
+import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
+import {
+  openCheckpoint,
+  openCheckpointForMaintenance,
+  openCheckpointForReading,
+  type OpenCheckpoint,
+} from '../runner/checkpoint/open-checkpoint.ts';
+import type { RunChoices } from './choices.ts';
+import {
+  assertPlace,
+  noBatch,
+  stopFirst,
+  type BatchRecord,
+  type CancelRecord,
+  type OpenRecord,
+  type RunRecord,
+} from './record.ts';
+
+/** `dir`: the output folder. */
+export function ownRecord(dir: string): BatchRecord {
+  return {
+    open: () => Promise.resolve(openOwn(dir)),
+    openForRun: (choices) => openForRun(dir, choices),
+    openForCancel: (isLossAccepted) => openForCancel(dir, isLossAccepted),
+  };
+}
+
+function openOwn(dir: string): OpenRecord {
+  return {
+    dir,
+    isHeld: () => isBatchHeld(dir),
+    // The file itself is always up to date.
+    refresh: () => Promise.resolve(),
+    maintain: (work, prepare) => maintainBatch(dir, work, prepare && { prepare }),
+    close: () => Promise.resolve(),
+  };
+}
+
+async function openForRun(dir: string, { isFresh }: RunChoices): Promise<RunRecord> {
+  const assertThere = (): void => assertPlace(dir, undefined, isFresh);
+  assertThere();
+  // A batch that another run holds is reported before its manifest is read; the folder of a new one is made after that.
+  let lock = isBatch(dir) ? await lockBatch(dir, Date.now()) : undefined;
+  return {
+    dir,
+    known: lock && 'own',
+    begin: async (request, scenes) => {
+      lock ??= await lockBatch(dir, Date.now());
+      // Reading the list may have taken a while.
+      assertNotOwned(dir);
+      // Who had the lock before may have moved the batch away, or its disk may be gone.
+      assertThere();
+      const { beginRun } = await import('./begin.ts');
+      return beginRun(request, scenes);
+    },
+    close: () => Promise.resolve(lock?.release()),
+  };
+}
+
+async function openForCancel(dir: string, isLossAccepted: boolean): Promise<CancelRecord> {
+  assertPlace(dir, undefined);
+  const lock = await lockKnown(dir);
+  return {
+    dir,
+    begin: () => Promise.resolve(openKnown(dir, isLossAccepted)),
+    close: () => Promise.resolve(lock.release()),
+  };
+}
+
+function openKnown(dir: string, isLossAccepted: boolean): OpenCheckpoint {
+  const db = openCheckpointForReading(dir);
+  const batch = db && readBatch(db);
+  db?.close();
+  if (batch === undefined) throw noBatch(dir, isLossAccepted);
+  return openCheckpoint(dir, program, batch, Date.now(), isLossAccepted);
+}
+
+/** `prepare` comes before the checkpoint is opened, `after` when it is closed, with the lock still held. Throws as `OpenRecord.maintain`. */
+export async function maintainBatch<Result>(
+  dir: string,
+  work: (db: Database) => Promise<Result> | Result,
+  { prepare, after }: { prepare?: () => Promise<void>; after?: () => Promise<void> } = {},
+): Promise<Result> {
+  const lock = await lockKnown(dir);
+  try {
+    await prepare?.();
+    const result = await maintainLocked(dir, work);
+    await after?.();
+    return result;
+  } finally {
+    lock.release();
+  }
+}
+
+async function maintainLocked<Result>(
+  dir: string,
+  work: (db: Database) => Promise<Result> | Result,
+): Promise<Result> {
+  const opened = openCheckpointForMaintenance(dir);
+  if (opened === undefined) throw noBatch(dir);
+  let isOrderly = false;
+  try {
+    const result = await work(opened.db);
+    isOrderly = true;
+    return result;
+  } catch (thrown) {
+    // A wrong request changes nothing.
+    isOrderly = thrown instanceof ConfigError;
+    throw thrown;
+  } finally {
+    opened.close(isOrderly);
+  }
+}
+
+/** Locks a batch that exists. Its lock alone would not make a folder a batch. */
+async function lockKnown(dir: string) {
+  if (!existsSync(checkpointFile(dir)) && !isBatch(dir)) throw noBatch(dir);
+  return lockBatch(dir, Date.now(), stopFirst);
+}

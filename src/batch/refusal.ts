@@ -1,0 +1,128 @@
+/** Why a command was rejected: the exit code and the words. */
+import { formatInstant } from '../lib/text/format.ts';
+import { InUse } from '../lib/files/in-use.ts';
+import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import type { EndingKind } from '../runner/core/ending.ts';
+import { FatalFailure } from '../runner/core/failure.ts';
+import { asDiskFailure } from '../runner/files/disk-failure.ts';
+import { PlanRefused } from '../runner/core/plan.ts';
+import { PostgresFailure } from '../lib/postgres/postgres.ts';
+import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
+import { UnusableSchema } from '../runner/checkpoint/postgres/schema.ts';
+import { assertReadable, isDamage, UnusableDatabase } from '../lib/sqlite/database.ts';
+import { damagedLock, explainBlockedPath } from './blocked-path.ts';
+import { shownPath, withFileNamed } from './shown-path.ts';
+import { StoppedEarly } from '../runner/pipeline/stop.ts';
+
+export interface Refusal {
+  ending: EndingKind;
+  /** One sentence; the problems follow. */
+  text: string;
+  problems: Problem[];
+}
+
+/** Undefined where `thrown` is a bug. Of a command that only reads (`isReading`) nobody expects that it sends or writes something. */
+export function refusalOf(thrown: unknown, dir: string | undefined, isReading = false): Refusal | undefined {
+  const shownDir = dir === undefined ? 'the output folder' : shownPath(dir);
+  if (thrown instanceof ConfigError) {
+    const { problems } = thrown;
+    const count = problems.reduce((sum, problem) => sum + (problem.count ?? 1), 0);
+    const found = count === 1 ? 'One problem was' : `${count.toLocaleString('en')} problems were`;
+    const untouched = isReading ? '' : '; nothing was sent and nothing written';
+    return { ending: 'wrong-use', text: `${found} found${untouched}.`, problems };
+  }
+  if (thrown instanceof StoppedEarly)
+    return { ending: thrown.ending.kind, text: thrown.message, problems: [] };
+  if (thrown instanceof BatchHeld)
+    return { ending: 'already-running', text: describeHolder(thrown, shownDir), problems: [] };
+  if (thrown instanceof InUse) return { ending: 'already-running', text: `${thrown.message}.`, problems: [] };
+  if (thrown instanceof UnusableDatabase || thrown instanceof UnusableSchema)
+    return { ending: 'wrong-use', text: `${thrown.message}.`, problems: [] };
+  if (thrown instanceof PlanRefused) return { ending: 'wrong-use', text: thrown.message, problems: [] };
+  if (thrown instanceof PostgresFailure) {
+    const ending = thrown.kind === 'gone' ? 'output-unwritable' : 'wrong-use';
+    return {
+      ending,
+      text: `${thrown.message}; check its address and the database, then run the same command again.`,
+      problems: [],
+    };
+  }
+  if (thrown instanceof FatalFailure)
+    return { ending: 'output-unwritable', text: `${thrown.message}.`, problems: [] };
+  const lock = isDamage(thrown) && dir !== undefined ? damagedLock(dir) : undefined;
+  if (lock !== undefined)
+    return { ending: 'wrong-use', text: `${lock}, then run the same command again.`, problems: [] };
+  if (isDamage(thrown)) {
+    const unreadable = dir === undefined ? undefined : whyUnreadable(dir);
+    if (unreadable !== undefined) return refusalOf(unreadable, dir, isReading);
+    const text = `The checkpoint in ${shownDir} is damaged, or its disk could not read it (${(thrown as Error).message}); it was not changed. Give the same command again; if it says the same, put a copy back, or repair it with \`nightrender verify <pipeline> --repair\`.`;
+    return { ending: 'wrong-use', text, problems: [] };
+  }
+  if (thrown instanceof Error && thrown.message.startsWith('Could not load the "sharp" module'))
+    return { ending: 'output-unwritable', text: sharpLacking, problems: [] };
+  const unheard = whyNotListening(thrown);
+  if (unheard !== undefined) return { ending: 'wrong-use', text: unheard, problems: [] };
+  const disk = describeDisk(thrown, dir, shownDir);
+  return disk === undefined ? undefined : { ending: 'output-unwritable', text: disk, problems: [] };
+}
+
+/** SQLite says the same of damage and of a disk that cannot read the file. */
+function whyUnreadable(dir: string): unknown {
+  try {
+    assertReadable(checkpointFile(dir));
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** Its own words do not distinguish these two. */
+const sharpLacking =
+  'The package sharp, which decodes pictures, cannot be loaded: either too many files are open (EMFILE; raise the limit with ulimit -n), or its binary for this machine is missing (install nightrender again). Then run the same command again.';
+
+/** Undefined where it is about something else. */
+function whyNotListening(thrown: unknown): string | undefined {
+  const { code, syscall, address, hostname, port } = thrown as Record<string, unknown>;
+  if (code === 'EADDRINUSE')
+    return `Port ${String(port)} is in use by another program: end that program, or choose another port with --port.`;
+  const host = String(address ?? hostname);
+  if (code === 'EADDRNOTAVAIL')
+    return `This machine has no address ${host} to listen on; choose another with --host.`;
+  if (syscall === 'getaddrinfo') return `${host} is not a name of this machine; choose another with --host.`;
+  if (syscall === 'listen' && code === 'EACCES')
+    return `Port ${String(port)} needs special permission; choose one above 1023 with --port.`;
+  return undefined;
+}
+
+/** Undefined where it is about something else. */
+function describeDisk(thrown: unknown, dir: string | undefined, shownDir: string): string | undefined {
+  const failure = asDiskFailure(thrown, shownDir);
+  const seen = failure && dir !== undefined ? explainBlockedPath(thrown as Error, dir) : undefined;
+  const text = seen ?? failure?.message;
+  if (text === undefined || text.endsWith('again')) return text && `${text}.`;
+  return `${text}, then run the same command again.`;
+}
+
+function describeHolder({ holder, advice }: BatchHeld, shownDir: string): string {
+  const who =
+    holder === undefined
+      ? 'another run'
+      : `another run, process ${holder.pid} on ${holder.host} since ${formatInstant(holder.since)},`;
+  return `${who} holds the batch in ${shownDir}; it is not affected.${advice === '' ? '' : ` ${advice}`}`;
+}
+
+/** As `refusalOf`, with the commands that it names as they are for this batch. */
+export function namedRefusal(
+  thrown: unknown,
+  dir: string | undefined,
+  others: string,
+  isReading = false,
+): Refusal | undefined {
+  const refusal = refusalOf(thrown, dir, isReading);
+  const named = <Said extends { text: string }>(said: Said): Said => ({
+    ...said,
+    text: withFileNamed(said.text, others),
+  });
+  return refusal && { ...named(refusal), problems: refusal.problems.map(named) };
+}

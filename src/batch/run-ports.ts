@@ -1,0 +1,198 @@
+/** The edges of a batch, put together for a piece of work on it and taken down after it. */
+import { join } from 'node:path';
+import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
+import { formatOfFile } from '../runner/core/picture-format.ts';
+import { KeptAnswersFolder } from '../runner/checkpoint/kept-answers.ts';
+import type { BatchLease, OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
+import { HttpsDownloads } from '../runner/client/https-downloads.ts';
+import { sendingFiles } from '../runner/client/sending-files.ts';
+import type { Config } from '../runner/config/config.ts';
+import type { Endpoint } from '../runner/core/attempt.ts';
+import type { Bucket } from '../lib/s3/bucket.ts';
+import { createBucketStore } from '../runner/images/bucket-store.ts';
+import { createImageStore, type PreparedImageStore } from '../runner/images/image-store.ts';
+import { openBucket, OtherBuckets, type BucketTrouble } from './pictures-place.ts';
+import type { Event } from '../runner/pipeline/event.ts';
+import type { Listener, RenderService, Ports } from '../runner/pipeline/ports.ts';
+import type { Stop } from '../runner/pipeline/stop.ts';
+import { reportOf } from './result-files.ts';
+import type { LocalService } from './local-service.ts';
+import { connect } from './connections.ts';
+import { shownFile } from '../lib/yaml/yaml-file.ts';
+import { keptText } from './shown-path.ts';
+import { outputFiles } from './output-files.ts';
+import { openService } from './service-client.ts';
+import { StoppedEarly } from '../runner/pipeline/stop.ts';
+import { systemClock } from './system-clock.ts';
+
+interface PortsFor {
+  config: Config;
+  opened: OpenCheckpoint;
+  /** All that are talked to: where jobs are sent, and where some are in flight. */
+  endpoints: Endpoint[];
+  emit: Listener;
+  /** Its requests are emitted. */
+  stop: Stop;
+  localService: LocalService;
+  /** Pictures that were kept as `.former` before; none where it is left out. */
+  kept?: number;
+  /** Whether a person said what is to become of pictures that the checkpoint does not know; false where left out. */
+  isAnyAccepted?: boolean;
+  /** How long a bucket that does not answer is waited for; ten minutes where left out. */
+  patienceMs?: number;
+}
+
+export async function withPorts<Result>(
+  {
+    config,
+    opened,
+    endpoints,
+    emit,
+    stop,
+    localService,
+    kept = 0,
+    isAnyAccepted = false,
+    patienceMs,
+  }: PortsFor,
+  work: (ports: Ports) => Promise<Result>,
+): Promise<Result> {
+  stop.onEnding(({ kind, text }) => emit({ type: 'stopping', ending: kind, text }));
+  const warn = (text: string): void => emit({ type: 'warning', text });
+  const connections = await connect(config, endpoints, localService, warn);
+  const memory = new ByteSemaphore(config.limits.memoryBytes);
+  const service = openService(config, connections.of, memory, warn);
+  const downloads = new HttpsDownloads({
+    hosts: config.output.hosts,
+    maxBytes: config.limits.bodyBytes,
+    requestTimeoutMs: config.timeouts.requestMs,
+  });
+  const open = (url: string): Promise<Bucket> =>
+    openBucket(url, config.env, bucketOptions(warn, stop, config.shutdownGraceMs, patienceMs));
+  const bucket = opened.pictures && (await open(opened.pictures.url));
+  const otherBuckets = new OtherBuckets(open);
+  try {
+    const images = imagesOf(config, opened, bucket, isAnyAccepted, warn);
+    await images.prepare().catch((error: unknown) => {
+      throw stop.ending === undefined ? error : new StoppedEarly(stop.ending, 'Nothing was sent.');
+    });
+    const report = reportOf(config, opened, bucket);
+    const { checkpoint, file, others, lease } = opened;
+    followLease(lease, emit, stop, config.shutdownGraceMs);
+    const ports = {
+      // Of memory of its own: a job that is being sent must not wait for pictures, nor they for it.
+      service: whileLeased(
+        sendingFiles(
+          service,
+          config.folder,
+          new ByteSemaphore(config.limits.memoryBytes),
+          (address) => otherBuckets.read(address),
+          pictureAdvice(config),
+        ),
+        lease,
+      ),
+      downloads,
+      answers: new KeptAnswersFolder(join(config.output.dir, 'kept-answers'), config.limits),
+      checkpoint,
+      file,
+      others,
+      images,
+      report,
+      clock: systemClock,
+      random: Math.random,
+      emit: (event: Event): void => {
+        // It is emitted once the checkpoint has it on the disk.
+        if (event.type === 'scene-saved') connections.collected(event.jobId);
+        emit(event);
+      },
+    };
+    const result = await work(ports);
+    const former = keptText(kept + images.kept(), config.output.dir);
+    if (former !== undefined) emit({ type: 'warning', text: former });
+    return result;
+  } finally {
+    await bucket?.close();
+    await otherBuckets.close();
+    await service.close();
+    await downloads.close();
+    await connections.close();
+  }
+}
+
+function imagesOf(
+  config: Config,
+  { run, pictures, lease, rules, checkpoint }: OpenCheckpoint,
+  bucket: Bucket | undefined,
+  isAnyAccepted: boolean,
+  warn: (text: string) => void,
+): PreparedImageStore {
+  const isShared = lease !== undefined;
+  const options = {
+    maxPixels: config.limits.pixels,
+    ...config.check,
+    ...outputFiles(config.output, rules, warn),
+    isShared,
+    isPicture: async (file: string) => {
+      const owner = await checkpoint.ownerOf(file);
+      if (owner?.file === undefined) return owner !== undefined && config.output.keep === 'original';
+      return formatOfFile(owner.file) === formatOfFile(file);
+    },
+    reportDir: config.report.hasThumbnails ? join(config.output.dir, 'report') : undefined,
+  };
+  if (bucket === undefined || pictures === undefined)
+    return createImageStore(join(config.output.dir, 'images'), options);
+  return createBucketStore(bucket, {
+    ...options,
+    owner: { batch: pictures.batch, run, isAnyAccepted },
+  });
+}
+
+/** A picture of another batch is the one on record again once that batch is repaired, and the list says nothing new. */
+function pictureAdvice({ stage, file }: Config): string | undefined {
+  if (stage === undefined) return undefined;
+  return `A picture of another batch is checked by \`nightrender verify ${shownFile(stage.from)}\`; then \`nightrender retry ${shownFile(file)}\` has it sent`;
+}
+
+const runPatienceMs = 10 * 60_000;
+
+/** A bucket that does not answer is waited for, unless the run is to end. */
+function bucketOptions(
+  warn: (text: string) => void,
+  stop: Stop,
+  graceMs: number,
+  patienceMs = runPatienceMs,
+): BucketTrouble {
+  const abandoned = new AbortController();
+  const abandon = (): void => void setTimeout(() => abandoned.abort(), graceMs).unref();
+  stop.leaving.addEventListener('abort', abandon, { once: true });
+  const onTrouble = (text: string): void =>
+    warn(`${text}; trying again for ${Math.round(patienceMs / 60_000)} min`);
+  return { signal: stop.leaving, abandoned: abandoned.signal, onTrouble, patienceMs };
+}
+
+/** What nobody else may have taken over is sent, and nothing else. */
+function whileLeased(service: RenderService, lease: BatchLease | undefined): RenderService {
+  if (lease === undefined) return service;
+  const failure = { kind: 'checkpoint-gone' as const, text: gone };
+  return {
+    submit: async (...asked) => (lease.isFresh() ? service.submit(...asked) : { kind: 'failure', failure }),
+    status: (...asked) => service.status(...asked),
+    copyResult: (...asked) => service.copyResult(...asked),
+    cancel: (...asked) => service.cancel(...asked),
+    health: (...asked) => service.health(...asked),
+  };
+}
+
+const gone =
+  'the shared checkpoint does not answer: what is in flight is collected, and nothing is submitted until it does';
+
+function followLease(lease: BatchLease | undefined, emit: Listener, stop: Stop, graceMs: number): void {
+  if (lease === undefined) return;
+  const giveUpLater = (): void => void setTimeout(() => lease.giveUp(), graceMs).unref();
+  stop.leaving.addEventListener('abort', giveUpLater, { once: true });
+  lease.on({
+    onLost: (failure) => stop.forThrown(failure),
+    onWrittenBack: (text) => emit({ type: 'warning', text }),
+    onReach: (isReached, text) =>
+      emit({ type: 'warning', text: isReached ? 'the shared checkpoint answers again' : `${text}; ${gone}` }),
+  });
+}

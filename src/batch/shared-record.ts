@@ -1,0 +1,128 @@
+/** The record of a batch in a database: any number of runs join in, and nobody is kept out. */
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { program } from '../lib/files/program.ts';
+import { BatchHeld } from '../runner/checkpoint/batch-lock.ts';
+import { copiesFolder } from '../runner/checkpoint/copies-folder.ts';
+import { readJobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
+import { changeBatch } from '../runner/checkpoint/postgres/change-batch.ts';
+import {
+  findSharedBatch,
+  hasRunners,
+  joinBatch,
+  type SharedBatch,
+} from '../runner/checkpoint/postgres/shared-batch.ts';
+import type { ReadScenes } from '../runner/list/read-scenes.ts';
+import type { RunChoices } from './choices.ts';
+import {
+  assertPlace,
+  noBatch,
+  stopFirst,
+  type BatchRecord,
+  type BegunRun,
+  type CancelRecord,
+  type OpenRecord,
+  type RunRecord,
+  type RunRequest,
+  type SharedAddress,
+} from './record.ts';
+import { systemClock } from './system-clock.ts';
+
+/** `dir`: the output folder. */
+export function sharedRecord(dir: string, { address, where }: NonNullable<SharedAddress>): BatchRecord {
+  return {
+    open: () => openShared(dir, address),
+    openForRun: (choices) => openForRun(dir, address, where, choices),
+    openForCancel: () => openForCancel(dir, address, where),
+  };
+}
+
+async function openShared(dir: string, address: string): Promise<OpenRecord> {
+  const found = await findSharedBatch(address, dir, false);
+  if (found === undefined) return emptyRecord(dir);
+  const { db, schema, replica } = found;
+  let isHeld = await hasRunners(found);
+  return {
+    dir: replica.dir,
+    isHeld: () => isHeld,
+    refresh: async () => {
+      await replica.pull();
+      isHeld = await hasRunners(found);
+    },
+    maintain: async (work) => {
+      if (await hasRunners(found)) throw new BatchHeld(undefined, stopFirst);
+      return changeBatch(db, schema, replica, work);
+    },
+    close: () => found.close(),
+  };
+}
+
+/** A batch that has not begun has nothing to read. */
+function emptyRecord(dir: string): OpenRecord {
+  return {
+    dir: join(copiesFolder(dir), hostname()),
+    isHeld: () => false,
+    refresh: () => Promise.resolve(),
+    maintain: () => Promise.reject(noBatch(dir)),
+    close: () => Promise.resolve(),
+  };
+}
+
+async function openForRun(
+  dir: string,
+  address: string,
+  sharedAt: string,
+  { isFresh }: RunChoices,
+): Promise<RunRecord> {
+  assertPlace(dir, sharedAt, isFresh);
+  const shared = await findSharedBatch(address, dir, true);
+  if (shared === undefined) throw new Error(`no batch was made for ${hostname()}`);
+  return {
+    dir: shared.replica.dir,
+    known: 'shared',
+    begin: (request, scenes) => beginShared(request, scenes, shared),
+    close: () => shared.close(),
+  };
+}
+
+async function beginShared(
+  { file, config, choices }: RunRequest,
+  scenes: ReadScenes | undefined,
+  shared: SharedBatch,
+): Promise<BegunRun> {
+  const { dir } = shared.replica;
+  const { assertPicturesKnown, identityOf, keepIfAnew } = await import('./begin.ts');
+  const { assertCollectable } = await import('./connections.ts');
+  const { batchSettings } = await import('./batch-settings.ts');
+  assertPicturesKnown(file, config, choices, dir, dir);
+  const inFlight = readJobsInFlight(dir);
+  assertCollectable(file, config, inFlight);
+  const { limits } = batchSettings(config, systemClock.now(), 'id');
+  const opened = await joinBatch(shared, {
+    program,
+    batch: scenes && identityOf(file, config, scenes, choices, dir),
+    limits,
+    pricing: config.pricing,
+    clock: systemClock,
+  });
+  return { opened, inFlight, kept: await keepIfAnew(config, choices, dir) };
+}
+
+/** Cancels what every run has in flight, and is therefore alone. */
+async function openForCancel(dir: string, address: string, sharedAt: string): Promise<CancelRecord> {
+  assertPlace(dir, sharedAt);
+  const shared = await findSharedBatch(address, dir, false);
+  if (shared === undefined) throw noBatch(dir);
+  try {
+    if (await hasRunners(shared)) throw new BatchHeld(undefined, stopFirst);
+  } catch (error) {
+    await shared.close();
+    throw error;
+  }
+  return {
+    dir: shared.replica.dir,
+    begin: ({ pricing }) =>
+      joinBatch(shared, { program, batch: undefined, limits: {}, pricing, clock: systemClock }),
+    close: () => shared.close(),
+  };
+}

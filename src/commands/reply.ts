@@ -1,0 +1,79 @@
+/** What commands on a batch share: they open it, do their work, and show what is refused. */
+import { overridesOf } from '../batch/overrides.ts';
+import { Batch } from '../batch/batch.ts';
+import { namedRefusal, type Refusal } from '../batch/refusal.ts';
+import { endings } from '../runner/core/ending.ts';
+import { localService } from '../service/local-service.ts';
+import { writeError } from '../terminal/console.ts';
+import { harmlessLines } from '../terminal/fit-text.ts';
+import { writeJsonLine } from '../terminal/json-lines.ts';
+import { fileIn } from './option-values.ts';
+
+interface ReplyOptions {
+  /** Path of pipeline.yaml, for commands that take several. */
+  file?: string;
+  /** True if the command never sends or writes anything. */
+  isReading?: boolean;
+}
+
+/** Resolves to the exit code: 0 if `work` gives none. */
+export async function onBatch(
+  argv: Record<string, unknown>,
+  work: (batch: Batch, json: boolean) => Promise<number | void>,
+  { file = fileIn(argv), isReading = false }: ReplyOptions = {},
+): Promise<number> {
+  const batch = batchOf(file, argv);
+  const json = argv['json'] === true;
+  try {
+    return (await work(batch, json)) ?? 0;
+  } catch (thrown) {
+    return show(batch.refusalOf(thrown, isReading), thrown, batch.knownConfig?.terminal.json ?? json);
+  }
+}
+
+/** `file`: path of pipeline.yaml, as it was given. */
+export function batchOf(file: string, argv: Record<string, unknown>, env = process.env): Batch {
+  const { output } = argv;
+  return Batch.at({
+    file,
+    overrides: overridesOf(argv, env),
+    output,
+    env,
+    localService,
+    onTrouble: writeError,
+  });
+}
+
+/** Shows what was thrown and returns the exit code. `others`: arguments of other commands for the same batch. `isReading` is as in `onBatch`. */
+export function refuse(
+  thrown: unknown,
+  dir: string | undefined,
+  json: boolean,
+  others = '<pipeline>',
+  isReading = false,
+): number {
+  return show(namedRefusal(thrown, dir, others, isReading), thrown, json);
+}
+
+/** A bug is shown with its stack, for those who fix it. */
+function show(known: Refusal | undefined, thrown: unknown, json: boolean): number {
+  const refusal = known ?? {
+    ending: 'bug' as const,
+    text: `This is a bug of nightrender: please report it with the lines below. You can run the same command again.\n${stackOf(thrown)}`,
+    problems: [],
+  };
+  const { exitCode } = endings[refusal.ending];
+  printRefusal({ ...refusal, exitCode }, json);
+  return exitCode;
+}
+
+function stackOf(thrown: unknown): string {
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+}
+
+export function printRefusal(refusal: Refusal & { exitCode: number }, json: boolean): void {
+  if (json) writeJsonLine('refused', refusal);
+  for (const { where, text } of refusal.problems)
+    writeError(harmlessLines(where === '' ? text : `${where}: ${text}`));
+  if (refusal.text !== 'One problem was found.') writeError(harmlessLines(refusal.text));
+}

@@ -1,0 +1,22 @@
+/** The batch that another program names by a path. */
+import { Batch } from '../batch/batch.ts';
+import { overridesOf } from '../batch/overrides.ts';
+import { pipelineIn } from '../runner/config/pipeline-in.ts';
+import { localService } from '../service/local-service.ts';
+
+/** `file`: a pipeline.yaml, or the folder with one. `options`: as command-line options, by their names. */
+export function batchForCaller(
+  file: string,
+  options: Record<string, unknown>,
+  env: NodeJS.ProcessEnv = process.env,
+): Batch {
+  return Batch.at({
+    file: pipelineIn(file),
+    overrides: overridesOf(options, env),
+    output: options['output'],
+    env,
+    localService,
+    // A library prints nothing.
+    onTrouble: () => undefined,
+  });
+}

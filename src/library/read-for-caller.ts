@@ -1,0 +1,102 @@
+/** A batch that another program reads; nothing stays open between its calls. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Batch } from '../batch/batch.ts';
+import { followStatus, type BatchStatus } from '../batch/progress.ts';
+import { NoBatch } from '../batch/record.ts';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { asDamage } from '../runner/checkpoint/damage.ts';
+import { readRows } from '../runner/checkpoint/read-rows.ts';
+import { rowCondition, rowValues } from '../runner/checkpoint/row-values.ts';
+import { resultJson, type ResultRow } from '../runner/report/result-json.ts';
+import { batchForCaller } from './batch-for-caller.ts';
+import { wrongArguments } from './caller-arguments.ts';
+import type { BatchReading, ReadOptions, RowsChosen, Unreadable } from './library.ts';
+
+type Reading = Promise<BatchReading | Unreadable>;
+
+export async function readForCaller(file: string, options: ReadOptions): Reading {
+  const wrong = wrongArguments('readBatch', options, { file });
+  if (wrong !== undefined) return wrong;
+  const { output, env } = options;
+  const batch = batchForCaller(file, { output }, env);
+  const readUntil = async (signal: AbortSignal): Reading => {
+    try {
+      return await batch.read(async (book) => {
+        let seen: BatchStatus | undefined;
+        for await (seen of followStatus(book, signal));
+        if (seen === undefined) throw new Error('a batch was followed, and its status never read');
+        return readingOf(seen);
+      });
+    } catch (thrown) {
+      return unreadable(thrown, batch);
+    }
+  };
+  const readingOf = ({ dir, isRunning, summary }: BatchStatus): BatchReading => ({
+    kind: 'batch',
+    dir,
+    isRunning,
+    ...summary,
+    rows: (chosen = {}) =>
+      rowsOrKind(wrongArguments('rows', chosen), readResults(batch, chosen), (thrown) =>
+        unreadable(thrown, batch),
+      ),
+    wait: async (waiting = {}) => {
+      const refused = wrongArguments('wait', waiting);
+      if (refused !== undefined) return refused;
+      const { signal = new AbortController().signal } = waiting;
+      const reading = await readUntil(signal);
+      signal.throwIfAborted();
+      return reading;
+    },
+  });
+  return readUntil(AbortSignal.abort());
+}
+
+/** Throws what is unexpected. */
+function unreadable(thrown: unknown, batch: Batch): Unreadable {
+  const refusal = batch.refusalOf(thrown, true);
+  if (refusal === undefined) throw thrown;
+  const { text, problems } = refusal;
+  return { kind: kindOf(thrown, refusal.ending === 'output-unwritable'), text, problems };
+}
+
+function kindOf(thrown: unknown, isUnreached: boolean): Unreadable['kind'] {
+  if (thrown instanceof NoBatch) return 'no-batch';
+  if (isUnreached) return 'output-unwritable';
+  return asDamage(thrown) === undefined ? 'wrong-use' : 'damaged';
+}
+
+async function* rowsOrKind(
+  wrong: Unreadable | undefined,
+  rows: AsyncGenerator<ResultRow, void, undefined>,
+  told: (thrown: unknown) => Unreadable,
+): AsyncGenerator<ResultRow, void, undefined> {
+  try {
+    if (wrong !== undefined) throw new TypeError(wrong.text);
+    yield* rows;
+  } catch (error) {
+    const { text, ...trouble } = wrong ?? told(error);
+    throw Object.assign(new Error(text, { cause: error }), { text, ...trouble });
+  }
+}
+
+/** Between which others have their turn. */
+const rowsAtOnce = 200;
+
+/** The rows of a result are read one after the other, so the batch stays open for as long as somebody reads. */
+async function* readResults(batch: Batch, chosen: RowsChosen): AsyncGenerator<ResultRow, void, undefined> {
+  const { states, where } = chosen;
+  const { book, close } = await batch.openToRead();
+  try {
+    const holds =
+      where === undefined ? () => true : rowCondition(rowValues(readBatch(book.db)), where, 'where');
+    let count = 0;
+    for (const row of readRows(book.db, states && { states })) {
+      if (holds(row) === true) yield resultJson(row);
+      count += 1;
+      if (count % rowsAtOnce === 0) await nextTurn();
+    }
+  } finally {
+    await close();
+  }
+}

@@ -1,5 +1,5 @@
 /** From argv to a command and from its result to the exit code; the only place that ends the process. */
-import { whyUnsupported } from './commands/supported-node.ts';
+import { whyUnsupported } from './lib/supported-node.ts';
 
 /** Native modules built for a newer Node end an older one without a word: nothing is loaded before this. */
 const unsupported = whyUnsupported(process.versions.node);

@@ -1,7 +1,7 @@
 /** The library: what other programs import. It loads nothing else before it is called. */
 import { EventQueue } from './library/event-queue.ts';
 import type * as library from './library/library.ts';
-import { whyUnsupported } from './commands/supported-node.ts';
+import { whyUnsupported } from './lib/supported-node.ts';
 
 /** Native modules built for a newer Node end an older one without a word. */
 const unsupported = whyUnsupported(process.versions.node);

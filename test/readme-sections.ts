@@ -1,5 +1,5 @@
 /** The sections of README, manual and promises that are made from the code. */
-import { commandList } from '../src/commands/command-table.ts';
+import { commandList } from '../src/commands/command-line.ts';
 import { helpGroups } from '../src/commands/help.ts';
 import { descriptionSchema } from '../src/runner/config/read-description.ts';
 import { pipelineSchema } from '../src/runner/config/schema.ts';

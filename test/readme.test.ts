@@ -1,4 +1,5 @@
 /** Promise: what README and manual say of states, failures, exit codes, commands and keys is what the code does, and what is promised is tested. */
+import { commandNamed } from '../src/commands/command-line.ts';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
@@ -6,7 +7,6 @@ import { expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { checkpointSchema } from '../src/runner/checkpoint/schema.ts';
 import { definitionOf, type CommandDefinition } from '../src/commands/command.ts';
-import { commandNamed } from '../src/commands/command-table.ts';
 import { helpTopics } from '../src/commands/help.ts';
 import { attemptMoves } from '../src/runner/core/attempt.ts';
 import { sceneMoves } from '../src/runner/core/scene.ts';

@@ -13,7 +13,7 @@ export const rest = [
   'test/web/gallery/gallery.test.ts',
   'test/web/gallery/marks.test.ts',
   'test/web/gallery/live-page.test.ts',
-  'test/commands/blender-workload.test.ts',
+  'test/service/workloads/blender-workload.test.ts',
   'test/e2e/blender.test.ts',
   'test/e2e/boxes.test.ts',
   'test/e2e/chaos.test.ts',

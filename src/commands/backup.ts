@@ -1,4 +1,5 @@
 /** `nightrender backup`: copies the data of a service into a new folder, also while it runs. */
+import { textIn } from './reply.ts';
 import { existsSync, readdirSync, realpathSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { temporaryName } from '../lib/files/temporary-files.ts';
@@ -15,9 +16,8 @@ import { writeOut } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { formatBytes } from '../terminal/words.ts';
-import { type LoadedCommand, common } from './command.ts';
-import { defaultDataDir, refuseService } from './data-folder.ts';
-import { oneText, textIn, textOption } from './option-values.ts';
+import { type LoadedCommand, common, oneText, textOption } from './command.ts';
+import { defaultDataDir, refuseService } from './service-data.ts';
 import { shownPath } from '../batch/shown-path.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
 import { withSignals } from './signals.ts';

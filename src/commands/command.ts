@@ -1,7 +1,7 @@
-/** What a command is: for the parser, completion, the man page and hints. */
-import type { OptionName } from '../batch/overrides.ts';
+/** What a command is, for the parser, completion, the man page and hints; and the options that commands share. */
 import type { Argv, Options, PositionalOptions } from 'yargs';
-import { pipelineArgument, precedence, sharedOptions } from './run-options.ts';
+import { optionRules, variableOf, type OptionName } from '../batch/overrides.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
 import { endings, type EndingKind } from '../runner/core/ending.ts';
 
 export interface Command {
@@ -90,3 +90,81 @@ export const common = {
   'wrong-use': 'wrong use or configuration, no batch yet, or its file is damaged',
   'output-unwritable': endings['output-unwritable'].means,
 };
+
+export const pipelineArgument = {
+  type: 'string',
+  describe: 'the configuration file, such as pipeline.yaml, or its folder',
+} as const;
+
+/** For commands that take several. */
+export const pipelineArguments = {
+  type: 'string',
+  describe: `${pipelineArgument.describe}; of several, one after the other`,
+} as const;
+
+/** A number has no type here: the parser would make NaN of anything else, and the problem could not show what was given. */
+export function sharedOptions(names: readonly OptionName[]) {
+  return Object.fromEntries(
+    names.map((name) => {
+      const { type, describe, path } = optionRules[name];
+      const text = `${describe}\n[${path.join('.')}, ${variableOf(name)}]`;
+      return [name, { ...(type !== 'number' && { type }), describe: text, requiresArg: type !== 'boolean' }];
+    }),
+  );
+}
+
+export const precedence =
+  'In brackets: the matching key in pipeline.yaml and environment variable. Options override variables, variables override the file.';
+
+/** Options for one start only, which no file can set: consents to a start that is refused without them. */
+export const beginOptions = {
+  'accept-loss': {
+    type: 'boolean',
+    describe: 'resume although part of the checkpoint was lost; lost submissions count as unanswered',
+  },
+  adopt: {
+    type: 'boolean',
+    describe: 'adopt pictures in the folder that are not in the checkpoint, after checking each',
+  },
+  fresh: {
+    type: 'boolean',
+    describe: 'render again what is not in the checkpoint; keep the pictures as <name>.former',
+  },
+} as const;
+
+/** Both are read as text, so that what is no number can be named. */
+export const partOptions = {
+  sample: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'render only a share, such as 1% or 0.01, drawn from the whole list, the same scenes each time',
+  },
+  limit: {
+    type: 'string',
+    requiresArg: true,
+    describe: 'render only this many scenes, drawn the same way; saved ones count',
+  },
+} as const;
+
+/** An option that takes a text. */
+export const textOption = { type: 'string', requiresArg: true } as const;
+
+/** Throws `ConfigError` where it is none within these bounds. */
+export function wholeNumber(argv: Record<string, unknown>, name: string, min: number, max: number): number {
+  const value = argv[name];
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+  const text = `${inWords(value)} is given; expected a whole number from ${min} to ${max}`;
+  throw new ConfigError([{ where: `--${name}`, text }]);
+}
+
+/** What was given, for people. */
+export function inWords(value: unknown): string {
+  return Array.isArray(value) ? value.map(String).join(' and ') : JSON.stringify(value);
+}
+
+/** Undefined where it is not given; throws `ConfigError` where it is empty or given twice. */
+export function oneText(argv: Record<string, unknown>, name: string): string | undefined {
+  const value = argv[name];
+  if (value === undefined || (typeof value === 'string' && value !== '')) return value;
+  throw new ConfigError([{ where: `--${name}`, text: `${inWords(value)} is given; expected one text` }]);
+}

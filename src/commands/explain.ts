@@ -12,8 +12,7 @@ import { oneLine, shellWord, plural, formatInstant } from '../lib/text/format.ts
 import type { Database } from '../lib/sqlite/database.ts';
 import type { Batch } from '../batch/batch.ts';
 import { type LoadedCommand, common } from './command.ts';
-import { onBatch } from './reply.ts';
-import { textIn } from './option-values.ts';
+import { onBatch, textIn } from './reply.ts';
 import { endpointAddress } from '../runner/core/attempt.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
 import {

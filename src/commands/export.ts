@@ -18,13 +18,12 @@ import { clearStatus, writeError, writeOut, writeStatus } from '../terminal/cons
 import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 import { formatBytes, screenful } from '../terminal/words.ts';
-import { type LoadedCommand, common } from './command.ts';
+import { type LoadedCommand, common, oneText, textOption, wholeNumber } from './command.ts';
 import type { Batch } from '../batch/batch.ts';
 import type { Book } from '../batch/book.ts';
 import { bucketSource, folderSource } from './export-source.ts';
 import { exportedScenes, type ExportedScenes } from './exported-pictures.ts';
-import { onBatch } from './reply.ts';
-import { oneText, textIn, textOption, wholeNumber } from './option-values.ts';
+import { onBatch, textIn } from './reply.ts';
 import { shownPath } from '../batch/shown-path.ts';
 import { systemClock } from '../batch/system-clock.ts';
 import { rowOptions } from './where-option.ts';

@@ -1,4 +1,5 @@
 /** The saved pictures of a batch as an export takes them, and the scenes that have none. */
+import { oneText } from './command.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import type { JsonObject } from '../lib/text/json.ts';
 import type { Database } from '../lib/sqlite/database.ts';
@@ -16,7 +17,6 @@ import { priceOf } from '../runner/core/spending.ts';
 import type { ExportedPicture } from '../runner/export/exported-picture.ts';
 import { pathOf } from '../runner/report/result-json.ts';
 import { bucketOf } from '../batch/pictures-place.ts';
-import { oneText } from './option-values.ts';
 import { chosenRows } from './where-option.ts';
 
 /** In the order of the list. */

@@ -1,11 +1,10 @@
 /** `nightrender help`: prints a page of the manual, or lists its topics. */
-import { refuse } from './reply.ts';
+import { refuse, textIn } from './reply.ts';
 import { readFileSync } from 'node:fs';
 import { packageFile } from '../lib/files/package-file.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import { topicList, type Commands, type LoadedCommand } from './command.ts';
-import { textIn } from './option-values.ts';
 import { outColumns, writeOut, createPaint } from '../terminal/console.ts';
 import { formatMarkdown } from '../terminal/format-markdown.ts';
 import { writePaged } from '../terminal/write-paged.ts';

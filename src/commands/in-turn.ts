@@ -22,7 +22,7 @@ export interface Turns {
 export async function inTurn(files: string[], argv: Record<string, unknown>, turns: Turns): Promise<number> {
   const [only = '', ...others] = files;
   if (others.length === 0) return turns.work(only);
-  const problems = problemsOf(files, argv, turns);
+  const problems = await problemsOf(files, argv, turns);
   if (problems.length > 0)
     return refuse(new ConfigError(problems), undefined, argv['json'] === true, files.join(' '));
   // Each run has a stop of its own, which its limits may request as well; this one knows of signals alone.
@@ -48,7 +48,7 @@ function notBegun(left: string[], why: string): string {
 }
 
 /** All that is wrong with any of the files, with the options, and with taking the files together; each thing once. */
-function problemsOf(files: string[], argv: Record<string, unknown>, turns: Turns): Problem[] {
+async function problemsOf(files: string[], argv: Record<string, unknown>, turns: Turns): Promise<Problem[]> {
   const problems = [
     ...ofOneBatch
       .filter((name) => argv[name] !== undefined && argv[name] !== false)
@@ -56,20 +56,22 @@ function problemsOf(files: string[], argv: Record<string, unknown>, turns: Turns
     ...(['manifest', 'output'] as const).map(variableOf).filter((name) => (process.env[name] ?? '') !== ''),
   ].map((where): Problem => ({ where, text: 'is for one batch; give it with one pipeline file alone' }));
   turns.readOptions(problems);
-  const configs = files.map((file) => configOf(file, argv, turns.needsKey, problems));
+  const configs: (Config | undefined)[] = [];
+  for (const file of files) configs.push(await configOf(file, argv, turns.needsKey, problems));
   problems.push(...files.flatMap((file, i) => clashOf(file, i, files, configs)));
   return [...new Map(problems.map((problem) => [`${problem.where}: ${problem.text}`, problem])).values()];
 }
 
 /** Returns undefined if something is wrong with the file, which is added to `problems`. */
-function configOf(
+async function configOf(
   file: string,
   argv: Record<string, unknown>,
   needsKey: boolean,
   problems: Problem[],
-): Config | undefined {
+): Promise<Config | undefined> {
   try {
-    return batchOf(file, argv).config(needsKey);
+    const batch = await batchOf(file, argv);
+    return batch.config(needsKey);
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
     problems.push(...thrown.problems);

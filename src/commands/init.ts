@@ -1,5 +1,5 @@
 /** `nightrender init`: a pipeline.yaml, a service.yaml or both with their schemas, and what belongs to them, that run at once. */
-import { refuse } from './reply.ts';
+import { refuse, textIn } from './reply.ts';
 import { plainReading } from '../runner/core/list-reading.ts';
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -11,9 +11,8 @@ import { shellWord } from '../lib/text/format.ts';
 import { similarFile } from '../lib/files/similar-file.ts';
 import { shownPath } from '../batch/shown-path.ts';
 import { ManifestError } from '../runner/manifest/manifest.ts';
-import { type LoadedCommand, common } from './command.ts';
+import { type LoadedCommand, common, oneText, textOption } from './command.ts';
 import { captionColumn, inputLine, isValue, likelyColumn } from '../runner/list/scene-columns.ts';
-import { oneText, textIn, textOption } from './option-values.ts';
 import { stageFiles, stageSteps } from './stage-files.ts';
 import { writeOut } from '../terminal/console.ts';
 

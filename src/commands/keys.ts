@@ -1,4 +1,5 @@
 /** `nightrender keys`: makes, lists and revokes the keys of the service, also while it runs. */
+import { textIn } from './reply.ts';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ConfigError } from '../lib/yaml/problem.ts';
@@ -11,10 +12,9 @@ import { unlimited, type KeyLimits, type KeyRecord } from '../service/keys/key.t
 import { KeyRefused, type KeyStore } from '../service/keys/key-store.ts';
 import type { FieldProblem } from '../service/endpoint-settings.ts';
 import { readUsage, type KeyUsage } from '../service/keys/read-usage.ts';
-import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './data-folder.ts';
-import { oneText, textIn, textOption } from './option-values.ts';
+import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './service-data.ts';
 import { shownPath } from '../batch/shown-path.ts';
-import { type LoadedCommand, common } from './command.ts';
+import { type LoadedCommand, common, oneText, textOption } from './command.ts';
 import { durationText, sizeText } from '../lib/yaml/scalar-schemas.ts';
 import { formatCost } from '../runner/core/spending.ts';
 import { outColumns, writeError, writeOut } from '../terminal/console.ts';

@@ -1,5 +1,5 @@
 /** A plan as it is shown. */
-import { comingText } from './plan-together.ts';
+import { comingText } from '../batch/plans-together.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
 import type { NamedFile } from '../runner/core/named-file.ts';
 import { formatPart, type Part } from '../runner/core/part.ts';

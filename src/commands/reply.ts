@@ -1,13 +1,12 @@
 /** What commands on a batch share: they open it, do their work, and show what is refused. */
 import { overridesOf } from '../batch/overrides.ts';
-import { Batch } from '../batch/batch.ts';
+import type { Batch } from '../batch/batch.ts';
 import { namedRefusal, type Refusal } from '../batch/refusal.ts';
 import { endings } from '../runner/core/ending.ts';
-import { localService } from '../service/local-service.ts';
+import { pipelineIn } from '../runner/config/pipeline-in.ts';
 import { writeError } from '../terminal/console.ts';
 import { harmlessLines } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { fileIn } from './option-values.ts';
 
 interface ReplyOptions {
   /** Path of pipeline.yaml, for commands that take several. */
@@ -22,7 +21,7 @@ export async function onBatch(
   work: (batch: Batch, json: boolean) => Promise<number | void>,
   { file = fileIn(argv), isReading = false }: ReplyOptions = {},
 ): Promise<number> {
-  const batch = batchOf(file, argv);
+  const batch = await batchOf(file, argv);
   const json = argv['json'] === true;
   try {
     return (await work(batch, json)) ?? 0;
@@ -32,9 +31,16 @@ export async function onBatch(
 }
 
 /** `file`: path of pipeline.yaml, as it was given. */
-export function batchOf(file: string, argv: Record<string, unknown>, env = process.env): Batch {
+export async function batchOf(
+  file: string,
+  argv: Record<string, unknown>,
+  env = process.env,
+): Promise<Batch> {
+  // Commands without a batch load neither.
+  const { Batch: opened } = await import('../batch/batch.ts');
+  const { localService } = await import('../service/local-service.ts');
   const { output } = argv;
-  return Batch.at({
+  return opened.at({
     file,
     overrides: overridesOf(argv, env),
     output,
@@ -76,4 +82,19 @@ export function printRefusal(refusal: Refusal & { exitCode: number }, json: bool
   for (const { where, text } of refusal.problems)
     writeError(harmlessLines(where === '' ? text : `${where}: ${text}`));
   if (refusal.text !== 'One problem was found.') writeError(harmlessLines(refusal.text));
+}
+
+export function fileIn(argv: Record<string, unknown>): string {
+  return pipelineIn(textIn(argv, 'pipeline'));
+}
+
+/** For commands that take several. */
+export function filesIn(argv: Record<string, unknown>): string[] {
+  return [argv['pipeline']].flat().map((file) => pipelineIn(String(file)));
+}
+
+export function textIn(argv: Record<string, unknown>, name: string): string {
+  // Given twice, the last one counts.
+  const value: unknown = [argv[name]].flat().at(-1);
+  return typeof value === 'string' ? value : '';
 }

@@ -31,9 +31,8 @@ import { isRecorded } from '../runner/checkpoint/read-story.ts';
 import { isSized, sidecarPath } from '../runner/core/picture-copy.ts';
 import { copyMakers } from '../batch/output-files.ts';
 import type { RecordedPicture } from '../runner/core/verification.ts';
-import { type LoadedCommand, common } from './command.ts';
+import { type LoadedCommand, common, textOption } from './command.ts';
 import { onBatch } from './reply.ts';
-import { textOption } from './option-values.ts';
 import { clearStatus, writeError, writeOut, writeStatus } from '../terminal/console.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 

@@ -1,13 +1,22 @@
 /** `nightrender run`: starts or continues a batch. */
+import type { Config } from '../runner/config/config.ts';
+import { isFreeOfCharge } from '../runner/core/spending.ts';
+import { withLogFile } from '../terminal/log-file.ts';
+import { canRedraw } from '../terminal/console.ts';
+import { jsonLines } from '../terminal/json-lines.ts';
+import { LiveView } from '../terminal/live-view.ts';
+import { PlainView } from '../terminal/plain-view.ts';
+import type { RunView } from '../terminal/view.ts';
+import { configuredArguments, configuredRun, shownPath } from '../batch/shown-path.ts';
+import { shownImages } from '../batch/pictures-place.ts';
+import { systemClock } from '../batch/system-clock.ts';
+
 import { runChoicesOf } from '../batch/choices.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
-import { beginOptions, partOptions } from './begin-options.ts';
 import { withSignals } from './signals.ts';
-import type { LoadedCommand } from './command.ts';
-import { onBatch } from './reply.ts';
-import { filesIn } from './option-values.ts';
+import { type LoadedCommand, pipelineArguments, beginOptions, partOptions } from './command.ts';
+import { onBatch, filesIn } from './reply.ts';
 import { inTurn } from './in-turn.ts';
-import { pipelineArguments } from './run-options.ts';
 import { endings } from '../runner/core/ending.ts';
 
 export const runCommand: LoadedCommand = {
@@ -61,7 +70,6 @@ export function run(file: string, argv: Record<string, unknown>): Promise<number
       // A person can answer on a terminal; a script never waits for a key.
       const acceptEdits = process.stderr.isTTY ? 'never' : 'always';
       return withSignals(async (stop) => {
-        const { openRunView } = await import('./open-view.ts');
         const view = openRunView(file, config);
         try {
           const ended = await batch.run({ ...choices, acceptEdits }, stop, view.emit);
@@ -73,4 +81,52 @@ export function run(file: string, argv: Record<string, unknown>): Promise<number
     },
     { file },
   );
+}
+
+/** Opens the terminal, and the log file once the run has started. `file`: path of pipeline.yaml, as it was given. */
+function openRunView(file: string, config: Config): RunView {
+  let shown: RunView | undefined;
+  return {
+    emit: (event) => {
+      if (event.type === 'run-started') shown ??= openView(file, config);
+      if (shown !== undefined) return shown.emit(event);
+      const before = openTerminal(file, config);
+      before.emit(event);
+      before.close();
+    },
+    close: () => shown?.close(),
+  };
+}
+
+function openView(file: string, config: Config): RunView {
+  const view = openTerminal(file, config);
+  const { log } = config.terminal;
+  const shownDir = shownPath(config.output.dir);
+  if (log === undefined) return view;
+  const { emit, close, reopen } = withLogFile(view, { file: log, shownDir, now: Date.now });
+  process.on('SIGUSR2', reopen);
+  const closeAll = (): void => {
+    process.removeListener('SIGUSR2', reopen);
+    close();
+  };
+  return { emit, close: closeAll };
+}
+
+/** The terminal alone: JSON lines where asked for, a bar where it can be redrawn, else plain lines. */
+function openTerminal(file: string, config: Config): RunView {
+  const { log: _, ...options } = config.terminal;
+  const shownDir = shownPath(config.output.dir);
+  const elapsed = (): number => systemClock.elapsed();
+  if (options.json) return { emit: jsonLines(Date.now), close: () => undefined };
+  const View = canRedraw(process.stderr) && !options.quiet ? LiveView : PlainView;
+  return new View({
+    ...options,
+    file: configuredArguments(file, config),
+    runArguments: configuredRun(file, config),
+    shownDir,
+    shownImages: shownImages(config.output.dir, config.output.pictures),
+    isFree: isFreeOfCharge(config.endpoint, config.pricing),
+    now: Date.now,
+    elapsed,
+  });
 }

@@ -1,5 +1,5 @@
 /** `nightrender schema`: prints a JSON Schema. */
-import { refuse } from './reply.ts';
+import { refuse, textIn } from './reply.ts';
 import { pipelineSchemaText } from '../runner/config/schema.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { serviceSchemaText } from '../service/config/service-schema.ts';
@@ -7,7 +7,6 @@ import { didYouMean } from '../lib/text/closest.ts';
 import { writeOut } from '../terminal/console.ts';
 import { eventsSchemaText } from '../terminal/event-lines.ts';
 import type { LoadedCommand } from './command.ts';
-import { textIn } from './option-values.ts';
 import { endings } from '../runner/core/ending.ts';
 
 /** The usual one first. */

@@ -1,4 +1,5 @@
 /** `nightrender serve`: the service as a program of its own. */
+import { textIn } from './reply.ts';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
 import { checkEndpoint, endpointFormSchema } from '../service/config/check-endpoint.ts';
@@ -30,21 +31,20 @@ import {
   isFullDiskOf,
   refuseService,
   withKeyStore,
-} from './data-folder.ts';
-import { oneText, wholeNumber, textIn, textOption } from './option-values.ts';
+  printServiceFailure,
+} from './service-data.ts';
 import { shownPath } from '../batch/shown-path.ts';
-import { slurmWorkload } from './slurm-workload.ts';
+import { slurmWorkload } from '../service/workloads/slurm-workload.ts';
 import { untilSignal } from './signals.ts';
 import { program } from '../lib/files/program.ts';
 import {
   containerSign,
   gpuSign,
-  printServiceFailure,
   removeContainersLeftIn,
   workloadNeeds,
   workloadOf,
-} from './workload-of.ts';
-import { type LoadedCommand, common } from './command.ts';
+} from '../service/workloads/workload-of.ts';
+import { type LoadedCommand, common, oneText, wholeNumber, textOption } from './command.ts';
 import { parsePostgresAddress } from '../lib/postgres/address.ts';
 import type { SharedSettings } from '../service/config/shared-settings.ts';
 import { schemaParameter } from '../service/shared/page-store.ts';
@@ -140,7 +140,7 @@ async function start(
   const givenKey = givenKeyOf(process.env);
   assertGuarded(settings, keyAdvice(file, argv), givenKey !== undefined || hasKey(dataDir));
   makeFolder(dataDir, 0o700);
-  const needs = workloadNeeds(dataDir);
+  const needs = workloadNeeds(dataDir, printServiceFailure);
   const { shared } = settings;
   const store = shared && (await sharedOptions(shared, givenKey !== undefined, printServiceFailure));
   const service = await startService({
@@ -202,7 +202,7 @@ async function start(
     },
     onProblem: printServiceFailure,
   });
-  removeContainersLeftIn(dataDir, needs);
+  removeContainersLeftIn(dataDir, needs, printServiceFailure);
   // Not before: a service that does not start would never show it.
   const newKey = givenKey === undefined ? makeFirstKey(dataDir, settings.host) : undefined;
   const stopped = untilSignal();

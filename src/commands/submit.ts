@@ -1,6 +1,6 @@
 /** `nightrender submit`: hands a batch to Slurm or Kubernetes, which keep its runners going. */
 import { overridesOf } from '../batch/overrides.ts';
-import { refuse } from './reply.ts';
+import { refuse, fileIn } from './reply.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve, basename, relative, sep } from 'node:path';
@@ -16,9 +16,7 @@ import { readSubmission, type SubmissionSettings } from '../runner/config/read-s
 import { batchName } from '../runner/core/batch-name.ts';
 import { endings } from '../runner/core/ending.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
-import { type LoadedCommand, common } from './command.ts';
-import { fileIn, oneText, textOption, wholeNumber } from './option-values.ts';
-import { pipelineArgument } from './run-options.ts';
+import { type LoadedCommand, common, pipelineArgument, oneText, textOption, wholeNumber } from './command.ts';
 import { commandArguments } from '../batch/shown-path.ts';
 import { kubernetesManifest, maxConfigMapBytes } from '../clusters/kubernetes-manifest.ts';
 

@@ -1,35 +1,16 @@
 /** `nightrender watch`: watch a batch in the browser. */
+import { watchedBatch } from '../batch/watched-batch.ts';
+import type { Batch } from '../batch/batch.ts';
+import type { OpenRecord } from '../batch/record.ts';
+import { shownPath } from '../batch/shown-path.ts';
+import { builtPage } from '../lib/net/built-page.ts';
+import { startWatchServer } from '../runner/watch/start-watch-server.ts';
 import { writeError, writeOut } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
-import { startWatchServer } from '../runner/watch/start-watch-server.ts';
-import { builtPage } from '../lib/net/built-page.ts';
-import { shownPath, runArguments } from '../batch/shown-path.ts';
-import { untilSignal } from './signals.ts';
-import { wholeNumber } from './option-values.ts';
-import { type LoadedCommand, common } from './command.ts';
+import { type LoadedCommand, common, wholeNumber } from './command.ts';
 import { onBatch } from './reply.ts';
-import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
-import { LiveReader, type LiveList, type LiveReading } from '../runner/checkpoint/live-reader.ts';
-import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
-import { readRows } from '../runner/checkpoint/read-rows.ts';
-import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
-import { batchName } from '../runner/core/batch-name.ts';
-import type { GalleryData } from '../runner/core/gallery-data.ts';
-import type { LiveFailure, LiveNumbers, LiveState } from '../runner/core/live-batch.ts';
-import { conditionOf, type RunCondition } from '../runner/core/run-condition.ts';
-import { throughputOf, type Throughput } from '../runner/core/time-left.ts';
-import { GalleryCounts } from '../runner/report/gallery-counts.ts';
-import { fromServer, galleryRow } from '../runner/report/gallery-row.ts';
-import type { BatchReading, ReadList, WatchedBatch } from '../runner/watch/broadcast.ts';
-import type { Bucket } from '../lib/s3/bucket.ts';
-import { maxRuns, reportHeader } from '../batch/result-files.ts';
-import type { Batch } from '../batch/batch.ts';
-import type { OpenRecord } from '../batch/record.ts';
-import { bucketOf, openBucket } from '../batch/pictures-place.ts';
-import { refusalOf } from '../batch/refusal.ts';
+import { untilSignal } from './signals.ts';
 
 export const watchCommand: LoadedCommand = {
   purpose: `Serves the gallery of a batch on 127.0.0.1 until SIGINT or SIGTERM, live: progress, throughput, failures, and the pictures as they arrive. Read-only; needs no key; works before, during and after a run. Anyone with an account on this machine can open it.`,
@@ -62,7 +43,8 @@ async function watch(
 ): Promise<void> {
   const port = wholeNumber(argv, 'port', 0, 65_535);
   const stop = new AbortController();
-  const batch = watchedBatch(dir, others, record, stop.signal, env);
+  const watched = { dir, record, others, env, onTrouble: writeError };
+  const batch = watchedBatch(watched, stop.signal);
   const { state } = await batch.read();
   const server = await startWatchServer({
     batch,
@@ -94,223 +76,4 @@ function printWatching({ url, dir, shownDir, hasBatch }: Watching, json: boolean
 
 function printWatchFailure(text: string): void {
   writeError(`watch: ${harmless(text)}`);
-}
-
-/** As its page sees it: from the checkpoint alone, so that it needs no report. What is under way as `signal` aborts is left off. */
-function watchedBatch(
-  dir: string,
-  others: string,
-  record: OpenRecord,
-  signal: AbortSignal,
-  env: NodeJS.ProcessEnv,
-): WatchedBatch {
-  const about = (reading?: LiveReading) => ({
-    name: batchName(dir),
-    command: `nightrender run ${runArguments(others, reading?.lists)}`,
-  });
-  const reader = new LiveReader(record.dir);
-  const gallery = new CountedGallery(dir, record.dir, signal);
-  const numbersOf = freshByMinute();
-  const listOf = readLists();
-  let columns: string[] = [];
-  const read = async (): Promise<BatchReading> => {
-    await record.refresh();
-    const now = Date.now();
-    const reading = await reader.read(now);
-    const run = conditionAt(record, reading, now);
-    if (reading === undefined || reading.lastRun === null)
-      return { ...nothing, state: { ...about(reading), run, numbers: null } };
-    columns = reading.columns;
-    const state = { ...about(reading), run, numbers: numbersOf(reading, run, now) };
-    return { state, list: listOf(reading), gallery: gallery.of(reading.list) };
-  };
-  return {
-    imagesDir: join(dir, 'images'),
-    readBucket: bucketReader(record.dir, env),
-    thumbnailsDir: join(dir, 'report', 'thumbnails'),
-    read: () =>
-      read().catch((error: unknown) => {
-        const state: LiveState = { ...about(), run: unreadable(error, dir), numbers: null };
-        return { ...nothing, state };
-      }),
-    rows: (piece) => reader.piece(piece)?.map((row) => galleryRow(row, columns, fromServer)),
-  };
-}
-
-const nothing = { list: null, gallery: null };
-
-/** The same object as before where the list is. */
-function readLists(): (reading: LiveReading) => ReadList {
-  let latest: { of: LiveList; list: ReadList } | undefined;
-  return ({ list, columns }) => {
-    if (latest?.of === list) return latest.list;
-    const { layout, changed } = list;
-    const arrived = list.arrived.map(({ picture, index, row }) => ({
-      picture,
-      index,
-      row: galleryRow(row, columns, fromServer),
-    }));
-    latest = { of: list, list: { rows: layout.rows, changed, arrived } };
-    return latest.list;
-  };
-}
-
-/** Counting may take this share of one processor: at 100,000 scenes it takes seconds. */
-const shareOfTime = 0.05;
-
-/** Rows between two turns of the event loop. */
-const sliceRows = 100;
-
-/** What is counted over all rows, as for a report: anew where the list is another one, and now and then while it fills. */
-class CountedGallery {
-  readonly #dir: string;
-  readonly #checkpointDir: string;
-  readonly #signal: AbortSignal;
-  #latest: GalleryData | null = null;
-  #of: LiveList | undefined;
-  #isCounting = false;
-  #restsUntil = 0;
-  #problem: { error: unknown } | undefined;
-
-  constructor(dir: string, checkpointDir: string, signal: AbortSignal) {
-    this.#dir = dir;
-    this.#checkpointDir = checkpointDir;
-    this.#signal = signal;
-  }
-
-  /** The latest there is; throws what keeps it from being counted. */
-  of(list: LiveList): GalleryData | null {
-    const isOther = list.layout !== this.#of?.layout && this.#problem === undefined;
-    const isDue = list !== this.#of && performance.now() >= this.#restsUntil;
-    if (!this.#isCounting && (isOther || isDue)) void this.#countAnew(list);
-    if (this.#problem !== undefined) throw this.#problem.error;
-    return this.#latest;
-  }
-
-  async #countAnew(list: LiveList): Promise<void> {
-    this.#isCounting = true;
-    this.#of = list;
-    const before = process.cpuUsage();
-    try {
-      this.#latest = (await this.#count()) ?? null;
-      this.#problem = undefined;
-    } catch (error) {
-      this.#of = undefined;
-      if (!this.#signal.aborted) this.#problem = { error };
-    }
-    const { user, system } = process.cpuUsage(before);
-    this.#restsUntil = performance.now() + (user + system) / 1000 / shareOfTime;
-    this.#isCounting = false;
-  }
-
-  async #count(): Promise<GalleryData | undefined> {
-    const db = openCheckpointForReading(this.#checkpointDir);
-    const batch = db && readBatch(db);
-    try {
-      if (db === undefined || batch === undefined) return undefined;
-      const summary = await readSummary(db, this.#signal);
-      // Pictures of other batches are not served.
-      const about = { ...reportHeader(this.#dir, batch, Date.now()), stageAt: undefined };
-      const counts = new GalleryCounts({
-        about,
-        summary,
-        runs: readRuns(db, maxRuns),
-        columns: resultColumns(batch),
-      });
-      let rows = 0;
-      for (const row of readRows(db)) {
-        counts.add(row);
-        rows += 1;
-        if (rows % sliceRows === 0) await nextTurn();
-        this.#signal.throwIfAborted();
-      }
-      return counts.result({ folder: '', rows: [] });
-    } finally {
-      db?.close();
-    }
-  }
-}
-
-/** The bucket is that of the batch, which may begin while it is watched. `dir`: where the checkpoint can be read. */
-function bucketReader(dir: string, env: NodeJS.ProcessEnv): (key: string) => Promise<Buffer | undefined> {
-  let opening: Promise<Bucket | undefined> | undefined;
-  const open = async (): Promise<Bucket | undefined> => {
-    const db = openCheckpointForReading(dir);
-    const url = db && bucketOf(db);
-    if (db === undefined) opening = undefined;
-    db?.close();
-    return url === undefined ? undefined : openBucket(url, env, { onTrouble: writeError });
-  };
-  return async (key) => {
-    opening ??= open();
-    const bucket = await opening.catch((error: unknown) => {
-      opening = undefined;
-      throw error;
-    });
-    return bucket?.get(key);
-  };
-}
-
-function conditionAt(record: OpenRecord, reading: LiveReading | undefined, now: number): RunCondition {
-  const isHeld = record.isHeld();
-  if (reading === undefined) return { kind: isHeld ? 'starting' : 'none' };
-  const { lastRun, tally, ended } = reading;
-  return conditionOf({ isHeld, lastRun, inFlight: tally.inFlight, ended }, now);
-}
-
-/** What a person can do something about is shown in words; a bug is thrown. */
-function unreadable(error: unknown, dir: string): RunCondition {
-  const refusal = refusalOf(error, dir);
-  const isBusy = String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
-  if (refusal === undefined && !isBusy) throw error;
-  return { kind: 'unreadable', text: refusal?.text ?? 'Another program has locked the checkpoint.' };
-}
-
-type NumbersOf = (reading: LiveReading, run: RunCondition, now: number) => LiveNumbers;
-
-const minuteMs = 60_000;
-
-/** The same numbers as before while nothing happens within a minute, so that they are not sent again. */
-function freshByMinute(): NumbersOf {
-  let latest: { reading: LiveReading; kind: string; minute: number; numbers: LiveNumbers } | undefined;
-  return (reading, run, now) => {
-    const minute = Math.floor(now / minuteMs);
-    const isSame = latest?.reading === reading && latest.kind === run.kind && latest.minute === minute;
-    if (latest !== undefined && isSame) return latest.numbers;
-    const numbers = numbersAt(reading, run, now);
-    latest = { reading, kind: run.kind, minute, numbers };
-    return numbers;
-  };
-}
-
-function numbersAt(reading: LiveReading, run: RunCondition, now: number): LiveNumbers {
-  const { scenes, tally, cost, lagMs } = reading;
-  const pace = throughputOf(run, { ...reading, inFlight: tally.inFlight }, now);
-  return {
-    scenes,
-    attempts: tally.total,
-    doubtful: tally.unanswered + tally.expired,
-    cost,
-    perSecond: pace?.perSecond ?? null,
-    doneAt: doneAt(pace, now),
-    lagMs,
-    failures: failuresOf(reading),
-  };
-}
-
-function doneAt(pace: Throughput | undefined, now: number): number | null {
-  const leftMs = pace?.leftMs ?? 0;
-  return leftMs === 0 ? null : Math.round(now + leftMs);
-}
-
-function failuresOf({ tally, setAside, lastTexts }: LiveReading): LiveFailure[] {
-  const kinds = new Set([...tally.kinds.keys(), ...setAside.keys()]);
-  return [...kinds]
-    .map((kind) => ({
-      kind,
-      attempts: tally.kinds.get(kind)?.attempts ?? 0,
-      scenes: setAside.get(kind) ?? 0,
-      lastText: lastTexts.get(kind) ?? '',
-    }))
-    .toSorted((a, b) => b.scenes - a.scenes || b.attempts - a.attempts);
 }

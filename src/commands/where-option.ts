@@ -1,10 +1,10 @@
 /** `--where` and `--ids`: scenes that a condition holds for, and those of a file of ids. */
+import { textOption } from './command.ts';
 import { plural } from '../lib/text/format.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import type { ReportRow } from '../runner/core/report-row.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { textOption } from './option-values.ts';
 import { readIds, textsOf } from './read-ids.ts';
 import { rowCondition, rowValues } from '../runner/checkpoint/row-values.ts';
 

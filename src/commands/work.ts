@@ -1,4 +1,5 @@
 /** `nightrender work`: this machine works for a service elsewhere. */
+import { textIn } from './reply.ts';
 import { formatInstant } from '../lib/text/format.ts';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -10,11 +11,10 @@ import { endpointSettings, type WorkloadSettings } from '../service/endpoint-set
 import { hideEnvironment } from '../service/workloads/hide-environment.ts';
 import { lockDataFolder } from '../service/jobs/data-folder.ts';
 import { clusterSuffix } from '../service/pool/cluster-workload.ts';
-import { type LoadedCommand, common } from './command.ts';
-import { refuseService, defaultDataDir } from './data-folder.ts';
-import { textOption, oneText, textIn, wholeNumber } from './option-values.ts';
+import { type LoadedCommand, common, textOption, oneText, wholeNumber } from './command.ts';
+import { refuseService, defaultDataDir, printServiceFailure } from './service-data.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
-import { removeContainersLeftIn, workloadNeeds, workloadOf } from './workload-of.ts';
+import { removeContainersLeftIn, workloadNeeds, workloadOf } from '../service/workloads/workload-of.ts';
 import { writeOut } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
@@ -107,8 +107,8 @@ async function workUntilTold(
   say: (text: string) => void,
 ): Promise<string> {
   const { url, endpointId, workerKey, gpu, jobs, graceMs } = wanted;
-  const needs = workloadNeeds(dataDir);
-  removeContainersLeftIn(dataDir, needs);
+  const needs = workloadNeeds(dataDir, printServiceFailure);
+  removeContainersLeftIn(dataDir, needs, printServiceFailure);
   const { drain, leave, endAll, close } = listenForSignals(graceMs, say);
   const machine = (signal: AbortSignal) => describeMachine(gpu, signal);
   const name = `${safeHost()}-gpu${gpu ?? '-any'}-${process.pid}${clusterSuffix(process.env)}`;

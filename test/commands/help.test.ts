@@ -1,9 +1,9 @@
 /** Promise: `nightrender help` lists the topics of the manual and prints each, paged on a terminal; a mistyped one is met with the nearest. */
+import { commandList } from '../../src/commands/command-line.ts';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { commandList } from '../../src/commands/command-table.ts';
 import { helpGroups, helpTopics } from '../../src/commands/help.ts';
 import { folderWith, inProcess, root } from '../e2e/cli.ts';
 import { rest } from '../fakes/tier.ts';

@@ -1,6 +1,6 @@
 /** What goes wrong at the service is told on a terminal that does not obey it. */
+import { printServiceFailure } from '../../src/commands/service-data.ts';
 import { afterEach, expect, test, vi } from 'vitest';
-import { printServiceFailure } from '../../src/commands/workload-of.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -1,8 +1,8 @@
 /** Promise: a mistyped command or option is met with the one that was meant, every command has help with examples, and versions are told. */
+import { commandList } from '../../src/commands/command-line.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { commandList } from '../../src/commands/command-table.ts';
 import { finishedBatch, folderWith, inProcess, pipeline, scenes } from './cli.ts';
 
 it.each([

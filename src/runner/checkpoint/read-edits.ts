@@ -12,6 +12,7 @@ import type { Database } from '../../lib/sqlite/database.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { readBatch } from './batch-identity.ts';
 import { storedJson } from './damage.ts';
+import { openCheckpointForReading } from './open-checkpoint.ts';
 import { readExperience } from './read-for-plan.ts';
 import { readCounts } from './read-totals.ts';
 
@@ -24,8 +25,24 @@ export interface EditedList {
   pricing: Pricing | undefined;
 }
 
-/** Undefined unless more than a third of the saved scenes are concerned. Throws the reason of `signal`. */
+/**
+ * Compares a list with the checkpoint in `dir`. Returns undefined if no more than a third of the saved scenes are
+ * concerned, and if there is no checkpoint. Throws the reason of `signal`, and what SQLite says of damage.
+ */
 export async function readEdits(
+  dir: string,
+  list: EditedList,
+  signal: AbortSignal,
+): Promise<Edits | undefined> {
+  const db = openCheckpointForReading(dir);
+  try {
+    return db && (await editsIn(db, list, signal));
+  } finally {
+    db?.close();
+  }
+}
+
+async function editsIn(
   db: Database,
   { scenes: list, added, isStage, pricing }: EditedList,
   signal: AbortSignal,

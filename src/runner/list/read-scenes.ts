@@ -5,7 +5,7 @@ import { relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asDamage } from '../checkpoint/damage.ts';
 import { ManifestStage } from '../checkpoint/manifest-stage.ts';
-import { openCheckpointForReading, readRules } from '../checkpoint/open-checkpoint.ts';
+import { readRules } from '../checkpoint/open-checkpoint.ts';
 import { readEdits } from '../checkpoint/read-edits.ts';
 import type { Config, StageSource } from '../config/config.ts';
 import type { InputTemplate } from '../config/input-template.ts';
@@ -159,18 +159,14 @@ async function editsOf(
   checkpointDir: string,
   signal: AbortSignal,
 ): Promise<Edits | undefined> {
-  const db = openCheckpointForReading(checkpointDir);
-  if (db === undefined) return undefined;
   const { stage, pricing } = config;
   const list = { scenes, added, isStage: stage !== undefined, pricing };
   try {
-    return await readEdits(db, list, signal);
+    return await readEdits(checkpointDir, list, signal);
   } catch (error) {
     // The run reports damage itself, once what is in flight is collected.
     if (asDamage(error) === undefined) throw error;
     return undefined;
-  } finally {
-    db.close();
   }
 }
 

@@ -1,23 +1,21 @@
 /** What the workers of an endpoint run. */
-import type { RunnableWorkload } from '../service/endpoint.ts';
-import type { ClusterWorkload } from '../service/pool/cluster-workload.ts';
-import type { EndpointSettings } from '../service/endpoint-settings.ts';
-import { rendererPath } from '../service/local-service.ts';
-import type { WorkloadContext } from '../service/service-options.ts';
-import { comfyuiWorkload } from '../service/workloads/comfyui-workload.ts';
-import { commandWorkload } from '../service/workloads/command-workload.ts';
-import { containerWorkload, removeLeftContainers } from '../service/workloads/container-workload.ts';
-import { type ContainerTool, findContainerTool } from '../service/workloads/container-tool.ts';
-import { moduleWorkload } from '../service/workloads/module-workload.ts';
-import { helperEnvironment, workerEnvironment } from '../service/workloads/worker-environment.ts';
+import type { RunnableWorkload } from '../endpoint.ts';
+import type { ClusterWorkload } from '../pool/cluster-workload.ts';
+import type { EndpointSettings } from '../endpoint-settings.ts';
+import { rendererPath } from '../local-service.ts';
+import type { WorkloadContext } from '../service-options.ts';
+import { comfyuiWorkload } from './comfyui-workload.ts';
+import { commandWorkload } from './command-workload.ts';
+import { containerWorkload, removeLeftContainers } from './container-workload.ts';
+import { type ContainerTool, findContainerTool } from './container-tool.ts';
+import { moduleWorkload } from './module-workload.ts';
+import { helperEnvironment, workerEnvironment } from './worker-environment.ts';
 import { blenderWorkload } from './blender-workload.ts';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { textOf } from '../service/pool/supervised.ts';
-import { writeError } from '../terminal/console.ts';
-import { harmless } from '../terminal/fit-text.ts';
+import { textOf } from '../pool/supervised.ts';
 
 export interface WorkloadNeeds {
   dataDir: string;
@@ -101,14 +99,15 @@ function deviceVariables({ gpu }: EndpointSettings): Record<string, string> {
   return gpu === null || 'label' in gpu ? {} : { CUDA_VISIBLE_DEVICES: gpu.devices.join(',') };
 }
 
-export function workloadNeeds(dataDir: string): WorkloadNeeds {
+/** `onProblem`: gets sentences about containers that an earlier service left. */
+export function workloadNeeds(dataDir: string, onProblem: (text: string) => void): WorkloadNeeds {
   const serviceId = createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16);
   let tool: ReturnType<WorkloadNeeds['containerTool']> | undefined;
   return {
     dataDir,
     serviceId,
     containerTool: () =>
-      (tool ??= readyTool(dataDir, serviceId).catch((error: unknown) => {
+      (tool ??= readyTool(dataDir, serviceId, onProblem).catch((error: unknown) => {
         tool = undefined;
         throw error;
       })),
@@ -119,20 +118,24 @@ export function workloadNeeds(dataDir: string): WorkloadNeeds {
  * Removes the containers of a service that was killed, which nothing else ends: also those of endpoints that have no job
  * yet, or are gone. To be called once the data folder is this service's own.
  */
-export function removeContainersLeftIn(dataDir: string, { containerTool }: WorkloadNeeds): void {
+export function removeContainersLeftIn(
+  dataDir: string,
+  { containerTool }: WorkloadNeeds,
+  onProblem: (text: string) => void,
+): void {
   if (!existsSync(markIn(dataDir))) return;
   containerTool().catch((error: unknown) =>
-    printServiceFailure(`containers of an earlier service may be left: ${textOf(error)}`),
+    onProblem(`containers of an earlier service may be left: ${textOf(error)}`),
   );
 }
 
 /** With the containers of a service that was killed out of the way. */
-async function readyTool(dataDir: string, serviceId: string) {
+async function readyTool(dataDir: string, serviceId: string, onProblem: (text: string) => void) {
   const tool = await findContainerTool();
   const left = await removeLeftContainers(tool, serviceId);
-  if (left === 1) printServiceFailure('a container of a service that was killed was removed');
+  if (left === 1) onProblem('a container of a service that was killed was removed');
   if (left > 1)
-    printServiceFailure(`${left.toLocaleString('en')} containers of a service that was killed were removed`);
+    onProblem(`${left.toLocaleString('en')} containers of a service that was killed were removed`);
   writeFileSync(markIn(dataDir), '', { mode: 0o600 });
   return tool;
 }
@@ -179,9 +182,4 @@ function nvidiaGpus(): Promise<string[]> {
       resolve(gpus.map(([name = '', mib]) => `${name} (${Math.round(Number(mib) / 1024)} GB)`));
     });
   });
-}
-
-/** Workers have their say in it. */
-export function printServiceFailure(text: string): void {
-  writeError(harmless(`service: ${text}`));
 }

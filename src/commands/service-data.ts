@@ -1,7 +1,9 @@
-/** The data folder of the service: where it is, its keys, and why it cannot be used. */
+/** What commands of the service share: its data folder and keys, and words for what goes wrong. */
+import { oneText } from './command.ts';
+import { writeError } from '../terminal/console.ts';
+import { harmless } from '../terminal/fit-text.ts';
 import { refuse } from './reply.ts';
 import { shellWord } from '../lib/text/format.ts';
-import { oneText } from './option-values.ts';
 import { homedir } from 'node:os';
 import { join, dirname } from 'node:path';
 import { KeyStore } from '../service/keys/key-store.ts';
@@ -130,4 +132,9 @@ function nearestThere(path: string): string {
     // It cannot be looked into the folder above.
   }
   return nearestThere(dirname(path));
+}
+
+/** Workers can put any characters into these texts. */
+export function printServiceFailure(text: string): void {
+  writeError(harmless(`service: ${text}`));
 }

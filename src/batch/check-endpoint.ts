@@ -9,7 +9,7 @@ import type { Failure } from '../runner/core/failure.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
 import type { EndpointCheck, FirstRequest } from '../runner/core/plan.ts';
 import type { ServiceDescription } from '../runner/core/service-description.ts';
-import { openComfyui, openService } from '../batch/service-client.ts';
+import { openComfyui, openService } from './service-client.ts';
 import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
 
 /** No service gives out such an id. */

@@ -2,14 +2,14 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { totalmem, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { packageFile } from '../lib/files/package-file.ts';
-import type { EndpointSettings, WorkloadSettings } from '../service/endpoint-settings.ts';
-import { isProgram } from '../service/config/endpoint-rules.ts';
-import { type ContainerTool, runTool } from '../service/workloads/container-tool.ts';
-import { helperEnvironment } from '../service/workloads/worker-environment.ts';
-import { capabilityArguments, serviceLabel } from '../service/workloads/container-workload.ts';
-import { moduleWorkload } from '../service/workloads/module-workload.ts';
-import type { WorkerContext, Workload } from '../service/workloads/workload.ts';
+import { packageFile } from '../../lib/files/package-file.ts';
+import type { EndpointSettings, WorkloadSettings } from '../endpoint-settings.ts';
+import { isProgram } from '../config/endpoint-rules.ts';
+import { type ContainerTool, runTool } from './container-tool.ts';
+import { helperEnvironment } from './worker-environment.ts';
+import { capabilityArguments, serviceLabel } from './container-workload.ts';
+import { moduleWorkload } from './module-workload.ts';
+import type { WorkerContext, Workload } from './workload.ts';
 
 type BlenderSettings = Extract<WorkloadSettings, { kind: 'blender' }>;
 

@@ -2,9 +2,9 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { blenderWorkload } from '../../src/commands/blender-workload.ts';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
-import { folderWith } from '../e2e/cli.ts';
+import { blenderWorkload } from '../../../src/service/workloads/blender-workload.ts';
+import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { folderWith } from '../../e2e/cli.ts';
 
 /** What podman is told, whose container ends at once. */
 async function toldBy(capabilities?: string[]): Promise<string> {

@@ -1,11 +1,11 @@
 /** What has Slurm run the workers of an endpoint: `nightrender work`, with a key that stands in its environment alone. */
 import { createHash } from 'node:crypto';
-import { cancelWaitingWorkers, slurmWorkers, startSlurmWorkers } from '../clusters/slurm-workers.ts';
-import { packageFile } from '../lib/files/package-file.ts';
-import { shellWord } from '../lib/text/format.ts';
-import type { EndpointSettings, WorkloadSettings } from '../service/endpoint-settings.ts';
-import type { ClusterWorkload } from '../service/pool/cluster-workload.ts';
-import type { WorkloadContext } from '../service/service-options.ts';
+import { cancelWaitingWorkers, slurmWorkers, startSlurmWorkers } from '../../clusters/slurm-workers.ts';
+import { packageFile } from '../../lib/files/package-file.ts';
+import { shellWord } from '../../lib/text/format.ts';
+import type { EndpointSettings, WorkloadSettings } from '../endpoint-settings.ts';
+import type { ClusterWorkload } from '../pool/cluster-workload.ts';
+import type { WorkloadContext } from '../service-options.ts';
 
 /** Of the service's own environment; what else is in it stays here. */
 const passedOn = 'PATH HOME USER LOGNAME LANG LC_ALL TZ SLURM_CONF NODE_EXTRA_CA_CERTS'.split(' ');

@@ -1,9 +1,9 @@
 /** Promise: the renderer of a batch's own service answers with a picture, its seed and what it does not show. */
 import { localWorkload } from '../../src/service/local-service.ts';
 import { expect, it } from 'vitest';
-import { workloadOf } from '../../src/commands/workload-of.ts';
+import { workloadOf } from '../../src/service/workloads/workload-of.ts';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
-import { openService, statusOnce, submit } from '../service/service-harness.ts';
+import { openService, statusOnce, submit } from './service-harness.ts';
 
 const pngSignature = '89504e470d0a1a0a';
 

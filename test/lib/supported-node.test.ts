@@ -1,7 +1,7 @@
 /** Promise: the versions of Node that are refused are those that package.json rules out. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { supportedNode, whyUnsupported } from '../../src/commands/supported-node.ts';
+import { supportedNode, whyUnsupported } from '../../src/lib/supported-node.ts';
 
 it.each(['18.20.8', '19.9.0', '20.0.0', '20.18.3', '21.7.3', '22.0.0', '22.11.0', '23.0.0', '23.11.1'])(
   'refuses %s',

@@ -1,5 +1,5 @@
 /** Kept answers in memory; like the folder, they outlive the runs. */
-import type { Attempt, SubmittedAttempt } from '../../src/runner/core/attempt.ts';
+import type { Attempt } from '../../src/runner/core/attempt.ts';
 import type { KeptAnswer, KeptAnswers, KeptAs, WriteChunk } from '../../src/runner/pipeline/ports.ts';
 
 export class FakeAnswers implements KeptAnswers {
@@ -8,7 +8,7 @@ export class FakeAnswers implements KeptAnswers {
   isFull = false;
 
   async keep(
-    { key }: SubmittedAttempt,
+    { key }: Attempt,
     copy: (write: WriteChunk) => Promise<boolean>,
   ): Promise<KeptAs | 'full' | undefined> {
     if (this.isFull) return 'full';
@@ -18,12 +18,12 @@ export class FakeAnswers implements KeptAnswers {
     return { answer: 'digest@here' };
   }
 
-  async read({ key, held }: SubmittedAttempt): Promise<KeptAnswer | undefined> {
-    return held?.answer === undefined ? undefined : this.kept.get(key);
+  async read({ key, job }: Attempt): Promise<KeptAnswer | undefined> {
+    return job?.held?.answer === undefined ? undefined : this.kept.get(key);
   }
 
-  async elsewhere({ held }: SubmittedAttempt): Promise<string | undefined> {
-    const host = held?.answer?.split('@')[1];
+  async elsewhere({ job }: Attempt): Promise<string | undefined> {
+    const host = job?.held?.answer?.split('@')[1];
     return host === 'here' ? undefined : host;
   }
 

@@ -8,7 +8,8 @@ import {
   type Held,
   type Idempotency,
   type AttemptHistory,
-  type SubmittedAttempt,
+  type SubmittedJob,
+  type Submitted,
 } from '../core/attempt.ts';
 import { nameKey } from '../core/naming.ts';
 import type { SavedPicture } from '../core/picture.ts';
@@ -47,7 +48,7 @@ export function recordSubmitted(
     return { doubtful: sql.savedMeanwhile.get({ ...place, attempt: attempt.key })?.sceneId };
   }
   const stored = kept === undefined ? null : JSON.stringify(kept);
-  const checksum = checksumOf({ ...attempt, jobId }, stored);
+  const checksum = checksumOf(attempt, jobId, stored);
   sql.recordSubmitted.run({ attempt: attempt.key, jobId, status, at, kept: stored, checksum });
   return 'recorded';
 }
@@ -159,21 +160,24 @@ function idempotencyOf(row: AttemptRow, runsKey: string): Idempotency {
 }
 
 /** As above, and where the job is not the one that was recorded for the scene. */
-export function readSubmittedAttempt(sql: Reads, row: AttemptRow): SubmittedAttempt {
+export function readSubmittedAttempt(sql: Reads, row: AttemptRow): Submitted {
   return withJob(readAttempt(sql, row), row);
 }
 
-export function withJob(read: Attempt, row: AttemptRow): SubmittedAttempt {
+export function withJob(attempt: Attempt, row: AttemptRow): Submitted {
+  return { ...attempt, job: jobOf(attempt, row) };
+}
+
+function jobOf(attempt: Attempt, row: AttemptRow): SubmittedJob {
+  const { number, sceneId, endpoint } = attempt;
   const { job_id: jobId, submitted_at: submittedAt, checksum, kept } = row;
   if (jobId === null || submittedAt === null)
-    throw new DamagedCheckpoint(`attempt ${read.number} of scene ${read.sceneId} has no job`);
-  const attempt = { ...read, jobId, submittedAt, ...heldOf(row) };
-  if (checksum === sharedId) return { ...attempt, isShared: true };
-  if (checksum !== null && checksum !== checksumOf(attempt, kept))
-    throw new DamagedCheckpoint(`job ${jobId} is not the one that was recorded for scene ${read.sceneId}`);
-  return kept === null
-    ? attempt
-    : { ...attempt, kept: storedJson(kept, `job ${jobId}`) as Record<string, string> };
+    throw new DamagedCheckpoint(`attempt ${number} of scene ${sceneId} has no job`);
+  const job = { endpoint, jobId, submittedAt, ...heldOf(row) };
+  if (checksum === sharedId) return { ...job, isShared: true };
+  if (checksum !== null && checksum !== checksumOf(attempt, jobId, kept))
+    throw new DamagedCheckpoint(`job ${jobId} is not the one that was recorded for scene ${sceneId}`);
+  return kept === null ? job : { ...job, kept: storedJson(kept, `job ${jobId}`) as Record<string, string> };
 }
 
 /** An attempt in flight has a failure only if its result waits for a setting. */
@@ -187,7 +191,7 @@ function sceneOf({ sceneId }: AttemptRow): string {
   return `scene ${sceneId}`;
 }
 
-export function writingOf(attempt: SubmittedAttempt, row: AttemptRow): UnfinishedWriting {
+export function writingOf(attempt: Submitted, row: AttemptRow): UnfinishedWriting {
   const settlement = storedJson(row.writing ?? '', sceneOf(row)) as SavedSettlement;
   return { attempt, isInFlight: row.state === 'submitted', settlement };
 }

@@ -1,6 +1,6 @@
 /** Damage of the checkpoint that SQLite does not detect: noticed where a row is read, before anything is sent. */
 import { hash } from 'node:crypto';
-import type { Endpoint } from '../core/attempt.ts';
+import type { Attempt } from '../core/attempt.ts';
 import { withoutPaths } from '../core/file-text.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import { fingerprintOf } from '../core/scene.ts';
@@ -64,17 +64,10 @@ export function isInputOf(fingerprint: string, input: JsonObject): boolean {
   return fingerprintOf(input) === fingerprint || fingerprintOf(withoutPaths(input)) === fingerprint;
 }
 
-export interface ChecksummedAttempt {
-  key: number;
-  sceneId: string;
-  fingerprint: string;
-  endpoint: Endpoint;
-  jobId: string;
-}
-
 /** Holds a job id and the scene that it is to bring the picture of together. `kept`: as it is stored, where it is. */
 export function checksumOf(
-  { key, sceneId, fingerprint, endpoint, jobId }: ChecksummedAttempt,
+  { key, sceneId, fingerprint, endpoint }: Attempt,
+  jobId: string,
   kept: string | null,
 ): string {
   const { baseUrl, id, version } = endpoint;

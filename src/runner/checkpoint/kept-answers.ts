@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createGzip, gunzip, type Gzip } from 'node:zlib';
 import { FatalFailure } from '../core/failure.ts';
-import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
+import type { Attempt } from '../core/attempt.ts';
 import { makeFolder, syncFolder } from '../files/folders.ts';
 import { UnfinishedFile } from '../files/unfinished-file.ts';
 import type { KeptAnswer, KeptAnswers, KeptAs, WriteChunk } from '../pipeline/ports.ts';
@@ -38,7 +38,7 @@ export class KeptAnswersFolder implements KeptAnswers {
   }
 
   async keep(
-    attempt: SubmittedAttempt,
+    attempt: Attempt,
     copy: (write: WriteChunk) => Promise<boolean>,
   ): Promise<KeptAs | 'full' | undefined> {
     const name = nameOf(attempt);
@@ -56,8 +56,8 @@ export class KeptAnswersFolder implements KeptAnswers {
     }
   }
 
-  async read(attempt: SubmittedAttempt): Promise<KeptAnswer | undefined> {
-    const [sha256] = attempt.held?.answer?.split('@') ?? [];
+  async read(attempt: Attempt): Promise<KeptAnswer | undefined> {
+    const [sha256] = attempt.job?.held?.answer?.split('@') ?? [];
     if (sha256 === undefined) return undefined;
     try {
       const packed = await readFile(join(this.#folder, nameOf(attempt)));
@@ -69,8 +69,8 @@ export class KeptAnswersFolder implements KeptAnswers {
     }
   }
 
-  async elsewhere({ held }: SubmittedAttempt): Promise<string | undefined> {
-    const host = held?.answer?.split('@')[1];
+  async elsewhere({ job }: Attempt): Promise<string | undefined> {
+    const host = job?.held?.answer?.split('@')[1];
     return host === this.#host ? undefined : host;
   }
 

@@ -1,5 +1,5 @@
 /** The journal of a batch in SQLite: implements the road's `Checkpoint` port. */
-import type { Attempt, Endpoint, JobAtService, SubmittedAttempt } from '../core/attempt.ts';
+import type { Attempt, Endpoint, JobAtService, Submitted } from '../core/attempt.ts';
 import { nameKey } from '../core/naming.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import type { Part } from '../core/part.ts';
@@ -103,7 +103,7 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
     );
   }
 
-  openAttempts(): Promise<SubmittedAttempt[]> {
+  openAttempts(): Promise<Submitted[]> {
     return this.#journal.read(() =>
       this.#journal.sound(this.#sql.submitted.all(), (row) => readSubmittedAttempt(this.#sql, row)),
     );

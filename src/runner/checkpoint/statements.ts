@@ -34,11 +34,8 @@ export interface AttemptRow {
   completed_at: number | null;
 }
 
-export interface HistoryRow {
-  state: AttemptState;
-  failure_kind: string | null;
-  failure_digest: string | null;
-}
+/** What an earlier attempt of the scene says to the next one. */
+export type HistoryRow = Pick<AttemptRow, 'state' | 'failure_kind' | 'failure_digest'>;
 
 /** Instead of the checksum of an attempt whose job id another submission was answered with, too. */
 export const sharedId = 'shared';

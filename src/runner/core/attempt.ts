@@ -83,6 +83,8 @@ export interface Attempt {
   isWithdrawn?: boolean;
   /** Absent where an earlier version, which sent none, recorded it. */
   idempotency?: Idempotency;
+  /** Absent until the service has named it. */
+  job?: SubmittedJob;
 }
 
 /** A job as it is asked for at its service. */
@@ -93,14 +95,17 @@ export interface JobAtService {
   kept?: Record<string, string>;
 }
 
-/** An attempt whose job the service has named. */
-export interface SubmittedAttempt extends Attempt, JobAtService {
+/** The job of an attempt, as it is on record. */
+export interface SubmittedJob extends JobAtService {
   submittedAt: number;
   /** Whether another submission was answered with its job id, too. */
   isShared?: boolean;
   /** Present if its result waits for a setting. */
   held?: Held;
 }
+
+/** An attempt whose job the service has named. */
+export type Submitted = Attempt & { job: SubmittedJob };
 
 /** Why the result of a job that is over cannot be used with the settings of the run that collected it. */
 export interface Held {

@@ -1,5 +1,5 @@
 /** Where a picture comes from: what it says of itself, where that is asked for, to programs and to people. */
-import { type Endpoint, endpointVersions, type SubmittedAttempt } from './attempt.ts';
+import { type Endpoint, endpointVersions, type Submitted } from './attempt.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import type { PictureOutput, SavedPicture } from './picture.ts';
 import { promptOf } from './prompt.ts';
@@ -27,11 +27,11 @@ const maxCharacters = 16_000;
 const fewCharacters = 100;
 
 export function provenanceOf(
-  attempt: SubmittedAttempt,
+  attempt: Submitted,
   index: number,
   { seed, output }: Pick<SavedPicture, 'seed' | 'output'>,
 ): Provenance {
-  const { sceneId, input, jobId, endpoint } = attempt;
+  const { sceneId, input, job } = attempt;
   const prompt = promptOf(input, {});
   return {
     scene: sceneId,
@@ -39,8 +39,8 @@ export function provenanceOf(
     input: cutTexts(input) as JsonObject,
     seed: seed ?? null,
     number: index + 1,
-    jobId,
-    endpoint,
+    jobId: job.jobId,
+    endpoint: job.endpoint,
     output,
   };
 }

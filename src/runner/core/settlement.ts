@@ -1,5 +1,5 @@
 /** How an attempt ended, as the checkpoint records it. */
-import type { SettledState, SubmittedAttempt } from './attempt.ts';
+import type { SettledState, Submitted } from './attempt.ts';
 import type { Failure } from './failure.ts';
 import type { SavedPicture } from './picture.ts';
 
@@ -30,7 +30,7 @@ export type NextScene =
   { state: 'saved' } | { state: 'failed'; failure: Failure } | { state: 'waiting'; dueAt: number };
 
 export interface UnfinishedWriting {
-  attempt: SubmittedAttempt;
+  attempt: Submitted;
   /** Whether it still can be settled; a person may have given it up meanwhile. */
   isInFlight: boolean;
   settlement: SavedSettlement;

@@ -1,5 +1,5 @@
 /** Has the service cancel every job in flight, and takes what is done already. */
-import type { SubmittedAttempt } from '../core/attempt.ts';
+import type { Submitted } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import { quarantine, suspectDeaths } from '../core/retry.ts';
@@ -87,9 +87,9 @@ async function findIntended(run: Run): Promise<number> {
 }
 
 /** Those that the program died with come after the others and one by one. */
-async function cancelAll(run: Run, attempts: SubmittedAttempt[], whys: Map<number, string>): Promise<void> {
-  const isSuspect = ({ deaths }: SubmittedAttempt): boolean => deaths >= suspectDeaths;
-  const one = async (attempt: SubmittedAttempt): Promise<void> => {
+async function cancelAll(run: Run, attempts: Submitted[], whys: Map<number, string>): Promise<void> {
+  const isSuspect = ({ deaths }: Submitted): boolean => deaths >= suspectDeaths;
+  const one = async (attempt: Submitted): Promise<void> => {
     try {
       const why = await cancelOne(run, resumedJob(run.ports.clock, attempt));
       if (why !== undefined) whys.set(attempt.key, why);
@@ -138,10 +138,10 @@ async function insist<Reply extends CancelReply | StatusReply>(
 }
 
 function askToCancel(run: Run, job: Job): Promise<CancelReply | undefined> {
-  const { endpoint } = job.attempt;
+  const { endpoint } = job;
   const signal = run.stop.leaving;
   return run.access.pass({ operation: 'cancel', endpoint, subject: job.attempt, signal }, () =>
-    run.throttles.cancel.pass(signal, () => run.ports.service.cancel(job.attempt, run.abandoned)),
+    run.throttles.cancel.pass(signal, () => run.ports.service.cancel(job, run.abandoned)),
   );
 }
 
@@ -215,7 +215,11 @@ const notAsked = 'no status was requested before the end';
 
 async function leftOf(run: Run, whys: Map<number, string>): Promise<JobLeft[]> {
   const open = await run.ports.checkpoint.openAttempts();
-  return open.map(({ key, sceneId, jobId }) => ({ scene: sceneId, jobId, why: whys.get(key) ?? notAsked }));
+  return open.map(({ key, sceneId, job }) => ({
+    scene: sceneId,
+    jobId: job.jobId,
+    why: whys.get(key) ?? notAsked,
+  }));
 }
 
 function endingOf(stop: Stop, left: JobLeft[]): Ending {

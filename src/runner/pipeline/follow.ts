@@ -64,7 +64,7 @@ export async function follow(
 
 /** Requests the job's status once, acts on the answer, and returns how long to wait before the next poll. */
 export async function poll(run: FollowContext, job: Job): Promise<PollResult> {
-  if (run.sharedIds.has(job.attempt)) return distrust(run, job);
+  if (run.sharedIds.has(job)) return distrust(run, job);
   const reply = await ask(run, job);
   if (reply === undefined) return { waitMs: 0 };
   learn(run, job, reply);
@@ -80,14 +80,14 @@ export async function ask(run: FollowContext, job: Job): Promise<StatusReply | u
   if (isKept(job) && job.polls === 0 && kept === undefined) await reportUnread(run, job);
   job.polls += 1;
   const heldUp = (): void => run.stats.move(job.attempt, 'memory');
-  if (kept !== undefined) return run.ports.service.status(job.attempt, run.abandoned, heldUp, kept);
-  const { endpoint } = job.attempt;
+  if (kept !== undefined) return run.ports.service.status(job, run.abandoned, heldUp, kept);
+  const { endpoint } = job;
   const signal = run.stop.leaving;
   return run.access.pass({ operation: 'status', endpoint, subject: job.attempt, signal }, () => {
     const queuedAt = run.ports.clock.elapsed();
     return run.throttles.status.pass(signal, async () => {
       run.stats.asking(queuedAt);
-      const reply = await run.ports.service.status(job.attempt, run.abandoned, heldUp);
+      const reply = await run.ports.service.status(job, run.abandoned, heldUp);
       run.stats.move(job.attempt, 'inFlight');
       return reply;
     });
@@ -101,7 +101,7 @@ async function reportUnread(run: FollowContext, { attempt }: Job): Promise<void>
   run.ports.emit({ type: 'warning', text });
 }
 
-function isKept({ attempt: { held } }: Job): boolean {
+function isKept({ held }: Job): boolean {
   return held?.answer !== undefined;
 }
 
@@ -110,13 +110,13 @@ export function learn(run: FollowContext, job: Job, reply: StatusReply): void {
   if (reply.kind === 'failure' || job.isReadFromKept) return;
   run.reachability.answered('status');
   if (reply.kind === 'missing') return;
-  run.liveness.addStatus(job.attempt.endpoint);
+  run.liveness.addStatus(job.endpoint);
   run.jobs.forget(job);
   run.stats.move(job.attempt, 'inFlight');
   markKnown(job, reply);
   const now = run.ports.clock.elapsed();
   if (reply.kind === 'running') see(job, reply, now);
-  if (reply.kind === 'completed') run.liveness.addResult(job.attempt.endpoint);
+  if (reply.kind === 'completed') run.liveness.addResult(job.endpoint);
   const times = reply.kind === 'completed' ? timesTaken(job, reply, now) : undefined;
   if (times !== undefined) run.pollScheduler.learn(times);
 }
@@ -165,7 +165,7 @@ async function stillRunning(
       isExecuting: reply.isExecuting,
       at: clock.now(),
     });
-    emit({ type: 'job-status', scene: job.attempt.sceneId, jobId: job.attempt.jobId, status: reply.status });
+    emit({ type: 'job-status', scene: job.attempt.sceneId, jobId: job.jobId, status: reply.status });
   }
   const overdue = overdueFailure(job, run.settings.timeouts, run.ports.clock);
   if (overdue === undefined) return {};
@@ -187,7 +187,7 @@ export async function collect(run: FollowContext, job: Job, reply: Completed): P
 }
 
 async function collectHeld(run: FollowContext, job: Job, reply: Completed): Promise<PollResult> {
-  if (run.sharedIds.has(job.attempt)) return distrust(run, job);
+  if (run.sharedIds.has(job)) return distrust(run, job);
   run.jobs.countOutput();
   const age = ageMs(job, run.ports.clock);
   run.stats.collected(job, reply);
@@ -195,7 +195,7 @@ async function collectHeld(run: FollowContext, job: Job, reply: Completed): Prom
   const facts = factsOfEnd(job, reply, clock);
   const hasAddresses = reply.pictures.some((picture) => 'url' in picture);
   const undecided = undecidedFailure(run, reply);
-  const isWrong = run.holds.isValuePlaceWrong(undecided !== undefined, job.attempt);
+  const isWrong = run.holds.isValuePlaceWrong(undecided !== undefined, job);
   if (isWrong && undecided !== undefined && (await run.holds.isHeld(job, undecided)))
     return endWithoutPicture(run, job, undecided, facts, hasAddresses);
   const result = await whileInProgress(checkpoint, job.attempt, () =>
@@ -228,7 +228,7 @@ export async function endWithoutPicture(
   hasAddresses = false,
 ): Promise<PollResult> {
   // The endpoint's own time-out cannot be read: one job at a time shows whether it was changed.
-  if (job.attempt.held?.kind === 'job-timed-out' && failure.kind === 'job-timed-out') {
+  if (job.held?.kind === 'job-timed-out' && failure.kind === 'job-timed-out') {
     const text = `${failure.text}; it is sent again, since the time-out may have been changed`;
     await settleWithoutPicture(run, job.attempt, 'failed', { kind: 'given-up', text }, facts);
     run.holds.isProbing = true;
@@ -248,7 +248,7 @@ export async function endWithoutPicture(
 
 /** It may be anybody's: no picture is saved for it, and its submission is declared. */
 async function distrust(run: FollowContext, job: Job): Promise<'settled'> {
-  const text = `the service gave its job id, ${job.attempt.jobId}, to another submission too: its picture may belong to either scene`;
+  const text = `the service gave its job id, ${job.jobId}, to another submission too: its picture may belong to either scene`;
   await settleWithoutPicture(
     run,
     job.attempt,
@@ -264,7 +264,7 @@ async function distrust(run: FollowContext, job: Job): Promise<'settled'> {
 async function giveUp(run: FollowContext, job: Job, overdue: Failure): Promise<PollResult> {
   const { service } = run.ports;
   const cancelled = await run.throttles.cancel.pass(run.stop.leaving, () =>
-    service.cancel(job.attempt, run.abandoned),
+    service.cancel(job, run.abandoned),
   );
   const last = cancelled && (await ask(run, job));
   if (cancelled === undefined || last === undefined) return { waitMs: 0 };
@@ -322,7 +322,7 @@ async function unreadable(run: FollowContext, job: Job, { failure, done }: Unrea
   const since = job.unreadableElapsed;
   const isAlive = since !== undefined && (await answers(run, job));
   const what = done === undefined ? 'status' : 'result';
-  const isOwn = isAlive && run.liveness.wasReadSince(what, job.attempt.endpoint, since);
+  const isOwn = isAlive && run.liveness.wasReadSince(what, job.endpoint, since);
   const isLast = isAlive && !isOwn && (await isLastUnsettled(run)) && !run.jobs.hasGivenUpLast;
   const overdue = overdueUnread(run, job, done !== undefined);
   if (overdue !== undefined && (isOwn || isLast)) {
@@ -361,7 +361,7 @@ async function giveUpResult(
 
 async function answers(run: FollowContext, job: Job): Promise<boolean> {
   run.jobs.unreadable.add(job);
-  const health = await run.liveness.ask(job.attempt.endpoint);
+  const health = await run.liveness.ask(job.endpoint);
   return health !== undefined && health.kind !== 'failure';
 }
 

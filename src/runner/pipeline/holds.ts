@@ -1,6 +1,6 @@
 /** Results that wait for a setting: keeps their answers, and stops the run before more are paid for in vain. */
 import { isHeld, isTimeout, losesResult, settingFor, type HeldResults } from '../core/holding.ts';
-import type { Held, SubmittedAttempt } from '../core/attempt.ts';
+import type { Held } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import { sceneNameOf } from '../core/prompt.ts';
 import type { Job } from './job.ts';
@@ -62,19 +62,19 @@ export class Holds {
   }
 
   /** True if so many outputs in a row have no value that decides on seeds that its place is wrong. `held`: one that waits for that. */
-  isValuePlaceWrong(isUndecided: boolean, { held }: SubmittedAttempt): boolean {
+  isValuePlaceWrong(isUndecided: boolean, { held }: Job): boolean {
     this.#undecided = isUndecided ? this.#undecided + 1 : 0;
     return isUndecided && (held?.kind === 'value-not-found' || this.#undecided >= enoughUndecided);
   }
 
   /** True if the failure of a job that is over is the fault of a setting. */
-  async isHeld({ attempt }: Job, failure: Failure): Promise<boolean> {
+  async isHeld({ endpoint }: Job, failure: Failure): Promise<boolean> {
     const { checkpoint } = this.#ports;
     return isHeld(failure, {
       isAnyFound: await this.#readFound(),
       hasEndedOtherwise:
         isTimeout(failure.kind) &&
-        (await checkpoint.hasEndedOtherwise(attempt.endpoint, this.#settings.timeouts.executionMs)),
+        (await checkpoint.hasEndedOtherwise(endpoint, this.#settings.timeouts.executionMs)),
     });
   }
 
@@ -86,11 +86,11 @@ export class Holds {
     const now = clock.now();
     // An answer that was not read may be damaged or gone, and what the service says now has addresses that are not as old.
     const kept = isTimeout(kind) || job.isReadFromKept ? undefined : await this.#keep(job);
-    const answer = typeof kept === 'object' ? kept.answer : attempt.held?.answer;
+    const answer = typeof kept === 'object' ? kept.answer : job.held?.answer;
     const held: Held = {
       kind,
       text,
-      completedAt: attempt.held?.completedAt ?? facts.completedAt ?? now,
+      completedAt: job.held?.completedAt ?? facts.completedAt ?? now,
       ...(answer !== undefined && { answer }),
     };
     const status = facts.status ?? job.status;
@@ -98,7 +98,7 @@ export class Holds {
     if (kind === 'job-timed-out') this.countLost(kind);
     this.#count(held, hasAddresses || failure.isByAddress === true);
     const setting = settingFor(kind);
-    emit({ type: 'result-held', ...sceneNameOf(attempt), jobId: attempt.jobId, kind, text, setting });
+    emit({ type: 'result-held', ...sceneNameOf(attempt), jobId: job.jobId, kind, text, setting });
     this.#stopIfVain(held, kept === 'full');
   }
 
@@ -124,9 +124,9 @@ export class Holds {
     return this.#isAnyFound;
   }
 
-  #keep({ attempt }: Job): Promise<KeptAs | 'full' | undefined> {
+  #keep(job: Job): Promise<KeptAs | 'full' | undefined> {
     const { answers, service } = this.#ports;
-    return answers.keep(attempt, (write) => service.copyResult(attempt, write, this.#abandoned));
+    return answers.keep(job.attempt, (write) => service.copyResult(job, write, this.#abandoned));
   }
 
   #count({ kind, completedAt, answer }: Held, hasAddresses: boolean): void {

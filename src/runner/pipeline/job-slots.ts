@@ -1,6 +1,6 @@
 /** The jobs in flight: never more at once than `concurrency` allows, fed from the checkpoint as slots become free. */
 import pLimit from 'p-limit';
-import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
+import type { Attempt, Submitted } from '../core/attempt.ts';
 import type { IdleReason } from '../core/slot-usage.ts';
 import type { Lost } from '../core/lost-submission.ts';
 import { suspectDeaths } from '../core/retry.ts';
@@ -49,14 +49,14 @@ export class JobSlots {
    * They do not queue for the limit, however small it is by now: none may wait and expire. Only those that the program
    * died with wait for the others and for each other.
    */
-  async resume(attempts: SubmittedAttempt[]): Promise<void> {
-    const isSuspect = ({ deaths }: SubmittedAttempt): boolean => deaths >= suspectDeaths;
+  async resume(attempts: Submitted[]): Promise<void> {
+    const isSuspect = ({ deaths }: Submitted): boolean => deaths >= suspectDeaths;
     const calm = attempts.filter((attempt) => !isSuspect(attempt));
     // Kept answers are read before the service is asked: they show first whether a setting still is wrong.
     const few = pLimit(maxHeldAtOnce);
-    const held = calm.filter((one) => one.held !== undefined);
+    const held = calm.filter((one) => one.job.held !== undefined);
     await Promise.all(held.map((one) => few(() => this.#resumeOne(one))));
-    await Promise.all(calm.filter((one) => one.held === undefined).map((one) => this.#resumeOne(one)));
+    await Promise.all(calm.filter((one) => one.job.held === undefined).map((one) => this.#resumeOne(one)));
     for (const attempt of attempts.filter(isSuspect)) await this.#resumeOne(attempt);
   }
 
@@ -75,7 +75,7 @@ export class JobSlots {
   }
 
   /** As `resume`, of a runner that has died meanwhile. */
-  takeUp(attempts: SubmittedAttempt[]): void {
+  takeUp(attempts: Submitted[]): void {
     for (const attempt of attempts) {
       this.#run.stats.resume(attempt);
       this.#run.jobs.held += 1;
@@ -109,7 +109,7 @@ export class JobSlots {
     await Promise.all(this.#inFlight);
   }
 
-  async #resumeOne(attempt: SubmittedAttempt): Promise<void> {
+  async #resumeOne(attempt: Submitted): Promise<void> {
     const job = resumedJob(this.#run.ports.clock, attempt);
     this.#run.stats.resume(attempt);
     this.#run.jobs.held += 1;

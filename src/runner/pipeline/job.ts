@@ -1,6 +1,6 @@
 /** A job in flight and what this run has seen of it; ages and instants by the monotonic clock. */
 import { formatDuration } from '../../lib/text/format.ts';
-import type { SubmittedAttempt } from '../core/attempt.ts';
+import type { Submitted, SubmittedJob } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import type { PollState } from '../core/polling.ts';
 import type { JobTimes } from '../core/settlement.ts';
@@ -8,8 +8,8 @@ import type { Clock, StatusReply } from './ports.ts';
 import type { JobFacts } from './settle.ts';
 import type { BatchSettings } from './settings.ts';
 
-export interface Job {
-  attempt: SubmittedAttempt;
+export interface Job extends SubmittedJob {
+  attempt: Submitted;
   submittedElapsed: number;
   /** Since when this run follows it: its deadlines count from there, whatever clocks did between the runs. */
   followedElapsed: number;
@@ -42,16 +42,23 @@ export interface Job {
   isReadFromKept: boolean;
 }
 
-export function freshJob(clock: Clock, attempt: SubmittedAttempt): Job {
+export function freshJob(clock: Clock, attempt: Submitted): Job {
   const now = clock.elapsed();
-  return { ...unseen, attempt, submittedElapsed: now, followedElapsed: now, isResumed: false };
+  return {
+    ...unseen,
+    ...attempt.job,
+    attempt,
+    submittedElapsed: now,
+    followedElapsed: now,
+    isResumed: false,
+  };
 }
 
 /** Its age is by the wall clock, the only one that spans runs. */
-export function resumedJob(clock: Clock, attempt: SubmittedAttempt): Job {
-  const now = clock.elapsed();
-  const agedMs = Math.max(0, clock.now() - attempt.submittedAt);
-  return { ...unseen, attempt, submittedElapsed: now - agedMs, followedElapsed: now, isResumed: true };
+export function resumedJob(clock: Clock, attempt: Submitted): Job {
+  const job = freshJob(clock, attempt);
+  const agedMs = Math.max(0, clock.now() - attempt.job.submittedAt);
+  return { ...job, submittedElapsed: job.submittedElapsed - agedMs, isResumed: true };
 }
 
 const neverMissing = { missingElapsed: undefined, missing: 0 };
@@ -183,7 +190,7 @@ export function factsOf(job: Job, clock: Clock): JobFacts {
   // Nobody saw what a job did between two runs.
   const executingElapsed = job.isResumed ? undefined : job.executingElapsed;
   return {
-    jobId: job.attempt.jobId,
+    jobId: job.jobId,
     polls: job.polls,
     ...(executingElapsed !== undefined && { executedMs: clock.elapsed() - executingElapsed }),
   };
@@ -195,7 +202,7 @@ export function factsOfEnd(job: Job, reply: JobTimes & { status: string }, clock
   return {
     ...factsOf(job, clock),
     // One that was held was seen to be over by an earlier run.
-    completedAt: job.attempt.held?.completedAt ?? clock.now(),
+    completedAt: job.held?.completedAt ?? clock.now(),
     status,
     ...(delayTimeMs !== undefined && { delayTimeMs }),
     ...(executionTimeMs !== undefined && { executionTimeMs }),

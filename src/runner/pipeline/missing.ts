@@ -80,7 +80,7 @@ async function expire(run: MissingContext, job: Job, text: string): Promise<'set
 
 /** Its result cannot have been deleted yet: a service that loses what it takes is a reason to stop sending. */
 function isTooYoung(run: MissingContext, job: Job): boolean {
-  const wallAgeMs = run.ports.clock.now() - job.attempt.submittedAt;
+  const wallAgeMs = run.ports.clock.now() - job.submittedAt;
   return Math.max(ageMs(job, run.ports.clock), wallAgeMs) < run.settings.timeouts.keepsMs;
 }
 

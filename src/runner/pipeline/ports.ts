@@ -1,6 +1,6 @@
 /** What the road needs of the world; each edge implements one of these. */
 import type { AdoptedScene, ExaminedPicture, FoundScene, SceneToName } from '../core/adoption.ts';
-import type { Attempt, Endpoint, Held, JobAtService, SubmittedAttempt } from '../core/attempt.ts';
+import type { Attempt, Endpoint, Held, JobAtService, Submitted } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
@@ -126,14 +126,11 @@ export interface KeptAnswers {
    * Keeps what `copy` writes, durably. Resolves to `full` if the disk or `limits.kept` has no room, and to undefined if no
    * answer came.
    */
-  keep(
-    attempt: SubmittedAttempt,
-    copy: (write: WriteChunk) => Promise<boolean>,
-  ): Promise<KeptAs | 'full' | undefined>;
+  keep(attempt: Attempt, copy: (write: WriteChunk) => Promise<boolean>): Promise<KeptAs | 'full' | undefined>;
   /** The kept answer of an attempt; undefined if this machine has none, or a damaged one. */
-  read(attempt: SubmittedAttempt): Promise<KeptAnswer | undefined>;
+  read(attempt: Attempt): Promise<KeptAnswer | undefined>;
   /** The machine that has it; undefined if that is this one, or none has. */
-  elsewhere(attempt: SubmittedAttempt): Promise<string | undefined>;
+  elsewhere(attempt: Attempt): Promise<string | undefined>;
   /** Deletes the kept answers of attempts that are settled: all but those that `inFlight` resolves to. */
   sweep(inFlight: (attempts: number[]) => Promise<number[]>): Promise<void>;
   remove(attempt: Attempt): Promise<void>;
@@ -220,7 +217,7 @@ export interface Checkpoint {
    */
   recover(): Promise<Attempt[]>;
   /** Attempts whose jobs are in flight, oldest submission first. */
-  openAttempts(): Promise<SubmittedAttempt[]>;
+  openAttempts(): Promise<Submitted[]>;
   /**
    * Takes up to `max` scenes that are due, oldest due retry first, then manifest order, and records an attempt of each as
    * intended. `dueBy`: retries due by then are taken; `at` where left out.
@@ -313,7 +310,7 @@ export interface TakenOver {
   /** Perhaps sent. */
   intended: Attempt[];
   /** As `openAttempts`; to be asked for when the others are settled. */
-  submitted(): Promise<SubmittedAttempt[]>;
+  submitted(): Promise<Submitted[]>;
 }
 
 /** The scene whose picture has a name. */

@@ -1,5 +1,5 @@
 /** The road of a batch: manifest → plan → submit → poll → save → report. */
-import type { SubmittedAttempt } from '../core/attempt.ts';
+import type { Submitted } from '../core/attempt.ts';
 import { lackingText } from '../core/named-file.ts';
 import { endpointChange, PlanRefused } from '../core/plan.ts';
 import { quarantine } from '../core/retry.ts';
@@ -113,7 +113,7 @@ async function compare(run: Run, manifest: ManifestScenes | undefined, progress:
 }
 
 interface Recovered {
-  inFlight: SubmittedAttempt[];
+  inFlight: Submitted[];
   intended: Awaited<ReturnType<typeof takeUpIntended>>;
 }
 

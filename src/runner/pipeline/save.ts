@@ -1,7 +1,7 @@
 /** The step from a completed job to checked pictures under their final names. */
 import { attemptFile } from '../core/naming.ts';
 import { sceneNameOf } from '../core/prompt.ts';
-import type { SubmittedAttempt } from '../core/attempt.ts';
+import type { Submitted } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import { withFormat } from '../core/picture-format.ts';
 import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
@@ -25,7 +25,7 @@ export type SaveContext = SettleContext & {
  */
 export async function save(
   run: SaveContext,
-  attempt: SubmittedAttempt,
+  attempt: Submitted,
   found: FoundPicture[],
   facts: JobFacts,
   hold?: Hold,
@@ -62,7 +62,7 @@ export async function save(
 /** Returns false, and nothing is written, where another runner has taken one of the names meanwhile. */
 async function write(
   run: SaveContext,
-  attempt: SubmittedAttempt,
+  attempt: Submitted,
   { good, names, found }: { good: CheckedPicture[]; names: string[]; found: FoundPicture[] },
   facts: JobFacts,
 ): Promise<boolean> {
@@ -102,7 +102,7 @@ export const maxTries = 4;
 /** `left` where the run is ending: the attempt stays as it is, and the next run collects it. */
 async function download(
   run: SaveContext,
-  attempt: SubmittedAttempt,
+  attempt: Submitted,
   picture: FoundPicture,
   room?: Room,
 ): Promise<HeldPicture | Failure | 'left'> {
@@ -121,7 +121,7 @@ async function download(
 
 async function waitForNextTry(
   run: SaveContext,
-  attempt: SubmittedAttempt,
+  attempt: Submitted,
   { kind, text, retryAfterMs = 0 }: Failure,
   tries: number,
 ): Promise<void> {

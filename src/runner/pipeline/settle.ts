@@ -1,6 +1,6 @@
 /** Records how an attempt ended, and emits it. */
 import { sceneNameOf } from '../core/prompt.ts';
-import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
+import type { Attempt, Submitted } from '../core/attempt.ts';
 import { failureRules, FatalFailure, type Failure, type FailureKind } from '../core/failure.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { sceneAfter, type AfterFailure } from '../core/retry.ts';
@@ -99,7 +99,7 @@ export function savedSettlement(pictures: SavedPicture[], facts: JobFacts, at: n
 
 export async function settleSaved(
   run: SettleContext,
-  attempt: SubmittedAttempt,
+  attempt: Submitted,
   settlement: SavedSettlement,
   facts: JobFacts,
 ): Promise<void> {
@@ -115,7 +115,7 @@ export async function settleSaved(
     type: 'scene-saved',
     ...sceneNameOf(attempt),
     attempt: attempt.number,
-    jobId: attempt.jobId,
+    jobId: attempt.job.jobId,
     files: pictures.map((picture) => picture.file),
     ...(seed !== undefined && { seed }),
     ...executionTime(facts),

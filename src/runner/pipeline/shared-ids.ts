@@ -1,5 +1,5 @@
 /** Job ids that the service gave to two submissions: whose picture such a job brings is unknown. */
-import { endpointAddress, type Attempt, type SubmittedAttempt } from '../core/attempt.ts';
+import { endpointAddress, type Attempt, type JobAtService, type SubmittedJob } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Stop } from './stop.ts';
 
@@ -15,8 +15,8 @@ export class SharedIds {
     this.#stop = stop;
   }
 
-  add(attempt: Attempt, jobId: string, failure: Failure): void {
-    this.#shared.add(jobAddress(attempt, jobId));
+  add({ endpoint }: Attempt, jobId: string, failure: Failure): void {
+    this.#shared.add(jobAddress({ endpoint, jobId }));
     this.#inARow += 1;
     if (this.#inARow === maxSharedInARow) this.#stop.halt(failure.text);
   }
@@ -26,11 +26,11 @@ export class SharedIds {
     this.#inARow = 0;
   }
 
-  has(attempt: SubmittedAttempt): boolean {
-    return attempt.isShared === true || this.#shared.has(jobAddress(attempt, attempt.jobId));
+  has(job: SubmittedJob): boolean {
+    return job.isShared === true || this.#shared.has(jobAddress(job));
   }
 }
 
-function jobAddress({ endpoint }: Attempt, jobId: string): string {
+function jobAddress({ endpoint, jobId }: JobAtService): string {
   return `${endpointAddress(endpoint)}/${jobId}`;
 }

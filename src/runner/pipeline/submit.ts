@@ -1,7 +1,7 @@
 /** The step from an intended attempt to a job at the service. */
 import { sceneNameOf } from '../core/prompt.ts';
 import type { Access, AccessRequest } from './access.ts';
-import type { Attempt, SubmittedAttempt } from '../core/attempt.ts';
+import type { Attempt, Submitted } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
 import type { EndpointLiveness } from './endpoint-liveness.ts';
@@ -38,7 +38,7 @@ export async function submit(
   attempt: Attempt,
   lost?: Lost,
   maxTries = Infinity,
-): Promise<SubmittedAttempt | 'left' | undefined> {
+): Promise<Submitted | 'left' | undefined> {
   for (let tries = 1; tries <= maxTries && isToBeSent(run, attempt, lost); tries++) {
     run.stats.move(attempt, 'queued');
     const before = lost;
@@ -140,7 +140,7 @@ async function recordAccepted(
   run: SubmitContext,
   attempt: Attempt,
   reply: SubmitReply & { kind: 'accepted' },
-): Promise<SubmittedAttempt | undefined> {
+): Promise<Submitted | undefined> {
   const { checkpoint, clock, emit } = run.ports;
   const { kind: _kind, ...job } = reply;
   const { jobId, kept } = job;
@@ -162,7 +162,8 @@ async function recordAccepted(
   run.sharedIds.endRow();
   run.reachability.answered('submit');
   emit({ type: 'scene-submitted', scene: attempt.sceneId, attempt: attempt.number, jobId });
-  return { ...attempt, jobId, submittedAt: at, ...(kept !== undefined && { kept }) };
+  const { endpoint } = attempt;
+  return { ...attempt, job: { endpoint, jobId, submittedAt: at, ...(kept !== undefined && { kept }) } };
 }
 
 /** It was looked for: nobody can tell whether it runs. */

@@ -1,6 +1,6 @@
 /** What the road relies on from a checkpoint: one suite, for SQLite in memory and on file, and for PostgreSQL. */
 import { expect, it } from 'vitest';
-import type { Attempt, SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
+import type { Attempt, Submitted } from '../../../src/runner/core/attempt.ts';
 import type { SavedSettlement, Settlement } from '../../../src/runner/core/settlement.ts';
 import type { Checkpoint } from '../../../src/runner/pipeline/ports.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
@@ -23,10 +23,9 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     await batch.checkpoint.reconcile(abc, unstopped);
     return batch;
   };
-  const submitted = (attempt: Attempt, jobId: string): SubmittedAttempt => ({
+  const submitted = (attempt: Attempt, jobId: string): Submitted => ({
     ...attempt,
-    jobId,
-    submittedAt: 20,
+    job: { endpoint, jobId, submittedAt: 20 },
   });
 
   it('claims scenes in the order of the manifest, each once', async () => {
@@ -90,12 +89,12 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
 
     const later = await reopen();
     const left = await later.openAttempts();
-    expect(left.map((attempt) => attempt.held)).toEqual([held, undefined]);
+    expect(left.map((attempt) => attempt.job.held)).toEqual([held, undefined]);
     expect(await later.foundWith()).toBe('other settings');
     expect(await later.inFlightAmong([a.key, b.key, 999])).toEqual([a.key, b.key]);
     const { answer: _answer, ...unkept } = held;
     await later.recordStatus(a, { ...seen, held: unkept });
-    expect((await later.openAttempts())[0]?.held).toEqual(unkept);
+    expect((await later.openAttempts())[0]?.job.held).toEqual(unkept);
 
     const failure = { kind: 'job-timed-out', text: 'too slow' } as const;
     const scene = { state: 'waiting', dueAt: 99 } as const;
@@ -147,8 +146,8 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     const later = await reopen();
     await later.recover();
     const [first, second] = await later.openAttempts();
-    expect(first).toMatchObject({ jobId: 'job-a', kept });
-    expect(second).not.toHaveProperty('kept');
+    expect(first?.job).toMatchObject({ jobId: 'job-a', kept });
+    expect(second?.job).not.toHaveProperty('kept');
     expect(await later.hasJob({ endpoint, jobId: 'job-a' })).toBe(true);
     expect(await later.hasJob({ endpoint, jobId: 'job-c' })).toBe(false);
     expect(await later.hasJob({ endpoint: { ...endpoint, id: 'other' }, jobId: 'job-a' })).toBe(false);
@@ -174,7 +173,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     });
     expect(await later.recover()).toEqual([]);
     expect(
-      (await later.openAttempts()).map(({ sceneId, jobId, submittedAt }) => [sceneId, jobId, submittedAt]),
+      (await later.openAttempts()).map(({ sceneId, job }) => [sceneId, job.jobId, job.submittedAt]),
     ).toEqual([
       ['c', 'job-c', 15],
       ['a', 'job-a', 20],
@@ -260,7 +259,7 @@ export function checkpointContract(open: () => ReopenedBatch | Promise<ReopenedB
     const job = { jobId: 'job-1', status: 'IN_QUEUE', at: 20 };
     expect(await checkpoint.recordSubmitted(a, job)).toBe('recorded');
     expect(await checkpoint.recordSubmitted(b, job)).toEqual({ doubtful: undefined });
-    expect((await checkpoint.openAttempts()).map(({ sceneId, isShared }) => [sceneId, isShared])).toEqual([
+    expect((await checkpoint.openAttempts()).map((each) => [each.sceneId, each.job.isShared])).toEqual([
       ['a', true],
     ]);
   });

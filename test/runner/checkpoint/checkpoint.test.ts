@@ -173,7 +173,7 @@ it('keeps the id of a paid job that is recorded as the checkpoint is found to be
   const recording = checkpoint.recordSubmitted(sent, { jobId: 'job-1', status: 'IN_QUEUE', at: 2 });
   await expect(claiming).rejects.toMatchObject({ failure: { kind: 'output-unwritable' } });
   expect(await recording).toBe('recorded');
-  expect(await checkpoint.openAttempts()).toMatchObject([{ jobId: 'job-1' }]);
+  expect(await checkpoint.openAttempts()).toMatchObject([{ job: { jobId: 'job-1' } }]);
 });
 
 it('takes no state that there is not, in a checkpoint that was opened again either', () => {

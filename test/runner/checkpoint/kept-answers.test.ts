@@ -3,7 +3,7 @@ import { readdirSync, statSync, writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { KeptAnswersFolder, type KeptLimits } from '../../../src/runner/checkpoint/kept-answers.ts';
-import type { SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
+import type { Attempt } from '../../../src/runner/core/attempt.ts';
 import type { WriteChunk } from '../../../src/runner/pipeline/ports.ts';
 import { temporaryFolder } from '../images/store.ts';
 
@@ -13,11 +13,18 @@ const open = (limits: Partial<KeptLimits> = {}, host = 'here') => {
   return { folder, answers: new KeptAnswersFolder(folder, all, host) };
 };
 
-const attemptOf = (key: number, answer?: string): SubmittedAttempt =>
+const attemptOf = (key: number, answer?: string): Attempt =>
   ({
     key,
-    held: { kind: 'picture-not-found', text: '', completedAt: 0, ...(answer !== undefined && { answer }) },
-  }) as unknown as SubmittedAttempt;
+    job: {
+      held: {
+        kind: 'picture-not-found',
+        text: '',
+        completedAt: 0,
+        ...(answer !== undefined && { answer }),
+      },
+    },
+  }) as unknown as Attempt;
 
 const text = JSON.stringify({ output: { image_base64: 'iVBOR'.repeat(5_000) } });
 
@@ -29,11 +36,7 @@ const copyOf =
     return isWhole;
   };
 
-async function keep(
-  { answers }: ReturnType<typeof open>,
-  key: number,
-  content = text,
-): Promise<SubmittedAttempt> {
+async function keep({ answers }: ReturnType<typeof open>, key: number, content = text): Promise<Attempt> {
   const kept = await answers.keep(attemptOf(key), copyOf(content));
   if (typeof kept !== 'object') throw new Error(`it was not kept: ${kept}`);
   return attemptOf(key, kept.answer);
@@ -101,7 +104,7 @@ it('is refused in order if the disk takes nothing', async () => {
 it('is deleted when its attempt is settled, at once or by the next run', async () => {
   const opened = open();
   const attempts = [await keep(opened, 1), await keep(opened, 2), await keep(opened, 3)];
-  await opened.answers.remove(attempts[0] as SubmittedAttempt);
+  await opened.answers.remove(attempts[0] as Attempt);
   expect(readdirSync(opened.folder)).toHaveLength(2);
   const next = new KeptAnswersFolder(opened.folder, { keptBytes: 1_000_000, bodyBytes: 1_000_000 });
   await next.sweep(async (keys) => keys.filter((key) => key === 3));

@@ -174,7 +174,7 @@ describe.skipIf(noPostgres !== undefined)(
       await second.joined.lease.renew();
       const left = await taking;
       expect(left?.intended).toMatchObject([{ sceneId: 'b', deaths: 1 }]);
-      expect(await left?.submitted()).toMatchObject([{ sceneId: 'a', jobId: '1' }]);
+      expect(await left?.submitted()).toMatchObject([{ sceneId: 'a', job: { jobId: '1' } }]);
       expect(first.joined.lease.isFresh()).toBe(true);
       await expect(first.joined.checkpoint.settle(a, saved('a.png'))).rejects.toThrow(
         'another one has taken over',
@@ -206,7 +206,7 @@ describe.skipIf(noPostgres !== undefined)(
       await expect(second.joined.lease.renew()).rejects.toThrow('another one has taken over');
       const others = third.joined.checkpoint.others.takeOver(unstopped);
       await third.joined.lease.renew();
-      expect(await (await others)?.submitted()).toMatchObject([{ sceneId: 'a', jobId: '1' }]);
+      expect(await (await others)?.submitted()).toMatchObject([{ sceneId: 'a', job: { jobId: '1' } }]);
       void taking;
     });
 
@@ -250,7 +250,7 @@ describe.skipIf(noPostgres !== undefined)(
       await expect(second.joined.lease.renew()).rejects.toThrow('the line was cut');
       await second.joined.lease.renew();
       const left = await taking;
-      expect(await left?.submitted()).toMatchObject([{ sceneId: 'a', jobId: '1' }]);
+      expect(await left?.submitted()).toMatchObject([{ sceneId: 'a', job: { jobId: '1' } }]);
       losing
         .mockImplementationOnce(transaction)
         .mockRejectedValueOnce(new PostgresFailure('gone', '', undefined));
@@ -369,7 +369,7 @@ describe.skipIf(noPostgres !== undefined)(
       await server.start();
       expect(await recorded).toBe('recorded');
       expect(await claimed).toHaveLength(2);
-      expect(await joined.checkpoint.openAttempts()).toMatchObject([{ sceneId: 'a', jobId: '1' }]);
+      expect(await joined.checkpoint.openAttempts()).toMatchObject([{ sceneId: 'a', job: { jobId: '1' } }]);
     });
 
     it('leaves others that were cut off for longer than their lease the time of one to come back', async () => {
@@ -720,7 +720,7 @@ describe.skipIf(noPostgres !== undefined)(
         await server.failOver();
         await second.joined.checkpoint.recordSubmitted(a, job('1'));
         expect(await second.joined.checkpoint.openAttempts()).toMatchObject([
-          { sceneId: 'a', jobId: '1', idempotency: { key: a.idempotency?.key } },
+          { sceneId: 'a', job: { jobId: '1' }, idempotency: { key: a.idempotency?.key } },
         ]);
       });
     });

@@ -1,6 +1,6 @@
 /** Promise: what a picture says of its origin is read as it was written, and nothing else is taken for it. */
 import { describe, expect, it } from 'vitest';
-import type { SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
+import type { Submitted } from '../../../src/runner/core/attempt.ts';
 import {
   isOriginOf,
   parametersText,
@@ -13,16 +13,18 @@ const input = { prompt: 'a pier', steps: 30, photo: ['A'.repeat(20_000), null, 7
 const attempt = {
   sceneId: 'pier',
   input,
-  jobId: 'job-1',
-  endpoint: { baseUrl: 'https://api.example.com', id: 'ep', version: 'v2' },
-} as unknown as SubmittedAttempt;
+  job: {
+    jobId: 'job-1',
+    endpoint: { baseUrl: 'https://api.example.com', id: 'ep', version: 'v2' },
+  },
+} as unknown as Submitted;
 const output = { labelled_words: ['gull'], rest: { nsfw: 0.1 } };
 const writer = { program: 'nightrender 1.2.3', rules: 3 } as const;
 const written = provenanceJson(provenanceOf(attempt, 1, { seed: '7', output }), writer);
 
 describe('of a picture', () => {
   it('is read as it was written, its job with the longest texts cut', () => {
-    const { endpoint, jobId } = attempt;
+    const { endpoint, jobId } = attempt.job;
     const origin = readOrigin(written);
     expect(origin).toEqual({
       scene: 'pier',
@@ -69,7 +71,7 @@ describe('of a picture', () => {
 describe('for programs around image models', () => {
   const text = (sent: object, seed?: string): string[] =>
     parametersText(
-      provenanceOf({ ...attempt, input: sent } as SubmittedAttempt, 0, seed === undefined ? {} : { seed }),
+      provenanceOf({ ...attempt, input: sent } as Submitted, 0, seed === undefined ? {} : { seed }),
       { width: 640, height: 480 },
       'nightrender',
     ).split('\n');

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import type { SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
+import type { Submitted } from '../../../src/runner/core/attempt.ts';
 import { provenanceOf } from '../../../src/runner/core/provenance.ts';
 import { isSigned } from '../../../src/runner/images/content-credentials.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
@@ -19,9 +19,11 @@ const writer = { program: 'nightrender 1.2.3', rules: 3 } as const;
 const attempt = {
   sceneId: 'cat',
   input: { prompt: 'a cat' },
-  jobId: 'job-1',
-  endpoint: { baseUrl: 'https://api.example.com', id: 'ep', version: 'v2' },
-} as unknown as SubmittedAttempt;
+  job: {
+    jobId: 'job-1',
+    endpoint: { baseUrl: 'https://api.example.com', id: 'ep', version: 'v2' },
+  },
+} as unknown as Submitted;
 const provenance = provenanceOf(attempt, 0, {});
 
 const source = 'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import type { SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
+import type { Submitted } from '../../../src/runner/core/attempt.ts';
 import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
 import { provenanceOf, type Provenance } from '../../../src/runner/core/provenance.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
@@ -26,9 +26,11 @@ const attempt = {
     negative_prompt: 'people',
     seed: 7,
   },
-  jobId: 'job-1-u1',
-  endpoint: { baseUrl: 'https://api.example.com', id: 'ep', version: 'v2' },
-} as unknown as SubmittedAttempt;
+  job: {
+    jobId: 'job-1-u1',
+    endpoint: { baseUrl: 'https://api.example.com', id: 'ep', version: 'v2' },
+  },
+} as unknown as Submitted;
 const provenance = provenanceOf(attempt, 0, { seed: '18446744073709551615' });
 const program = 'nightrender 1.2.3';
 const writer = { program, rules: 3 } as const;
@@ -60,7 +62,7 @@ describe('embedded', () => {
       seed: '18446744073709551615',
       number: 1,
       jobId: 'job-1-u1',
-      endpoint: attempt.endpoint,
+      endpoint: attempt.job.endpoint,
       rules: 3,
     });
   });

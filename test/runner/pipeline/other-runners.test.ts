@@ -1,7 +1,7 @@
 /** Promise: what another runner of the batch leaves when it dies is taken up by those that go on, and all share its limits. */
 import { expect, it } from 'vitest';
 import { SqliteCheckpoint } from '../../../src/runner/checkpoint/sqlite-checkpoint.ts';
-import type { Attempt, SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
+import type { Attempt, Submitted } from '../../../src/runner/core/attempt.ts';
 import { provenanceOf } from '../../../src/runner/core/provenance.ts';
 import type { OtherRunners, Ports, TakenOver } from '../../../src/runner/pipeline/ports.ts';
 import { savedSettlement } from '../../../src/runner/pipeline/settle.ts';
@@ -62,7 +62,7 @@ class OtherRunner {
   }
 
   /** Resolves to the id of its job; `attempt` has it on record then unless its answer is lost. */
-  async send(attempt: Attempt | undefined, isAnswerLost = false): Promise<SubmittedAttempt> {
+  async send(attempt: Attempt | undefined, isAnswerLost = false): Promise<Submitted> {
     if (attempt === undefined) throw new Error('there was nothing to claim');
     const { service, clock } = this.#world;
     const reply = await service.submit(endpoint, attempt.input, undefined, attempt.idempotency?.key);
@@ -70,13 +70,13 @@ class OtherRunner {
     const { jobId, status } = reply;
     const job = { jobId, status, at: clock.now() };
     if (!isAnswerLost) await this.checkpoint.recordSubmitted(attempt, job);
-    return { ...attempt, jobId, submittedAt: job.at };
+    return { ...attempt, job: { endpoint, jobId, submittedAt: job.at } };
   }
 
   /** The picture is in the folder, and its scene is not settled. */
-  async write(attempt: SubmittedAttempt): Promise<void> {
+  async write(attempt: Submitted): Promise<void> {
     const { images, clock } = this.#world;
-    const found = { bytes: Buffer.from(`picture of ${attempt.jobId}`) };
+    const found = { bytes: Buffer.from(`picture of ${attempt.job.jobId}`) };
     const picture = await images.check(found, provenanceOf(attempt, 0, {}));
     if ('kind' in picture) throw new Error('it is whole');
     const { sha256, width, height, content } = picture;

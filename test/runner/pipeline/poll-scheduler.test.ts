@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
+import type { Submitted } from '../../../src/runner/core/attempt.ts';
 import { freshJob, see, timesTaken, type Job } from '../../../src/runner/pipeline/job.ts';
 import { PollScheduler } from '../../../src/runner/pipeline/poll-scheduler.ts';
 import { Stop } from '../../../src/runner/pipeline/stop.ts';
@@ -148,7 +148,7 @@ const planningLooks: Looker = (clock, seed) => {
   };
 };
 
-const attempt = {} as SubmittedAttempt;
+const attempt = {} as Submitted;
 
 /** Workers take the jobs in the order of their submission. */
 async function spend(night: Night, looker: Looker, seed: number): Promise<Outcome> {

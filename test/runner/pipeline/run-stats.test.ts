@@ -5,7 +5,7 @@ import type { RunStats } from '../../../src/runner/core/run-stats.ts';
 import type { RenderService, StatusReply } from '../../../src/runner/pipeline/ports.ts';
 import { freshJob } from '../../../src/runner/pipeline/job.ts';
 import { StatsRecorder } from '../../../src/runner/pipeline/stats-recorder.ts';
-import type { SubmittedAttempt } from '../../../src/runner/core/attempt.ts';
+import type { Attempt, Submitted } from '../../../src/runner/core/attempt.ts';
 import { pictureOf, type FakeJob } from '../../fakes/fake-service.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { isWhole } from '../../fakes/tier.ts';
@@ -271,7 +271,7 @@ it('is what the report is given, too', async () => {
 it('tells the wait of an answer for memory from what comes before and after it', () => {
   const clock = new VirtualClock(0);
   const recorder = new StatsRecorder(1, clock, { submit: () => false, status: () => false });
-  const attempt = { key: 7, submittedAt: 0, endpoint } as SubmittedAttempt;
+  const attempt = { key: 7, endpoint } as Attempt;
   recorder.enter(attempt);
   const steps: [SlotState, number][] = [
     ['inFlight', 4_000],
@@ -303,7 +303,7 @@ it.each([
   const clock = new VirtualClock(0);
   const recorder = new StatsRecorder(1, clock, { submit: () => false, status: () => false });
   pass(clock, 230);
-  const job = { ...freshJob(clock, { key: 7 } as SubmittedAttempt), ...seen };
+  const job = { ...freshJob(clock, { key: 7, job: {} } as Submitted), ...seen };
   pass(clock, 570);
   recorder.collected(job, executionTimeMs === undefined ? {} : { delayTimeMs: 0, executionTimeMs });
   expect(recorder.result()).toMatchObject(lags);

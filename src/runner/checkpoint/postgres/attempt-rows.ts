@@ -1,5 +1,5 @@
 /** Attempts of a shared batch, read with what the road carries along of them. */
-import type { Attempt, SubmittedAttempt } from '../../core/attempt.ts';
+import type { Attempt, Submitted } from '../../core/attempt.ts';
 import type { UnfinishedWriting } from '../../core/settlement.ts';
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
 import { attemptOf, withJob, writingOf } from '../attempt-records.ts';
@@ -51,7 +51,7 @@ export async function readSubmitted(
   schema: string,
   where: string,
   values: unknown[],
-): Promise<SubmittedAttempt[]> {
+): Promise<Submitted[]> {
   const which = { where: `a.state = 'submitted' AND ${where}`, order: 'a.submitted_at' };
   const read = await readAttemptRows(session, schema, which, values);
   return read.map(({ row, attempt }) => withJob(attempt, row));

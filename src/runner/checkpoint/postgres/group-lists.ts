@@ -41,7 +41,7 @@ export function listsOf({ hasPart }: GroupContext, group: Write[]): Lists {
 function submittedRow({ attempt, job }: Of<'submitted'>): object {
   const { baseUrl: url, id: endpoint } = attempt.endpoint;
   const kept = job.kept === undefined ? null : JSON.stringify(job.kept);
-  const checksum = checksumOf({ ...attempt, jobId: job.jobId }, kept);
+  const checksum = checksumOf(attempt, job.jobId, kept);
   return { attempt: attempt.key, ...job, url, endpoint, kept, checksum };
 }
 

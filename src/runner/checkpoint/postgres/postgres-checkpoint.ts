@@ -1,6 +1,6 @@
 /** The journal of a batch in PostgreSQL, shared by any number of runners: implements the road's `Checkpoint` port. */
 import type { AdoptedScene } from '../../core/adoption.ts';
-import type { Attempt, Endpoint, JobAtService, SubmittedAttempt } from '../../core/attempt.ts';
+import type { Attempt, Endpoint, JobAtService, Submitted } from '../../core/attempt.ts';
 import { FatalFailure } from '../../core/failure.ts';
 import { nameKey } from '../../core/naming.ts';
 import type { Part } from '../../core/part.ts';
@@ -89,7 +89,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     return this.#read(() => readIntended(this.#db, this.#schema, 'a.owner = $1', [this.#run]));
   }
 
-  async openAttempts(): Promise<SubmittedAttempt[]> {
+  async openAttempts(): Promise<Submitted[]> {
     return this.#read(() => readSubmitted(this.#db, this.#schema, 'a.owner = $1', [this.#run]));
   }
 

@@ -6,9 +6,6 @@ import { sceneIdOf, type BadRow, type ListedScene, type Scene } from '../core/sc
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import { insertGrouped, type GroupedInsert } from './grouped-insert.ts';
 
-/** A scene whose row may have no id of its own. */
-export type StagedScene = Omit<Scene, 'id'> & { id: string | undefined };
-
 /**
  * Kept in SQLite's private temporary file, which is deleted on close or death: a million rows cost little memory.
  * Rows are added first; `settleIds` gives each its id, and all else is asked for after that.
@@ -28,7 +25,8 @@ export class ManifestStage implements ManifestScenes {
   readonly #see = this.#db.prepare<[string]>('INSERT OR IGNORE INTO seen VALUES (?)');
   readonly #leaveOut = this.#db.prepare<[string]>('INSERT INTO left_out VALUES (?)');
 
-  add({ id, position, fingerprint, source, input, columns }: StagedScene): void {
+  /** `id`: undefined if the row has no id of its own. */
+  add({ position, fingerprint, source, input, columns }: Omit<Scene, 'id'>, id: string | undefined): void {
     this.#scenes.add([
       position,
       id ?? sceneIdOf(fingerprint, 1),

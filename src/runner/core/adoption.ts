@@ -1,19 +1,14 @@
 /** Pictures on disk without a record, and the scenes that adopt them. */
-import type { JsonObject } from '../../lib/text/json.ts';
 import type { Endpoint } from './attempt.ts';
 import type { SavedPicture } from './picture.ts';
 import type { Origin } from './provenance.ts';
-
-export interface FoundScene {
-  sceneKey: number;
-  id: string;
-  input: JsonObject;
-  columns: JsonObject;
-  isWaiting: boolean;
-}
+import type { Scene } from './scene.ts';
 
 /** What the name of a picture is made of. */
-export type SceneToName = Pick<FoundScene, 'id' | 'columns' | 'input'>;
+export type SceneToName = Pick<Scene, 'id' | 'columns' | 'input'>;
+
+/** A scene of the batch that may adopt pictures. */
+export type FoundScene = SceneToName & { sceneKey: number; isWaiting: boolean };
 
 /** A scene whose pictures were found; null where their job is unknown. */
 export interface AdoptedScene {

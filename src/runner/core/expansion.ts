@@ -22,19 +22,13 @@ export interface Expansion {
   seedRules: Pick<SceneRules, 'seedBits' | 'seedsOf'>;
 }
 
-/** One value of every axis. */
+/** One value of every axis, and in a scene of a row one seed. */
 export interface Combination {
+  /** Columns that the axes add to those of the row. */
   columns: JsonObject;
-  /** Empty where there is no axis. */
+  /** Empty if there is no axis and no row. */
   id: string;
-}
-
-/** One scene of a row. */
-export interface ExpandedScene {
-  id: string;
-  /** What the axes add to the columns of the row. */
-  columns: JsonObject;
-  /** 1 for the first seed of its row and combination; undefined where there are none. */
+  /** 1 for the first seed of its row and axes; absent if there are no seeds. */
   seedNumber?: number;
 }
 
@@ -76,7 +70,7 @@ export function* expandRow(
   rowId: string,
   chosen: Iterable<Combination>,
   { seeds, seedRules }: Pick<Expansion, 'seeds' | 'seedRules'>,
-): Generator<ExpandedScene> {
+): Generator<Combination> {
   const rowSeeds = seedRules.seedsOf === 'row' ? seedsOf(rowId, seeds, seedRules.seedBits) : undefined;
   for (const { id: combinationId, columns } of chosen) {
     const id = rowId === '' || combinationId === '' ? rowId + combinationId : `${rowId}-${combinationId}`;

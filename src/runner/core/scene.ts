@@ -18,11 +18,8 @@ export interface Scene {
   source: string;
 }
 
-/** A scene as it is set aside and kept: what it sends and what its row says as JSON, unparsed on the way. */
-export interface ListedScene extends Omit<Scene, 'input' | 'columns'> {
-  input: string;
-  columns: string;
-}
+/** A scene as it is kept on disk: input and columns are JSON that is not parsed on the way. */
+export type ListedScene = Omit<Scene, 'input' | 'columns'> & Record<'input' | 'columns', string>;
 
 /** A row that cannot be rendered, with the reason, in words. */
 export interface BadRow {

@@ -74,13 +74,8 @@ export function addRow(
   return undefined;
 }
 
-interface Row {
-  /** Undefined where it has none of its own. */
-  id: string | undefined;
-  columns: JsonObject;
-  source: string;
-  picture: SentFile | undefined;
-}
+/** `id`: undefined if the row has none of its own. */
+type Row = Pick<Scene, 'columns' | 'source'> & { id: string | undefined; picture: SentFile | undefined };
 
 /** Undefined where the row has no `id` column, so that it is known by its input. */
 function readId(id: JsonValue | undefined): string | undefined {
@@ -183,7 +178,7 @@ function stageScene(adder: RowAdder, row: Omit<Row, 'picture'>, scene: RenderedS
   adder.position += 1;
   if (adder.expansion !== undefined && adder.position > maxExpanded) throw tooMany(adder.config);
   const { id, columns, source } = row;
-  adder.stage.add({ id, columns, source, ...scene, position: adder.position });
+  adder.stage.add({ columns, source, ...scene, position: adder.position }, id);
 }
 
 function addBad(adder: RowAdder, source: string, problem: string, id: string | undefined): void {

@@ -35,7 +35,7 @@ interface Row {
 function stagedIds(rows: Row[]): string[] {
   const stage = new ManifestStage();
   for (const [i, row] of rows.entries())
-    stage.add({ ...row, input: {}, columns: {}, position: i + 1, source: `list.csv:${i + 2}` });
+    stage.add({ ...row, input: {}, columns: {}, position: i + 1, source: `list.csv:${i + 2}` }, row.id);
   stage.settleIds();
   const ids = Array.from(stage.scenes(), ({ id, fingerprint }) => `${id} ${fingerprint}`).toSorted();
   expect(stage.count()).toEqual({ scenes: rows.length, badRows: 0 });

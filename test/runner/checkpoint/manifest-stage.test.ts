@@ -1,7 +1,8 @@
 /** The stage of a manifest: ids for rows without one, repeated ids as bad rows, everything back as it came. */
 import { afterEach, expect, it } from 'vitest';
-import { ManifestStage, type StagedScene } from '../../../src/runner/checkpoint/manifest-stage.ts';
+import { ManifestStage } from '../../../src/runner/checkpoint/manifest-stage.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
+import type { Scene } from '../../../src/runner/core/scene.ts';
 import { readList } from '../../fakes/world.ts';
 
 const stages: ManifestStage[] = [];
@@ -16,12 +17,12 @@ const b = 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb';
 function staged(rows: { id?: string; fingerprint: string }[]): ManifestStage {
   const stage = new ManifestStage();
   stages.push(stage);
-  rows.forEach(({ id, fingerprint }, index) => stage.add(scene(index + 1, fingerprint, id)));
+  rows.forEach(({ id, fingerprint }, index) => stage.add(scene(index + 1, fingerprint), id));
   stage.settleIds();
   return stage;
 }
 
-function scene(position: number, fingerprint: string, id?: string, columns: JsonObject = {}): StagedScene {
+function scene(position: number, fingerprint: string, id = '', columns: JsonObject = {}): Scene {
   return {
     id,
     fingerprint,
@@ -41,8 +42,8 @@ it('gives scenes back in their order, with every value and type', () => {
   stages.push(stage);
   const columns: JsonObject = { text: 'ü"\n\u{1F600}\u{0}', n: 1.5, none: null, list: [1, { a: true }] };
   const later = scene(9, a, 'later', columns);
-  stage.add(later);
-  stage.add(scene(3, b, 'earlier'));
+  stage.add(later, 'later');
+  stage.add(scene(3, b), 'earlier');
   stage.addBad({ position: 5, source: 'm.csv:6', problem: 'is bad' });
   stage.addBad({ position: 4, source: 'm.csv:5', problem: 'is bad', id: 'x' });
   stage.settleIds();

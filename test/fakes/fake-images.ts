@@ -1,6 +1,6 @@
 /** A folder of pictures in memory; the words "bad" in the bytes stand for a picture that does not pass. */
 import { createHash } from 'node:crypto';
-import type { CheckedPicture, HeldPicture, SavedPicture } from '../../src/runner/core/picture.ts';
+import { toldOf, type HeldPicture, type Picture, type SavedPicture } from '../../src/runner/core/picture.ts';
 import type { Provenance } from '../../src/runner/core/provenance.ts';
 import { FatalFailure, type Failure } from '../../src/runner/core/failure.ts';
 import type { RecordedPicture, Verdict } from '../../src/runner/core/verification.ts';
@@ -19,21 +19,24 @@ export class FakeImages implements ImageStore {
   /** Ids of jobs by the pictures' file names. */
   readonly sidecars = new Map<string, string>();
 
-  async check(picture: HeldPicture, provenance: Provenance): Promise<CheckedPicture | Failure> {
+  async check(picture: HeldPicture, provenance: Provenance): Promise<Picture | Failure> {
     const came = 'bytes' in picture ? Buffer.from(picture.bytes) : Buffer.from(picture.base64, 'base64');
     if (came.toString().includes('bad') && picture.named !== undefined)
       return { kind: 'bad-file', text: `the file ${picture.named.label} is cut`, digest: sha256Of(came) };
-    if (picture.named !== undefined) return { content: came, width: 0, height: 0, sha256: sha256Of(came) };
+    const told = toldOf(picture);
+    if (picture.named !== undefined)
+      return { ...told, content: came, width: 0, height: 0, sha256: sha256Of(came) };
     if (came.toString().includes('bad'))
       return { kind: 'bad-picture', text: 'the picture is cut', digest: sha256Of(came) };
     const { jobId } = provenance;
     const content = this.hasProvenance ? Buffer.from(`${came.toString()} by ${jobId}`) : came;
     this.origins.set(content.toString(), provenance);
     const beside = [{ ending: '.json', bytes: Buffer.from(jobId) }];
-    return { content, width: 8, height: 8, sha256: sha256Of(content), ...(this.hasProvenance && { beside }) };
+    const facts = { content, width: 8, height: 8, sha256: sha256Of(content) };
+    return { ...told, ...facts, ...(this.hasProvenance && { beside }) };
   }
 
-  async write(picture: CheckedPicture, file: string): Promise<void> {
+  async write(picture: Picture, file: string): Promise<void> {
     if (this.isDiskFull) throw new FatalFailure({ kind: 'output-unwritable', text: 'the disk is full' });
     const png = Buffer.from(picture.content).toString();
     if ((this.files.get(file) ?? png) !== png) await this.setAside(file, 'former');

@@ -21,6 +21,7 @@ export interface PictureOutput {
   odd?: string[];
 }
 
+/** What a job's output says of a picture, or of another file. */
 interface Told {
   /** The seed in the service's digits, exact beyond 2^53; absent where the output names none. */
   seed?: string;
@@ -35,8 +36,8 @@ export type HeldPicture = ({ base64: string } | { bytes: Uint8Array }) & Told;
 /** What a job's output holds: a picture, or the address of one. */
 export type FoundPicture = HeldPicture | ({ url: string } & Told);
 
-/** A picture that passed every check, as the file that will be written; so is one of `output.files`. */
-export interface CheckedPicture {
+/** A picture, or one of `output.files`, that has passed every check: the file that is to be written. */
+export interface Picture extends Told {
   /** Of a picture whole, in its format; of another file what came. */
   content: Uint8Array;
   /** Absent of another file, whose name says what it is. */
@@ -53,17 +54,12 @@ export interface CheckedPicture {
 }
 
 /** A picture on disk under its final name, or a file beside it. */
-export interface SavedPicture {
+export interface SavedPicture extends Pick<Picture, 'width' | 'height' | 'sha256' | 'seed' | 'output'> {
   /** Of one of `output.files`; absent of a picture. */
   label?: string;
   /** Relative to the images folder, `/` between folders. */
   file: string;
-  width: number;
-  height: number;
   bytes: number;
-  sha256: string;
-  seed?: string;
-  output?: PictureOutput;
 }
 
 export interface PictureTotals {
@@ -77,6 +73,11 @@ export interface PictureTotals {
   /** Saved by this run without a value that `scenes.until` asks for. */
   unjudged?: number;
   cut?: number;
+}
+
+/** Returns what the output says of the picture, without its content. */
+export function toldOf({ seed, output, named }: Told): Told {
+  return { ...(seed !== undefined && { seed }), ...(output && { output }), ...(named && { named }) };
 }
 
 /** Without what is kept of the rest, which columns show. */

@@ -5,7 +5,7 @@ import { endingOfKind, type NamedFile } from '../core/named-file.ts';
 import { readAttemptFile } from '../core/naming.ts';
 import { pictureEndings } from '../core/picture-format.ts';
 import { sidecarEnding, sidecarPath } from '../core/picture-copy.ts';
-import { thumbnailOf, type CheckedPicture } from '../core/picture.ts';
+import { thumbnailOf, type Picture } from '../core/picture.ts';
 import type { RecordedPicture, Verdict } from '../core/verification.ts';
 import { withBucketFailure } from './bucket-failure.ts';
 import { BucketOwner, type PictureOwner } from './bucket-owner.ts';
@@ -35,7 +35,7 @@ export function createBucketStore(bucket: Bucket, options: BucketStoreOptions = 
   const owner = options.owner && new BucketOwner(bucket, options.owner);
   const put = (key: string, bytes: Uint8Array, sha256?: string): Promise<void> =>
     bucket.put(key, bytes, { type: typeOf(key), ...(sha256 !== undefined && { sha256 }) });
-  const putThumbnail = async (picture: CheckedPicture): Promise<void> => {
+  const putThumbnail = async (picture: Picture): Promise<void> => {
     const name = thumbnailOf({ ...picture, bytes: picture.content.length });
     if (name === undefined || picture.thumbnail === undefined) return;
     // The gallery opens on this machine too.

@@ -4,7 +4,7 @@ import type { ExaminedPicture } from '../core/adoption.ts';
 import type { Failure } from '../core/failure.ts';
 import type { FileKind, NamedFile } from '../core/named-file.ts';
 import type { PictureFormat } from '../core/picture-format.ts';
-import type { CheckedPicture, HeldPicture } from '../core/picture.ts';
+import type { Picture, HeldPicture } from '../core/picture.ts';
 import { checkExr } from './check-exr.ts';
 import { checkGlb, parseJson } from './check-glb.ts';
 import { checkNpz } from './check-npz.ts';
@@ -21,7 +21,7 @@ export async function checkFile(
   held: HeldPicture,
   { label, kind }: NamedFile,
   maxPixels: number,
-): Promise<CheckedPicture | Failure> {
+): Promise<Picture | Failure> {
   const decoded = 'bytes' in held ? { bytes: bufferOf(held.bytes) } : decodeBase64(held.base64);
   const whole = 'problem' in decoded ? decoded : await wholeAsAsked(decoded.bytes, kind, maxPixels);
   const content = 'bytes' in decoded ? decoded.bytes : Buffer.from('base64' in held ? held.base64 : '');

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import type { Failure, FailureKind } from '../core/failure.ts';
-import type { CheckedPicture, HeldPicture } from '../core/picture.ts';
+import type { Picture, HeldPicture } from '../core/picture.ts';
 import { blankness } from './blankness.ts';
 import { checkPng, headerEnd, isPng, type WholePng } from './check-png.ts';
 import { decodeBase64, recognise, type Unusable } from './decode-base64.ts';
@@ -29,7 +29,7 @@ export async function checkPicture(
   picture: HeldPicture,
   demands: Demands,
   finish: (picture: WholePicture) => Buffer = ({ content }) => content,
-): Promise<(CheckedPicture & Pick<WholePicture, 'format' | 'isSignatureLost'>) | Failure> {
+): Promise<(Picture & Pick<WholePicture, 'format' | 'isSignatureLost'>) | Failure> {
   const decoded = 'bytes' in picture ? { bytes: bufferOf(picture.bytes) } : decodeBase64(picture.base64);
   if ('problem' in decoded) return unusable(decoded, 'base64' in picture ? picture.base64 : '');
   const { bytes } = decoded;

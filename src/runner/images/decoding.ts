@@ -1,7 +1,7 @@
 /** What every format is decoded by, and the words for what is wrong with it. */
 import type { Sharp, SharpOptions } from 'sharp';
 import type { PictureFormat } from '../core/picture-format.ts';
-import { thumbnailOf } from '../core/picture.ts';
+import { thumbnailOf, type Picture } from '../core/picture.ts';
 import type { Unusable } from './decode-base64.ts';
 
 export interface Demands {
@@ -16,18 +16,15 @@ export interface Demands {
   isOriginalKept: boolean;
 }
 
-/** `blank`: why it counts as blank; determined only where blank pictures are refused. */
-export interface WholePicture {
+/** A picture that was decoded, upright. `blank`: why it counts as blank; found out only if blank pictures are refused. */
+export type WholePicture = Pick<Picture, 'width' | 'height'> & {
   content: Buffer;
   format: PictureFormat;
-  /** Pixels, upright. */
-  width: number;
-  height: number;
   blank: string | undefined;
   thumbnail?: Buffer | undefined;
   /** Whether what came was signed and this is no more. */
   isSignatureLost?: boolean;
-}
+};
 
 /** The same memory. */
 export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {

@@ -11,7 +11,7 @@ import { syncFolder } from '../files/folders.ts';
 import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { removeLeftovers } from '../../lib/files/temporary-files.ts';
 import { endingOfKind } from '../core/named-file.ts';
-import type { CheckedPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
+import type { Picture, HeldPicture, SavedPicture } from '../core/picture.ts';
 import type { Provenance } from '../core/provenance.ts';
 import type { ImageStore } from '../pipeline/ports.ts';
 import {
@@ -45,7 +45,7 @@ export interface PreparedImageStore extends ImageStore {
   /** Renames the file durably, and its sidecars, to names that end in `as`; returns its new one, undefined where nothing is there. */
   setAside(file: string, as: string): Promise<string | undefined>;
   /** As the port has it; what is not to say where it comes from needs no provenance. */
-  check(picture: HeldPicture, provenance?: Provenance): Promise<CheckedPicture | Failure>;
+  check(picture: HeldPicture, provenance?: Provenance): Promise<Picture | Failure>;
 }
 
 /** Each takes an open file, of which some systems allow 256; more at once bring nothing. */
@@ -139,10 +139,7 @@ export function createImageStore(dir: string, options: ImageStoreOptions = {}): 
   };
 }
 
-async function writeThumbnail(
-  thumbnails: ThumbnailFiles | undefined,
-  picture: CheckedPicture,
-): Promise<void> {
+async function writeThumbnail(thumbnails: ThumbnailFiles | undefined, picture: Picture): Promise<void> {
   const path = thumbnails?.pathOf({ ...picture, bytes: picture.content.length });
   if (path !== undefined && picture.thumbnail !== undefined) await thumbnails?.write(path, picture.thumbnail);
 }

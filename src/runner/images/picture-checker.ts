@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Failure } from '../core/failure.ts';
 import { withFormat } from '../core/picture-format.ts';
-import type { CheckedPicture, HeldPicture } from '../core/picture.ts';
+import { toldOf, type HeldPicture, type Picture } from '../core/picture.ts';
 import type { Provenance, ProvenanceWriter } from '../core/provenance.ts';
 import { checkFile } from './check-file.ts';
 import { checkPicture } from './check-picture.ts';
@@ -36,7 +36,7 @@ export interface CheckOptions {
 interface PictureChecker {
   demands: Demands;
   /** As the port has it; what is not to say where it comes from needs no provenance. */
-  check(picture: HeldPicture, provenance?: Provenance): Promise<CheckedPicture | Failure>;
+  check(picture: HeldPicture, provenance?: Provenance): Promise<Picture | Failure>;
   /** Does the work when its turn comes: each may hold a whole decoded picture. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -59,8 +59,12 @@ export function pictureChecker(options: CheckOptions): PictureChecker {
   const check = async (
     picture: HeldPicture,
     provenance: Provenance | undefined,
-  ): Promise<CheckedPicture | Failure> => {
-    if (picture.named !== undefined) return checkFile(picture, picture.named, maxPixels);
+  ): Promise<Picture | Failure> => {
+    const told = toldOf(picture);
+    if (picture.named !== undefined) {
+      const file = await checkFile(picture, picture.named, maxPixels);
+      return 'kind' in file ? file : { ...told, ...file };
+    }
     const seen = await checkPicture(picture, demands, (whole) =>
       embedsAs === undefined || provenance === undefined
         ? whole.content
@@ -70,8 +74,8 @@ export function pictureChecker(options: CheckOptions): PictureChecker {
     const { isSignatureLost = false, ...checked } = seen;
     if (isSignatureLost) onSignatureLost?.();
     const makers = sidecarsOf(beside, withFormat('picture', checked.format));
-    if (makers.length === 0) return checked;
-    return { ...checked, beside: await makeSidecars(makers, checked, provenance) };
+    if (makers.length === 0) return { ...told, ...checked };
+    return { ...told, ...checked, beside: await makeSidecars(makers, checked, provenance) };
   };
   return { demands, inTurn, check: (picture, provenance) => inTurn(() => check(picture, provenance)) };
 }

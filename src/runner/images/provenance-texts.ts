@@ -1,7 +1,7 @@
 /** Provenance as texts of a PNG and as a sidecar file. */
 import { sidecarEnding } from '../core/picture-copy.ts';
 import { formatOfFile } from '../core/picture-format.ts';
-import type { CheckedPicture } from '../core/picture.ts';
+import type { Picture } from '../core/picture.ts';
 import {
   parametersText,
   provenanceJson,
@@ -52,7 +52,7 @@ function withProvenance(
 /** Names its picture, since the two files may be separated. */
 function sidecarOf(
   provenance: Provenance,
-  { sha256, width, height }: Pick<CheckedPicture, 'sha256' | 'width' | 'height'>,
+  { sha256, width, height }: Pick<Picture, 'sha256' | 'width' | 'height'>,
   writer: ProvenanceWriter,
 ): Buffer {
   const json = { ...provenanceJson(provenance, writer), picture: { sha256, width, height } };

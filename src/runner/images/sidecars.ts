@@ -5,7 +5,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import sharp from 'sharp';
 import { sidecarPath, sidecarEnding, copyEnding, isSized, type PictureCopy } from '../core/picture-copy.ts';
 import { pictureEndings } from '../core/picture-format.ts';
-import type { CheckedPicture, SavedPicture } from '../core/picture.ts';
+import type { Picture, SavedPicture } from '../core/picture.ts';
 import type { Provenance } from '../core/provenance.ts';
 import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { isSystemError, withDiskFailure } from '../files/disk-failure.ts';
@@ -19,7 +19,7 @@ import { originChunks } from './png-metadata.ts';
 import { paper } from './thumbnail.ts';
 
 /** What a sidecar is made of. */
-export type SidecarSource = Pick<CheckedPicture, 'content' | 'width' | 'height' | 'sha256'>;
+export type SidecarSource = Pick<Picture, 'content' | 'width' | 'height' | 'sha256'>;
 
 /** Makes one of the files. */
 export interface SidecarMaker {
@@ -29,7 +29,7 @@ export interface SidecarMaker {
   make: (picture: SidecarSource, provenance: Provenance | undefined) => Promise<Uint8Array | undefined>;
 }
 
-type Sidecars = NonNullable<CheckedPicture['beside']>;
+type Sidecars = NonNullable<Picture['beside']>;
 
 /** Without a copy that would have the picture's own name: it is there in that format already. */
 export function sidecarsOf(makers: SidecarMaker[], file: string): SidecarMaker[] {
@@ -198,10 +198,7 @@ export async function setAside(
 }
 
 /** Whether writing the picture would overwrite something other than itself, which a power cut may have left unrecorded. */
-export async function wouldOverwrite(
-  path: string,
-  { content, beside = [] }: CheckedPicture,
-): Promise<boolean> {
+export async function wouldOverwrite(path: string, { content, beside = [] }: Picture): Promise<boolean> {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   const others = [...beside.map(({ ending }) => ending), ...Object.values(pictureEndings)];
   if (stats === undefined) return others.some((ending) => existsSync(sidecarPath(path, ending)));

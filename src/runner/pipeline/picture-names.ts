@@ -2,7 +2,7 @@
 import type { Attempt } from '../core/attempt.ts';
 import { clashingNames, sidecarTwin } from '../core/picture-copy.ts';
 import { namedFile, nameKey, withSuffix } from '../core/naming.ts';
-import type { FoundPicture } from '../core/picture.ts';
+import type { Picture } from '../core/picture.ts';
 import { replacedSuffix } from '../core/scene.ts';
 import type { Checkpoint } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
@@ -29,10 +29,10 @@ export class PictureNames {
    * Reserves a name for each picture of an attempt, in order, and for the files beside the first; `release` them when the
    * checkpoint knows them.
    */
-  async reserve(attempt: Attempt, found: Pick<FoundPicture, 'seed' | 'named'>[]): Promise<string[]> {
+  async reserve(attempt: Attempt, pictures: Pick<Picture, 'seed' | 'named'>[]): Promise<string[]> {
     const names: string[] = [];
     let first: string | undefined;
-    for (const { seed, named } of found) {
+    for (const { seed, named } of pictures) {
       const index = named === undefined ? names.length + 1 : 1;
       const picture = (named && first) ?? this.#plain(attempt, seed, index);
       const wanted = named === undefined ? picture : namedFile(picture, named);

@@ -4,13 +4,7 @@ import type { Attempt, Endpoint, Held, JobAtService, Submitted } from '../core/a
 import type { Ending } from '../core/ending.ts';
 import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
-import type {
-  CheckedPicture,
-  FoundPicture,
-  HeldPicture,
-  PictureTotals,
-  SavedPicture,
-} from '../core/picture.ts';
+import type { Picture, FoundPicture, HeldPicture, PictureTotals, SavedPicture } from '../core/picture.ts';
 import type { FileKind, LackingFile, NamedFile } from '../core/named-file.ts';
 import type { Part } from '../core/part.ts';
 import type { MadeAt, Plan, PlanRefused, RepeatedRows } from '../core/plan.ts';
@@ -343,12 +337,12 @@ export interface ImageStore {
    * `blank-picture` or `picture-too-small`, with the digest of what came. Where it comes from is put into it, or into a sidecar,
    * if that is asked for.
    */
-  check(picture: HeldPicture, provenance: Provenance): Promise<CheckedPicture | Failure>;
+  check(picture: HeldPicture, provenance: Provenance): Promise<Picture | Failure>;
   /**
    * Puts the file under its final name, durably and at once, and then its sidecars; `FatalFailure` where the disk does
    * not take it. What has that name already is kept as `<name>.former`.
    */
-  write(picture: CheckedPicture, file: string): Promise<void>;
+  write(picture: Picture, file: string): Promise<void>;
   /** Whether the file is there with exactly these bytes; it then stays, whatever happens to the machine. */
   has(picture: SavedPicture): Promise<boolean>;
   /** The names of all pictures in it, or of all files of these kinds, whoever knows of them. */

@@ -4,7 +4,13 @@ import { sceneNameOf } from '../core/prompt.ts';
 import type { Submitted } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import { withFormat } from '../core/picture-format.ts';
-import type { CheckedPicture, FoundPicture, HeldPicture, SavedPicture } from '../core/picture.ts';
+import {
+  toldOf,
+  type FoundPicture,
+  type HeldPicture,
+  type Picture,
+  type SavedPicture,
+} from '../core/picture.ts';
 import { provenanceOf } from '../core/provenance.ts';
 import type { PictureNames } from './picture-names.ts';
 import type { Checkpoint, Hold, Ports, Room } from './ports.ts';
@@ -41,20 +47,16 @@ export async function save(
   run.stats.move(attempt, 'checking');
   const checked = await Promise.all(
     held.map(async (picture, i) =>
-      isFailure(picture)
-        ? picture
-        : run.ports.images.check(picture, provenanceOf(attempt, i, found[i] ?? {})),
+      isFailure(picture) ? picture : run.ports.images.check(picture, provenanceOf(attempt, i, picture)),
     ),
   );
   const bad = checked.find(isFailure);
   if (bad !== undefined) return bad;
-  const good = checked.filter((picture): picture is CheckedPicture => !isFailure(picture));
+  const good = checked.filter((picture): picture is Picture => !isFailure(picture));
   run.stats.move(attempt, 'disk');
   for (let isSaved = false; !isSaved;) {
-    const names = await run.names.reserve(attempt, found);
-    isSaved = await write(run, attempt, { good, names, found }, facts).finally(() =>
-      run.names.release(names),
-    );
+    const names = await run.names.reserve(attempt, good);
+    isSaved = await write(run, attempt, good, names, facts).finally(() => run.names.release(names));
   }
   return 'saved';
 }
@@ -63,7 +65,8 @@ export async function save(
 async function write(
   run: SaveContext,
   attempt: Submitted,
-  { good, names, found }: { good: CheckedPicture[]; names: string[]; found: FoundPicture[] },
+  good: Picture[],
+  names: string[],
   facts: JobFacts,
 ): Promise<boolean> {
   const { isNamedByAttempt = false } = run.settings;
@@ -72,7 +75,7 @@ async function write(
     const file = isNamedByAttempt ? attemptFile(name, attempt.key, sha256) : name;
     return format === undefined ? file : withFormat(file, format);
   });
-  const pictures = good.map((picture, i) => saved(picture, files[i] ?? '', found[i]));
+  const pictures = good.map((picture, i) => saved(picture, files[i] ?? ''));
   const settlement = savedSettlement(pictures, facts, run.ports.clock.now());
   // A run that dies from here on leaves files that look like anybody's.
   if (!(await run.ports.checkpoint.beginWriting(attempt, settlement))) return false;
@@ -81,19 +84,21 @@ async function write(
   return true;
 }
 
-function isFailure(value: CheckedPicture | HeldPicture | Failure): value is Failure {
+function isFailure(value: Picture | HeldPicture | Failure): value is Failure {
   return 'kind' in value;
 }
 
-function saved(picture: CheckedPicture, file: string, found: FoundPicture | undefined): SavedPicture {
-  const { width, height, sha256 } = picture;
-  const { seed, output, named } = found ?? {};
-  const told = {
-    ...(seed !== undefined && { seed }),
-    ...(output && { output }),
+function saved({ content, width, height, sha256, ...picture }: Picture, file: string): SavedPicture {
+  const { named, ...told } = toldOf(picture);
+  return {
+    file,
+    width,
+    height,
+    bytes: content.length,
+    sha256,
+    ...told,
     ...(named && { label: named.label }),
   };
-  return { file, width, height, bytes: picture.content.length, sha256, ...told };
 }
 
 /** Picture hosts hiccup, and the job is paid for: more than one try, and not so many that the night goes by. */

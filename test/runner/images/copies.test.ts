@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
+import type { Picture } from '../../../src/runner/core/picture.ts';
 import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { copiesInFolder, makeMissingCopies } from '../../../src/runner/images/missing-files.ts';
@@ -67,7 +67,7 @@ describe('makeMissingCopies', () => {
       const png = await noise(100, 60, pictures.length + 1)
         .png()
         .toBuffer();
-      const { width, height, sha256 } = (await save(store, png.toString('base64'), file)) as CheckedPicture;
+      const { width, height, sha256 } = (await save(store, png.toString('base64'), file)) as Picture;
       const facts = { width, height, sha256, bytes: png.length, moveTo: null };
       pictures.push({
         attempt: 1,

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
+import type { Picture } from '../../../src/runner/core/picture.ts';
 import type { Failure } from '../../../src/runner/core/failure.ts';
 import { createImageStore, type ImageStoreOptions } from '../../../src/runner/images/image-store.ts';
 import { dataOf, withBefore } from './damage.ts';
@@ -143,15 +143,15 @@ async function expectRefused(
   expect(filesIn(dir)).toEqual([]);
 }
 
-function check(bytes: Buffer, options?: ImageStoreOptions): Promise<CheckedPicture | Failure> {
+function check(bytes: Buffer, options?: ImageStoreOptions): Promise<Picture | Failure> {
   return checkText(bytes.toString('base64'), options);
 }
 
-function checkText(base64: string, options?: ImageStoreOptions): Promise<CheckedPicture | Failure> {
+function checkText(base64: string, options?: ImageStoreOptions): Promise<Picture | Failure> {
   return createImageStore('never-written', options).check({ base64 });
 }
 
-function pngOf(checked: CheckedPicture | Failure): Buffer {
+function pngOf(checked: Picture | Failure): Buffer {
   return 'content' in checked ? Buffer.from(checked.content) : expect.fail(checked.text);
 }
 

@@ -5,7 +5,7 @@ import type * as FsPromises from 'node:fs/promises';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
-import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
+import type { Picture } from '../../../src/runner/core/picture.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { isWhole } from '../../fakes/tier.ts';
 import { filesIn, temporaryFolder, troubleOf } from './store.ts';
@@ -211,7 +211,7 @@ test('a bug is not mistaken for a disk', async () => {
   expect(filesIn(dir)).toEqual(['x']);
 });
 
-const picture: CheckedPicture = { content: Buffer.from('the new one'), width: 1, height: 1, sha256: '' };
+const picture: Picture = { content: Buffer.from('the new one'), width: 1, height: 1, sha256: '' };
 
 const pictures = {
   small: picture,

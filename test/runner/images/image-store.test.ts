@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { CheckedPicture, SavedPicture } from '../../../src/runner/core/picture.ts';
+import type { Picture, SavedPicture } from '../../../src/runner/core/picture.ts';
 import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { temporaryName } from '../../../src/lib/files/temporary-files.ts';
@@ -298,7 +298,7 @@ function folder(files: Record<string, string> = {}, below = '') {
 }
 
 /** The store writes what was checked, so these need not be pictures. */
-function picture(text: string): CheckedPicture {
+function picture(text: string): Picture {
   return { content: Buffer.from(text), width: 1, height: 1, sha256: '' };
 }
 

@@ -6,7 +6,7 @@ import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { Submitted } from '../../../src/runner/core/attempt.ts';
-import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
+import type { Picture } from '../../../src/runner/core/picture.ts';
 import { provenanceOf, type Provenance } from '../../../src/runner/core/provenance.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { inspectPicture } from '../../../src/runner/images/inspect-picture.ts';
@@ -127,10 +127,7 @@ describe('embedded', () => {
 
 it('leaves the bytes that came where nothing is asked for', async () => {
   const came = await noise(9, 7).png().toBuffer();
-  const checked = (await createImageStore('never-written').check(
-    { bytes: came },
-    provenance,
-  )) as CheckedPicture;
+  const checked = (await createImageStore('never-written').check({ bytes: came }, provenance)) as Picture;
   expect(came.equals(checked.content)).toBe(true);
   expect(checked).not.toHaveProperty('beside');
 });
@@ -238,7 +235,7 @@ describe('inspectPicture', () => {
   });
 });
 
-async function embedded(bytes: Buffer, of: Provenance = provenance): Promise<CheckedPicture> {
+async function embedded(bytes: Buffer, of: Provenance = provenance): Promise<Picture> {
   const checked = await createImageStore('never-written', { embedsAs: writer }).check({ bytes }, of);
   if ('kind' in checked) expect.fail(checked.text);
   return checked;

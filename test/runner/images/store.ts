@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import type { CheckedPicture } from '../../../src/runner/core/picture.ts';
+import type { Picture } from '../../../src/runner/core/picture.ts';
 import { FatalFailure, type Failure, type FailureKind } from '../../../src/runner/core/failure.ts';
 import {
   createImageStore,
@@ -30,7 +30,7 @@ export async function save(
   store: PreparedImageStore,
   base64: string,
   file: string,
-): Promise<CheckedPicture | Failure> {
+): Promise<Picture | Failure> {
   const checked = await store.check({ base64 });
   if ('content' in checked) await store.write(checked, file);
   return checked;

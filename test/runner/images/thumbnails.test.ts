@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { type CheckedPicture, thumbnailOf } from '../../../src/runner/core/picture.ts';
+import { type Picture, thumbnailOf } from '../../../src/runner/core/picture.ts';
 import type { RecordedPicture } from '../../../src/runner/core/verification.ts';
 import { createImageStore } from '../../../src/runner/images/image-store.ts';
 import { makeMissingThumbnails, type ThumbnailSource } from '../../../src/runner/images/missing-files.ts';
@@ -217,7 +217,7 @@ function folder(options: { isBlankRefused?: boolean } = {}) {
     report,
     store: createImageStore(join(dir, 'images'), { ...options, reportDir: report }),
     thumbnail: (checked: object): string => {
-      const picture = checked as CheckedPicture;
+      const picture = checked as Picture;
       return join(report, thumbnailOf({ ...picture, bytes: picture.content.length }) ?? expect.fail());
     },
   };
@@ -228,7 +228,7 @@ function source(dir: string): ThumbnailSource {
 }
 
 interface Saved {
-  checked: CheckedPicture;
+  checked: Picture;
   file: string;
 }
 
@@ -239,7 +239,7 @@ async function savedPictures(store: ReturnType<typeof createImageStore>, count: 
       .png()
       .toBuffer();
     const checked = await save(store, png.toString('base64'), `${i}.png`);
-    saved.push({ checked: checked as CheckedPicture, file: `${i}.png` });
+    saved.push({ checked: checked as Picture, file: `${i}.png` });
   }
   return saved;
 }

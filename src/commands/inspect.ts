@@ -2,10 +2,9 @@
 import { refuse } from './reply.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
-import { inspectPicture } from '../runner/images/inspect-picture.ts';
+import { inspectPicture, type Inspection } from '../runner/images/inspect-picture.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { withFilesNamed } from '../runner/core/file-text.ts';
-import type { InspectedPicture } from '../runner/core/picture.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/text/json.ts';
 import { writeOut } from '../terminal/console.ts';
 import { harmless, harmlessLines } from '../terminal/fit-text.ts';
@@ -43,12 +42,12 @@ async function inspect(files: string[], json: boolean): Promise<number> {
   }
 }
 
-export function printInspected(file: string, picture: InspectedPicture, json: boolean): void {
+export function printInspected(file: string, picture: Inspection, json: boolean): void {
   if (json) return writeJsonLine('picture', { file, ...picture });
   for (const line of describe(file, picture)) writeOut(line);
 }
 
-function describe(file: string, picture: InspectedPicture): string[] {
+function describe(file: string, picture: Inspection): string[] {
   const { format, width, height, bytes, provenance, texts } = picture;
   const head = `${harmless(file)}: ${format.toUpperCase()}, ${width} × ${height} pixels, ${bytes.toLocaleString('en')} bytes`;
   return [
@@ -64,7 +63,7 @@ function withoutProvenance(file: string): string {
   return `No provenance found. With the pipeline.yaml of its batch, \`${explain}\` shows its scene and job.`;
 }
 
-function describeProvenance(provenance: JsonObject, { from, isOfThisPicture }: InspectedPicture): string[] {
+function describeProvenance(provenance: JsonObject, { from, isOfThisPicture }: Inspection): string[] {
   const { program, scene, prompt, seed, jobId, endpoint, input } = provenance;
   const { baseUrl, id } = isJsonObject(endpoint ?? null) ? (endpoint as JsonObject) : {};
   const inputs = isJsonObject(input ?? null) ? Object.entries(input as JsonObject) : [];

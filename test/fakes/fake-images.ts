@@ -62,7 +62,7 @@ export class FakeImages implements ImageStore {
     return [...this.files.keys()].filter(isOf).toSorted();
   }
 
-  async examine(file: string, named?: NamedFile): Promise<ExaminedPicture> {
+  async examine(file: string, named?: NamedFile): Promise<ExaminedPicture | { problem: string }> {
     const content = this.files.get(file) ?? '';
     if (content.includes('bad')) return { problem: 'it is cut' };
     const picture = {

@@ -19,11 +19,9 @@ export interface AdoptedScene {
 }
 
 /** An undamaged picture without a record; `origin` where the file or its sidecar names it. */
-export interface UnknownPicture {
+export interface ExaminedPicture {
   picture: SavedPicture;
   /** The name that it was given, where its file has another. */
   name?: string;
   origin: Origin | undefined;
 }
-
-export type ExaminedPicture = UnknownPicture | { problem: string };

@@ -1,6 +1,6 @@
 /** What the page of the report is given: in the page itself, and in the files of rows that it loads. Instants are epoch ms. */
 
-import type { PictureOutput, PictureTotals } from './picture.ts';
+import type { PictureTotals, SavedPicture } from './picture.ts';
 
 /** In the page, as JSON. */
 export interface GalleryData {
@@ -146,15 +146,5 @@ export interface GalleryFile {
   isNamedOnly?: true;
 }
 
-/** As above. */
-export interface GalleryPicture {
-  file: string;
-  /** Left out where the picture itself is small. */
-  thumbnail?: string;
-  /** Pixels. */
-  width: number;
-  height: number;
-  bytes: number;
-  seed?: string;
-  output?: PictureOutput;
-}
+/** `file` and `thumbnail` are relative to the page, too. `thumbnail`: absent if the picture itself is small. */
+export type GalleryPicture = Omit<SavedPicture, 'label' | 'sha256'> & { thumbnail?: string };

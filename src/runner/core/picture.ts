@@ -127,20 +127,3 @@ export function thumbnailOf(
 export function earlierThumbnail(thumbnail: string): string {
   return thumbnail.replace(/\.jpg$/, '.webp');
 }
-
-export interface InspectedPicture {
-  /** As sharp and the standards spell it: png, jpeg, webp, heif … */
-  format: string;
-  /** Pixels. */
-  width: number;
-  height: number;
-  bytes: number;
-  sha256: string;
-  /** Where it comes from; null where that is unknown. */
-  provenance: JsonObject | null;
-  from: 'embedded' | 'sidecar' | null;
-  /** Whether the sidecar was written for this very picture; null where that is unknown. */
-  isOfThisPicture: boolean | null;
-  /** Other texts within a PNG. */
-  texts: { keyword: string; text: string }[];
-}

@@ -1,8 +1,9 @@
 /** What has become of saved pictures since they were recorded. */
+import type { SavedPicture } from './picture.ts';
 import type { SceneState } from './scene.ts';
 
-/** A picture as the checkpoint has it. */
-export interface RecordedPicture {
+/** A saved picture with its place in the checkpoint, as the columns of a row. */
+export type RecordedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | 'bytes' | 'sha256'> & {
   /** The checkpoint's key of the attempt that brought it; all pictures of a job have the same. */
   attempt: number;
   /** 1 for the first picture of the job. */
@@ -11,15 +12,9 @@ export interface RecordedPicture {
   label: string | null;
   sceneId: string;
   sceneState: SceneState;
-  /** Relative to the images folder. */
-  file: string;
   /** The name that it is about to get, where a rename was decided and may not have been done yet. */
   moveTo: string | null;
-  width: number;
-  height: number;
-  bytes: number;
-  sha256: string;
-}
+};
 
 export type Verdict =
   | { kind: 'good' }

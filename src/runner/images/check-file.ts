@@ -48,7 +48,7 @@ export async function examineFile(
   file: string,
   named: NamedFile,
   maxPixels: number,
-): Promise<ExaminedPicture> {
+): Promise<ExaminedPicture | { problem: string }> {
   const checked = await checkFile({ bytes }, named, maxPixels);
   if ('kind' in checked) return { problem: checked.text };
   const { content: _, ...facts } = checked;

@@ -3,17 +3,30 @@ import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import sharp from 'sharp';
 import { sidecarEnding } from '../core/picture-copy.ts';
-import type { InspectedPicture } from '../core/picture.ts';
+import type { SavedPicture } from '../core/picture.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { readTexts } from './png-texts.ts';
 import { provenanceKeyword } from './provenance-texts.ts';
+
+/** What a picture's file says of itself, and its sidecar. */
+export interface Inspection extends Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'> {
+  /** As sharp and the standards spell it: png, jpeg, webp, heif … */
+  format: string;
+  /** Where it comes from; null where that is unknown. */
+  provenance: JsonObject | null;
+  from: 'embedded' | 'sidecar' | null;
+  /** Whether the sidecar was written for this very picture; null where that is unknown. */
+  isOfThisPicture: boolean | null;
+  /** Other texts within a PNG. */
+  texts: { keyword: string; text: string }[];
+}
 
 /** Larger files are no pictures of this program's. */
 const maxImageBytes = 1_000_000_000;
 const maxSidecarBytes = 10_000_000;
 
 /** `problem`: why the picture cannot be inspected. */
-export async function inspectPicture(path: string): Promise<InspectedPicture | { problem: string }> {
+export async function inspectPicture(path: string): Promise<Inspection | { problem: string }> {
   const bytes = await bytesOf(path, maxImageBytes);
   if ('problem' in bytes) return bytes;
   const size = await sizeOf(bytes.file);
@@ -55,9 +68,7 @@ async function bytesOf(path: string, maxBytes: number): Promise<{ file: Buffer }
   }
 }
 
-async function sizeOf(
-  file: Buffer,
-): Promise<Pick<InspectedPicture, 'format' | 'width' | 'height'> | undefined> {
+async function sizeOf(file: Buffer): Promise<Pick<Inspection, 'format' | 'width' | 'height'> | undefined> {
   const isPng = file.length >= 33 && file.toString('latin1', 1, 4) === 'PNG';
   // A library would unpack whatever texts the file holds.
   if (isPng) return { format: 'png', width: file.readUInt32BE(16), height: file.readUInt32BE(20) };

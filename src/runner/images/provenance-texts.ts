@@ -83,7 +83,7 @@ export async function examinePicture(
   file: string,
   demands: Demands,
   sidecar: () => Promise<string | undefined>,
-): Promise<ExaminedPicture> {
+): Promise<ExaminedPicture | { problem: string }> {
   const wanted = { ...demands, isThumbnailWanted: false, isOriginalKept: true };
   const checked = await checkPicture({ bytes }, wanted);
   if ('kind' in checked) return { problem: checked.text };

@@ -4,7 +4,7 @@ import { namedFile, nameKey, readAttemptFile, withSuffix } from '../core/naming.
 import { splitFiles, type SavedPicture } from '../core/picture.ts';
 import { UnknownPictures } from '../core/plan.ts';
 import { isOriginOf, type Origin } from '../core/provenance.ts';
-import type { AdoptedScene, FoundScene, SceneToName, UnknownPicture } from '../core/adoption.ts';
+import type { AdoptedScene, FoundScene, SceneToName, ExaminedPicture } from '../core/adoption.ts';
 import type { Checkpoint, ImageStore, Ports } from './ports.ts';
 import type { BatchSettings } from './settings.ts';
 import type { Stop } from './stop.ts';
@@ -22,7 +22,7 @@ interface AdoptPorts extends Pick<Ports, 'clock' | 'emit'> {
 
 type AdoptSettings = Pick<BatchSettings, 'endpoint' | 'pictureName' | 'files' | 'isWithoutPictures'>;
 
-type Known = UnknownPicture & { origin: Origin };
+type Known = ExaminedPicture & { origin: Origin };
 
 /** By what they say of themselves, else by their names; all at once on record, so that a death leaves all to the next start. */
 export async function adopt(ports: AdoptPorts, settings: AdoptSettings, stop: Stop): Promise<void> {
@@ -71,13 +71,13 @@ export async function assertNoUnknownPictures(
 async function examineUnknown(
   { checkpoint, images }: AdoptPorts,
   draining: AbortSignal,
-): Promise<{ found: UnknownPicture[]; problems: string[] }> {
+): Promise<{ found: ExaminedPicture[]; problems: string[] }> {
   const unknown = new Map<string, string>();
   for (const file of await images.list())
     if ((await checkpoint.ownerOf(file)) === undefined && !unknown.has(nameKey(file)))
       unknown.set(nameKey(file), file);
   const files = [...unknown.values()];
-  const found: UnknownPicture[] = [];
+  const found: ExaminedPicture[] = [];
   const problems: string[] = [];
   for (let from = 0; from < files.length && !draining.aborted; from += examinedAtOnce) {
     const slice = files.slice(from, from + examinedAtOnce);
@@ -146,7 +146,7 @@ function placeOf(file: string, named?: NamedFile): string {
 async function match(
   checkpoint: AdoptPorts['checkpoint'],
   settings: AdoptSettings,
-  found: UnknownPicture[],
+  found: ExaminedPicture[],
   draining: AbortSignal,
 ): Promise<Matched[]> {
   const byScene = grouped(found.filter(isKnown), ({ origin }) => origin.scene);
@@ -189,11 +189,11 @@ function isAmbiguous(file: string, names: Set<string>): boolean {
   return names.has(nameKey(withSuffix(file, '-2'))) || (first !== file && names.has(nameKey(first)));
 }
 
-function nameIn({ name, picture }: UnknownPicture): string {
+function nameIn({ name, picture }: ExaminedPicture): string {
   return name ?? picture.file;
 }
 
-function isKnown(found: UnknownPicture): found is Known {
+function isKnown(found: ExaminedPicture): found is Known {
   return found.origin !== undefined;
 }
 

@@ -350,7 +350,7 @@ export interface ImageStore {
   /** Those of these names under which a file is there. */
   whichExist(files: string[]): Promise<string[]>;
   /** Decodes one that is there, and checks it as if it came from a job; `named` says what it is unless a picture. */
-  examine(file: string, named?: NamedFile): Promise<ExaminedPicture>;
+  examine(file: string, named?: NamedFile): Promise<ExaminedPicture | { problem: string }>;
   /** By name and size alone, concurrently with other work; undefined where `signal` aborts before. */
   findMissing(pictures: Iterable<RecordedPicture>, signal: AbortSignal): Promise<MissingPictures | undefined>;
   /** Writes the missing sidecars of a picture, durably. */

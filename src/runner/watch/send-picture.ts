@@ -5,20 +5,15 @@ import { constants, type Stats } from 'node:fs';
 import { open, realpath, type FileHandle } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 
-export interface AskedPicture {
-  /** The folder it is in; absolute. */
-  dir: string;
-  /** From there, with `/` between its parts. */
-  path: string;
-  /** Whether the address names the content as well, so that a browser need not ask again. */
-  isPinned: boolean;
-}
-
-/** Resolves to false, with nothing sent, where there is no such picture. Rejects where the system cannot read it. */
+/**
+ * `path`: from the folder `dir`, with `/` between its parts. `isPinned`: the address names the content as well, so that a
+ * browser need not ask again. Resolves to false, with nothing sent, if there is no such picture. Rejects if the system
+ * cannot read it.
+ */
 export async function sendPicture(
   request: IncomingMessage,
   response: ServerResponse,
-  { dir, path, isPinned }: AskedPicture,
+  { dir, path, isPinned }: { dir: string; path: string; isPinned: boolean },
 ): Promise<boolean> {
   const picture = await openPicture(dir, path);
   if (picture === undefined) return false;

@@ -267,8 +267,7 @@ function describeRepaired({ lost, keptAs }: RepairedCheckpoint): string {
 /** Every bad picture as soon as it is found. */
 function jsonView(): PictureView {
   return {
-    onBad: ({ picture, verdict, keptAs }) => {
-      const { sceneId, sceneState, file } = picture;
+    onBad: ({ sceneId, sceneState, file, verdict, keptAs }) => {
       const { kind, ...problem } = verdict;
       const kept = keptAs === undefined ? {} : { keptAs };
       const facts = { scene: sceneId, state: sceneState, file, ...problem, ...kept };
@@ -318,8 +317,7 @@ function describe(verified: Verified, shown: BadPicture[], isRepair: boolean, fi
   ];
 }
 
-function describeBad({ picture, verdict, keptAs }: BadPicture): string {
-  const { file, sceneId, sceneState } = picture;
+function describeBad({ file, sceneId, sceneState, verdict, keptAs }: BadPicture): string {
   const what = verdict.kind === 'missing' ? 'missing' : `damaged: ${verdict.problem}`;
   const gone = sceneState === 'withdrawn' ? ', no longer in the manifest' : '';
   return `${file} (scene ${sceneId}${gone}): ${what}${keptAs === undefined ? '' : `; kept as ${keptAs}`}`;

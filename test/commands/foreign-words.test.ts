@@ -42,7 +42,7 @@ const views: [string, () => void][] = [
     'verify',
     () => {
       const view = createVerifyView({ json: false, isRepair: false, file: () => file, elapsed: () => 0 });
-      view.onBad({ picture, verdict: { kind: 'missing' } });
+      view.onBad({ ...picture, verdict: { kind: 'missing' } });
       view.end(verified, 3);
     },
   ],

@@ -15,19 +15,17 @@ function listen(): () => string[] {
 }
 
 const bad = (i: number): BadPicture => ({
-  picture: {
-    attempt: i,
-    number: 1,
-    label: null,
-    sceneId: `s${i}`,
-    sceneState: 'saved',
-    file: `s${i}.png`,
-    moveTo: null,
-    width: 1,
-    height: 1,
-    bytes: 1,
-    sha256: '',
-  },
+  attempt: i,
+  number: 1,
+  label: null,
+  sceneId: `s${i}`,
+  sceneState: 'saved',
+  file: `s${i}.png`,
+  moveTo: null,
+  width: 1,
+  height: 1,
+  bytes: 1,
+  sha256: '',
   verdict: { kind: 'missing' },
 });
 

@@ -22,13 +22,8 @@ export type Verdict =
   /** `problem`: what is wrong with it, beginning with a small letter. */
   | { kind: 'damaged'; problem: string };
 
-/** A picture that is not as it was recorded. */
-export interface BadPicture {
-  picture: RecordedPicture;
-  verdict: Exclude<Verdict, { kind: 'good' }>;
-  /** The name under which a repair has kept the damaged file. */
-  keptAs?: string;
-}
+/** A picture that is not as it was recorded. `keptAs`: the name under which a repair has kept the damaged file. */
+export type BadPicture = RecordedPicture & { verdict: Exclude<Verdict, { kind: 'good' }>; keptAs?: string };
 
 /** How many pictures were found to be what; `withdrawn` are those of the bad ones whose scene is in the manifest no more. */
 export interface Verified {

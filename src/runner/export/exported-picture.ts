@@ -1,21 +1,16 @@
 /** A saved picture as an export has it: what is told of it, and its bytes, checked as they are read. */
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../../lib/text/json.ts';
+import type { SavedPicture } from '../core/picture.ts';
 import type { Verdict } from '../core/verification.ts';
 
-export interface ExportedPicture {
+/** If a copy is exported, `file` is the copy, and `bytes` and `sha256` are those of the picture on record. */
+export type ExportedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | 'bytes' | 'sha256'> & {
   /** Unique within the batch: that of its scene; the second picture of a scene gets `.2`, and so on. */
   id: string;
   scene: string;
-  /** What it is read as: relative to the images folder, `/` between folders. */
-  file: string;
   /** Where the batch has it, for people: `images/a.png`, `s3://bucket/images/a.png`. */
   path: string;
-  width: number;
-  height: number;
-  /** Of the picture as it is on record, also where a copy of it is exported. */
-  bytes: number;
-  sha256: string;
   prompt: string;
   /** In the service's digits. */
   seed: string | null;
@@ -27,7 +22,7 @@ export interface ExportedPicture {
   columns: JsonObject;
   values: JsonObject;
   caption: string;
-}
+};
 
 export interface ExportPorts {
   /** Undefined where it is not there. */

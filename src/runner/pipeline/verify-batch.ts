@@ -44,7 +44,7 @@ async function verifyJob(ports: VerifyPorts, pictures: RecordedPicture[], verifi
     if (verdict.kind === 'good') good.push(picture);
     if (verdict.kind === 'good') continue;
     if (picture.sceneState === 'withdrawn') verified.withdrawn += 1;
-    bad.push({ picture, verdict });
+    bad.push({ ...picture, verdict });
   }
   await repairJob(ports, bad, good, verified);
   ports.onProgress(verified.checked);
@@ -90,11 +90,11 @@ async function repairJob(
 ): Promise<void> {
   for (const each of bad) {
     const isInTheWay = repair !== undefined && each.verdict.kind === 'damaged';
-    const keptAs = isInTheWay ? await repair.setAside(each.picture.file, 'damaged') : undefined;
+    const keptAs = isInTheWay ? await repair.setAside(each.file, 'damaged') : undefined;
     onBad({ ...each, ...(keptAs !== undefined && { keptAs }) });
   }
   const [first] = bad;
   if (repair === undefined || first === undefined) return;
   for (const { file } of good) await repair.setAside(file, 'former');
-  if (await repair.putBack(first.picture.attempt)) verified.putBack += 1;
+  if (await repair.putBack(first.attempt)) verified.putBack += 1;
 }

@@ -15,14 +15,17 @@ export async function sendPicture(
   response: ServerResponse,
   { dir, path, isPinned }: { dir: string; path: string; isPinned: boolean },
 ): Promise<boolean> {
-  const picture = await openPicture(dir, path);
-  if (picture === undefined) return false;
+  const file = await openWithin(dir, path.split('/'));
+  if (file === undefined) return false;
   try {
+    const stats = await file.stat();
+    const type = stats.isFile() ? await typeOf(file) : undefined;
+    if (type === undefined) return false;
     response.setHeader('Cache-Control', isPinned ? 'private, max-age=86400, immutable' : 'private, no-cache');
-    await send(request, response, picture);
+    await send(request, response, { file, stats, type });
     return true;
   } finally {
-    await picture.file.close();
+    await file.close();
   }
 }
 
@@ -39,7 +42,7 @@ export function sendBytes(request: IncomingMessage, response: ServerResponse, by
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
-  { file, stats, type }: OpenPicture,
+  { file, stats, type }: { file: FileHandle; stats: Stats; type: string },
 ): Promise<void> {
   const etag = `"${[stats.size, Math.round(stats.mtimeMs), stats.ino].map((n) => n.toString(36)).join('-')}"`;
   response.setHeader('ETag', etag);
@@ -63,32 +66,6 @@ async function send(
 function hasLeft(error: unknown): boolean {
   const code = String((error as NodeJS.ErrnoException).code);
   return ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE', 'EPIPE', 'ECONNRESET'].includes(code);
-}
-
-interface OpenPicture {
-  file: FileHandle;
-  stats: Stats;
-  /** `image/png`, … */
-  type: string;
-}
-
-/**
- * `path` is relative, with `/` between its parts. Undefined where there is no such picture; rejects where the system
- * cannot read it. Whoever opens it closes it.
- */
-async function openPicture(dir: string, path: string): Promise<OpenPicture | undefined> {
-  const file = await openWithin(dir, path.split('/'));
-  if (file === undefined) return undefined;
-  try {
-    const stats = await file.stat();
-    const type = stats.isFile() ? await typeOf(file) : undefined;
-    if (type !== undefined) return { file, stats, type };
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
-  await file.close();
-  return undefined;
 }
 
 /** Links are followed only as far as they stay in the folder, which may be one itself. */

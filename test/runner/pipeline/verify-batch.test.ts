@@ -86,7 +86,7 @@ describe('looking', () => {
       },
     });
     expect(verified).toMatchObject({ checked: 2, good: 1, missing: 1 });
-    expect(bad.map(({ picture }) => picture.file)).toEqual(['s2.png']);
+    expect(bad.map(({ file }) => file)).toEqual(['s2.png']);
   });
 });
 

@@ -13,6 +13,8 @@ export interface Schema {
   applicationId: number;
   /** Statements that lead from version n to n + 1; the file's version is `PRAGMA user_version`. */
   migrations: readonly string[];
+  /** True if the migrations add tables and columns and change no row. A reader then sees a file of an earlier version as the newest. */
+  onlyAdds?: true;
   /** What to do about a damaged file, in a sentence without its full stop. */
   advice?: string;
 }
@@ -57,9 +59,9 @@ export function openForWriting(path: string, schema: Schema, state?: 'known'): D
 }
 
 /**
- * Opens an existing database for reading beside a writer; undefined where nothing was ever written to it, as after a
- * death between its making and its first table. Throws as `openForWriting` does, also for damage that is hard to see
- * where it has to be `whole`.
+ * Opens an existing database for reading beside a writer, without migrating it. Returns undefined if nothing
+ * was ever written to it, as after a crash between its making and its first table. Throws as `openForWriting` does, also for
+ * damage that is hard to see if it has to be `whole`.
  */
 export function openForReading(path: string, schema: Schema, state?: 'whole'): Database | undefined {
   rollBack(path, schema);
@@ -67,13 +69,52 @@ export function openForReading(path: string, schema: Schema, state?: 'whole'): D
   try {
     assertOurs(db, path, schema);
     if (state === 'whole') assertWhole(db, path, schema, 'integrity_check');
-    if (hasTables(db)) return db;
+    if (hasTables(db)) {
+      if (schema.onlyAdds === true) showAsNewest(db, schema);
+      return db;
+    }
   } catch (error) {
     db.close();
     throw error;
   }
   db.close();
   return undefined;
+}
+
+/**
+ * Adds what the tables of an earlier version lack, for this connection alone: SQLite finds a temporary view before the table
+ * that it is named after. Added columns have their defaults, added tables the rows of their migration. Nothing is copied, and a
+ * program of that version may go on writing.
+ */
+function showAsNewest(db: Database, { migrations }: Schema): void {
+  if (versionOf(db) === migrations.length) return;
+  const newest = new Sqlite(':memory:');
+  runMigrations(newest, migrations);
+  const tables = newest.prepare<[], { name: string; sql: string }>(
+    "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+  );
+  for (const { name, sql } of tables.all()) {
+    const own = new Set(columnsOf(db, name).map((column) => column.name));
+    const lacking = columnsOf(newest, name).filter((column) => !own.has(column.name));
+    if (own.size === 0) {
+      db.exec(sql.replace('CREATE TABLE', 'CREATE TEMP TABLE'));
+      const add = db.prepare(`INSERT INTO temp.${name} VALUES (${lacking.map(() => '?').join()})`);
+      for (const row of newest.prepare<[], unknown[]>(`SELECT * FROM ${name}`).raw().all()) add.run(row);
+    } else if (lacking.length > 0) {
+      const added = lacking.map((column) => `${column.initial ?? 'NULL'} AS ${column.name}`).join();
+      db.exec(`CREATE TEMP VIEW ${name} AS SELECT *, ${added} FROM main.${name}`);
+    }
+  }
+  newest.close();
+}
+
+/** Returns no columns if there is no such table. */
+function columnsOf(db: Database, table: string): { name: string; initial: string | null }[] {
+  return db
+    .prepare<[string], { name: string; initial: string | null }>(
+      "SELECT name, dflt_value AS initial FROM pragma_table_info(?, 'main')",
+    )
+    .all(table);
 }
 
 /** A death while the file was made leaves a journal, which nobody can undo who only reads. */

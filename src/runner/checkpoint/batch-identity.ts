@@ -7,7 +7,7 @@ import type { RepeatedRows } from '../core/plan.ts';
 import { newestRules, type RulesVersion } from '../core/scene-rules.ts';
 import type { Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { hasColumn, storedJson } from './damage.ts';
+import { storedJson } from './damage.ts';
 import { readCounts } from './read-totals.ts';
 
 export interface BatchIdentity {
@@ -119,7 +119,6 @@ export function rulesOf(db: Database): RulesVersion {
 
 /** Where damage has cost the batch's own record; undefined where no run has begun, or only of earlier versions. */
 function rulesOfRuns(db: Database): RulesVersion | undefined {
-  if (!hasColumn(db, 'runs', 'rules')) return undefined;
   const latest = db.prepare<[], { rules: RulesVersion | null }>('SELECT max(rules) AS rules FROM runs').get();
   return latest?.rules ?? undefined;
 }

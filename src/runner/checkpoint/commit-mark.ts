@@ -90,7 +90,6 @@ function checksumOf(json: string): string {
   return hash('sha256', json).slice(0, 8);
 }
 
-/** Of one that is only read, and may be of a version that did not count yet. */
 export function readReached(db: Database): Reached {
   const attempts = db.prepare<[], number | null>('SELECT max(attempt) FROM attempts').pluck().get() ?? 0;
   const { number, lost_submissions: lost, unused_keys: unused } = readCommits(db);
@@ -108,14 +107,7 @@ interface Commits {
   unused_keys: number;
 }
 
-/** Whether it is of a version that keeps something to be checked by. */
-export function isCounted(db: Database): boolean {
-  return db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'commits'").get() !== undefined;
-}
-
 export function readCommits(db: Database): Commits {
   const none = { number: 0, lost_submissions: 0, unused_keys: 0 };
-  return isCounted(db)
-    ? { ...none, ...db.prepare<[], Partial<Commits>>('SELECT * FROM commits').get() }
-    : none;
+  return db.prepare<[], Commits>('SELECT * FROM commits').get() ?? none;
 }

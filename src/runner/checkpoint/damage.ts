@@ -4,8 +4,7 @@ import type { Attempt } from '../core/attempt.ts';
 import { withoutPaths } from '../core/file-text.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import { fingerprintOf } from '../core/scene.ts';
-import { isDamage, UnusableDatabase, type Database } from '../../lib/sqlite/database.ts';
-import { isCounted } from './commit-mark.ts';
+import { isDamage, UnusableDatabase } from '../../lib/sqlite/database.ts';
 
 const remedy = 'repair it with `nightrender verify <pipeline> --repair`';
 
@@ -35,8 +34,8 @@ export function storedJson(text: string, of: string): unknown {
 }
 
 /** The seed that a person asked for, as `seedText` has made it; undefined where it is the input's own. */
-export function storedSeed(text: string | null | undefined, of: string): JsonValue | undefined {
-  if (typeof text !== 'string') return undefined;
+export function storedSeed(text: string | null, of: string): JsonValue | undefined {
+  if (text === null) return undefined;
   const seed = storedJson(text.slice(0, text.lastIndexOf(' ')), of) as JsonValue;
   if (seedText(seed) !== text)
     throw new DamagedCheckpoint(`the seed of ${of} is not the one that was recorded`);
@@ -47,17 +46,6 @@ export function storedSeed(text: string | null | undefined, of: string): JsonVal
 export function seedText(seed: JsonValue): string {
   const json = JSON.stringify(seed);
   return `${json} ${hash('sha256', json).slice(0, 8)}`;
-}
-
-/** A checkpoint that is only read may be of a version that did not have it yet. */
-export function hasColumn(db: Database, table: string, column: string): boolean {
-  const columns = db.prepare<[string, string]>('SELECT 1 FROM pragma_table_info(?) WHERE name = ?');
-  return columns.get(table, column) !== undefined;
-}
-
-/** SQL, of `scenes s`: a checkpoint that is only read may be of a version that had no such seed yet. */
-export function seedColumn(db: Database): string {
-  return isCounted(db) ? 's.seed' : 'NULL';
 }
 
 export function isInputOf(fingerprint: string, input: JsonObject): boolean {

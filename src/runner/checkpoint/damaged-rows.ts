@@ -3,7 +3,6 @@ import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { SceneState } from '../core/scene.ts';
 import { runMigrations, UnusableDatabase, type Database } from '../../lib/sqlite/database.ts';
-import { isCounted } from './commit-mark.ts';
 import { DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
 import { findLoss, LostCommits } from './find-loss.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
@@ -30,8 +29,7 @@ export function assertContent(dir: string): void {
   if (db === undefined) return;
   try {
     assertSchema(db);
-    // Earlier versions stored no checksums.
-    const [damaged] = isCounted(db) ? damagedRows(db) : [];
+    const [damaged] = damagedRows(db);
     if (damaged !== undefined) throw damaged.error;
   } finally {
     db.close();

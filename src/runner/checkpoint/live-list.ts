@@ -2,7 +2,6 @@
 import type { ReportRow } from '../core/report-row.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { readRows } from './read-rows.ts';
-import { labelColumn } from './recorded-pictures.ts';
 
 /** Positions of one piece: few, since a piece is asked for again with every picture that comes to it. */
 const pieceRows = 200;
@@ -66,7 +65,7 @@ export function readArrived(db: Database, layout: ListLayout, most: number): Sav
   const found = db
     .prepare<[number], { picture: number; position: number }>(
       `SELECT max(picture) AS picture, s.position AS position
-       FROM (SELECT picture, attempt FROM pictures p WHERE ${labelColumn(db)} IS NULL ORDER BY picture DESC LIMIT ?)
+       FROM (SELECT picture, attempt FROM pictures WHERE label IS NULL ORDER BY picture DESC LIMIT ?)
        JOIN attempts a USING (attempt) JOIN scenes s USING (scene) WHERE s.position IS NOT NULL GROUP BY s.scene
        ORDER BY picture DESC`,
     )

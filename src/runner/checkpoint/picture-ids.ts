@@ -1,6 +1,5 @@
 /** Ids of pictures: unique within a batch, whatever its scenes are called. */
 import type { Database } from '../../lib/sqlite/database.ts';
-import { hasColumn } from './damage.ts';
 
 /**
  * Returns the id of a scene's picture, whose `index` is 0 for the first: the first has the id of its scene `x`, the second
@@ -12,10 +11,9 @@ export function pictureIds(db: Database): (sceneId: string, index: number) => st
   const firstRun = db.prepare<[string], number | null>(
     "SELECT min(a.run) FROM scenes s JOIN attempts a USING (scene) WHERE s.id = ? AND a.state = 'saved'",
   );
-  const isPicture = hasColumn(db, 'pictures', 'label') ? 'label IS NULL' : 'true';
   const picture = db.prepare<[string, number]>(`
     SELECT 1 FROM scenes s JOIN attempts a USING (scene) JOIN pictures p USING (attempt)
-    WHERE s.id = ? AND p.number = ? AND ${isPicture} LIMIT 1`);
+    WHERE s.id = ? AND p.number = ? AND p.label IS NULL LIMIT 1`);
   const scene = db.prepare<[string]>('SELECT 1 FROM scenes WHERE id = ? LIMIT 1');
   const runOf = (id: string): number => firstRun.pluck().get(id) ?? Infinity;
   return (sceneId, index) => {

@@ -7,7 +7,6 @@ import type { SetAside, MadeAt } from '../core/plan.ts';
 import type { Endpoint } from '../core/attempt.ts';
 import { storedJson } from './damage.ts';
 import { readSpending } from './read-totals.ts';
-import { outputColumn } from './recorded-pictures.ts';
 
 /** Only the latest jobs: a batch's speed changes. */
 const latestJobs = 512;
@@ -54,10 +53,9 @@ function readPace(db: Database): Experience['lastRun'] {
 
 /** Where the newest picture was found that no setting and no known shape gave the place of; null if none was. */
 export function readFoundAt(db: Database): string | null {
-  const output = outputColumn(db);
   const newest = db.prepare<[], string | null>(
     `SELECT json_extract(output, '$.at')
-     FROM (SELECT ${output} AS output FROM pictures p ORDER BY picture DESC LIMIT ${latestJobs})
+     FROM (SELECT output FROM pictures ORDER BY picture DESC LIMIT ${latestJobs})
      WHERE CASE WHEN json_valid(output) THEN json_type(output, '$.at') = 'text' END LIMIT 1`,
   );
   return newest.pluck().get() ?? null;

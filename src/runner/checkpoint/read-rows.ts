@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/js
 import type { ReportRow } from '../core/report-row.ts';
 import { sentColumns, sentInput, type SceneState } from '../core/scene.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { seedColumn, storedJson, storedSeed } from './damage.ts';
+import { storedJson, storedSeed } from './damage.ts';
 import { readBatch } from './batch-identity.ts';
 import { savedReader } from './recorded-pictures.ts';
 import { withValues } from '../core/output-value.ts';
@@ -80,7 +80,7 @@ function sceneReader(
   };
   const pages = (among: string, key: string) =>
     db.prepare<[object], SceneRow>(
-      `${sceneColumns(db)} WHERE ${[among, ...conditions].join(' AND ')} ORDER BY ${key} LIMIT ${pageRows}`,
+      `${sceneColumns} WHERE ${[among, ...conditions].join(' AND ')} ORDER BY ${key} LIMIT ${pageRows}`,
     );
   return {
     *listed(): Generator<SceneRow> {
@@ -109,12 +109,12 @@ const maxInputLength = 65_536;
  * A scene with the attempt that says most of it: the saved one, else the latest. Most scenes have one attempt alone, and
  * only of others there is something to choose or to count.
  */
-const sceneColumns = (db: Database): string => `
+const sceneColumns = `
   SELECT s.scene AS sceneKey, s.id, s.position, s.state, s.source,
          ${attemptCount("c.state <> 'refused'")} AS attempts,
          ${attemptCount("c.state = 'unanswered'")} AS unanswered,
          ${attemptCount("c.state = 'expired'")} AS expired,
-         s.columns, CASE WHEN length(s.input) <= ${maxInputLength} THEN s.input END AS input, ${seedColumn(db)} AS seed, s.failure_kind, s.failure_text,
+         s.columns, CASE WHEN length(s.input) <= ${maxInputLength} THEN s.input END AS input, s.seed, s.failure_kind, s.failure_text,
          a.attempt, a.job_id, a.base_url AS baseUrl, a.endpoint_id AS endpointId, a.version, a.delay_time_ms, a.execution_time_ms, a.submitted_at, a.completed_at, a.settled_at,
          a.state AS attempt_state, a.failure_kind AS attempt_failure_kind, a.failure_text AS attempt_failure_text
   FROM scenes s LEFT JOIN attempts a ON a.scene = s.scene AND a.number = CASE WHEN s.attempts <= 1 THEN s.attempts ELSE

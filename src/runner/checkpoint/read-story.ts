@@ -60,10 +60,9 @@ interface SceneRow {
   failure_kind: string | null;
   failure_text: string | null;
   due_at: number;
-  /** A checkpoint that is only read may be of a version that had none of these yet. */
-  deaths?: number;
-  counted_from?: number;
-  seed?: string | null;
+  deaths: number;
+  counted_from: number;
+  seed: string | null;
 }
 
 interface AttemptRow {
@@ -105,8 +104,8 @@ function readVersion(db: Database, row: SceneRow): SceneVersion {
     failureText: row.failure_text,
     dueAt: row.due_at,
     ahead: row.state === 'waiting' && row.due_at === 0 ? countAhead(db, row.position ?? 0) : 0,
-    deaths: row.deaths ?? 0,
-    attempts: attempts.map((attempt) => readAttempt(attempt, row.counted_from ?? 0, savedOf)),
+    deaths: row.deaths,
+    attempts: attempts.map((attempt) => readAttempt(attempt, row.counted_from, savedOf)),
   };
 }
 

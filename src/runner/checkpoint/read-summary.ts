@@ -10,9 +10,9 @@ import type { EndedAttempt } from '../core/run-condition.ts';
 import type { JobWord } from '../core/service-health.ts';
 import { readBatch } from './batch-identity.ts';
 import { readPart } from './due-scenes.ts';
-import { hasList, labelColumn, outputColumn } from './recorded-pictures.ts';
+import { hasList } from './recorded-pictures.ts';
 import { readAttemptStates, readCounts, readSpending } from './read-totals.ts';
-import { hasColumn, storedJson } from './damage.ts';
+import { storedJson } from './damage.ts';
 
 /** With turns of the event loop in it: at a million scenes it takes seconds. Throws the reason of `signal`. */
 export async function readSummary(db: Database, signal: AbortSignal): Promise<BatchSummary> {
@@ -44,17 +44,16 @@ export function readNumbers(db: Database): BatchNumbers {
 }
 
 export function readSaved(db: Database): Pick<BatchNumbers, 'pictures' | 'files'> {
-  const isPicture = `${labelColumn(db)} IS NULL`;
-  const output = outputColumn(db);
+  const isPicture = 'label IS NULL';
   // A worker may write such words too, within what is kept of its output.
   const has = (key: string): string =>
-    `count(CASE WHEN instr(${output}, '"${key}":') > 0 AND json_valid(${output}) THEN json_type(${output}, '$.${key}') END)`;
+    `count(CASE WHEN instr(output, '"${key}":') > 0 AND json_valid(output) THEN json_type(output, '$.${key}') END)`;
   const sums = db.prepare<[], number[]>(
     `SELECT count(*), coalesce(sum(bytes), 0), count(*) FILTER (WHERE ${isPicture}),
        coalesce(sum(bytes) FILTER (WHERE ${isPicture}), 0),
-       count(*) FILTER (WHERE ${hasList(db, 'labelled_words', true)}),
-       count(*) FILTER (WHERE ${hasList(db, 'ignored_words', true)}),
-       ${has('odd')}, ${has('isCut')} FROM pictures p`,
+       count(*) FILTER (WHERE ${hasList('labelled_words', true)}),
+       count(*) FILTER (WHERE ${hasList('ignored_words', true)}),
+       ${has('odd')}, ${has('isCut')} FROM pictures`,
   );
   const [files = 0, bytes = 0, pictures = 0, pictureBytes = 0, labelled = 0, ignored = 0, odd = 0, cut = 0] =
     sums.raw().get() ?? [];
@@ -178,9 +177,10 @@ const columns = 'run, pid, host, started_at AS startedAt, ended_at AS endedAt, e
 function readLastRun(db: Database): RunRecord | null {
   const [span] = readRuns(db, 1);
   if (span === undefined) return null;
-  const stats = hasColumn(db, 'runs', 'stats')
-    ? db.prepare<[number], string | null>('SELECT stats FROM runs WHERE run = ?').pluck().get(span.run)
-    : undefined;
+  const stats = db
+    .prepare<[number], string | null>('SELECT stats FROM runs WHERE run = ?')
+    .pluck()
+    .get(span.run);
   return { ...span, stats: typeof stats === 'string' ? (storedJson(stats, 'a run') as RunStats) : null };
 }
 

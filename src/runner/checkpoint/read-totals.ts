@@ -11,7 +11,7 @@ import {
   type ExecutionTimes,
 } from '../core/spending.ts';
 import { readLostSubmissions } from './commit-mark.ts';
-import { hasColumn, storedJson } from './damage.ts';
+import { storedJson } from './damage.ts';
 
 export function readCounts(db: Database): SceneCounts {
   const bad = db.prepare<[], { n: number }>('SELECT count(*) AS n FROM bad_rows').get();
@@ -119,9 +119,8 @@ export function readSpending(db: Database): BatchSpending {
 
 /** By the pictures with keys above `after`. */
 export function readBrought(db: Database, after = 0): Brought {
-  const isPicture = hasColumn(db, 'pictures', 'label') ? 'label IS NULL' : 'true';
   const brought = db
-    .prepare<[number], Brought>(`SELECT ${broughtColumns} FROM pictures WHERE picture > ? AND ${isPicture}`)
+    .prepare<[number], Brought>(`SELECT ${broughtColumns} FROM pictures WHERE picture > ? AND label IS NULL`)
     .get(after);
   return brought ?? nothingBrought;
 }

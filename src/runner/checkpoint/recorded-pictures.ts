@@ -4,7 +4,6 @@ import type { Database } from '../../lib/sqlite/database.ts';
 import { splitFiles, type PictureOutput, type SavedPicture } from '../core/picture.ts';
 import { nameKey } from '../core/naming.ts';
 import type { PictureMove } from '../pipeline/ports.ts';
-import { hasColumn } from './damage.ts';
 import { asFatalFailure } from './journal.ts';
 import { forgetPictures } from './read-totals.ts';
 import { prepareStatements } from './statements.ts';
@@ -12,25 +11,15 @@ import { prepareStatements } from './statements.ts';
 /** Read so many at a time: a reader that stayed in one place for hours would keep a run's journal from being tidied. */
 const pageSize = 500;
 
-/** SQL, of `pictures p`. */
-export function labelColumn(db: Database): string {
-  return hasColumn(db, 'pictures', 'label') ? 'p.label' : 'NULL';
-}
-
-/** As above. */
-export function outputColumn(db: Database): string {
-  return hasColumn(db, 'pictures', 'output') ? 'p.output' : 'NULL';
-}
-
-const recorded = (db: Database): string => `
-  SELECT p.attempt, p.number, ${labelColumn(db)} AS label, s.id AS sceneId, s.state AS sceneState, p.file, p.move_to AS moveTo,
+const recorded = `
+  SELECT p.attempt, p.number, p.label, s.id AS sceneId, s.state AS sceneState, p.file, p.move_to AS moveTo,
          p.width, p.height, p.bytes, p.sha256
   FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)`;
 
 /** The pictures of a job together; those that are recorded meanwhile may come or not. */
 export function* readSavedJobs(db: Database): Generator<RecordedPicture[]> {
   const page = db.prepare<[number, number], RecordedPicture>(
-    `${recorded(db)} WHERE (p.attempt, p.number) > (?, ?) ORDER BY p.attempt, p.number LIMIT ${pageSize}`,
+    `${recorded} WHERE (p.attempt, p.number) > (?, ?) ORDER BY p.attempt, p.number LIMIT ${pageSize}`,
   );
   let job: RecordedPicture[] = [];
   let last = { attempt: 0, number: 0 };
@@ -58,7 +47,7 @@ export function* readPicturesOfSaved(db: Database): Generator<RecordedPicture> {
 
 export function recordedReader(db: Database): (attempt: number) => RecordedPicture[] {
   const ofAttempt = db.prepare<[number], RecordedPicture>(
-    `${recorded(db)} WHERE p.attempt = ? ORDER BY p.number`,
+    `${recorded} WHERE p.attempt = ? ORDER BY p.number`,
   );
   return (attempt) => ofAttempt.all(attempt);
 }
@@ -74,8 +63,8 @@ type SavedRow = Omit<SavedPicture, 'seed' | 'label' | 'output'> &
 /** Pictures, and files besides. */
 export function savedReader(db: Database): (attempt: number) => ReturnType<typeof splitFiles> {
   const saved = db.prepare<[number], SavedRow>(
-    `SELECT file, width, height, bytes, sha256, seed, ${labelColumn(db)} AS label, ${outputColumn(db)} AS output
-     FROM pictures p WHERE attempt = ? ORDER BY number`,
+    `SELECT file, width, height, bytes, sha256, seed, label, output
+     FROM pictures WHERE attempt = ? ORDER BY number`,
   );
   return (attempt) =>
     splitFiles(
@@ -97,23 +86,21 @@ function outputOf(text: string): { output?: PictureOutput } {
   }
 }
 
-/** SQL, of `pictures p`: whether it has this list, or has something in it. Read as text, which may be damaged. */
-export function hasList(db: Database, name: keyof PictureOutput, isFilled: boolean): string {
-  return `instr(${outputColumn(db)}, '"${name}":[${isFilled ? '"' : ''}') > 0`;
+/** Returns SQL of `pictures`: true if a picture has this list, or has something in it. Reads it as text, which may be damaged. */
+export function hasList(name: keyof PictureOutput, isFilled: boolean): string {
+  return `instr(output, '"${name}":[${isFilled ? '"' : ''}') > 0`;
 }
 
 /** Lists of words that the table of results has as columns, where the service brings them. */
 export function readListNames(db: Database) {
   const names = ['labelled_words', 'ignored_words'] as const;
   return names.filter(
-    (name) =>
-      db.prepare(`SELECT 1 FROM pictures p WHERE ${hasList(db, name, false)} LIMIT 1`).get() !== undefined,
+    (name) => db.prepare(`SELECT 1 FROM pictures WHERE ${hasList(name, false)} LIMIT 1`).get() !== undefined,
   );
 }
 
 /** What files besides pictures are called, in the order of `output.files`. */
 export function readLabels(db: Database): string[] {
-  if (labelColumn(db) === 'NULL') return [];
   const labels = db.prepare<[], string>(
     'SELECT label FROM pictures WHERE label IS NOT NULL GROUP BY label ORDER BY min(number), label',
   );

@@ -200,5 +200,6 @@ export const tableNames = Object.keys(tables) as Table[];
 export const checkpointSchema: Schema = {
   applicationId: 0x6e526370,
   migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth],
+  onlyAdds: true,
   advice: 'Put a copy of it back, or repair it with `nightrender verify <pipeline> --repair`',
 };

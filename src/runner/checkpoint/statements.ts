@@ -2,7 +2,6 @@
 import type { AttemptState, Endpoint } from '../core/attempt.ts';
 import { disorderlyExitCodes } from '../core/ending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { hasColumn } from './damage.ts';
 
 export interface AttemptRow {
   key: number;
@@ -40,19 +39,15 @@ export type HistoryRow = Pick<AttemptRow, 'state' | 'failure_kind' | 'failure_di
 /** Instead of the checksum of an attempt whose job id another submission was answered with, too. */
 export const sharedId = 'shared';
 
-/** `AttemptRow`s, up to a condition on `attempts a`, also of PostgreSQL; `schema`: goes before the name of a table; `later`: columns that came later. */
-export function selectAttempts(schema = '', later = 'r.idempotency_key, r.idempotency_ms, a.kept'): string {
+/** `AttemptRow`s, up to a condition on `attempts a`, also of PostgreSQL; `schema`: goes before the name of a table. */
+export function selectAttempts(schema = ''): string {
   return `
     SELECT a.attempt AS key, a.state, a.writing, a.scene AS "sceneKey", s.id AS "sceneId", s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
       CAST(s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM ${schema}scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS integer) AS is_replaced,
-      CAST(s.state = 'withdrawn' AS integer) AS is_withdrawn, a.intended_at, ${later},
+      CAST(s.state = 'withdrawn' AS integer) AS is_withdrawn, a.intended_at, r.idempotency_key, r.idempotency_ms, a.kept,
       a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum,
       a.failure_kind, a.failure_text, a.failure_digest, a.completed_at
     FROM ${schema}attempts a JOIN ${schema}scenes s USING (scene) JOIN ${schema}runs r USING (run)`;
-}
-
-function laterColumn(db: Database, table: 'runs' | 'attempts', name: string): string {
-  return hasColumn(db, table, name) ? `${table.charAt(0)}.${name}` : `NULL AS ${name}`;
 }
 
 export type Statements = ReturnType<typeof prepareStatements>;
@@ -117,10 +112,8 @@ export function prepareStatements(db: Database) {
   };
 }
 
-/** Of a checkpoint that may be of an earlier version. */
 export function prepareReads(db: Database) {
-  const ofRuns = ['idempotency_key', 'idempotency_ms'].map((name) => laterColumn(db, 'runs', name));
-  const attemptRow = selectAttempts('', [...ofRuns, laterColumn(db, 'attempts', 'kept')].join());
+  const attemptRow = selectAttempts();
   return {
     attemptRow: db.prepare<[object], AttemptRow>(`${attemptRow} WHERE a.attempt = @attempt`),
     intended: db.prepare<[], AttemptRow>(`${attemptRow} WHERE a.state = 'intended'`),

@@ -1,8 +1,6 @@
 /** Promise: what is listed is what the report says, however many there are, and each row once. */
-import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it } from 'vitest';
 import { readRows, type RowChoice } from '../../../src/runner/checkpoint/read-rows.ts';
-import { checkpointSchema } from '../../../src/runner/checkpoint/schema.ts';
 import type { ReportRow } from '../../../src/runner/core/report-row.ts';
 import { World } from '../../fakes/world.ts';
 
@@ -78,12 +76,4 @@ it.each<[string, RowChoice, (row: ReportRow) => boolean]>([
   const expected = [...readRows(db)].filter(holds);
   expect(expected.length).toBeGreaterThan(0);
   expect([...readRows(db, choice)]).toEqual(expected);
-});
-
-it('reads one of the version before, which knows of no other seed', () => {
-  const db = new Sqlite(':memory:');
-  for (const statements of checkpointSchema.migrations.slice(0, 4)) db.exec(statements);
-  db.exec(`INSERT INTO scenes (id, fingerprint, position, source, input, columns, state)
-    VALUES ('a', 'f', 1, 'a.csv:2', '{"seed":5}', '{"seed":"5"}', 'waiting')`);
-  expect([...readRows(db)]).toMatchObject([{ id: 'a', input: { seed: 5 }, columns: { seed: '5' } }]);
 });

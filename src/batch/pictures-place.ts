@@ -8,7 +8,7 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import type { PictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import { isRecorded } from '../runner/checkpoint/read-story.ts';
+import { isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
 import { withBucketFailure } from '../runner/images/bucket-failure.ts';
 import { BucketOwner, ownerWithoutRun } from '../runner/images/bucket-owner.ts';
 import { createBucketStore, keyOf, picturesFolder } from '../runner/images/bucket-store.ts';

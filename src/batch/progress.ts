@@ -1,10 +1,10 @@
 /** Where a batch stands: as of now, or from now on until no run is at work. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readLacking } from '../runner/checkpoint/lacking-files.ts';
+import { readLacking } from '../runner/checkpoint/recorded-pictures.ts';
 import { readEnded, readLatest, readNumbers, readWords } from '../runner/checkpoint/read-summary.ts';
 import { lackingText } from '../runner/core/named-file.ts';
-import type { BatchNumbers } from '../runner/core/report-row.ts';
+import type { BatchNumbers } from '../runner/core/batch-summary.ts';
 import { conditionOf } from '../runner/core/run-condition.ts';
 import type { JobWord } from '../runner/core/service-health.ts';
 import { throughputOf, type Throughput } from '../runner/core/time-left.ts';

@@ -15,7 +15,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { readBatch, resultColumns, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readLabels, readListNames } from '../runner/checkpoint/recorded-pictures.ts';
-import { readRows } from '../runner/checkpoint/read-rows.ts';
+import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import { batchName } from '../runner/core/batch-name.ts';
 import { untilNote } from '../runner/core/seeds-until.ts';
@@ -48,7 +48,7 @@ export async function writeBatchReport(
     const batch = readBatch(db);
     if (batch === undefined) return undefined;
     const source = {
-      rows: () => readRows(db),
+      rows: () => readRecords(db),
       columns: () => resultColumns(batch),
       labels: () => readLabels(db),
       lists: () => readListNames(db),

@@ -5,7 +5,7 @@ import type { Bucket } from '../lib/s3/bucket.ts';
 import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
 import { LiveReader, type LiveList, type LiveReading } from '../runner/checkpoint/live-reader.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
-import { readRows } from '../runner/checkpoint/read-rows.ts';
+import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
 import { batchName } from '../runner/core/batch-name.ts';
 import type { GalleryData } from '../runner/core/gallery-data.ts';
@@ -151,7 +151,7 @@ class CountedGallery {
         columns: resultColumns(batch),
       });
       let rows = 0;
-      for (const row of readRows(db)) {
+      for (const row of readRecords(db)) {
         counts.add(row);
         rows += 1;
         if (rows % sliceRows === 0) await nextTurn();

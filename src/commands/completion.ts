@@ -8,7 +8,7 @@ import { didYouMean } from '../lib/text/closest.ts';
 import { writeOut } from '../terminal/console.ts';
 import { definitionOf, loadAll, type Commands, type LoadedCommand } from './command.ts';
 import { failureRules } from '../runner/core/failure.ts';
-import { rowKinds, rowStates } from '../runner/core/report-row.ts';
+import { rowKinds, rowStates } from '../runner/core/scene-record.ts';
 import { keyKinds } from '../service/keys/key.ts';
 
 /** That a script is printed for. */

@@ -2,8 +2,8 @@
 import { basename } from 'node:path';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { valuesIn, type NamedValue } from '../runner/core/output-value.ts';
-import { readRows } from '../runner/checkpoint/read-rows.ts';
-import { readIds, readOwner, readStory } from '../runner/checkpoint/read-story.ts';
+import { readRecords, readIds, readStory } from '../runner/checkpoint/scene-records.ts';
+import { readOwner } from '../runner/checkpoint/recorded-pictures.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { lostWords } from '../runner/core/picture.ts';
 import { promptOf } from '../runner/core/prompt.ts';
@@ -73,7 +73,7 @@ function findScene(db: Database, text: string): string {
   const owner = idOfPicture(db, text);
   if (owner !== undefined) return owner;
   const found = new Map<string, string>();
-  for (const { id, columns, input } of readRows(db, { search: text })) {
+  for (const { id, columns, input } of readRecords(db, { search: text })) {
     if (id !== null) found.set(id, oneLine(promptOf(input ?? {}, columns) ?? '', 60) ?? '');
     if (found.size > maxSuggestions) break;
   }

@@ -6,11 +6,11 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { readBegunAt } from '../runner/checkpoint/batch-identity.ts';
-import { isRecorded } from '../runner/checkpoint/read-story.ts';
+import { isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
 import { readReportSettings } from '../runner/config/read-settings.ts';
 import { endings } from '../runner/core/ending.ts';
 import { copyEnding, type PictureCopy } from '../runner/core/picture-copy.ts';
-import type { ReportRow } from '../runner/core/report-row.ts';
+import type { SceneRecord } from '../runner/core/scene-record.ts';
 import { ExportFolder, exportKinds, OtherFolder, type ExportKind } from '../runner/export/export-folder.ts';
 import type { ExportedPicture, ExportPorts } from '../runner/export/exported-picture.ts';
 import { exportPictures, numericNames } from '../runner/export/export-pictures.ts';
@@ -181,7 +181,7 @@ async function exportInto(
   const view = createView(json);
   const lines: string[] = [];
   const missing = new Map<string, number>();
-  const onMissing = (row: ReportRow): void => {
+  const onMissing = (row: SceneRecord): void => {
     lines.push(missingLine(row));
     missing.set(row.state, (missing.get(row.state) ?? 0) + 1);
   };
@@ -227,7 +227,7 @@ function openFolder(db: Database, { to, dir, shard, caption, copy }: Choice): Pr
 }
 
 /** As results.jsonl has it. */
-function missingLine({ id, state, failureKind, failureText, source }: ReportRow): string {
+function missingLine({ id, state, failureKind, failureText, source }: SceneRecord): string {
   const failure = failureKind === null ? null : { kind: failureKind, text: failureText ?? '' };
   return `${JSON.stringify({ id, state, failure, source })}\n`;
 }

@@ -5,14 +5,14 @@ import type { JsonObject } from '../lib/text/json.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readBatch, resultColumns, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
-import { pictureIds } from '../runner/checkpoint/picture-ids.ts';
-import { readRows } from '../runner/checkpoint/read-rows.ts';
+import { pictureIds } from '../runner/checkpoint/recorded-pictures.ts';
+import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { compileTemplate, listed, type Template, TemplateError } from '../runner/config/template.ts';
 import { withValues } from '../runner/core/output-value.ts';
 import { sidecarPath } from '../runner/core/picture-copy.ts';
 import type { SavedPicture } from '../runner/core/picture.ts';
 import { promptOf } from '../runner/core/prompt.ts';
-import type { ReportRow } from '../runner/core/report-row.ts';
+import type { SceneRecord } from '../runner/core/scene-record.ts';
 import { priceOf } from '../runner/core/spending.ts';
 import type { ExportedPicture } from '../runner/export/exported-picture.ts';
 import { pathOf } from '../runner/report/result-json.ts';
@@ -23,7 +23,7 @@ import { chosenRows } from './where-option.ts';
 export interface ExportedScenes {
   saved(): Iterable<ExportedPicture>;
   /** The same, saying what --where and --ids leave out; scenes without a picture go to `onMissing`. */
-  all(onMissing: (row: ReportRow) => void): Iterable<ExportedPicture>;
+  all(onMissing: (row: SceneRecord) => void): Iterable<ExportedPicture>;
 }
 
 /** `copyEnding`: of the copy that stands for each picture. Throws `ConfigError`. */
@@ -38,10 +38,10 @@ export function exportedScenes(
   const silent = (): void => undefined;
   return {
     *saved() {
-      for (const row of chosen(readRows(db, { states: ['saved'] }), silent)) yield* toPictures(row);
+      for (const row of chosen(readRecords(db, { states: ['saved'] }), silent)) yield* toPictures(row);
     },
     *all(onMissing) {
-      for (const row of chosen(readRows(db))) {
+      for (const row of chosen(readRecords(db))) {
         if (row.state === 'saved' && row.pictures.length > 0) yield* toPictures(row);
         else onMissing(row);
       }
@@ -52,9 +52,9 @@ export function exportedScenes(
 function pictureReader(
   db: Database,
   batch: BatchIdentity | undefined,
-  captionOf: (row: ReportRow, columns: JsonObject) => string,
+  captionOf: (row: SceneRecord, columns: JsonObject) => string,
   copyEnding: string | undefined,
-): (row: ReportRow) => ExportedPicture[] {
+): (row: SceneRecord) => ExportedPicture[] {
   const { values: asked = [], pricing } = batch ?? {};
   const [bucket, idOf] = [bucketOf(db), pictureIds(db)];
   const isValue = new Set(asked.map(({ name }) => name));
@@ -105,9 +105,9 @@ function columnNames(batch: BatchIdentity | undefined): string[] {
 function captioner(
   argv: Record<string, unknown>,
   batch: BatchIdentity | undefined,
-): (row: ReportRow, columns: JsonObject) => string {
+): (row: SceneRecord, columns: JsonObject) => string {
   const text = oneText(argv, 'caption');
-  const promptIn = (row: ReportRow): string => promptOf(row.input ?? {}, row.columns) ?? '';
+  const promptIn = (row: SceneRecord): string => promptOf(row.input ?? {}, row.columns) ?? '';
   if (text === undefined) return promptIn;
   const lacking = Object.fromEntries(columnNames(batch).map((name) => [name, null]));
   const template = captionTemplate(text, ['id', 'prompt', 'seed', ...Object.keys(lacking)]);

@@ -1,10 +1,10 @@
 /** `nightrender list`: the scenes of a batch, all or some, one a line. */
 import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
 import { readLabels, readListNames } from '../runner/checkpoint/recorded-pictures.ts';
-import { readRows, type RowChoice } from '../runner/checkpoint/read-rows.ts';
+import { readRecords, type RecordChoice } from '../runner/checkpoint/scene-records.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { didYouMean } from '../lib/text/closest.ts';
-import { rowKinds, rowStates, type ReportRow } from '../runner/core/report-row.ts';
+import { rowKinds, rowStates, type SceneRecord } from '../runner/core/scene-record.ts';
 import { csvTable } from '../runner/report/csv-table.ts';
 import { resultLine } from '../runner/report/result-json.ts';
 import { writeError, writeOutPart, outColumns } from '../terminal/console.ts';
@@ -56,7 +56,7 @@ async function list(batch: Batch, argv: Record<string, unknown>): Promise<void> 
   const limit = limitOf(argv['limit']);
   const form = formOf(argv);
   const count = await batch.read((book) =>
-    show(chosenRows(argv, book.db)(readRows(book.db, choice)), formatter(form, book), limit),
+    show(chosenRows(argv, book.db)(readRecords(book.db, choice)), formatter(form, book), limit),
   );
   if (count === 0 && form === 'lines') writeError('No scene matches.');
 }
@@ -65,9 +65,9 @@ async function list(batch: Batch, argv: Record<string, unknown>): Promise<void> 
 const rowsAtOnce = 500;
 
 /** How many were shown; fewer than there are where the reader has gone. */
-async function show(rows: Iterable<ReportRow>, { head, text }: Formatter, limit: number): Promise<number> {
+async function show(rows: Iterable<SceneRecord>, { head, text }: Formatter, limit: number): Promise<number> {
   let count = 0;
-  let waiting: ReportRow[] = [];
+  let waiting: SceneRecord[] = [];
   if (!(await writeOutPart(head))) return count;
   for (const row of rows) {
     waiting.push(row);
@@ -83,7 +83,7 @@ async function show(rows: Iterable<ReportRow>, { head, text }: Formatter, limit:
 
 interface Formatter {
   head: string;
-  text: (rows: ReportRow[]) => string;
+  text: (rows: SceneRecord[]) => string;
 }
 
 function formatter(form: Form, { db, shownImages }: Book): Formatter {
@@ -103,7 +103,7 @@ function formatter(form: Form, { db, shownImages }: Book): Formatter {
   }
 }
 
-function choiceOf(argv: Record<string, unknown>): RowChoice {
+function choiceOf(argv: Record<string, unknown>): RecordChoice {
   const states = wordsOf(argv, 'state', rowStates, 'state of a scene');
   const kinds = wordsOf(argv, 'kind', rowKinds, 'kind of failure');
   return {
@@ -145,7 +145,7 @@ function formOf(argv: Record<string, unknown>): Form {
 }
 
 /** Lines for the rows that come, aligned as the first of them need it. */
-function listLines(images: string): (rows: ReportRow[]) => string {
+function listLines(images: string): (rows: SceneRecord[]) => string {
   const columns = outColumns();
   let idCells: number | undefined;
   return (rows) => {
@@ -163,7 +163,7 @@ const maxIdCells = 32;
 const maxPromptCells = 48;
 const minPromptCells = 20;
 
-function lineOf(row: ReportRow, id: string, images: string, columns: number): string {
+function lineOf(row: SceneRecord, id: string, images: string, columns: number): string {
   const attempts = row.attempts === 0 ? '' : `${row.attempts}×`;
   const start = `${id}  ${row.state.padEnd(9)}  ${attempts.padStart(2)}  `;
   const room = columns - widthOf(start);
@@ -176,7 +176,7 @@ function lineOf(row: ReportRow, id: string, images: string, columns: number): st
 
 /** Its file, whose end counts most, or what went wrong with it last. */
 function whatOf(
-  { state, pictures, files, failureKind, failureText, jobId, source }: ReportRow,
+  { state, pictures, files, failureKind, failureText, jobId, source }: SceneRecord,
   images: string,
   cells: number,
 ): [text: string, cells: number, keep: 'start' | 'end'] {

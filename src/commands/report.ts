@@ -27,7 +27,7 @@ import { ConfigError } from '../lib/yaml/problem.ts';
 import type { Batch } from '../batch/batch.ts';
 import type { Book } from '../batch/book.ts';
 import { assertOwnBucket, linksTo } from '../batch/pictures-place.ts';
-import { isRecorded } from '../runner/checkpoint/read-story.ts';
+import { isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
 import { isSized, sidecarPath } from '../runner/core/picture-copy.ts';
 import { copyMakers } from '../batch/output-files.ts';
 import type { RecordedPicture } from '../runner/core/verification.ts';

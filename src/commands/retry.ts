@@ -2,10 +2,9 @@
 import { overridesOf } from '../batch/overrides.ts';
 import { randomInt } from 'node:crypto';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import { readRows } from '../runner/checkpoint/read-rows.ts';
+import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { conditionOf, rowFilter } from './where-option.ts';
-import { readIdsLacking } from '../runner/checkpoint/lacking-files.ts';
-import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
+import { readIdsLacking, pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import { putBackSession } from '../runner/checkpoint/put-back.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { readBaseUrl, readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
@@ -159,7 +158,7 @@ const choosing = ['failed', 'kind', 'id', 'ids', 'expired', 'held', 'elsewhere',
 /** Those that could be put back. */
 function idsWhere(where: string, { giveUp, isAgain }: PutBackChoice, db: Database): string[] {
   const states = giveUp !== undefined ? ['active'] : isAgain === true ? ['failed', 'saved'] : ['failed'];
-  const rows = rowFilter(where, db)(readRows(db, { states }));
+  const rows = rowFilter(where, db)(readRecords(db, { states }));
   return [...rows].flatMap(({ id }) => (id === null ? [] : [id]));
 }
 

@@ -7,7 +7,7 @@ import { followStatus, readStatus, type BatchStatus } from '../batch/progress.ts
 import { type LoadedCommand, common } from './command.ts';
 import { onBatch } from './reply.ts';
 import { sceneWords } from '../terminal/describe-event.ts';
-import type { BatchNumbers, RunRecord } from '../runner/core/report-row.ts';
+import type { BatchNumbers, RunRecord } from '../runner/core/batch-summary.ts';
 import { isFailureKind } from '../runner/core/failure.ts';
 import { isTimeout, settingFor } from '../runner/core/holding.ts';
 import { oddWords } from '../runner/core/service-health.ts';

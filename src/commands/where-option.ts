@@ -2,7 +2,7 @@
 import { textOption } from './command.ts';
 import { plural } from '../lib/text/format.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import type { ReportRow } from '../runner/core/report-row.ts';
+import type { SceneRecord } from '../runner/core/scene-record.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readIds, textsOf } from './read-ids.ts';
@@ -24,7 +24,7 @@ export const rowOptions = {
 
 type Say = (text: string) => void;
 
-type Filter = (rows: Iterable<ReportRow>, say?: Say) => Iterable<ReportRow>;
+type Filter = (rows: Iterable<SceneRecord>, say?: Say) => Iterable<SceneRecord>;
 
 /** Those of the rows that both options leave; after the last one, `say` is told what could not be judged or found. Throws `ConfigError`. */
 export function chosenRows(argv: Record<string, unknown>, db: Database): Filter {
@@ -63,10 +63,10 @@ export function rowFilter(where: string, db: Database): Filter {
 
 /** Those of the ids; at the end of the rows, it says which are of none. */
 function* rowsOf(
-  rows: Iterable<ReportRow>,
+  rows: Iterable<SceneRecord>,
   ids: ReadonlyMap<string, string>,
   say: Say,
-): Generator<ReportRow> {
+): Generator<SceneRecord> {
   const found = new Set<string>();
   for (const row of rows) {
     if (row.id === null || !ids.has(row.id)) continue;

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { didYouMean } from '../lib/text/closest.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
-import { rowStates } from '../runner/core/report-row.ts';
+import { rowStates } from '../runner/core/scene-record.ts';
 
 interface Rule {
   /** Follows "expected". */

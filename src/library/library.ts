@@ -1,6 +1,6 @@
 /** What other programs import, as types: they stand alone, so that they can be published without the rest. */
+import type { BatchNumbers } from '../runner/core/batch-summary.ts';
 import type { EndingKind } from '../runner/core/ending.ts';
-import type { BatchNumbers } from '../runner/core/report-row.ts';
 import type { Event, RunEnded } from '../runner/pipeline/event.ts';
 import type { ResultRow } from '../runner/report/result-json.ts';
 

@@ -5,7 +5,7 @@ import { followStatus, type BatchStatus } from '../batch/progress.ts';
 import { NoBatch } from '../batch/record.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { asDamage } from '../runner/checkpoint/damage.ts';
-import { readRows } from '../runner/checkpoint/read-rows.ts';
+import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { rowCondition, rowValues } from '../runner/checkpoint/row-values.ts';
 import { resultJson, type ResultRow } from '../runner/report/result-json.ts';
 import { batchForCaller } from './batch-for-caller.ts';
@@ -91,7 +91,7 @@ async function* readResults(batch: Batch, chosen: RowsChosen): AsyncGenerator<Re
     const holds =
       where === undefined ? () => true : rowCondition(rowValues(readBatch(book.db)), where, 'where');
     let count = 0;
-    for (const row of readRows(book.db, states && { states })) {
+    for (const row of readRecords(book.db, states && { states })) {
       if (holds(row) === true) yield resultJson(row);
       count += 1;
       if (count % rowsAtOnce === 0) await nextTurn();

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { openCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
-import { readRows } from '../../src/runner/checkpoint/read-rows.ts';
+import { readRecords } from '../../src/runner/checkpoint/scene-records.ts';
 import { plan } from '../../src/commands/plan.ts';
 import { tempFolder } from '../runner/config/pipeline-file.ts';
 import { endpoint, manifestOf, unstopped, World } from '../fakes/world.ts';
@@ -28,7 +28,7 @@ it.each([
   expect(warningsOf(world)).toEqual([
     `the endpoint has changed: 2 of 5 scenes were made at ${before}; the 3 that wait go to ${address}`,
   ]);
-  const rows = Array.from(readRows(world.db), ({ state, endpoint: at }) => [state, at]);
+  const rows = Array.from(readRecords(world.db), ({ state, endpoint: at }) => [state, at]);
   expect(rows).toEqual([
     ['saved', before],
     ['saved', before],

@@ -110,7 +110,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'an edited row keeps its old picture',
-    file: 'src/runner/checkpoint/list-scenes.ts',
+    file: 'src/runner/checkpoint/reconcile.ts',
     from: 'same.get(id, fingerprint) ?? (',
     to: `db.prepare<[string], KnownScene>('SELECT scene AS sceneKey, position, source, input, columns FROM scenes WHERE id = ?').get(id) ?? same.get(id, fingerprint) ?? (`,
   },

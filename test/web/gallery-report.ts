@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
 import type { SceneCounts } from '../../src/runner/core/scene.ts';
-import type { ReportRow } from '../../src/runner/core/report-row.ts';
+import type { SceneRecord } from '../../src/runner/core/scene-record.ts';
 import { writeReport } from '../../src/runner/report/write-report.ts';
 import { about, failedRow, runSpan, savedRow, sourceOf, summary } from '../runner/report/report-fixtures.ts';
 
@@ -30,7 +30,7 @@ export function picture(width: number, height: number, hue: number): Promise<Buf
 
 export interface WrittenReport {
   url: string;
-  rows: ReportRow[];
+  rows: SceneRecord[];
 }
 
 const seasons = ['spring', 'summer', 'autumn', 'winter'];
@@ -49,7 +49,7 @@ export async function smallReport(folder: string): Promise<WrittenReport> {
   return { url: await write(folder, rows, columns), rows };
 }
 
-function smallRow(index: number): ReportRow {
+function smallRow(index: number): SceneRecord {
   const season = seasons[index % 4] ?? '';
   const size = sizes[Math.floor(index / 4) % 3] ?? 0;
   const scene = hostilePrompts[index] ?? `a lighthouse in ${season}, number ${index}`;
@@ -98,7 +98,7 @@ function smallRow(index: number): ReportRow {
 /** Of these rows, without files of pictures. */
 export async function writtenReport(
   folder: string,
-  rows: ReportRow[],
+  rows: SceneRecord[],
   columns: string[],
   counts: Partial<SceneCounts> = {},
   values: string[] = [],
@@ -111,7 +111,7 @@ export async function writtenReport(
 
 /** So many scenes without files of pictures. */
 export function largeReport(folder: string, count: number): Promise<string> {
-  const rows = function* many(): Generator<ReportRow> {
+  const rows = function* many(): Generator<SceneRecord> {
     for (let index = 0; index < count; index++)
       yield {
         ...savedRow,
@@ -142,7 +142,7 @@ export function largeReport(folder: string, count: number): Promise<string> {
 
 async function write(
   folder: string,
-  rows: Iterable<ReportRow>,
+  rows: Iterable<SceneRecord>,
   columns: string[],
   counts: Partial<SceneCounts> = {},
   values: string[] = [],

@@ -3,8 +3,9 @@ import { hash } from 'node:crypto';
 import type { Attempt } from '../core/attempt.ts';
 import { withoutPaths } from '../core/file-text.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
-import { fingerprintOf } from '../core/scene.ts';
+import { fingerprintOf, sentColumns, sentInput } from '../core/scene.ts';
 import { isDamage, UnusableDatabase } from '../../lib/sqlite/database.ts';
+import type { SceneRow } from './schema.ts';
 
 const remedy = 'repair it with `nightrender verify <pipeline> --repair`';
 
@@ -40,6 +41,19 @@ export function storedSeed(text: string | null, of: string): JsonValue | undefin
   if (seedText(seed) !== text)
     throw new DamagedCheckpoint(`the seed of ${of} is not the one that was recorded`);
   return seed;
+}
+
+type Sent<Input> = Pick<SceneRow, 'id' | 'columns' | 'seed'> & { input: Input };
+
+/** Returns what is sent for a stored scene and what its row says, with the seed that a person asked for. */
+export function sentBy(row: Sent<string>): { columns: JsonObject; input: JsonObject };
+export function sentBy(row: Sent<string | null>): { columns: JsonObject; input: JsonObject | null };
+export function sentBy(row: Sent<string | null>) {
+  const of = `scene ${row.id}`;
+  const seed = storedSeed(row.seed, of);
+  const columns = sentColumns(storedJson(row.columns, of) as JsonObject, seed);
+  const input = row.input === null ? null : sentInput(storedJson(row.input, of) as JsonObject, seed);
+  return { columns, input };
 }
 
 /** No fingerprint covers it. */

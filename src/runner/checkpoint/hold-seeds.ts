@@ -1,22 +1,13 @@
 /** Holds back the seeds that are not needed (`scenes.until`), by what is on record of those before them. */
-import type { JsonObject } from '../../lib/text/json.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { judgeOf, nextSeed, type Rendered, type SeedRow } from '../core/seeds-until.ts';
-import { sentColumns, sentInput, type SceneState } from '../core/scene.ts';
 import { readBatch, resultColumns, type BatchIdentity } from './batch-identity.ts';
-import { storedJson, storedSeed } from './damage.ts';
+import { sentBy } from './damage.ts';
 import { savedReader } from './recorded-pictures.ts';
+import type { SceneRow } from './schema.ts';
 
 /** Scenes between two breathers. */
 const pageScenes = 500;
-
-interface SeedScene {
-  scene: number;
-  id: string;
-  state: SceneState;
-  dueAt: number;
-  position: number;
-}
 
 /** Undefined where every seed is sent. */
 export function judgeIn(batch: BatchIdentity | undefined): ReturnType<typeof judgeOf> | undefined {
@@ -42,7 +33,10 @@ export function* holdSeeds(db: Database): Generator<undefined, number> {
     db.exec("UPDATE scenes SET state = 'waiting', due_at = 0 WHERE state = 'unneeded'");
     return 0;
   }
-  const page = db.prepare<[number], SeedScene>(
+  const page = db.prepare<
+    [number],
+    Pick<SceneRow, 'scene' | 'id' | 'state'> & { dueAt: number; position: number }
+  >(
     `SELECT scene, id, state, due_at AS dueAt, position FROM scenes WHERE position > ? ORDER BY position LIMIT ${pageScenes}`,
   );
   const move = db.prepare<[object]>('UPDATE scenes SET state = @state, due_at = @dueAt WHERE scene = @scene');
@@ -71,7 +65,7 @@ export function holdSeedsNow(db: Database): void {
 function renderedReader(db: Database): (sceneKey: number) => Rendered {
   const read = db.prepare<
     [number],
-    { id: string; columns: string; input: string; seed: string | null; attempt: number }
+    Pick<SceneRow, 'id' | 'columns' | 'input' | 'seed'> & { attempt: number }
   >(
     `SELECT s.id, s.columns, s.input, s.seed, a.attempt FROM scenes s JOIN attempts a USING (scene)
      WHERE scene = ? AND a.state = 'saved' ORDER BY a.number DESC LIMIT 1`,
@@ -80,14 +74,7 @@ function renderedReader(db: Database): (sceneKey: number) => Rendered {
   return (sceneKey) => {
     const row = read.get(sceneKey);
     if (row === undefined) return { id: null, columns: {}, input: null, saved: [] };
-    const of = `scene ${row.id}`;
-    const seed = storedSeed(row.seed, of);
     const { pictures, files } = savedOf(row.attempt);
-    return {
-      id: row.id,
-      columns: sentColumns(storedJson(row.columns, of) as JsonObject, seed),
-      input: sentInput(storedJson(row.input, of) as JsonObject, seed),
-      saved: [...pictures, ...files],
-    };
+    return { id: row.id, ...sentBy(row), saved: [...pictures, ...files] };
   };
 }

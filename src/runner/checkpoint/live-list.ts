@@ -1,7 +1,7 @@
 /** The list of a batch in pieces, as its page asks for them: how long each is, which rows it has, and which are others now. */
-import type { ReportRow } from '../core/report-row.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import { readRows } from './read-rows.ts';
+import { readRecords } from './scene-records.ts';
 
 /** Positions of one piece: few, since a piece is asked for again with every picture that comes to it. */
 const pieceRows = 200;
@@ -33,13 +33,13 @@ export function readLayout(db: Database): ListLayout {
 }
 
 /** `piece`: its number from 0. */
-export function readPiece(db: Database, { listed }: ListLayout, piece: number): ReportRow[] {
+export function readPiece(db: Database, { listed }: ListLayout, piece: number): SceneRecord[] {
   const from = piece * pieceRows;
   const part =
     piece < listed
       ? { from, to: from + pieceRows, withdrawn: { from: 0, count: 0 } }
       : { from: 0, to: 0, withdrawn: { from: from - listed * pieceRows, count: pieceRows } };
-  return [...readRows(db, {}, part)];
+  return [...readRecords(db, {}, part)];
 }
 
 /** The numbers of the pieces that these scenes are in. */
@@ -57,7 +57,7 @@ export function piecesOf(db: Database, sceneKeys: Iterable<number>): number[] {
 export interface SavedScene {
   picture: number;
   index: number;
-  row: ReportRow;
+  row: SceneRecord;
 }
 
 /** Scenes of the latest `most` pictures, the newest first. */
@@ -72,7 +72,7 @@ export function readArrived(db: Database, layout: ListLayout, most: number): Sav
     .all(most);
   return found.flatMap(({ position, ...saved }) => {
     const part = { from: position, to: position + 1, withdrawn: { from: 0, count: 0 } };
-    return [...readRows(db, {}, part)].map((row) => ({
+    return [...readRecords(db, {}, part)].map((row) => ({
       ...saved,
       index: indexOf(db, layout, position),
       row,

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PartRecord } from '../core/part.ts';
 import type { EndedAttempt } from '../core/run-condition.ts';
-import type { ReportRow, RunSpan } from '../core/report-row.ts';
+import type { RunSpan } from '../core/batch-summary.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import { addBrought, batchCost, type BatchCost, type Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
@@ -97,7 +98,7 @@ export class LiveReader {
   }
 
   /** Rows of a piece of the list, from 0 on; undefined where there is no such piece. Throws as `read`. */
-  piece(number: number): ReportRow[] | undefined {
+  piece(number: number): SceneRecord[] | undefined {
     const layout = this.#list?.layout;
     const db = layout?.rows[number] === undefined ? undefined : openCheckpointForReading(this.#dir);
     try {

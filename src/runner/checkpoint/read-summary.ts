@@ -1,6 +1,6 @@
 /** A batch in numbers, its latest runs, picture and failure. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BatchNumbers, BatchSummary, RunRecord, RunSpan } from '../core/report-row.ts';
+import type { BatchNumbers, BatchSummary, RunRecord, RunSpan } from '../core/batch-summary.ts';
 import { batchCost } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { sceneNameOf } from '../core/prompt.ts';

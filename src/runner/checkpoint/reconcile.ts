@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withSuffix, nameKey } from '../core/naming.ts';
 import { isCutOff, ListCutOff, type Plan } from '../core/plan.ts';
-import { replacedSuffix } from '../core/scene.ts';
+import { replacedSuffix, type ListedScene } from '../core/scene.ts';
 import type { ManifestScenes } from '../pipeline/ports.ts';
 import type { Database, Statement } from '../../lib/sqlite/database.ts';
 import {
@@ -13,7 +13,7 @@ import {
   type ComparedList,
 } from './batch-identity.ts';
 import { holdSeeds } from './hold-seeds.ts';
-import { lister } from './list-scenes.ts';
+import { insertGrouped } from './grouped-insert.ts';
 
 /** Rows between two turns of the event loop: enough to be fast, few enough that a signal never waits for them. */
 const sliceRows = 500;
@@ -108,6 +108,78 @@ async function compare(db: Database, manifest: ManifestScenes, signal: AbortSign
   const scenes = plan.added + plan.changed + plan.unchanged;
   rememberComparedList(db, digest, { scenes, ...(repeated && { repeated }) });
   return { ...plan, ...(repeated && { repeated }), isEdited: list.isEdited() || hasBadRows };
+}
+
+interface Lister {
+  /** Records one listed scene; returns what it is to the batch. */
+  add(scene: ListedScene): 'added' | 'changed' | 'unchanged';
+  /** Whether a row of an unchanged scene reads or stands otherwise than before. */
+  isEdited(): boolean;
+  /** To be called after the last. */
+  flush(): void;
+}
+
+/** `known`: the last key that the batch had before. Scenes beyond it are listed; those up to it are in `temp.listed`. */
+function lister(db: Database, known: number): Lister {
+  const find = finder(db, known);
+  const insert = insertGrouped(
+    db,
+    'scenes (id, fingerprint, position, source, input, columns, state)',
+    "(?, ?, ?, ?, ?, ?, 'waiting')",
+  );
+  const update = db.prepare<[object]>(
+    `UPDATE scenes SET position = @position, source = @source, input = @input, columns = @columns
+     WHERE scene = @sceneKey`,
+  );
+  const list = insertGrouped(db, 'temp.listed', '(?)');
+  let isEdited = false;
+  return {
+    isEdited: () => isEdited,
+    add: ({ id, fingerprint, input, columns, position, source }) => {
+      const found = find(id, fingerprint);
+      if (found === 'added' || found === 'changed') {
+        insert.add([id, fingerprint, position, source, input, columns]);
+        return found;
+      }
+      const { sceneKey } = found;
+      // Equal inputs may be spelled in several ways; and a file that is sent may have been moved.
+      const isSame =
+        found.position === position &&
+        found.source === source &&
+        found.input === input &&
+        found.columns === columns;
+      if (!isSame) update.run({ sceneKey, position, source, input, columns });
+      isEdited ||= !isSame;
+      list.add([sceneKey]);
+      return 'unchanged';
+    },
+    flush: () => {
+      insert.flush();
+      list.flush();
+    },
+  };
+}
+
+interface KnownScene {
+  sceneKey: number;
+  position: number | null;
+  source: string;
+  input: string;
+  columns: string;
+}
+
+/** One that is not in the batch is `changed` where its id is. */
+function finder(
+  db: Database,
+  known: number,
+): (id: string, fingerprint: string) => KnownScene | 'added' | 'changed' {
+  if (known === 0) return () => 'added';
+  const same = db.prepare<[string, string], KnownScene>(
+    'SELECT scene AS sceneKey, position, source, input, columns FROM scenes WHERE id = ? AND fingerprint = ?',
+  );
+  const sameId = db.prepare<[string]>('SELECT 1 FROM scenes WHERE id = ? LIMIT 1');
+  return (id, fingerprint) =>
+    same.get(id, fingerprint) ?? (sameId.get(id) === undefined ? 'added' : 'changed');
 }
 
 /** How many of these are in the list as it was compared last. */

@@ -12,12 +12,11 @@ import type { Database } from '../../lib/sqlite/database.ts';
 import { readBatch, readFoundWith } from './batch-identity.ts';
 import { readPartCounts } from './due-scenes.ts';
 import { judgeIn } from './hold-seeds.ts';
-import { readLacking } from './lacking-files.ts';
-import { readListedScenes, readNextScenes } from './list-scenes.ts';
+import { readListedScenes, readNextScenes } from './scene-records.ts';
 import { readMadeAt } from './read-for-plan.ts';
 import { readSaved } from './read-summary.ts';
 import { readCounts } from './read-totals.ts';
-import { readPicturesOfSaved } from './recorded-pictures.ts';
+import { readLacking, readPicturesOfSaved } from './recorded-pictures.ts';
 
 export abstract class RecordedBatch {
   /** Whether only a part of the batch is rendered; `temp.part` has its scenes. */

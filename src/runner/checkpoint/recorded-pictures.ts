@@ -1,9 +1,12 @@
-/** The pictures on record: reads them, and removes the record of those that are missing or damaged. */
+/** The pictures on record: reads and names them, and removes the record of those that are missing or damaged. */
 import type { RecordedPicture } from '../core/verification.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { splitFiles, type PictureOutput, type SavedPicture } from '../core/picture.ts';
 import { nameKey } from '../core/naming.ts';
+import type { LackingFile, NamedFile } from '../core/named-file.ts';
+import { formatOfFile } from '../core/picture-format.ts';
 import type { PictureMove } from '../pipeline/ports.ts';
+import { readBatch } from './batch-identity.ts';
 import { asFatalFailure } from './journal.ts';
 import { forgetPictures } from './read-totals.ts';
 import { prepareStatements } from './statements.ts';
@@ -106,6 +109,75 @@ export function readLabels(db: Database): string[] {
   );
   return labels.pluck().all();
 }
+
+/** The id of the scene that a picture is of; `file` is relative to the folder of pictures. */
+export function readOwner(db: Database, file: string): string | undefined {
+  return db
+    .prepare<[string], string>(
+      `SELECT s.id FROM pictures p JOIN attempts a USING (attempt) JOIN scenes s USING (scene) WHERE p.file_key = ?`,
+    )
+    .pluck()
+    .get(nameKey(file));
+}
+
+/** Whether exactly this file is one of its pictures. */
+export function isRecorded(db: Database, file: string): boolean {
+  const known = db
+    .prepare<[string], string>('SELECT file FROM pictures WHERE file_key = ?')
+    .pluck()
+    .get(nameKey(file));
+  return known !== undefined && formatOfFile(known) === formatOfFile(file);
+}
+
+/**
+ * Returns the id of a scene's picture, whose `index` is 0 for the first: the first has the id of its scene `x`, the second
+ * has `x.2`. If there is a scene `x.2` too, the id belongs to the scene that had pictures in an earlier run, so that no stage
+ * renders its picture again because the other one came. In one run it belongs to the scene that is called so. The other
+ * picture gets a `~` at the end, and more of them until no scene is called so. A scene without pictures takes no id.
+ */
+export function pictureIds(db: Database): (sceneId: string, index: number) => string {
+  const firstRun = db.prepare<[string], number | null>(
+    "SELECT min(a.run) FROM scenes s JOIN attempts a USING (scene) WHERE s.id = ? AND a.state = 'saved'",
+  );
+  const picture = db.prepare<[string, number]>(`
+    SELECT 1 FROM scenes s JOIN attempts a USING (scene) JOIN pictures p USING (attempt)
+    WHERE s.id = ? AND p.number = ? AND p.label IS NULL LIMIT 1`);
+  const scene = db.prepare<[string]>('SELECT 1 FROM scenes WHERE id = ? LIMIT 1');
+  const runOf = (id: string): number => firstRun.pluck().get(id) ?? Infinity;
+  return (sceneId, index) => {
+    const id = index === 0 ? sceneId : `${sceneId}.${index + 1}`;
+    const [, other = '', number = 0] = /^(.+)\.([2-9]|[1-9]\d+)$/s.exec(id) ?? [];
+    const isTaken =
+      index === 0
+        ? picture.get(other, Number(number)) !== undefined && runOf(other) < runOf(id)
+        : runOf(id) < Infinity && runOf(id) <= runOf(sceneId);
+    if (!isTaken) return id;
+    let free = `${id}~`;
+    while (scene.get(free) !== undefined) free += '~';
+    return free;
+  };
+}
+
+/** Saved scenes that lack a file since they were saved before `output.files` asked for it: by what the last run asked for; quick where that was asked for from the first run on. */
+export function readLacking(db: Database): LackingFile[] {
+  const later = readBatch(db)?.files?.filter(({ isLater }) => isLater === true) ?? [];
+  if (later.length === 0) return [];
+  const count = db.prepare<[object], number>(`SELECT count(*) FROM scenes s WHERE ${lacks}`).pluck();
+  return later
+    .map(({ label, kind }) => ({ label, scenes: count.get({ label, kind }) ?? 0 }))
+    .filter(({ scenes }) => scenes > 0);
+}
+
+/** Ids of the saved scenes that lack any of these. */
+export function readIdsLacking(db: Database, files: readonly NamedFile[]): string[] {
+  const ids = db.prepare<[object], string>(`SELECT id FROM scenes s WHERE ${lacks}`).pluck();
+  return [...new Set(files.flatMap(({ label, kind }) => ids.all({ label, kind })))];
+}
+
+/** Where the kind has changed, the old file is none of these. */
+const lacks = `s.state = 'saved' AND NOT EXISTS (
+  SELECT 1 FROM attempts a JOIN pictures p USING (attempt)
+  WHERE a.scene = s.scene AND p.label = @label AND substr(p.file, -length(@kind) - 1) = '.' || @kind)`;
 
 export interface PictureRepair {
   /** Renames that a dead run had decided, in the order to do them in. */

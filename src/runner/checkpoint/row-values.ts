@@ -2,18 +2,18 @@
 import { type BatchIdentity, resultColumns } from './batch-identity.ts';
 import { ConditionError } from '../core/condition.ts';
 import type { sceneNames } from '../core/condition-name.ts';
-import type { ReportRow } from '../core/report-row.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
 import { type Facts, sceneFacts, SceneValues } from '../core/scene-condition.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
 
-const facts: Record<(typeof sceneNames)[number], Facts<ReportRow>[string]> = {
+const facts: Record<(typeof sceneNames)[number], Facts<SceneRecord>[string]> = {
   ...sceneFacts,
   state: ({ state }) => state,
   kind: ({ failureKind }) => failureKind,
   attempts: ({ attempts }) => attempts,
 };
 
-export type RowValues = SceneValues<ReportRow>;
+export type RowValues = SceneValues<SceneRecord>;
 
 export function rowValues(batch: BatchIdentity | undefined): RowValues {
   return new SceneValues([...resultColumns(batch), ...(batch?.axes ?? [])], facts);
@@ -24,7 +24,7 @@ export function rowCondition(
   values: RowValues,
   text: string,
   place: string,
-): (row: ReportRow) => boolean | undefined {
+): (row: SceneRecord) => boolean | undefined {
   try {
     return values.condition(text);
   } catch (error) {

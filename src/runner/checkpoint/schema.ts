@@ -1,5 +1,6 @@
 /** The tables of `checkpoint.sqlite`, documented in `help/checkpoint.md` for people who read them with `sqlite3`. */
 import { attemptMoves } from '../core/attempt.ts';
+import type { SceneState } from '../core/scene.ts';
 import type { Schema } from '../../lib/sqlite/database.ts';
 
 const words = (table: object): string =>
@@ -181,6 +182,29 @@ DROP INDEX read_anew;
 
 /** - `attempts.kept`: JSON of what the service said when it accepted the job, and is asked with; null of one that is asked for by its id */
 const twelfth = 'ALTER TABLE attempts ADD COLUMN kept TEXT';
+
+/** A row of `scenes`. */
+export interface SceneRow {
+  scene: number;
+  id: string;
+  fingerprint: string;
+  /** Null if the scene is withdrawn. */
+  position: number | null;
+  source: string;
+  /** JSON. */
+  input: string;
+  /** JSON. */
+  columns: string;
+  state: SceneState;
+  due_at: number;
+  attempts: number;
+  failure_kind: string | null;
+  failure_text: string | null;
+  deaths: number;
+  died_in: number | null;
+  counted_from: number;
+  seed: string | null;
+}
 
 /** With their keys; of what refers to others, the others first. */
 export const tables = {

@@ -1,6 +1,6 @@
 /** What the page of the report is given: in the page itself, and in the files of rows that it loads. Instants are epoch ms. */
-
-import type { PictureTotals, SavedPicture } from './picture.ts';
+import type { SavedPicture, PictureTotals } from './picture.ts';
+import type { RecordGallery } from './record-columns.ts';
 
 /** In the page, as JSON. */
 export interface GalleryData {
@@ -112,7 +112,7 @@ export interface GalleryTimes {
 }
 
 /** A scene. What is null, nought or empty is left out. */
-export interface GalleryRow {
+export interface GalleryRow extends RecordGallery {
   id?: string;
   state: string;
   /** The text, or the number of the column that it stands in. */
@@ -124,15 +124,6 @@ export interface GalleryRow {
   values?: unknown[];
   /** What is sent besides the prompt and what stands in a column of the same name. */
   input?: Record<string, unknown>;
-  job?: string;
-  attempts?: number;
-  unanswered?: number;
-  expired?: number;
-  delayMs?: number;
-  executionMs?: number;
-  submittedAt?: number;
-  completedAt?: number;
-  savedAt?: number;
   failure?: [kind: string, text: string];
   source: string;
 }

@@ -5,8 +5,8 @@ import { didYouMean } from '../../lib/text/closest.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
 import type { BatchIdentity } from '../checkpoint/batch-identity.ts';
-import { pictureIds } from '../checkpoint/picture-ids.ts';
-import { readRows } from '../checkpoint/read-rows.ts';
+import { pictureIds } from '../checkpoint/recorded-pictures.ts';
+import { readRecords } from '../checkpoint/scene-records.ts';
 import { readCounts } from '../checkpoint/read-totals.ts';
 import type { Config, StageSource } from '../config/config.ts';
 import { listed } from '../config/template.ts';
@@ -15,7 +15,7 @@ import { numberOf } from '../core/number-of.ts';
 import { seedNumberColumn } from '../core/expansion.ts';
 import { filesIn, type SentFile } from '../core/file-text.ts';
 import { withValues } from '../core/output-value.ts';
-import type { ReportRow } from '../core/report-row.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
 
 import { readIdFile } from './id-file.ts';
 import { rowCondition, rowValues, type RowValues } from '../checkpoint/row-values.ts';
@@ -26,7 +26,7 @@ export interface StagePicture {
   /** 0 for the first of its scene. */
   index: number;
   /** Its scene, with this picture alone and its values. */
-  row: ReportRow;
+  row: SceneRecord;
   /** Undefined where the scene has none and was sent none. */
   picture: SentFile | undefined;
 }
@@ -42,7 +42,7 @@ export class StagePictures {
   readonly #db: Database;
   readonly #batch: BatchIdentity;
   readonly #paths: Paths;
-  readonly #holds: ((row: ReportRow) => boolean | undefined) | undefined;
+  readonly #holds: ((row: SceneRecord) => boolean | undefined) | undefined;
   readonly #ids: ReadonlySet<string> | undefined;
   readonly #best: StageSource['best'];
 
@@ -78,7 +78,7 @@ export class StagePictures {
     const { pathOf, passedOn } = this.#paths;
     const { values = [] } = this.#batch;
     const idOf = pictureIds(this.#db);
-    for (const row of readRows(this.#db, { states: ['saved'] })) {
+    for (const row of readRecords(this.#db, { states: ['saved'] })) {
       const id = row.id ?? '';
       if (row.pictures.length === 0) {
         const files = filesIn(row.input ?? {});
@@ -124,7 +124,7 @@ export class StagePictures {
 
   async #bestOf({ of, by, count }: NonNullable<StageSource['best']>, notes: string[]): Promise<Set<string>> {
     const best = new BestOf(count);
-    const groupOf = (row: ReportRow): string => JSON.stringify(this.values.valueOf(row, of) ?? null);
+    const groupOf = (row: SceneRecord): string => JSON.stringify(this.values.valueOf(row, of) ?? null);
     let seen = 0;
     for (const { id, row } of this.#kept(notes)) {
       const seedNumber = row.columns[seedNumberColumn];
@@ -138,7 +138,7 @@ export class StagePictures {
       if (seen % rowsInTurn === 0) await nextTurn();
     }
     const open = new Set<string>();
-    for (const row of readRows(this.#db, { states: ['waiting', 'active'] })) {
+    for (const row of readRecords(this.#db, { states: ['waiting', 'active'] })) {
       open.add(groupOf(row));
       seen += 1;
       if (seen % rowsInTurn === 0) await nextTurn();

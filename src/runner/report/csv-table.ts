@@ -2,8 +2,9 @@
 import { stringify } from 'csv-stringify/sync';
 import type { JsonValue } from '../../lib/text/json.ts';
 import type { SavedPicture } from '../core/picture.ts';
-import type { ReportRow } from '../core/report-row.ts';
-import { instant, pathOf } from './result-json.ts';
+import { byColumn } from '../core/record-columns.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
+import { pathOf, shownValue } from './result-json.ts';
 
 /** Our own columns, in order. */
 const ownColumns = {
@@ -16,19 +17,11 @@ const ownColumns = {
   bytes: (row) => row.pictures[0]?.bytes,
   sha256: (row) => row.pictures[0]?.sha256,
   seed: (row) => row.pictures[0]?.seed,
-  job_id: (row) => row.jobId,
-  attempts: (row) => row.attempts,
-  unanswered: (row) => row.unanswered,
-  expired: (row) => row.expired,
-  delay_time_ms: (row) => row.delayTimeMs,
-  execution_time_ms: (row) => row.executionTimeMs,
-  submitted_at: (row) => instant(row.submittedAt),
-  completed_at: (row) => instant(row.completedAt),
-  saved_at: (row) => instant(row.savedAt),
+  ...byColumn('column', (key, is) => (row: SceneRecord) => shownValue(row[key], is === 'instant')),
   failure_kind: (row) => row.failureKind,
   failure_text: (row) => row.failureText,
   source: (row) => row.source,
-} satisfies Record<string, (row: ReportRow) => string | number | null | undefined>;
+} satisfies Record<string, (row: SceneRecord) => string | number | null | undefined>;
 
 /** Of words, which a service may bring with a picture. */
 export type ListName = 'labelled_words' | 'ignored_words';
@@ -44,7 +37,7 @@ export interface CsvTable {
   /** The first line. */
   header: string;
   /** A line a row. */
-  text(rows: ReportRow[]): string;
+  text(rows: SceneRecord[]): string;
 }
 
 /**
@@ -65,7 +58,7 @@ export function csvTable(
   const names = manifestColumns.filter((name) => name !== 'id');
   const taken = new Set(names.map((name) => name.toLowerCase()));
   const added = [...fileColumns, ...lists.map((list) => freeName(list, 'output', taken))];
-  const valuesOf = (row: ReportRow): string[] => [
+  const valuesOf = (row: SceneRecord): string[] => [
     ...own.map((valueOf) => cell(String(valueOf(row) ?? ''))),
     ...labels.map((label) => cell(row.files.filter(isOf(label)).map(pathOf).join(''))),
     ...lists.map((list) => cell(row.pictures[0]?.output?.[list]?.join('|') ?? '')),

@@ -1,7 +1,7 @@
 /** What failed, by kind and, within a kind, by cause: texts that differ in numbers, ids and addresses alone. */
 import { failureRules, isFailureKind } from '../core/failure.ts';
 import type { GalleryCause, GalleryFailure } from '../core/gallery-data.ts';
-import type { ReportRow } from '../core/report-row.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
 
 /** Scenes of a cause that are shown: a row of them. */
 const maxFirst = 6;
@@ -14,7 +14,7 @@ export class FailureCauses {
   readonly #kinds = new Map<string, Map<string, GalleryCause>>();
 
   /** `index`: the number of the row. */
-  add({ failureKind, failureText }: ReportRow, index: number): void {
+  add({ failureKind, failureText }: SceneRecord, index: number): void {
     const kind = failureKind ?? 'unknown';
     const causes = this.#kinds.get(kind) ?? new Map<string, GalleryCause>();
     this.#kinds.set(kind, causes);

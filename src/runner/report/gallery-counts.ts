@@ -1,5 +1,6 @@
 /** The numbers of the report's page, counted while its rows are written. */
-import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
+import type { BatchSummary, RunSpan } from '../core/batch-summary.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
 import { shellWord } from '../../lib/text/format.ts';
 import type { GalleryData } from '../core/gallery-data.ts';
 import { ColumnCounts } from './column-counts.ts';
@@ -37,7 +38,7 @@ export class GalleryCounts {
     this.#nights = spansOf(of).map(([start, end]) => new NightBins(start, end));
   }
 
-  add(row: ReportRow): void {
+  add(row: SceneRecord): void {
     this.#columns.add(row.columns);
     this.#runTime.add(row);
     if (row.state === 'failed' || row.state === 'invalid') this.#failures.add(row, this.#rows);

@@ -1,7 +1,7 @@
 /** The page of the report and the files of rows that it loads, each report's in a folder of its own. */
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ReportRow } from '../core/report-row.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
 import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import { isAlive } from '../../lib/files/temporary-files.ts';
@@ -59,7 +59,7 @@ export class GalleryFiles {
     });
   }
 
-  async add(rows: ReportRow[]): Promise<void> {
+  async add(rows: SceneRecord[]): Promise<void> {
     for (const row of rows) {
       this.#counts.add(row);
       const text = scriptJson(await this.#rowOf(row));
@@ -101,7 +101,7 @@ export class GalleryFiles {
     await rm(this.#rowsPath(), { recursive: true, force: true }).catch(() => undefined);
   }
 
-  async #rowOf(row: ReportRow): Promise<GalleryRow> {
+  async #rowOf(row: SceneRecord): Promise<GalleryRow> {
     const shown = galleryRow(row, this.#columns, besideReport);
     const links = [...(shown.pictures ?? []), ...(shown.files ?? [])];
     const saved = [...row.pictures, ...row.files];

@@ -3,7 +3,8 @@ import type { GalleryFile, GalleryPicture, GalleryRow } from '../core/gallery-da
 import { withFilesNamed } from '../core/file-text.ts';
 import { type SavedPicture, thumbnailOf, wordListsOf } from '../core/picture.ts';
 import { promptOf } from '../core/prompt.ts';
-import type { ReportRow } from '../core/report-row.ts';
+import { byColumn, type RecordGallery } from '../core/record-columns.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import { pathOf } from './result-json.ts';
 
@@ -34,7 +35,7 @@ export const fromServer: Links = {
 };
 
 /** `columns` are the manifest's, in order. */
-export function galleryRow(row: ReportRow, columns: string[], links: Links): GalleryRow {
+export function galleryRow(row: SceneRecord, columns: string[], links: Links): GalleryRow {
   const values = columns.map((name) => shortened(row.columns[name] ?? null));
   const prompt = promptOf(row.input ?? {}, row.columns);
   const input = remainingInput(row, prompt);
@@ -49,17 +50,7 @@ export function galleryRow(row: ReportRow, columns: string[], links: Links): Gal
     ...(row.files.length > 0 && { files: row.files.map((file) => galleryFile(file, links)) }),
     ...(values.some((value) => value !== null) && { values }),
     ...(Object.keys(input).length > 0 && { input }),
-    ...known({
-      job: row.jobId,
-      attempts: row.attempts,
-      unanswered: row.unanswered,
-      expired: row.expired,
-      delayMs: row.delayTimeMs,
-      executionMs: row.executionTimeMs,
-      submittedAt: row.submittedAt,
-      completedAt: row.completedAt,
-      savedAt: row.savedAt,
-    }),
+    ...knownValues(row),
     // A saved scene has no failure, whatever its earlier attempts.
     ...(failureKind !== null && row.state !== 'saved' && { failure: [failureKind, failureText ?? ''] }),
     source: row.source,
@@ -91,21 +82,22 @@ function addressOf(path: string): string {
 }
 
 /** Where the text is a column as it stands, its number. */
-function shownPrompt(text: string, { columns }: ReportRow, names: string[]): string | number {
+function shownPrompt(text: string, { columns }: SceneRecord, names: string[]): string | number {
   const column = names.findIndex((name) => columns[name] === text);
   return column === -1 ? short(text) : column;
 }
 
 /** What is sent and is neither the prompt nor stands in a column of that name. */
-function remainingInput({ input, columns }: ReportRow, prompt: string | undefined): JsonObject {
+function remainingInput({ input, columns }: SceneRecord, prompt: string | undefined): JsonObject {
   const entries = Object.entries(input ?? {}).filter(
     ([name, value]) => value !== columns[name] && value !== prompt,
   );
   return Object.fromEntries(entries.map(([name, value]) => [name, shortened(withFilesNamed(value))]));
 }
 
-function known(numbers: Record<string, string | number | null>): Partial<GalleryRow> {
-  return Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== null && value !== 0));
+function knownValues(record: SceneRecord): RecordGallery {
+  const values = Object.entries(byColumn('gallery', (key) => record[key]));
+  return Object.fromEntries(values.filter(([, value]) => value !== null && value !== 0));
 }
 
 /** Characters of one value in the page; results.csv has all of it. */

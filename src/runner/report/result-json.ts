@@ -1,15 +1,17 @@
 /** The JSON of the report: a scene as one line of `results.jsonl`, and the batch as `summary.json`. */
 import { kindOfFile } from '../core/named-file.ts';
 import { wordListsOf, type SavedPicture } from '../core/picture.ts';
-import type { ReportRow, BatchSummary } from '../core/report-row.ts';
+import type { BatchSummary } from '../core/batch-summary.ts';
+import { byColumn, type RecordJson } from '../core/record-columns.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
 import type { RulesVersion } from '../core/scene-rules.ts';
 
-export function resultLine(row: ReportRow): string {
+export function resultLine(row: SceneRecord): string {
   return `${JSON.stringify(resultJson(row))}\n`;
 }
 
 /** Times in ms as the service counts them, instants in ISO 8601 UTC, null for what is not known. */
-export function resultJson(row: ReportRow) {
+export function resultJson(row: SceneRecord) {
   return {
     id: row.id,
     state: row.state,
@@ -24,15 +26,7 @@ export function resultJson(row: ReportRow) {
       ...wordListsOf(picture.output ?? {}),
     })),
     ...(row.files.length > 0 && { files: Object.fromEntries(row.files.map(fileJson)) }),
-    jobId: row.jobId,
-    attempts: row.attempts,
-    unanswered: row.unanswered,
-    expired: row.expired,
-    delayTime: row.delayTimeMs,
-    executionTime: row.executionTimeMs,
-    submittedAt: instant(row.submittedAt),
-    completedAt: instant(row.completedAt),
-    savedAt: instant(row.savedAt),
+    ...(byColumn('json', (key, is) => shownValue(row[key], is === 'instant')) as RecordJson),
     failure: row.failureKind === null ? null : { kind: row.failureKind, text: row.failureText ?? '' },
     source: row.source,
     columns: row.columns,
@@ -53,6 +47,11 @@ function fileJson(saved: SavedPicture) {
 /** The picture's path from the output folder, which the report's folder lies in too. */
 export function pathOf({ file }: Pick<SavedPicture, 'file'>): string {
   return `images/${file}`;
+}
+
+/** Returns a value as results.csv and results.jsonl show it. */
+export function shownValue(value: string | number | null, isInstant: boolean): string | number | null {
+  return isInstant && typeof value === 'number' ? instant(value) : value;
 }
 
 /** Epoch ms as ISO 8601 in UTC. */

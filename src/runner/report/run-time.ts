@@ -1,5 +1,6 @@
 /** How long a batch was worked on: its runs, where they overlap once, without the pauses between them. */
-import type { ReportRow, RunSpan } from '../core/report-row.ts';
+import type { RunSpan } from '../core/batch-summary.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
 
 export class RunTime {
   /** Oldest first. One that runs, or died without a word, is known up to what was last sent or saved in it. */
@@ -13,7 +14,7 @@ export class RunTime {
     }));
   }
 
-  add({ submittedAt, savedAt }: ReportRow): void {
+  add({ submittedAt, savedAt }: SceneRecord): void {
     for (const at of [submittedAt, savedAt]) {
       if (at === null) continue;
       const span = this.#spans[this.#begunBy(at) - 1];

@@ -1,6 +1,7 @@
 /** Writes the report of a batch: `results.csv`, `results.jsonl`, `summary.json` and the gallery, `index.html`. */
 import { join, resolve } from 'node:path';
-import type { BatchSummary, ReportRow, RunSpan } from '../core/report-row.ts';
+import type { BatchSummary, RunSpan } from '../core/batch-summary.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import { makeFolder, syncFolder } from '../files/folders.ts';
 import { removeLeftovers } from '../../lib/files/temporary-files.ts';
@@ -15,7 +16,7 @@ export type { ReportHeader } from './result-json.ts';
 /** What the report is made of; `rows` is read in steps, with other work between them. */
 export interface ReportSource {
   /** In manifest order. */
-  rows(): Iterable<ReportRow>;
+  rows(): Iterable<SceneRecord>;
   /** The manifest's own columns, in order. */
   columns(): string[];
   /** What files besides pictures are called, in order. */

@@ -9,16 +9,15 @@ import { rulesOf } from '../../../src/runner/checkpoint/batch-identity.ts';
 import { assertSound } from '../../../src/runner/checkpoint/damaged-rows.ts';
 import { LiveReader } from '../../../src/runner/checkpoint/live-reader.ts';
 import { openCheckpointForReading } from '../../../src/runner/checkpoint/open-checkpoint.ts';
-import { pictureIds } from '../../../src/runner/checkpoint/picture-ids.ts';
-import { readExperience, readFoundAt } from '../../../src/runner/checkpoint/read-for-plan.ts';
-import { readRows } from '../../../src/runner/checkpoint/read-rows.ts';
-import { readStory } from '../../../src/runner/checkpoint/read-story.ts';
-import { readLatest, readSummary } from '../../../src/runner/checkpoint/read-summary.ts';
 import {
+  pictureIds,
   readLabels,
   readListNames,
   readSavedJobs,
 } from '../../../src/runner/checkpoint/recorded-pictures.ts';
+import { readExperience, readFoundAt } from '../../../src/runner/checkpoint/read-for-plan.ts';
+import { readRecords, readStory } from '../../../src/runner/checkpoint/scene-records.ts';
+import { readLatest, readSummary } from '../../../src/runner/checkpoint/read-summary.ts';
 import { checkpointSchema } from '../../../src/runner/checkpoint/schema.ts';
 import { fingerprintOf } from '../../../src/runner/core/scene.ts';
 
@@ -59,7 +58,7 @@ async function readAll(dir: string) {
   try {
     const live = await new LiveReader(dir).read(0);
     return {
-      rows: [...readRows(db)],
+      rows: [...readRecords(db)],
       stories: ['a', 'b'].map((id) => readStory(db, id)),
       summary: await readSummary(db, new AbortController().signal),
       latest: readLatest(db),

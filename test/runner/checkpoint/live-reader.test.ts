@@ -8,11 +8,11 @@ import { LiveReader, mostArrived, type LiveList } from '../../../src/runner/chec
 import { openCheckpoint, openCheckpointForReading } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { putBackSession } from '../../../src/runner/checkpoint/put-back.ts';
-import { readRows } from '../../../src/runner/checkpoint/read-rows.ts';
+import { readRecords } from '../../../src/runner/checkpoint/scene-records.ts';
 import { readEnded, readNumbers } from '../../../src/runner/checkpoint/read-summary.ts';
 import type { Attempt, SettledState } from '../../../src/runner/core/attempt.ts';
 import { throughputOf, type BatchOnRecord } from '../../../src/runner/core/time-left.ts';
-import type { ReportRow } from '../../../src/runner/core/report-row.ts';
+import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
 import type { Settlement } from '../../../src/runner/core/settlement.ts';
 import { UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { endpoint, manifestOf, unstopped } from '../../fakes/world.ts';
@@ -205,10 +205,10 @@ it('says of a damaged file what every command says', async () => {
 
 /** Who keeps the pieces of the list, and reads only those again that are told to be others. */
 class Follower {
-  readonly #kept = new Map<number, ReportRow[]>();
+  readonly #kept = new Map<number, SceneRecord[]>();
   #list: LiveList | undefined;
 
-  rows(reader: LiveReader, list: LiveList | undefined): ReportRow[] {
+  rows(reader: LiveReader, list: LiveList | undefined): SceneRecord[] {
     if (list === undefined) throw new Error('there is no list');
     if (list.layout !== this.#list?.layout) this.#kept.clear();
     if (list !== this.#list) for (const piece of list.changed) this.#kept.delete(piece);
@@ -222,10 +222,10 @@ class Follower {
   }
 }
 
-function rowsOf(dir: string): ReportRow[] {
+function rowsOf(dir: string): SceneRecord[] {
   const db = openCheckpointForReading(dir);
   if (db === undefined) throw new Error('there is no checkpoint');
-  const rows = [...readRows(db)];
+  const rows = [...readRecords(db)];
   db.close();
   return rows;
 }

@@ -11,7 +11,7 @@ import {
 } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import { readNumbers } from '../../../src/runner/checkpoint/read-summary.ts';
 import { checkpointSchema } from '../../../src/runner/checkpoint/schema.ts';
-import type { RunRecord } from '../../../src/runner/core/report-row.ts';
+import type { RunRecord } from '../../../src/runner/core/batch-summary.ts';
 import { stats } from '../../fakes/stats.ts';
 import { endpoint } from '../../fakes/world.ts';
 

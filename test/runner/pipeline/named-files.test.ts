@@ -1,7 +1,7 @@
 /** Promise: a scene has all of the files that were asked for, each under a name of its own, or it has failed. */
 import { expect, it } from 'vitest';
 import { rememberBatch, type BatchIdentity } from '../../../src/runner/checkpoint/batch-identity.ts';
-import { readIdsLacking } from '../../../src/runner/checkpoint/lacking-files.ts';
+import { readIdsLacking } from '../../../src/runner/checkpoint/recorded-pictures.ts';
 import type { FilePlace } from '../../../src/runner/core/named-file.ts';
 import type { BatchSettings } from '../../../src/runner/pipeline/settings.ts';
 import { fileOf, pictureOf, type Behaviour } from '../../fakes/fake-service.ts';

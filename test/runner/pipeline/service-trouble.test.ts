@@ -1,6 +1,6 @@
 /** Promise: load, silence and outages of the service cost time, never a scene, and never a night of submissions that nobody answers. */
 import { describe, expect, it } from 'vitest';
-import { readRows } from '../../../src/runner/checkpoint/read-rows.ts';
+import { readRecords } from '../../../src/runner/checkpoint/scene-records.ts';
 import type { Event } from '../../../src/runner/pipeline/event.ts';
 import type { Stop } from '../../../src/runner/pipeline/stop.ts';
 import type { FailureKind } from '../../../src/runner/core/failure.ts';
@@ -193,7 +193,7 @@ describe('lost answers', () => {
   it('are listed in the report, also where a later one brought the picture', async () => {
     const world = new World((scene, nth) => ({ isAnswerLost: scene === 'scene 1' && nth < 3 }));
     await world.run({ manifest: list(3) });
-    const rows = [...readRows(world.db)].map(({ id, state, attempts, unanswered }) => ({
+    const rows = [...readRecords(world.db)].map(({ id, state, attempts, unanswered }) => ({
       id,
       state,
       attempts,

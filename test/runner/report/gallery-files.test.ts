@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import type { ReportRow } from '../../../src/runner/core/report-row.ts';
+import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
 import type { GalleryData, GalleryRow } from '../../../src/runner/core/gallery-data.ts';
 import { writeReport } from '../../../src/runner/report/write-report.ts';
 import {
@@ -72,7 +72,7 @@ it('tells where the pictures were made, each endpoint with its scenes', async ()
 
 it('groups what failed, with the command that puts exactly that back', async () => {
   await inFolder(async (folder) => {
-    const expired: ReportRow = { ...failedRow, failureKind: 'expired', failureText: 'gone' };
+    const expired: SceneRecord = { ...failedRow, failureKind: 'expired', failureText: 'gone' };
     await writeReport(folder, sourceOf([failedRow, expired, failedRow, invalidRow]), about);
     const { failures } = await dataOf(folder);
     expect(
@@ -94,7 +94,7 @@ it('folds failures that differ in numbers, ids and addresses alone, and no two s
       'was answered 500: no model "a b"',
       'CUDA out of memory: 3 GiB of 40, see https://third.example/',
     ];
-    const rows = texts.map((failureText): ReportRow => ({ ...failedRow, failureText }));
+    const rows = texts.map((failureText): SceneRecord => ({ ...failedRow, failureText }));
     await writeReport(folder, sourceOf(rows), about);
     const [failure] = (await dataOf(folder)).failures;
     expect(failure?.scenes).toBe(5);
@@ -204,7 +204,7 @@ it('tells which columns have numbers, and which have the same value in several r
 it('tells what is sent where that is in no column, and cuts what is too long to be shown', async () => {
   await inFolder(async (folder) => {
     const input = { scene: 'a fox, at night', width: 64, steps: 30, photo: 'x'.repeat(50_000) };
-    const row: ReportRow = { ...savedRow, columns: { animal: 'fox', steps: 30 }, input };
+    const row: SceneRecord = { ...savedRow, columns: { animal: 'fox', steps: 30 }, input };
     await writeReport(folder, sourceOf([row], ['animal', 'steps']), about);
     const [read] = await rowsOf(folder, await dataOf(folder));
     expect(read).toMatchObject({ prompt: 'a fox, at night', values: ['fox', 30], input: { width: 64 } });
@@ -215,7 +215,7 @@ it('tells what is sent where that is in no column, and cuts what is too long to 
 
 it('leaves nothing of a prompt, a name or a failure in the page that ends a script or begins a comment', async () => {
   await inFolder(async (folder) => {
-    const row: ReportRow = {
+    const row: SceneRecord = {
       ...failedRow,
       pictures: [{ file: `${hostile} #?%.png`, width: 1, height: 1, bytes: 1, sha256: 'ab' }],
       failureText: hostile,
@@ -255,7 +255,7 @@ it('lets the page run its own code and style alone', async () => {
 
 it('cuts rows into files by number and by length', async () => {
   await inFolder(async (folder) => {
-    const rows = (function* many(): Generator<ReportRow> {
+    const rows = (function* many(): Generator<SceneRecord> {
       for (let index = 0; index < 1203; index++) yield { ...savedRow, id: `s${index}` };
       for (let index = 0; index < 120; index++)
         yield { ...savedRow, id: `long${index}`, columns: { scene: 'x'.repeat(19_000) } };
@@ -274,7 +274,7 @@ it('keeps the rows of the page that is there until another page is, and then rem
   await inFolder(async (folder) => {
     await writeReport(folder, sourceOf([savedRow]), about);
     const first = await dataOf(folder);
-    const broken = (function* thousands(): Generator<ReportRow> {
+    const broken = (function* thousands(): Generator<SceneRecord> {
       for (let index = 0; index < 2000; index++) yield failedRow;
       throw new Error('a bug');
     })();

@@ -4,7 +4,7 @@ import { mkdir, open, readdir, readFile, stat, writeFile, type FileHandle } from
 import { join, relative } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { FatalFailure } from '../../../src/runner/core/failure.ts';
-import type { ReportRow } from '../../../src/runner/core/report-row.ts';
+import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
 import { writeReport } from '../../../src/runner/report/write-report.ts';
 import { about, failedRow, inFolder, savedRow, sourceOf } from './report-fixtures.ts';
 
@@ -64,7 +64,7 @@ describe('writing a report', () => {
       };
       let timer = setImmediate(count);
       const seen: number[] = [];
-      const rows = (function* thousands(): Generator<ReportRow> {
+      const rows = (function* thousands(): Generator<SceneRecord> {
         for (let index = 0; index < 5_250; index++) {
           if (index % 1000 === 0) seen.push(turns);
           yield { ...savedRow, id: `scene-${index}` };
@@ -76,7 +76,7 @@ describe('writing a report', () => {
       const lines = (await readFile(csv, 'utf8')).split('\n').slice(1, -1);
       expect(lines.map((line) => line.split(',')[0])).toEqual(ids);
       const objects = (await readFile(jsonl, 'utf8')).split('\n').slice(0, -1);
-      expect(objects.map((line) => (JSON.parse(line) as ReportRow).id)).toEqual(ids);
+      expect(objects.map((line) => (JSON.parse(line) as SceneRecord).id)).toEqual(ids);
       expect(new Set(seen).size).toBe(seen.length);
     });
   });
@@ -87,7 +87,7 @@ describe('writing a report', () => {
       const before = await contents(folder);
       const stopped = new AbortController();
       let read = 0;
-      const rows = (function* thousands(): Generator<ReportRow> {
+      const rows = (function* thousands(): Generator<SceneRecord> {
         for (let index = 0; index < 5_000; index++) {
           read += 1;
           if (index === 2_000) stopped.abort();
@@ -179,7 +179,7 @@ describe('trouble', () => {
       await writeReport(folder, sourceOf([savedRow]), about);
       const before = await contents(folder);
       const bug = new Error('a bug');
-      const rows = (function* broken(): Generator<ReportRow> {
+      const rows = (function* broken(): Generator<SceneRecord> {
         yield failedRow;
         throw bug;
       })();

@@ -2,7 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BatchSummary, ReportRow, RunSpan } from '../../../src/runner/core/report-row.ts';
+import type { BatchSummary, RunSpan } from '../../../src/runner/core/batch-summary.ts';
+import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
 import type { ReportHeader, ReportSource } from '../../../src/runner/report/write-report.ts';
 
 export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
@@ -14,7 +15,7 @@ export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<
   }
 }
 
-export const savedRow: ReportRow = {
+export const savedRow: SceneRecord = {
   id: 'harbour',
   state: 'saved',
   files: [],
@@ -47,7 +48,7 @@ export const savedRow: ReportRow = {
   input: { scene: 'a "red"\nharbour, at dusk', steps: 30 },
 };
 
-export const failedRow: ReportRow = {
+export const failedRow: SceneRecord = {
   id: 'moon',
   state: 'failed',
   files: [],
@@ -69,7 +70,7 @@ export const failedRow: ReportRow = {
   input: { scene: '=cmd()' },
 };
 
-export const invalidRow: ReportRow = {
+export const invalidRow: SceneRecord = {
   ...failedRow,
   id: null,
   state: 'invalid',
@@ -123,7 +124,7 @@ export const about: ReportHeader = {
 };
 
 export function sourceOf(
-  rows: Iterable<ReportRow>,
+  rows: Iterable<SceneRecord>,
   columns: string[] = ['id', 'scene', 'steps', 'tags'],
 ): ReportSource {
   return { rows: () => rows, columns: () => columns, runs: () => [runSpan], summary: () => summary };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { ReportRow } from '../../../src/runner/core/report-row.ts';
+import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
 import { csvTable } from '../../../src/runner/report/csv-table.ts';
 import { resultLine } from '../../../src/runner/report/result-json.ts';
 import { writeReport } from '../../../src/runner/report/write-report.ts';
@@ -13,7 +13,7 @@ import { runs } from '../../fakes/tier.ts';
 
 const rows = [savedRow, failedRow, invalidRow];
 
-async function csvOf(source: Iterable<ReportRow>, columns?: string[]): Promise<string[][]> {
+async function csvOf(source: Iterable<SceneRecord>, columns?: string[]): Promise<string[][]> {
   return inFolder(async (folder) =>
     parse(await readFile((await writeReport(folder, sourceOf(source, columns), about)).csv), { bom: false }),
   );

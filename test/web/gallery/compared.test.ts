@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ReportRow } from '../../../src/runner/core/report-row.ts';
+import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
 import { thumbnailOf } from '../../../src/runner/core/picture.ts';
 import { apart } from '../../../src/web/gallery/scene-facts.ts';
 import { savedRow } from '../../runner/report/report-fixtures.ts';
@@ -16,7 +16,7 @@ let folder = '';
 let url = '';
 
 /** One row of a list in two seasons and two sizes with two seeds each, and what it was before it was edited. */
-const rows: ReportRow[] = [
+const rows: SceneRecord[] = [
   ...['spring', 'autumn'].flatMap((season) =>
     [1, 2].flatMap((size) => [11, 12].map((seed) => row('An old harbour at dawn', season, size, seed))),
   ),
@@ -24,7 +24,7 @@ const rows: ReportRow[] = [
   { ...row('A new harbour at dawn', 'spring', 1, 11), state: 'withdrawn' },
 ];
 
-function row(scene: string, season: string, size: number, seed: number): ReportRow {
+function row(scene: string, season: string, size: number, seed: number): SceneRecord {
   const id = `${scene.replace(/^An old|^A new/, '').trim()}-${season}-${size}-${seed}`;
   const file = `${scene}-${season}-${size}-${seed}.png`;
   const sha256 = Buffer.from(file).toString('hex').padEnd(64, '0').slice(-64);

@@ -1,6 +1,6 @@
 /** The gallery in a real browser, from the file system and without a network. */
 import { durationWords, moneyWords } from '../../../src/web/shared/number-words.ts';
-import type { ReportRow } from '../../../src/runner/core/report-row.ts';
+import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
 import { statSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { hostilePrompts, largeReport, smallReport, writtenReport } from '../gall
 let browser: Browser | undefined;
 let folder = '';
 let small = '';
-let smallRows: ReportRow[] = [];
+let smallRows: SceneRecord[] = [];
 let large = '';
 
 beforeAll(async () => {
@@ -62,7 +62,7 @@ const dialog = 'dialog[open]';
 const side = '#side=1.1.s0&side=5.1.s4';
 
 /** Of a product with seeds that are others for each prompt; two of the first prompt have no picture. */
-function sceneOf(prompt: number, style: string, lens: number, take: number): ReportRow {
+function sceneOf(prompt: number, style: string, lens: number, take: number): SceneRecord {
   const columns = { scene: `prompt ${prompt}`, style, lens, seed: prompt * 7919 + take };
   const row = {
     ...savedRow,

@@ -1,47 +1,9 @@
-/** What the report says of a scene and of a batch; made by the checkpoint, written by `report/`, shown by `status`. */
-import { failureRules, type FailureKind } from './failure.ts';
-import type { JsonObject } from '../../lib/text/json.ts';
+/** A batch in numbers: read from the checkpoint, written by `report/`, shown by `status`. */
 import type { PartRecord } from './part.ts';
-import type { PictureTotals, SavedPicture } from './picture.ts';
+import type { PictureTotals } from './picture.ts';
 import type { RunStats } from './run-stats.ts';
-import { sceneMoves, type SceneCounts, type SceneState } from './scene.ts';
+import type { SceneCounts } from './scene.ts';
 import type { BatchCost } from './spending.ts';
-
-/** One scene, or one row of the manifest that was skipped as `invalid`. Instants are epoch ms. */
-export interface ReportRow {
-  /** Null for an invalid row whose id could not be read. */
-  id: string | null;
-  state: SceneState | 'invalid';
-  /** Every picture of the scene, in the order of the job's output. */
-  pictures: SavedPicture[];
-  /** Its files besides, in the order of `output.files`. */
-  files: SavedPicture[];
-  jobId: string | null;
-  /** Where its pictures come from, else where it was sent last: `https://host/v2/id`. */
-  endpoint: string | null;
-  /** Submissions so far. */
-  attempts: number;
-  /** Those among them that were sent without an answer: each may have run and been billed for nothing. */
-  unanswered: number;
-  /** Those among them whose result was gone before it was collected: billed for nothing. */
-  expired: number;
-  delayTimeMs: number | null;
-  executionTimeMs: number | null;
-  submittedAt: number | null;
-  completedAt: number | null;
-  savedAt: number | null;
-  failureKind: FailureKind | 'invalid-row' | null;
-  failureText: string | null;
-  /** Where the row stands: `jobs/scenes.csv:17`. */
-  source: string;
-  columns: JsonObject;
-  /** What is sent; null where there is none or it is too large to be shown. */
-  input: JsonObject | null;
-}
-
-/** Every `state` of a row, and every `failureKind`. */
-export const rowStates: string[] = [...Object.keys(sceneMoves), 'invalid'];
-export const rowKinds: string[] = [...Object.keys(failureRules), 'invalid-row'];
 
 /** A batch in numbers that are quick to compute, for `status`. */
 export interface BatchNumbers {

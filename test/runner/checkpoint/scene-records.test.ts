@@ -1,7 +1,7 @@
 /** Promise: what is listed is what the report says, however many there are, and each row once. */
 import { expect, it } from 'vitest';
-import { readRows, type RowChoice } from '../../../src/runner/checkpoint/read-rows.ts';
-import type { ReportRow } from '../../../src/runner/core/report-row.ts';
+import { readRecords, type RecordChoice } from '../../../src/runner/checkpoint/scene-records.ts';
+import type { SceneRecord } from '../../../src/runner/core/scene-record.ts';
 import { World } from '../../fakes/world.ts';
 
 const scenes = 1_700;
@@ -42,7 +42,7 @@ function batch(): World['db'] {
 
 it('lists all rows of the report in its order', () => {
   const db = batch();
-  const all = [...readRows(db)];
+  const all = [...readRecords(db)];
   const numbers = Array.from({ length: scenes }, (_, i) => i + 1);
   const listed = numbers.flatMap((scene) => [
     ...(scene % 5 === 0 ? [] : [`scene-${scene}.0`]),
@@ -54,7 +54,7 @@ it('lists all rows of the report in its order', () => {
   expect(all.length).toBe(scenes + scenes / 2 + 700);
 });
 
-it.each<[string, RowChoice, (row: ReportRow) => boolean]>([
+it.each<[string, RecordChoice, (row: SceneRecord) => boolean]>([
   ['a state', { states: ['failed'] }, ({ state }) => state === 'failed'],
   [
     'states',
@@ -73,7 +73,7 @@ it.each<[string, RowChoice, (row: ReportRow) => boolean]>([
   ],
 ])('lists by %s', (_, choice, holds) => {
   const db = batch();
-  const expected = [...readRows(db)].filter(holds);
+  const expected = [...readRecords(db)].filter(holds);
   expect(expected.length).toBeGreaterThan(0);
-  expect([...readRows(db, choice)]).toEqual(expected);
+  expect([...readRecords(db, choice)]).toEqual(expected);
 });

@@ -1,0 +1,325 @@
+/** Reads what is on record of scenes: a record each, in the order of the list, or the whole story of one id. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FoundScene, SceneToName } from '../core/adoption.ts';
+import { endpointAddress, type Endpoint } from '../core/attempt.ts';
+import { failureRules, isFailureKind, type FailureKind } from '../core/failure.ts';
+import { withValues } from '../core/output-value.ts';
+import type { BadRow } from '../core/scene.ts';
+import { byColumn, nothingSent, type RecordKey, type RecordValues } from '../core/record-columns.ts';
+import type { SceneRecord } from '../core/scene-record.ts';
+import type { AttemptStory, SceneStory, SceneVersion } from '../core/scene-story.ts';
+import type { Database } from '../../lib/sqlite/database.ts';
+import { isJsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { readBatch } from './batch-identity.ts';
+import { sentBy, storedJson } from './damage.ts';
+import { savedReader } from './recorded-pictures.ts';
+import type { SceneRow } from './schema.ts';
+
+/** All conditions given must hold. */
+export interface RecordChoice {
+  /** States of a scene, and `invalid`. */
+  states?: string[];
+  /** Kinds of failure, and `invalid-row`. */
+  kinds?: string[];
+  /** Text in the id, a column's value or the failure's text, in any case. */
+  search?: string;
+}
+
+/** Rows at these positions, `to` not included, and some of the withdrawn scenes in their order. */
+export interface ListPart {
+  from: number;
+  to: number;
+  withdrawn: { from: number; count: number };
+}
+
+const everyRow: ListPart = { from: 0, to: 2 ** 53, withdrawn: { from: 0, count: -1 } };
+
+/**
+ * Yields records that fulfil every condition given: those of the manifest in its order, with its invalid rows between them, then
+ * the withdrawn scenes. Reads in pages, so that no statement stays open. Outside a transaction, a scene that changes meanwhile
+ * comes as it was or as it is.
+ */
+export function* readRecords(
+  db: Database,
+  choice: RecordChoice = {},
+  part: ListPart = everyRow,
+): Generator<SceneRecord> {
+  const toRecord = recordReader(db);
+  const scenes = sceneReader(db, choice, part);
+  const badRows = readBadRows(db, choice, part);
+  let bad = badRows.next();
+  for (const scene of scenes.listed()) {
+    for (; bad.done !== true && bad.value.position < (scene.position ?? 0); bad = badRows.next())
+      yield invalidRecord(bad.value);
+    yield toRecord(scene);
+  }
+  for (; bad.done !== true; bad = badRows.next()) yield invalidRecord(bad.value);
+  for (const scene of scenes.withdrawn()) yield toRecord(scene);
+}
+
+/** A statement that stayed open while a terminal's reader thinks would keep a run from truncating its log. */
+const pageRows = 200;
+
+/** The unary plus rules out indexes in another order than that of the list, which each page would have to sort. */
+function sceneReader(
+  db: Database,
+  { states, kinds, search }: RecordChoice,
+  { from: start, to, withdrawn: gone }: ListPart,
+) {
+  if (search !== undefined) db.function('has_text', { deterministic: true }, hasText(search));
+  const conditions = [
+    ...(states === undefined ? [] : ['+s.state IN (SELECT value FROM json_each(@states))']),
+    ...(kinds === undefined
+      ? []
+      : [
+          "+s.state <> 'saved' AND s.attempts > 0",
+          'coalesce(s.failure_kind, a.failure_kind) IN (SELECT value FROM json_each(@kinds))',
+        ]),
+    ...(search === undefined
+      ? []
+      : ["has_text(s.id, s.columns, coalesce(s.failure_text, a.failure_text, ''))"]),
+  ];
+  const values = {
+    ...(states !== undefined && { states: JSON.stringify(states) }),
+    ...(kinds !== undefined && { kinds: JSON.stringify(kinds) }),
+  };
+  const pages = (among: string, key: string) =>
+    db.prepare<[object], FoundRow>(
+      `${selectRecords} WHERE ${[among, ...conditions].join(' AND ')} ORDER BY ${key} LIMIT ${pageRows}`,
+    );
+  return {
+    *listed(): Generator<FoundRow> {
+      const page = pages('s.position > @after AND s.position < @to', 's.position');
+      const after = (position: number) => page.all({ ...values, to, after: position });
+      let rows = after(start - 1);
+      for (; rows.length > 0; rows = after(rows.at(-1)?.position ?? to)) yield* rows;
+    },
+    *withdrawn(): Generator<FoundRow> {
+      const page = pages('s.scene IN (SELECT value FROM json_each(@keys))', 's.scene');
+      // The index has these keys: scenes that are listed are not read for it.
+      const withdrawn = db.prepare<[ListPart['withdrawn']], number>(
+        "SELECT scene FROM scenes WHERE state = 'withdrawn' ORDER BY +scene LIMIT @count OFFSET @from",
+      );
+      const keys = withdrawn.pluck().all(gone);
+      for (let from = 0; from < keys.length; from += pageRows)
+        yield* page.all({ ...values, keys: JSON.stringify(keys.slice(from, from + pageRows)) });
+    },
+  };
+}
+
+/** Characters. Some send pictures along. */
+const maxInputLength = 65_536;
+
+/** What the table of attempts does not have as a column. */
+const counted: Partial<Record<RecordKey, string>> = {
+  attempts: attemptCount("c.state <> 'refused'"),
+  unanswered: attemptCount("c.state = 'unanswered'"),
+  expired: attemptCount("c.state = 'expired'"),
+  savedAt: 'a.settled_at',
+};
+
+function attemptCount(which: string): string {
+  const all = `(SELECT count(*) FROM attempts c WHERE c.scene = s.scene AND ${which})`;
+  return `CASE s.attempts WHEN 0 THEN 0 WHEN 1 THEN ${which.replace('c.', 'a.')} ELSE ${all} END`;
+}
+
+const recordValues = Object.entries(byColumn('column', (key) => key)).map(
+  ([column, key]) => `${counted[key] ?? `a.${column}`} AS ${key}`,
+);
+
+/**
+ * A scene with the attempt that says most of it: the saved one, else the latest. Most scenes have one attempt alone, and
+ * only of others there is something to choose or to count.
+ */
+const selectRecords = `
+  SELECT ${recordValues.join()}, s.id, s.state, s.source, coalesce(s.failure_kind, a.failure_kind) AS failureKind,
+         coalesce(s.failure_text, a.failure_text) AS failureText, s.position, s.columns,
+         CASE WHEN length(s.input) <= ${maxInputLength} THEN s.input END AS input, s.seed,
+         a.attempt, a.base_url AS baseUrl, a.endpoint_id AS endpointId, a.version
+  FROM scenes s LEFT JOIN attempts a ON a.scene = s.scene AND a.number = CASE WHEN s.attempts <= 1 THEN s.attempts ELSE
+    (SELECT number FROM attempts l WHERE l.scene = s.scene
+     ORDER BY EXISTS (SELECT 1 FROM pictures p WHERE p.attempt = l.attempt) DESC, l.state = 'refused', l.number DESC LIMIT 1)
+    END`;
+
+type FoundRow = RecordValues &
+  Pick<SceneRow, 'id' | 'state' | 'source' | 'position' | 'columns' | 'seed'> & {
+    failureKind: FailureKind | null;
+    failureText: string | null;
+    input: string | null;
+    attempt: number | null;
+    baseUrl: string | null;
+    endpointId: string | null;
+    version: Endpoint['version'] | null;
+  };
+
+function recordReader(db: Database): (row: FoundRow) => SceneRecord {
+  const savedOf = savedReader(db);
+  const { values = [] } = readBatch(db) ?? {};
+  return ({
+    position: _position,
+    columns: ownColumns,
+    input: ownInput,
+    seed,
+    attempt,
+    baseUrl,
+    endpointId,
+    version,
+    ...found
+  }) => {
+    const { pictures, files } = attempt === null ? { pictures: [], files: [] } : savedOf(attempt);
+    const { columns, input } = sentBy({ id: found.id, columns: ownColumns, input: ownInput, seed });
+    const isSent = baseUrl !== null && endpointId !== null && version !== null;
+    return {
+      ...found,
+      savedAt: pictures.length + files.length > 0 ? found.savedAt : null,
+      pictures,
+      files,
+      endpoint: isSent ? endpointAddress({ baseUrl, id: endpointId, version }) : null,
+      columns: withValues(columns, (pictures[0] ?? files[0])?.output, values),
+      input,
+    };
+  };
+}
+
+type StoredBadRow = Omit<BadRow, 'id'> & { id: string | null };
+
+function* readBadRows(
+  db: Database,
+  { states, kinds, search }: RecordChoice,
+  { from, to }: ListPart,
+): Generator<StoredBadRow> {
+  if (states?.includes('invalid') === false || kinds?.includes('invalid-row') === false) return;
+  const page = db.prepare<[number, number], StoredBadRow>(
+    `SELECT * FROM bad_rows WHERE position > ? AND position < ? ORDER BY position LIMIT ${pageRows}`,
+  );
+  const has = search === undefined ? () => 1 : hasText(search);
+  let after = from - 1;
+  for (let rows = page.all(after, to); rows.length > 0; rows = page.all(after, to)) {
+    for (const row of rows) if (has(row.id ?? '', '{}', row.problem) === 1) yield row;
+    after = rows.at(-1)?.position ?? Infinity;
+  }
+}
+
+function invalidRecord({ source, id, problem }: StoredBadRow): SceneRecord {
+  return {
+    ...nothingSent,
+    id,
+    state: 'invalid',
+    pictures: [],
+    files: [],
+    endpoint: null,
+    failureKind: 'invalid-row',
+    failureText: problem,
+    source,
+    columns: {},
+    input: null,
+  };
+}
+
+type HasText = (id: string, columns: string, failure: string) => 0 | 1;
+
+/** Parses the JSON only of rows that may hold the text. */
+function hasText(search: string): HasText {
+  const wanted = search.toLowerCase();
+  const inJson = JSON.stringify(wanted).slice(1, -1);
+  const has = (text: string): boolean => text.toLowerCase().includes(wanted);
+  return (id, columns, failure) => {
+    if (has(id) || has(failure)) return 1;
+    const lower = columns.toLowerCase();
+    if (!lower.includes(inJson) && !lower.includes(wanted)) return 0;
+    const read = storedJson(columns, `scene ${id}`) as JsonValue;
+    const values = isJsonObject(read) ? Object.values(read) : [];
+    return values.some((value) => has(typeof value === 'string' ? value : JSON.stringify(value))) ? 1 : 0;
+  };
+}
+
+/** Yields every id of the batch. */
+export function* readIds(db: Database): Generator<string> {
+  yield* db.prepare<[], string>('SELECT id FROM scenes').pluck().iterate();
+}
+
+/** Returns undefined if there is no such id. */
+export function readStory(db: Database, id: string): SceneStory | undefined {
+  const scenes = db
+    .prepare<[string], SceneRow>("SELECT * FROM scenes WHERE id = ? ORDER BY state = 'withdrawn', scene DESC")
+    .all(id);
+  const invalid = db
+    .prepare<[string], { source: string; problem: string }>(
+      'SELECT source, problem FROM bad_rows WHERE id = ? ORDER BY position',
+    )
+    .all(id);
+  if (scenes.length + invalid.length === 0) return undefined;
+  return { id, versions: scenes.map((scene) => readVersion(db, scene)), invalid };
+}
+
+function readVersion(db: Database, row: SceneRow): SceneVersion {
+  return {
+    state: row.state,
+    fingerprint: row.fingerprint,
+    source: row.source,
+    ...sentBy(row),
+    failureKind: row.failure_kind,
+    failureText: row.failure_text,
+    dueAt: row.due_at,
+    ahead: row.state === 'waiting' && row.due_at === 0 ? countAhead(db, row.position ?? 0) : 0,
+    deaths: row.deaths,
+    attempts: readAttempts(db, row),
+  };
+}
+
+function countAhead(db: Database, position: number): number {
+  return (
+    db
+      .prepare<[number], number>(
+        "SELECT count(*) FROM scenes WHERE state = 'waiting' AND due_at = 0 AND position < ?",
+      )
+      .pluck()
+      .get(position) ?? 0
+  );
+}
+
+const selectAttempts = `
+  SELECT attempt, base_url AS baseUrl, endpoint_id AS id, version, number, run, state, job_id AS jobId, status,
+         intended_at AS intendedAt, submitted_at AS submittedAt, executing_at AS executingAt, completed_at AS completedAt,
+         settled_at AS settledAt, delay_time_ms AS delayTimeMs, execution_time_ms AS executionTimeMs, polls,
+         failure_kind AS failureKind, failure_text AS failureText
+  FROM attempts WHERE scene = ? ORDER BY number`;
+
+type FoundAttempt = Omit<AttemptStory, 'endpoint' | 'isCounted' | 'pictures' | 'files'> &
+  Endpoint & { attempt: number };
+
+function readAttempts(db: Database, { scene, counted_from: countedFrom }: SceneRow): AttemptStory[] {
+  const savedOf = savedReader(db);
+  const rows = db.prepare<[number], FoundAttempt>(selectAttempts).all(scene);
+  return rows.map(({ attempt, baseUrl, id, version, ...found }) => {
+    const { number, failureKind: kind } = found;
+    const isPutBack = kind !== null && isFailureKind(kind) && failureRules[kind].next === 'put-back';
+    const isCounted = number > countedFrom && !isPutBack;
+    return { ...found, endpoint: { baseUrl, id, version }, isCounted, ...savedOf(attempt) };
+  });
+}
+
+/** Scenes between two turns of the event loop. */
+const pageScenes = 500;
+
+type SentRow = Pick<SceneRow, 'id' | 'input' | 'columns' | 'seed'>;
+
+export async function* readListedScenes(db: Database): AsyncGenerator<FoundScene> {
+  const page = db.prepare<[number], SentRow & { sceneKey: number; isWaiting: 0 | 1 }>(`
+    SELECT scene AS sceneKey, id, input, columns, seed, state IN ('waiting', 'unneeded') AS isWaiting FROM scenes
+    WHERE scene > ? AND state <> 'withdrawn' ORDER BY scene LIMIT ${pageScenes}`);
+  for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.sceneKey ?? 0)) {
+    for (const { isWaiting, sceneKey, ...row } of rows)
+      yield { sceneKey, id: row.id, ...sentBy(row), isWaiting: isWaiting === 1 };
+    await nextTurn();
+  }
+}
+
+export function readNextScenes(db: Database, max: number): SceneToName[] {
+  return db
+    .prepare<[number], SentRow>(
+      "SELECT id, input, columns, seed FROM scenes WHERE state = 'waiting' ORDER BY due_at, position LIMIT ?",
+    )
+    .all(max)
+    .map((row) => ({ id: row.id, ...sentBy(row) }));
+}

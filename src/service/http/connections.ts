@@ -12,6 +12,7 @@ interface Connection {
   owner: Owner;
   /** Kind of the key whose request is in progress; undefined if none is, or no key was shown. */
   busy: KeyKind | undefined;
+  isOpen: boolean;
 }
 
 /** A network whose connections have shown no key, or a key. */
@@ -48,6 +49,8 @@ const shareOfUnknown = 1 / 16;
 export class Connections {
   readonly #max: number;
   readonly #open = new Map<string, Connection>();
+  /** The same by the sockets of requests, which are others than those of connections if TLS is used. */
+  readonly #found = new WeakMap<Socket, Connection>();
   readonly #owners = new Map<string, Owner>();
   readonly #inProgress: Record<KeyKind, number> = { client: 0, worker: 0, admin: 0 };
   #unknown = 0;
@@ -59,7 +62,7 @@ export class Connections {
   /** Notes a new connection, and closes one if there are more than `max`. */
   add(socket: Socket): void {
     const owner = this.#owner(networkOf(socket.remoteAddress ?? ''), false);
-    const connection: Connection = { socket, name: nameOf(socket), owner, busy: undefined };
+    const connection: Connection = { socket, name: nameOf(socket), owner, busy: undefined, isOpen: true };
     this.#open.set(connection.name, connection);
     this.#give(connection, owner);
     socket.once('close', () => this.#remove(connection));
@@ -75,7 +78,7 @@ export class Connections {
     key: Pick<KeyHolder, 'id' | 'name' | 'kind' | 'endpoints' | 'limits'>,
     isLong: boolean,
   ): HttpResponse | undefined {
-    const connection = this.#open.get(nameOf(socket));
+    const connection = this.#find(socket);
     if (connection === undefined) return undefined;
     this.#release(connection);
     const { kind } = key;
@@ -98,16 +101,24 @@ export class Connections {
 
   /** The request of a connection was answered. */
   end({ socket }: Pick<IncomingMessage, 'socket'>): void {
-    const connection = this.#open.get(nameOf(socket));
+    const connection = this.#find(socket);
     if (connection !== undefined) this.#release(connection);
   }
 
   /** Another process found out that a request has no key that is good here. */
   distrust({ socket }: Pick<IncomingMessage, 'socket'>): void {
-    const connection = this.#open.get(nameOf(socket));
+    const connection = this.#find(socket);
     if (connection === undefined) return;
     this.#release(connection);
     this.#give(connection, this.#owner(networkOf(socket.remoteAddress ?? ''), false));
+  }
+
+  #find(socket: Socket): Connection | undefined {
+    const known = this.#found.get(socket);
+    if (known !== undefined) return known.isOpen ? known : undefined;
+    const connection = this.#open.get(nameOf(socket));
+    if (connection !== undefined) this.#found.set(socket, connection);
+    return connection;
   }
 
   #part(share: number): number {
@@ -146,6 +157,7 @@ export class Connections {
   }
 
   #remove(connection: Connection): void {
+    connection.isOpen = false;
     if (this.#open.get(connection.name) === connection) this.#open.delete(connection.name);
     this.#release(connection);
     this.#takeFrom(connection);

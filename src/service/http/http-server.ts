@@ -202,9 +202,10 @@ const severalHosts = refusal(400, 'the request has more than one Host header');
 
 /** True if a proxy may have judged the request by another host than the service would (RFC 9112, 3.2). */
 function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
-  const isHost = (_: string, index: number): boolean =>
-    index % 2 === 0 && rawHeaders[index]?.toLowerCase() === 'host';
-  return rawHeaders.filter(isHost).length > 1;
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
+  return hosts > 1;
 }
 
 function refusalOf(error: unknown): HttpResponse {

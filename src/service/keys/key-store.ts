@@ -65,9 +65,17 @@ const defaultBusyMs = 2_000;
 
 const msBetweenUses = 60_000;
 
+/** A stored key as it was read last. */
+interface ReadKey {
+  holder: KeyHolder;
+  lastUsedAt: number | null;
+  /** Epoch ms at which its text is no longer accepted; null for never. */
+  until: number | null;
+}
+
 /**
- * Several programs may have it open and change it. Nothing of it is held in memory: a key that another program has made
- * or revoked counts from the next request on, and looking one up by its digest takes a few microseconds.
+ * Several programs may have it open and change it. Keys that were found are remembered until anybody changes the file: a
+ * key that another program has made or revoked counts from the next request on.
  */
 export class KeyStore {
   readonly #db: Database;
@@ -78,6 +86,10 @@ export class KeyStore {
   readonly #ownWorkers: readonly OwnWorkerKeys[];
   /** When the use of a key was written last, by its id. */
   readonly #notedAt = new Map<string, number>();
+  /** Keys that were found since the file changed, by their digests. */
+  readonly #read = new Map<string, ReadKey>();
+  /** SQLite's number for the changes by other connections, as of what was read. */
+  #version: number | undefined;
 
   /** Opens or makes the store; throws `UnusableDatabase` for a file that is none, and `KeyStoreBusy`. */
   constructor(path: string, { given = [], ownWorkers = [], now, busyMs = defaultBusyMs }: KeyStoreOptions) {
@@ -244,13 +256,26 @@ export class KeyStore {
    * find keys that have them, and no part of a digest tells anything of the 256 random bits it was made of.
    */
   #findStored(digest: Buffer, from: string | undefined): KeyHolder | undefined {
-    const asked = { digest, now: this.#now() };
+    const version = this.#sql.version.get();
+    if (version !== this.#version) this.#read.clear();
+    this.#version = version;
+    const now = this.#now();
+    const name = digest.toString('latin1');
+    const known = this.#read.get(name);
+    const isGood = known !== undefined && (known.until === null || now < known.until);
+    const key = isGood ? known : this.#readKey(digest, now);
+    if (key === undefined) return undefined;
+    if (!isGood) this.#read.set(name, key);
+    this.#noteUse(key.holder.id, key.lastUsedAt, from);
+    return key.holder;
+  }
+
+  #readKey(digest: Buffer, now: number): ReadKey | undefined {
     // Few keys are rotated: one look in an index is enough for all others.
-    const row = this.#sql.find.get(asked) ?? this.#sql.findEarlier.get(asked);
+    const row = this.#sql.find.get({ digest, now }) ?? this.#sql.findEarlier.get({ digest, now });
     if (row === undefined) return undefined;
-    const { lastUsedAt, ...holder } = row;
-    this.#noteUse(row.id, lastUsedAt, from);
-    return asRead(holder);
+    const { lastUsedAt, until, ...holder } = row;
+    return { holder: asRead(holder), lastUsedAt, until };
   }
 
   /** Once a minute at most, and neither a full disk nor another writer keeps the key from its work. */
@@ -287,6 +312,8 @@ export class KeyStore {
   }
 
   #change<T>(work: () => T): T {
+    // SQLite's number does not count changes by this connection.
+    this.#read.clear();
     return orBusy(this.#db.name, () => this.#db.transaction(work).immediate());
   }
 }

@@ -57,7 +57,13 @@ export interface KeyRow {
 }
 
 /** What each request needs. */
-export type FoundKey = Omit<KeyRow, 'createdAt' | 'revokedAt' | 'price' | 'lastUsedFrom' | 'expiresAt'>;
+export interface FoundKey extends Omit<
+  KeyRow,
+  'createdAt' | 'revokedAt' | 'price' | 'lastUsedFrom' | 'expiresAt'
+> {
+  /** Instant from which the digest no longer finds the key; null for never. */
+  until: number | null;
+}
 
 /** `signedInAt`: epoch ms. */
 export interface Session {
@@ -76,11 +82,14 @@ const isValid = 'revokedAt IS NULL AND (expiresAt IS NULL OR expiresAt > @now)';
 export function prepareKeyStatements(db: Database) {
   return {
     find: db.prepare<[{ digest: Buffer; now: number }], FoundKey>(
-      `SELECT ${found} FROM apiKey WHERE digest = @digest AND ${isValid}`,
+      `SELECT ${found}, expiresAt AS until FROM apiKey WHERE digest = @digest AND ${isValid}`,
     ),
+    /** Another number once another connection has changed the file. */
+    version: db.prepare<[], number>('PRAGMA data_version').pluck(),
     /** By the text that a key had before it was rotated. */
     findEarlier: db.prepare<[{ digest: Buffer; now: number }], FoundKey>(
-      `SELECT ${found} FROM apiKey WHERE previousDigest = @digest AND previousUntil > @now AND ${isValid}`,
+      `SELECT ${found}, min(previousUntil, coalesce(expiresAt, previousUntil)) AS until
+       FROM apiKey WHERE previousDigest = @digest AND previousUntil > @now AND ${isValid}`,
     ),
     name: db.prepare<[{ digest: Buffer }], { name: string }>(
       'SELECT name FROM apiKey WHERE digest = @digest OR previousDigest = @digest',

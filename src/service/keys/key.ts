@@ -1,5 +1,5 @@
 /** The keys of the service: whom each identifies, what it permits, and its text. */
-import { createHash, randomBytes, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export const keyKinds = ['client', 'worker', 'admin'] as const;
 
@@ -100,7 +100,7 @@ export function makeKeyText(): string {
  * and never chosen by people, so that there is nothing to guess that a slow hash would have to make dear.
  */
 export function digestOf(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
+  return hash('sha256', key, 'buffer');
 }
 
 /** Whether a request can bring it: a key that is chosen elsewhere may be anything. */

@@ -70,6 +70,29 @@ describe('two programs with one book', () => {
     expect(service.list()).toEqual(command.list());
   });
 
+  it('forget a key that was found before, once it is revoked, rotated or has expired', () => {
+    const path = makePath();
+    let now = 1_000_000;
+    const [service, command] = [
+      openJobStore(path, { now: () => now }),
+      openJobStore(path, { now: () => now }),
+    ];
+    const isFound = (key: string) => service.find(`Bearer ${key}`) !== undefined;
+    const keys = ['a', 'b', 'c', 'd'].map((name) => service.add({ ...client(name), expires: '90d' }).key);
+    const [a = '', b = '', c = '', d = ''] = keys;
+    expect(keys.map(isFound)).toEqual([true, true, true, true]);
+    service.revoke('a');
+    expect(keys.map(isFound)).toEqual([false, true, true, true]);
+    command.revoke('b');
+    expect(keys.map(isFound)).toEqual([false, false, true, true]);
+    const later = command.rotate('c', { overlap: '1h' })?.key ?? '';
+    expect([a, b, c, d, later].map(isFound)).toEqual([false, false, true, true, true]);
+    now += 3_600_000;
+    expect([a, b, c, d, later].map(isFound)).toEqual([false, false, false, true, true]);
+    now += 90 * 86_400_000;
+    expect([a, b, c, d, later].map(isFound)).toEqual([false, false, false, false, false]);
+  });
+
   it('find keys while somebody else writes, and say so where they cannot write themselves', () => {
     const path = makePath();
     const store = openJobStore(path, { busyMs: 1 });

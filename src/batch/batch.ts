@@ -3,7 +3,6 @@ import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import type { Override } from '../lib/yaml/yaml-file.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
-import { readConfig } from '../runner/config/read-config.ts';
 import { readCheckpointAddress, readOutputDir } from '../runner/config/read-output-dir.ts';
 import type { BatchPlan } from '../runner/core/plan.ts';
 import type { RunEnded } from '../runner/pipeline/event.ts';
@@ -15,6 +14,7 @@ import type { RunChoices } from './choices.ts';
 import type { PlanChoices } from './dry-run.ts';
 import { findRecord, openRecord } from './find-record.ts';
 import type { LocalService } from './local-service.ts';
+import { shownImages } from './pictures-place.ts';
 import { noBatch, type OpenRecord, type SharedAddress } from './record.ts';
 import { namedRefusal, type Refusal } from './refusal.ts';
 import { commandArguments } from './shown-path.ts';
@@ -84,7 +84,8 @@ export class Batch {
    * Reads and checks the whole file. `needsKey`: true if a missing key of the service is a problem. `problems`: what else is
    * wrong with the call. Throws one `ConfigError` with all problems.
    */
-  config(needsKey = true, problems: Problem[] = []): Config {
+  async config(needsKey = true, problems: Problem[] = []): Promise<Config> {
+    const { readConfig } = await import('../runner/config/read-config.ts');
     try {
       this.#config ??= readConfig(this.file, this.overrides, this.env, needsKey);
     } catch (thrown) {
@@ -93,6 +94,11 @@ export class Batch {
     }
     if (problems.length > 0) throw new ConfigError(problems);
     return this.#config;
+  }
+
+  /** Returns the folder of pictures as people read it: where a run puts them. */
+  shownImagesOf({ output: { dir, pictures } }: Config): string {
+    return shownImages(dir, pictures);
   }
 
   /** Reads the batch, also while it runs; nothing is changed. Throws `ConfigError` if there is none. */
@@ -153,7 +159,7 @@ export class Batch {
 
   /** Finds what a run would do, on a copy of the checkpoint. Undefined if `signal` aborts early. Refuses what a run refuses, in its words. */
   async plan(choices: PlanChoices, signal: AbortSignal): Promise<BatchPlan | undefined> {
-    const config = this.config(choices.isChecked);
+    const config = await this.config(choices.isChecked);
     const { planOnCopy } = await import('./dry-run.ts');
     const record = await openRecord(config.output.dir, sharedAddressOf(config), choices.isFresh);
     try {
@@ -167,7 +173,7 @@ export class Batch {
 
   /** Starts or continues the batch, until the run has ended. `emit` gets every event. Throws what `refusalOf` knows, and bugs. */
   async run(choices: RunChoices, stop: Stop, emit: Listener): Promise<RunEnded> {
-    const read = this.config();
+    const read = await this.config();
     const config = { ...read, acceptEdits: read.acceptEdits ?? choices.acceptEdits };
     const { startRun } = await import('./start-run.ts');
     const record = await findRecord(config.output.dir, sharedAddressOf(config));
@@ -179,7 +185,7 @@ export class Batch {
 
   /** Asks the service to cancel every job in flight, and takes what is done. `emit` gets every event. */
   async cancel(isLossAccepted: boolean, stop: Stop, emit: Listener): Promise<CancelledBatch> {
-    const config = this.config();
+    const config = await this.config();
     const { cancelJobs } = await import('./cancel-jobs.ts');
     const found = await findRecord(config.output.dir, sharedAddressOf(config));
     const record = await found.openForCancel(isLossAccepted);

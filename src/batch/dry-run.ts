@@ -160,7 +160,7 @@ async function assertLocalDatabase(
   if (isLocked(join(folder, 'lock.sqlite'))) return;
   await copyDatabase(store, copied, () => false);
   try {
-    localService.assertDatabase(copied);
+    await localService.assertDatabase(copied);
   } catch (error) {
     throw error instanceof UnusableDatabase ? namedAs(error, copied, store) : error;
   }

@@ -7,8 +7,8 @@ export interface LocalService {
     endpointIds: string[];
     onProblem: (text: string) => void;
   }): Promise<RunningService>;
-  /** Throws `UnusableDatabase` if the service could not go on with this copy of its database. */
-  assertDatabase(file: string): void;
+  /** Rejects with `UnusableDatabase` if the service could not go on with this copy of its database. */
+  assertDatabase(file: string): Promise<void>;
 }
 
 export interface RunningService {

@@ -34,7 +34,7 @@ export const cancelCommand: LoadedCommand = {
   },
   work: (argv) =>
     onBatch(argv, async (batch) => {
-      const config = batch.config();
+      const config = await batch.config();
       const retry = configuredArguments(batch.file, config);
       const isFree = isFreeOfCharge(config.endpoint, config.pricing);
       const view = createCancelView({ ...config.terminal, retry, isFree, now: Date.now });

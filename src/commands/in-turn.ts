@@ -71,7 +71,7 @@ async function configOf(
 ): Promise<Config | undefined> {
   try {
     const batch = await batchOf(file, argv);
-    return batch.config(needsKey);
+    return await batch.config(needsKey);
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
     problems.push(...thrown.problems);

@@ -85,10 +85,10 @@ async function planAll(files: string[], argv: Record<string, unknown>): Promise<
 export function plan(file: string, argv: Record<string, unknown>, together?: PlansTogether): Promise<number> {
   return onBatch(
     argv,
-    (batch) => {
+    async (batch) => {
       const problems: Problem[] = [];
       const choices = readPlanChoices(argv, problems);
-      batch.config(choices.isChecked, problems);
+      await batch.config(choices.isChecked, problems);
       return withSignals((stop) => planBatch(batch, choices, stop, together));
     },
     { file },
@@ -111,7 +111,7 @@ async function planBatch(
   together: PlansTogether | undefined,
 ): Promise<number> {
   const { file } = batch;
-  const config = batch.config(choices.isChecked);
+  const config = await batch.config(choices.isChecked);
   const { dir } = config.output;
   const coming = await together?.comingTo(config, stop.draining);
   if (coming?.isUnread) {

@@ -1,16 +1,10 @@
 /** `nightrender run`: starts or continues a batch. */
+import type { Batch } from '../batch/batch.ts';
 import type { Config } from '../runner/config/config.ts';
 import { isFreeOfCharge } from '../runner/core/spending.ts';
-import { withLogFile } from '../terminal/log-file.ts';
-import { canRedraw } from '../terminal/console.ts';
-import { jsonLines } from '../terminal/json-lines.ts';
-import { LiveView } from '../terminal/live-view.ts';
-import { PlainView } from '../terminal/plain-view.ts';
 import type { RunView } from '../terminal/view.ts';
 import { configuredArguments, configuredRun, shownPath } from '../batch/shown-path.ts';
-import { shownImages } from '../batch/pictures-place.ts';
 import { systemClock } from '../batch/system-clock.ts';
-
 import { runChoicesOf } from '../batch/choices.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
 import { withSignals } from './signals.ts';
@@ -63,14 +57,14 @@ const goesOn = new Set<number>([endings.complete.exitCode, endings.incomplete.ex
 export function run(file: string, argv: Record<string, unknown>): Promise<number> {
   return onBatch(
     argv,
-    (batch) => {
+    async (batch) => {
       const problems: Problem[] = [];
       const choices = runChoicesOf(argv, problems);
-      const config = batch.config(true, problems);
+      const config = await batch.config(true, problems);
       // A person can answer on a terminal; a script never waits for a key.
       const acceptEdits = process.stderr.isTTY ? 'never' : 'always';
       return withSignals(async (stop) => {
-        const view = openRunView(file, config);
+        const view = await openView(batch, config);
         try {
           const ended = await batch.run({ ...choices, acceptEdits }, stop, view.emit);
           return ended.exitCode;
@@ -83,50 +77,19 @@ export function run(file: string, argv: Record<string, unknown>): Promise<number
   );
 }
 
-/** Opens the terminal, and the log file once the run has started. `file`: path of pipeline.yaml, as it was given. */
-function openRunView(file: string, config: Config): RunView {
-  let shown: RunView | undefined;
-  return {
-    emit: (event) => {
-      if (event.type === 'run-started') shown ??= openView(file, config);
-      if (shown !== undefined) return shown.emit(event);
-      const before = openTerminal(file, config);
-      before.emit(event);
-      before.close();
-    },
-    close: () => shown?.close(),
-  };
-}
-
-function openView(file: string, config: Config): RunView {
-  const view = openTerminal(file, config);
-  const { log } = config.terminal;
-  const shownDir = shownPath(config.output.dir);
-  if (log === undefined) return view;
-  const { emit, close, reopen } = withLogFile(view, { file: log, shownDir, now: Date.now });
-  process.on('SIGUSR2', reopen);
-  const closeAll = (): void => {
-    process.removeListener('SIGUSR2', reopen);
-    close();
-  };
-  return { emit, close: closeAll };
-}
-
-/** The terminal alone: JSON lines where asked for, a bar where it can be redrawn, else plain lines. */
-function openTerminal(file: string, config: Config): RunView {
-  const { log: _, ...options } = config.terminal;
-  const shownDir = shownPath(config.output.dir);
-  const elapsed = (): number => systemClock.elapsed();
-  if (options.json) return { emit: jsonLines(Date.now), close: () => undefined };
-  const View = canRedraw(process.stderr) && !options.quiet ? LiveView : PlainView;
-  return new View({
+async function openView(batch: Batch, config: Config): Promise<RunView> {
+  const { openRunView } = await import('../terminal/run-view.ts');
+  const { log, ...options } = config.terminal;
+  const { dir } = config.output;
+  const view = {
     ...options,
-    file: configuredArguments(file, config),
-    runArguments: configuredRun(file, config),
-    shownDir,
-    shownImages: shownImages(config.output.dir, config.output.pictures),
+    file: configuredArguments(batch.file, config),
+    runArguments: configuredRun(batch.file, config),
+    shownDir: shownPath(dir),
+    shownImages: batch.shownImagesOf(config),
     isFree: isFreeOfCharge(config.endpoint, config.pricing),
     now: Date.now,
-    elapsed,
-  });
+    elapsed: (): number => systemClock.elapsed(),
+  };
+  return openRunView(view, log);
 }

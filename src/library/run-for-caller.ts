@@ -27,7 +27,7 @@ export async function runForCaller(file: string, options: RunOptions, emit: List
   try {
     const problems: Problem[] = [];
     const choices = runChoicesOf(argv, problems);
-    assertNoStandardInput(batch, problems);
+    await assertNoStandardInput(batch, problems);
     const show = (event: Event): void => emit(withPaths(event));
     const { type: _, ending: kind, exitCode: _code, ...ended } = await batch.run(choices, stop, show);
     return { kind, isResumable: endings[kind].isResumable, problems: [], ...ended };
@@ -61,8 +61,8 @@ function asOptions({ limit, sample, skipBadRows, allowFewer, acceptEdits, ...oth
 }
 
 /** Throws `ConfigError` with everything that is wrong with the file and, in `problems`, with the options. */
-function assertNoStandardInput(batch: Batch, problems: Problem[]): void {
-  const { manifest, placeOf } = batch.config(true, problems);
+async function assertNoStandardInput(batch: Batch, problems: Problem[]): Promise<void> {
+  const { manifest, placeOf } = await batch.config(true, problems);
   if (!manifest.includes('-')) return;
   const text =
     'manifest is -, but standard input belongs to the program that asks for the run; expected a file';

@@ -2,10 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { packageFile } from '../lib/files/package-file.ts';
-import { openForWriting } from '../lib/sqlite/database.ts';
 import { endpointSettings } from './endpoint-settings.ts';
-import { jobSchema } from './jobs/job-schema.ts';
-import { startService } from './start-service.ts';
 import { threadWorkload } from './workloads/thread-workload.ts';
 
 /** The worker module that draws scenes. */
@@ -23,9 +20,11 @@ interface LocalStart {
   onProblem: (text: string) => void;
 }
 
+/** Loads the service when it is needed: most commands on a batch start none. */
 export const localService = {
   /** Starts the service on loopback. Its jobs live in the batch's folder, so they survive a kill as jobs at a remote service do. */
   start: async ({ dataDir, endpointIds, onProblem }: LocalStart) => {
+    const { startService } = await import('./start-service.ts');
     const apiKey = randomBytes(24).toString('hex');
     const service = await startService({
       dataDir,
@@ -53,7 +52,8 @@ export const localService = {
     };
   },
   /** Throws `UnusableDatabase` if the service could not go on with this copy of its database. */
-  assertDatabase: (file: string): void => {
-    openForWriting(file, jobSchema).close();
+  assertDatabase: async (file: string): Promise<void> => {
+    const { assertJobDatabase } = await import('./start-service.ts');
+    assertJobDatabase(file);
   },
 };

@@ -5,6 +5,8 @@ import { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import { Connections } from './http/connections.ts';
 import { type AnswerRequest, type HttpServer, startHttpServer } from './http/http-server.ts';
 import { keepToOneself, lockDataFolder } from './jobs/data-folder.ts';
+import { openForWriting } from '../lib/sqlite/database.ts';
+import { jobSchema } from './jobs/job-schema.ts';
 import { openService, type OpenService, type Surroundings } from './open-service.ts';
 import { checkServiceOptions, type CheckedOptions, type ServiceOptions } from './service-options.ts';
 import { shareService } from './shared/share-service.ts';
@@ -74,4 +76,9 @@ function openBehind(
   return store === undefined
     ? openService(checked, { ...around, dataDir, proxies })
     : shareService(checked, store, { ...around, proxies });
+}
+
+/** Throws `UnusableDatabase` if a service could not go on with this copy of its database. */
+export function assertJobDatabase(file: string): void {
+  openForWriting(file, jobSchema).close();
 }

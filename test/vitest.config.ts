@@ -1,22 +1,19 @@
 /** How the test suite runs: every `*.test.ts` under test/, in two parts; most files share their processes. */
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { slowestTests } from './slowest-tests.ts';
+import { makeTemporaryFolder } from './temporary-folder.ts';
 import { alone, longest, rest, road, tests, whole } from './tiers.ts';
-
-/** Where the program notes which batches have begun: those of tests not where a person's own are. */
-const state = mkdtempSync(join(tmpdir(), 'nightrender-state-'));
-process.once('exit', () => rmSync(state, { recursive: true, force: true }));
 
 /** Every random case of a run comes from this seed. */
 const seed = process.env['NIGHTRENDER_TEST_SEED'] || String(randomInt(2 ** 31));
 if (!/^-?\d+$/.test(seed)) throw new Error(`NIGHTRENDER_TEST_SEED is no whole number: ${seed}`);
 
 const results = process.env['NIGHTRENDER_TEST_RESULTS'];
+
+/** Made by the first call of the function below: each project calls it. */
+let folder: string | undefined;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -53,7 +50,9 @@ export default defineConfig(({ mode }) => ({
     expect: { poll: { timeout: 60_000 } },
     env: {
       NO_COLOR: '1',
-      XDG_STATE_HOME: state,
+      TMPDIR: (folder ??= makeTemporaryFolder(mode)),
+      // Where the program notes which batches have begun: those of tests not where a person's own are.
+      XDG_STATE_HOME: `${folder}/state`,
       NIGHTRENDER_TEST_SEED: seed,
       ...(mode === 'rest' && { NIGHTRENDER_TEST_ALL: '1' }),
     },

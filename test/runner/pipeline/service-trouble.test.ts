@@ -43,11 +43,13 @@ describe('a busy service', () => {
       taken.push(now);
       return undefined;
     };
-    const result = await world.run({ manifest: list(3_000), settings: { concurrency: 300 } });
+    const count = isWhole ? 3_000 : 800;
+    const result = await world.run({ manifest: list(count), settings: { concurrency: 300 } });
     expect(result?.ending.kind).toBe('complete');
     const lasted = (Math.max(...world.service.jobs.map((job) => job.submittedAt)) - world.started) / 1_000;
-    expect(3_000 / lasted, 'accepted submissions a second').toBeGreaterThan(0.8 * 20);
-    expect(refused / (3_000 + refused), 'share of 429').toBeLessThan(0.06);
+    expect(count / lasted, 'accepted submissions a second').toBeGreaterThan(0.8 * 20);
+    // Most of them come before the pace is found, whatever the number of scenes.
+    expect(refused, '429').toBeLessThan(isWhole ? 0.06 * (count + refused) : 180);
     expect(world.rows("SELECT count(*) AS n FROM attempts WHERE state <> 'saved'")).toEqual([{ n: 0 }]);
   });
 

@@ -137,25 +137,26 @@ export function attemptOf(row: AttemptRow, history: HistoryRow[]): Attempt {
     throw new DamagedCheckpoint(`the input of ${sceneOf(row)} is not the one that was recorded`);
   const columns = storedJson(row.columns, sceneOf(row)) as JsonObject;
   const seed = storedSeed(row.seed, sceneOf(row));
+  const { key, sceneId, fingerprint, number, deaths, baseUrl, id, version, idempotencyKey } = row;
   return {
-    key: row.key,
-    sceneId: row.sceneId,
-    fingerprint: row.fingerprint,
-    number: row.number,
+    key,
+    sceneId,
+    fingerprint,
+    number,
     input: sentInput(input, seed),
     // Picture names take the seed from it where the service returns none.
     columns: sentColumns(columns, seed),
-    isReplaced: row.is_replaced === 1,
-    endpoint: { baseUrl: row.base_url, id: row.endpoint_id, version: row.version },
+    isReplaced: row.isReplaced === 1,
+    endpoint: { baseUrl, id, version },
     before: historyOf(history),
-    deaths: row.deaths,
-    ...(row.is_withdrawn === 1 && { isWithdrawn: true }),
-    ...(row.idempotency_key !== null && { idempotency: idempotencyOf(row, row.idempotency_key) }),
+    deaths,
+    ...(row.isWithdrawn === 1 && { isWithdrawn: true }),
+    ...(idempotencyKey !== null && { idempotency: idempotencyOf(row, idempotencyKey) }),
   };
 }
 
 function idempotencyOf(row: AttemptRow, runsKey: string): Idempotency {
-  const { key, intended_at: intendedAt, idempotency_ms: shownMs } = row;
+  const { key, intendedAt, idempotencyMs: shownMs } = row;
   return { key: `${runsKey}-${key}`, intendedAt, ...(shownMs !== null && { shownMs }) };
 }
 
@@ -170,7 +171,7 @@ export function withJob(attempt: Attempt, row: AttemptRow): Submitted {
 
 function jobOf(attempt: Attempt, row: AttemptRow): SubmittedJob {
   const { number, sceneId, endpoint } = attempt;
-  const { job_id: jobId, submitted_at: submittedAt, checksum, kept } = row;
+  const { jobId, submittedAt, checksum, kept } = row;
   if (jobId === null || submittedAt === null)
     throw new DamagedCheckpoint(`attempt ${number} of scene ${sceneId} has no job`);
   const job = { endpoint, jobId, submittedAt, ...heldOf(row) };
@@ -182,7 +183,7 @@ function jobOf(attempt: Attempt, row: AttemptRow): SubmittedJob {
 
 /** An attempt in flight has a failure only if its result waits for a setting. */
 function heldOf(row: AttemptRow): { held?: Held } {
-  const { failure_kind: kind, failure_text: text, failure_digest: answer, completed_at: completedAt } = row;
+  const { failureKind: kind, failureText: text, failureDigest: answer, completedAt } = row;
   if (kind === null || text === null || completedAt === null || !isFailureKind(kind)) return {};
   return { held: { kind, text, completedAt, ...(answer !== null && { answer }) } };
 }
@@ -207,13 +208,13 @@ function historyOf(history: HistoryRow[]): AttemptHistory {
     failed: failed.length,
     unanswered: earlier.filter(({ state }) => state === 'unanswered').length,
     expired: earlier.filter(({ state }) => state === 'expired').length,
-    failedKinds: failed.map(({ failure_kind }) => failure_kind ?? ''),
-    digests: failed.flatMap(({ failure_digest }) => failure_digest ?? []),
+    failedKinds: failed.map(({ failureKind }) => failureKind ?? ''),
+    digests: failed.flatMap(({ failureDigest }) => failureDigest ?? []),
   };
 }
 
 /** Attempts that a person ended are no evidence about the scene. */
-function isCounted({ failure_kind }: HistoryRow): boolean {
-  const rule = Object.entries(failureRules).find(([kind]) => kind === failure_kind)?.[1];
+function isCounted({ failureKind }: HistoryRow): boolean {
+  const rule = Object.entries(failureRules).find(([kind]) => kind === failureKind)?.[1];
   return rule?.next !== 'put-back';
 }

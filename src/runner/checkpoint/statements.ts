@@ -1,40 +1,20 @@
 /** The SQL of the road, prepared once. */
-import type { AttemptState, Endpoint } from '../core/attempt.ts';
+import type { Attempt, AttemptState, Endpoint, Idempotency } from '../core/attempt.ts';
 import { disorderlyExitCodes } from '../core/ending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 
-export interface AttemptRow {
-  key: number;
-  sceneKey: number;
-  sceneId: string;
-  fingerprint: string;
-  number: number;
-  state: AttemptState;
-  writing: string | null;
-  input: string;
-  seed: string | null;
-  columns: string;
-  is_replaced: 0 | 1;
-  base_url: string;
-  endpoint_id: string;
-  version: Endpoint['version'];
-  job_id: string | null;
-  submitted_at: number | null;
-  checksum: string | null;
-  kept: string | null;
-  deaths: number;
-  intended_at: number;
-  is_withdrawn: 0 | 1;
-  idempotency_key: string | null;
-  idempotency_ms: number | null;
-  failure_kind: string | null;
-  failure_text: string | null;
-  failure_digest: string | null;
-  completed_at: number | null;
-}
+/** An attempt as one row: JSON as text, null for what is absent, its endpoint and its job among the other columns. */
+export type AttemptRow = Pick<Attempt, 'key' | 'sceneId' | 'fingerprint' | 'number' | 'deaths'> &
+  Pick<Idempotency, 'intendedAt'> &
+  Endpoint &
+  Record<'input' | 'columns', string> &
+  Record<'seed' | 'writing' | 'jobId' | 'kept' | 'checksum' | 'idempotencyKey', string | null> &
+  Record<'failureKind' | 'failureText' | 'failureDigest', string | null> &
+  Record<'submittedAt' | 'completedAt' | 'idempotencyMs', number | null> &
+  Record<'isReplaced' | 'isWithdrawn', 0 | 1> & { sceneKey: number; state: AttemptState };
 
 /** What an earlier attempt of the scene says to the next one. */
-export type HistoryRow = Pick<AttemptRow, 'state' | 'failure_kind' | 'failure_digest'>;
+export type HistoryRow = Pick<AttemptRow, 'state' | 'failureKind' | 'failureDigest'>;
 
 /** Instead of the checksum of an attempt whose job id another submission was answered with, too. */
 export const sharedId = 'shared';
@@ -43,10 +23,11 @@ export const sharedId = 'shared';
 export function selectAttempts(schema = ''): string {
   return `
     SELECT a.attempt AS key, a.state, a.writing, a.scene AS "sceneKey", s.id AS "sceneId", s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
-      CAST(s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM ${schema}scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS integer) AS is_replaced,
-      CAST(s.state = 'withdrawn' AS integer) AS is_withdrawn, a.intended_at, r.idempotency_key, r.idempotency_ms, a.kept,
-      a.base_url, a.endpoint_id, a.version, a.job_id, a.submitted_at, a.checksum,
-      a.failure_kind, a.failure_text, a.failure_digest, a.completed_at
+      CAST(s.state = 'withdrawn' AND EXISTS (SELECT 1 FROM ${schema}scenes l WHERE l.id = s.id AND l.state <> 'withdrawn') AS integer) AS "isReplaced",
+      CAST(s.state = 'withdrawn' AS integer) AS "isWithdrawn", a.intended_at AS "intendedAt",
+      r.idempotency_key AS "idempotencyKey", r.idempotency_ms AS "idempotencyMs", a.kept,
+      a.base_url AS "baseUrl", a.endpoint_id AS id, a.version, a.job_id AS "jobId", a.submitted_at AS "submittedAt", a.checksum,
+      a.failure_kind AS "failureKind", a.failure_text AS "failureText", a.failure_digest AS "failureDigest", a.completed_at AS "completedAt"
     FROM ${schema}attempts a JOIN ${schema}scenes s USING (scene) JOIN ${schema}runs r USING (run)`;
 }
 
@@ -124,7 +105,7 @@ export function prepareReads(db: Database) {
       `${attemptRow} WHERE a.writing IS NOT NULL ORDER BY a.attempt`,
     ),
     history: db.prepare<[object], HistoryRow>(`
-      SELECT state, failure_kind, failure_digest FROM attempts a WHERE scene = @sceneKey AND number < @number
+      SELECT state, failure_kind AS failureKind, failure_digest AS failureDigest FROM attempts a WHERE scene = @sceneKey AND number < @number
         AND number > (SELECT counted_from FROM scenes s WHERE s.scene = a.scene) ORDER BY number`),
     // What a run has left in order to be sent again is no death.
     intendedIn: db.prepare<[object], { attempt: number; run: number }>(`

@@ -21,7 +21,7 @@ async function readAttemptRows(
     later.length === 0
       ? []
       : await session.query<HistoryRow & { of: number }>(
-          `SELECT a.attempt AS of, e.state, e.failure_kind, e.failure_digest FROM ${schema}.attempts a
+          `SELECT a.attempt AS of, e.state, e.failure_kind AS "failureKind", e.failure_digest AS "failureDigest" FROM ${schema}.attempts a
            JOIN ${schema}.scenes s USING (scene) JOIN ${schema}.attempts e USING (scene)
            WHERE a.attempt = ANY($1) AND e.number < a.number AND e.number > s.counted_from ORDER BY e.number`,
           [later],

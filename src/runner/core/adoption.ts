@@ -11,12 +11,11 @@ export type SceneToName = Pick<Scene, 'id' | 'columns' | 'input'>;
 export type FoundScene = SceneToName & { sceneKey: number; isWaiting: boolean };
 
 /** A scene whose pictures were found; null where their job is unknown. */
-export interface AdoptedScene {
-  sceneKey: number;
+export type AdoptedScene = Pick<FoundScene, 'sceneKey'> & {
   endpoint: Endpoint;
   jobId: string | null;
   pictures: SavedPicture[];
-}
+};
 
 /** An undamaged picture without a record; `origin` where the file or its sidecar names it. */
 export interface ExaminedPicture {

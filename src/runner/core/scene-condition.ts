@@ -4,15 +4,12 @@ import { compileCondition } from './condition.ts';
 import { conditionName } from './condition-name.ts';
 import type { SavedPicture } from './picture.ts';
 import { promptOf } from './prompt.ts';
+import type { SceneRecord } from './scene-record.ts';
 
-export interface KnownScene {
-  id: string | null;
-  /** Those of the row and, by their names, the values of its job's output. */
-  columns: JsonObject;
-  /** What is sent; null where that is unknown. */
-  input: JsonObject | null;
+/** `columns`: those of the row and, by their names, the values of its job's output. */
+export type KnownScene = Pick<SceneRecord, 'id' | 'columns' | 'input'> & {
   pictures: Pick<SavedPicture, 'seed' | 'output'>[];
-}
+};
 
 /** What a scene has besides its columns, by name. */
 export type Facts<Scene> = Record<string, (scene: Scene) => JsonValue | undefined>;

@@ -59,7 +59,18 @@ export function byColumn<Made>(
   form: 'column' | 'json' | 'gallery',
   make: (key: RecordKey, is: RecordColumn['is']) => Made,
 ): Record<string, Made> {
-  return Object.fromEntries(entries.map(([key, column]) => [column[form], make(key, column.is)]));
+  const made: Record<string, Made> = {};
+  // A report does this for each scene: a list of entries in between takes twice as long.
+  for (const [key, column] of entries) made[column[form]] = make(key, column.is);
+  return made;
+}
+
+/** Returns a copy of `like` with the values of `row`. */
+export function withValuesOf<Like extends RecordValues>(row: RecordValues, like: Like): Like {
+  const copy = { ...like };
+  const values: Record<string, unknown> = copy;
+  for (const [key] of entries) values[key] = row[key];
+  return copy;
 }
 
 /** The values of a row that nothing was sent for. */

@@ -8,7 +8,7 @@ import { lockBatch } from '../runner/checkpoint/batch-lock.ts';
 import { readLostSubmissions } from '../runner/checkpoint/commit-mark.ts';
 import { movedFile } from '../runner/checkpoint/copies-folder.ts';
 import { CrashMarkerFile } from '../runner/checkpoint/crash-markers.ts';
-import { assertSound } from '../runner/checkpoint/damaged-rows.ts';
+import { assertSound } from '../runner/checkpoint/repair-checkpoint.ts';
 import { checkpointFile, findLoss, hasLog } from '../runner/checkpoint/find-loss.ts';
 import {
   closeThere,
@@ -20,7 +20,7 @@ import {
 } from '../runner/checkpoint/postgres/move-batch.ts';
 import { lookUpSchema } from '../runner/checkpoint/postgres/schema.ts';
 import { findSharedBatch, openDatabase } from '../runner/checkpoint/postgres/shared-batch.ts';
-import { prepareStatements } from '../runner/checkpoint/statements.ts';
+import { prepareStatements } from '../runner/checkpoint/attempt-records.ts';
 import { type SharedAddress, stopFirst, assertDisk, isElsewhere } from './record.ts';
 import { maintainBatch } from './own-record.ts';
 import type { Book } from './book.ts';

@@ -3,14 +3,17 @@ import { plural } from '../lib/text/format.ts';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { assertSound } from '../runner/checkpoint/damaged-rows.ts';
+import {
+  assertSound,
+  repairCheckpoint,
+  type RepairedCheckpoint,
+} from '../runner/checkpoint/repair-checkpoint.ts';
 import {
   pictureRepair,
   countSaved,
   readSavedJobs,
   recordedReader,
 } from '../runner/checkpoint/recorded-pictures.ts';
-import { repairCheckpoint, type RepairedCheckpoint } from '../runner/checkpoint/repair-checkpoint.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
 import { endings } from '../runner/core/ending.ts';

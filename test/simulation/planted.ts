@@ -44,7 +44,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'failed jobs are asked for again after a restart',
-    file: 'src/runner/checkpoint/statements.ts',
+    file: 'src/runner/checkpoint/attempt-records.ts',
     from: "`${attemptRow} WHERE a.state = 'submitted' ORDER BY a.submitted_at`",
     to: "`${attemptRow} WHERE a.state IN ('submitted', 'failed') ORDER BY a.submitted_at`",
   },
@@ -68,7 +68,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'jobs of withdrawn scenes are forgotten',
-    file: 'src/runner/checkpoint/statements.ts',
+    file: 'src/runner/checkpoint/attempt-records.ts',
     from: "`${attemptRow} WHERE a.state = 'submitted' ORDER BY a.submitted_at`",
     to: "`${attemptRow} WHERE a.state = 'submitted' AND s.state <> 'withdrawn' ORDER BY a.submitted_at`",
   },
@@ -112,7 +112,7 @@ export const plantedBugs: PlantedBug[] = [
     name: 'an edited row keeps its old picture',
     file: 'src/runner/checkpoint/reconcile.ts',
     from: 'same.get(id, fingerprint) ?? (',
-    to: `db.prepare<[string], KnownScene>('SELECT scene AS sceneKey, position, source, input, columns FROM scenes WHERE id = ?').get(id) ?? same.get(id, fingerprint) ?? (`,
+    to: `db.prepare<[string], KnownScene>('SELECT scene, position, source, input, columns FROM scenes WHERE id = ?').get(id) ?? same.get(id, fingerprint) ?? (`,
   },
   {
     name: 'a lost log is not noticed',

@@ -1,29 +1,38 @@
-/** Reads a batch repeatedly while it runs, at a cost that hardly grows with it. */
+/** Reads a batch repeatedly while it runs, at a cost that hardly grows with it: what its attempts came to, and its list in pieces. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ArrivedScene } from '../core/live-batch.ts';
 import type { PartRecord } from '../core/part.ts';
 import type { EndedAttempt } from '../core/run-condition.ts';
 import type { RunSpan } from '../core/batch-summary.ts';
 import type { SceneRecord } from '../core/scene-record.ts';
 import type { SceneCounts } from '../core/scene.ts';
-import { addBrought, batchCost, type BatchCost, type Pricing } from '../core/spending.ts';
-import type { Database } from '../../lib/sqlite/database.ts';
-import { AttemptTally } from './attempt-tally.ts';
-import { readBatch, resultColumns } from './batch-identity.ts';
 import {
-  piecesOf,
-  readArrived,
-  readLayout,
-  readPiece,
-  type ListLayout,
-  type SavedScene,
-} from './live-list.ts';
+  addBrought,
+  batchCost,
+  type BatchCost,
+  type Pricing,
+  nothingBrought,
+  type Brought,
+} from '../core/spending.ts';
+import type { Database, Statement } from '../../lib/sqlite/database.ts';
+import { readBatch, resultColumns } from './batch-identity.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
 import { readPart } from './due-scenes.ts';
-import { forgottenQuery, readCounts, readForgotten, readLatestTimes } from './read-totals.ts';
+import {
+  forgottenQuery,
+  readCounts,
+  readForgotten,
+  readLatestTimes,
+  readBrought,
+  spentColumns,
+} from './read-totals.ts';
 import { readEnded, readRuns } from './read-summary.ts';
 import { readFailedKinds } from './read-for-plan.ts';
+import { readRecords } from './scene-records.ts';
+import type { AttemptState } from '../core/attempt.ts';
+import { readLostSubmissions } from './commit-mark.ts';
 
 export interface LiveReading {
   scenes: SceneCounts;
@@ -53,7 +62,7 @@ export interface LiveList {
   /** The pieces whose rows are others than in the reading before. */
   changed: number[];
   /** Scenes with the latest pictures, the newest first: a few at most. */
-  arrived: SavedScene[];
+  arrived: ArrivedScene<SceneRecord>[];
 }
 
 /** New pictures that are told of at once. */
@@ -222,4 +231,196 @@ function readCost(db: Database, tally: AttemptTally, pricing: Pricing | undefine
   const brought = addBrought(tally.brought, readForgotten(db));
   const spending = { ...spent, jobs: total - refused, brought, times: readLatestTimes(db) };
   return batchCost(spending, inFlight, pricing);
+}
+
+/** Positions of one piece: few, since a piece is asked for again with every picture that comes to it. */
+const pieceRows = 200;
+
+interface ListLayout {
+  /** Rows of each piece. First come those of the list by position, some perhaps with fewer rows than positions. */
+  rows: number[];
+  /** How many of these are of the list; the others hold withdrawn scenes. */
+  listed: number;
+}
+
+function readLayout(db: Database): ListLayout {
+  const counts = db
+    .prepare<[], [piece: number, rows: number]>(
+      `SELECT piece, sum(n) FROM (
+         SELECT position / ${pieceRows} AS piece, count(*) AS n FROM scenes WHERE position IS NOT NULL GROUP BY 1
+         UNION ALL SELECT position / ${pieceRows}, count(*) FROM bad_rows GROUP BY 1)
+       GROUP BY piece ORDER BY piece`,
+    )
+    .raw()
+    .all();
+  const listed = (counts.at(-1)?.[0] ?? -1) + 1;
+  const rows = Array.from({ length: listed }, () => 0);
+  for (const [piece, count] of counts) rows[piece] = count;
+  const gone =
+    db.prepare<[], number>("SELECT count(*) FROM scenes WHERE state = 'withdrawn'").pluck().get() ?? 0;
+  for (let left = gone; left > 0; left -= pieceRows) rows.push(Math.min(pieceRows, left));
+  return { rows, listed };
+}
+
+/** `piece`: its number from 0. */
+function readPiece(db: Database, { listed }: ListLayout, piece: number): SceneRecord[] {
+  const from = piece * pieceRows;
+  const part =
+    piece < listed
+      ? { from, to: from + pieceRows, withdrawn: { from: 0, count: 0 } }
+      : { from: 0, to: 0, withdrawn: { from: from - listed * pieceRows, count: pieceRows } };
+  return [...readRecords(db, {}, part)];
+}
+
+/** The numbers of the pieces that these scenes are in. */
+function piecesOf(db: Database, sceneKeys: Iterable<number>): number[] {
+  return db
+    .prepare<[string], number>(
+      `SELECT DISTINCT position / ${pieceRows} FROM scenes
+       WHERE scene IN (SELECT value FROM json_each(?)) AND position IS NOT NULL`,
+    )
+    .pluck()
+    .all(JSON.stringify([...sceneKeys]));
+}
+
+/** Scenes of the latest `most` pictures, the newest first. */
+function readArrived(db: Database, layout: ListLayout, most: number): ArrivedScene<SceneRecord>[] {
+  const found = db
+    .prepare<[number], { picture: number; position: number }>(
+      `SELECT max(picture) AS picture, s.position AS position
+       FROM (SELECT picture, attempt FROM pictures WHERE label IS NULL ORDER BY picture DESC LIMIT ?)
+       JOIN attempts a USING (attempt) JOIN scenes s USING (scene) WHERE s.position IS NOT NULL GROUP BY s.scene
+       ORDER BY picture DESC`,
+    )
+    .all(most);
+  return found.flatMap(({ position, ...saved }) => {
+    const part = { from: position, to: position + 1, withdrawn: { from: 0, count: 0 } };
+    return [...readRecords(db, {}, part)].map((row) => ({
+      ...saved,
+      index: indexOf(db, layout, position),
+      row,
+    }));
+  });
+}
+
+/** Of the row at this position, from 0. */
+function indexOf(db: Database, { rows }: ListLayout, position: number): number {
+  const piece = Math.floor(position / pieceRows);
+  const earlier = db
+    .prepare<[{ from: number; to: number }], number>(
+      `SELECT (SELECT count(*) FROM scenes WHERE position >= @from AND position < @to)
+         + (SELECT count(*) FROM bad_rows WHERE position >= @from AND position < @to)`,
+    )
+    .pluck()
+    .get({ from: piece * pieceRows, to: position });
+  return rows.slice(0, piece).reduce((sum, count) => sum + count, 0) + (earlier ?? 0);
+}
+
+/** Rows between two turns of the event loop. */
+const pageRows = 10_000;
+
+const spentKeys = ['executedMs', 'untold', 'untimed', 'rendered'] as const;
+
+type Spent = Record<(typeof spentKeys)[number], number>;
+
+interface Row extends Spent {
+  attempt: number;
+  scene: number;
+  state: AttemptState;
+  settled_at: number | null;
+  failure_kind: string | null;
+}
+
+interface KindTally {
+  attempts: number;
+  /** The latest of them. */
+  last: number;
+}
+
+/** A settled attempt never changes, so each is counted once; those in flight are read again. */
+export class AttemptTally {
+  total = 0;
+  /** Not accepted by the service: no job, no bill. */
+  refused = 0;
+  unanswered = 0;
+  expired = 0;
+  /** As `Spending` has them. */
+  readonly spent: Spent = { executedMs: 0, untold: 0, untimed: 0, rendered: 0 };
+  brought: Brought = nothingBrought;
+  readonly kinds = new Map<string, KindTally>();
+  readonly #open = new Set<number>();
+  /** Scenes of attempts that have begun or ended since this was emptied. */
+  readonly touched = new Set<number>();
+  #lost = 0;
+  #seen = 0;
+  #lastPicture = 0;
+
+  get inFlight(): number {
+    return this.#open.size;
+  }
+
+  /** Most of a long batch, with turns of the event loop in it; what little is left is for `catchUp`. */
+  async catchUpSlowly(db: Database, breathe: () => Promise<void>): Promise<void> {
+    const page = pageOf(db);
+    while (this.#readPage(page) === pageRows) await breathe();
+  }
+
+  catchUp(db: Database): void {
+    const again = db.prepare<[string], Row>(
+      `SELECT ${columns} FROM attempts WHERE attempt IN (SELECT value FROM json_each(?)) AND settled_at IS NOT NULL`,
+    );
+    for (const row of again.all(JSON.stringify([...this.#open]))) {
+      this.#open.delete(row.attempt);
+      this.#addSettled(row);
+    }
+    const page = pageOf(db);
+    while (this.#readPage(page) === pageRows);
+    const lost = readLostSubmissions(db) - this.#lost;
+    this.#lost += lost;
+    this.total += lost;
+    this.unanswered += lost;
+    this.#spend({ executedMs: 0, untold: lost, untimed: lost, rendered: lost });
+    this.brought = addBrought(this.brought, readBrought(db, this.#lastPicture));
+    this.#lastPicture = db.prepare<[], number | null>('SELECT max(picture) FROM pictures').pluck().get() ?? 0;
+  }
+
+  #readPage(page: Statement<[number]>): number {
+    const rows = page.all(this.#seen) as Row[];
+    for (const row of rows) {
+      this.total += 1;
+      this.touched.add(row.scene);
+      if (row.settled_at === null) this.#open.add(row.attempt);
+      else this.#addSettled(row);
+    }
+    this.#seen = rows.at(-1)?.attempt ?? this.#seen;
+    return rows.length;
+  }
+
+  #addSettled({ attempt, scene, state, failure_kind, ...spent }: Row): void {
+    this.touched.add(scene);
+    this.#spend(spent);
+    if (state === 'refused') this.refused += 1;
+    if (state === 'unanswered') this.unanswered += 1;
+    if (state === 'expired') this.expired += 1;
+    if (failure_kind !== null) this.#addFailure(failure_kind, attempt);
+  }
+
+  #spend(spent: Spent): void {
+    for (const key of spentKeys) this.spent[key] += spent[key];
+  }
+
+  #addFailure(kind: string, attempt: number): void {
+    const { attempts, last } = this.kinds.get(kind) ?? { attempts: 0, last: 0 };
+    this.kinds.set(kind, { attempts: attempts + 1, last: Math.max(last, attempt) });
+  }
+}
+
+const spent = spentColumns();
+const columns = `attempt, scene, state, settled_at, failure_kind, coalesce(${spent.executedMs}, 0) AS executedMs,
+  ${spent.untold} AS untold, ${spent.untimed} AS untimed, ${spent.rendered} AS rendered`;
+
+function pageOf(db: Database): Statement<[number]> {
+  return db.prepare<[number]>(
+    `SELECT ${columns} FROM attempts WHERE attempt > ? ORDER BY attempt LIMIT ${pageRows}`,
+  );
 }

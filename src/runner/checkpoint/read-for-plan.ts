@@ -1,12 +1,21 @@
-/** What a plan needs to know of a batch: what earlier runs took, what is left alone, where pictures were made. */
-import type { Experience } from '../core/forecast.ts';
+/** What a plan needs to know of a batch: what earlier runs took, what is left alone, where pictures were made, what an edited list renders again. */
+import { type Experience, forecast } from '../core/forecast.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import { spentOn, type Pricing } from '../core/spending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import type { SetAside, MadeAt } from '../core/plan.ts';
-import type { Endpoint } from '../core/attempt.ts';
+import type { SetAside, Edits } from '../core/plan.ts';
 import { storedJson } from './damage.ts';
-import { readSpending } from './read-totals.ts';
+import { openCheckpointForReading } from './open-checkpoint.ts';
+import type { SceneRow } from './schema.ts';
+import { readSpending, readCounts } from './read-totals.ts';
+import { hash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { filesIn } from '../core/file-text.ts';
+import { seedNumberColumn } from '../core/expansion.ts';
+import type { ListedScene } from '../core/scene.ts';
+import type { ManifestScenes } from '../pipeline/ports.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import { readBatch } from './batch-identity.ts';
 
 /** Only the latest jobs: a batch's speed changes. */
 const latestJobs = 512;
@@ -97,14 +106,139 @@ export function readFailedKinds(db: Database): SetAside['failed'] {
     .all();
 }
 
-/** Most frequent first, of the saved scenes that are listed. */
-export function readMadeAt(db: Database): MadeAt[] {
-  return db
-    .prepare<[], Endpoint & { scenes: number }>(
-      `SELECT a.base_url AS baseUrl, a.endpoint_id AS id, a.version, count(*) AS scenes
-       FROM scenes s JOIN attempts a ON a.scene = s.scene AND a.number = s.attempts
-       WHERE s.state = 'saved' GROUP BY 1, 2, 3 ORDER BY scenes DESC`,
-    )
-    .all()
-    .map(({ scenes, ...endpoint }) => ({ endpoint, scenes }));
+export interface EditedList {
+  scenes: ManifestScenes;
+  /** Columns that the list does not have itself. */
+  added: readonly string[];
+  /** True if the rows are pictures of another batch: a picture that was rendered anew there is no edit. */
+  isStage: boolean;
+  pricing: Pricing | undefined;
+}
+
+/**
+ * Compares a list with the checkpoint in `dir`. Returns undefined if no more than a third of the saved scenes are
+ * concerned, and if there is no checkpoint. Throws the reason of `signal`, and what SQLite says of damage.
+ */
+export async function readEdits(
+  dir: string,
+  list: EditedList,
+  signal: AbortSignal,
+): Promise<Edits | undefined> {
+  const db = openCheckpointForReading(dir);
+  try {
+    return db && (await editsIn(db, list, signal));
+  } finally {
+    db?.close();
+  }
+}
+
+async function editsIn(
+  db: Database,
+  { scenes: list, added, isStage, pricing }: EditedList,
+  signal: AbortSignal,
+): Promise<Edits | undefined> {
+  const { saved } = readCounts(db);
+  if (saved === 0) return undefined;
+  const find = sceneFinder(db);
+  let same = 0;
+  for await (const scene of paced(list.scenes(), signal)) {
+    if (find(scene)?.state === 'saved') same += 1;
+    // Usually this is soon certain, and the rest of a long list need not be looked up.
+    if (same * 3 >= saved * 2) return undefined;
+  }
+  const others = new Set([...added, ...(readBatch(db)?.axes ?? []), 'seed', seedNumberColumn, 'row']);
+  const namesOf = ({ columns }: Row): string[] =>
+    Object.keys(columnsOf(columns)).filter((name) => !others.has(name));
+  const [kept, before, after] = [new Set<number>(), new Set<string>(), new Set<string>()];
+  for await (const scene of paced(list.scenes(), signal)) {
+    const known = find(scene);
+    if (known?.state === 'saved') kept.add(known.scene);
+    else if (known?.isRendered !== 1) for (const name of namesOf(scene)) after.add(name);
+  }
+  const gone = (): Iterable<Row> => savedScenes(db, kept);
+  const coming = (): Iterable<Row> => filtered(list.scenes(), (scene) => find(scene)?.isRendered !== 1);
+  for await (const row of paced(gone(), signal)) for (const name of namesOf(row)) before.add(name);
+  const both = [...after].filter((name) => before.has(name)).toSorted();
+  const names = both.includes('id') && !isStage ? ['id'] : both;
+  const keyOf = (row: Row): string => keyOfRow(row, names.length > 0 ? names : namesOf(row), isStage);
+  const rows = new Map<string, number>();
+  for await (const row of paced(gone(), signal)) {
+    const key = keyOf(row);
+    rows.set(key, (rows.get(key) ?? 0) + 1);
+  }
+  let scenes = 0;
+  for await (const row of paced(coming(), signal)) {
+    const key = keyOf(row);
+    const left = rows.get(key) ?? 0;
+    if (left === 0) continue;
+    rows.set(key, left - 1);
+    scenes += 1;
+  }
+  if (scenes * 3 <= saved) return undefined;
+  const asked = { scenes, concurrency: 1, pricing, expectMs: undefined, limits: {}, leftMs: undefined };
+  return { scenes, saved, cost: forecast(asked, readExperience(db, pricing)).cost };
+}
+
+type Row = Pick<ListedScene, 'columns' | 'input'>;
+
+/** `isRendered` is 1 if nothing is submitted for the scene when it is listed. */
+type KnownScene = Pick<SceneRow, 'scene' | 'state'> & { isRendered: 0 | 1 };
+
+function sceneFinder(db: Database): (scene: ListedScene) => KnownScene | undefined {
+  const find = db.prepare<[string, string], KnownScene>(`
+    SELECT scene, state, state <> 'withdrawn' OR EXISTS (
+      SELECT 1 FROM attempts a JOIN pictures USING (attempt) WHERE a.scene = s.scene) AS isRendered
+    FROM scenes s WHERE id = ? AND fingerprint = ?`);
+  return ({ id, fingerprint }) => find.get(id, fingerprint);
+}
+
+const pageRows = 500;
+
+function* savedScenes(db: Database, without: ReadonlySet<number>): Generator<Row> {
+  const page = db.prepare<[number], Row & { sceneKey: number }>(`
+    SELECT scene AS sceneKey, columns, input FROM scenes WHERE scene > ? AND +state = 'saved' ORDER BY scene LIMIT ${pageRows}`);
+  for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)?.sceneKey ?? 0))
+    yield* rows.filter(({ sceneKey }) => !without.has(sceneKey));
+}
+
+function* filtered<T>(all: Iterable<T>, test: (each: T) => boolean): Generator<T> {
+  for (const each of all) if (test(each)) yield each;
+}
+
+/** Lets others have a turn now and then. */
+async function* paced<T>(items: Iterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  let count = 0;
+  for (const item of items) {
+    yield item;
+    count += 1;
+    if (count % pageRows !== 0) continue;
+    await nextTurn();
+    signal.throwIfAborted();
+  }
+}
+
+function columnsOf(text: string): JsonObject {
+  return storedJson(text, 'a scene') as JsonObject;
+}
+
+/** Equal for scenes of one row before and after an edit. `names`: of the columns that tell rows apart. */
+function keyOfRow({ columns, input }: Row, names: string[], isStage: boolean): string {
+  const row = columnsOf(columns);
+  // All columns may have been renamed.
+  const values = names.map((name) => plainText(row[name] ?? null)).toSorted();
+  const files = isStage ? filesIn(storedJson(input, 'a scene') as JsonValue) : [];
+  return hash('sha256', JSON.stringify([values, files.map(({ sha256 }) => sha256)])).slice(0, 16);
+}
+
+/** Equal for a value that was text and has a type now. */
+function plainText(value: JsonValue): string {
+  if (typeof value !== 'string') return canonicalJson(value);
+  const text = value.trim();
+  if (text === '') return 'null';
+  if (/^(true|false)$/i.test(text)) return text.toLowerCase();
+  try {
+    return canonicalJson(JSON.parse(text) as JsonValue);
+  } catch {
+    return text;
+  }
 }

@@ -13,6 +13,7 @@ import {
   type ComparedList,
 } from './batch-identity.ts';
 import { holdSeeds } from './hold-seeds.ts';
+import type { SceneRow } from './schema.ts';
 import { insertGrouped } from './grouped-insert.ts';
 
 /** Rows between two turns of the event loop: enough to be fast, few enough that a signal never waits for them. */
@@ -129,7 +130,7 @@ function lister(db: Database, known: number): Lister {
   );
   const update = db.prepare<[object]>(
     `UPDATE scenes SET position = @position, source = @source, input = @input, columns = @columns
-     WHERE scene = @sceneKey`,
+     WHERE scene = @scene`,
   );
   const list = insertGrouped(db, 'temp.listed', '(?)');
   let isEdited = false;
@@ -141,16 +142,16 @@ function lister(db: Database, known: number): Lister {
         insert.add([id, fingerprint, position, source, input, columns]);
         return found;
       }
-      const { sceneKey } = found;
+      const { scene } = found;
       // Equal inputs may be spelled in several ways; and a file that is sent may have been moved.
       const isSame =
         found.position === position &&
         found.source === source &&
         found.input === input &&
         found.columns === columns;
-      if (!isSame) update.run({ sceneKey, position, source, input, columns });
+      if (!isSame) update.run({ scene, position, source, input, columns });
       isEdited ||= !isSame;
-      list.add([sceneKey]);
+      list.add([scene]);
       return 'unchanged';
     },
     flush: () => {
@@ -160,13 +161,7 @@ function lister(db: Database, known: number): Lister {
   };
 }
 
-interface KnownScene {
-  sceneKey: number;
-  position: number | null;
-  source: string;
-  input: string;
-  columns: string;
-}
+type KnownScene = Pick<SceneRow, 'scene' | 'position' | 'source' | 'input' | 'columns'>;
 
 /** One that is not in the batch is `changed` where its id is. */
 function finder(
@@ -175,7 +170,7 @@ function finder(
 ): (id: string, fingerprint: string) => KnownScene | 'added' | 'changed' {
   if (known === 0) return () => 'added';
   const same = db.prepare<[string, string], KnownScene>(
-    'SELECT scene AS sceneKey, position, source, input, columns FROM scenes WHERE id = ? AND fingerprint = ?',
+    'SELECT scene, position, source, input, columns FROM scenes WHERE id = ? AND fingerprint = ?',
   );
   const sameId = db.prepare<[string]>('SELECT 1 FROM scenes WHERE id = ? LIMIT 1');
   return (id, fingerprint) =>

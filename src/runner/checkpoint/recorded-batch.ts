@@ -13,7 +13,6 @@ import { readBatch, readFoundWith } from './batch-identity.ts';
 import { readPartCounts } from './due-scenes.ts';
 import { judgeIn } from './hold-seeds.ts';
 import { readListedScenes, readNextScenes } from './scene-records.ts';
-import { readMadeAt } from './read-for-plan.ts';
 import { readSaved } from './read-summary.ts';
 import { readCounts } from './read-totals.ts';
 import { readLacking, readPicturesOfSaved } from './recorded-pictures.ts';
@@ -97,4 +96,16 @@ export abstract class RecordedBatch {
   madeAt(): Promise<MadeAt[]> {
     return this.recorded(readMadeAt);
   }
+}
+
+/** Most frequent first, of the saved scenes that are listed. */
+function readMadeAt(db: Database): MadeAt[] {
+  return db
+    .prepare<[], Endpoint & { scenes: number }>(
+      `SELECT a.base_url AS baseUrl, a.endpoint_id AS id, a.version, count(*) AS scenes
+       FROM scenes s JOIN attempts a ON a.scene = s.scene AND a.number = s.attempts
+       WHERE s.state = 'saved' GROUP BY 1, 2, 3 ORDER BY scenes DESC`,
+    )
+    .all()
+    .map(({ scenes, ...endpoint }) => ({ endpoint, scenes }));
 }

@@ -9,7 +9,7 @@ import type { PictureMove } from '../pipeline/ports.ts';
 import { readBatch } from './batch-identity.ts';
 import { asFatalFailure } from './journal.ts';
 import { forgetPictures } from './read-totals.ts';
-import { prepareStatements } from './statements.ts';
+import { prepareStatements } from './attempt-records.ts';
 
 /** Read so many at a time: a reader that stayed in one place for hours would keep a run's journal from being tidied. */
 const pageSize = 500;

@@ -1,22 +1,31 @@
-/** Repairs a checkpoint: one that is sound is taken as it is, of any other all that can be read goes into a new one. */
+/** Checks a checkpoint for damage that SQLite does not detect, and repairs it: one that is sound is taken as it is, of any other all that can be read goes into a new one. */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { openSqlite } from '../../lib/sqlite/better-sqlite3.ts';
+import { openSqlite, Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { syncFolder } from '../files/folders.ts';
 import {
   openForReading,
   openForWriting,
   UnusableDatabase,
   type Database,
+  runMigrations,
 } from '../../lib/sqlite/database.ts';
-import { carryRows } from './carry-rows.ts';
-import { CommitMarkFile, readCommitMark, type CommitMark, readReached } from './commit-mark.ts';
+import {
+  CommitMarkFile,
+  readCommitMark,
+  type CommitMark,
+  readReached,
+  type Reached,
+  readCommits,
+} from './commit-mark.ts';
 import { forgetComparedList } from './batch-identity.ts';
-import { asDamage } from './damage.ts';
-import { assertContent, assertSound } from './damaged-rows.ts';
-import { checkpointFile, findLoss, hasLog, sha256OfFile } from './find-loss.ts';
+import { asDamage, DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
+import { checkpointFile, findLoss, hasLog, sha256OfFile, LostCommits } from './find-loss.ts';
 import { openForChanges, unseal } from './open-for-changes.ts';
-import { checkpointSchema } from './schema.ts';
+import { checkpointSchema, tableNames, type Table, type SceneRow } from './schema.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
+import { openCheckpointForReading } from './open-checkpoint.ts';
+import { readAttempt, readSubmittedAttempt, prepareReads } from './attempt-records.ts';
 
 export interface RepairedCheckpoint {
   /** Submissions whose record is lost: they count as unanswered from now on. */
@@ -155,4 +164,174 @@ function syncFile(path: string): void {
   const file = openSync(path, 'r+');
   fsyncSync(file);
   closeSync(file);
+}
+
+/** Returns how many submissions of those that `mark` knows, or that are seen, are lost; undefined where no scene is left. */
+function carryRows(from: Database, to: Database, mark: Reached): number | undefined {
+  return to.transaction(() => {
+    const before = readableCommits(from);
+    const highest = Math.max(...tableNames.map((table) => carryTable(from, to, table)));
+    // Both count those that were lost before, too.
+    const submissions = Math.max(mark.attempts, highest - before.unused_keys + before.lost_submissions);
+    const drop = {
+      scenes: `DELETE FROM pictures WHERE attempt IN (SELECT attempt FROM attempts WHERE scene = @key);
+        DELETE FROM attempts WHERE scene = @key; DELETE FROM scenes WHERE scene = @key`,
+      attempts: 'DELETE FROM attempts WHERE attempt = @key',
+    };
+    for (const { table, key } of damagedRows(to)) to.exec(drop[table].replaceAll('@key', String(key)));
+    to.exec(agree);
+    const count = (table: Table): number =>
+      to.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+    if (count('scenes') === 0) return undefined;
+    const lost = submissions - count('attempts');
+    const last = to.prepare<[], number>('SELECT coalesce(max(attempt), 0) FROM attempts').pluck().get() ?? 0;
+    to.prepare('UPDATE commits SET number = ?, lost_submissions = ?, unused_keys = ?').run(
+      Math.max(before.number, mark.commit) + 1,
+      lost,
+      last - count('attempts'),
+    );
+    return lost - before.lost_submissions;
+  })();
+}
+
+/** Makes scenes and attempts agree; comparing the list again restores the scenes that are lost. */
+const agree = `
+  UPDATE scenes SET attempts = max(attempts, (SELECT coalesce(max(number), 0) FROM attempts a WHERE a.scene = scenes.scene));
+  UPDATE scenes SET state = 'waiting', due_at = 0
+    WHERE state = 'active' AND NOT EXISTS (SELECT 1 FROM attempts a
+        WHERE a.scene = scenes.scene AND a.state IN ('intended', 'submitted'))
+      OR state = 'saved' AND NOT EXISTS (SELECT 1 FROM attempts a JOIN pictures USING (attempt) WHERE a.scene = scenes.scene);
+  DELETE FROM batch WHERE name = 'compared'`;
+
+/** Returns the highest key of an attempt; 0 of another table. */
+function carryTable(from: Database, to: Database, table: Table): number {
+  const width = to.prepare(`SELECT 1 FROM pragma_table_info('${table}')`).all().length;
+  const insert = to.prepare(`INSERT INTO ${table} VALUES (${Array<string>(width).fill('?').join()})`);
+  // Attempts are kept even where their run's row is lost.
+  const stub = to.prepare(
+    "INSERT OR IGNORE INTO runs (run, pid, host, program, started_at) VALUES (?, 0, '', '', 0)",
+  );
+  let last = 0;
+  for (const [key, ...row] of readableRows(from, table)) {
+    if (table === 'attempts') last = Number(key);
+    ifSound(() => {
+      if (table === 'attempts') stub.run(row[3]);
+      insert.run(...row);
+    });
+  }
+  return last;
+}
+
+const pageRows = 200;
+/** In a row: more than a damaged part has as a rule, and few enough to be tried in seconds. */
+const maxUnreadable = 10_000;
+
+/** Each with its key before it. Where a page of the file is damaged, its rows are tried one by one. */
+function* readableRows(from: Database, table: Table): Generator<unknown[]> {
+  const all = `SELECT rowid, * FROM ${table} NOT INDEXED WHERE rowid`;
+  const page = ifSound(() =>
+    from.prepare<[number], unknown[]>(`${all} > ? ORDER BY rowid LIMIT ${pageRows}`).raw(),
+  );
+  const one = ifSound(() => from.prepare<[number], unknown[]>(`${all} = ?`).raw());
+  if (page === undefined || one === undefined) return;
+  let key = 0;
+  for (let unreadable = 0; unreadable < maxUnreadable;) {
+    const rows = ifSound(() => page.all(key));
+    if (rows?.length === 0) return;
+    const next = rows ?? [ifSound(() => one.get(key + 1)) ?? []];
+    // A damaged page may return any key, or the same one again.
+    key = rows === undefined ? key + 1 : Math.max(key + 1, Number(rows.at(-1)?.[0]));
+    const found = next.filter((row) => row.length > 0);
+    unreadable = found.length > 0 ? 0 : unreadable + 1;
+    yield* found;
+  }
+}
+
+function readableCommits(from: Database): ReturnType<typeof readCommits> {
+  return ifSound(() => readCommits(from)) ?? { number: 0, lost_submissions: 0, unused_keys: 0 };
+}
+
+/** Undefined where it is damaged. */
+function ifSound<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (asDamage(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+interface DamagedRow {
+  table: 'scenes' | 'attempts';
+  key: number;
+  error: UnusableDatabase;
+}
+
+/** Throws `UnusableDatabase` where anything is damaged or lost. */
+export function assertSound(dir: string): void {
+  const loss = findLoss(dir);
+  if (loss !== undefined) throw new LostCommits(dir, loss);
+  assertContent(dir);
+}
+
+/** As above, of the file alone. */
+function assertContent(dir: string): void {
+  const db = openCheckpointForReading(dir);
+  if (db === undefined) return;
+  try {
+    assertSchema(db);
+    const [damaged] = damagedRows(db);
+    if (damaged !== undefined) throw damaged.error;
+  } finally {
+    db.close();
+  }
+}
+
+/** Existing rows may satisfy a damaged constraint that rejects the next row. */
+function assertSchema(db: Database): void {
+  const sound = new Sqlite(':memory:');
+  const version = Number(db.pragma('user_version', { simple: true }));
+  runMigrations(sound, checkpointSchema.migrations.slice(0, version));
+  const isSame = schemaOf(db) === schemaOf(sound);
+  sound.close();
+  if (!isSame) throw new DamagedCheckpoint('its schema was changed');
+}
+
+function schemaOf(db: Database): string {
+  return JSON.stringify(
+    db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name').all(),
+  );
+}
+
+function damagedRows(db: Database): DamagedRow[] {
+  const scenes = db.prepare<[], StoredScene>(
+    'SELECT scene, id, fingerprint, state, input, columns, seed FROM scenes',
+  );
+  const sql = prepareReads(db);
+  const damaged: DamagedRow[] = [];
+  const hold = (table: DamagedRow['table'], key: number, check: () => unknown): void => {
+    try {
+      check();
+    } catch (error) {
+      if (!(error instanceof UnusableDatabase)) throw error;
+      damaged.push({ table, key, error });
+    }
+  };
+  for (const row of scenes.iterate()) hold('scenes', row.scene, () => assertScene(row));
+  for (const row of sql.intended.all()) hold('attempts', row.key, () => readAttempt(sql, row));
+  for (const row of sql.submitted.all()) hold('attempts', row.key, () => readSubmittedAttempt(sql, row));
+  return damaged;
+}
+
+type StoredScene = Pick<SceneRow, 'scene' | 'id' | 'fingerprint' | 'state' | 'input' | 'columns' | 'seed'>;
+
+function assertScene({ id, fingerprint, state, input, columns, seed }: StoredScene): void {
+  const of = `scene ${id}`;
+  storedJson(columns, of);
+  storedSeed(seed, of);
+  const read = storedJson(input, of) as JsonObject;
+  // Of what is over nothing is sent any more.
+  const isToBeSent = state === 'waiting' || state === 'active';
+  if (isToBeSent && !isInputOf(fingerprint, read))
+    throw new DamagedCheckpoint(`the input of ${of} is not the one that was recorded`);
 }

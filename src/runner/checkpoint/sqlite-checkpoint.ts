@@ -31,13 +31,14 @@ import {
   recordAdopted,
   recordSubmitted,
   settle,
+  prepareStatements,
+  type Statements,
 } from './attempt-records.ts';
 import type { CrashMarkers } from './crash-markers.ts';
 import { readSpending } from './read-totals.ts';
 import { holdSeedsNow } from './hold-seeds.ts';
 import { RecordedBatch } from './recorded-batch.ts';
 import { reconcile } from './reconcile.ts';
-import { prepareStatements, type Statements } from './statements.ts';
 
 export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, CheckpointFile {
   readonly #db: Database;

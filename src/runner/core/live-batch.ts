@@ -51,12 +51,12 @@ export interface LiveFailure {
 }
 
 /** A scene that has a new picture. */
-export interface ArrivedScene {
+export interface ArrivedScene<Row = GalleryRow> {
   /** Rises with every picture. */
   picture: number;
   /** The number of its row from 0. */
   index: number;
-  row: GalleryRow;
+  row: Row;
 }
 
 /** All that is newer than what the page has. */

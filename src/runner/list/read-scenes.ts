@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asDamage } from '../checkpoint/damage.ts';
 import { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import { readRules } from '../checkpoint/open-checkpoint.ts';
-import { readEdits } from '../checkpoint/read-edits.ts';
+import { readEdits } from '../checkpoint/read-for-plan.ts';
 import type { Config, StageSource } from '../config/config.ts';
 import type { InputTemplate } from '../config/input-template.ts';
 import type { ManifestFile } from '../config/manifest-files.ts';

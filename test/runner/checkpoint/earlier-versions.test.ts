@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { openForWriting, type Database } from '../../../src/lib/sqlite/database.ts';
 import { readReached } from '../../../src/runner/checkpoint/commit-mark.ts';
 import { rulesOf } from '../../../src/runner/checkpoint/batch-identity.ts';
-import { assertSound } from '../../../src/runner/checkpoint/damaged-rows.ts';
+import { assertSound } from '../../../src/runner/checkpoint/repair-checkpoint.ts';
 import { LiveReader } from '../../../src/runner/checkpoint/live-reader.ts';
 import { openCheckpointForReading } from '../../../src/runner/checkpoint/open-checkpoint.ts';
 import {

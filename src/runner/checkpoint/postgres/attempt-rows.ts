@@ -2,8 +2,14 @@
 import type { Attempt, Submitted } from '../../core/attempt.ts';
 import type { UnfinishedWriting } from '../../core/settlement.ts';
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
-import { attemptOf, withJob, writingOf } from '../attempt-records.ts';
-import { selectAttempts, type AttemptRow, type HistoryRow } from '../statements.ts';
+import {
+  attemptOf,
+  withJob,
+  writingOf,
+  selectAttempts,
+  type AttemptRow,
+  type HistoryRow,
+} from '../attempt-records.ts';
 
 /** `where` is a condition on `attempts a`; in the order of `order`. */
 async function readAttemptRows(

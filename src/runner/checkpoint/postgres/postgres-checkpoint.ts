@@ -11,13 +11,12 @@ import type { AcceptedJob, Checkpoint, ManifestScenes, PictureMove } from '../..
 import type { Database } from '../../../lib/sqlite/database.ts';
 import { GroupedWrites } from '../../../lib/postgres/grouped-writes.ts';
 import { PostgresFailure, type Postgres } from '../../../lib/postgres/postgres.ts';
-import { recordAdopted } from '../attempt-records.ts';
+import { recordAdopted, prepareStatements } from '../attempt-records.ts';
 import { foundValue, readComparedList } from '../batch-identity.ts';
 import { choosePart } from '../due-scenes.ts';
 import { hasHeldSeeds, holdSeedsNow } from '../hold-seeds.ts';
 import { RecordedBatch } from '../recorded-batch.ts';
 import { hasOldOutcomes, planOfSame, reconcile } from '../reconcile.ts';
-import { prepareStatements } from '../statements.ts';
 import { readIntended, readSubmitted, readWritings } from './attempt-rows.ts';
 import { changeBatch } from './change-batch.ts';
 import type { NameOwner } from './group-function.ts';

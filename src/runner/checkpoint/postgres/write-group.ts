@@ -4,7 +4,7 @@ import { nameKey } from '../../core/naming.ts';
 import { roomFor } from '../../core/spending.ts';
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
 import type { Outcome } from '../../../lib/postgres/grouped-writes.ts';
-import { sharedId } from '../statements.ts';
+import { sharedId } from '../attempt-records.ts';
 import { readIntended } from './attempt-rows.ts';
 import type { GroupAnswer, NameOwner } from './group-function.ts';
 import { listsOf, type Lists } from './group-lists.ts';

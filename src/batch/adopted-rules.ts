@@ -9,9 +9,9 @@ import { withoutFormat } from '../runner/core/picture-format.ts';
 import { newestRules, readRulesVersion, type RulesVersion } from '../runner/core/scene-rules.ts';
 import { createBucketStore } from '../runner/images/bucket-store.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
+import { pictureName } from '../runner/pipeline/picture-names.ts';
 import type { ImageStore } from '../runner/pipeline/ports.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { batchSettings } from './batch-settings.ts';
 import { maintenanceOptions } from './output-files.ts';
 import { readScenes } from '../runner/list/read-scenes.ts';
 import { openBucket } from './pictures-place.ts';
@@ -104,11 +104,11 @@ async function countNamed(
       checkpointDir,
       rules,
     });
-    const { pictureName } = batchSettings(config, 0, wordsOf(rules));
+    const named = { ...config, names: wordsOf(rules) };
     let [seen, count] = [0, 0];
     for (const { id, input, columns } of stage.scenes()) {
       const scene = { input: JSON.parse(input) as JsonObject, columns: JSON.parse(columns) as JsonObject };
-      if (stems.has(withoutFormat(pictureName({ id, ...scene, seed: '', index: 1 })))) count += 1;
+      if (stems.has(withoutFormat(pictureName(named, { id, ...scene, seed: '', index: 1 })))) count += 1;
       seen += 1;
       if (seen === lookedAt) break;
     }

@@ -3,7 +3,7 @@ import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import type { Override } from '../lib/yaml/yaml-file.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
-import { readCheckpointAddress, readOutputDir } from '../runner/config/read-output-dir.ts';
+import { PipelineParts } from '../runner/config/pipeline-parts.ts';
 import type { BatchPlan } from '../runner/core/plan.ts';
 import type { RunEnded } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
@@ -41,6 +41,7 @@ export class Batch {
   readonly arguments: string;
   readonly #localService: LocalService;
   readonly #onTrouble: (text: string) => void;
+  #parts: PipelineParts | undefined;
   #place: { dir: string; shared: SharedAddress } | undefined;
   #config: Config | undefined;
 
@@ -68,6 +69,11 @@ export class Batch {
   /** The output folder, absolute. Reads hardly more of the file: a key that is not set here does not matter. Throws `ConfigError`. */
   get dir(): string {
     return this.#where().dir;
+  }
+
+  /** Parts of the file, each of which is checked when it is read. Throws `ConfigError` if the file cannot be read. */
+  get parts(): PipelineParts {
+    return (this.#parts ??= new PipelineParts(this.file, this.overrides, this.env));
   }
 
   /** The output folder, or undefined if no method has read it from the file so far. */
@@ -206,8 +212,8 @@ export class Batch {
 
   #where(): { dir: string; shared: SharedAddress } {
     this.#place ??= {
-      dir: readOutputDir(this.file, this.overrides, this.env),
-      shared: readCheckpointAddress(this.file, this.overrides, this.env),
+      dir: this.parts.outputDir(),
+      shared: this.parts.checkpoint(),
     };
     return this.#place;
   }

@@ -27,6 +27,7 @@ import { endingOfKind } from '../runner/core/named-file.ts';
 import { ConditionError } from '../runner/core/condition.ts';
 import { judgeOf } from '../runner/core/seeds-until.ts';
 import { namesOf, wordsOf } from '../runner/core/default-name.ts';
+import { pricingOf } from '../runner/core/spending.ts';
 import { maintenanceOptions } from './output-files.ts';
 
 export type BegunBatch = Omit<BegunRun, 'kept'>;
@@ -82,6 +83,7 @@ export function identityOf(
 ): BatchIdentity {
   const axes = [...new Set(addedColumns(config))].filter((name) => name !== 'seed');
   const words = wordsOf(scenes.rules);
+  const pricing = pricingOf(config);
   const until = config.scenes?.until;
   if (until !== undefined) assertUntil(config, until, [...scenes.columns, ...axes], checkpointDir);
   return {
@@ -108,7 +110,7 @@ export function identityOf(
     ...(until !== undefined && { until }),
     ...picturesIn(file, config, checkpointDir),
     ...(config.output.isOverridden && { output: config.output.dir }),
-    ...(config.pricing !== undefined && { pricing: config.pricing }),
+    ...(pricing !== undefined && { pricing }),
   };
 }
 

@@ -8,7 +8,6 @@ import { untilNote } from '../runner/core/seeds-until.ts';
 import type { BatchResult } from '../runner/pipeline/report-batch.ts';
 import { runBatch } from '../runner/pipeline/run-batch.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
-import { batchSettings } from './batch-settings.ts';
 import { configuredArguments, withFileNamed, shownLists } from './shown-path.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import { noteBatch } from './disk-note.ts';
@@ -56,8 +55,9 @@ export async function runBegun(
           scenes?.stage,
           ports,
           {
-            ...batchSettings(config, systemClock.now(), opened.names),
-            ...(part && { part }),
+            ...config,
+            names: opened.names,
+            part,
             unknownPictures: unknownPicturesOf(choices),
           },
           stop,

@@ -6,14 +6,12 @@ import { FatalFailure } from '../runner/core/failure.ts';
 import { cancelBatch, type CancelResult } from '../runner/pipeline/cancel-batch.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
-import { batchSettings } from './batch-settings.ts';
 import { assertCollectable } from './connections.ts';
 import type { LocalService } from './local-service.ts';
 import { recordedRun, type CancelRecord } from './record.ts';
 import { recordEnd, recordThrown } from './result-files.ts';
 import { withPorts } from './run-ports.ts';
 import { configuredArguments } from './shown-path.ts';
-import { systemClock } from './system-clock.ts';
 
 interface CancelCall {
   file: string;
@@ -59,7 +57,7 @@ async function cancelOpened(
   try {
     return await withPorts({ config, opened, endpoints, emit, stop, localService, patienceMs }, (ports) => {
       hasBegun = true;
-      return cancelBatch(ports, batchSettings(config, systemClock.now(), opened.names), stop);
+      return cancelBatch(ports, { ...config, names: opened.names }, stop);
     });
   } catch (thrown) {
     if (hasBegun || !(thrown instanceof FatalFailure)) throw thrown;

@@ -25,7 +25,7 @@ export async function checkEndpoint(
   if (endpoint.baseUrl === 'local')
     return { ending: 'complete', text: 'the local service starts with the run' };
   const connectionOf = ({ baseUrl }: Endpoint): Connection => ({ url: baseUrl, apiKey });
-  const memory = new ByteSemaphore(config.limits.memoryBytes);
+  const memory = new ByteSemaphore(config.limits.memory);
   const { service: spoken } = config;
   if (spoken.kind === 'comfyui') {
     const service = openComfyui(config, spoken, connectionOf, memory);

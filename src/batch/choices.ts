@@ -2,7 +2,7 @@
 import type { Problem } from '../lib/yaml/problem.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Part } from '../runner/core/part.ts';
-import type { BatchSettings } from '../runner/pipeline/settings.ts';
+import type { PipelineConfig } from '../runner/pipeline/pipeline-config.ts';
 
 export interface BeginChoices {
   /** True if the run resumes although part of the checkpoint was lost. */
@@ -22,7 +22,10 @@ export interface RunChoices extends BeginChoices {
 
 export const noChoices: BeginChoices = { isLossAccepted: false, isAdopting: false, isFresh: false };
 
-export function unknownPicturesOf({ isAdopting, isFresh }: BeginChoices): BatchSettings['unknownPictures'] {
+export function unknownPicturesOf({
+  isAdopting,
+  isFresh,
+}: BeginChoices): NonNullable<PipelineConfig['unknownPictures']> {
   if (isAdopting) return 'adopt';
   return isFresh ? 'keep' : 'ask';
 }

@@ -34,7 +34,6 @@ import { copyDatabase } from '../lib/sqlite/copy-database.ts';
 import { isLocked } from '../lib/sqlite/exclusive-lock.ts';
 import { assertPlainFile } from '../lib/files/plain-file.ts';
 import { UnusableDatabase, type Database } from '../lib/sqlite/database.ts';
-import { batchSettings } from './batch-settings.ts';
 import { assertBucketUsable } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
 import { batchLists } from './lists.ts';
@@ -42,9 +41,11 @@ import { beginBatch, type BegunBatch } from './begin.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import type { Checkpoint } from '../runner/pipeline/ports.ts';
 import type { Attempt } from '../runner/core/attempt.ts';
-import { PictureNames } from '../runner/pipeline/picture-names.ts';
+import { pricingOf } from '../runner/core/spending.ts';
+import { leftMsAt } from '../runner/pipeline/deadline.ts';
+import { pictureName, PictureNames } from '../runner/pipeline/picture-names.ts';
 import { submissionOf } from './service-client.ts';
-import type { BatchSettings } from '../runner/pipeline/settings.ts';
+import type { PipelineConfig } from '../runner/pipeline/pipeline-config.ts';
 
 export interface PlanChoices extends BeginChoices {
   part: Part | undefined;
@@ -196,7 +197,7 @@ async function compare(
   const images = createImageStore(join(config.output.dir, 'images'), maintenanceOptions(config.output));
   const whichExist = async (files: string[]): Promise<string[]> =>
     images.whichExist(files.filter((file) => !left.has(file)));
-  await assertNoUnknownPictures(checkpoint, { whichExist }, batchSettings(config, Date.now(), names));
+  await assertNoUnknownPictures(checkpoint, { whichExist }, { ...config, names });
   return changes;
 }
 
@@ -208,7 +209,8 @@ async function lookAt(
   { heldSeeds = 0 }: Plan,
 ) {
   const { checkpoint } = opened;
-  const settings = batchSettings(config, Date.now(), opened.names);
+  const pricing = pricingOf(config);
+  const expectMs = config.pricing?.expect;
   const { part, ...counts } = await checkpoint.counts();
   const db = openCheckpointForReading(copy);
   if (db === undefined) throw new Error('the copy that was just written is not there');
@@ -216,18 +218,22 @@ async function lookAt(
     const asked = {
       scenes: (part ?? counts).waiting,
       concurrency: config.concurrency,
-      pricing: config.pricing,
+      pricing,
       // ComfyUI runs one job at a time, however many are in flight.
-      expectMs:
-        config.expectMs && config.expectMs * (config.service.kind === 'comfyui' ? config.concurrency : 1),
-      limits: settings.limits,
-      leftMs: leftMsOf(settings.limits),
+      expectMs: expectMs && expectMs * (config.service.kind === 'comfyui' ? config.concurrency : 1),
+      limits: config.limits,
+      leftMs: leftMsAt(config.limits, Date.now()),
     };
     const known = { counts, part: part ?? null, setAside: readSetAside(db) };
     const change = endpointChange(await checkpoint.madeAt(), counts, config.endpoint);
-    const expected = forecast(asked, readExperience(db, config.pricing));
+    const expected = forecast(asked, readExperience(db, pricing));
     // Last, since it puts attempts on record.
-    const requests = await firstRequests(db, checkpoint, { config, settings }, options.requests);
+    const requests = await firstRequests(
+      db,
+      checkpoint,
+      { ...config, names: opened.names },
+      options.requests,
+    );
     return {
       ...known,
       forecast: expected,
@@ -247,11 +253,6 @@ function atMostOf({ scenes, cost }: Forecast, more: number): NonNullable<BatchPl
   return { scenes: all, cost: cost && all * cost.perScene };
 }
 
-function leftMsOf({ forMs, untilAt }: { forMs?: number; untilAt?: number }): number | undefined {
-  const least = Math.min(forMs ?? Infinity, untilAt === undefined ? Infinity : untilAt - Date.now());
-  return least === Infinity ? undefined : least;
-}
-
 /** Stands in names for what only the output of the job has. */
 const unknownSeed = 'SEED';
 
@@ -259,17 +260,17 @@ const unknownSeed = 'SEED';
 async function firstRequests(
   db: Database,
   checkpoint: Checkpoint,
-  { config, settings }: { config: Config; settings: BatchSettings },
+  config: Config & Pick<PipelineConfig, 'names'>,
   limit: number,
 ): Promise<FirstRequest[]> {
-  const names = new PictureNames(checkpoint, settings);
+  const names = new PictureNames(checkpoint, config);
   // What a picture is kept as, only the picture tells.
   const shown = (file: string): string =>
     config.output.keep === 'original' ? `${withoutFormat(file)}.*` : file;
   const requests: FirstRequest[] = [];
-  for (const attempt of await claimFirst(checkpoint, settings, limit)) {
+  for (const attempt of await claimFirst(checkpoint, config, limit)) {
     const { sceneId, columns, number, input, endpoint } = attempt;
-    const wanted = settings.pictureName({ id: sceneId, columns, input, seed: unknownSeed, index: 1 });
+    const wanted = pictureName(config, { id: sceneId, columns, input, seed: unknownSeed, index: 1 });
     const [file = wanted] = await names.reserve(attempt, [{ seed: unknownSeed }]);
     requests.push({
       scene: sceneId,
@@ -284,11 +285,7 @@ async function firstRequests(
 }
 
 /** As the pipeline takes them: what is due, then what will be, then what the program died with. */
-async function claimFirst(
-  checkpoint: Checkpoint,
-  { endpoint }: BatchSettings,
-  limit: number,
-): Promise<Attempt[]> {
+async function claimFirst(checkpoint: Checkpoint, { endpoint }: Config, limit: number): Promise<Attempt[]> {
   const now = Date.now();
   const attempts = await checkpoint.claim(limit, endpoint, now);
   attempts.push(...(await checkpoint.claim(limit - attempts.length, endpoint, now, Number.MAX_SAFE_INTEGER)));

@@ -27,7 +27,7 @@ import { program } from '../lib/files/program.ts';
 export const maxRuns = 10_000;
 
 /** What its checkpoint does not say. */
-export type HeaderChoices = Pick<ReportHeader, 'bucket' | 'hasBom' | 'separator'>;
+export type HeaderChoices = Pick<ReportHeader, 'bucket' | 'report'>;
 
 /**
  * Undefined where the folder has no checkpoint that a run has begun. `checkpointDir`: where
@@ -90,8 +90,7 @@ export function reportOf(
   opened: OpenCheckpoint,
   bucket: Bucket | undefined,
 ): Report {
-  const { hasBom, separator } = report;
-  const chosen = { bucket: bucket && linksTo(bucket), hasBom, separator };
+  const chosen = { bucket: bucket && linksTo(bucket), report };
   const writeNow = async (signal: AbortSignal): Promise<boolean> => {
     await opened.refresh();
     return isWritten(dir, signal, chosen, Date.now(), opened.dir);

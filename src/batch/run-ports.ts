@@ -59,15 +59,15 @@ export async function withPorts<Result>(
   stop.onEnding(({ kind, text }) => emit({ type: 'stopping', ending: kind, text }));
   const warn = (text: string): void => emit({ type: 'warning', text });
   const connections = await connect(config, endpoints, localService, warn);
-  const memory = new ByteSemaphore(config.limits.memoryBytes);
+  const memory = new ByteSemaphore(config.limits.memory);
   const service = openService(config, connections.of, memory, warn);
   const downloads = new HttpsDownloads({
     hosts: config.output.hosts,
-    maxBytes: config.limits.bodyBytes,
-    requestTimeoutMs: config.timeouts.requestMs,
+    maxBytes: config.limits.body,
+    requestTimeoutMs: config.timeouts.request,
   });
   const open = (url: string): Promise<Bucket> =>
-    openBucket(url, config.env, bucketOptions(warn, stop, config.shutdownGraceMs, patienceMs));
+    openBucket(url, config.env, bucketOptions(warn, stop, config.shutdown.grace, patienceMs));
   const bucket = opened.pictures && (await open(opened.pictures.url));
   const otherBuckets = new OtherBuckets(open);
   try {
@@ -77,14 +77,14 @@ export async function withPorts<Result>(
     });
     const report = reportOf(config, opened, bucket);
     const { checkpoint, file, others, lease } = opened;
-    followLease(lease, emit, stop, config.shutdownGraceMs);
+    followLease(lease, emit, stop, config.shutdown.grace);
     const ports = {
       // Of memory of its own: a job that is being sent must not wait for pictures, nor they for it.
       service: whileLeased(
         sendingFiles(
           service,
           config.folder,
-          new ByteSemaphore(config.limits.memoryBytes),
+          new ByteSemaphore(config.limits.memory),
           (address) => otherBuckets.read(address),
           pictureAdvice(config),
         ),
@@ -127,7 +127,7 @@ function imagesOf(
 ): PreparedImageStore {
   const isShared = lease !== undefined;
   const options = {
-    maxPixels: config.limits.pixels,
+    pixels: config.limits.pixels,
     ...config.check,
     ...outputFiles(config.output, rules, warn),
     isShared,
@@ -136,7 +136,7 @@ function imagesOf(
       if (owner?.file === undefined) return owner !== undefined && config.output.keep === 'original';
       return formatOfFile(owner.file) === formatOfFile(file);
     },
-    reportDir: config.report.hasThumbnails ? join(config.output.dir, 'report') : undefined,
+    reportDir: config.report.thumbnails ? join(config.output.dir, 'report') : undefined,
   };
   if (bucket === undefined || pictures === undefined)
     return createImageStore(join(config.output.dir, 'images'), options);

@@ -25,14 +25,15 @@ export function openService(
   warn: (text: string) => void = () => undefined,
 ): ServiceClient {
   const once = warnOnce(warn);
+  const { image, files, values } = config.output;
   const options = {
     memory,
     connectionOf,
-    requestTimeoutMs: config.timeouts.requestMs,
-    maxBodyBytes: config.limits.bodyBytes,
-    imagePath: config.output.imagePath,
-    files: config.output.files,
-    values: config.output.values,
+    requestTimeoutMs: config.timeouts.request,
+    maxBodyBytes: config.limits.body,
+    image,
+    files,
+    values,
     onFoundAt: (path: string) =>
       once(
         `the picture is taken from ${path} of the output, since it is the only one there; \`output.image: ${path}\` takes it from nowhere else`,
@@ -99,11 +100,11 @@ export function openComfyui(
   return new ComfyuiService({
     memory,
     connectionOf,
-    requestTimeoutMs: timeouts.requestMs,
-    maxBodyBytes: limits.bodyBytes,
+    requestTimeoutMs: timeouts.request,
+    maxBodyBytes: limits.body,
     workflow,
     workflowSha256: sha256,
-    node: output.imagePath,
+    node: output.image,
   });
 }
 

@@ -12,6 +12,7 @@ import {
   joinBatch,
   type SharedBatch,
 } from '../runner/checkpoint/postgres/shared-batch.ts';
+import { pricingOf } from '../runner/core/spending.ts';
 import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import type { RunChoices } from './choices.ts';
 import {
@@ -93,16 +94,14 @@ async function beginShared(
   const { dir } = shared.replica;
   const { assertPicturesKnown, identityOf, keepIfAnew } = await import('./begin.ts');
   const { assertCollectable } = await import('./connections.ts');
-  const { batchSettings } = await import('./batch-settings.ts');
   assertPicturesKnown(file, config, choices, dir, dir);
   const inFlight = readJobsInFlight(dir);
   assertCollectable(file, config, inFlight);
-  const { limits } = batchSettings(config, systemClock.now(), 'id');
   const opened = await joinBatch(shared, {
     program,
     batch: scenes && identityOf(file, config, scenes, choices, dir),
-    limits,
-    pricing: config.pricing,
+    limits: config.limits,
+    pricing: pricingOf(config),
     clock: systemClock,
   });
   return { opened, inFlight, kept: await keepIfAnew(config, choices, dir) };
@@ -121,8 +120,14 @@ async function openForCancel(dir: string, address: string, sharedAt: string): Pr
   }
   return {
     dir: shared.replica.dir,
-    begin: ({ pricing }) =>
-      joinBatch(shared, { program, batch: undefined, limits: {}, pricing, clock: systemClock }),
+    begin: (config) =>
+      joinBatch(shared, {
+        program,
+        batch: undefined,
+        limits: {},
+        pricing: pricingOf(config),
+        clock: systemClock,
+      }),
     close: () => shared.close(),
   };
 }

@@ -13,7 +13,7 @@ import { asDamage } from '../runner/checkpoint/damage.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config, StageSource } from '../runner/config/config.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
-import { readCheckpointAddress, readOutputDir } from '../runner/config/read-output-dir.ts';
+import { PipelineParts } from '../runner/config/pipeline-parts.ts';
 import { picturesFolder } from '../runner/images/bucket-store.ts';
 import { type ManifestRow, maxBatchRows } from '../runner/manifest/manifest.ts';
 import { noBatch } from './record.ts';
@@ -27,10 +27,11 @@ export async function openStage(stage: StageSource, config: Config): Promise<Sta
   const { from } = stage;
   const place = config.placeOf(['scenes', 'from']);
   assertNoCircle(config, from, place);
-  const dir = readOutputDir(from, [], config.env);
+  const parts = new PipelineParts(from, [], config.env);
+  const dir = parts.outputDir();
   if (dir === config.output.dir)
     throw problem(place, `${shownFile(from)} has the same output.dir; expected a folder of its own`);
-  const record = await openRecord(dir, readCheckpointAddress(from, [], config.env));
+  const record = await openRecord(dir, parts.checkpoint());
   let db: Database | undefined;
   const close = async (): Promise<void> => {
     db?.close();

@@ -7,7 +7,6 @@ import { didYouMean } from '../lib/text/closest.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { readBegunAt } from '../runner/checkpoint/batch-identity.ts';
 import { isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
-import { readReportSettings } from '../runner/config/read-settings.ts';
 import { endings } from '../runner/core/ending.ts';
 import { copyEnding, type PictureCopy } from '../runner/core/picture-copy.ts';
 import type { SceneRecord } from '../runner/core/scene-record.ts';
@@ -86,7 +85,7 @@ interface Choice {
   isLinked: boolean;
 }
 
-function choiceOf({ file, overrides, env }: Batch, argv: Record<string, unknown>): Choice {
+function choiceOf(batch: Batch, argv: Record<string, unknown>): Choice {
   const to = oneText(argv, 'to');
   const kind = exportKinds.find((each) => each === to);
   const hint = didYouMean(to ?? '', exportKinds) ?? `expected one of ${exportKinds.join(', ')}`;
@@ -106,8 +105,7 @@ function choiceOf({ file, overrides, env }: Batch, argv: Record<string, unknown>
     dir: resolve(textIn(argv, 'dir')),
     shard: wholeNumber(argv, 'shard', 1, 100_000),
     caption,
-    copy:
-      copy === undefined ? undefined : copyOf(copy, readReportSettings(file, overrides, env).output.formats),
+    copy: copy === undefined ? undefined : copyOf(copy, batch.parts.report().output.formats),
     isLinked,
   };
 }

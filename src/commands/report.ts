@@ -2,7 +2,7 @@
 import { noBatch } from '../batch/record.ts';
 import { plural } from '../lib/text/format.ts';
 import { join } from 'node:path';
-import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
+import type { ReportKeys } from '../runner/config/pipeline-parts.ts';
 import { writeBatchReport } from '../batch/result-files.ts';
 import { shownPath } from '../batch/shown-path.ts';
 import { withSignals } from './signals.ts';
@@ -56,7 +56,7 @@ export const reportCommand: LoadedCommand = {
 
 async function report(batch: Batch, signed: number | undefined, json: boolean): Promise<void> {
   const view = createFilesView({ json, file: batch.arguments, elapsed: () => systemClock.elapsed() });
-  const settings = { ...readReportSettings(batch.file, batch.overrides, batch.env), signedMs: signed };
+  const settings = { ...batch.parts.report(), signedMs: signed };
   const { files, made } = await batch.read((book) => writeUnlessStopped(book, settings, view));
   view.end(files.map(shownPath), made);
 }
@@ -64,7 +64,7 @@ async function report(batch: Batch, signed: number | undefined, json: boolean): 
 /** Writes the report so that no result file names a picture where it was before it was moved. */
 export function reportMoved(batch: Batch, json: boolean): Promise<unknown> {
   const view = createFilesView({ json, file: batch.arguments, elapsed: () => systemClock.elapsed() });
-  const settings = { ...readReportSettings(batch.file, batch.overrides, batch.env), signedMs: undefined };
+  const settings = { ...batch.parts.report(), signedMs: undefined };
   return batch.read((book) => writeUnlessStopped(book, settings, view));
 }
 
@@ -93,21 +93,20 @@ interface Written {
 /** Of a result file that is not finished nothing is left. */
 function writeUnlessStopped(
   book: Book,
-  settings: ReportSettings & ReportChoices,
+  settings: ReportKeys & ReportChoices,
   view: FilesView,
 ): Promise<Written> {
   const { dir, record } = book;
   return withSignals(async (stop) => {
     let consequence = 'The result files were not changed.';
     try {
-      const { hasBom, separator } = settings;
       const files = await book.withBucket((bucket) => {
         const links = bucket && linksTo(bucket, settings.signedMs);
         return writeBatchReport(
           dir,
           Date.now(),
           stop.leaving,
-          { bucket: links, hasBom, separator },
+          { bucket: links, report: settings.report },
           record.dir,
         );
       });
@@ -153,7 +152,7 @@ interface MadeView {
 /** May be asked for during a run. Throws the reason of `signal` where that cuts it; what was made stays. */
 async function makeMissingFiles(
   book: Book,
-  { hasThumbnails, output }: ReportSettings,
+  { report: { thumbnails: areWanted }, output }: ReportKeys,
   signal: AbortSignal,
   { onProgress, warn }: MadeView,
 ): Promise<MadeFiles> {
@@ -163,7 +162,7 @@ async function makeMissingFiles(
     const pictures = () => picturesOf(readSavedJobs(db));
     const source = await thumbnailSource(dir, bucket);
     const made = progress('thumbnails');
-    const thumbnails = hasThumbnails
+    const thumbnails = areWanted
       ? { thumbnails: await makeMissingThumbnails(source, join(dir, 'report'), pictures(), signal, made) }
       : {};
     const makers = copyMakers(output, warn);

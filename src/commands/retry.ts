@@ -7,7 +7,7 @@ import { conditionOf, rowFilter } from './where-option.ts';
 import { readIdsLacking, pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import { putBackSession } from '../runner/checkpoint/put-back.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
-import { readBaseUrl, readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
+import { PipelineParts, type ReportKeys } from '../runner/config/pipeline-parts.ts';
 import { closest } from '../lib/text/closest.ts';
 import { failureRules, isFailureKind, type FailureKind } from '../runner/core/failure.ts';
 import type { NamedFile } from '../runner/core/named-file.ts';
@@ -129,8 +129,8 @@ async function setAside(file: string, book: Book, pictures: () => string[]): Pro
   });
 }
 
-function outputOf(file: string): ReportSettings['output'] {
-  return readReportSettings(file, overridesOf({}, process.env), process.env).output;
+function outputOf(file: string): ReportKeys['output'] {
+  return new PipelineParts(file, overridesOf({}, process.env), process.env).report().output;
 }
 
 /** Throws `ConfigError` where none is asked for. */
@@ -188,7 +188,7 @@ function choiceOf(file: string, argv: Record<string, unknown>, ids: string[]): P
   return {
     kinds: argv['failed'] === true || isBare ? 'every' : kinds,
     ids: isGiveUp ? [] : ids,
-    notAt: isElsewhere ? readBaseUrl(file, process.env) : undefined,
+    notAt: isElsewhere ? new PipelineParts(file, [], process.env).baseUrl() : undefined,
     ...(isGiveUp && { giveUp: ids }),
     isAgain,
     // Many renderers read a seed as a signed integer of 32 bits.

@@ -1,4 +1,5 @@
 /** `nightrender verify`: whether every saved picture is still there and whole; `--repair` puts back what is not. */
+import type { ReportKeys } from '../runner/config/pipeline-parts.ts';
 import { plural } from '../lib/text/format.ts';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -15,7 +16,7 @@ import {
   recordedReader,
 } from '../runner/checkpoint/recorded-pictures.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { readReportSettings, type ReportSettings } from '../runner/config/read-settings.ts';
+
 import { endings } from '../runner/core/ending.ts';
 import type { Verified, BadPicture } from '../runner/core/verification.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
@@ -74,7 +75,7 @@ export const verifyCommand: LoadedCommand = {
 export function verify(argv: Record<string, unknown>): Promise<number> {
   const [isRepair, isDeep, isMove] = [argv['repair'] === true, argv['deep'] === true, argv['move'] === true];
   return onBatch(argv, async (batch, json) => {
-    const { dir, file, overrides, env } = batch;
+    const { dir } = batch;
     if (isMove && isRepair) throw new ConfigError([{ where: '--move', text: 'repair first, then move' }]);
     const moved = isMove ? await batch.moveCheckpoint() : undefined;
     let others = batch.arguments;
@@ -82,7 +83,7 @@ export function verify(argv: Record<string, unknown>): Promise<number> {
     const view = createVerifyView({ json, isRepair, file: () => others, elapsed });
     if (moved !== undefined) view.onCheckpointMoved(moved);
     if (!isRepair) await batch.onRecord((record) => Promise.resolve(assertReadable(dir, record)));
-    const settings = isRepair || isMove ? readReportSettings(file, overrides, env) : undefined;
+    const settings = isRepair || isMove ? batch.parts.report() : undefined;
     const isThere = isMove && (await batch.read(({ db }) => bucketOf(db))) === settings?.output.pictures;
     if (isThere && moved !== undefined) return 0;
     if (isThere) view.onInPlace();
@@ -117,7 +118,7 @@ function verifyOnly(batch: Batch, view: VerifyView, isDeep: boolean): Promise<Ve
 }
 
 /** If one picture is not good, the batch stays where it is. */
-async function moveAll(batch: Batch, view: VerifyView, { output }: ReportSettings): Promise<Verified> {
+async function moveAll(batch: Batch, view: VerifyView, { output }: ReportKeys): Promise<Verified> {
   const { movePictures } = await import('../batch/move.ts');
   return batch.upkeep(async (book) => {
     const [from, to] = [book.shownImages, shownImages(book.dir, output.pictures)];
@@ -135,7 +136,7 @@ async function verifyAndRepair(
   batch: Batch,
   view: VerifyView,
   isDeep: boolean,
-  { output }: ReportSettings,
+  { output }: ReportKeys,
 ): Promise<{ verified: Verified; runArguments: string }> {
   const work = (book: Book): Promise<Verified> =>
     book.withImages(maintenanceOptions(output), async (images, bucket) => {

@@ -187,7 +187,7 @@ function clientOf(url: string, apiKey: string): HttpRenderService {
     connectionOf: () => ({ url, apiKey }),
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
-    imagePath: undefined,
+    image: undefined,
     memory: new ByteSemaphore(128_000_000),
   });
   onTestFinished(() => service.close());

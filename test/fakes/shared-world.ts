@@ -11,10 +11,11 @@ import {
 } from '../../src/runner/checkpoint/postgres/shared-batch.ts';
 import type { CancelResult } from '../../src/runner/pipeline/cancel-batch.ts';
 import type { Checkpoint, Ports } from '../../src/runner/pipeline/ports.ts';
-import type { BatchSettings } from '../../src/runner/pipeline/settings.ts';
+import type { PipelineConfig } from '../../src/runner/pipeline/pipeline-config.ts';
 import type { BatchResult } from '../../src/runner/pipeline/report-batch.ts';
 import type { Behaviour } from './fake-service.ts';
-import { plainBatch, World } from './world.ts';
+import { pricingOf } from '../../src/runner/core/spending.ts';
+import { defaultSettings, plainBatch, World } from './world.ts';
 
 /** Thrown in a transaction whose program has died. */
 const died = new Error('the program has died');
@@ -78,7 +79,7 @@ export class SharedWorld extends World {
 
   async #asRunner<T>(
     work: () => Promise<T | undefined>,
-    { limits = {}, pricing }: Partial<BatchSettings> = {},
+    { limits = {}, pricing }: Partial<PipelineConfig> = {},
   ): Promise<T | undefined> {
     const shared = await find(this.#address, join(this.#dir, 'runners'));
     await shared.db.query(
@@ -88,7 +89,7 @@ export class SharedWorld extends World {
       program: 'test',
       batch: { ...plainBatch, ...this.batch },
       limits,
-      pricing,
+      pricing: pricingOf({ ...defaultSettings, pricing }),
       clock: { now: () => Date.now(), elapsed: () => performance.now() },
     });
     this.#joined = joined;

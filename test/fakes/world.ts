@@ -10,7 +10,7 @@ import {
 import { putBackSession } from '../../src/runner/checkpoint/put-back.ts';
 import { checkpointSchema } from '../../src/runner/checkpoint/schema.ts';
 import { SqliteCheckpoint } from '../../src/runner/checkpoint/sqlite-checkpoint.ts';
-import type { JsonObject } from '../../src/lib/text/json.ts';
+import type { JsonObject, JsonValue } from '../../src/lib/text/json.ts';
 import { portablePath } from '../../src/runner/core/naming.ts';
 import type { PutBack, PutBackChoice, WrongId } from '../../src/runner/core/put-back.ts';
 import { fingerprintOf, type BadRow, type ListedScene, type Scene } from '../../src/runner/core/scene.ts';
@@ -21,7 +21,7 @@ import type { ManifestScenes, Report } from '../../src/runner/pipeline/ports.ts'
 import type { BatchResult } from '../../src/runner/pipeline/report-batch.ts';
 import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
 import type { Ports } from '../../src/runner/pipeline/ports.ts';
-import type { BatchSettings } from '../../src/runner/pipeline/settings.ts';
+import type { PipelineConfig } from '../../src/runner/pipeline/pipeline-config.ts';
 import { Stop } from '../../src/runner/pipeline/stop.ts';
 import { verifyBatch } from '../../src/runner/pipeline/verify-batch.ts';
 import type { CrashMarker } from '../../src/runner/checkpoint/crash-markers.ts';
@@ -36,7 +36,7 @@ import { VirtualClock } from './virtual-clock.ts';
 export interface RunOptions {
   /** Undefined where a stop came before it was read. */
   manifest: ManifestScenes | undefined;
-  settings?: Partial<BatchSettings>;
+  settings?: Partial<PipelineConfig>;
   killAt?: number;
   /** The disk fails at the nth call that needs it. */
   failAt?: number;
@@ -265,32 +265,53 @@ export const endpoint = { baseUrl: 'https://service.example', id: 'scene-rendere
 
 export const plainBatch: BatchIdentity = { manifest: ['list.csv'], endpoint, columns: ['id', 'scene'] };
 
-export const defaultSettings: BatchSettings = {
+export const defaultSettings: PipelineConfig = {
   endpoint,
   concurrency: 2,
   retry: {
     attempts: 3,
     submissions: 10,
-    firstWaitMs: 2_000,
-    maxWaitMs: 120_000,
+    firstWait: 2_000,
+    longestWait: 120_000,
     unanswered: 'resubmit',
   },
-  polling: { lag: 0.05, minMs: 10, maxMs: 30_000 },
-  halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 30 * 60_000, refusedMs: 30_000 },
+  polling: { lag: 0.05, shortest: 10, longest: 30_000 },
+  halt: { consecutive: 20, percent: 50, minimum: 50, unreachable: 30 * 60_000, refused: 30_000 },
   rate: {
     submit: { atOnce: 200, perTenSeconds: 1_000 },
     status: { atOnce: 400, perTenSeconds: 2_000 },
   },
   pricing: undefined,
-  timeouts: { queueMs: 3_600_000, executionMs: 1_800_000, freshnessMs: 150_000, keepsMs: 1_800_000 },
+  timeouts: { queue: 3_600_000, execution: 1_800_000 },
+  freshness: 150_000,
+  keepsMs: 1_800_000,
+  // Its health is not asked for.
+  service: { kind: 'described' },
   limits: {},
-  unknownPictures: 'ask',
-  shutdownGraceMs: 10_000,
-  reportEveryMs: undefined,
-  outputSettings: 'settings',
-  pictureName: ({ id }) => portablePath(id),
-  copyEndings: [],
+  shutdown: { grace: 10_000 },
+  report: { every: undefined },
+  output: {
+    name: { renderText: ({ id }) => portablePath(id as string) },
+    files: [],
+    values: [],
+    formats: [],
+    keep: 'png',
+  },
+  outputDigest: 'settings',
+  names: 'id',
 };
+
+/** Settings with some keys of `output`. */
+export function outputWith(some: Partial<PipelineConfig['output']>): Pick<PipelineConfig, 'output'> {
+  return { output: { ...defaultSettings.output, ...some } };
+}
+
+/** Settings that name pictures so. */
+export function namedBy(
+  nameOf: (id: string, seed: JsonValue | undefined) => string,
+): Pick<PipelineConfig, 'output'> {
+  return outputWith({ name: { renderText: ({ id, seed }) => nameOf(id as string, seed) } });
+}
 
 /** Of what nobody stops. */
 export const unstopped = new AbortController().signal;

@@ -150,7 +150,7 @@ async function lookAt(client: TestClient, jobId: string): Promise<string> {
     case 'completed': {
       const [picture] = reply.pictures;
       if (picture === undefined || 'url' in picture) return 'an address';
-      const store = createImageStore(temporaryFolder(), { minSide: 8, isBlankRefused: true });
+      const store = createImageStore(temporaryFolder(), { minSide: 8, blank: true });
       const checked = await store.check(picture);
       return 'content' in checked ? 'saved' : checked.kind;
     }

@@ -39,7 +39,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'a 404 of a fresh job is believed',
     file: 'src/runner/pipeline/missing.ts',
-    from: "  if (ageMs(job, run.ports.clock) < run.settings.timeouts.freshnessMs) return { kind: 'not-known-yet', text };",
+    from: "  if (ageMs(job, run.ports.clock) < run.config.freshness) return { kind: 'not-known-yet', text };",
     to: '',
   },
   {

@@ -9,7 +9,6 @@ import { isBatch, lockBatch, type BatchLock } from '../../src/runner/checkpoint/
 import { readBatch } from '../../src/runner/checkpoint/batch-identity.ts';
 import { openCheckpoint, openCheckpointForReading } from '../../src/runner/checkpoint/open-checkpoint.ts';
 import type { OpenCheckpoint } from '../../src/runner/checkpoint/open-checkpoint.ts';
-import { batchSettings } from '../../src/batch/batch-settings.ts';
 import { beginRun } from '../../src/batch/begin.ts';
 import { outputFiles } from '../../src/batch/output-files.ts';
 import type { ReadScenes } from '../../src/runner/list/read-scenes.ts';
@@ -25,7 +24,7 @@ import { cancelBatch } from '../../src/runner/pipeline/cancel-batch.ts';
 import type { Event } from '../../src/runner/pipeline/event.ts';
 import type { Clock } from '../../src/runner/pipeline/ports.ts';
 import { runBatch } from '../../src/runner/pipeline/run-batch.ts';
-import type { BatchSettings } from '../../src/runner/pipeline/settings.ts';
+import type { PipelineConfig } from '../../src/runner/pipeline/pipeline-config.ts';
 import type { Ports } from '../../src/runner/pipeline/ports.ts';
 import { Stop, type StopMode } from '../../src/runner/pipeline/stop.ts';
 import { KeptAnswersFolder } from '../../src/runner/checkpoint/kept-answers.ts';
@@ -192,8 +191,8 @@ class Process {
     this.#lock = await lockBatch(outOf(this.#machine), this.#wall());
   }
 
-  #settings(config: Config): BatchSettings {
-    return batchSettings(config, this.#wall(), this.#opened?.names ?? 'prompt');
+  #settings(config: Config): PipelineConfig {
+    return { ...config, names: this.#opened?.names ?? 'prompt' };
   }
 
   async #recordEnd(ending: Ending): Promise<void> {
@@ -205,14 +204,14 @@ class Process {
     const opened = this.#opened;
     if (opened === undefined) throw new Error('nothing is opened');
     const images = createImageStore(join(dir, 'images'), {
-      maxPixels: config.limits.pixels,
+      pixels: config.limits.pixels,
       ...config.check,
       ...outputFiles(config.output, opened.rules, () => undefined),
     });
     await this.#calls.call('prepare', () => images.prepare());
     // Of a report, no more is of interest here than that it can be written.
     const write = async (signal: AbortSignal): Promise<string | undefined> => {
-      if (config.report.everyMs === undefined) return join(dir, 'report');
+      if (config.report.every === undefined) return join(dir, 'report');
       return (await isWritten(dir, signal, undefined, this.#wall())) ? join(dir, 'report') : undefined;
     };
     return {

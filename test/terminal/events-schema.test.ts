@@ -42,7 +42,7 @@ function troubledWorld(): World {
 
 it('holds for nights with troubles, resumed, halted, stopped and cancelled ones', async () => {
   const pricing = { perSecond: 0.001, currency: 'USD' };
-  const settings = { healthEveryMs: 30_000, pricing, limits: { cost: 5 } };
+  const settings = { service: { kind: 'jobs' }, pricing, limits: { cost: 5 } };
   const world = troubledWorld();
   await world.run({ manifest: list, settings, until: 7_000 });
   await world.run({ manifest: list, settings });
@@ -76,4 +76,4 @@ it('holds for nights with troubles, resumed, halted, stopped and cancelled ones'
   );
 });
 
-const strictHalt = { consecutive: 3, percent: 50, minimum: 50, unreachableMs: 60_000, refusedMs: 30_000 };
+const strictHalt = { consecutive: 3, percent: 50, minimum: 50, unreachable: 60_000, refused: 30_000 };

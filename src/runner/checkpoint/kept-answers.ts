@@ -14,9 +14,9 @@ import type { KeptAnswer, KeptAnswers, KeptAs, WriteChunk } from '../pipeline/po
 
 export interface KeptLimits {
   /** Compressed bytes of all kept answers together. */
-  keptBytes: number;
+  kept: number;
   /** Unpacked bytes of an answer that is read. */
-  bodyBytes: number;
+  body: number;
 }
 
 const keptName = /^(\d+)\.answer\.gz$/;
@@ -61,7 +61,7 @@ export class KeptAnswersFolder implements KeptAnswers {
     if (sha256 === undefined) return undefined;
     try {
       const packed = await readFile(join(this.#folder, nameOf(attempt)));
-      const bytes = await unpack(packed, { maxOutputLength: this.#limits.bodyBytes });
+      const bytes = await unpack(packed, { maxOutputLength: this.#limits.body });
       // A damaged answer is no answer: the service is asked.
       return createHash('sha256').update(bytes).digest('hex') === sha256 ? bytes : undefined;
     } catch (error) {
@@ -128,7 +128,7 @@ export class KeptAnswersFolder implements KeptAnswers {
       bytes += chunk.length;
       this.#sizes?.set(name, bytes);
       const all = [...(this.#sizes?.values() ?? [])].reduce((sum, size) => sum + size, 0);
-      if (all > this.#limits.keptBytes) throw new NoRoom();
+      if (all > this.#limits.kept) throw new NoRoom();
       await file.write(chunk);
     }
   }

@@ -145,8 +145,8 @@ export function readOutputIn(
   const [output] = valuesAt(result, place);
   const isPicturePath = (path: string): boolean =>
     valuesAt(output, path).some((value) => typeof value === 'string');
-  const imagePath = places.imagePath ?? pictures.find(isPicturePath);
-  return readOutput(output, () => JSON.stringify(output), { ...places, imagePath });
+  const image = places.image ?? pictures.find(isPicturePath);
+  return readOutput(output, () => JSON.stringify(output), { ...places, image });
 }
 
 function timesIn(body: Record<string, unknown>, { status: { seconds } }: ServiceDescription): JobTimes {

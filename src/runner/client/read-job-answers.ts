@@ -23,7 +23,7 @@ import { restOfOutput } from '../../protocol/rest-of-output.ts';
 /** Where an output has what is to be saved. */
 export interface OutputPlaces {
   /** Path of the picture, for outputs of no known shape; `none` where there is none. */
-  imagePath: string | undefined;
+  image: string | undefined;
   files?: readonly FilePlace[];
   /** What is wanted of the rest of the output. */
   values?: readonly NamedValue[];
@@ -150,13 +150,13 @@ function readCompleted(
 export function readOutput(
   output: unknown,
   textOfOutput: () => string,
-  { imagePath, files = [], values = [], onFoundAt }: OutputPlaces,
+  { image, files = [], values = [], onFoundAt }: OutputPlaces,
 ): { pictures: FoundPicture[] } | Failure {
   const beside = findFiles(output, textOfOutput, files);
-  if (imagePath === noPicture && 'files' in beside)
+  if (image === noPicture && 'files' in beside)
     return { pictures: beside.files.map((file, i) => (i === 0 ? withRest(file, output, values) : file)) };
   const paths = values.length === 0 ? undefined : values.map(({ at }) => at);
-  const found = findPictures(output, imagePath, paths);
+  const found = findPictures(output, image, paths);
   switch (found.kind) {
     case 'none':
       return { kind: 'no-output', text: `the job COMPLETED without output; ${whyNone(output)}` };
@@ -167,7 +167,7 @@ export function readOutput(
       return { kind: refusedOr('failed-inside', message), text };
     }
     case 'unknown':
-      return imagePath === noPicture ? withFiles([], beside, output) : unknownShape(found, output);
+      return image === noPicture ? withFiles([], beside, output) : unknownShape(found, output);
     case 'pictures': {
       const { pictures, at } = found;
       if (at !== undefined) onFoundAt?.(at);

@@ -1,19 +1,18 @@
 /** From pipeline.yaml, environment and flags to a checked `Config`, or to every problem at once. */
+import { hash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { fileDescriber } from '../files/sent-files.ts';
 import { compileTemplates } from './compile-templates.ts';
-import type { Config, NamedAxis, SceneSettings, StageSource } from './config.ts';
+import type { Config, NamedAxis, ListExpansion, StageSource } from './config.ts';
 import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';
-import type { RateSettings } from '../core/pacing.ts';
+import type { RequestRate } from '../core/pacing.ts';
 import type { ServiceDescription } from '../core/service-description.ts';
 import { readServiceInterface, withServiceDefaults, type ServiceInterface } from './service-interface.ts';
-import { filesAsked, noPicture } from '../core/named-file.ts';
-import { hasPrice } from '../core/spending.ts';
+import { filesAsked } from '../core/named-file.ts';
 import { downloadHint, manifestFiles } from './manifest-files.ts';
-import { noticeTarget } from './notify-schema.ts';
 import { checkAgainst } from '../../lib/yaml/check-shape.ts';
-import { configSchema, endpointUrl, pipelineLayout, type RawConfig } from './schema.ts';
+import { configSchema, endpointUrl, pipelineLayout, type CheckedFile } from './schema.ts';
 import { pipelineIn } from './pipeline-in.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
@@ -36,7 +35,7 @@ export function readConfig(
   const yaml = withServiceDefaults(read, service);
   const secrets = secretsOf(yaml.value, env);
   const schema = configSchema(service.kind, hasLists(yaml.value));
-  const { raw, problems } = checkAgainst<RawConfig>(schema, yaml, secrets, pipelineLayout(service.kind));
+  const { raw, problems } = checkAgainst<CheckedFile>(schema, yaml, secrets, pipelineLayout(service.kind));
   const report = (path: Path, text: string): void => void problems.push({ where: yaml.placeOf(path), text });
   const base = dirname(resolve(file));
   if (raw?.manifest !== undefined && raw.scenes?.from !== undefined)
@@ -58,42 +57,46 @@ export function readConfig(
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
   const isOverridden = (key: string): boolean => overrides.some(({ path }) => path.join('.') === key);
   const manifest = written.map((path) => (path === '-' ? path : resolve(base, path)));
+  const endpoint = endpointOf(raw, service);
+  const statuses = 'statuses' in raw.endpoint ? raw.endpoint.statuses : {};
+  const described = service.kind === 'described' ? service.description : undefined;
+  const { jobs = Infinity, submissionsPerSecond, requestsPerSecond } = limitsOf(service);
+  const output = {
+    ...raw.output,
+    dir: resolve(base, raw.output.dir),
+    isOverridden: isOverridden('output.dir'),
+    name: templates.name,
+    files: filesAsked(raw.output.image, raw.output.files),
+    hosts: [...raw.output.hosts, ...(described?.hosts ?? [])],
+  };
   return {
-    ...plainSettings(raw, service),
+    ...raw,
     service,
     file: resolve(file),
     folder: base,
     env,
     manifest,
-    manifestFiles: manifestFiles(manifest, resolve(base, raw.output.dir)),
+    manifestFiles: manifestFiles(manifest, output.dir),
     isManifestOverridden: isOverridden('manifest'),
-    list: {
-      header: raw.header,
-      comments: raw.comments,
-      encoding: raw.encoding === 'utf-8' ? undefined : raw.encoding,
-    },
     stage: stageOf(raw, base),
     scenes: scenesOf(raw, base),
-    endpoint: endpointOf(raw, service),
-    statuses: 'statuses' in raw.endpoint ? raw.endpoint.statuses : {},
+    endpoint,
+    statuses,
     apiKey,
+    freshness: raw.endpoint.freshness,
+    keepsMs: described?.keepsMs ?? defaultKeepsMs,
     input: templates.input,
-    output: {
-      dir: resolve(base, raw.output.dir),
-      isOverridden: isOverridden('output.dir'),
-      pictures: raw.output.pictures,
-      name: templates.name,
-      imagePath: raw.output.image,
-      files: filesAsked(raw.output.image, raw.output.files),
-      values: raw.output.values,
-      hosts: [...raw.output.hosts, ...(service.kind === 'described' ? service.description.hosts : [])],
-      metadata: raw.output.metadata,
-      keep: raw.output.keep,
-      formats: raw.output.formats,
+    concurrency: Math.min(raw.concurrency, jobs),
+    rate: {
+      submit: withinRate(raw.rate.submit, submissionsPerSecond),
+      status: withinRate(raw.rate.status, requestsPerSecond),
     },
+    timeouts: { ...raw.timeouts, request: requestTimeoutOf(raw) },
+    output,
+    outputDigest: outputDigest(output, raw.limits, described, statuses),
     terminal: { ...raw.terminal, log: raw.terminal.log && resolve(base, raw.terminal.log) },
     warnings: [
-      ...warningsOf(raw, yaml, limitsOf(service)),
+      ...warningsOf(raw, yaml, jobs),
       ...lacking.map(({ where, text }) => `${where}: ${text}; a run needs it`),
     ],
     placeOf: (path, ofKey) => yaml.placeOf(path, ofKey),
@@ -108,13 +111,13 @@ function hasLists(value: unknown): boolean {
   return source !== undefined || [matrix, zip].some((axes) => isJsonObject(axes));
 }
 
-function stageOf({ scenes }: RawConfig, base: string): StageSource | undefined {
+function stageOf({ scenes }: CheckedFile, base: string): StageSource | undefined {
   if (scenes?.from === undefined) return undefined;
   const { from, keep, ids, best } = scenes;
   return { from: pipelineIn(resolve(base, from)), keep, ids: ids && resolve(base, ids), best };
 }
 
-function scenesOf({ scenes }: RawConfig, base: string): SceneSettings | undefined {
+function scenesOf({ scenes }: CheckedFile, base: string): ListExpansion | undefined {
   if (scenes === undefined) return undefined;
   const { from, matrix, zip, seeds } = scenes;
   if (from !== undefined && (matrix ?? zip ?? seeds) === undefined && scenes.exclude.length === 0)
@@ -198,81 +201,27 @@ function valueAt({ value }: YamlFile, key: string): unknown {
   return root?.endpoint?.[key];
 }
 
-function endpointOf({ endpoint }: RawConfig, service: ServiceInterface): Config['endpoint'] {
+function endpointOf({ endpoint }: CheckedFile, service: ServiceInterface): Config['endpoint'] {
   const baseUrl = endpointUrl(endpoint.baseUrl);
   if ('version' in endpoint) return { baseUrl, id: endpoint.id, version: endpoint.version };
   const version = service.kind === 'described' ? service.description.name : service.kind;
   return { baseUrl, id: 'id' in endpoint ? endpoint.id : '', version };
 }
 
-/** Undefined where nothing has a price. */
-function pricingOf({ pricing, timeouts, output }: RawConfig): Config['pricing'] {
-  if (pricing === undefined || !hasPrice(pricing)) return undefined;
-  const { expect: expectMs, ...prices } = pricing;
-  const isWithoutPictures = output.image === noPicture;
-  return { ...prices, expectMs, maxMs: timeouts.execution, ...(isWithoutPictures && { isWithoutPictures }) };
+/** A development server renders while it is asked for the status, and may answer nothing else meanwhile. */
+function requestTimeoutOf({ endpoint, timeouts }: CheckedFile): number {
+  const isDev = 'version' in endpoint && endpoint.version === 'dev';
+  return isDev ? Math.max(timeouts.request, timeouts.execution) : timeouts.request;
 }
 
-function plainSettings(raw: RawConfig, service: ServiceInterface) {
-  const { retry, polling, halt, timeouts, limits, check } = raw;
-  const isDev = 'version' in raw.endpoint && raw.endpoint.version === 'dev';
-  return {
-    columns: new Map(raw.columns),
-    concurrency: Math.min(raw.concurrency, limitsOf(service).jobs ?? Infinity),
-    checkpoint: raw.checkpoint,
-    retry: {
-      attempts: retry.attempts,
-      submissions: retry.submissions,
-      firstWaitMs: retry.firstWait,
-      maxWaitMs: retry.longestWait,
-      unanswered: retry.unanswered,
-    },
-    polling: { lag: polling.lag, minMs: polling.shortest, maxMs: polling.longest },
-    halt: {
-      consecutive: halt.consecutive,
-      percent: halt.percent,
-      minimum: halt.minimum,
-      unreachableMs: halt.unreachable,
-      refusedMs: halt.refused,
-    },
-    rate: {
-      submit: withinRate(raw.rate.submit, limitsOf(service).submissionsPerSecond),
-      status: withinRate(raw.rate.status, limitsOf(service).requestsPerSecond),
-    },
-    pricing: pricingOf(raw),
-    expectMs: raw.pricing?.expect,
-    timeouts: {
-      // A development server renders while it is asked for the status, and may answer nothing else meanwhile.
-      requestMs: isDev ? Math.max(timeouts.request, timeouts.execution) : timeouts.request,
-      queueMs: timeouts.queue,
-      executionMs: timeouts.execution,
-      freshnessMs: raw.endpoint.freshness,
-      keepsMs: service.kind === 'described' ? service.description.keepsMs : defaultKeepsMs,
-    },
-    limits: {
-      forMs: limits.for,
-      until: limits.until,
-      cost: limits.cost,
-      jobs: limits.jobs,
-      bodyBytes: limits.body,
-      keptBytes: limits.kept,
-      memoryBytes: limits.memory,
-      pixels: limits.pixels,
-    },
-    check: { isBlankRefused: check.blank, minSide: check.minSide },
-    report: {
-      hasThumbnails: raw.report.thumbnails,
-      everyMs: raw.report.every === 'never' ? undefined : raw.report.every,
-      hasBom: raw.report.bom,
-      separator: raw.report.separator,
-    },
-    shutdownGraceMs: raw.shutdown.grace,
-    notify: raw.notify.map(noticeTarget),
-    skipBadRows: raw.skipBadRows,
-    skipRepeatedRows: raw.skipRepeatedRows,
-    allowsFewer: raw.allowFewer,
-    acceptEdits: raw.acceptEdits,
-  };
+function outputDigest(
+  { image, files, values, hosts }: Pick<Config['output'], 'image' | 'files' | 'values' | 'hosts'>,
+  { body, pixels }: Config['limits'],
+  described: ServiceDescription | undefined,
+  statuses: Config['statuses'],
+): string {
+  const places = described && [described.result, described.status.map];
+  return hash('sha256', JSON.stringify([image, files, values, hosts, body, pixels, places, statuses]));
 }
 
 /** No service of jobs deletes a result before. */
@@ -286,16 +235,12 @@ function limitsOf(service: ServiceInterface): ServiceDescription['limits'] {
   return service.kind === 'described' ? service.description.limits : {};
 }
 
-function withinRate({ atOnce, perTenSeconds }: RateSettings, perSecond = Infinity): RateSettings {
+function withinRate({ atOnce, perTenSeconds }: RequestRate, perSecond = Infinity): RequestRate {
   return { atOnce, perTenSeconds: Math.max(1, Math.min(perTenSeconds, Math.floor(perSecond * 10))) };
 }
 
 /** What works and should be changed, in words, each with its place. */
-function warningsOf(
-  raw: RawConfig,
-  yaml: YamlFile,
-  { jobs = Infinity }: ServiceDescription['limits'],
-): string[] {
+function warningsOf(raw: CheckedFile, yaml: YamlFile, jobs: number): string[] {
   const { baseUrl, apiKey } = raw.endpoint;
   const warnings: string[] = [];
   if (apiKey !== undefined && yaml.fromEnvironment(['endpoint', 'apiKey']) === 'none') {

@@ -7,6 +7,8 @@ import {
   check,
   halt,
   limits,
+  noticeTarget,
+  notifyTarget,
   polling,
   pricing,
   rate,
@@ -16,7 +18,6 @@ import {
   terminal,
   timeouts,
 } from './run-schema.ts';
-import { notifyTarget } from './notify-schema.ts';
 import { files, formats, output, outputFile, pictureCopy } from './output-schema.ts';
 import { isPostgresAddress, postgresExpected } from '../../lib/postgres/address.ts';
 import { count, duration, flag, path } from '../../lib/yaml/scalar-schemas.ts';
@@ -132,7 +133,10 @@ const configShape = z.strictObject({
     .meta({ type: 'object', minProperties: 1 })
     .optional()
     .describe('what each job is sent: `{{ column }}` is replaced, other keys are sent as they are'),
-  columns: columns.prefault({}).describe('the types of columns that are not text'),
+  columns: columns
+    .transform((named) => new Map(named))
+    .prefault({})
+    .describe('the types of columns that are not text'),
   header: z
     .array(z.string(header).min(1, header), header)
     .min(1, header)
@@ -146,7 +150,8 @@ const configShape = z.strictObject({
     .describe('lines that begin with this and a space are left out, such as `#`'),
   encoding: z
     .enum(['utf-8', 'windows-1252'], 'utf-8 or windows-1252')
-    .default('utf-8')
+    .transform((name) => (name === 'utf-8' ? undefined : name))
+    .prefault('utf-8')
     .describe('of lists that are not in Unicode: `windows-1252`'),
   scenes: scenes.optional().describe('what every row of the manifest is multiplied by'),
   concurrency: count(1, 10_000, 'jobs in flight').default(16).describe('jobs in flight'),
@@ -170,7 +175,7 @@ const configShape = z.strictObject({
   shutdown: shutdown.prefault({}).describe('how a run is stopped'),
   terminal: terminal.prefault({}).describe('what a run shows'),
   notify: z
-    .array(notifyTarget, 'a list of targets such as [{ping: https://…}]')
+    .array(notifyTarget.transform(noticeTarget), 'a list of targets such as [{ping: https://…}]')
     .default([])
     .describe('who is notified of a run: monitors, chats, commands'),
   skipBadRows: flag.describe('true renders the good rows and reports the bad ones as invalid'),
@@ -204,13 +209,13 @@ const endpoints = { jobs: endpoint, described: describedEndpoint, comfyui: comfy
 export type ServiceKind = keyof typeof endpoints;
 
 /** `isManifestOptional`: the file's `scenes` have lists of their own, of which scenes can be made without a row. */
-export function configSchema(speaks: ServiceKind, isManifestOptional: boolean): z.ZodType<RawConfig> {
+export function configSchema(speaks: ServiceKind, isManifestOptional: boolean): z.ZodType<CheckedFile> {
   const shape = configShape.extend({ endpoint: endpoints[speaks].describe('the job service') });
   const checked = isManifestOptional ? shape.partial({ manifest: true }) : shape;
   return checked
     .superRefine(checkCost)
     .superRefine(checkUntil)
-    .superRefine(checkAddress) as z.ZodType<RawConfig>;
+    .superRefine(checkAddress) as z.ZodType<CheckedFile>;
 }
 
 /** Whatever the service speaks. */
@@ -272,7 +277,8 @@ const manifestOptional = configShape.partial({ manifest: true });
 type AnyEndpoint =
   z.output<typeof endpoint> | z.output<typeof describedEndpoint> | z.output<typeof comfyuiEndpoint>;
 
-export type RawConfig = Omit<z.output<typeof manifestOptional>, 'endpoint'> & { endpoint: AnyEndpoint };
+/** What the schema makes of a pipeline.yaml, defaults filled in: durations in ms, sizes in bytes. */
+export type CheckedFile = Omit<z.output<typeof manifestOptional>, 'endpoint'> & { endpoint: AnyEndpoint };
 
 function isFilled(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length > 0;
@@ -298,7 +304,7 @@ const requestAddress =
 
 /** The key cannot say this of itself: the path ends with the id of the endpoint. */
 function checkAddress(
-  { endpoint: given, checkpoint }: Pick<RawConfig, 'endpoint' | 'checkpoint'>,
+  { endpoint: given, checkpoint }: Pick<CheckedFile, 'endpoint' | 'checkpoint'>,
   context: z.RefinementCtx,
 ): void {
   if (!('version' in given)) return;

@@ -1,15 +1,15 @@
 /** How long to wait before trying again: growing, jittered, never longer than a bound. */
 
-export interface BackoffSettings {
-  firstWaitMs: number;
-  maxWaitMs: number;
+export interface Backoff {
+  firstWait: number;
+  longestWait: number;
 }
 
 /**
- * The wait after the `count`th failure in a row (1 for the first): doubles with each, at most `maxWaitMs`,
+ * The wait after the `count`th failure in a row (1 for the first): doubles with each, at most `longestWait`,
  * of which the upper half is left to `random` (0 ≤ random < 1) so that many waiters do not come back together.
  */
-export function backoffMs(count: number, settings: BackoffSettings, random: number): number {
+export function backoffMs(count: number, settings: Backoff, random: number): number {
   const full = fullWaitMs(count, settings);
   return Math.round(full / 2 + (full / 2) * random);
 }
@@ -24,7 +24,7 @@ const maxLoadWaitMs = 15_000;
 const patientTries = 4;
 
 /** The wait of one of many that were put off `tries` times in a row: anything up to the bound ("full jitter"). */
-export function fullJitterMs(tries: number, settings: BackoffSettings, random: number): number {
+export function fullJitterMs(tries: number, settings: Backoff, random: number): number {
   if (tries <= patientTries) return 0;
   return Math.round(Math.min(maxLoadWaitMs, fullWaitMs(tries - patientTries, settings)) * random);
 }
@@ -37,6 +37,6 @@ export function orRetryAfterMs(retryAfterMs: number | undefined, ownMs: number):
   return retryAfterMs !== undefined && retryAfterMs >= minRetryAfterMs ? retryAfterMs : ownMs;
 }
 
-function fullWaitMs(count: number, { firstWaitMs, maxWaitMs }: BackoffSettings): number {
-  return Math.min(maxWaitMs, firstWaitMs * 2 ** Math.min(count - 1, 40));
+function fullWaitMs(count: number, { firstWait, longestWait }: Backoff): number {
+  return Math.min(longestWait, firstWait * 2 ** Math.min(count - 1, 40));
 }

@@ -2,16 +2,16 @@
 import { formatDuration } from '../../lib/text/format.ts';
 import type { FailureKind } from './failure.ts';
 
-export interface HaltSettings {
+export interface HaltRules {
   /** Failed attempts one after the other, with no saved picture between them. */
   consecutive: number;
   /** Share of the run's finished attempts that failed, once `minimum` have finished; 100 never halts. */
   percent: number;
   minimum: number;
   /** An operation of the service that has not answered for this long. */
-  unreachableMs: number;
+  unreachable: number;
   /** Refusals of key, account or endpoint, if these have worked in this run: believed once they last this long. */
-  refusedMs: number;
+  refused: number;
 }
 
 /** How the attempts of a run have ended so far. */
@@ -27,7 +27,7 @@ export interface Tally {
 export const noAttempts: Tally = { saved: 0, failed: 0, inARow: 0 };
 
 /** Why the run should stop submitting, in a sentence, or undefined where it should continue. */
-export function haltReason(tally: Tally, settings: HaltSettings): string | undefined {
+export function haltReason(tally: Tally, settings: HaltRules): string | undefined {
   const { saved, failed, inARow, last } = tally;
   if (last === undefined) return undefined;
   const latest = `the latest (${last.kind}): ${last.text}`;
@@ -45,10 +45,10 @@ export function unreachableReason(
   operation: 'submit' | 'status',
   state: ReachabilityState,
   now: number,
-  settings: HaltSettings,
+  settings: HaltRules,
   words: string,
 ): string | undefined {
-  if (silentForMs(state, now) < settings.unreachableMs) return undefined;
+  if (silentForMs(state, now) < settings.unreachable) return undefined;
   const silence = formatDuration(silentForMs(state, now));
   const what = operation === 'submit' ? 'submissions' : 'status requests';
   return `the service has not answered ${what} for ${silence} (\`halt.unreachable\`); the latest: ${words}`;

@@ -1,7 +1,7 @@
 /** How fast requests may follow each other: within the service's limits, slower while it says that it is too much. */
 import { noStretches, withCounted, type Stretches } from './chance-refusals.ts';
 
-export interface RateSettings {
+export interface RequestRate {
   /** Requests on their way at the same moment. */
   atOnce: number;
   /** Requests sent within any ten seconds. */
@@ -71,7 +71,7 @@ const hardlyEver = 1e-5;
 /** So long nothing is slowed for a share that is refused at any pace: others use up what the service allows. */
 const scatterLastsMs = 60_000;
 
-export function fullPace(settings: RateSettings, now: number): Pace {
+export function fullPace(settings: RequestRate, now: number): Pace {
   const perSecond = fastest(settings);
   return {
     perSecond,
@@ -93,14 +93,14 @@ export function fullPace(settings: RateSettings, now: number): Pace {
 }
 
 /** The pace where others come to share what the service allows, or leave. */
-export function withSettings(pace: Pace, before: RateSettings, settings: RateSettings): Pace {
+export function withSettings(pace: Pace, before: RequestRate, settings: RequestRate): Pace {
   const factor = fastest(settings) / fastest(before);
   const room = Math.min(pace.room, burst(settings));
   return { ...pace, perSecond: pace.perSecond * factor, room, stretches: noStretches(pace.at) };
 }
 
 /** The pace with the room that came since the last update. */
-export function paceAt(pace: Pace, settings: RateSettings, now: number): Pace {
+export function paceAt(pace: Pace, settings: RequestRate, now: number): Pace {
   const isRefused = pace.heard.overloads > 0 || pace.perSecond < fastest(settings);
   const most = isRefused ? Math.max(1, (pace.perSecond * shortBurstMs) / 1000) : Infinity;
   const room = Math.min(most, burst(settings), pace.room + (pace.perSecond * (now - pace.at)) / 1000);
@@ -122,7 +122,7 @@ export function withSent(pace: Pace): Pace {
 }
 
 /** A useful answer came to a request that was sent in `epoch`; undefined where it was sent too slowly to tell of the pace. */
-export function withAnswer(pace: Pace, settings: RateSettings, now: number, epoch: number | undefined): Pace {
+export function withAnswer(pace: Pace, settings: RequestRate, now: number, epoch: number | undefined): Pace {
   const current = { ...withCount(withWindow(pace, settings, now), false, now), wasAnswered: true, inARow: 0 };
   return epoch === undefined ? current : withHeard(current, epoch, 0);
 }
@@ -132,7 +132,7 @@ export function withAnswer(pace: Pace, settings: RateSettings, now: number, epoc
  * the pace is slowed to a little less than what was borne of it, and to half at most. What was on its way by then still
  * tells how much that is, and slows it no further than to that.
  */
-export function withOverload(pace: Pace, settings: RateSettings, now: number, epoch: number): Pace {
+export function withOverload(pace: Pace, settings: RequestRate, now: number, epoch: number): Pace {
   const inARow = pace.inARow + 1;
   const refused = withoutScatter(withCount({ ...withWindow(pace, settings, now), inARow }, true, now), now);
   const isRow = inARow === tooManyInARow && scatterOf(pace, now) === 0;
@@ -211,7 +211,7 @@ function more({ answers, overloads }: Heard, one: number): Heard {
 }
 
 /** Begins a new window where the present one is over; the pace grows after one in which nothing was too much. */
-function withWindow(pace: Pace, settings: RateSettings, now: number): Pace {
+function withWindow(pace: Pace, settings: RequestRate, now: number): Pace {
   if (now - pace.windowAt < windowMs) return pace;
   const next = { ...pace, windowAt: now, wasAnswered: false, wasRefused: false };
   if (!pace.wasAnswered || pace.wasRefused) return next;
@@ -220,10 +220,10 @@ function withWindow(pace: Pace, settings: RateSettings, now: number): Pace {
   return { ...next, perSecond, calm: pace.calm + 1 };
 }
 
-function fastest({ perTenSeconds }: RateSettings): number {
+function fastest({ perTenSeconds }: RequestRate): number {
   return ((1 - burstShare) * perTenSeconds) / 10;
 }
 
-function burst({ perTenSeconds }: RateSettings): number {
+function burst({ perTenSeconds }: RequestRate): number {
   return Math.max(1, burstShare * perTenSeconds);
 }

@@ -1,15 +1,15 @@
 /** When to poll a job again: soon after it has completed, and seldom before; learned from the jobs before it. */
 import { shareOf, withObservation, type ObservedTimes } from './observed-times.ts';
 
-export interface PollSettings {
+export interface PollRules {
   /**
    * How long a finished result is to lie at the service on the average before it is collected, as a share (0 to 1) of
    * the time that jobs execute. Smaller: results come sooner, for more requests (half the lag for twice as many).
    */
   lag: number;
-  minMs: number;
+  shortest: number;
   /** Far below the retention period, so that no result expires between two polls. */
-  maxMs: number;
+  longest: number;
 }
 
 /** What is known of a job since its latest poll, or since its submission where there was none. */
@@ -21,7 +21,7 @@ export interface PollState {
   executedMs: number;
 }
 
-export interface PollContext {
+export interface PollRole {
   /** Jobs in flight, where no scene waits any more: one of them will be the last, for which all else waits. */
   lastOf: number | undefined;
   /** Whether it is one of the few that are polled often while nothing is known of such jobs. */
@@ -61,27 +61,27 @@ export function withCompleted(
 export function nextPollMs(
   state: PollState,
   learned: LearnedTimes,
-  settings: PollSettings,
-  context: PollContext,
+  settings: PollRules,
+  context: PollRole,
   random: number,
 ): number {
-  const { lag, minMs, maxMs } = settings;
+  const { lag, shortest, longest } = settings;
   const waitMs =
     learned.jobs < enoughJobs
       ? growingMs(state, settings, context, random)
       : learnedMs(state, learned, settings, context);
   // What it does at present takes this long already: so little lag is nothing to it.
   const soFarMs = state.seen === 'executing' ? state.executedMs : state.ageMs;
-  return Math.round(Math.min(maxMs, Math.max(minMs, (lag / 2) * soFarMs, waitMs)));
+  return Math.round(Math.min(longest, Math.max(shortest, (lag / 2) * soFarMs, waitMs)));
 }
 
 /** Nobody but a probe is polled sooner while nothing is known; what the probes show makes a new plan for all. */
 const firstPollMs = 250;
 
 /** Waits grow with the age: those of probes slowly, and the others learn from them and are spread meanwhile. */
-function growingMs({ ageMs }: PollState, { minMs }: PollSettings, { isProbe }: PollContext, random: number) {
+function growingMs({ ageMs }: PollState, { shortest }: PollRules, { isProbe }: PollRole, random: number) {
   if (isProbe) return ageMs / 4;
-  return ageMs === 0 ? Math.max(firstPollMs, minMs) * (1 + 3 * random) : ageMs * (1 + random);
+  return ageMs === 0 ? Math.max(firstPollMs, shortest) * (1 + 3 * random) : ageMs * (1 + random);
 }
 
 /** Polls are no closer to each other, so that no shorter lag can be had on the average. */
@@ -92,12 +92,12 @@ const weightOfLast = 16;
 function learnedMs(
   state: PollState,
   learned: LearnedTimes,
-  { lag, minMs }: PollSettings,
-  { lastOf }: PollContext,
+  { lag, shortest }: PollRules,
+  { lastOf }: PollRole,
 ): number {
   const { executions } = learned;
   const share = (part: number): number => shareOf(executions, part) ?? 0;
-  const lagMs = Math.max(minLagShare * minMs, lag * share(0.5));
+  const lagMs = Math.max(minLagShare * shortest, lag * share(0.5));
   // Polls at twice that lag while most jobs complete, and a single one where all take the same.
   const atPollMs = lagMs / (1 + (share(0.75) - share(0.25)) / (2 * lagMs));
   const weight = lastOf === undefined ? 1 : 1 + weightOfLast / Math.max(1, lastOf);

@@ -1,9 +1,9 @@
 /** Whether a scene whose attempt ended without a picture, or with the program's death, gets another one, and when. */
 import { type Failure, failureRules } from './failure.ts';
 import type { AttemptHistory } from './attempt.ts';
-import { backoffMs, type BackoffSettings } from './backoff.ts';
+import { backoffMs, type Backoff } from './backoff.ts';
 
-export interface RetrySettings extends BackoffSettings {
+export interface RetryRules extends Backoff {
   /** Failed attempts after which a scene has failed. */
   attempts: number;
   /** Submissions of one scene after which it has failed, whatever became of them: a bound on what can be billed. */
@@ -29,7 +29,7 @@ export interface FailedAt {
 export function sceneAfter(
   failure: Failure,
   before: AttemptHistory,
-  settings: RetrySettings,
+  settings: RetryRules,
   { now, random, isOutage }: FailedAt,
 ): AfterFailure {
   const submissions = before.failed + before.unanswered + before.expired + 1;

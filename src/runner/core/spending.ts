@@ -1,24 +1,51 @@
 /** What a batch has cost so far, what its jobs in flight are expected to, and how many more may be sent. */
 import type { Endpoint } from './attempt.ts';
 import type { FailureKind } from './failure.ts';
+import { noPicture } from './named-file.ts';
 import { shareOf, withObservation, type ObservedTimes } from './observed-times.ts';
 import { splitFiles, type SavedPicture } from './picture.ts';
 
-/** Of the prices at least one is set; they add up. */
-export interface Pricing {
+/** Prices, which add up. */
+interface Prices {
   /** Price of a second of execution. */
   perSecond?: number | undefined;
   perPicture?: number | undefined;
   /** Price of a million pixels. */
   perMegapixel?: number | undefined;
-  /** How long a job executes, as long as nothing is known of it. */
+  /** For people: `USD`. */
+  currency: string;
+}
+
+/** The key `pricing` of pipeline.yaml. */
+export interface PriceList extends Prices {
+  /** How long a job executes, in ms, as long as nothing is known of it. */
+  expect?: number | undefined;
+}
+
+/** What jobs are counted with, as the record of a batch has it. At least one price is set. */
+export interface Pricing extends Prices {
+  /** `pricing.expect`. */
   expectMs?: number | undefined;
   /** Longest time that a job of unknown execution time is counted with: `timeouts.execution`. */
   maxMs?: number | undefined;
   /** True if no job is asked for a picture, so that nothing is to be learned of pictures. */
   isWithoutPictures?: boolean;
-  /** For people: `USD`. */
-  currency: string;
+}
+
+/** Returns what jobs are counted with; undefined if nothing has a price. */
+export function pricingOf({
+  pricing,
+  timeouts,
+  output,
+}: {
+  pricing?: PriceList | undefined;
+  timeouts: { execution: number };
+  output: { image?: string | undefined };
+}): Pricing | undefined {
+  if (pricing === undefined || !hasPrice(pricing)) return undefined;
+  const { expect: expectMs, ...prices } = pricing;
+  const isWithoutPictures = output.image === noPicture;
+  return { ...prices, expectMs, maxMs: timeouts.execution, ...(isWithoutPictures && { isWithoutPictures }) };
 }
 
 /** True for a ComfyUI of one's own without a price: nobody sends a bill for its jobs. */
@@ -28,9 +55,9 @@ export function isFreeOfCharge({ version }: Endpoint, pricing: Pricing | undefin
 
 export interface SpendingLimits {
   /** In the currency of the pricing; no bound where left out. */
-  cost?: number;
+  cost?: number | undefined;
   /** Submissions of the batch. */
-  jobs?: number;
+  jobs?: number | undefined;
 }
 
 /** What the submissions of a batch took so far. */

@@ -13,12 +13,12 @@ import type { PictureListing } from './saved-files.ts';
 import { makeSidecars, sidecarsOf, type SidecarMaker } from './sidecars.ts';
 
 export interface CheckOptions {
-  /** Larger pictures fail; 100 megapixels where left out. */
-  maxPixels?: number;
+  /** Pictures of more pixels fail; 100 megapixels where left out. */
+  pixels?: number;
   /** Pictures whose shorter side has fewer pixels fail. */
   minSide?: number | undefined;
   /** Whether pictures that show nothing fail; false where left out. */
-  isBlankRefused?: boolean;
+  blank?: boolean;
   /** The report's folder, where thumbnails are to be put into it. */
   reportDir?: string | undefined;
   /** Whether JPEG, WebP and AVIF are kept as they came; they become PNG where left out. */
@@ -50,7 +50,8 @@ export function listingOf({ isOriginalKept = false, beside = [] }: CheckOptions)
 }
 
 export function pictureChecker(options: CheckOptions): PictureChecker {
-  const { maxPixels = 100_000_000, minSide = 1, isBlankRefused = false, isOriginalKept = false } = options;
+  const { pixels: maxPixels = 100_000_000, minSide = 1, blank: isBlankRefused = false } = options;
+  const { isOriginalKept = false } = options;
   const { reportDir, embedsAs, beside = [], onSignatureLost } = options;
   const isThumbnailWanted = reportDir !== undefined;
   const demands = { maxPixels, minSide, isBlankRefused, isThumbnailWanted, isOriginalKept };

@@ -1,6 +1,7 @@
 /** By which two starts see that lists, and what makes scenes of their rows, are the same. */
 import { hash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
+import type { ListReading } from '../core/list-reading.ts';
 import type { RulesVersion } from '../core/scene-rules.ts';
 import { shownFile } from '../../lib/yaml/yaml-file.ts';
 import { program } from '../../lib/files/program.ts';
@@ -11,15 +12,21 @@ export function valueFiles({ scenes }: Config): string[] {
   return axes.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []));
 }
 
+/** Returns the keys that say how lists are read. */
+export function listKeys({
+  header,
+  comments,
+  encoding,
+}: Config): Pick<ListReading, 'header' | 'comments' | 'encoding'> {
+  return { header, comments, encoding };
+}
+
 /**
  * `contents`: the sha256 of the bytes of each manifest, then of each of `valueFiles`. Another version of the program or of
  * Node may read them otherwise.
  */
-export function listDigest(
-  { manifestFiles, list, columns, scenes, input, output, skipBadRows, skipRepeatedRows }: Config,
-  rules: RulesVersion,
-  contents: readonly string[],
-): string {
+export function listDigest(config: Config, rules: RulesVersion, contents: readonly string[]): string {
+  const { manifestFiles, columns, scenes, input, output, skipBadRows, skipRepeatedRows } = config;
   // The ending decides the format, and the path as shown stands in every scene.
   const files = [manifestFiles.map(({ path }) => shownFile(path)), contents];
   const readers = [program, process.version];
@@ -30,7 +37,7 @@ export function listDigest(
     JSON.stringify({
       readers,
       files,
-      list,
+      list: listKeys(config),
       types: [...columns],
       lists,
       templates,

@@ -1,5 +1,6 @@
 /** What rows are multiplied by: the lists of `scenes` with the values out of files, typed and checked. */
 import { type ListReading } from '../core/list-reading.ts';
+import { listKeys } from './list-digest.ts';
 import type { Config, NamedAxis } from '../config/config.ts';
 import type { Problem } from '../../lib/yaml/problem.ts';
 import { listed, TemplateError } from '../config/template.ts';
@@ -89,7 +90,7 @@ async function valuesOf(
     return source.values.map((value, index) => ({ value, where: config.placeOf([...path, index]) }));
   try {
     // Names of columns are those of the manifest.
-    const reading = { ...config.list, ...rules, header: undefined, trimsLines: false };
+    const reading = { ...listKeys(config), ...rules, header: undefined, trimsLines: false };
     const { values, content, notes } = await readValueFile(source.path, source.column, reading, signal);
     contents.push(content);
     remarks.push(...notes.map((note) => `${shownFile(source.path)}: ${note}`));

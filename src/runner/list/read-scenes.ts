@@ -1,5 +1,6 @@
 /** From the configuration's manifests to checked scenes, set aside on disk; nothing of the batch is touched. */
 import { idColumnOf } from '../core/list-reading.ts';
+import { pricingOf } from '../core/spending.ts';
 import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -28,7 +29,7 @@ import type { ManifestScenes } from '../pipeline/ports.ts';
 import { idOf } from '../manifest/read-json.ts';
 import { assertGoodList } from './assert-good-list.ts';
 import { addRow, type RowAdder } from './add-row.ts';
-import { listDigest } from './list-digest.ts';
+import { listKeys, listDigest } from './list-digest.ts';
 import { NumberTexts, RepeatCounter, RowInputs } from './row-inputs.ts';
 import { readExpansion, type ReadExpansion } from './read-expansion.ts';
 import {
@@ -89,7 +90,7 @@ export async function readScenes(
   const { stdin, signal, openStage } = options;
   const stage = new ManifestStage();
   // What another batch has and does not choose any more is no list that was cut off.
-  stage.allowsFewer = config.allowsFewer || config.stage !== undefined;
+  stage.allowsFewer = config.allowFewer || config.stage !== undefined;
   try {
     const expanded = await readExpansion(config, sceneRules[rules], signal);
     const { problems } = expanded;
@@ -159,8 +160,7 @@ async function editsOf(
   checkpointDir: string,
   signal: AbortSignal,
 ): Promise<Edits | undefined> {
-  const { stage, pricing } = config;
-  const list = { scenes, added, isStage: stage !== undefined, pricing };
+  const list = { scenes, added, isStage: config.stage !== undefined, pricing: pricingOf(config) };
   try {
     return await readEdits(checkpointDir, list, signal);
   } catch (error) {
@@ -212,7 +212,7 @@ interface Reading {
 /** What is wrong with one manifest does not keep the others from being read: all problems are reported at once. */
 async function readFile(reading: Reading, { path, at }: ManifestFile): Promise<void> {
   const { config, problems, stdin, signal, rules } = reading;
-  const options = { signal, reading: { ...config.list, ...rules } };
+  const options = { signal, reading: { ...listKeys(config), ...rules } };
   reading.source = path === '-' ? 'standard input' : relative(config.folder, path);
   try {
     const bytes = createHash('sha256');

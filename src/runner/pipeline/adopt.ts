@@ -1,12 +1,13 @@
 /** Takes pictures that are there and on no record into the batch, so that what was paid for is not paid again. */
-import type { NamedFile } from '../core/named-file.ts';
+import { noPicture, type NamedFile } from '../core/named-file.ts';
 import { namedFile, nameKey, readAttemptFile, withSuffix } from '../core/naming.ts';
 import { splitFiles, type SavedPicture } from '../core/picture.ts';
 import { UnknownPictures } from '../core/plan.ts';
 import { isOriginOf, type Origin } from '../core/provenance.ts';
 import type { AdoptedScene, FoundScene, SceneToName, ExaminedPicture } from '../core/adoption.ts';
+import { pictureName } from './picture-names.ts';
 import type { Checkpoint, ImageStore, Ports } from './ports.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import type { Stop } from './stop.ts';
 
 /** Examined at the same moment, a few of which are decoded. */
@@ -20,23 +21,25 @@ interface AdoptPorts extends Pick<Ports, 'clock' | 'emit'> {
   images: Pick<ImageStore, 'list' | 'examine'>;
 }
 
-type AdoptSettings = Pick<BatchSettings, 'endpoint' | 'pictureName' | 'files' | 'isWithoutPictures'>;
+type NamedBy = Pick<PipelineConfig, 'output' | 'names'>;
+
+type AdoptedBy = NamedBy & Pick<PipelineConfig, 'endpoint'>;
 
 type Known = ExaminedPicture & { origin: Origin };
 
 /** By what they say of themselves, else by their names; all at once on record, so that a death leaves all to the next start. */
-export async function adopt(ports: AdoptPorts, settings: AdoptSettings, stop: Stop): Promise<void> {
+export async function adopt(ports: AdoptPorts, config: AdoptedBy, stop: Stop): Promise<void> {
   const { checkpoint, clock, emit } = ports;
   const { found, problems } = await examineUnknown(ports, stop.draining);
   const matched =
-    settings.isWithoutPictures === true
-      ? await scenesWithoutPictures(checkpoint, settings, stop.draining)
-      : await match(checkpoint, settings, found, stop.draining);
-  const { adopted, lacking } = await withFiles(ports, matched, settings, stop.draining);
+    config.output.image === noPicture
+      ? await scenesWithoutPictures(checkpoint, config, stop.draining)
+      : await match(checkpoint, config, found, stop.draining);
+  const { adopted, lacking } = await withFiles(ports, matched, config, stop.draining);
   if (stop.draining.aborted) return;
   await checkpoint.adopt(adopted, clock.now());
   const saved = adopted.flatMap((scene) => scene.pictures);
-  const named = settings.isWithoutPictures === true ? saved : splitFiles(saved).pictures;
+  const named = config.output.image === noPicture ? saved : splitFiles(saved).pictures;
   const pictures = new Set(named.map(({ file }) => file));
   const taken = new Set(saved.map(({ file }) => file));
   for (const { picture } of found)
@@ -55,12 +58,12 @@ const maxAskedAbout = 10_000;
 export async function assertNoUnknownPictures(
   checkpoint: Pick<Checkpoint, 'nextScenes' | 'ownerOf'>,
   images: Pick<ImageStore, 'whichExist'>,
-  settings: Pick<BatchSettings, 'pictureName' | 'files' | 'isWithoutPictures'>,
+  config: NamedBy,
 ): Promise<void> {
   const next = await checkpoint.nextScenes(maxAskedAbout);
-  const first = settings.isWithoutPictures === true ? settings.files?.[0] : undefined;
+  const first = config.output.image === noPicture ? config.output.files[0] : undefined;
   const fileOf = (picture: string): string => (first === undefined ? picture : namedFile(picture, first));
-  const names = next.flatMap((scene) => nameOf(settings, scene) ?? []).map(fileOf);
+  const names = next.flatMap((scene) => nameOf(config, scene) ?? []).map(fileOf);
   const unknown: string[] = [];
   for (const file of await images.whichExist(names))
     if ((await checkpoint.ownerOf(file)) === undefined) unknown.push(file);
@@ -94,14 +97,14 @@ type Matched = AdoptedScene & { name: string };
 /** Scenes that wait, for their files to be looked for by name. */
 async function scenesWithoutPictures(
   checkpoint: AdoptPorts['checkpoint'],
-  settings: AdoptSettings,
+  config: AdoptedBy,
   draining: AbortSignal,
 ): Promise<Matched[]> {
   const scenes: Matched[] = [];
-  const { endpoint } = settings;
+  const { endpoint } = config;
   for await (const scene of await checkpoint.listedScenes()) {
     if (draining.aborted) return [];
-    const name = scene.isWaiting ? nameOf(settings, scene) : undefined;
+    const name = scene.isWaiting ? nameOf(config, scene) : undefined;
     if (name !== undefined)
       scenes.push({ sceneKey: scene.sceneKey, name, endpoint, jobId: null, pictures: [] });
   }
@@ -112,7 +115,7 @@ async function scenesWithoutPictures(
 async function withFiles(
   { checkpoint, images }: AdoptPorts,
   matched: Matched[],
-  { files = [] }: AdoptSettings,
+  { output: { files } }: NamedBy,
   draining: AbortSignal,
 ): Promise<{ adopted: AdoptedScene[]; lacking: Map<string, string> }> {
   const adopted: AdoptedScene[] = [];
@@ -145,7 +148,7 @@ function placeOf(file: string, named?: NamedFile): string {
 /** A name counts only for a picture without metadata, and where a single scene would give it. */
 async function match(
   checkpoint: AdoptPorts['checkpoint'],
-  settings: AdoptSettings,
+  config: AdoptedBy,
   found: ExaminedPicture[],
   draining: AbortSignal,
 ): Promise<Matched[]> {
@@ -161,14 +164,14 @@ async function match(
     if (draining.aborted) return [];
     const job = scene.isWaiting ? wholeJob(byScene.get(scene.id) ?? [], scene) : undefined;
     if (job !== undefined) adopted.push({ sceneKey: scene.sceneKey, ...job });
-    const name = named.size === 0 ? undefined : nameOf(settings, scene);
+    const name = named.size === 0 ? undefined : nameOf(config, scene);
     names.add(nameKey(name ?? ''));
     // One that is adopted already is no candidate, and yet in the way of another.
     named
       .get(nameKey(name ?? ''))
       ?.candidates.push(job === undefined ? scene : { ...scene, isWaiting: false });
   }
-  const { endpoint } = settings;
+  const { endpoint } = config;
   for (const { one, candidates } of named.values()) {
     const [candidate, ...others] = candidates;
     if (candidate?.isWaiting !== true || others.length > 0 || isAmbiguous(nameIn(one), names)) continue;
@@ -223,10 +226,7 @@ function grouped(found: Known[], keyOf: (one: Known) => string): Map<string, Kno
 }
 
 /** What its first picture is called; undefined where that depends on the seed. */
-function nameOf(
-  { pictureName }: Pick<BatchSettings, 'pictureName'>,
-  { id, columns, input }: SceneToName,
-): string | undefined {
-  const [name, other] = ['1', '2'].map((seed) => pictureName({ id, columns, input, seed, index: 1 }));
+function nameOf(config: NamedBy, { id, columns, input }: SceneToName): string | undefined {
+  const [name, other] = ['1', '2'].map((seed) => pictureName(config, { id, columns, input, seed, index: 1 }));
   return name === other ? name : undefined;
 }

@@ -18,7 +18,7 @@ import type { CancelReply, Ports, StatusReply } from './ports.ts';
 import { finishWriting, recordDeath, settleIntended, takeUpIntended } from './recover.ts';
 import { writeReport } from './report-batch.ts';
 import { startRun, type Run } from './run.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
 import { submitAgain } from './submit.ts';
@@ -42,13 +42,13 @@ export interface JobLeft {
 }
 
 /** Nothing is submitted here, so that nothing has to be halted. */
-const neverHalt = { consecutive: Infinity, percent: 100, minimum: Infinity, unreachableMs: Infinity };
+const neverHalt = { consecutive: Infinity, percent: 100, minimum: Infinity, unreachable: Infinity };
 /** A request that brings nothing useful is made again so often; whoever cancels is waiting for it. */
 const maxTries = 4;
 
 /** Works until each job was cancelled and polled, or `stop` is requested. Throws only for a bug. */
-export async function cancelBatch(ports: Ports, settings: BatchSettings, stop: Stop): Promise<CancelResult> {
-  const run = startRun(ports, { ...settings, halt: { ...settings.halt, ...neverHalt } }, stop);
+export async function cancelBatch(ports: Ports, config: PipelineConfig, stop: Stop): Promise<CancelResult> {
+  const run = startRun(ports, { ...config, halt: { ...config.halt, ...neverHalt } }, stop);
   const whys = new Map<number, string>();
   const outcome = { found: 0, unanswered: 0, finished: 0 };
   try {

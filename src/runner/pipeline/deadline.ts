@@ -1,22 +1,27 @@
 /** Until when a run may submit: so that what it submits is expected to be done in time. */
 import { shareOf, withObservation, type ObservedTimes } from '../core/observed-times.ts';
 import type { Clock } from './ports.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
+
+type LimitsOfTime = Pick<PipelineConfig['limits'], 'for' | 'until'>;
 
 /** This share of the jobs is done within the time that is left to the last ones. */
 const expectedShare = 0.95;
 
 export class Deadline {
-  readonly #limits: BatchSettings['limits'];
+  readonly #forMs: number;
+  /** Epoch ms. */
+  readonly #untilAt: number;
   readonly #clock: Clock;
   readonly #random: () => number;
-  /** Monotonic ms; `forMs` does not run before. */
+  /** Monotonic ms; `limits.for` does not run before. */
   #beganElapsed = Infinity;
   /** Ages at which this run's jobs were done. */
   #ages: ObservedTimes = [];
 
-  constructor(limits: BatchSettings['limits'], clock: Clock, random: () => number) {
-    this.#limits = limits;
+  constructor(limits: LimitsOfTime, clock: Clock, random: () => number) {
+    this.#forMs = limits.for ?? Infinity;
+    this.#untilAt = limits.until === undefined ? Infinity : nextHour(limits.until, clock.now());
     this.#clock = clock;
     this.#random = random;
   }
@@ -43,12 +48,25 @@ export class Deadline {
   }
 
   #forLeftMs(): number {
-    const { forMs = Infinity } = this.#limits;
-    return this.#beganElapsed + forMs - this.#clock.elapsed();
+    return this.#beganElapsed + this.#forMs - this.#clock.elapsed();
   }
 
   #untilLeftMs(): number {
-    const { untilAt = Infinity } = this.#limits;
-    return untilAt - this.#clock.now();
+    return this.#untilAt - this.#clock.now();
   }
+}
+
+/** Returns ms until nothing more may be submitted by a run that submits its first job at `now`; undefined without a limit. */
+export function leftMsAt({ for: forMs = Infinity, until }: LimitsOfTime, now: number): number | undefined {
+  const least = Math.min(forMs, until === undefined ? Infinity : nextHour(until, now) - now);
+  return least === Infinity ? undefined : least;
+}
+
+/** Returns when the clock on the wall next shows `07:00`, epoch ms. */
+export function nextHour(text: string, now: number): number {
+  const [hours = 0, minutes = 0] = text.split(':').map(Number);
+  const at = new Date(now);
+  at.setHours(hours, minutes, 0, 0);
+  if (at.getTime() <= now) at.setDate(at.getDate() + 1);
+  return at.getTime();
 }

@@ -25,7 +25,7 @@ import type { CancelReply, Checkpoint, KeptAnswers, RenderService, StatusReply }
 import type { RequestThrottle } from './request-throttle.ts';
 import { maxTries, save, type SaveContext } from './save.ts';
 import { settleWithoutPicture, whileInProgress, type JobFacts } from './settle.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import type { SharedIds } from './shared-ids.ts';
 
 export type FollowContext = SaveContext &
@@ -35,7 +35,7 @@ export type FollowContext = SaveContext &
       service: Pick<RenderService, 'status' | 'cancel'>;
       checkpoint: Pick<Checkpoint, 'recordStatus' | 'setInProgress'>;
     };
-    settings: Pick<BatchSettings, 'halt' | 'decidingValues'>;
+    config: Pick<PipelineConfig, 'halt' | 'output' | 'scenes'>;
     throttles: Record<'status' | 'cancel', RequestThrottle>;
     pollScheduler: PollScheduler;
     deadline: Deadline;
@@ -167,7 +167,7 @@ async function stillRunning(
     });
     emit({ type: 'job-status', scene: job.attempt.sceneId, jobId: job.jobId, status: reply.status });
   }
-  const overdue = overdueFailure(job, run.settings.timeouts, run.ports.clock);
+  const overdue = overdueFailure(job, run.config.timeouts, run.ports.clock);
   if (overdue === undefined) return {};
   // Too short a time-out is no reason to cancel a job that is paid for.
   if (!(await run.holds.isHeld(job, overdue))) return giveUp(run, job, overdue);
@@ -211,8 +211,8 @@ async function collectHeld(run: FollowContext, job: Job, reply: Completed): Prom
 }
 
 /** Without the values that decide on them, every further seed would be rendered and paid for. */
-function undecidedFailure({ settings }: FollowContext, { pictures }: Completed): Failure | undefined {
-  const { decidingValues = [] } = settings;
+function undecidedFailure({ config }: FollowContext, { pictures }: Completed): Failure | undefined {
+  const decidingValues = config.scenes?.until === undefined ? [] : config.output.values;
   const hasAny = pictures.some(({ output }) => Object.keys(valuesIn(output, decidingValues)).length > 0);
   if (decidingValues.length === 0 || hasAny) return undefined;
   const text = 'outputs in a row have none of the values of `output.values`, by which `scenes.until` decides';
@@ -338,11 +338,11 @@ async function unreadable(run: FollowContext, job: Job, { failure, done }: Unrea
   return retryLater(run, job, failure);
 }
 
-function overdueUnread({ settings, ports }: FollowContext, job: Job, isDone: boolean): Failure | undefined {
-  if (isDone) return withheldFailure(job, settings.halt, ports.clock);
+function overdueUnread({ config, ports }: FollowContext, job: Job, isDone: boolean): Failure | undefined {
+  if (isDone) return withheldFailure(job, config.halt, ports.clock);
   return (
-    overdueFailure(job, settings.timeouts, ports.clock) ??
-    overdueSinceSubmission(job, settings.timeouts, ports.clock)
+    overdueFailure(job, config.timeouts, ports.clock) ??
+    overdueSinceSubmission(job, config.timeouts, ports.clock)
   );
 }
 
@@ -376,11 +376,11 @@ export function retryLater(run: FollowContext, job: Job, failure: Failure): { wa
   }
   job.failedPolls += 1;
   const { random, emit } = run.ports;
-  const { retry } = run.settings;
+  const { retry } = run.config;
   const wait = failure.kind === 'overloaded' ? fullJitterMs : backoffMs;
   const dueMs = orRetryAfterMs(failure.retryAfterMs, wait(job.failedPolls, retry, random()));
   // Its result may be lying there and be deleted meanwhile: the service is asked at least as often as that.
-  const waitMs = Math.min(retry.maxWaitMs, dueMs);
+  const waitMs = Math.min(retry.longestWait, dueMs);
   run.stats.pollFailed(failure, waitMs);
   emit({
     type: 'request-troubled',

@@ -1,12 +1,12 @@
 /** Stops a run that would go on paying for nothing: attempts keep failing, or the service does not answer. */
 import type { Failure } from '../core/failure.ts';
-import { haltReason, noAttempts, unreachableReason, type HaltSettings, type Tally } from '../core/halting.ts';
+import { haltReason, noAttempts, unreachableReason, type HaltRules, type Tally } from '../core/halting.ts';
 import type { Clock } from './ports.ts';
 import type { Operation, Reachability } from './reachability.ts';
 import type { Stop } from './stop.ts';
 
 export class HaltMonitor {
-  readonly #settings: HaltSettings;
+  readonly #settings: HaltRules;
   readonly #stop: Stop;
   readonly #reachability: Reachability;
   readonly #clock: Clock;
@@ -14,7 +14,7 @@ export class HaltMonitor {
   #tally: Tally = noAttempts;
 
   constructor(
-    settings: HaltSettings,
+    settings: HaltRules,
     stop: Stop,
     reachability: Reachability,
     clock: Clock,

@@ -5,16 +5,16 @@ import type { Failure, FailureKind } from '../core/failure.ts';
 import { sceneNameOf } from '../core/prompt.ts';
 import type { Job } from './job.ts';
 import type { KeptAs, Ports } from './ports.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import type { JobFacts } from './settle.ts';
 import type { Stop } from './stop.ts';
 
 type HoldPorts = Pick<Ports, 'checkpoint' | 'service' | 'answers' | 'clock' | 'emit'>;
-type HoldSettings = Pick<BatchSettings, 'outputSettings' | 'halt' | 'concurrency' | 'timeouts'>;
+type HoldRules = Pick<PipelineConfig, 'outputDigest' | 'halt' | 'concurrency' | 'timeouts' | 'keepsMs'>;
 
 export class Holds {
   readonly #ports: HoldPorts;
-  readonly #settings: HoldSettings;
+  readonly #config: HoldRules;
   readonly #stop: Stop;
   readonly #abandoned: AbortSignal;
   /** True if a picture of the batch was saved with the present settings; undefined until that was read. */
@@ -30,9 +30,9 @@ export class Holds {
   /** Held one after the other with nothing saved between them, by kind. */
   readonly #inARow = new Map<FailureKind, number>();
 
-  constructor(ports: HoldPorts, settings: HoldSettings, stop: Stop, abandoned: AbortSignal) {
+  constructor(ports: HoldPorts, config: HoldRules, stop: Stop, abandoned: AbortSignal) {
     this.#ports = ports;
-    this.#settings = settings;
+    this.#config = config;
     this.#stop = stop;
     this.#abandoned = abandoned;
   }
@@ -58,7 +58,7 @@ export class Holds {
     this.isProbing = false;
     if (isUndecided || (await this.#readFound())) return;
     this.#isAnyFound = true;
-    await this.#ports.checkpoint.recordFoundWith(this.#settings.outputSettings);
+    await this.#ports.checkpoint.recordFoundWith(this.#config.outputDigest);
   }
 
   /** True if so many outputs in a row have no value that decides on seeds that its place is wrong. `held`: one that waits for that. */
@@ -74,7 +74,7 @@ export class Holds {
       isAnyFound: await this.#readFound(),
       hasEndedOtherwise:
         isTimeout(failure.kind) &&
-        (await checkpoint.hasEndedOtherwise(endpoint, this.#settings.timeouts.executionMs)),
+        (await checkpoint.hasEndedOtherwise(endpoint, this.#config.timeouts.execution)),
     });
   }
 
@@ -120,7 +120,7 @@ export class Holds {
   }
 
   async #readFound(): Promise<boolean> {
-    this.#isAnyFound ??= (await this.#ports.checkpoint.foundWith()) === this.#settings.outputSettings;
+    this.#isAnyFound ??= (await this.#ports.checkpoint.foundWith()) === this.#config.outputDigest;
     return this.#isAnyFound;
   }
 
@@ -131,7 +131,7 @@ export class Holds {
 
   #count({ kind, completedAt, answer }: Held, hasAddresses: boolean): void {
     const setting = settingFor(kind);
-    const keptUntil = completedAt + this.#settings.timeouts.keepsMs;
+    const keptUntil = completedAt + this.#config.keepsMs;
     const before = this.#results.get(setting) ?? {
       setting,
       kind,
@@ -157,7 +157,7 @@ export class Holds {
         `an answer that waits for a setting cannot be kept: the disk is full, or \`limits.kept\` is reached; it waits because ${text}`,
       );
     }
-    const { halt, concurrency } = this.#settings;
+    const { halt, concurrency } = this.#config;
     // A time-out that ends every job says nothing of pictures that were found before it was set.
     const isVain =
       isTimeout(kind) ||

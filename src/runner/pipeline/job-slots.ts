@@ -7,13 +7,13 @@ import { suspectDeaths } from '../core/retry.ts';
 import { follow, poll, type FollowContext, type PollResult } from './follow.ts';
 import { freshJob, resumedJob, type Job } from './job.ts';
 import type { Checkpoint } from './ports.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import { submit, submitAgain, type SubmitContext } from './submit.ts';
 
 type SlotContext = FollowContext &
   SubmitContext & {
     ports: { checkpoint: Pick<Checkpoint, 'claim' | 'claimSuspect' | 'spending'> };
-    settings: Pick<BatchSettings, 'endpoint' | 'concurrency'>;
+    config: Pick<PipelineConfig, 'endpoint' | 'concurrency'>;
   };
 
 type Due = NonNullable<Awaited<ReturnType<Checkpoint['nextDue']>>>;
@@ -139,11 +139,11 @@ export class JobSlots {
 
   async #claim(room: number, next: Due): Promise<Attempt[]> {
     const { checkpoint, clock } = this.#run.ports;
-    const { endpoint, retry } = this.#run.settings;
+    const { endpoint, retry } = this.#run.config;
     this.#run.stats.free('disk');
     const now = clock.now();
     // Due later than any wait lasts: the clock was set back since, and is not waited for.
-    const isStray = next.at > now + retry.maxWaitMs;
+    const isStray = next.at > now + retry.longestWait;
     // Nothing else is left that could show whether the first refusals were for all scenes.
     const isLast = this.#inFlight.size === 0 && this.#run.firstRefusals.hasAny;
     if (next.at > now && !isStray && !isLast) return [];
@@ -197,12 +197,12 @@ export class JobSlots {
 
   /** How many may be submitted now. */
   #room(): number {
-    const { settings, access, reachability, budget, holds, jobs, stop, throttles } = this.#run;
-    if (stop.draining.aborted || access.isDoubted(settings.endpoint)) return 0;
+    const { config, access, reachability, budget, holds, jobs, stop, throttles } = this.#run;
+    if (stop.draining.aborted || access.isDoubted(config.endpoint)) return 0;
     // Where the endpoint is uncertain, one submission settles it; uncertain jobs do not block it.
     const known = this.#inFlight.size - jobs.uncertain.size - jobs.awaited.size;
     // Of results that only their hosts have, never more are at risk than `concurrency`.
-    const free = Math.max(0, settings.concurrency - known - holds.addresses);
+    const free = Math.max(0, config.concurrency - known - holds.addresses);
     const probing = jobs.uncertain.size > 0 || holds.isProbing ? Math.max(0, 1 - known) : Infinity;
     return Math.min(
       free,
@@ -215,13 +215,13 @@ export class JobSlots {
 
   /** Why slots stay free. */
   #idleReason(next: Due | undefined): IdleReason {
-    const { stop, ports, settings, access, budget, holds, jobs, reachability, throttles } = this.#run;
+    const { stop, ports, config, access, budget, holds, jobs, reachability, throttles } = this.#run;
     if (stop.draining.aborted) return stop.ending?.kind === 'limit-reached' ? 'limits' : 'stopping';
     // Suspects wait for each other, however many slots there are.
     if (next === undefined || next.isSuspect) return 'nothingLeft';
     if (next.at > ports.clock.now()) return 'retries';
     if (budget.roomFor(this.#inFlight.size + holds.count) === 0) return 'limits';
-    if (access.isDoubted(settings.endpoint)) return 'outage';
+    if (access.isDoubted(config.endpoint)) return 'outage';
     if (throttles.submit.room() === 0) return throttles.submit.isSlowed ? 'slowed' : 'rate';
     return jobs.uncertain.size > 0 || reachability.roomFor(this.#submitting, false) === 0 ? 'outage' : 'disk';
   }

@@ -6,7 +6,7 @@ import type { PollState } from '../core/polling.ts';
 import type { JobTimes } from '../core/settlement.ts';
 import type { Clock, StatusReply } from './ports.ts';
 import type { JobFacts } from './settle.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 
 export interface Job extends SubmittedJob {
   attempt: Submitted;
@@ -138,12 +138,12 @@ export function timesTaken(
   return { delayMs, executionMs: (ranMs + tookMs) / 2 - delayMs };
 }
 
-type Timeouts = BatchSettings['timeouts'];
+type Timeouts = PipelineConfig['timeouts'];
 
 /** Why it has had long enough, or undefined where it has not. */
 export function overdueFailure(
   job: Job,
-  { queueMs, executionMs }: Timeouts,
+  { queue: queueMs, execution: executionMs }: Timeouts,
   clock: Clock,
 ): Failure | undefined {
   const now = clock.elapsed();
@@ -162,7 +162,7 @@ export function overdueFailure(
 /** As above, over all runs; only for a job whose status cannot be read: between two runs the wall clock may have jumped. */
 export function overdueSinceSubmission(
   job: Job,
-  { queueMs, executionMs }: Timeouts,
+  { queue: queueMs, execution: executionMs }: Timeouts,
   clock: Clock,
 ): Failure | undefined {
   const ms = queueMs + executionMs;
@@ -174,7 +174,7 @@ export function overdueSinceSubmission(
 /** Why the result of a job that is done was asked for long enough, or undefined if it was not. */
 export function withheldFailure(
   { withheldElapsed }: Job,
-  { unreachableMs }: BatchSettings['halt'],
+  { unreachable: unreachableMs }: PipelineConfig['halt'],
   clock: Clock,
 ): Failure | undefined {
   const now = clock.elapsed();

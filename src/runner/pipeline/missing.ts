@@ -7,11 +7,11 @@ import type { EndpointLiveness } from './endpoint-liveness.ts';
 import type { JobsInFlight } from './jobs-in-flight.ts';
 import type { Checkpoint, StatusReply } from './ports.ts';
 import { settleWithoutPicture, type SettleContext } from './settle.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 
 export type MissingContext = SettleContext & {
   ports: { checkpoint: Pick<Checkpoint, 'nextDue'> };
-  settings: Pick<BatchSettings, 'timeouts'>;
+  config: Pick<PipelineConfig, 'freshness' | 'keepsMs' | 'timeouts'>;
   jobs: JobsInFlight;
   access: Access;
   liveness: EndpointLiveness;
@@ -28,7 +28,7 @@ export async function missing(
 ): Promise<'settled' | Failure> {
   const { endpoint } = job.attempt;
   if (isDeleted === true) return expire(run, job, text);
-  if (ageMs(job, run.ports.clock) < run.settings.timeouts.freshnessMs) return { kind: 'not-known-yet', text };
+  if (ageMs(job, run.ports.clock) < run.config.freshness) return { kind: 'not-known-yet', text };
   const now = run.ports.clock.elapsed();
   const since = job.missingElapsed;
   job.missingElapsed ??= now;
@@ -81,7 +81,7 @@ async function expire(run: MissingContext, job: Job, text: string): Promise<'set
 /** Its result cannot have been deleted yet: a service that loses what it takes is a reason to stop sending. */
 function isTooYoung(run: MissingContext, job: Job): boolean {
   const wallAgeMs = run.ports.clock.now() - job.submittedAt;
-  return Math.max(ageMs(job, run.ports.clock), wallAgeMs) < run.settings.timeouts.keepsMs;
+  return Math.max(ageMs(job, run.ports.clock), wallAgeMs) < run.config.keepsMs;
 }
 
 /**

@@ -1,28 +1,30 @@
 /** File names of pictures, each given to one scene only, also among those being written at the moment. */
 import type { Attempt } from '../core/attempt.ts';
-import { clashingNames, sidecarTwin } from '../core/picture-copy.ts';
+import { defaultName } from '../core/default-name.ts';
+import { clashingNames, copyEnding, sidecarTwin } from '../core/picture-copy.ts';
+import { pictureEndings } from '../core/picture-format.ts';
 import { namedFile, nameKey, withSuffix } from '../core/naming.ts';
 import type { Picture } from '../core/picture.ts';
 import { replacedSuffix } from '../core/scene.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
 import type { Checkpoint } from './ports.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
+
+type Named = Pick<PipelineConfig, 'output' | 'names'>;
 
 export class PictureNames {
   readonly #checkpoint: Pick<Checkpoint, 'ownerOf'>;
-  readonly #nameOf: BatchSettings['pictureName'];
+  readonly #config: Named;
   readonly #copyEndings: readonly string[];
   readonly #hasJson: boolean;
   /** Name keys that are about to be written, with the attempt that will. */
   readonly #reserved = new Map<string, number>();
 
-  constructor(
-    checkpoint: Pick<Checkpoint, 'ownerOf'>,
-    { pictureName, copyEndings, files = [] }: Pick<BatchSettings, 'pictureName' | 'copyEndings' | 'files'>,
-  ) {
+  constructor(checkpoint: Pick<Checkpoint, 'ownerOf'>, config: Named) {
     this.#checkpoint = checkpoint;
-    this.#nameOf = pictureName;
-    this.#copyEndings = copyEndings;
-    this.#hasJson = files.some(({ kind }) => kind === 'json');
+    this.#config = config;
+    this.#copyEndings = endingsBeside(config.output);
+    this.#hasJson = config.output.files.some(({ kind }) => kind === 'json');
   }
 
   /**
@@ -45,7 +47,7 @@ export class PictureNames {
 
   #plain(attempt: Attempt, seed: string | undefined, index: number): string {
     const { sceneId: id, columns, input, isReplaced, fingerprint } = attempt;
-    const plain = this.#nameOf({ id, columns, input, seed: seed ?? '', index });
+    const plain = pictureName(this.#config, { id, columns, input, seed: seed ?? '', index });
     return isReplaced ? withSuffix(plain, replacedSuffix(fingerprint)) : plain;
   }
 
@@ -76,6 +78,35 @@ export class PictureNames {
     }
     return false;
   }
+}
+
+/** Endings of copies, and of the pictures themselves if those are kept as they came: `a-512.webp` may be either. */
+function endingsBeside({ formats, keep }: PipelineConfig['output']): string[] {
+  const copies = formats.map(copyEnding);
+  return keep === 'original' ? [...copies, ...Object.values(pictureEndings)] : copies;
+}
+
+/** What `output.name` may use. */
+interface PictureData {
+  id: string;
+  columns: JsonObject;
+  /** What its job is sent. */
+  input: JsonObject;
+  /** Empty if the output names none. */
+  seed: string;
+  /** 1 for the first picture of an output. */
+  index: number;
+}
+
+/** Returns the portable file name of a picture, before it is made unique. */
+export function pictureName(
+  { output, names }: Named,
+  { columns, seed, input, ...picture }: PictureData,
+): string {
+  if (output.name === undefined) return defaultName({ id: picture.id, columns, input }, names);
+  // A service that reports no seed has used the one that it was sent.
+  const usedSeed = seed === '' ? (columns['seed'] ?? '') : seed;
+  return output.name.renderText({ ...columns, seed: usedSeed, ...picture });
 }
 
 function isOwnedBy(attempt: Attempt, owner: { sceneId: string; fingerprint: string }): boolean {

@@ -6,7 +6,7 @@ import {
   nothingLearned,
   withCompleted,
   type LearnedTimes,
-  type PollSettings,
+  type PollRules,
 } from '../core/polling.ts';
 import type { Clock } from './ports.ts';
 import { pollStateOf, type Job } from './job.ts';
@@ -16,7 +16,7 @@ import type { Stop } from './stop.ts';
 const maxProbes = 4;
 
 export class PollScheduler {
-  readonly #settings: PollSettings;
+  readonly #settings: PollRules;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #stop: Stop;
@@ -28,7 +28,7 @@ export class PollScheduler {
   /** Whether scenes wait to be submitted. */
   hasMore = true;
 
-  constructor(settings: PollSettings, clock: Clock, random: () => number, stop: Stop) {
+  constructor(settings: PollRules, clock: Clock, random: () => number, stop: Stop) {
     this.#settings = settings;
     this.#clock = clock;
     this.#random = random;

@@ -7,14 +7,14 @@ import {
   withSilence,
   type ReachabilityState,
 } from '../core/halting.ts';
-import { backoffMs, type BackoffSettings } from '../core/backoff.ts';
+import { backoffMs, type Backoff } from '../core/backoff.ts';
 
 export type Operation = 'submit' | 'status';
 
 export class Reachability {
   readonly #elapsed: () => number;
   readonly #random: () => number;
-  readonly #waits: BackoffSettings;
+  readonly #waits: Backoff;
   #states: Record<Operation, ReachabilityState> = { submit: heard, status: heard };
   /**
    * Submissions that may be on their way at once: one at first and while contact is lost, twice as many with each answer
@@ -23,7 +23,7 @@ export class Reachability {
   #window = 1;
   #nextSubmission = 0;
 
-  constructor(waits: BackoffSettings, elapsed: () => number, random: () => number) {
+  constructor(waits: Backoff, elapsed: () => number, random: () => number) {
     this.#waits = waits;
     this.#elapsed = elapsed;
     this.#random = random;

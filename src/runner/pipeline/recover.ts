@@ -8,7 +8,7 @@ import { quarantine } from '../core/retry.ts';
 import type { UnfinishedWriting } from '../core/settlement.ts';
 import type { Checkpoint, ImageStore } from './ports.ts';
 import type { Repeats } from './repeats.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import { recordWithoutPicture, type SettleContext } from './settle.ts';
 import type { Stop } from './stop.ts';
 
@@ -65,7 +65,7 @@ export async function finishOne(
 
 type RecoverContext = SettleContext & {
   ports: { checkpoint: Pick<Checkpoint, 'recover'> };
-  settings: Pick<BatchSettings, 'endpoint'>;
+  config: Pick<PipelineConfig, 'endpoint'>;
   repeats: Repeats;
 };
 
@@ -82,13 +82,13 @@ export async function settleIntended(run: RecoverContext): Promise<number> {
 }
 
 export async function mayRepeat(
-  { repeats, settings, stop }: RecoverContext,
+  { repeats, config, stop }: RecoverContext,
   attempt: Attempt,
 ): Promise<boolean> {
   const { idempotency, deaths, endpoint } = attempt;
   if (idempotency === undefined || quarantine(deaths) !== undefined) return false;
   // The key of this run is for no other.
-  if (endpointAddress(endpoint) !== endpointAddress(settings.endpoint)) return false;
+  if (endpointAddress(endpoint) !== endpointAddress(config.endpoint)) return false;
   return (await repeats.allow(attempt, lostBefore(idempotency, unanswered))) || stop.leaving.aborted;
 }
 

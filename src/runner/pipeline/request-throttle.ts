@@ -24,7 +24,7 @@ import {
   withSent,
   withSettings,
   type Pace,
-  type RateSettings,
+  type RequestRate,
 } from '../core/pacing.ts';
 import type { Clock } from './ports.ts';
 
@@ -40,8 +40,8 @@ interface Passage {
 const soonMs = 500;
 
 export class RequestThrottle {
-  readonly #whole: RateSettings;
-  #settings: RateSettings;
+  readonly #whole: RequestRate;
+  #settings: RequestRate;
   readonly #clock: Clock;
   /** Jobs that the service holds for us, where the operation brings it more of them. */
   readonly #held: (() => number) | undefined;
@@ -56,7 +56,7 @@ export class RequestThrottle {
   /** Aborts the wait for the next turn. */
   #alarm: AbortController | undefined;
 
-  constructor(settings: RateSettings, clock: Clock, held?: () => number) {
+  constructor(settings: RequestRate, clock: Clock, held?: () => number) {
     this.#whole = settings;
     this.#settings = settings;
     this.#clock = clock;

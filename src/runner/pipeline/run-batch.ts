@@ -12,7 +12,7 @@ import type { ManifestScenes, Ports } from './ports.ts';
 import { finishMoves, finishWriting, settleIntended, takeUpIntended } from './recover.ts';
 import { reportBatch, type BatchResult, type Progress } from './report-batch.ts';
 import { startRun, type Run } from './run.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
 
@@ -24,10 +24,10 @@ import type { Stop } from './stop.ts';
 export async function runBatch(
   manifest: ManifestScenes | undefined,
   ports: Ports,
-  settings: BatchSettings,
+  config: PipelineConfig,
   stop: Stop,
 ): Promise<BatchResult> {
-  const run = startRun(ports, settings, stop);
+  const run = startRun(ports, config, stop);
   const slots = new JobSlots(run);
   const interim = new InterimReports(ports, stop);
   const pictures = new PictureWatch(ports, stop);
@@ -44,7 +44,7 @@ export async function runBatch(
     // manifest → plan
     await plan(run, manifest, progress);
     if (progress.isPlanned) {
-      interim.begin(settings.reportEveryMs);
+      interim.begin(config.report.every);
       pictures.begin();
     }
     const { inFlight, intended } = await recover(run, unanswered, progress);
@@ -92,14 +92,15 @@ async function plan(run: Run, manifest: ManifestScenes | undefined, progress: Pr
 
 /** A stop before the plan is made leaves the scenes as they are. */
 async function compare(run: Run, manifest: ManifestScenes | undefined, progress: Progress): Promise<void> {
-  const { ports, settings, stop } = run;
+  const { ports, config, stop } = run;
   const { checkpoint, images, emit } = ports;
-  const planned = manifest && (await checkpoint.reconcile(manifest, stop.draining, settings.part));
+  const planned = manifest && (await checkpoint.reconcile(manifest, stop.draining, config.part));
   progress.isPlanned = planned !== undefined;
   await finishMoves(checkpoint, images, stop);
   if (planned === undefined) return;
-  if (settings.unknownPictures === 'adopt') await adopt(ports, settings, stop);
-  if (settings.unknownPictures === 'ask') await assertNoUnknownPictures(checkpoint, images, settings);
+  const { unknownPictures = 'ask' } = config;
+  if (unknownPictures === 'adopt') await adopt(ports, config, stop);
+  if (unknownPictures === 'ask') await assertNoUnknownPictures(checkpoint, images, config);
   const { part, ...counts } = await checkpoint.counts();
   emit({ type: 'plan-made', ...planned, counts, ...(part && { part }) });
   const { added, changed, withdrawn } = planned;
@@ -108,7 +109,7 @@ async function compare(run: Run, manifest: ManifestScenes | undefined, progress:
   const lacking = lackingText(await checkpoint.lackingFiles());
   if (lacking !== undefined) emit({ type: 'warning', text: lacking });
   if (counts.saved === 0 || counts.waiting === 0) return;
-  const text = endpointChange(await checkpoint.madeAt(), counts, settings.endpoint);
+  const text = endpointChange(await checkpoint.madeAt(), counts, config.endpoint);
   if (text !== undefined) emit({ type: 'warning', text });
 }
 
@@ -140,25 +141,27 @@ async function recover(run: Run, unanswered: number, progress: Progress): Promis
 /** By then the first jobs were submitted, and a short run has ended without. */
 const firstMs = 3_000;
 
+/** One request beside thousands of others. */
+const healthEveryMs = 30_000;
+
 async function watchHealth(run: Run): Promise<void> {
-  const { healthEveryMs } = run.settings;
-  if (healthEveryMs === undefined) return;
+  if (run.config.service.kind === 'described') return;
   try {
-    await reportHealth(run, healthEveryMs);
+    await reportHealth(run);
   } catch (thrown) {
     run.stop.forThrown(thrown);
   }
 }
 
 /** Until the run is over, or the service answers that it reports no health; a failing request changes nothing. */
-async function reportHealth(run: Run, everyMs: number): Promise<void> {
+async function reportHealth(run: Run): Promise<void> {
   const { clock, emit } = run.ports;
   await clock.sleep(firstMs, run.over);
   while (!run.over.aborted) {
-    const reply = await run.liveness.ask(run.settings.endpoint);
+    const reply = await run.liveness.ask(run.config.endpoint);
     if (reply === undefined || reply.kind === 'unknown' || run.over.aborted) return;
     if (reply.kind === 'answers' && reply.health !== undefined)
       emit({ type: 'service-health', ...reply.health });
-    await clock.sleep(everyMs, run.over);
+    await clock.sleep(healthEveryMs, run.over);
   }
 }

@@ -8,13 +8,14 @@ import { FirstRefusals } from './first-refusals.ts';
 import { HaltMonitor } from './halt-monitor.ts';
 import { Holds } from './holds.ts';
 import { JobsInFlight } from './jobs-in-flight.ts';
+import { pricingOf } from '../core/spending.ts';
 import { PictureNames } from './picture-names.ts';
 import { PollScheduler } from './poll-scheduler.ts';
 import type { Clock, Ports } from './ports.ts';
 import { Reachability } from './reachability.ts';
 import { Repeats } from './repeats.ts';
 import { RequestThrottle } from './request-throttle.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import { SharedIds } from './shared-ids.ts';
 import { StatsRecorder } from './stats-recorder.ts';
 import type { Stop } from './stop.ts';
@@ -27,11 +28,11 @@ const reportMs = 500;
 
 export type Run = ReturnType<typeof startRun>;
 
-export function startRun(ports: Ports, settings: BatchSettings, stop: Stop) {
+export function startRun(ports: Ports, config: PipelineConfig, stop: Stop) {
   const { clock, random, service, checkpoint } = ports;
-  const { rate, limits, shutdownGraceMs } = settings;
+  const { rate, limits, shutdown } = config;
   const over = new AbortController();
-  const abandoned = abortAfter(shutdownGraceMs, stop, clock, over.signal);
+  const abandoned = abortAfter(shutdown.grace, stop, clock, over.signal);
   const jobs = new JobsInFlight();
   const throttles = {
     submit: new RequestThrottle(rate.submit, clock, () => jobs.held),
@@ -41,12 +42,12 @@ export function startRun(ports: Ports, settings: BatchSettings, stop: Stop) {
   const liveness = new EndpointLiveness(clock, (endpoint) =>
     throttles.status.pass(stop.leaving, () => service.health(endpoint, abandoned)),
   );
-  const { refusedMs } = settings.halt;
+  const { refused: refusedMs } = config.halt;
   const access = new Access({ clock, emit: ports.emit, stop, over: over.signal, liveness, refusedMs });
-  const reachability = new Reachability(settings.retry, () => clock.elapsed(), random);
+  const reachability = new Reachability(config.retry, () => clock.elapsed(), random);
   return {
     ports,
-    settings,
+    config,
     stop,
     jobs,
     throttles,
@@ -55,23 +56,23 @@ export function startRun(ports: Ports, settings: BatchSettings, stop: Stop) {
     /** Aborts when the grace of a leaving run is over: requests in progress are cut. */
     abandoned,
     /** Aborts a moment later: the report of a very large batch is cut. */
-    hurried: abortAfter(shutdownGraceMs + reportMs, stop, clock, over.signal),
+    hurried: abortAfter(shutdown.grace + reportMs, stop, clock, over.signal),
     /** Aborts when nothing is in flight any more and the report is written. */
     over: over.signal,
     end: () => over.abort(),
-    names: new PictureNames(checkpoint, settings),
-    stats: new StatsRecorder(settings.concurrency, clock, {
+    names: new PictureNames(checkpoint, config),
+    stats: new StatsRecorder(config.concurrency, clock, {
       submit: () => throttles.submit.isSlowed,
       status: () => throttles.status.isSlowed,
     }),
     liveness,
     repeats: new Repeats(clock, (endpoint) => liveness.ask(endpoint)),
     deadline: new Deadline(limits, clock, random),
-    pollScheduler: new PollScheduler(settings.polling, clock, random, stop),
-    budget: new Budget(limits, settings.pricing, random),
-    holds: new Holds(ports, settings, stop, abandoned),
+    pollScheduler: new PollScheduler(config.polling, clock, random, stop),
+    budget: new Budget(limits, pricingOf(config), random),
+    holds: new Holds(ports, config, stop, abandoned),
     firstRefusals: new FirstRefusals(checkpoint, stop),
-    halts: new HaltMonitor(settings.halt, stop, reachability, clock, abandoned),
+    halts: new HaltMonitor(config.halt, stop, reachability, clock, abandoned),
     sharedIds: new SharedIds(stop),
   };
 }

@@ -15,11 +15,11 @@ import { provenanceOf } from '../core/provenance.ts';
 import type { PictureNames } from './picture-names.ts';
 import type { Checkpoint, Hold, Ports, Room } from './ports.ts';
 import { savedSettlement, settleSaved, type JobFacts, type SettleContext } from './settle.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import { backoffMs } from '../core/backoff.ts';
 
 export type SaveContext = SettleContext & {
-  settings: Pick<BatchSettings, 'isNamedByAttempt'>;
+  config: Pick<PipelineConfig, 'output'>;
   ports: Pick<Ports, 'downloads' | 'images'> & { checkpoint: Pick<Checkpoint, 'beginWriting'> };
   names: PictureNames;
   abandoned: AbortSignal;
@@ -69,7 +69,8 @@ async function write(
   names: string[],
   facts: JobFacts,
 ): Promise<boolean> {
-  const { isNamedByAttempt = false } = run.settings;
+  // In a bucket nobody overwrites anybody.
+  const isNamedByAttempt = run.config.output.pictures !== undefined;
   const files = good.map(({ sha256, format }, i) => {
     const name = names[i] ?? '';
     const file = isNamedByAttempt ? attemptFile(name, attempt.key, sha256) : name;
@@ -131,7 +132,7 @@ async function waitForNextTry(
   tries: number,
 ): Promise<void> {
   const { clock, random, emit } = run.ports;
-  const waitMs = Math.max(retryAfterMs, backoffMs(tries, run.settings.retry, random()));
+  const waitMs = Math.max(retryAfterMs, backoffMs(tries, run.config.retry, random()));
   emit({ type: 'request-troubled', ...sceneNameOf(attempt), kind, text, waitMs });
   await clock.sleep(waitMs, run.stop.leaving);
 }

@@ -10,7 +10,7 @@ import type { HaltMonitor } from './halt-monitor.ts';
 import type { SavedSettlement, Settlement } from '../core/settlement.ts';
 import type { Checkpoint, KeptAnswers, Ports } from './ports.ts';
 import type { Reachability } from './reachability.ts';
-import type { BatchSettings } from './settings.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
 import type { StatsRecorder } from './stats-recorder.ts';
 import type { Stop } from './stop.ts';
 
@@ -19,7 +19,7 @@ export interface SettleContext {
     answers: Pick<KeptAnswers, 'remove'>;
     checkpoint: Pick<Checkpoint, 'settle'>;
   };
-  settings: Pick<BatchSettings, 'retry'>;
+  config: Pick<PipelineConfig, 'retry'>;
   stop: Stop;
   budget: Budget;
   reachability: Reachability;
@@ -83,7 +83,7 @@ export async function recordWithoutPicture(
   const { checkpoint, clock, random } = run.ports;
   const now = clock.now();
   const isOutage = run.reachability.isOutage();
-  const scene = sceneAfter(failure, attempt.before, run.settings.retry, { now, random: random(), isOutage });
+  const scene = sceneAfter(failure, attempt.before, run.config.retry, { now, random: random(), isOutage });
   run.stats.move(attempt, 'disk');
   await checkpoint.settle(attempt, { ...recorded(facts), state, at: now, failure, scene });
   await run.ports.answers.remove(attempt);

@@ -221,7 +221,7 @@ async function waitForNextTry(
 ): Promise<void> {
   const { clock, random, emit } = run.ports;
   run.stats.backOff(attempt, failure);
-  const { retry } = run.settings;
+  const { retry } = run.config;
   const wait = failure.kind === 'overloaded' ? fullJitterMs : backoffMs;
   const waitMs = orRetryAfterMs(failure.retryAfterMs, wait(tries, retry, random()));
   emit({ type: 'request-troubled', ...sceneNameOf(attempt), kind: failure.kind, text: failure.text, waitMs });

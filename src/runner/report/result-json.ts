@@ -87,10 +87,8 @@ export interface ReportHeader {
   rules?: RulesVersion | undefined;
   /** What has to be known of how its pictures were chosen, in a sentence; null where there is nothing. */
   bias?: string | null;
-  /** Whether results.csv begins with a byte order mark. */
-  hasBom?: boolean;
-  /** Of results.csv; a comma if left out. */
-  separator?: string;
+  /** The keys `report` of pipeline.yaml that decide how results.csv is written; defaults if left out. */
+  report?: { bom: boolean; separator: string };
   /** `nightrender x.y.z` */
   program: string;
   /** Epoch ms. */

@@ -67,8 +67,8 @@ export async function writeReport(
     files.push(gallery);
     await gallery.begin();
     // Spreadsheets know UTF-8 by it.
-    if (about.hasBom === true) await csv.write('\uFEFF');
-    await writeRows(source, { csv, jsonl, gallery }, about.separator, signal);
+    if (about.report?.bom === true) await csv.write('\uFEFF');
+    await writeRows(source, { csv, jsonl, gallery }, about.report?.separator, signal);
     for (const file of files) await file.complete();
     signal?.throwIfAborted();
     for (const file of files) await file.takeName();

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../images/store.ts';
 
 const open = (limits: Partial<KeptLimits> = {}, host = 'here') => {
   const folder = join(temporaryFolder(), 'kept-answers');
-  const all = { keptBytes: 1_000_000, bodyBytes: 1_000_000, ...limits };
+  const all = { kept: 1_000_000, body: 1_000_000, ...limits };
   return { folder, answers: new KeptAnswersFolder(folder, all, host) };
 };
 
@@ -46,7 +46,7 @@ it('is read as it came, by a later run as well, and nobody else may read it', as
   const opened = open();
   const attempt = await keep(opened, 7);
   expect(Buffer.from((await opened.answers.read(attempt)) as Uint8Array).toString()).toBe(text);
-  const later = new KeptAnswersFolder(opened.folder, { keptBytes: 1, bodyBytes: 1_000_000 });
+  const later = new KeptAnswersFolder(opened.folder, { kept: 1, body: 1_000_000 });
   expect(Buffer.from((await later.read(attempt)) as Uint8Array).toString()).toBe(text);
   expect(statSync(opened.folder).mode & 0o777).toBe(0o700);
   const [file = ''] = readdirSync(opened.folder);
@@ -70,13 +70,13 @@ it('is none if its file is gone, cut or another, or if it came in part', async (
 });
 
 it('is too large to be read if it has more bytes than `limits.body`', async () => {
-  const opened = open({ bodyBytes: 1_000 });
+  const opened = open({ body: 1_000 });
   expect(await opened.answers.read(await keep(opened, 7))).toBe('too-large');
 });
 
 it('is refused if `limits.kept` is reached, and what is kept stays', async () => {
   const random = Array.from({ length: 20_000 }, (_, i) => ((i * 7_919) % 65_521).toString(36)).join('');
-  const opened = open({ keptBytes: 20_000 });
+  const opened = open({ kept: 20_000 });
   const first = await keep(opened, 1);
   expect(await opened.answers.keep(attemptOf(2), copyOf(random))).toBe('full');
   expect(await opened.answers.read(first)).toBeDefined();
@@ -87,7 +87,7 @@ it('is refused if `limits.kept` is reached by several that come at once', async 
   const texts = [7_919, 7_907].map((factor) =>
     Array.from({ length: 20_000 }, (_, i) => ((i * factor) % 65_521).toString(36)).join(''),
   );
-  const opened = open({ keptBytes: 70_000 });
+  const opened = open({ kept: 70_000 });
   const kept = await Promise.all(texts.map((each, i) => opened.answers.keep(attemptOf(i), copyOf(each))));
   expect(kept).toContain('full');
   const sizes = readdirSync(opened.folder).map((name) => statSync(join(opened.folder, name)).size);
@@ -96,7 +96,7 @@ it('is refused if `limits.kept` is reached by several that come at once', async 
 
 it('is refused in order if the disk takes nothing', async () => {
   const { answers } = open();
-  const unwritable = new KeptAnswersFolder('/proc/nightrender', { keptBytes: 1_000, bodyBytes: 1_000 });
+  const unwritable = new KeptAnswersFolder('/proc/nightrender', { kept: 1_000, body: 1_000 });
   expect(await unwritable.keep(attemptOf(1), copyOf(text))).toBe('full');
   expect(await answers.read(attemptOf(1, 'none@here'))).toBeUndefined();
 });
@@ -106,7 +106,7 @@ it('is deleted when its attempt is settled, at once or by the next run', async (
   const attempts = [await keep(opened, 1), await keep(opened, 2), await keep(opened, 3)];
   await opened.answers.remove(attempts[0] as Attempt);
   expect(readdirSync(opened.folder)).toHaveLength(2);
-  const next = new KeptAnswersFolder(opened.folder, { keptBytes: 1_000_000, bodyBytes: 1_000_000 });
+  const next = new KeptAnswersFolder(opened.folder, { kept: 1_000_000, body: 1_000_000 });
   await next.sweep(async (keys) => keys.filter((key) => key === 3));
   expect(readdirSync(opened.folder)).toEqual(['3.answer.gz']);
 });

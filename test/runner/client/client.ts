@@ -35,7 +35,7 @@ export function clientOf(url: string, options: Partial<HttpOptions> & { apiKey?:
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
     memory: new ByteSemaphore(128_000_000),
-    imagePath: undefined,
+    image: undefined,
     ...rest,
   });
   onTestFinished(() => service.close());

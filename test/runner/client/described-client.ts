@@ -45,7 +45,7 @@ export function describedClient(
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
     memory: new ByteSemaphore(128_000_000),
-    imagePath: undefined,
+    image: undefined,
     ...more,
   });
   onTestFinished(() => service.close());

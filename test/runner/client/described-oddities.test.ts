@@ -135,7 +135,7 @@ describe('a result', () => {
       expect(await client.status(await client.job())).toMatchObject({ kind: 'completed', pictures: [{}] });
     }
     const elsewhere = { shots: [{ file: 3 }], mine: [onePixel, onePixel] };
-    const client = await serviceWith({ result: answerJson(elsewhere) }, text, { imagePath: 'mine[*]' });
+    const client = await serviceWith({ result: answerJson(elsewhere) }, text, { image: 'mine[*]' });
     expect(await client.status(await client.job())).toMatchObject({ pictures: [{}, {}] });
   });
 

@@ -137,8 +137,8 @@ it('for any body', () => {
     fc.property(body, (bytes) => {
       const head = { status: 200, headers: {} };
       const came = Buffer.from(bytes);
-      const usual = readStatusAnswer({ ...head, body: textOf(came) }, 'job-1', { imagePath: undefined });
-      const reply = readLargeStatusAnswer({ ...head, bytes }, 'job-1', { imagePath: undefined });
+      const usual = readStatusAnswer({ ...head, body: textOf(came) }, 'job-1', { image: undefined });
+      const reply = readLargeStatusAnswer({ ...head, bytes }, 'job-1', { image: undefined });
       seen[reply === undefined ? 'left' : 'lifted'] += 1;
       if (reply === undefined) expect(bytes.equals(came)).toBe(true);
       else expect(decoded(reply)).toEqual(decoded(usual));

@@ -14,9 +14,9 @@ const camera: FilePlace = { label: 'camera', kind: 'json', at: ['camera'] };
 const objects: FilePlace = { label: 'objects', kind: 'json', at: ['objects'] };
 const picture = randomBytes(90).toString('base64');
 
-async function found(output: string, files: FilePlace[], imagePath?: string): Promise<FoundPicture[]> {
+async function found(output: string, files: FilePlace[], image?: string): Promise<FoundPicture[]> {
   const reply = await statusFrom(answer(200, `{"id":"${jobId}","status":"COMPLETED","output":${output}}`), {
-    imagePath,
+    image,
     files,
   });
   return reply.kind === 'completed' ? reply.pictures : expect.fail(JSON.stringify(reply));
@@ -89,7 +89,7 @@ it.each([
   const values = (...names: string[]) => names.map((name) => ({ name, at: [name] }));
   const keptOf = async (of: string, asked: NamedValue[]): Promise<unknown[]> => {
     const body = `{"status":"COMPLETED","output":${of}}`;
-    const places = { imagePath: 'none', files: [depth, camera], values: asked };
+    const places = { image: 'none', files: [depth, camera], values: asked };
     const reply = await statusFrom(answer(200, body), places);
     return reply.kind === 'completed' ? reply.pictures.map((file) => file.output) : [reply];
   };
@@ -113,7 +113,7 @@ it('says what the worker says where that is a failure, and asks for a picture un
     { base64: 'AAAA', named: { label: 'depth', kind: 'exr' } },
   ]);
   const none = await statusFrom(answer(200, '{"status":"COMPLETED","output":{"files":{}}}'), {
-    imagePath: 'none',
+    image: 'none',
     files: [depth],
   });
   expect(none).toMatchObject({ failure: { kind: 'picture-not-found' } });
@@ -121,7 +121,7 @@ it('says what the worker says where that is a failure, and asks for a picture un
 
 it('reads large answers alike, also with long texts within JSON', () => {
   const large = (bytes: number): string => randomBytes(bytes).toString('base64');
-  const places = { imagePath: undefined, files: [depth, camera] };
+  const places = { image: undefined, files: [depth, camera] };
   const body = (cameraJson: string): Buffer =>
     Buffer.from(
       `{"id":"job-1","output":[{"rendered_image":"${large(90_000)}","files":{"depth":"${large(60_000)}"},"camera":${cameraJson}}],"status":"COMPLETED"}`,

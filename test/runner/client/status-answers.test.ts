@@ -128,7 +128,7 @@ describe('the job has completed', () => {
 
   it('with the picture at the place that the user names', async () => {
     const job = { status: 'COMPLETED', output: { a: [{ b: picture }] } };
-    expect(await statusFrom(answerJson(job), { imagePath: 'a[0].b' })).toMatchObject({
+    expect(await statusFrom(answerJson(job), { image: 'a[0].b' })).toMatchObject({
       pictures: [{ base64: picture }],
     });
   });
@@ -361,7 +361,7 @@ it.each<[string, object, object, true | undefined]>([
   [
     'an address at another place',
     { status: 'COMPLETED', output: { link: 'https://a.b/a.png' } },
-    { imagePath: 'image' },
+    { image: 'image' },
     true,
   ],
   ['an address under an unknown word', { status: 'PAUSED', output: 'https://a.b/a.png' }, {}, true],

@@ -7,14 +7,14 @@ const withOutput = (more: string): string =>
 
 it('is nothing by default, and in the order of the file', () => {
   expect(configOf(withRequired('')).output.files).toEqual([]);
-  const { files, imagePath } = configOf(
+  const { files, image } = configOf(
     withOutput('files: {mask: {at: files.mask, kind: png}, camera: {at: camera, kind: json}}\n  image: none'),
   ).output;
   expect(files).toEqual([
     { label: 'mask', kind: 'png', at: ['files', 'mask'] },
     { label: 'camera', kind: 'json', at: ['camera'] },
   ]);
-  expect(imagePath).toBe('none');
+  expect(image).toBe('none');
 });
 
 it.each([

@@ -1,6 +1,7 @@
 /** What a good pipeline.yaml comes to: quantities, addresses, paths, defaults, and what it warns of. */
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { pricingOf } from '../../../src/runner/core/spending.ts';
 import { readConfig } from '../../../src/runner/config/read-config.ts';
 import { configOf, marked, placesOf, problemsOf, withRequired, writePipeline } from './pipeline-file.ts';
 
@@ -27,46 +28,33 @@ it('has defaults for all but manifest, endpoint and folder', () => {
     apiKey: undefined,
     input: undefined,
     columns: new Map(),
-    list: { header: undefined, comments: undefined, encoding: undefined },
+    encoding: undefined,
     scenes: undefined,
     concurrency: 16,
     retry: {
       attempts: 3,
       submissions: 10,
-      firstWaitMs: 2_000,
-      maxWaitMs: 120_000,
+      firstWait: 2_000,
+      longestWait: 120_000,
       unanswered: 'resubmit',
     },
-    polling: { lag: 0.05, minMs: 10, maxMs: 30_000 },
-    halt: { consecutive: 20, percent: 50, minimum: 50, unreachableMs: 1_800_000, refusedMs: 30_000 },
+    polling: { lag: 0.05, shortest: 10, longest: 30_000 },
+    halt: { consecutive: 20, percent: 50, minimum: 50, unreachable: 1_800_000, refused: 30_000 },
     rate: { submit: { atOnce: 200, perTenSeconds: 1_000 }, status: { atOnce: 400, perTenSeconds: 2_000 } },
     notify: [],
-    pricing: undefined,
-    timeouts: {
-      requestMs: 30_000,
-      queueMs: 3_600_000,
-      executionMs: 1_800_000,
-      freshnessMs: 150_000,
-      keepsMs: 1_800_000,
-    },
-    limits: {
-      forMs: undefined,
-      until: undefined,
-      cost: undefined,
-      jobs: undefined,
-      bodyBytes: 64_000_000,
-      keptBytes: 2_000_000_000,
-      memoryBytes: 64_000_000,
-      pixels: 100_000_000,
-    },
-    check: { isBlankRefused: false, minSide: undefined },
-    report: { hasThumbnails: true, everyMs: 300_000, hasBom: false, separator: ',' },
-    shutdownGraceMs: 10_000,
+    timeouts: { request: 30_000, queue: 3_600_000, execution: 1_800_000 },
+    freshness: 150_000,
+    keepsMs: 1_800_000,
+    limits: { body: 64_000_000, kept: 2_000_000_000, memory: 64_000_000, pixels: 100_000_000 },
+    check: { blank: false },
+    report: { thumbnails: true, every: 300_000, bom: false, separator: ',' },
+    shutdown: { grace: 10_000 },
     terminal: { json: false, quiet: false, stats: false },
     skipBadRows: false,
     skipRepeatedRows: false,
-    allowsFewer: false,
+    allowFewer: false,
     statuses: {},
+    outputDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
     warnings: [],
     dir: join(dirname(file), 'renders'),
   });
@@ -80,7 +68,7 @@ it.each([
   ['1.5h', 5_400_000],
   [' 1 d ', 86_400_000],
 ])('the duration %j', (text, ms) => {
-  expect(configOf(withRequired(`timeouts: {queue: "${text}"}`)).timeouts.queueMs).toBe(ms);
+  expect(configOf(withRequired(`timeouts: {queue: "${text}"}`)).timeouts.queue).toBe(ms);
 });
 
 it.each(['30', '30S', '-5s', '5 constructor', '1e3s', '1h30m', '', 's', '99999999999999999999d'])(
@@ -96,14 +84,14 @@ it.each([
   ['128MiB', 134_217_728],
   ['2000B', 2_000],
 ])('the size %s', (text, bytes) => {
-  expect(configOf(withRequired(`limits: {body: ${text}}`)).limits.bodyBytes).toBe(bytes);
+  expect(configOf(withRequired(`limits: {body: ${text}}`)).limits.body).toBe(bytes);
 });
 
 it.each([
   ['never', undefined],
   ['90s', 90_000],
 ])('a report every %s', (text, ms) => {
-  expect(configOf(withRequired(`report: {every: ${text}}`)).report.everyMs).toBe(ms);
+  expect(configOf(withRequired(`report: {every: ${text}}`)).report.every).toBe(ms);
 });
 
 it.each(['64', '64Mb', '64 M', '-1MB', '5 constructor'])('no size: %s', (text) => {
@@ -190,13 +178,16 @@ it('wants to know the price before it limits the cost', () => {
   const priced = configOf(withRequired('limits: {cost: 5}\npricing: {perSecond: 0.0004}'));
   expect(priced).toMatchObject({ limits: { cost: 5 }, pricing: { perSecond: 0.0004, currency: 'USD' } });
   const more = 'pricing: {perPicture: 0.003, perMegapixel: 0.01, currency: EUR, expect: 8s}';
-  const pricing = { perPicture: 0.003, perMegapixel: 0.01, currency: 'EUR', expectMs: 8_000 };
-  expect(configOf(withRequired(`limits: {cost: 5}\n${more}`))).toMatchObject({ pricing, expectMs: 8_000 });
+  const pricing = { perPicture: 0.003, perMegapixel: 0.01, currency: 'EUR', expect: 8_000 };
+  const config = configOf(withRequired(`limits: {cost: 5}\n${more}`));
+  expect(config.pricing).toEqual(pricing);
+  expect(pricingOf(config)).toMatchObject({ perPicture: 0.003, expectMs: 8_000, maxMs: 1_800_000 });
 });
 
 it('takes an expected time without a price, and no pricing without either', () => {
   const timed = configOf(withRequired('pricing: {expect: 8s}'));
-  expect(timed).toMatchObject({ pricing: undefined, expectMs: 8_000 });
+  expect(timed.pricing?.expect).toBe(8_000);
+  expect(pricingOf(timed)).toBeUndefined();
   expect(placesOf(problemsOf(withRequired('limits: {cost: 5}\npricing: {expect: 8s}')))).toEqual(['7:16']);
   const [problem] = problemsOf(withRequired('pricing: {currency: EUR}'));
   expect(problem).toContain('perSecond, perPicture or perMegapixel');
@@ -205,7 +196,7 @@ it('takes an expected time without a price, and no pricing without either', () =
 
 it('what a picture has to be besides whole', () => {
   const { check } = configOf(withRequired('check: {blank: true, minSide: 512}'));
-  expect(check).toEqual({ isBlankRefused: true, minSide: 512 });
+  expect(check).toEqual({ blank: true, minSide: 512 });
 });
 
 it('types of columns, in the order of the file', () => {
@@ -248,7 +239,7 @@ it('where pictures say where they come from', () => {
 
 it('thumbnails for the report, unless they are not wanted', () => {
   expect(configOf(withRequired('report: {thumbnails: false}')).report).toMatchObject({
-    hasThumbnails: false,
+    thumbnails: false,
   });
   expect(placesOf(problemsOf(withRequired('report:\n  thumbnails: few')))).toEqual(['8:15']);
 });

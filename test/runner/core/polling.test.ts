@@ -8,11 +8,11 @@ import {
   untilLagMs,
   withCompleted,
   type LearnedTimes,
-  type PollContext,
+  type PollRole,
   type PollState,
 } from '../../../src/runner/core/polling.ts';
 
-const settings = { lag: 0.05, minMs: 10, maxMs: 30_000 };
+const settings = { lag: 0.05, shortest: 10, longest: 30_000 };
 const learn = (executions: number[], delayMs = 0): LearnedTimes =>
   executions.reduce<LearnedTimes>(
     (learned, executionMs) => withCompleted(learned, { delayMs, executionMs }, 0.5),
@@ -20,7 +20,7 @@ const learn = (executions: number[], delayMs = 0): LearnedTimes =>
   );
 const unseen: PollState = { seen: 'nothing', ageMs: 0, executedMs: 0 };
 const executing = (ms: number): PollState => ({ seen: 'executing', ageMs: ms, executedMs: ms });
-const amongMany: PollContext = { lastOf: undefined, isProbe: false };
+const amongMany: PollRole = { lastOf: undefined, isProbe: false };
 const next = (sight: PollState, learned: LearnedTimes, company = amongMany): number =>
   nextPollMs(sight, learned, settings, company, 0.5);
 
@@ -34,7 +34,7 @@ it('never waits longer or shorter than allowed, whatever was seen', () => {
       (times, seen, age, lastOf) => {
         const sight = { seen, ageMs: age, executedMs: seen === 'executing' ? age : 0 };
         const wait = next(sight, learn(times, age / 2), { lastOf, isProbe: false });
-        expect(wait).toBeGreaterThanOrEqual(settings.minMs);
+        expect(wait).toBeGreaterThanOrEqual(settings.shortest);
         expect(wait).toBeLessThanOrEqual(30_000);
       },
     ),

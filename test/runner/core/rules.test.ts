@@ -38,8 +38,8 @@ import { backoffMs, fullJitterMs, orRetryAfterMs } from '../../../src/runner/cor
 const settings = {
   attempts: 3,
   submissions: 10,
-  firstWaitMs: 1_000,
-  maxWaitMs: 60_000,
+  firstWait: 1_000,
+  longestWait: 60_000,
   unanswered: 'resubmit',
 } as const;
 const before = { failed: 0, unanswered: 0, expired: 0, failedKinds: [], digests: [] };
@@ -227,7 +227,7 @@ it("a seed that is asked for takes the place of the input's own, and of the colu
 
 describe('a halt', () => {
   const last = { kind: 'job-failed', text: 'out of memory' } as const;
-  const halt = { consecutive: 5, percent: 40, minimum: 10, unreachableMs: 60_000, refusedMs: 30_000 };
+  const halt = { consecutive: 5, percent: 40, minimum: 10, unreachable: 60_000, refused: 30_000 };
 
   it('comes at the bound of failed attempts in a row, and says why', () => {
     expect(haltReason({ saved: 90, failed: 4, inARow: 4, last }, halt)).toBeUndefined();

@@ -122,8 +122,8 @@ describe('no file comes of', () => {
   });
 
   test('a JPEG, WebP or PNG with more pixels than allowed', async () => {
-    const store = createImageStore(temporaryFolder(), { maxPixels: 64 * 48 - 1 });
-    const exact = createImageStore(temporaryFolder(), { maxPixels: 64 * 48 });
+    const store = createImageStore(temporaryFolder(), { pixels: 64 * 48 - 1 });
+    const exact = createImageStore(temporaryFolder(), { pixels: 64 * 48 });
     const padded = Buffer.concat([jpeg, Buffer.alloc(16)]);
     for (const bytes of [png, jpeg, padded, webp]) {
       const base64 = bytes.toString('base64');

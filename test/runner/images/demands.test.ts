@@ -9,7 +9,7 @@ import { dataOf, withBefore } from './damage.ts';
 import { noise } from './pictures.ts';
 import { filesIn, save, temporaryFolder } from './store.ts';
 
-const blankRefused = { isBlankRefused: true };
+const blankRefused = { blank: true };
 
 describe('check.blank refuses', () => {
   test.each<[string, () => Promise<Buffer>, string]>([

@@ -53,7 +53,7 @@ function withSegment(jpeg: Buffer, marker: number, data: Buffer): Buffer {
 }
 
 async function converted(bytes: Buffer, isBlankRefused = false): Promise<Buffer> {
-  const checked = await createImageStore('never-written', { isBlankRefused }).check({ bytes });
+  const checked = await createImageStore('never-written', { blank: isBlankRefused }).check({ bytes });
   return 'content' in checked ? Buffer.from(checked.content) : expect.fail(checked.text);
 }
 

@@ -20,9 +20,9 @@ const made = {
 const formats = ['JPEG', 'WebP', 'AVIF'] as const;
 
 describe.each(formats)('%s', (format) => {
-  test.each([false, true])('stays as it came (blank ones refused: %s)', async (isBlankRefused) => {
+  test.each([false, true])('stays as it came (blank ones refused: %s)', async (blank) => {
     const bytes = await made[format]();
-    const store = createImageStore('never-written', { isOriginalKept: true, isBlankRefused });
+    const store = createImageStore('never-written', { isOriginalKept: true, blank });
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     expect(await store.check({ bytes })).toEqual({ content: bytes, format, width: 48, height: 64, sha256 });
   });
@@ -35,7 +35,7 @@ describe.each(formats)('%s', (format) => {
   test('of one colour is refused where blank ones are', async () => {
     const blank = sharp({ create: { width: 64, height: 48, channels: 3, background: '#888' } });
     const encoded = { JPEG: blank.jpeg(), WebP: blank.webp(), AVIF: blank.avif() }[format];
-    const options = { isOriginalKept: true, isBlankRefused: true };
+    const options = { isOriginalKept: true, blank: true };
     const text = (await encoded.toBuffer()).toString('base64');
     await expectNoFile(text, /one colour/, 'blank-picture', options);
   });

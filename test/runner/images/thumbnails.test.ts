@@ -48,7 +48,7 @@ describe('a saved picture', () => {
 
   it('has it where blank ones are refused, too', async () => {
     for (const make of [noise(640, 400).png(), noise(640, 400).jpeg()]) {
-      const { store, thumbnail } = folder({ isBlankRefused: true });
+      const { store, thumbnail } = folder({ blank: true });
       const checked = await save(store, (await make.toBuffer()).toString('base64'), 'a.png');
       expect(await sharp(thumbnail(checked)).metadata()).toMatchObject({ width: 320, height: 200 });
     }
@@ -209,7 +209,7 @@ describe('makeMissingThumbnails', () => {
   });
 });
 
-function folder(options: { isBlankRefused?: boolean } = {}) {
+function folder(options: { blank?: boolean } = {}) {
   const dir = temporaryFolder();
   const report = join(dir, 'report');
   return {

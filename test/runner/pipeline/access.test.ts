@@ -125,7 +125,7 @@ it('at the first request of a run is believed at once', async () => {
 it('of one job alone, while others are read, ends nothing and pauses the run for some seconds', async () => {
   const world = new World();
   world.service.instead.status = (jobId) => (jobId === 'job-3' ? refusal('key-refused') : undefined);
-  const timeouts = { ...defaultSettings.timeouts, queueMs: 60_000 };
+  const timeouts = { ...defaultSettings.timeouts, queue: 60_000 };
   const result = await world.run({ manifest: list(30), settings: { ...settings, timeouts } });
   expect(result?.ending.kind).toBe('complete');
   expect(refusals(world).length).toBeLessThanOrEqual(5);
@@ -153,7 +153,10 @@ it('of the health alone, which this key may not ask for, ends nothing', async ()
   let asked = 0;
   world.service.instead.status = () => (++asked === 7 ? refusal('key-refused') : undefined);
   world.service.instead.health = () => refusal('key-refused');
-  const result = await world.run({ manifest: list(20), settings: { ...settings, healthEveryMs: 30_000 } });
+  const result = await world.run({
+    manifest: list(20),
+    settings: { ...settings, service: { kind: 'jobs' } },
+  });
   expect(result?.ending.kind).toBe('complete');
 });
 
@@ -162,7 +165,10 @@ it('of the health that was told before is believed as that of any other request'
   const isRefused = (): boolean => world.clock.elapsed() >= 20_000;
   world.service.instead.submit = () => (isRefused() ? refusal('account-unusable') : undefined);
   world.service.instead.health = () => (isRefused() ? refusal('account-unusable') : undefined);
-  const result = await world.run({ manifest: list(40), settings: { ...settings, healthEveryMs: 10_000 } });
+  const result = await world.run({
+    manifest: list(40),
+    settings: { ...settings, service: { kind: 'jobs' } },
+  });
   expect(result?.ending.kind).toBe('not-allowed');
   expect(result?.counts).toMatchObject({ active: 0, failed: 0 });
   expect(world.service.log.filter((line) => line.startsWith('submit')).length).toBeLessThan(40);

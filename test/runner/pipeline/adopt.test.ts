@@ -6,7 +6,7 @@ import { readReached } from '../../../src/runner/checkpoint/commit-mark.ts';
 import { readAttemptStates, readSpending } from '../../../src/runner/checkpoint/read-totals.ts';
 import { describeEvent } from '../../../src/terminal/describe-event.ts';
 import { pictureOf, type Behaviour } from '../../fakes/fake-service.ts';
-import { manifestOf, World } from '../../fakes/world.ts';
+import { manifestOf, namedBy, World } from '../../fakes/world.ts';
 
 const abc = manifestOf([
   ['a', 'sea'],
@@ -80,14 +80,19 @@ it('renders what was edited since, is damaged or lacks a part, and keeps every f
 
 it('takes no name for an answer that several scenes would give, or that depends on the seed', async () => {
   const world = await lost(true);
-  const pictureName = ({ id }: { id: string }): string => portablePath(id === 'c' ? 'a' : id);
-  await adopt(world, abc, { pictureName });
+  await adopt(
+    world,
+    abc,
+    namedBy((id) => portablePath(id === 'c' ? 'a' : id)),
+  );
   // Both a and c would be called a.png, so that nobody can tell whose it is.
   expect(said(world)).toMatchObject({ scenes: 1, pictures: 2, unused: 2 });
   const seeded = await lost(true);
-  await adopt(seeded, abc, {
-    pictureName: ({ id, seed }: { id: string; seed: string }) => portablePath(id + seed),
-  });
+  await adopt(
+    seeded,
+    abc,
+    namedBy((id, seed) => portablePath(id + (seed as string))),
+  );
   expect(said(seeded)).toMatchObject({ scenes: 0, unused: 4 });
 });
 

@@ -176,7 +176,7 @@ describe('cancelling', () => {
 const retry = {
   attempts: 3,
   submissions: 10,
-  firstWaitMs: 2_000,
-  maxWaitMs: 120_000,
+  firstWait: 2_000,
+  longestWait: 120_000,
   unanswered: 'resubmit',
 } as const;

@@ -34,11 +34,11 @@ const unwritable = (thrown: unknown): { kind: string } => {
 
 it.each(left)('a run after one that left %s', async (_, options) => {
   const unharmed = await worldWith(options);
-  await unharmed.run({ manifest, settings: { reportEveryMs: 1_000 } });
+  await unharmed.run({ manifest, settings: { report: { every: 1_000 } } });
   for (const failAt of sampledUpTo(unharmed.killer.diskCalls, { ms: 15, weight: 0.5 })) {
     const world = await worldWith(options);
     const ending = await world
-      .run({ manifest, failAt, settings: { reportEveryMs: 1_000 } })
+      .run({ manifest, failAt, settings: { report: { every: 1_000 } } })
       .then((result) => result?.ending, unwritable);
     expect(world.killer.hasFailed).toBe(true);
     const calls = world.killer.calls.join(' ');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../fakes/fake-service.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';
 import { sampled, sampledUpTo } from '../../fakes/tier.ts';
-import { manifestOf, World, type RunOptions } from '../../fakes/world.ts';
+import { manifestOf, namedBy, World, type RunOptions } from '../../fakes/world.ts';
 
 type Rows = [id: string, scene: string][];
 
@@ -94,7 +94,7 @@ it('removes the pictures of an attempt that was given up since, as nobody will a
 });
 
 it('keeps a name free for the picture that a dead run had decided to give it to', async () => {
-  const settings = { pictureName: () => 'same.png' };
+  const settings = namedBy(() => 'same.png');
   const world = new World();
   const list = (scene: string) =>
     manifestOf([

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../../src/runner/core/failure.ts';
 import { sampled, sampledUpTo } from '../../fakes/tier.ts';
-import { defaultSettings, manifestOf, World } from '../../fakes/world.ts';
+import { defaultSettings, manifestOf, outputWith, World } from '../../fakes/world.ts';
 import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
 
 const listOf = (count: number): ManifestScenes =>
@@ -26,7 +26,7 @@ describe('an output without a picture where the settings look', () => {
     expect(world.service.jobs).toHaveLength(2);
 
     world.service.place = 'image_base64';
-    const second = await world.run({ manifest: list, settings: { outputSettings: 'fixed' } });
+    const second = await world.run({ manifest: list, settings: { outputDigest: 'fixed' } });
     expect(second?.ending.kind).toBe('complete');
     expect(world.service.jobs).toHaveLength(12);
     expect(world.answers.kept.size).toBe(0);
@@ -40,7 +40,7 @@ describe('an output without a picture where the settings look', () => {
       ['job-1', 'job-2'].includes(jobId) ? { kind: 'missing', text: 'job not found' } : undefined;
     const end = await world.run({
       manifest: list,
-      settings: { outputSettings: 'fixed' },
+      settings: { outputDigest: 'fixed' },
       afterMs: 12 * 3_600_000,
     });
     expect(end?.ending.kind).toBe('complete');
@@ -52,7 +52,7 @@ describe('an output without a picture where the settings look', () => {
     const pricing = { perSecond: 1, currency: 'USD' };
     await world.run({ manifest: listOf(2), settings: { pricing } });
     world.service.place = 'image_base64';
-    const settings = { pricing, outputSettings: 'fixed' };
+    const settings = { pricing, outputDigest: 'fixed' };
     const end = await world.run({ manifest: listOf(2), settings, afterMs: 12 * 3_600_000 });
     expect(end?.ending.kind).toBe('complete');
     expect(end?.cost?.spent).toBeLessThan(60);
@@ -103,7 +103,7 @@ describe('an output without a picture where the settings look', () => {
     await world.run({ manifest: list, hang: 'checkpoint.recordStatus', until: 60_000 });
     expect(world.answers.kept.size).toBeGreaterThan(0);
     world.service.place = 'image_base64';
-    const end = await world.run({ manifest: list, settings: { outputSettings: 'fixed' } });
+    const end = await world.run({ manifest: list, settings: { outputDigest: 'fixed' } });
     expect(end?.ending.kind).toBe('complete');
     expect(world.answers.kept.size).toBe(0);
   });
@@ -113,7 +113,7 @@ describe('an output without a picture where the settings look', () => {
     await world.run({ manifest: list });
     world.answers.kept.clear();
     world.service.place = 'image_base64';
-    const end = await world.run({ manifest: list, settings: { outputSettings: 'fixed' } });
+    const end = await world.run({ manifest: list, settings: { outputDigest: 'fixed' } });
     expect(end?.ending.kind).toBe('complete');
     expect(world.events).toContainEqual(
       expect.objectContaining({ type: 'warning', text: expect.stringContaining('kept answer of scene s1') }),
@@ -129,7 +129,7 @@ describe('an output without a picture where the settings look', () => {
     world.service.place = 'image_base64';
     world.service.instead.status = (jobId) =>
       ['job-1', 'job-2'].includes(jobId) ? { kind: 'missing', text: 'job not found' } : undefined;
-    await world.run({ manifest: list, settings: { outputSettings: 'fixed' }, afterMs: 12 * 3_600_000 });
+    await world.run({ manifest: list, settings: { outputDigest: 'fixed' }, afterMs: 12 * 3_600_000 });
     expect(world.service.jobs).toHaveLength(12);
   });
 
@@ -146,7 +146,7 @@ describe('an output without a picture where the settings look', () => {
     };
     const end = await world.run({
       manifest: list,
-      settings: { outputSettings: 'fixed' },
+      settings: { outputDigest: 'fixed' },
       onEvent: ({ type }) => void (settled += type === 'scene-saved' ? 1 : 0),
     });
     expect(end?.ending.kind).toBe('complete');
@@ -161,7 +161,7 @@ describe('an output without a picture where the settings look', () => {
     world.service.instead.status = () => ({ kind: 'missing', text: 'job not found' });
     const end = await world.run({
       manifest: listOf(2),
-      settings: { outputSettings: 'fixed' },
+      settings: { outputDigest: 'fixed' },
       afterMs: 3_600_000,
     });
     expect(end?.counts.active).toBe(2);
@@ -192,7 +192,7 @@ describe('an output without a picture where the settings look', () => {
     expect(cancelled?.left).toHaveLength(2);
     expect(cancelled?.left[0]?.why).toContain('waits for a setting');
     world.service.place = 'image_base64';
-    expect((await world.cancel({ settings: { outputSettings: 'fixed' } }))?.left).toEqual([]);
+    expect((await world.cancel({ settings: { outputDigest: 'fixed' } }))?.left).toEqual([]);
     expect(world.images.files.size).toBe(2);
   });
 });
@@ -267,14 +267,16 @@ describe('pictures by address that a setting refuses', () => {
 describe('values by which `scenes.until` decides', () => {
   it('stop the run at the third output in a row that has none of them, before every seed is paid for', async () => {
     const world = new World(() => ({ pictures: [{ base64: 'eA==', output: { rest: { score: 1 } } }] }));
-    const wrong = [{ name: 'score', at: ['q', 'score'] }];
-    const first = await world.run({ manifest: list, settings: { decidingValues: wrong } });
+    const scenes = { until: 'score > 0.5' };
+    const wrong = { scenes, ...outputWith({ values: [{ name: 'score', at: ['q', 'score'] }] }) };
+    const first = await world.run({ manifest: list, settings: wrong });
     expect(first?.held).toMatchObject([{ setting: '`output.values`', count: 2 }]);
     expect(first?.counts).toMatchObject({ saved: 2, active: 2 });
     // With the place still wrong none of those that wait is taken.
-    const again = await world.run({ manifest: list, settings: { decidingValues: wrong } });
+    const again = await world.run({ manifest: list, settings: wrong });
     expect(again?.counts).toMatchObject({ saved: 2, active: 2 });
-    const settings = { decidingValues: [{ name: 'score', at: ['score'] }], outputSettings: 'fixed' };
+    const right = outputWith({ values: [{ name: 'score', at: ['score'] }] });
+    const settings = { scenes, ...right, outputDigest: 'fixed' };
     expect((await world.run({ manifest: list, settings }))?.ending.kind).toBe('complete');
     expect(world.service.jobs).toHaveLength(12);
   });
@@ -282,7 +284,7 @@ describe('values by which `scenes.until` decides', () => {
 
 describe('a time-out', () => {
   const slow = (): World => new World(() => ({ executionMs: 3_600_000 }));
-  const timeouts = { ...defaultSettings.timeouts, executionMs: 60_000 };
+  const timeouts = { ...defaultSettings.timeouts, execution: 60_000 };
 
   it('that is too short for every job cancels none: they are collected once it is longer', async () => {
     const world = slow();
@@ -295,7 +297,7 @@ describe('a time-out', () => {
     expect(world.service.jobs).toHaveLength(2);
     expect(world.service.log.some((line) => line.startsWith('cancel'))).toBe(false);
 
-    const fixed = { ...timeouts, executionMs: 7_200_000, queueMs: 7_200_000 };
+    const fixed = { ...timeouts, execution: 7_200_000, queue: 7_200_000 };
     const end = await world.run({ manifest: list, settings: { timeouts: fixed } });
     expect(end?.ending.kind).toBe('complete');
     expect(world.service.jobs).toHaveLength(12);
@@ -420,8 +422,8 @@ describe('a death', () => {
       world.service.place = 'image_base64';
       const again = sampled([killAt], { ms: 4 }).map((at) => at % 60);
       for (const second of again)
-        await world.run({ manifest: listOf(3), settings: { outputSettings: 'fixed' }, killAt: 1 + second });
-      const end = await world.run({ manifest: listOf(3), settings: { outputSettings: 'fixed' } });
+        await world.run({ manifest: listOf(3), settings: { outputDigest: 'fixed' }, killAt: 1 + second });
+      const end = await world.run({ manifest: listOf(3), settings: { outputDigest: 'fixed' } });
       expect(end?.ending.kind, `killed at ${killAt}`).toBe('complete');
       const unanswered = world.rows<{ n: number }>(
         "SELECT count(*) AS n FROM attempts WHERE state = 'unanswered'",

@@ -35,7 +35,7 @@ function reportsOf(world: World, tookMs: number) {
 it('is written every five minutes where that is quick, one at a time', async () => {
   const world = hour();
   const { begunAt, most, options } = reportsOf(world, 100);
-  const settings = { concurrency: 1, reportEveryMs: 5 * minutes };
+  const settings = { concurrency: 1, report: { every: 5 * minutes } };
   const result = await world.run({ manifest, settings, ...options });
   expect(result?.ending.kind).toBe('complete');
   expect(begunAt[0]).toBe(5 * minutes);
@@ -47,7 +47,7 @@ it('is written every five minutes where that is quick, one at a time', async () 
 it('takes no more than 3 % of the time, and is cut where the run ends', async () => {
   const world = hour();
   const { begunAt, cut, options } = reportsOf(world, minutes);
-  const settings = { concurrency: 1, reportEveryMs: 5 * minutes };
+  const settings = { concurrency: 1, report: { every: 5 * minutes } };
   await world.run({ manifest, settings, ...options });
   expect(begunAt).toEqual([5 * minutes, 5 * minutes + 31 * (minutes + 50)]);
   expect(cut()).toBe(0);
@@ -64,7 +64,7 @@ it('is cut at once where the run is told to leave', async () => {
   const { cut, options } = reportsOf(world, 100 * minutes);
   await world.run({
     manifest,
-    settings: { concurrency: 1, reportEveryMs: 5 * minutes },
+    settings: { concurrency: 1, report: { every: 5 * minutes } },
     ...options,
     onEvent: (event, stop) => {
       if (event.type === 'scene-saved' && event.scene === 's9')
@@ -80,7 +80,7 @@ it('that the disk does not take is told once, and the night goes on', async () =
   const updateReport = async (): Promise<void> => {
     throw new FatalFailure({ kind: 'output-unwritable', text: 'cannot write report: the disk is full' });
   };
-  const settings = { concurrency: 1, reportEveryMs: 5 * minutes };
+  const settings = { concurrency: 1, report: { every: 5 * minutes } };
   const result = await world.run({ manifest, settings, updateReport });
   expect(result?.ending.kind).toBe('complete');
   expect(world.events.filter(({ type }) => type === 'warning')).toEqual([
@@ -97,7 +97,7 @@ it('that shows a bug ends the run as a bug', async () => {
   const updateReport = async (): Promise<void> => {
     throw bug;
   };
-  const settings = { concurrency: 1, reportEveryMs: 5 * minutes };
+  const settings = { concurrency: 1, report: { every: 5 * minutes } };
   await expect(world.run({ manifest, settings, updateReport })).rejects.toBe(bug);
 });
 

@@ -124,7 +124,7 @@ describe('limits.cost', () => {
 
   it('sends by the price of a picture at once where `pricing.expect` is set, and is exceeded by one job at most with four of them', async () => {
     const world = new World((scene) => ({ ...uneven(scene, 1, {}), pictures: four }));
-    const settings = { concurrency: 16, pricing: { ...byPicture, expectMs: 9_000 }, limits: { cost: 0.1 } };
+    const settings = { concurrency: 16, pricing: { ...byPicture, expect: 9_000 }, limits: { cost: 0.1 } };
     await world.run({ manifest: list(500), settings, until: 1_000 });
     expect(world.service.jobs).toHaveLength(9);
     await world.run({ manifest: list(500), settings, afterMs: minutes });
@@ -210,8 +210,9 @@ describe('limits.cost', () => {
     });
     world.service.instead.status = (id) =>
       id === world.service.jobs[0]?.id ? { kind: 'missing', text: '404', isDeleted: true } : undefined;
-    const all = { ...pricing, perPicture: 0.02, perMegapixel: 0.5, expectMs: 3_000 };
-    const settings = { pricing: all, concurrency: 3 };
+    const prices = { ...pricing, perPicture: 0.02, perMegapixel: 0.5 };
+    const all = { ...prices, expectMs: 3_000 };
+    const settings = { pricing: { ...prices, expect: 3_000 }, concurrency: 3 };
     await world.run({ manifest: list(12), settings });
     expect(stored(world, all)).toBeCloseTo(said(world));
     expect(readExperience(world.db, all).spent).toBeCloseTo(said(world));
@@ -227,11 +228,11 @@ describe('limits.cost', () => {
   it('goes by the time that jobs were seen to take, where the service does not say it', async () => {
     const world = new World(() => ({ executionMs: 10_000 }));
     hideTimes(world);
-    const settings = { pricing: { ...pricing, expectMs: 1_000 }, limits: { cost: 1 } };
+    const settings = { pricing: { ...pricing, expect: 1_000 }, limits: { cost: 1 } };
     await world.run({ manifest: list(3), settings });
     expect(said(world)).toBeGreaterThan(0.25);
     expect(said(world)).toBeLessThan(0.5);
-    expect(stored(world, settings.pricing)).toBeCloseTo(said(world));
+    expect(stored(world, { ...pricing, expectMs: 1_000 })).toBeCloseTo(said(world));
   });
 
   it('does not end a batch that has nothing left to submit', async () => {
@@ -241,7 +242,7 @@ describe('limits.cost', () => {
   });
 });
 
-const never = { consecutive: 1_000, percent: 100, minimum: 1, unreachableMs: 1e9, refusedMs: 30_000 };
+const never = { consecutive: 1_000, percent: 100, minimum: 1, unreachable: 1e9, refused: 30_000 };
 
 describe('limits.jobs', () => {
   it('bounds the submissions of the batch, over all its runs', async () => {
@@ -269,13 +270,18 @@ describe('limits.jobs', () => {
   });
 });
 
+/** What a clock on the wall shows then. */
+function onTheWall(at: number): string {
+  return new Date(at).toTimeString().slice(0, 5);
+}
+
 describe('limits.until', () => {
   it('submits nothing that is not expected to be done by then, and is done by then', async () => {
     const world = new World(() => ({ queueMs: 1_000, executionMs: 5 * minutes }));
     const untilAt = world.started + 60 * minutes;
     const result = await world.run({
       manifest: list(500),
-      settings: { concurrency: 4, limits: { untilAt } },
+      settings: { concurrency: 4, limits: { until: onTheWall(untilAt) } },
     });
     expect(result?.ending.kind).toBe('limit-reached');
     expect(result?.ending.text).toContain('limits.until');
@@ -290,7 +296,10 @@ describe('limits.until', () => {
     const full: Behaviour = () => ({ reply: { kind: 'overloaded', text: '429: full' } });
     const world = new World(full);
     const untilAt = world.started + 10 * minutes;
-    const result = await world.run({ manifest: list(2), settings: { concurrency: 4, limits: { untilAt } } });
+    const result = await world.run({
+      manifest: list(2),
+      settings: { concurrency: 4, limits: { until: onTheWall(untilAt) } },
+    });
     expect(result?.ending.kind).toBe('limit-reached');
     expect(world.clock.now()).toBeLessThanOrEqual(untilAt + minutes);
     expect(result?.counts).toMatchObject({ waiting: 2, active: 0, failed: 0 });
@@ -314,7 +323,7 @@ it('limits.for ends the submissions in time though timers fire early and time pa
     };
     return undefined;
   };
-  const settings = { concurrency: 1, limits: { forMs: 20_000 } };
+  const settings = { concurrency: 1, limits: { for: 20_000 } };
   const result = await world.run({ manifest: list(2), settings, stop });
   expect(result?.ending).toMatchObject({ kind: 'limit-reached' });
   expect(stoppedAfterMs).toEqual([expect.closeTo(20_000, -3)]);

@@ -170,7 +170,7 @@ it('leaves jobs that nobody can tell about to the next run, where nothing is sub
   const result = await world.run({
     manifest: list(8),
     afterMs: 5 * minutes,
-    settings: { limits: { forMs: 1_000 }, concurrency: 3 },
+    settings: { limits: { for: 1_000 }, concurrency: 3 },
     onEvent: (event, stop) => {
       if (event.type === 'recovered') stop.request('drain', { kind: 'limit-reached', text: 'limits.for' });
     },

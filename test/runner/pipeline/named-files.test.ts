@@ -2,14 +2,13 @@
 import { expect, it } from 'vitest';
 import { rememberBatch, type BatchIdentity } from '../../../src/runner/checkpoint/batch-identity.ts';
 import { readIdsLacking } from '../../../src/runner/checkpoint/recorded-pictures.ts';
-import type { FilePlace } from '../../../src/runner/core/named-file.ts';
-import type { BatchSettings } from '../../../src/runner/pipeline/settings.ts';
+import { noPicture, type FilePlace } from '../../../src/runner/core/named-file.ts';
 import { fileOf, pictureOf, type Behaviour } from '../../fakes/fake-service.ts';
-import { endpoint, manifestOf, World } from '../../fakes/world.ts';
+import { endpoint, manifestOf, outputWith, World } from '../../fakes/world.ts';
 
 const mask: FilePlace = { label: 'mask', kind: 'png', at: ['mask'] };
 const camera: FilePlace = { label: 'camera', kind: 'json', at: ['camera'] };
-const settings: Partial<BatchSettings> = { files: [mask, camera] };
+const settings = outputWith({ files: [mask, camera] });
 
 const abc = manifestOf([
   ['a', 'sea'],
@@ -66,7 +65,7 @@ it('saves nothing of a job one of whose files is not whole, and says which', asy
 
 it.each([
   ['beside another', settings],
-  ['alone', { files: [camera] }],
+  ['alone', outputWith({ files: [camera] })],
 ])(
   'gives no two scenes the same file, nor a file the name of a picture or of its sidecar (%s)',
   async (_, given) => {
@@ -92,7 +91,7 @@ it.each([
 
 it('saves files of jobs that give no picture, under the names that pictures would have', async () => {
   const world = new World(() => ({ pictures: [fileOf('mask', 'png'), fileOf('camera', 'json')] }));
-  const alone = { ...settings, isWithoutPictures: true };
+  const alone = outputWith({ files: [mask, camera], image: noPicture });
   expect(await world.run({ manifest: abc, settings: alone })).toMatchObject({ ending: { kind: 'complete' } });
   expect(filesIn(world).slice(0, 2)).toEqual(['a-camera.json', 'a-mask.png']);
   // The checkpoint is lost: what is there is noticed, and taken over where that is wanted.
@@ -131,7 +130,7 @@ it('leaves saved scenes alone when another file is asked for, and says how many 
   rememberBatch(world.db, { ...identity, files: [mask] });
   const onlyMask: Behaviour = (scene) => ({ pictures: [pictureOf(scene), fileOf('mask', 'png')] });
   world.service.behaviour = onlyMask;
-  await world.run({ manifest: abc, settings: { files: [mask] } });
+  await world.run({ manifest: abc, settings: outputWith({ files: [mask] }) });
   expect(world.events.filter(({ type }) => type === 'warning')).toEqual([]);
   rememberBatch(world.db, { ...identity, files: [mask, camera] });
   world.service.behaviour = withFiles;

@@ -1,10 +1,9 @@
 /** Promise: write before you act. Where a write does not return, what depends on it is never done. */
 import { expect, it } from 'vitest';
 import type { Attempt } from '../../../src/runner/core/attempt.ts';
-import { portablePath } from '../../../src/runner/core/naming.ts';
 import { PictureNames } from '../../../src/runner/pipeline/picture-names.ts';
 import type { Checkpoint, ImageStore } from '../../../src/runner/pipeline/ports.ts';
-import { endpoint, manifestOf, World } from '../../fakes/world.ts';
+import { defaultSettings, endpoint, manifestOf, World } from '../../fakes/world.ts';
 
 const one = manifestOf([['a', 'sea']]);
 
@@ -27,10 +26,7 @@ it('does not say saved before the picture has its name', async () => {
 });
 
 it('gives one name to one picture only, though nothing of it is on disk yet', async () => {
-  const names = new PictureNames(
-    { ownerOf: async () => undefined },
-    { pictureName: ({ id }) => portablePath(id), copyEndings: [] },
-  );
+  const names = new PictureNames({ ownerOf: async () => undefined }, defaultSettings);
   const attempt = (key: number, sceneId: string): Attempt => ({
     key,
     sceneId,

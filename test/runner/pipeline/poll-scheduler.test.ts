@@ -22,7 +22,7 @@ interface Night {
 }
 
 const usual: Night = { scenes: 600, inFlight: 75, medianMs: 8_000, sigma: 0.35, tellsTimes: true };
-const settings = { lag: 0.05, minMs: 10, maxMs: 30_000 };
+const settings = { lag: 0.05, shortest: 10, longest: 30_000 };
 const workers = 50;
 const seeds = [1, 2, 3];
 

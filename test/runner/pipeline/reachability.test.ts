@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { Reachability } from '../../../src/runner/pipeline/reachability.ts';
 
-const waits = { firstWaitMs: 2_000, maxWaitMs: 120_000 };
+const waits = { firstWait: 2_000, longestWait: 120_000 };
 
 function reachability(): { of: Reachability; pass: (ms: number) => void } {
   let now = 0;

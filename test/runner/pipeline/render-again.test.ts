@@ -4,7 +4,8 @@ import { fingerprintOf } from '../../../src/runner/core/scene.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
 import type { ManifestScenes } from '../../../src/runner/pipeline/ports.ts';
 import { portablePath } from '../../../src/runner/core/naming.ts';
-import { World } from '../../fakes/world.ts';
+import { pictureOf } from '../../fakes/fake-service.ts';
+import { namedBy, World } from '../../fakes/world.ts';
 
 function listOf(inputs: Record<string, JsonObject>): ManifestScenes {
   const scenes = Object.entries(inputs).map(([id, input], i) => ({
@@ -37,13 +38,15 @@ function sending(world: World): JsonObject[] {
 }
 
 it('sends another seed at every attempt from then on, of the kind that the input had, and pays for nothing else', async () => {
-  const world = new World((scene, nth) =>
-    scene === 'sea' && nth === 2 ? { failure: { kind: 'job-failed', text: 'once' } } : {},
-  );
+  // The service tells no seed, so that names have the one that it was sent.
+  const world = new World((scene, nth) => {
+    if (scene === 'sea' && nth === 2) return { failure: { kind: 'job-failed', text: 'once' } };
+    const { seed: _, ...picture } = pictureOf(`${scene} ${nth}`);
+    return { pictures: [picture] };
+  });
   const settings = {
     concurrency: 1,
-    pictureName: ({ id, columns }: { id: string; columns: JsonObject }) =>
-      portablePath(`${id}-${JSON.stringify(columns['seed'])}`),
+    ...namedBy((id, seed) => portablePath(`${id}-${JSON.stringify(seed)}`)),
   };
   await world.run({ manifest: list, settings });
   expect([...world.images.files.keys()]).toEqual(['a-7.png', 'b--8-.png', 'c---.png']);

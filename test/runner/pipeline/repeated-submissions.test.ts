@@ -1,7 +1,7 @@
 /** Promise: where the service knows submissions by their keys, each scene is one job there, and none is unanswered. */
 import { describe, expect, it } from 'vitest';
-import type { RetrySettings } from '../../../src/runner/core/retry.ts';
-import type { BatchSettings } from '../../../src/runner/pipeline/settings.ts';
+import type { RetryRules } from '../../../src/runner/core/retry.ts';
+import type { PipelineConfig } from '../../../src/runner/pipeline/pipeline-config.ts';
 import { sampledUpTo } from '../../fakes/tier.ts';
 import { defaultSettings, endpoint, manifestOf, World } from '../../fakes/world.ts';
 
@@ -16,7 +16,7 @@ function losing(): World {
   return world;
 }
 
-const settingsOf = (unanswered: RetrySettings['unanswered']): Partial<BatchSettings> => ({
+const settingsOf = (unanswered: RetryRules['unanswered']): Partial<PipelineConfig> => ({
   retry: { ...defaultSettings.retry, unanswered },
   concurrency: 3,
 });
@@ -73,7 +73,7 @@ describe.each(['hold', 'resubmit'] as const)('with retry.unanswered: %s', (unans
     const world = losing();
     world.service.instead.submit = () => ({ kind: 'failure', failure: { kind: 'unanswered', text: '500' } });
     world.service.instead.health = () => ({ kind: 'failure', failure: { kind: 'poll-failed', text: '500' } });
-    const result = await world.run({ manifest: list, settings: { ...settings, limits: { forMs: 1_000 } } });
+    const result = await world.run({ manifest: list, settings: { ...settings, limits: { for: 1_000 } } });
     expect(result?.ending.kind).toBe('limit-reached');
     expect(world.clock.elapsed()).toBeLessThan(60_000);
     expect(statesOf(world), 'the next run asks again').toEqual([{ state: 'intended', n: 1 }]);
@@ -212,7 +212,7 @@ describe('a run that leaves before the answer', () => {
     const { world } = silent();
     const result = await world.run({
       manifest: list,
-      settings: { ...hold, halt: { ...defaultSettings.halt, unreachableMs: minutes } },
+      settings: { ...hold, halt: { ...defaultSettings.halt, unreachable: minutes } },
     });
     expect(result?.ending.kind).toBe('halted');
     expect(world.rows("SELECT 1 FROM attempts WHERE state = 'unanswered'")).toEqual([]);

@@ -222,7 +222,7 @@ describe('a submission', () => {
 
   it('never happens more often than the bound says, whatever becomes of it', async () => {
     const world = new World(answering('hills', 99, 'unanswered'));
-    const retry = { ...defaultSettings.retry, submissions: 4, firstWaitMs: 1_000, maxWaitMs: 2_000 };
+    const retry = { ...defaultSettings.retry, submissions: 4, firstWait: 1_000, longestWait: 2_000 };
     await world.run({ manifest: abc, settings: { retry } });
     expect(world.service.log.filter((line) => line === 'submit hills')).toHaveLength(4);
     expect(sceneStates(world)).toMatchObject({ b: 'failed' });
@@ -404,7 +404,7 @@ describe('a run that should not go on', () => {
     const world = new World();
     const result = await world.run({
       manifest: many,
-      settings: { concurrency: 4, limits: { forMs: 60_000 } },
+      settings: { concurrency: 4, limits: { for: 60_000 } },
     });
     expect(result?.ending.kind).toBe('limit-reached');
     expect(result?.counts).toMatchObject({ active: 0, failed: 0 });

@@ -15,7 +15,7 @@ const list = (count: number) =>
   manifestOf(Array.from({ length: count }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
 
 /** A job takes 5 s, and a look each second finds it done to the moment. */
-const eachSecond = { lag: 0.05, minMs: 1_000, maxMs: 1_000 };
+const eachSecond = { lag: 0.05, shortest: 1_000, longest: 1_000 };
 
 async function statsOf(
   world: World,

@@ -61,7 +61,7 @@ it('sends what waits for another try only if it is still needed', async () => {
   const { world, run, sent } = begin((scene) =>
     scene === 'b 2' ? { failure: { kind: 'job-failed', text: 'no memory' } } : scored(scene),
   );
-  const patient = { attempts: 3, submissions: 10, firstWaitMs: 90_000, maxWaitMs: 120_000 };
+  const patient = { attempts: 3, submissions: 10, firstWait: 90_000, longestWait: 120_000 };
   await run({ until: 20_000, settings: { retry: { ...retry, ...patient } } });
   expect(
     world.rows("SELECT 1 FROM scenes WHERE id = 'b-s2' AND state = 'waiting' AND due_at > 1"),

@@ -4,7 +4,7 @@ import type { HealthReply } from '../../../src/runner/pipeline/ports.ts';
 import { manifestOf, World } from '../../fakes/world.ts';
 
 const list = manifestOf(Array.from({ length: 40 }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]));
-const settings = { healthEveryMs: 30_000, concurrency: 1 };
+const settings = { service: { kind: 'jobs' }, concurrency: 1 };
 const health = { workers: { running: 2, idle: 1 }, jobs: { inQueue: 7 } };
 
 /** How often it was asked in a run of some minutes, and what was told. */

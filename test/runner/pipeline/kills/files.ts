@@ -1,14 +1,14 @@
 /** Nights of jobs that give files besides pictures. */
 import { fileOf, pictureOf } from '../../../fakes/fake-service.ts';
-import { manifestOf } from '../../../fakes/world.ts';
+import { manifestOf, outputWith } from '../../../fakes/world.ts';
+import { noPicture } from '../../../../src/runner/core/named-file.ts';
 import type { Scenario } from './scenario.ts';
 
-const settings = {
-  files: [
-    { label: 'mask', kind: 'png' },
-    { label: 'camera', kind: 'json' },
-  ],
-} as const;
+const asked = [
+  { label: 'mask', kind: 'png' },
+  { label: 'camera', kind: 'json' },
+] as const;
+const settings = outputWith({ files: asked });
 
 export const files: Scenario[] = [
   {
@@ -77,7 +77,7 @@ export const files: Scenario[] = [
           ['a', 'sea'],
           ['b', 'hills'],
         ]),
-        settings: { ...settings, isWithoutPictures: true },
+        settings: outputWith({ files: asked, image: noPicture }),
       },
     ],
     everyNthInResume: 97,

@@ -52,7 +52,7 @@ export const limits: Scenario[] = [
   {
     name: 'limits.for',
     steps: [
-      { what: 'run', manifest: list(4), settings: { concurrency: 1, limits: { forMs: 3_000 } } },
+      { what: 'run', manifest: list(4), settings: { concurrency: 1, limits: { for: 3_000 } } },
       { what: 'run', manifest: list(4) },
     ],
     everyNthInResume: 97,

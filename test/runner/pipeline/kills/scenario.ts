@@ -2,7 +2,7 @@
 import type { PutBackChoice } from '../../../../src/runner/core/put-back.ts';
 import type { Event } from '../../../../src/runner/pipeline/event.ts';
 import type { ManifestScenes } from '../../../../src/runner/pipeline/ports.ts';
-import type { BatchSettings } from '../../../../src/runner/pipeline/settings.ts';
+import type { PipelineConfig } from '../../../../src/runner/pipeline/pipeline-config.ts';
 import type { Stop } from '../../../../src/runner/pipeline/stop.ts';
 import type { Behaviour } from '../../../fakes/fake-service.ts';
 import type { World } from '../../../fakes/world.ts';
@@ -23,7 +23,7 @@ export interface Scenario {
 export interface Step {
   what: 'run' | 'cancel' | 'repair' | 'put-back';
   manifest?: ManifestScenes;
-  settings?: Partial<BatchSettings>;
+  settings?: Partial<PipelineConfig>;
   choice?: PutBackChoice;
   /** Wall time since the step before. */
   afterMs?: number;

@@ -53,8 +53,8 @@ const sentUpTo =
 export const retry = {
   attempts: 1,
   submissions: 10,
-  firstWaitMs: 2_000,
-  maxWaitMs: 120_000,
+  firstWait: 2_000,
+  longestWait: 120_000,
   unanswered: 'resubmit' as const,
 };
 

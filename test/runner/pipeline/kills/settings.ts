@@ -20,7 +20,7 @@ const wrong: Step = { what: 'run', manifest: three, settings: { concurrency: 2 }
 /** By then the service has forgotten all that waited. */
 const corrected: Step = {
   ...wrong,
-  settings: { concurrency: 2, outputSettings: 'corrected' },
+  settings: { concurrency: 2, outputDigest: 'corrected' },
   afterMs: 12 * 3_600_000,
   before: ({ service }) => (service.place = 'images[0].data'),
 };

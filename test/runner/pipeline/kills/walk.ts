@@ -28,7 +28,7 @@ export interface Deaths {
 
 const downMs = 1_000;
 /** Of many looks at a job in a row, one is as good a moment to die at as the next. */
-const polling = { lag: 0.05, minMs: 2_000, maxMs: 30_000 };
+const polling = { lag: 0.05, shortest: 2_000, longest: 30_000 };
 
 export type MakeWorld = (behaviour: Behaviour | undefined) => Promise<World>;
 

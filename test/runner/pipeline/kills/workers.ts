@@ -10,7 +10,7 @@ const byAddress = (name: string) => ({ pictures: [{ url: `https://cdn.example/${
 
 const overdue = {
   behaviour: (scene: string, nth: number) => (scene === 'slow' && nth === 1 ? { queueMs: 3_600_000 } : {}),
-  settings: { timeouts: { ...defaultSettings.timeouts, queueMs: 40_000 } },
+  settings: { timeouts: { ...defaultSettings.timeouts, queue: 40_000 } },
   manifest: manifestOf([
     ['a', 'slow'],
     ['b', 'hills'],

@@ -1,7 +1,7 @@
 /** The output folder is found whatever else is wrong with the file. */
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readOutputDir } from '../../../src/runner/config/read-output-dir.ts';
+import { PipelineParts } from '../../../src/runner/config/pipeline-parts.ts';
 import { linesOf, withRequired, writePipeline } from './pipeline-file.ts';
 
 it.each([
@@ -14,18 +14,20 @@ it.each([
   ['the same key twice', withRequired('manifest: b')],
 ])('%s', (_, text) => {
   const file = writePipeline(text);
-  expect(readOutputDir(file, [], {})).toBe(join(dirname(file), 'renders'));
+  expect(new PipelineParts(file, [], {}).outputDir()).toBe(join(dirname(file), 'renders'));
 });
 
 it('a flag stands for it, also in a file that says nothing of it', () => {
   const overrides = [{ path: ['output', 'dir'], value: '/here', from: '--output' }];
   for (const text of ['', 'output: [', 'output: {dir: "${UNSET}"}', withRequired('')]) {
-    expect(readOutputDir(writePipeline(text), overrides, {})).toBe('/here');
+    expect(new PipelineParts(writePipeline(text), overrides, {}).outputDir()).toBe('/here');
   }
 });
 
 it('takes it from the environment', () => {
-  expect(readOutputDir(writePipeline('output: {dir: "${D}"}'), [], { D: '/there' })).toBe('/there');
+  expect(new PipelineParts(writePipeline('output: {dir: "${D}"}'), [], { D: '/there' }).outputDir()).toBe(
+    '/there',
+  );
 });
 
 it.each([
@@ -36,6 +38,6 @@ it.each([
   ['output:\n\tdir: [', /^2:1: a tab/],
 ])('%j', (text, expected) => {
   const file = writePipeline(text);
-  const [first] = linesOf(file, () => readOutputDir(file, [], {}));
+  const [first] = linesOf(file, () => new PipelineParts(file, [], {}).outputDir());
   expect(first).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
 });

@@ -246,7 +246,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
           ),
         ),
       ),
-    105,
+    97,
   ],
   'shapes of rows, scenes, pictures and attempts in runner': [
     () =>

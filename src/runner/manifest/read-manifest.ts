@@ -1,7 +1,7 @@
 /** Opens a manifest of any format and reads its rows as a stream. */
 import { type ListReading, plainReading } from '../core/list-reading.ts';
-import { extname } from 'node:path';
-import { addAbortSignal, type Readable } from 'node:stream';
+import { extname, join } from 'node:path';
+import { addAbortSignal, Readable } from 'node:stream';
 import { commentNotes, isComment, seemsComment } from './comment-lines.ts';
 import {
   ManifestError,
@@ -9,14 +9,27 @@ import {
   type Manifest,
   type ManifestEntry,
   maxBatchRows,
+  maxRowBytes,
 } from './manifest.ts';
-import { isFolder, isWorkbook, openFile, peek, type Peeked, plainBytes, startingWith } from './open-bytes.ts';
+import {
+  isFolder,
+  isWorkbook,
+  openFile,
+  peek,
+  type Peeked,
+  plainBytes,
+  startingWith,
+  explain,
+} from './open-bytes.ts';
 import { readJsonArray, readJsonLine } from './read-json.ts';
 import { readJsonObject } from './read-json-object.ts';
 import { isKnownColumn, statedDelimiter } from './find-delimiter.ts';
 import { readTable, type Start } from './read-table.ts';
-import { readTextFolder } from './read-text-folder.ts';
 import { isBlank, splitLines, type LineBlock, withoutReturn } from './split-lines.ts';
+import { isUtf8 } from 'node:buffer';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { asUtf8, EncodingProblem, notUtf8 } from './encodings.ts';
 
 export { leaveUnread, ManifestError } from './manifest.ts';
 export interface ManifestOptions {
@@ -260,4 +273,78 @@ function formatOfLines(
 
 function isHeader(text: string, delimiter: Delimiter): boolean {
   return text.split(delimiter).some((name) => isKnownColumn(name.trim().replace(/^"(.*)"$/, '$1')));
+}
+
+/** In the order of their names; `onBytes` is told of names and texts. Throws `ManifestError` where there is none. */
+async function readTextFolder(
+  path: string,
+  onBytes: (bytes: Buffer) => void,
+  { encoding }: ListReading,
+): Promise<Manifest> {
+  const files = await readdir(path).catch((error: unknown) => {
+    throw explain(path, error);
+  });
+  const names = files.filter((file) => /\.txt$/i.test(file)).toSorted();
+  if (names.length === 0)
+    throw new ManifestError(
+      path,
+      'is a folder without .txt and .parquet files; for the lists in it, write a pattern such as *.csv behind its name',
+    );
+  const notes: string[] = [];
+  return {
+    path,
+    columns: ['id', 'prompt'],
+    batches: readBatches(path, names, onBytes, encoding, notes),
+    notes,
+  };
+}
+
+/** Most prompts are shorter, and most lists longer. */
+const maxPromptLines = 20;
+
+async function* readBatches(
+  path: string,
+  names: string[],
+  onBytes: (bytes: Buffer) => void,
+  encoding: ListReading['encoding'],
+  notes: string[],
+): AsyncGenerator<ManifestEntry[]> {
+  const long: string[] = [];
+  for (let start = 0; start < names.length; start += maxBatchRows) {
+    const batch: ManifestEntry[] = [];
+    for (const [index, name] of names.slice(start, start + maxBatchRows).entries())
+      batch.push(await readPrompt(join(path, name), name, start + index + 1, onBytes, encoding, long));
+    yield batch;
+  }
+  const more = long.length > 1 ? ` (and ${(long.length - 1).toLocaleString('en')} more)` : '';
+  if (long.length > 0)
+    notes.push(
+      `each file is one prompt, but ${long[0]}${more} has more than ${maxPromptLines} lines; manifest: ${path}/*.txt makes each line a prompt`,
+    );
+}
+
+async function readPrompt(
+  path: string,
+  name: string,
+  line: number,
+  onBytes: (bytes: Buffer) => void,
+  encoding: ListReading['encoding'],
+  long: string[],
+): Promise<ManifestEntry> {
+  const bad = (problem: string): ManifestEntry => ({ kind: 'bad', line, problem: `${name} ${problem}` });
+  try {
+    if ((await stat(path)).size > maxRowBytes) return bad('is longer than 1 MiB');
+    const bytes = await readFile(path);
+    onBytes(Buffer.from(`${name}\0`));
+    onBytes(bytes);
+    const text = await buffer(asUtf8(bytes, Readable.from([bytes]), encoding));
+    if (!isUtf8(text)) return bad(notUtf8(text));
+    const prompt = text.toString('utf8').trim();
+    if (prompt === '') return bad('is empty');
+    if (prompt.split('\n').length > maxPromptLines) long.push(name);
+    return { kind: 'row', columns: { id: name.replace(/\.txt$/i, ''), prompt }, line };
+  } catch (error) {
+    if (error instanceof EncodingProblem) return bad(error.message);
+    throw explain(path, error);
+  }
 }

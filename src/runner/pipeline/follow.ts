@@ -16,39 +16,20 @@ import {
   timesTaken,
   withheldFailure,
   type Job,
+  type JobFacts,
 } from './job.ts';
-import { isOnlyWay, missing, type MissingContext } from './missing.ts';
-import type { Deadline } from './deadline.ts';
-import type { Holds } from './holds.ts';
-import type { PollScheduler } from './poll-scheduler.ts';
-import type { CancelReply, Checkpoint, KeptAnswers, RenderService, StatusReply } from './ports.ts';
-import type { RequestThrottle } from './request-throttle.ts';
-import { maxTries, save, type SaveContext } from './save.ts';
-import { settleWithoutPicture, whileInProgress, type JobFacts } from './settle.ts';
-import type { PipelineConfig } from './pipeline-config.ts';
-import type { SharedIds } from './shared-ids.ts';
-
-export type FollowContext = SaveContext &
-  MissingContext & {
-    ports: {
-      answers: Pick<KeptAnswers, 'read' | 'elsewhere'>;
-      service: Pick<RenderService, 'status' | 'cancel'>;
-      checkpoint: Pick<Checkpoint, 'recordStatus' | 'setInProgress'>;
-    };
-    config: Pick<PipelineConfig, 'halt' | 'output' | 'scenes'>;
-    throttles: Record<'status' | 'cancel', RequestThrottle>;
-    pollScheduler: PollScheduler;
-    deadline: Deadline;
-    sharedIds: SharedIds;
-    holds: Holds;
-  };
+import { isOnlyWay, missing } from './missing.ts';
+import type { CancelReply, StatusReply } from './ports.ts';
+import { maxTries, save } from './save.ts';
+import { settleWithoutPicture, whileInProgress } from './settle.ts';
+import type { Run } from './run.ts';
 
 /** `held`: it stays in flight until a setting is changed. Without `waitMs` it is polled again when such jobs are likely to be done. */
 export type PollResult = 'settled' | 'held' | { waitMs?: number };
 
 /** Polls a job until it is settled, or the run leaves and it stays in the checkpoint. */
 export async function follow(
-  run: FollowContext,
+  run: Run,
   job: Job,
   first: PollResult | Promise<PollResult> = {},
 ): Promise<'settled' | 'left'> {
@@ -63,7 +44,7 @@ export async function follow(
 }
 
 /** Requests the job's status once, acts on the answer, and returns how long to wait before the next poll. */
-export async function poll(run: FollowContext, job: Job): Promise<PollResult> {
+export async function poll(run: Run, job: Job): Promise<PollResult> {
   if (run.sharedIds.has(job)) return distrust(run, job);
   const reply = await ask(run, job);
   if (reply === undefined) return { waitMs: 0 };
@@ -74,7 +55,7 @@ export async function poll(run: FollowContext, job: Job): Promise<PollResult> {
 }
 
 /** Undefined where the run is left. */
-export async function ask(run: FollowContext, job: Job): Promise<StatusReply | undefined> {
+export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> {
   const kept = isKept(job) && job.polls === 0 ? await run.ports.answers.read(job.attempt) : undefined;
   job.isReadFromKept = kept !== undefined;
   if (isKept(job) && job.polls === 0 && kept === undefined) await reportUnread(run, job);
@@ -95,7 +76,7 @@ export async function ask(run: FollowContext, job: Job): Promise<StatusReply | u
 }
 
 /** The paid result is in danger if the service has forgotten it as well. */
-async function reportUnread(run: FollowContext, { attempt }: Job): Promise<void> {
+async function reportUnread(run: Run, { attempt }: Job): Promise<void> {
   if ((await run.ports.answers.elsewhere(attempt)) !== undefined) return;
   const text = `the kept answer of scene ${attempt.sceneId} is damaged or gone; the service is asked for its result again`;
   run.ports.emit({ type: 'warning', text });
@@ -105,7 +86,7 @@ function isKept({ held }: Job): boolean {
   return held?.answer !== undefined;
 }
 
-export function learn(run: FollowContext, job: Job, reply: StatusReply): void {
+export function learn(run: Run, job: Job, reply: StatusReply): void {
   // A kept answer shows nothing of the service.
   if (reply.kind === 'failure' || job.isReadFromKept) return;
   run.reachability.answered('status');
@@ -121,7 +102,7 @@ export function learn(run: FollowContext, job: Job, reply: StatusReply): void {
   if (times !== undefined) run.pollScheduler.learn(times);
 }
 
-async function act(run: FollowContext, job: Job, reply: StatusReply): Promise<PollResult> {
+async function act(run: Run, job: Job, reply: StatusReply): Promise<PollResult> {
   switch (reply.kind) {
     case 'running':
       return stillRunning(run, job, reply);
@@ -141,18 +122,18 @@ async function act(run: FollowContext, job: Job, reply: StatusReply): Promise<Po
 }
 
 /** Where the answer is, if the service has forgotten the job and another machine has kept it. */
-export async function whyElsewhere(run: FollowContext, job: Job): Promise<string | undefined> {
+export async function whyElsewhere(run: Run, job: Job): Promise<string | undefined> {
   const host = isKept(job) ? await run.ports.answers.elsewhere(job.attempt) : undefined;
   return host && `waits for a setting, and its answer is kept on ${host}: start a run there to save it`;
 }
 
-function leaveTo(run: FollowContext, job: Job, why: string): 'held' {
+function leaveTo(run: Run, job: Job, why: string): 'held' {
   run.holds.leaveElsewhere(`the result of scene ${job.attempt.sceneId} ${why}`);
   return 'held';
 }
 
 async function stillRunning(
-  run: FollowContext,
+  run: Run,
   job: Job,
   reply: StatusReply & { kind: 'running' },
 ): Promise<PollResult> {
@@ -178,7 +159,7 @@ async function stillRunning(
 type Completed = StatusReply & { kind: 'completed' };
 
 /** The pictures of a job that is done; where they do not pass, its attempt has failed. */
-export async function collect(run: FollowContext, job: Job, reply: Completed): Promise<PollResult> {
+export async function collect(run: Run, job: Job, reply: Completed): Promise<PollResult> {
   try {
     return await collectHeld(run, job, reply);
   } finally {
@@ -186,7 +167,7 @@ export async function collect(run: FollowContext, job: Job, reply: Completed): P
   }
 }
 
-async function collectHeld(run: FollowContext, job: Job, reply: Completed): Promise<PollResult> {
+async function collectHeld(run: Run, job: Job, reply: Completed): Promise<PollResult> {
   if (run.sharedIds.has(job)) return distrust(run, job);
   run.jobs.countOutput();
   const age = ageMs(job, run.ports.clock);
@@ -211,7 +192,7 @@ async function collectHeld(run: FollowContext, job: Job, reply: Completed): Prom
 }
 
 /** Without the values that decide on them, every further seed would be rendered and paid for. */
-function undecidedFailure({ config }: FollowContext, { pictures }: Completed): Failure | undefined {
+function undecidedFailure({ config }: Run, { pictures }: Completed): Failure | undefined {
   const decidingValues = config.scenes?.until === undefined ? [] : config.output.values;
   const hasAny = pictures.some(({ output }) => Object.keys(valuesIn(output, decidingValues)).length > 0);
   if (decidingValues.length === 0 || hasAny) return undefined;
@@ -221,7 +202,7 @@ function undecidedFailure({ config }: FollowContext, { pictures }: Completed): F
 
 /** A job is over and brought no picture: its attempt has failed, unless a setting is at fault. */
 export async function endWithoutPicture(
-  run: FollowContext,
+  run: Run,
   job: Job,
   failure: Failure,
   facts: JobFacts,
@@ -247,7 +228,7 @@ export async function endWithoutPicture(
 }
 
 /** It may be anybody's: no picture is saved for it, and its submission is declared. */
-async function distrust(run: FollowContext, job: Job): Promise<'settled'> {
+async function distrust(run: Run, job: Job): Promise<'settled'> {
   const text = `the service gave its job id, ${job.jobId}, to another submission too: its picture may belong to either scene`;
   await settleWithoutPicture(
     run,
@@ -261,7 +242,7 @@ async function distrust(run: FollowContext, job: Job): Promise<'settled'> {
 }
 
 /** Stops the job at the service, so that it does not go on costing, and takes what it has brought in the meantime. */
-async function giveUp(run: FollowContext, job: Job, overdue: Failure): Promise<PollResult> {
+async function giveUp(run: Run, job: Job, overdue: Failure): Promise<PollResult> {
   const { service } = run.ports;
   const cancelled = await run.throttles.cancel.pass(run.stop.leaving, () =>
     service.cancel(job, run.abandoned),
@@ -294,7 +275,7 @@ type Unreadable = StatusReply & { kind: 'failure' };
 /** The first may be an accident on the way. Nothing is collected from a service that mixes answers up. */
 const maxForeign = 2;
 
-async function foreign(run: FollowContext, job: Job, reply: Unreadable): Promise<PollResult> {
+async function foreign(run: Run, job: Job, reply: Unreadable): Promise<PollResult> {
   job.foreign += 1;
   if (job.foreign < maxForeign) return unreadable(run, job, reply);
   run.stop.halt(`${reply.failure.text}, twice in a row: its picture may be another scene's`, 'leave');
@@ -311,7 +292,7 @@ const enoughUnreadable = 5;
  * a job that is done: it is paid for, and given up only if results of others come, or if the service says often enough that
  * a part of it is not there.
  */
-async function unreadable(run: FollowContext, job: Job, { failure, done }: Unreadable): Promise<PollResult> {
+async function unreadable(run: Run, job: Job, { failure, done }: Unreadable): Promise<PollResult> {
   const { next } = failureRules[failure.kind];
   if (next === 'stop') return retryLater(run, job, failure);
   if (done !== undefined) job.withheldElapsed ??= run.ports.clock.elapsed();
@@ -338,7 +319,7 @@ async function unreadable(run: FollowContext, job: Job, { failure, done }: Unrea
   return retryLater(run, job, failure);
 }
 
-function overdueUnread({ config, ports }: FollowContext, job: Job, isDone: boolean): Failure | undefined {
+function overdueUnread({ config, ports }: Run, job: Job, isDone: boolean): Failure | undefined {
   if (isDone) return withheldFailure(job, config.halt, ports.clock);
   return (
     overdueFailure(job, config.timeouts, ports.clock) ??
@@ -348,7 +329,7 @@ function overdueUnread({ config, ports }: FollowContext, job: Job, isDone: boole
 
 /** The job has ended, and is paid for. */
 async function giveUpResult(
-  run: FollowContext,
+  run: Run,
   job: Job,
   done: NonNullable<Unreadable['done']>,
   failure: Failure,
@@ -359,17 +340,17 @@ async function giveUpResult(
   return result;
 }
 
-async function answers(run: FollowContext, job: Job): Promise<boolean> {
+async function answers(run: Run, job: Job): Promise<boolean> {
   run.jobs.unreadable.add(job);
   const health = await run.liveness.ask(job.endpoint);
   return health !== undefined && health.kind !== 'failure';
 }
 
-async function isLastUnsettled(run: FollowContext): Promise<boolean> {
+async function isLastUnsettled(run: Run): Promise<boolean> {
   return run.jobs.count === run.jobs.unreadable.size && (await isOnlyWay(run));
 }
 
-export function retryLater(run: FollowContext, job: Job, failure: Failure): { waitMs: number } {
+export function retryLater(run: Run, job: Job, failure: Failure): { waitMs: number } {
   if (failureRules[failure.kind].next === 'stop') {
     run.stop.forFailure(failure);
     return { waitMs: 0 };

@@ -3,10 +3,9 @@ import { isHeld, isTimeout, losesResult, settingFor, type HeldResults } from '..
 import type { Held } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
 import { sceneNameOf } from '../core/prompt.ts';
-import type { Job } from './job.ts';
+import type { Job, JobFacts } from './job.ts';
 import type { KeptAs, Ports } from './ports.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
-import type { JobFacts } from './settle.ts';
 import type { Stop } from './stop.ts';
 
 type HoldPorts = Pick<Ports, 'checkpoint' | 'service' | 'answers' | 'clock' | 'emit'>;

@@ -4,17 +4,11 @@ import type { Attempt, Submitted } from '../core/attempt.ts';
 import type { IdleReason } from '../core/slot-usage.ts';
 import type { Lost } from '../core/lost-submission.ts';
 import { suspectDeaths } from '../core/retry.ts';
-import { follow, poll, type FollowContext, type PollResult } from './follow.ts';
+import { follow, poll, type PollResult } from './follow.ts';
 import { freshJob, resumedJob, type Job } from './job.ts';
 import type { Checkpoint } from './ports.ts';
-import type { PipelineConfig } from './pipeline-config.ts';
-import { submit, submitAgain, type SubmitContext } from './submit.ts';
-
-type SlotContext = FollowContext &
-  SubmitContext & {
-    ports: { checkpoint: Pick<Checkpoint, 'claim' | 'claimSuspect' | 'spending'> };
-    config: Pick<PipelineConfig, 'endpoint' | 'concurrency'>;
-  };
+import { submit, submitAgain } from './submit.ts';
+import type { Run } from './run.ts';
 
 type Due = NonNullable<Awaited<ReturnType<Checkpoint['nextDue']>>>;
 
@@ -26,13 +20,13 @@ const maxIdleMs = 60_000;
 const maxSharedIdleMs = 2_000;
 
 export class JobSlots {
-  readonly #run: SlotContext;
+  readonly #run: Run;
   readonly #inFlight = new Set<Promise<void>>();
   #submitting = 0;
   #hasLeft = false;
   #awake = new AbortController();
 
-  constructor(run: SlotContext) {
+  constructor(run: Run) {
     this.#run = run;
     run.stop.draining.addEventListener('abort', () => this.#wake(), { once: true });
     run.jobs.onUncertain = () => this.#wake();

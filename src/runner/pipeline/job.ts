@@ -3,9 +3,8 @@ import { formatDuration } from '../../lib/text/format.ts';
 import type { Submitted, SubmittedJob } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import type { PollState } from '../core/polling.ts';
-import type { JobTimes } from '../core/settlement.ts';
+import type { JobTimes, Settlement } from '../core/settlement.ts';
 import type { Clock, StatusReply } from './ports.ts';
-import type { JobFacts } from './settle.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
 
 export interface Job extends SubmittedJob {
@@ -208,3 +207,13 @@ export function factsOfEnd(job: Job, reply: JobTimes & { status: string }, clock
     ...(executionTimeMs !== undefined && { executionTimeMs }),
   };
 }
+
+/** What is known of the job besides how it ended. */
+export type JobFacts = Pick<
+  Settlement,
+  'completedAt' | 'status' | 'delayTimeMs' | 'executionTimeMs' | 'polls'
+> & {
+  jobId?: string;
+  /** How long this run, which submitted it, saw it executing. */
+  executedMs?: number;
+};

@@ -2,27 +2,16 @@
 import type { Failure } from '../core/failure.ts';
 import { refusalIn } from '../core/refusals.ts';
 import { ageMs, factsOf, type Job } from './job.ts';
-import type { Access } from './access.ts';
-import type { EndpointLiveness } from './endpoint-liveness.ts';
-import type { JobsInFlight } from './jobs-in-flight.ts';
-import type { Checkpoint, StatusReply } from './ports.ts';
-import { settleWithoutPicture, type SettleContext } from './settle.ts';
-import type { PipelineConfig } from './pipeline-config.ts';
-
-export type MissingContext = SettleContext & {
-  ports: { checkpoint: Pick<Checkpoint, 'nextDue'> };
-  config: Pick<PipelineConfig, 'freshness' | 'keepsMs' | 'timeouts'>;
-  jobs: JobsInFlight;
-  access: Access;
-  liveness: EndpointLiveness;
-};
+import type { StatusReply } from './ports.ts';
+import { settleWithoutPicture } from './settle.ts';
+import type { Run } from './run.ts';
 
 /** With nothing else to learn from, the endpoint's silence is waited for this long before one job is given up for it. */
 const uncertainMs = 60_000;
 
 /** Settles the job as `expired` at the second 404, once the endpoint is known to be there; else says why to ask again. */
 export async function missing(
-  run: MissingContext,
+  run: Run,
   job: Job,
   { text, isDeleted }: StatusReply & { kind: 'missing' },
 ): Promise<'settled' | Failure> {
@@ -53,7 +42,7 @@ export async function missing(
 }
 
 /** Answers come at the same moment; no second job is given up while it is being found out whether the first has to be. */
-async function giveUpOne(run: MissingContext, job: Job, text: string): Promise<'settled' | Failure> {
+async function giveUpOne(run: Run, job: Job, text: string): Promise<'settled' | Failure> {
   run.jobs.isGivingUpOne = true;
   try {
     if (!(await isOnlyWay(run))) return { kind: 'endpoint-doubtful', text };
@@ -64,7 +53,7 @@ async function giveUpOne(run: MissingContext, job: Job, text: string): Promise<'
   }
 }
 
-async function expire(run: MissingContext, job: Job, text: string): Promise<'settled'> {
+async function expire(run: Run, job: Job, text: string): Promise<'settled'> {
   // It was over before it was deleted, and had no result to lose.
   if (job.emptyAnswers > 0) {
     const why = `the job COMPLETED without output, which was waited for until the service had deleted the job (${text})`;
@@ -79,7 +68,7 @@ async function expire(run: MissingContext, job: Job, text: string): Promise<'set
 }
 
 /** Its result cannot have been deleted yet: a service that loses what it takes is a reason to stop sending. */
-function isTooYoung(run: MissingContext, job: Job): boolean {
+function isTooYoung(run: Run, job: Job): boolean {
   const wallAgeMs = run.ports.clock.now() - job.submittedAt;
   return Math.max(ageMs(job, run.ports.clock), wallAgeMs) < run.config.keepsMs;
 }
@@ -88,7 +77,7 @@ function isTooYoung(run: MissingContext, job: Job): boolean {
  * Where every job in flight is uncertain and no scene can be submitted to settle it, one job is given up: its
  * scene is submitted again, and the answer holds for all the others.
  */
-export async function isOnlyWay(run: MissingContext): Promise<boolean> {
+export async function isOnlyWay(run: Run): Promise<boolean> {
   if (run.budget.roomFor(run.jobs.count) === 0) return true;
   return (await run.ports.checkpoint.nextDue()) === undefined;
 }

@@ -7,10 +7,9 @@ import { provenanceOf } from '../core/provenance.ts';
 import { quarantine } from '../core/retry.ts';
 import type { UnfinishedWriting } from '../core/settlement.ts';
 import type { Checkpoint, ImageStore } from './ports.ts';
-import type { Repeats } from './repeats.ts';
-import type { PipelineConfig } from './pipeline-config.ts';
-import { recordWithoutPicture, type SettleContext } from './settle.ts';
+import { recordWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
+import type { Run } from './run.ts';
 
 /** Does the renames that were decided; what was renamed already is not touched. */
 export async function finishMoves(
@@ -63,17 +62,11 @@ export async function finishOne(
   await checkpoint.dropWriting(attempt);
 }
 
-type RecoverContext = SettleContext & {
-  ports: { checkpoint: Pick<Checkpoint, 'recover'> };
-  config: Pick<PipelineConfig, 'endpoint'>;
-  repeats: Repeats;
-};
-
 /**
  * Settles the submissions that dead runs had begun, each of which may have been sent; returns how many there were.
  * Those that the service knows by their keys stay as they are, to be sent again.
  */
-export async function settleIntended(run: RecoverContext): Promise<number> {
+export async function settleIntended(run: Run): Promise<number> {
   const intended = await run.ports.checkpoint.recover();
   const isRepeatable = await Promise.all(intended.map((attempt) => mayRepeat(run, attempt)));
   const unknown = intended.filter((_, i) => isRepeatable[i] === false);
@@ -81,10 +74,7 @@ export async function settleIntended(run: RecoverContext): Promise<number> {
   return unknown.length;
 }
 
-export async function mayRepeat(
-  { repeats, config, stop }: RecoverContext,
-  attempt: Attempt,
-): Promise<boolean> {
+export async function mayRepeat({ repeats, config, stop }: Run, attempt: Attempt): Promise<boolean> {
   const { idempotency, deaths, endpoint } = attempt;
   if (idempotency === undefined || quarantine(deaths) !== undefined) return false;
   // The key of this run is for no other.
@@ -93,9 +83,7 @@ export async function mayRepeat(
 }
 
 /** Those that were left, as the manifest has them now; of a scene that is gone none is sent. */
-export async function takeUpIntended(
-  run: SettleContext & { ports: { checkpoint: Pick<Checkpoint, 'recover'> } },
-): Promise<{ attempt: Attempt; lost: Lost }[]> {
+export async function takeUpIntended(run: Run): Promise<{ attempt: Attempt; lost: Lost }[]> {
   const intended = await run.ports.checkpoint.recover();
   await Promise.all(
     intended.filter(({ isWithdrawn }) => isWithdrawn).map((attempt) => recordDeath(run, attempt)),
@@ -110,7 +98,7 @@ export function toSendAgain(attempt: Attempt): { attempt: Attempt; lost: Lost }[
   return [{ attempt, lost: lostBefore(idempotency, unanswered) }];
 }
 
-export async function recordDeath(run: SettleContext, attempt: Attempt): Promise<void> {
+export async function recordDeath(run: Run, attempt: Attempt): Promise<void> {
   const failure = quarantine(attempt.deaths) ?? unanswered;
   await recordWithoutPicture(run, attempt, 'unanswered', failure);
 }

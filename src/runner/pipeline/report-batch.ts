@@ -6,7 +6,7 @@ import type { PictureTotals } from '../core/picture.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
 import { missingText } from './picture-watch.ts';
-import type { MissingPictures, Removal, Report } from './ports.ts';
+import type { MissingPictures, Removal } from './ports.ts';
 import type { Run } from './run.ts';
 import type { Stop } from './stop.ts';
 
@@ -71,18 +71,8 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
   return { ending, counts, part, pictures, report, cost: budget.cost(), stats, ...told };
 }
 
-interface ReportContext {
-  ports: { report: Pick<Report, 'write'> };
-  stop: Stop;
-  hurried: AbortSignal;
-}
-
 /** Undefined where the disk does not take it, which then ends the run, and where the grace of a leaving run is over. */
-export async function writeReport(
-  run: ReportContext,
-  ending: Ending,
-  stats?: RunStats,
-): Promise<string | undefined> {
+export async function writeReport(run: Run, ending: Ending, stats?: RunStats): Promise<string | undefined> {
   try {
     return await run.ports.report.write(ending, run.hurried, stats);
   } catch (thrown) {

@@ -12,25 +12,18 @@ import {
   type SavedPicture,
 } from '../core/picture.ts';
 import { provenanceOf } from '../core/provenance.ts';
-import type { PictureNames } from './picture-names.ts';
-import type { Checkpoint, Hold, Ports, Room } from './ports.ts';
-import { savedSettlement, settleSaved, type JobFacts, type SettleContext } from './settle.ts';
-import type { PipelineConfig } from './pipeline-config.ts';
+import type { Hold, Room } from './ports.ts';
+import { savedSettlement, settleSaved } from './settle.ts';
 import { backoffMs } from '../core/backoff.ts';
-
-export type SaveContext = SettleContext & {
-  config: Pick<PipelineConfig, 'output'>;
-  ports: Pick<Ports, 'downloads' | 'images'> & { checkpoint: Pick<Checkpoint, 'beginWriting'> };
-  names: PictureNames;
-  abandoned: AbortSignal;
-};
+import type { Run } from './run.ts';
+import type { JobFacts } from './job.ts';
 
 /**
  * Saves all pictures and files of an output, or none: then it returns why the attempt fails, or `left` if the run is ending.
  * Either way the attempt stays as it was.
  */
 export async function save(
-  run: SaveContext,
+  run: Run,
   attempt: Submitted,
   found: FoundPicture[],
   facts: JobFacts,
@@ -63,7 +56,7 @@ export async function save(
 
 /** Returns false, and nothing is written, where another runner has taken one of the names meanwhile. */
 async function write(
-  run: SaveContext,
+  run: Run,
   attempt: Submitted,
   good: Picture[],
   names: string[],
@@ -107,7 +100,7 @@ export const maxTries = 4;
 
 /** `left` where the run is ending: the attempt stays as it is, and the next run collects it. */
 async function download(
-  run: SaveContext,
+  run: Run,
   attempt: Submitted,
   picture: FoundPicture,
   room?: Room,
@@ -126,7 +119,7 @@ async function download(
 }
 
 async function waitForNextTry(
-  run: SaveContext,
+  run: Run,
   attempt: Submitted,
   { kind, text, retryAfterMs = 0 }: Failure,
   tries: number,

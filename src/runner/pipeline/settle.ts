@@ -1,47 +1,19 @@
 /** Records how an attempt ended, and emits it. */
 import { sceneNameOf } from '../core/prompt.ts';
 import type { Attempt, Submitted } from '../core/attempt.ts';
-import { failureRules, FatalFailure, type Failure, type FailureKind } from '../core/failure.ts';
+import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
 import type { SavedPicture } from '../core/picture.ts';
 import { sceneAfter, type AfterFailure } from '../core/retry.ts';
 import type { JobEnd } from '../core/spending.ts';
-import type { Budget } from './budget.ts';
-import type { HaltMonitor } from './halt-monitor.ts';
-import type { SavedSettlement, Settlement } from '../core/settlement.ts';
-import type { Checkpoint, KeptAnswers, Ports } from './ports.ts';
-import type { Reachability } from './reachability.ts';
-import type { PipelineConfig } from './pipeline-config.ts';
-import type { StatsRecorder } from './stats-recorder.ts';
-import type { Stop } from './stop.ts';
-
-export interface SettleContext {
-  ports: Pick<Ports, 'clock' | 'random' | 'emit'> & {
-    answers: Pick<KeptAnswers, 'remove'>;
-    checkpoint: Pick<Checkpoint, 'settle'>;
-  };
-  config: Pick<PipelineConfig, 'retry'>;
-  stop: Stop;
-  budget: Budget;
-  reachability: Reachability;
-  halts: HaltMonitor;
-  stats: StatsRecorder;
-  holds: { countLost(kind: FailureKind): void };
-}
-
-/** What is known of the job besides how it ended. */
-export type JobFacts = Pick<
-  Settlement,
-  'completedAt' | 'status' | 'delayTimeMs' | 'executionTimeMs' | 'polls'
-> & {
-  jobId?: string;
-  /** How long this run, which submitted it, saw it executing. */
-  executedMs?: number;
-};
+import type { SavedSettlement } from '../core/settlement.ts';
+import type { Checkpoint } from './ports.ts';
+import type { Run } from './run.ts';
+import type { JobFacts } from './job.ts';
 
 type StateWithoutPicture = 'unanswered' | 'refused' | 'failed' | 'expired';
 
 export async function settleWithoutPicture(
-  run: SettleContext,
+  run: Run,
   attempt: Attempt,
   state: StateWithoutPicture,
   failure: Failure,
@@ -74,7 +46,7 @@ function unansweredText({ sceneId, number }: Attempt, { text }: Failure): string
 
 /** Returns where it leaves the scene. */
 export async function recordWithoutPicture(
-  run: SettleContext,
+  run: Run,
   attempt: Attempt,
   state: StateWithoutPicture,
   failure: Failure,
@@ -98,7 +70,7 @@ export function savedSettlement(pictures: SavedPicture[], facts: JobFacts, at: n
 }
 
 export async function settleSaved(
-  run: SettleContext,
+  run: Run,
   attempt: Submitted,
   settlement: SavedSettlement,
   facts: JobFacts,

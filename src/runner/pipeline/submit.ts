@@ -1,40 +1,20 @@
 /** The step from an intended attempt to a job at the service. */
 import { sceneNameOf } from '../core/prompt.ts';
-import type { Access, AccessRequest } from './access.ts';
+import type { AccessRequest } from './access.ts';
 import type { Attempt, Submitted } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
-import type { EndpointLiveness } from './endpoint-liveness.ts';
 import type { Lost } from '../core/lost-submission.ts';
-import type { FirstRefusals } from './first-refusals.ts';
-import type { JobsInFlight } from './jobs-in-flight.ts';
-import type { Checkpoint, Ports, RenderService, SubmitReply } from './ports.ts';
-import type { Repeats } from './repeats.ts';
-import type { RequestThrottle } from './request-throttle.ts';
-import { settleWithoutPicture, whileInProgress, type SettleContext } from './settle.ts';
-import type { SharedIds } from './shared-ids.ts';
-
-export type SubmitContext = SettleContext & {
-  ports: Pick<Ports, 'others'> & {
-    service: Pick<RenderService, 'submit'>;
-    checkpoint: Pick<Checkpoint, 'recordSubmitted' | 'setInProgress' | 'hasJob'>;
-  };
-  throttles: { submit: RequestThrottle };
-  access: Access;
-  jobs: JobsInFlight;
-  liveness: EndpointLiveness;
-  repeats: Repeats;
-  sharedIds: SharedIds;
-  firstRefusals: FirstRefusals;
-  abandoned: AbortSignal;
-};
+import type { SubmitReply } from './ports.ts';
+import { settleWithoutPicture, whileInProgress } from './settle.ts';
+import type { Run } from './run.ts';
 
 /**
  * Sends the attempt until the service has answered; undefined where no job came of it, which is then on record. `left`:
  * the answer was lost, and the next run sends the same again. `lost`: a run before has sent it, or may have.
  */
 export async function submit(
-  run: SubmitContext,
+  run: Run,
   attempt: Attempt,
   lost?: Lost,
   maxTries = Infinity,
@@ -71,7 +51,7 @@ export async function submit(
  * its scene.
  */
 export async function submitAgain(
-  run: SubmitContext,
+  run: Run,
   attempt: Attempt,
   lost: Lost,
   maxTries?: number,
@@ -80,25 +60,25 @@ export async function submitAgain(
 }
 
 /** What may be a job is asked for as long as jobs are polled, unless the service answers nobody, or may not know it. */
-function isToBeSent(run: SubmitContext, attempt: Attempt, lost: Lost | undefined): boolean {
+function isToBeSent(run: Run, attempt: Attempt, lost: Lost | undefined): boolean {
   const { draining, leaving } = run.stop;
   if (lost === undefined) return !draining.aborted;
   const isAnswered = run.repeats.isKnown(attempt, lost) && !run.reachability.isOutage();
   return !leaving.aborted && (isAnswered || !draining.aborted);
 }
 
-function giveUpOf({ stop, repeats }: SubmitContext, attempt: Attempt, lost: Lost | undefined): AbortSignal {
+function giveUpOf({ stop, repeats }: Run, attempt: Attempt, lost: Lost | undefined): AbortSignal {
   return lost !== undefined && repeats.isKnown(attempt, lost) ? stop.leaving : stop.draining;
 }
 
-function accessOf({ stats }: SubmitContext, attempt: Attempt, signal: AbortSignal): AccessRequest {
+function accessOf({ stats }: Run, attempt: Attempt, signal: AbortSignal): AccessRequest {
   const onHeld = (): void => stats.move(attempt, 'outage');
   return { operation: 'submit', endpoint: attempt.endpoint, subject: attempt, signal, onHeld };
 }
 
 /** A submission whose answer was lost is sent again only where the service knows it by its key. */
 async function isSentAgain(
-  run: SubmitContext,
+  run: Run,
   attempt: Attempt,
   { kind }: Failure,
   lost: Lost | undefined,
@@ -111,7 +91,7 @@ function isStop({ kind }: Failure): boolean {
   return failureRules[kind].next === 'stop';
 }
 
-function leaveFor(run: SubmitContext, failure: Failure): 'left' {
+function leaveFor(run: Run, failure: Failure): 'left' {
   run.stop.forFailure(failure, 'drain');
   return 'left';
 }
@@ -123,7 +103,7 @@ function lostFailure({ failure }: Lost, later: Failure): Failure {
 }
 
 /** Unless it is too late to send it again. */
-async function send(run: SubmitContext, attempt: Attempt, lost: Lost | undefined): Promise<SubmitReply> {
+async function send(run: Run, attempt: Attempt, lost: Lost | undefined): Promise<SubmitReply> {
   if (lost !== undefined && !run.repeats.isKnown(attempt, lost))
     return { kind: 'failure', failure: lost.failure };
   run.stats.submitting(attempt);
@@ -137,7 +117,7 @@ async function send(run: SubmitContext, attempt: Attempt, lost: Lost | undefined
 }
 
 async function recordAccepted(
-  run: SubmitContext,
+  run: Run,
   attempt: Attempt,
   reply: SubmitReply & { kind: 'accepted' },
 ): Promise<Submitted | undefined> {
@@ -168,7 +148,7 @@ async function recordAccepted(
 
 /** It was looked for: nobody can tell whether it runs. */
 async function recordNotFound(
-  run: SubmitContext,
+  run: Run,
   attempt: Attempt,
   text: string,
   lost: Lost | undefined,
@@ -183,7 +163,7 @@ function unansweredFailure(sceneId: string | undefined): string {
   return `; scene ${sceneId} was saved by it meanwhile and may have the wrong picture: \`nightrender retry <pipeline> --id ${sceneId} --again\``;
 }
 
-function learnReachability(run: SubmitContext, { kind, text }: Failure): void {
+function learnReachability(run: Run, { kind, text }: Failure): void {
   // No request was sent.
   if (kind === 'file-changed' || kind === 'checkpoint-gone') return;
   if (kind === 'overloaded') run.ports.others?.reportSlowed();
@@ -191,7 +171,7 @@ function learnReachability(run: SubmitContext, { kind, text }: Failure): void {
   else run.reachability.answered('submit');
 }
 
-async function recordRefusal(run: SubmitContext, attempt: Attempt, failure: Failure): Promise<void> {
+async function recordRefusal(run: Run, attempt: Attempt, failure: Failure): Promise<void> {
   if (isStop(failure)) run.stop.forFailure(failure, 'drain');
   if (failure.kind === 'input-refused' && (await run.firstRefusals.isForAll(attempt, failure)))
     return takeBack(run, attempt, firstRefusalWaitMs);
@@ -202,7 +182,7 @@ async function recordRefusal(run: SubmitContext, attempt: Attempt, failure: Fail
 const firstRefusalWaitMs = 20_000;
 
 /** The service has not taken it: no job, no bill. Its scene waits. */
-async function takeBack(run: SubmitContext, attempt: Attempt, waitMs = 0): Promise<void> {
+async function takeBack(run: Run, attempt: Attempt, waitMs = 0): Promise<void> {
   const at = run.ports.clock.now();
   run.budget.countRefused();
   await run.ports.checkpoint.settle(attempt, {
@@ -213,7 +193,7 @@ async function takeBack(run: SubmitContext, attempt: Attempt, waitMs = 0): Promi
 }
 
 async function waitForNextTry(
-  run: SubmitContext,
+  run: Run,
   attempt: Attempt,
   failure: Failure,
   tries: number,

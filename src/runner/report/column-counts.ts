@@ -1,8 +1,7 @@
 /** What a reader of the gallery may choose in each column: a few values, or a range of numbers. */
-import type { GalleryColumn } from '../core/gallery-data.ts';
+import type { GalleryColumn, GalleryRange } from '../core/gallery-data.ts';
 import { numberOf } from '../core/number-of.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
-import { NumberBins } from './number-bins.ts';
 
 /** Values of a column that may be chosen among. */
 const maxChoices = 50;
@@ -83,4 +82,56 @@ function inOrder(choices: [text: string, rows: number][]): [text: string, rows: 
 function choiceOf(value: JsonValue | undefined): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+const maxBins = 48;
+
+/** Far finer than anybody looks at, and still exact. */
+const leastExponent = -60;
+
+/** Counts numbers in a few bins, whatever their range turns out to be. */
+export class NumberBins {
+  #least = Infinity;
+  #most = -Infinity;
+  /** The width is a power of two, so that two bins make one of twice the width. */
+  #exponent = leastExponent;
+  #bins = new Map<number, number>();
+
+  add(value: number): void {
+    this.#least = Math.min(this.#least, value);
+    this.#most = Math.max(this.#most, value);
+    while (this.#isTooFine()) this.#double();
+    this.#count(this.#binOf(value), 1);
+  }
+
+  /** Undefined where there was none. */
+  result(): GalleryRange | undefined {
+    if (this.#bins.size === 0) return undefined;
+    const [least, most, width] = [this.#least, this.#most, 2 ** this.#exponent];
+    const first = this.#binOf(least);
+    const length = this.#binOf(most) - first + 1;
+    const bins = Array.from({ length }, (_, index) => this.#bins.get(first + index) ?? 0);
+    return { least, most, from: first * width, width, bins };
+  }
+
+  #isTooFine(): boolean {
+    const [first, last] = [this.#binOf(this.#least), this.#binOf(this.#most)];
+    const areCountable = Number.isSafeInteger(first) && Number.isSafeInteger(last);
+    return !areCountable || last - first >= maxBins;
+  }
+
+  #double(): void {
+    const before = this.#bins;
+    this.#exponent += 1;
+    this.#bins = new Map();
+    for (const [bin, count] of before) this.#count(Math.floor(bin / 2), count);
+  }
+
+  #binOf(value: number): number {
+    return Math.floor(value / 2 ** this.#exponent);
+  }
+
+  #count(bin: number, count: number): void {
+    this.#bins.set(bin, (this.#bins.get(bin) ?? 0) + count);
+  }
 }

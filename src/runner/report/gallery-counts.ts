@@ -2,12 +2,16 @@
 import type { BatchSummary, RunSpan } from '../core/batch-summary.ts';
 import type { SceneRecord } from '../core/scene-record.ts';
 import { shellWord } from '../../lib/text/format.ts';
-import type { GalleryData } from '../core/gallery-data.ts';
+import type {
+  GalleryData,
+  GalleryCause,
+  GalleryFailure,
+  GalleryNight,
+  GalleryTimes,
+} from '../core/gallery-data.ts';
 import { ColumnCounts } from './column-counts.ts';
-import { FailureCauses } from './failure-causes.ts';
 import type { ReportHeader } from './result-json.ts';
-import { RunTime } from './run-time.ts';
-import { DurationBins, NightBins } from './time-bins.ts';
+import { failureRules, isFailureKind } from '../core/failure.ts';
 
 interface Counted {
   about: ReportHeader;
@@ -110,4 +114,205 @@ function spansOf({ summary, runs, about }: Counted): [number, number][] {
   const whole: [number, number] = [firstSubmittedAt, end];
   const isPart = last !== undefined && last.startedAt > firstSubmittedAt + (end - firstSubmittedAt) / 10;
   return isPart ? [whole, [last.startedAt, last.endedAt ?? end]] : [whole];
+}
+
+/** How long a batch was worked on: its runs, where they overlap once, without the pauses between them. */
+class RunTime {
+  /** Oldest first. One that runs, or died without a word, is known up to what was last sent or saved in it. */
+  readonly #spans: { from: number; to: number; isOpen: boolean }[];
+
+  constructor(runs: RunSpan[]) {
+    this.#spans = runs.map(({ startedAt: from, endedAt }) => ({
+      from,
+      to: endedAt ?? from,
+      isOpen: endedAt === null,
+    }));
+  }
+
+  add({ submittedAt, savedAt }: SceneRecord): void {
+    for (const at of [submittedAt, savedAt]) {
+      if (at === null) continue;
+      const span = this.#spans[this.#begunBy(at) - 1];
+      if (span?.isOpen) span.to = Math.max(span.to, at);
+    }
+  }
+
+  ms(): number {
+    let [sum, until] = [0, -Infinity];
+    for (const { from, to } of this.#spans) {
+      sum += Math.max(0, to - Math.max(from, until));
+      until = Math.max(until, to);
+    }
+    return sum;
+  }
+
+  /** How many had begun. Halving: there may be ten thousand, for each of a million rows. */
+  #begunBy(at: number): number {
+    let [low, high] = [0, this.#spans.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#spans[middle]?.from ?? Infinity) <= at) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** Scenes of a cause that are shown: a row of them. */
+const maxFirst = 6;
+
+/** Causes of a kind that are told apart, and those of them that are shown: the most frequent. All others are one more. */
+const maxCounted = 1000;
+const maxCauses = 50;
+
+/** Counts what failed by kind and, within a kind, by cause: texts that differ in numbers, ids and addresses alone. */
+class FailureCauses {
+  readonly #kinds = new Map<string, Map<string, GalleryCause>>();
+
+  /** `index`: the number of the row. */
+  add({ failureKind, failureText }: SceneRecord, index: number): void {
+    const kind = failureKind ?? 'unknown';
+    const causes = this.#kinds.get(kind) ?? new Map<string, GalleryCause>();
+    this.#kinds.set(kind, causes);
+    const text = short(failureText ?? '');
+    const own = causeOf(text);
+    const isRest = causes.size >= maxCounted && !causes.has(`of ${own}`);
+    const key = isRest ? 'rest' : `of ${own}`;
+    const cause = causes.get(key) ?? { scenes: 0, text, first: [], ...(isRest && { isRest }) };
+    if (cause.first.length < maxFirst) cause.first.push(index);
+    cause.scenes += 1;
+    causes.set(key, cause);
+  }
+
+  /** `retry`: what puts scenes back, up to its options. */
+  result(retry: string): GalleryFailure[] {
+    const kinds = [...this.#kinds].map(([kind, all]) => {
+      const causes = mostFrequent([...all.values()]);
+      return {
+        kind,
+        scenes: causes.reduce((sum, { scenes }) => sum + scenes, 0),
+        causes,
+        means: isFailureKind(kind)
+          ? failureRules[kind].means
+          : 'a row of the manifest that cannot be rendered',
+        command: isFailureKind(kind) ? `${retry} --kind ${kind}` : null,
+      };
+    });
+    return kinds.toSorted((a, b) => b.scenes - a.scenes);
+  }
+}
+
+function mostFrequent(all: GalleryCause[]): GalleryCause[] {
+  const sorted = all.toSorted(
+    (a, b) => Number(a.isRest ?? false) - Number(b.isRest ?? false) || b.scenes - a.scenes,
+  );
+  const rest = sorted.slice(maxCauses);
+  const [example] = rest;
+  if (example === undefined) return sorted;
+  const scenes = rest.reduce((sum, cause) => sum + cause.scenes, 0);
+  const first = rest.flatMap((cause) => cause.first).slice(0, maxFirst);
+  return [...sorted.slice(0, maxCauses), { ...example, scenes, first, isRest: true }];
+}
+
+/** `answered 404` and `answered 500` are two causes, `2.5 GiB of 40` and `3.1 GiB of 40` are one. */
+function causeOf(text: string): string {
+  return text.replace(/[^\s"'`(){}[\],:;=]+/g, (word, at: number) => {
+    const isStatus = /(?:answered|http|status|code)[\s:=]*$/i.test(text.slice(Math.max(0, at - 12), at));
+    return /[\d/]/.test(word) && !isStatus ? '#' : word;
+  });
+}
+
+/** One example of many. */
+function short(text: string): string {
+  return text.length <= 2000 ? text : `${text.slice(0, 2000)} …`;
+}
+
+const maxNightBins = 120;
+const minBinMs = 1000;
+
+/** When scenes were saved and failed between two instants (epoch ms). */
+export class NightBins {
+  readonly #startedAt: number;
+  readonly #binMs: number;
+  readonly #saved: Uint32Array;
+  readonly #failed: Uint32Array;
+
+  constructor(startedAt: number, endedAt: number) {
+    this.#startedAt = startedAt;
+    const spanMs = Math.max(minBinMs, endedAt - startedAt);
+    const count = Math.min(maxNightBins, Math.floor(spanMs / minBinMs));
+    this.#binMs = spanMs / count;
+    this.#saved = new Uint32Array(count);
+    this.#failed = new Uint32Array(count);
+  }
+
+  /** What is outside is not counted. */
+  add(at: number, outcome: 'saved' | 'failed'): void {
+    const bins = outcome === 'saved' ? this.#saved : this.#failed;
+    const bin = (at - this.#startedAt) / this.#binMs;
+    if (bin < 0 || bin > bins.length) return;
+    // The very end belongs to the last bin.
+    const within = Math.min(Math.floor(bin), bins.length - 1);
+    bins[within] = (bins[within] ?? 0) + 1;
+  }
+
+  result(): GalleryNight {
+    return {
+      startedAt: this.#startedAt,
+      endedAt: this.#startedAt + this.#binMs * this.#saved.length,
+      saved: [...this.#saved],
+      failed: [...this.#failed],
+    };
+  }
+}
+
+/** Each fine bin is 2 % wider than the one before, so that a percentile is as exact, from 1 ms to weeks. */
+const growth = Math.log(1.02);
+const fineBins = 1200;
+const shownBins = 40;
+
+/** How long things took. */
+export class DurationBins {
+  readonly #fine = new Float64Array(fineBins);
+  #count = 0;
+  #mostMs = 0;
+
+  add(ms: number): void {
+    const bin = binOf(ms);
+    this.#fine[bin] = (this.#fine[bin] ?? 0) + 1;
+    this.#count += 1;
+    this.#mostMs = Math.max(this.#mostMs, ms);
+  }
+
+  /** Null where there was none. The bins go up to where all but the longest of a hundred are, with some room. */
+  result(): GalleryTimes | null {
+    if (this.#count === 0) return null;
+    const upToMs = Math.max(shownBins, Math.min(this.#mostMs, 1.5 * this.#percentile(0.99)));
+    const bins = Array.from({ length: shownBins }, () => 0);
+    for (const [bin, count] of this.#fine.entries()) {
+      if (count === 0) continue;
+      const shown = Math.min(shownBins - 1, Math.floor((middleOf(bin) / upToMs) * shownBins));
+      bins[shown] = (bins[shown] ?? 0) + count;
+    }
+    const [p50Ms, p95Ms] = [this.#percentile(0.5), this.#percentile(0.95)];
+    return { count: this.#count, p50Ms, p95Ms, mostMs: this.#mostMs, upToMs, bins };
+  }
+
+  #percentile(share: number): number {
+    let left = Math.ceil(this.#count * share);
+    for (const [bin, count] of this.#fine.entries()) {
+      left -= count;
+      if (left <= 0) return Math.min(this.#mostMs, middleOf(bin));
+    }
+    return this.#mostMs;
+  }
+}
+
+function binOf(ms: number): number {
+  return Math.min(fineBins - 1, Math.floor(Math.log(Math.max(0, ms) + 1) / growth));
+}
+
+/** Ms, whole. */
+function middleOf(bin: number): number {
+  return Math.round(Math.exp((bin + 0.5) * growth) - 1);
 }

@@ -1,6 +1,6 @@
 /** Promise: of each group the best are chosen by their values, of equals the first seed, and none of a group that is not done. */
 import { expect, it } from 'vitest';
-import { BestOf, type Candidate } from '../../../src/runner/core/best-of.ts';
+import { BestOf, type Candidate } from '../../../src/runner/list/stage-pictures.ts';
 
 function chosen(count: number, candidates: [group: string, value?: number, seedNumber?: number][]): string {
   const best = new BestOf(count);

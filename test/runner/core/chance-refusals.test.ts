@@ -1,6 +1,6 @@
 /** Promise: that a share is refused at any pace is told once the same share was refused though less was sent than was taken before, and never sooner. */
 import { beforeEach, expect, it } from 'vitest';
-import { noStretches, withCounted } from '../../../src/runner/core/chance-refusals.ts';
+import { noStretches, withCounted } from '../../../src/runner/core/pacing.ts';
 
 let now = 0;
 let stretches = noStretches(0);

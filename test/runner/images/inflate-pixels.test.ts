@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { deflateSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { checkPng } from '../../../src/runner/images/check-png.ts';
-import { inflatePixels } from '../../../src/runner/images/inflate-pixels.ts';
+import { inflatePixels } from '../../../src/runner/images/check-picture.ts';
 import { runs } from '../../fakes/tier.ts';
 import { pngOf } from './pictures.ts';
 

@@ -1,6 +1,6 @@
 /** Charts are counted in a few numbers, whatever there is to count. */
 import { expect, it } from 'vitest';
-import { DurationBins, NightBins } from '../../../src/runner/report/time-bins.ts';
+import { DurationBins, NightBins } from '../../../src/runner/report/gallery-counts.ts';
 
 it('counts what is saved and failed in its part of the night, the very end with the last part', () => {
   const night = new NightBins(1_000, 1_000 + 120_000);

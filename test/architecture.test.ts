@@ -246,7 +246,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
           ),
         ),
       ),
-    97,
+    60,
   ],
   'shapes of rows, scenes, pictures and attempts in runner': [
     () =>

@@ -21,33 +21,31 @@ import type { RateLimit } from './rate-limit.ts';
 import { type Metrics, metricsPath } from './metrics.ts';
 import type { WorkerOperations } from './worker-operations.ts';
 
-export interface ApiRouterParts {
-  admission: Admission;
-  audit: AuditLog;
-  quotas: Quotas;
-  proxies: TrustedProxies;
-  connections: Connections;
-  endpoints: Endpoints;
-  jobs: JobOperations;
-  work: WorkerOperations;
-  rates: RateLimit;
-  metrics: Metrics;
-  crossOrigin: CrossOrigin;
-  names: KnownNames;
-  mayBeBehindProxy: boolean;
-  /** Undefined where there is none. */
-  webConsole: Console | undefined;
-  refusedTakeMs: number;
-}
-
 /** Public: it describes the interface only. */
 const descriptionPath = '/openapi.json';
 const description = JSON.stringify(openApi);
 
 export class ApiRouter {
-  readonly #parts: ApiRouterParts;
+  readonly #parts;
 
-  constructor(parts: ApiRouterParts) {
+  constructor(parts: {
+    admission: Admission;
+    audit: AuditLog;
+    quotas: Quotas;
+    proxies: TrustedProxies;
+    connections: Connections;
+    endpoints: Endpoints;
+    jobs: JobOperations;
+    work: WorkerOperations;
+    rates: RateLimit;
+    metrics: Metrics;
+    crossOrigin: CrossOrigin;
+    names: KnownNames;
+    mayBeBehindProxy: boolean;
+    /** Undefined where there is none. */
+    webConsole: Console | undefined;
+    refusedTakeMs: number;
+  }) {
     this.#parts = parts;
   }
 

@@ -13,23 +13,27 @@ import type { PullWorkload, Workload } from './workloads/workload.ts';
 /** What an endpoint's own workers run; undefined where all its workers are elsewhere. */
 export type RunnableWorkload = Workload | PullWorkload | ClusterWorkload | undefined;
 
-export interface EndpointParts {
-  store: JobStore;
-  results: JobResults;
-  settings: EndpointSettings;
-  workload: RunnableWorkload;
-  /** How long a worker elsewhere may be silent. */
-  silenceMs: number | undefined;
-  onProblem: (text: string) => void;
-}
-
 export class Endpoint {
   readonly settings: EndpointSettings;
   readonly remote: RemoteWorkers;
   readonly #pool: WorkerPool | ClusterPool | undefined;
 
-  constructor(parts: EndpointParts) {
-    const { store, settings, workload, silenceMs, onProblem } = parts;
+  /** `silenceMs`: how long a worker elsewhere may be silent. */
+  constructor({
+    store,
+    results,
+    settings,
+    workload,
+    silenceMs,
+    onProblem,
+  }: {
+    store: JobStore;
+    results: JobResults;
+    settings: EndpointSettings;
+    workload: RunnableWorkload;
+    silenceMs: number | undefined;
+    onProblem: (text: string) => void;
+  }) {
     this.settings = settings;
     const onTakenAway = (job: JobOfWorker): void => {
       const lines = this.logOf(job.id);
@@ -42,7 +46,12 @@ export class Endpoint {
     const logOf = (jobId: string): readonly string[] => this.logOf(jobId);
     const elsewhere = { store, endpointId, stallMs, logOf, onTakenAway, onStalled, onProblem };
     this.remote = new RemoteWorkers(silenceMs === undefined ? elsewhere : { ...elsewhere, silenceMs });
-    this.#pool = this.#openPool(parts, workload);
+    if (workload === undefined) return;
+    const pooled = { store, remote: this.remote, endpoint: settings, onProblem };
+    this.#pool =
+      'startWorkers' in workload
+        ? new ClusterPool(pooled, workload)
+        : new WorkerPool(pooled, results, workload);
   }
 
   /** Set on removal: submissions that are still arriving are refused. */
@@ -116,16 +125,5 @@ export class Endpoint {
   /** Answers waiting remote workers; they keep the jobs they run. */
   releaseWaiting(): void {
     this.remote.stop();
-  }
-
-  #openPool(
-    { store, results, settings, onProblem }: EndpointParts,
-    workload: RunnableWorkload,
-  ): WorkerPool | ClusterPool | undefined {
-    if (workload === undefined) return undefined;
-    const common = { store, remote: this.remote, endpoint: settings, onProblem };
-    return 'startWorkers' in workload
-      ? new ClusterPool({ ...common, cluster: workload })
-      : new WorkerPool({ ...common, results, workload });
   }
 }

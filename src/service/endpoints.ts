@@ -4,22 +4,11 @@ import { Endpoint, type RunnableWorkload } from './endpoint.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults } from './jobs/job-results.ts';
 
-export interface EndpointsParts {
-  store: JobStore;
-  results: JobResults;
-  /** Those of the file, which cannot be changed while the service runs. */
-  given: readonly EndpointSettings[];
-  /** What its own workers run. */
-  workloadOf: (settings: EndpointSettings) => RunnableWorkload;
-  silenceMs: number | undefined;
-  onProblem: (text: string) => void;
-}
-
 /** The endpoint is defined in the file and can be changed only there. */
 export class EndpointOfFile extends Error {}
 
 export class Endpoints {
-  readonly #parts: EndpointsParts;
+  readonly #parts;
   readonly #open = new Map<string, Endpoint>();
   readonly #givenIds: ReadonlySet<string>;
   readonly #sql: ReturnType<typeof prepareStatements>;
@@ -28,7 +17,16 @@ export class Endpoints {
   #isStopped = false;
 
   /** Opens all of them; the file's settings take precedence over the console's. */
-  constructor(parts: EndpointsParts) {
+  constructor(parts: {
+    store: JobStore;
+    results: JobResults;
+    /** Those of the file, which cannot be changed while the service runs. */
+    given: readonly EndpointSettings[];
+    /** What its own workers run. */
+    workloadOf: (settings: EndpointSettings) => RunnableWorkload;
+    silenceMs: number | undefined;
+    onProblem: (text: string) => void;
+  }) {
     this.#parts = parts;
     this.#sql = prepareStatements(parts.store);
     this.#givenIds = new Set(parts.given.map(({ id }) => id));

@@ -23,20 +23,6 @@ import { secretText, type WebhookSecrets } from './webhooks/webhook-secrets.ts';
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-export interface JobOperationsParts {
-  store: JobStore;
-  /** Of the store's. */
-  folder: FolderWatch;
-  maxRequestBytes: number;
-  /** In the body of a submission. */
-  maxValues: number;
-  bodies: BodyRoom;
-  turns: ClientTurns;
-  /** Whether webhooks may lead to this machine and its network. */
-  hasPrivateWebhooks: boolean;
-  secrets: WebhookSecrets;
-}
-
 type Submission = BodyContext &
   Pick<RequestContext, 'endpoint' | 'keyId'> &
   Partial<Pick<RequestContext, 'refuse'>>;
@@ -53,9 +39,21 @@ const streamWaitMs = 1_000;
 
 /** Undefined where the client has gone. Throws where the store cannot be used. */
 export class JobOperations {
-  readonly #parts: JobOperationsParts;
+  readonly #parts;
 
-  constructor(parts: JobOperationsParts) {
+  constructor(parts: {
+    store: JobStore;
+    /** Of the store's. */
+    folder: FolderWatch;
+    maxRequestBytes: number;
+    /** In the body of a submission. */
+    maxValues: number;
+    bodies: BodyRoom;
+    turns: ClientTurns;
+    /** Whether webhooks may lead to this machine and its network. */
+    hasPrivateWebhooks: boolean;
+    secrets: WebhookSecrets;
+  }) {
     this.#parts = parts;
   }
 

@@ -105,7 +105,7 @@ export async function openService(options: CheckedOptions, around: Surroundings)
       void (shared && (await Promise.all([keysReplica?.settled(), store.settled()])));
     await settled();
     const folder = new FolderWatch(dataDir, [path, `${path}-wal`], onProblem);
-    const results = new JobResults({ ...options, store });
+    const results = new JobResults(store, options.maxResultBytes);
     const secrets = new WebhookSecrets(secret, keys);
     const parts = { keys, store, folder, results, ownWorkers, clusterWorkers, secrets };
     const endpoints = (halfOpen = openEndpoints(options, parts, around));
@@ -216,7 +216,7 @@ function openKeys(
   throw new Error(`the service needs at least one key: ${host} is not a loopback address`);
 }
 
-interface Parts {
+interface Opened {
   keys: KeyStore;
   store: JobStore;
   folder: FolderWatch;
@@ -229,7 +229,7 @@ interface Parts {
 
 function openEndpoints(
   options: CheckedOptions,
-  { store, results, ownWorkers, clusterWorkers }: Parts,
+  { store, results, ownWorkers, clusterWorkers }: Opened,
   { url, workersUrl }: Surroundings,
 ): Endpoints {
   const { workloadOf, silenceMs, onProblem, endpoints: given, publicUrl = url, maxValues } = options;
@@ -261,7 +261,7 @@ function openEndpoints(
 
 function openRouter(
   checked: CheckedOptions,
-  { keys, store, folder, results, secrets, loopDelay }: Parts & { loopDelay: LoopDelay },
+  { keys, store, folder, results, secrets, loopDelay }: Opened & { loopDelay: LoopDelay },
   endpoints: Endpoints,
   { url, proxies, certifiedNames, connections, shared }: Surroundings,
 ): ApiRouter {

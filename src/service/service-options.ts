@@ -4,7 +4,7 @@ import type { Page } from '../lib/net/built-page.ts';
 import type { CatalogueEntry } from '../protocol/console-data.ts';
 import { defaultMaxValues } from '../lib/text/scan-json.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../protocol/messages.ts';
-import type { EndpointForms } from './console/endpoint-requests.ts';
+import type { EndpointForms } from './console/console-request.ts';
 import type { EndpointSettings } from './endpoint-settings.ts';
 import type { RunnableWorkload } from './endpoint.ts';
 import type { TlsFiles } from './http/tls-files.ts';

@@ -17,19 +17,6 @@ import type { Operation } from './routes.ts';
 import { pullingWorker } from './pool/worker-view.ts';
 import { readWorkerReport } from './pool/worker-report.ts';
 
-export interface WorkerOperationsParts {
-  store: JobStore;
-  results: JobResults;
-  /** The largest body of a result. */
-  maxResultBytes: number;
-  /** In the body of a result. */
-  maxValues: number;
-  bodies: BodyRoom;
-  turns: ClientTurns;
-  /** Receives a message for a result that was refused, and for few of many. */
-  onProblem: (text: string) => void;
-}
-
 type WorkerOperation = Extract<Operation, `job-${string}` | 'ping' | 'report'>;
 
 /** A worker gives up after 90 s. */
@@ -47,13 +34,24 @@ const maxBatchBytes = 16 * 1024 * 1024;
 const refusedLines = { requests: 5, withinMs: 60_000 };
 
 export class WorkerOperations {
-  readonly #parts: WorkerOperationsParts;
+  readonly #parts;
   readonly #lines = new RateLimit(refusedLines);
   /** Refused results since the latest line about one, by key. */
   readonly #untold = new Map<string, number>();
   readonly #tooManyValues: HttpResponse;
 
-  constructor(parts: WorkerOperationsParts) {
+  constructor(parts: {
+    store: JobStore;
+    results: JobResults;
+    /** The largest body of a result. */
+    maxResultBytes: number;
+    /** In the body of a result. */
+    maxValues: number;
+    bodies: BodyRoom;
+    turns: ClientTurns;
+    /** Receives a message for a result that was refused, and for few of many. */
+    onProblem: (text: string) => void;
+  }) {
     this.#parts = parts;
     const why = `the body has more than ${parts.maxValues} values, or ${maxJsonDepth} levels`;
     this.#tooManyValues = { ...refusal(400, why), isTooLarge: true };

@@ -6,20 +6,25 @@ import { describeEvent } from './describe-event.ts';
 import { jsonLine } from './json-lines.ts';
 import type { RunView } from './view.ts';
 
-export interface LogOptions {
-  /** Absolute. */
-  file: string;
-  shownDir: string;
-  now: () => number;
-}
-
 export interface LoggedView extends RunView {
   /** Continues in a new file where the old one was renamed. */
   reopen(): void;
 }
 
 /** Writes each event that `view` gets. A file that cannot be written is a warning and ends nothing. */
-export function withLogFile(view: RunView, { file, shownDir, now }: LogOptions): LoggedView {
+export function withLogFile(
+  view: RunView,
+  {
+    file,
+    shownDir,
+    now,
+  }: {
+    /** Absolute. */
+    file: string;
+    shownDir: string;
+    now: () => number;
+  },
+): LoggedView {
   let isBroken = false;
   const attempt = <T>(work: () => T): T | undefined => {
     try {

@@ -303,7 +303,7 @@ describe('a large result', () => {
     const [job] = await store.work.take(endpointId, [{ workerId: 'w1', isPulled: false }]);
     await store.cancel(endpointId, id);
     const output = JSON.stringify(large('MARK'));
-    expect(await new JobResults({ store }).complete(job ?? expect.fail(), output)).toBe(false);
+    expect(await new JobResults(store).complete(job ?? expect.fail(), output)).toBe(false);
     expect(await readdir(join(dir, 'results'))).toEqual([]);
   });
 

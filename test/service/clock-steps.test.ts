@@ -103,8 +103,8 @@ it('which an empty store forgets', async () => {
 it('is nobody’s business where the next to lead is another machine', async () => {
   const { file } = await openStore();
   const machine = new Machine();
-  const parts = { db: file.db, wall: machine.clocks.now, elapsed: machine.clocks.elapsed };
-  const clock = new JobClock({ ...parts, isShared: true });
+  const clocks = { wall: machine.clocks.now, elapsed: machine.clocks.elapsed };
+  const clock = new JobClock(file.db, clocks, true);
   machine.wall += hour;
   expect([clock.stepMs, clock.now()]).toEqual([0, machine.wall - hour]);
 });

@@ -7,7 +7,7 @@ import { openStore } from './service-harness.ts';
 
 it('has whoever waited at an endpoint find the changed one as he asks anew', async () => {
   const store = await openStore();
-  const results = new JobResults({ store, maxResultBytes: 1e6 });
+  const results = new JobResults(store, 1e6);
   const endpoints = new Endpoints({
     store,
     results,

@@ -22,17 +22,6 @@ export interface ListedObject {
   modifiedAt: number;
 }
 
-export interface PutOptions {
-  /** `image/png` … */
-  type: string;
-  /** Hex, where it is known. */
-  sha256?: string;
-  /** Whether `sha256` is of other bytes, which a store has to notice. */
-  isGarbled?: boolean;
-  /** Whether an object that is there already is left alone, by stores that know this condition. */
-  isFirst?: boolean;
-}
-
 /** Keys of probes begin so. */
 const probes = '.nightrender-probe-';
 const longestProbeMs = 60 * 60_000;
@@ -61,7 +50,21 @@ export class Bucket {
   async put(
     key: string,
     bytes: Uint8Array,
-    { type, sha256 = hexOf(bytes), isFirst = false, isGarbled = false }: PutOptions,
+    {
+      type,
+      sha256 = hexOf(bytes),
+      isFirst = false,
+      isGarbled = false,
+    }: {
+      /** `image/png` … */
+      type: string;
+      /** Hex, where it is known. */
+      sha256?: string;
+      /** Whether `sha256` is of other bytes, which a store has to notice. */
+      isGarbled?: boolean;
+      /** Whether an object that is there already is left alone, by stores that know this condition. */
+      isFirst?: boolean;
+    },
   ): Promise<void> {
     if (bytes.length > partBytes) {
       const partAt = async ({ from, to }: Part): Promise<Uint8Array> => bytes.subarray(from, to);

@@ -37,14 +37,11 @@ interface Rendered {
   [key: string]: unknown;
 }
 
-/** Set by the service, which knows what the endpoint says. */
-interface Options {
+const options = JSON.parse(process.env['NIGHTRENDER_BLENDER'] ?? '{"command":["blender"]}') as {
   command: string[];
   assets: string | null;
   scripts: string | null;
-}
-
-const options = JSON.parse(process.env['NIGHTRENDER_BLENDER'] ?? '{"command":["blender"]}') as Options;
+};
 const blender = await startBlender();
 
 export async function handler({ input }: Job, { progress }: Context): Promise<Record<string, unknown>[]> {

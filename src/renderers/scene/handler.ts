@@ -9,10 +9,6 @@ interface Job {
   input: Record<string, unknown>;
 }
 
-interface Context {
-  progress(message: unknown): void;
-}
-
 /** An element of the output; its first two keys are the interface's. */
 export interface RenderedPicture {
   /** A PNG as base64. */
@@ -27,7 +23,14 @@ export interface RenderedPicture {
 }
 
 /** One element a picture; a request that cannot be read rejects with the reason. */
-export async function handler({ input }: Job, { progress }: Context): Promise<RenderedPicture[]> {
+export async function handler(
+  { input }: Job,
+  {
+    progress,
+  }: {
+    progress(message: unknown): void;
+  },
+): Promise<RenderedPicture[]> {
   const request = readRequest(input);
   const pictures: RenderedPicture[] = [];
   for (let number = 0; number < request.images; number += 1) {

@@ -24,12 +24,13 @@ import type { MissingPictures } from '../pipeline/ports.ts';
 export const picturesFolder = 'images/';
 export const reportFolder = 'report/';
 
-export interface BucketStoreOptions extends CheckOptions {
-  /** Who may put pictures there; a maintenance, which puts none, leaves it out. */
-  owner?: PictureOwner;
-}
-
-export function createBucketStore(bucket: Bucket, options: BucketStoreOptions = {}): PreparedImageStore {
+export function createBucketStore(
+  bucket: Bucket,
+  options: CheckOptions & {
+    /** Who may put pictures there; a maintenance, which puts none, leaves it out. */
+    owner?: PictureOwner;
+  } = {},
+): PreparedImageStore {
   const { reportDir, beside = [] } = options;
   const checker = pictureChecker(options);
   const listing = listingOf(options);

@@ -26,13 +26,6 @@ const ownColumns = {
 /** Of words, which a service may bring with a picture. */
 export type ListName = 'labelled_words' | 'ignored_words';
 
-interface CsvChoices {
-  exact: boolean;
-  separator?: string | undefined;
-  labels?: string[];
-  lists?: ListName[];
-}
-
 export interface CsvTable {
   /** The first line. */
   header: string;
@@ -48,7 +41,17 @@ export interface CsvTable {
  */
 export function csvTable(
   manifestColumns: string[],
-  { exact, separator = ',', labels = [], lists = [] }: CsvChoices,
+  {
+    exact,
+    separator = ',',
+    labels = [],
+    lists = [],
+  }: {
+    exact: boolean;
+    separator?: string | undefined;
+    labels?: string[];
+    lists?: ListName[];
+  },
 ): CsvTable {
   // Explicit, since its default depends on other options: some readers end the row at a bare carriage return.
   const options = { quote_record_delimiter: true, delimiter: separator };

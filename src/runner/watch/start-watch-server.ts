@@ -5,16 +5,6 @@ import type { Page } from '../../lib/net/built-page.ts';
 import { answer, type Served } from './answer.ts';
 import { startBroadcast, type WatchedBatch } from './broadcast.ts';
 
-export interface WatchServerOptions {
-  batch: WatchedBatch;
-  page: Page;
-  /** 0 for a free one. */
-  port: number;
-  onProblem: (text: string) => void;
-  /** Least time between two readings of the batch; 1 s if left out. */
-  readEveryMs?: number;
-}
-
 export interface WatchServer {
   /** With a slash at the end. */
   url: string;
@@ -36,7 +26,15 @@ const maxConnections = 1_500;
 const idleMs = 60_000;
 
 /** Rejects with the system's error where the port is not to be had. */
-export async function startWatchServer(options: WatchServerOptions): Promise<WatchServer> {
+export async function startWatchServer(options: {
+  batch: WatchedBatch;
+  page: Page;
+  /** 0 for a free one. */
+  port: number;
+  onProblem: (text: string) => void;
+  /** Least time between two readings of the batch; 1 s if left out. */
+  readEveryMs?: number;
+}): Promise<WatchServer> {
   const { batch, page, port, onProblem, readEveryMs } = options;
   const broadcast = startBroadcast(batch, readEveryMs);
   const served: Served = { batch, page, broadcast };

@@ -3,20 +3,6 @@ import { once } from 'node:events';
 import type { MachineView } from '../../protocol/console-data.ts';
 import { RefusedForGood, type ServiceClient } from './service-client.ts';
 
-export interface ReporterParts {
-  client: ServiceClient;
-  machine: (signal: AbortSignal) => Promise<MachineView>;
-  workload: string;
-  /** It takes no more jobs. */
-  ending: AbortSignal;
-  /** What is being sent is broken off. */
-  leave: AbortSignal;
-  onProblem: (text: string) => void;
-  /** The service wants the worker to end. */
-  onDrain: () => void;
-  onRefused: (error: RefusedForGood) => void;
-}
-
 /** The service takes a report of a megabyte. */
 const maxLines = 1_000;
 const maxLogBytes = 512 * 1024;
@@ -28,7 +14,7 @@ const maxWaitMs = 10_000;
 const farewellMs = 3_000;
 
 export class Reporter {
-  readonly #parts: ReporterParts;
+  readonly #parts;
   readonly #end = new AbortController();
   #lines: string[] = [];
   #logBytes = 0;
@@ -45,7 +31,19 @@ export class Reporter {
   /** One after the other, so that lines arrive in order. */
   #sending: Promise<void> = Promise.resolve();
 
-  constructor(parts: ReporterParts) {
+  constructor(parts: {
+    client: ServiceClient;
+    machine: (signal: AbortSignal) => Promise<MachineView>;
+    workload: string;
+    /** It takes no more jobs. */
+    ending: AbortSignal;
+    /** What is being sent is broken off. */
+    leave: AbortSignal;
+    onProblem: (text: string) => void;
+    /** The service wants the worker to end. */
+    onDrain: () => void;
+    onRefused: (error: RefusedForGood) => void;
+  }) {
     this.#parts = parts;
   }
 

@@ -5,23 +5,22 @@ import { deepest } from '../../lib/yaml/check-shape.ts';
 import type { EndpointSchema } from '../../protocol/console-data.ts';
 import { endpointSettings, type EndpointSettings, type FieldProblem } from '../endpoint-settings.ts';
 import { endpointSchema } from './endpoint-schema.ts';
-import { readEndpoint, settingsOf, writtenEndpoint, type EndpointContext } from './read-endpoint.ts';
-
-export interface ConsoleContext extends EndpointContext {
-  /** `limits.maxQueued` of the service. */
-  maxQueued: number;
-  /** What is expected of `publicUrl` before a cluster can run workers; undefined where nothing is. */
-  publicUrlExpected: string | undefined;
-  /** Whether an endpoint may say which programs run on this machine; what `before` says stays allowed. */
-  hasPrograms: boolean;
-  /** The settings that are changed; undefined for a new endpoint. */
-  before: EndpointSettings | undefined;
-}
+import { readEndpoint, settingsOf, writtenEndpoint } from './read-endpoint.ts';
+import type { EndpointContext } from './endpoint-rules.ts';
 
 /** A problem is told by the path of its key, with dots within it; an empty one is the endpoint as a whole. */
 export function checkEndpoint(
   given: unknown,
-  context: ConsoleContext,
+  context: EndpointContext & {
+    /** `limits.maxQueued` of the service. */
+    maxQueued: number;
+    /** What is expected of `publicUrl` before a cluster can run workers; undefined where nothing is. */
+    publicUrlExpected: string | undefined;
+    /** Whether an endpoint may say which programs run on this machine; what `before` says stays allowed. */
+    hasPrograms: boolean;
+    /** The settings that are changed; undefined for a new endpoint. */
+    before: EndpointSettings | undefined;
+  },
 ): { settings: EndpointSettings } | { problems: FieldProblem[] } {
   if (!isJsonObject(given)) return { problems: [{ field: '', text: 'expected the fields of an endpoint' }] };
   const issues = endpointSchema.safeParse(given).error?.issues ?? [];

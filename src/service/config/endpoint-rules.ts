@@ -22,7 +22,10 @@ export interface FieldExpectation {
   expected: string;
 }
 
-export interface EndpointRulesContext {
+/** What an endpoint is read beside. */
+export interface EndpointContext {
+  /** Absolute: what paths are relative to, and where workers of a cluster log. */
+  folder: string;
   /** All others of the service. */
   others: readonly { id?: string | undefined; name?: string | undefined }[];
   /** Where programs are looked for. */
@@ -31,7 +34,7 @@ export interface EndpointRulesContext {
   publicUrl?: string | undefined;
 }
 
-export function endpointProblems(draft: EndpointDraft, context: EndpointRulesContext): FieldExpectation[] {
+export function endpointProblems(draft: EndpointDraft, context: EndpointContext): FieldExpectation[] {
   const { workload } = draft;
   return [
     ...identityProblems(draft, context.others),
@@ -48,7 +51,7 @@ export function endpointProblems(draft: EndpointDraft, context: EndpointRulesCon
 
 function identityProblems(
   { id, name, isIdMade }: EndpointDraft,
-  others: EndpointRulesContext['others'],
+  others: EndpointContext['others'],
 ): FieldExpectation[] {
   const isTaken = (own: string | undefined, key: 'id' | 'name'): boolean =>
     own !== undefined && others.some((other) => other[key]?.toLowerCase() === own.toLowerCase());

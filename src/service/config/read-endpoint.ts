@@ -19,15 +19,10 @@ import {
   endpointProblems,
   isPath,
   type EndpointDraft,
-  type EndpointRulesContext,
+  type EndpointContext,
   type FieldExpectation,
 } from './endpoint-rules.ts';
 import { endpointSchema, workloadKeys, type FileEndpoint } from './endpoint-schema.ts';
-
-export interface EndpointContext extends EndpointRulesContext {
-  /** Absolute: what paths are relative to, and where workers of a cluster log. */
-  folder: string;
-}
 
 /** With all that is wrong beyond what the schema says of it. */
 export function readEndpoint(

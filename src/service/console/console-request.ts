@@ -1,8 +1,58 @@
 /** Requests and forms of the console's page. */
+import type { Page } from '../../lib/net/built-page.ts';
+import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
+import type { CatalogueEntry, EndpointForm, EndpointSchema, Overview } from '../../protocol/console-data.ts';
+import type { AuditLog } from '../audit-log.ts';
+import type { EndpointSettings } from '../endpoint-settings.ts';
+import type { Endpoints } from '../endpoints.ts';
+import type { Connections } from '../http/connections.ts';
+import type { JobOperations } from '../job-operations.ts';
+import type { JobStore } from '../jobs/job-store.ts';
+import type { Admission } from '../keys/admission.ts';
+import type { KeyStore } from '../keys/key-store.ts';
+import type { Quotas } from '../keys/quotas.ts';
 import { type BodyContext, bodyOf } from '../request-context.ts';
 import type { FieldProblem } from '../endpoint-settings.ts';
 import { type HttpResponse, jsonResponse, refusal } from '../http/http-response.ts';
 import type { KeyHolder } from '../keys/key.ts';
+
+/** What the console shows and changes. */
+export interface ConsoleService {
+  store: JobStore;
+  endpoints: Endpoints;
+  jobs: JobOperations;
+  forms: EndpointForms;
+  /** What stays the same while the service runs. */
+  about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'file'>;
+  gpus: () => string[] | null;
+  containerLack: () => string | null;
+  now: () => number;
+  keys: KeyStore;
+  /** A small JPEG; undefined for what is no picture. */
+  thumbnailOf: (picture: Buffer) => Promise<Buffer | undefined>;
+  quotas: Quotas;
+  page: Page;
+  manual: (topic: string) => string | undefined;
+  catalogue: CatalogueEntry[];
+  admission: Admission;
+  audit: AuditLog;
+  proxies: TrustedProxies;
+  connections: Connections;
+  /** Of the service: its machine and file, or its database. */
+  place: string;
+}
+
+/** Between the settings of an endpoint and what people write. */
+export interface EndpointForms {
+  /** `others`: the endpoints there are beside it; `before`: the settings that are changed, undefined for a new one. */
+  check(
+    raw: unknown,
+    others: EndpointSettings[],
+    before: EndpointSettings | undefined,
+  ): { settings: EndpointSettings } | { problems: FieldProblem[] };
+  show(settings: EndpointSettings): EndpointForm;
+  schema(): EndpointSchema;
+}
 
 /** A request of the page, from somebody who is signed in. */
 export interface ConsoleRequest extends BodyContext {

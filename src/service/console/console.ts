@@ -1,53 +1,32 @@
 /** The console: its page, its sessions, and the routing of its requests. */
 import type { IncomingMessage } from 'node:http';
-import type { Page } from '../../lib/net/built-page.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal, tooMany } from '../http/http-response.ts';
-import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
-import type { CatalogueEntry } from '../../protocol/console-data.ts';
-import type { AuditLog } from '../audit-log.ts';
-import type { Connections } from '../http/connections.ts';
-import type { Admission } from '../keys/admission.ts';
-import { formOf, type Operation } from './console-request.ts';
-import { EndpointRequests, type EndpointRequestsParts } from './endpoint-requests.ts';
-import { JobRequests, type JobRequestsParts } from './job-requests.ts';
+import { type ConsoleService, formOf, type Operation } from './console-request.ts';
+import { EndpointRequests } from './endpoint-requests.ts';
+import { JobRequests, WebhookRequests } from './job-requests.ts';
 import { KeyRequests } from './key-requests.ts';
 import type { KeyHolder } from '../keys/key.ts';
-import type { Quotas } from '../keys/quotas.ts';
 import type { BodyContext } from '../request-context.ts';
 import { Sessions, type SessionProof } from './sessions.ts';
-import { WebhookRequests } from './webhook-requests.ts';
-
-export interface ConsoleParts extends EndpointRequestsParts, JobRequestsParts {
-  quotas: Quotas;
-  page: Page;
-  manual: (topic: string) => string | undefined;
-  catalogue: CatalogueEntry[];
-  admission: Admission;
-  audit: AuditLog;
-  proxies: TrustedProxies;
-  connections: Connections;
-  /** Of the service: its machine and file, or its database. */
-  place: string;
-}
 
 const prefix = '/console/api/';
 
 export class Console {
-  readonly #parts: ConsoleParts;
+  readonly #service: ConsoleService;
   readonly #sessions: Sessions;
   readonly #operations: [method: string, path: RegExp, operation: Operation][];
 
-  constructor(parts: ConsoleParts) {
-    this.#parts = parts;
-    this.#sessions = new Sessions(parts.keys, parts.admission, parts.audit, parts.place);
-    const endpoints = new EndpointRequests(parts);
-    const jobs = new JobRequests(parts);
-    const keys = new KeyRequests(parts);
-    const webhooks = new WebhookRequests(parts);
+  constructor(service: ConsoleService) {
+    this.#service = service;
+    this.#sessions = new Sessions(service.keys, service.admission, service.audit, service.place);
+    const endpoints = new EndpointRequests(service);
+    const jobs = new JobRequests(service);
+    const keys = new KeyRequests(service);
+    const webhooks = new WebhookRequests(service);
     this.#operations = [
       ['GET', /^overview$/, (context) => jsonResponse(endpoints.overview(context))],
-      ['GET', /^catalogue$/, () => jsonResponse(parts.catalogue)],
-      ['GET', /^endpoint-schema$/, () => jsonResponse(parts.forms.schema())],
+      ['GET', /^catalogue$/, () => jsonResponse(service.catalogue)],
+      ['GET', /^endpoint-schema$/, () => jsonResponse(service.forms.schema())],
       ['POST', /^endpoints$/, (context) => endpoints.add(context)],
       ['PUT', /^endpoints\/([^/]+)$/, (context) => endpoints.change(context)],
       ['DELETE', /^endpoints\/([^/]+)$/, (context) => endpoints.remove(context)],
@@ -63,7 +42,7 @@ export class Console {
       ['POST', /^jobs\/([^/]+)\/cancel$/, (context) => jobs.act('cancel', context)],
       ['POST', /^jobs\/([^/]+)\/retry$/, (context) => jobs.act('retry', context)],
       ['GET', /^history$/, (context) => jobs.history(context)],
-      ['GET', /^audit$/, () => jsonResponse(parts.audit.latest())],
+      ['GET', /^audit$/, () => jsonResponse(service.audit.latest())],
       ['GET', /^webhooks$/, () => webhooks.list()],
       ['POST', /^webhooks\/send$/, () => webhooks.sendAllAgain()],
       ['POST', /^webhooks\/([^/]+)\/send$/, (context) => webhooks.sendAgain(context)],
@@ -101,7 +80,7 @@ export class Console {
     if (path === 'session') return await this.#session(asked);
     const holder = this.#holder(request);
     if (holder === undefined) return refusal(401, 'sign in with an admin key');
-    const crowded = this.#parts.connections.take(request, holder, false);
+    const crowded = this.#service.connections.take(request, holder, false);
     if (crowded !== undefined) return crowded;
     const matching = this.#operations.filter(([, pattern]) => pattern.test(path));
     const found = matching.find(([method]) => method === request.method);
@@ -118,15 +97,19 @@ export class Console {
     const answer = await operation({ ...context, id: decode(id), workerId: decode(workerId) });
     if (request.method !== 'GET' && answer !== undefined && answer.status < 400) {
       const what = `${request.method} ${decode(path)}${query.size === 0 ? '' : `?${query.toString()}`}`;
-      const from = this.#parts.proxies.addressOf(request);
-      this.#parts.audit.note({ event: 'change', key: holder.name, from, what, more: told });
+      const from = this.#service.proxies.addressOf(request);
+      this.#service.audit.note({ event: 'change', key: holder.name, from, what, more: told });
     }
     return answer;
   }
 
   /** Undefined for nobody who is signed in. */
   #holder(request: IncomingMessage): KeyHolder | undefined {
-    return this.#sessions.find(proofIn(request), this.#parts.now(), this.#parts.proxies.addressOf(request));
+    return this.#sessions.find(
+      proofIn(request),
+      this.#service.now(),
+      this.#service.proxies.addressOf(request),
+    );
   }
 
   #pageAt(path: string, { method }: IncomingMessage): HttpResponse {
@@ -136,7 +119,7 @@ export class Console {
     if (path === '/' || path === '/console')
       return { status: 303, body: '', headers: { Location: '/console/' } };
     const topic = /^\/console\/help\/([a-z-]+)$/.exec(path)?.[1];
-    const manual = topic === undefined ? undefined : this.#parts.manual(topic);
+    const manual = topic === undefined ? undefined : this.#service.manual(topic);
     if (manual !== undefined)
       return {
         status: 200,
@@ -144,7 +127,7 @@ export class Console {
         headers: { ...onlyData, 'Content-Type': 'text/plain; charset=utf-8' },
       };
     if (path !== '/console/') return refusal(404, 'not found');
-    const { html, headers } = this.#parts.page;
+    const { html, headers } = this.#service.page;
     return { status: 200, body: html, headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' } };
   }
 
@@ -158,9 +141,9 @@ export class Console {
     if (body === undefined || 'status' in body) return body;
     const { key } = body.form;
     if (typeof key !== 'string' || key.trim() === '') return refusal(401, 'enter a key');
-    const signedIn = this.#sessions.signIn(key, this.#parts.proxies.addressOf(request), {
-      now: this.#parts.now(),
-      isSecure: this.#parts.proxies.isSecure(request),
+    const signedIn = this.#sessions.signIn(key, this.#service.proxies.addressOf(request), {
+      now: this.#service.now(),
+      isSecure: this.#service.proxies.isSecure(request),
     });
     if (signedIn === 'wrong') return refusal(401, 'this is not a valid admin key of this service');
     if ('waitMs' in signedIn)

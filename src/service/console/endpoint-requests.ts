@@ -1,46 +1,21 @@
 /** The console's requests about endpoints. */
-import type { EndpointForm, EndpointSchema, EndpointView, Overview } from '../../protocol/console-data.ts';
-import type { EndpointSettings, FieldProblem } from '../endpoint-settings.ts';
+import type { EndpointForm, EndpointView, Overview } from '../../protocol/console-data.ts';
+import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { EndpointOfFile, type Endpoints } from '../endpoints.ts';
+import { EndpointOfFile } from '../endpoints.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../http/http-response.ts';
-import { isAccepted, type JobOperations } from '../job-operations.ts';
-import type { JobStore } from '../jobs/job-store.ts';
-import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
-
-export interface EndpointRequestsParts {
-  store: JobStore;
-  endpoints: Endpoints;
-  jobs: JobOperations;
-  forms: EndpointForms;
-  /** What stays the same while the service runs. */
-  about: Pick<Overview, 'program' | 'url' | 'retentionMs' | 'file'>;
-  gpus: () => string[] | null;
-  containerLack: () => string | null;
-  now: () => number;
-}
-
-/** Between the settings of an endpoint and what people write. */
-export interface EndpointForms {
-  /** `others`: the endpoints there are beside it; `before`: the settings that are changed, undefined for a new one. */
-  check(
-    raw: unknown,
-    others: EndpointSettings[],
-    before: EndpointSettings | undefined,
-  ): { settings: EndpointSettings } | { problems: FieldProblem[] };
-  show(settings: EndpointSettings): EndpointForm;
-  schema(): EndpointSchema;
-}
+import { isAccepted } from '../job-operations.ts';
+import { type ConsoleRequest, type ConsoleService, formOf, problemsAnswer } from './console-request.ts';
 
 export class EndpointRequests {
-  readonly #parts: EndpointRequestsParts;
+  readonly #service: ConsoleService;
 
-  constructor(parts: EndpointRequestsParts) {
-    this.#parts = parts;
+  constructor(service: ConsoleService) {
+    this.#service = service;
   }
 
   overview({ holder: { isReadOnly } }: Pick<ConsoleRequest, 'holder'>): Overview {
-    const { about, endpoints, gpus, containerLack, now } = this.#parts;
+    const { about, endpoints, gpus, containerLack, now } = this.#service;
     const all = endpoints.all.map((endpoint) => ({ endpoint, workers: endpoint.workers }));
     const among = all.reduce((sum, { workers }) => sum + workers.length, 0);
     return {
@@ -57,7 +32,7 @@ export class EndpointRequests {
   }
 
   #viewOf(endpoint: Endpoint, workers = endpoint.workers, among = workers.length): EndpointView {
-    const { store, endpoints, forms } = this.#parts;
+    const { store, endpoints, forms } = this.#service;
     const tally = store.reads.tally(endpoint.id);
     const origin = endpoints.originOf(endpoint.id);
     const settings = forms.show(endpoint.settings);
@@ -81,7 +56,7 @@ export class EndpointRequests {
   }
 
   async add(context: ConsoleRequest): Promise<HttpResponse | undefined> {
-    const { endpoints, forms } = this.#parts;
+    const { endpoints, forms } = this.#service;
     const body = await formOf(context);
     if (body === undefined || 'status' in body) return body;
     const checked = forms.check(
@@ -96,7 +71,7 @@ export class EndpointRequests {
   }
 
   async change(context: ConsoleRequest): Promise<HttpResponse | undefined> {
-    const { endpoints, forms } = this.#parts;
+    const { endpoints, forms } = this.#service;
     const body = await formOf(context);
     if (body === undefined || 'status' in body) return body;
     const others = endpoints.all.filter(({ id }) => id !== context.id).map(({ settings }) => settings);
@@ -114,12 +89,12 @@ export class EndpointRequests {
 
   async remove({ id }: ConsoleRequest): Promise<HttpResponse> {
     return await unlessOfFile(async () =>
-      (await this.#parts.endpoints.remove(id)) ? emptyResponse : refusal(404, 'endpoint not found'),
+      (await this.#service.endpoints.remove(id)) ? emptyResponse : refusal(404, 'endpoint not found'),
     );
   }
 
   async pause({ id }: ConsoleRequest, isPaused: boolean): Promise<HttpResponse> {
-    const { endpoints, store } = this.#parts;
+    const { endpoints, store } = this.#service;
     if (endpoints.find(id) === undefined) return refusal(404, 'endpoint not found');
     await store.pause(id, isPaused);
     return emptyResponse;
@@ -127,14 +102,14 @@ export class EndpointRequests {
 
   /** Has a worker elsewhere take no more jobs. */
   drain({ id, workerId }: ConsoleRequest): HttpResponse {
-    const isKnown = this.#parts.endpoints.find(id)?.remote.drain(workerId) ?? false;
+    const isKnown = this.#service.endpoints.find(id)?.remote.drain(workerId) ?? false;
     return isKnown ? emptyResponse : refusal(404, 'this worker is not there any more');
   }
 
   async submit(context: ConsoleRequest): Promise<HttpResponse | undefined> {
-    const endpoint = this.#parts.endpoints.find(context.id);
+    const endpoint = this.#service.endpoints.find(context.id);
     if (endpoint === undefined) return refusal(404, 'endpoint not found');
-    const job = await this.#parts.jobs.submit({ ...context, endpoint, keyId: context.holder.id });
+    const job = await this.#service.jobs.submit({ ...context, endpoint, keyId: context.holder.id });
     if (!isAccepted(job)) return job;
     context.told['job'] = job.id;
     return jsonResponse({ id: job.id }, 201);

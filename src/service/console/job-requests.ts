@@ -1,30 +1,21 @@
-/** The console's requests about jobs. */
-import type { BulkCount } from '../../protocol/console-data.ts';
+/** The console's requests about jobs, and about webhooks that failed. */
+import type { BulkCount, FailedWebhooks } from '../../protocol/console-data.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../http/http-response.ts';
-import type { KeyStore } from '../keys/key-store.ts';
-import type { ConsoleRequest } from './console-request.ts';
-import type { EndpointRequestsParts } from './endpoint-requests.ts';
+import type { ConsoleRequest, ConsoleService } from './console-request.ts';
 import { type JobQuery, JobViews } from './job-views.ts';
-
-export interface JobRequestsParts extends Pick<
-  EndpointRequestsParts,
-  'store' | 'endpoints' | 'jobs' | 'about' | 'now'
-> {
-  keys: KeyStore;
-  /** A small JPEG; undefined for what is no picture. */
-  thumbnailOf: (picture: Buffer) => Promise<Buffer | undefined>;
-}
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { prepareWebhookStatements } from '../webhooks/webhook-statements.ts';
 
 /** So many changes share a commit. */
 const changesAtOnce = 100;
 
 export class JobRequests {
-  readonly #parts: JobRequestsParts;
+  readonly #service: ConsoleService;
   readonly #views: JobViews;
 
-  constructor(parts: JobRequestsParts) {
-    this.#parts = parts;
-    this.#views = new JobViews(parts.store);
+  constructor(service: ConsoleService) {
+    this.#service = service;
+    this.#views = new JobViews(service.store);
   }
 
   async list({ query }: ConsoleRequest): Promise<HttpResponse> {
@@ -32,7 +23,7 @@ export class JobRequests {
   }
 
   async show({ id }: ConsoleRequest): Promise<HttpResponse> {
-    const { endpoints } = this.#parts;
+    const { endpoints } = this.#service;
     const job = await this.#views.find(
       id,
       this.#keyNames(),
@@ -43,7 +34,7 @@ export class JobRequests {
 
   /** Browsers keep it for as long as the service keeps the output, and that there is none for a minute. */
   async thumbnail({ id }: ConsoleRequest): Promise<HttpResponse> {
-    const { thumbnailOf, about, now } = this.#parts;
+    const { thumbnailOf, about, now } = this.#service;
     const found = await this.#views.ofPicture(id, thumbnailOf);
     if (found === undefined) return { ...emptyResponse, headers: { 'Cache-Control': 'private, max-age=60' } };
     const seconds = Math.max(0, Math.floor((found.endedAt + about.retentionMs - now()) / 1_000));
@@ -55,7 +46,7 @@ export class JobRequests {
     const endpointId = this.#views.endpointOf(id);
     if (endpointId === undefined) return refusal(404, 'job not found');
     if (!this.#isThere(endpointId)) return refusal(409, `the endpoint ${endpointId} of this job was removed`);
-    return await this.#parts.jobs[what](endpointId, id);
+    return await this.#service.jobs[what](endpointId, id);
   }
 
   /** `id` is what would be done. */
@@ -71,7 +62,7 @@ export class JobRequests {
     for (let at = 0; at < jobs.length; at += changesAtOnce) {
       const some = jobs.slice(at, at + changesAtOnce);
       const answers = await Promise.all(
-        some.map((job) => this.#parts.jobs[id === 'cancel' ? 'cancel' : 'retry'](job.endpointId, job.id)),
+        some.map((job) => this.#service.jobs[id === 'cancel' ? 'cancel' : 'retry'](job.endpointId, job.id)),
       );
       const refused = answers.find(({ status }) => status >= 500);
       if (refused !== undefined) return refused;
@@ -82,7 +73,7 @@ export class JobRequests {
 
   history({ query }: ConsoleRequest): HttpResponse {
     const range = query.get('range') === 'day' ? 'day' : 'hour';
-    return jsonResponse(this.#parts.store.history.view(query.get('endpoint') || null, range));
+    return jsonResponse(this.#service.store.history.view(query.get('endpoint') || null, range));
   }
 
   #reachable(what: string, query: URLSearchParams) {
@@ -91,11 +82,11 @@ export class JobRequests {
   }
 
   #isThere(endpointId: string): boolean {
-    return this.#parts.endpoints.find(endpointId) !== undefined;
+    return this.#service.endpoints.find(endpointId) !== undefined;
   }
 
   #keyNames(): (keyId: string) => string | null {
-    const names = new Map(this.#parts.keys.list().map(({ id, name }) => [id, name]));
+    const names = new Map(this.#service.keys.list().map(({ id, name }) => [id, name]));
     return (keyId) => names.get(keyId) ?? (keyId === 'none' ? null : keyId);
   }
 }
@@ -107,4 +98,51 @@ function queryOf(query: URLSearchParams): JobQuery {
     text: query.get('text')?.trim() ?? '',
     before: query.get('before') || null,
   };
+}
+
+const maxShownWebhooks = 50;
+
+/** So many changes share a commit. */
+const webhooksAtOnce = 500;
+
+/** Requests about webhooks that failed. */
+export class WebhookRequests {
+  readonly #service: ConsoleService;
+  readonly #sql: ReturnType<typeof prepareWebhookStatements>;
+
+  constructor(service: ConsoleService) {
+    this.#service = service;
+    this.#sql = prepareWebhookStatements(service.store.file.db);
+  }
+
+  /** The rest of an address may be a secret of its receiver: only the host is shown. */
+  list(): HttpResponse {
+    const { failed = 0, waiting = 0 } = this.#sql.countFailed.get() ?? {};
+    const webhooks = this.#sql.allFailed.all(maxShownWebhooks).map(({ id, url, ...webhook }) => {
+      return { ...webhook, job: id, host: new URL(url).host };
+    });
+    return jsonResponse({ givenUp: failed - waiting, waiting, webhooks } satisfies FailedWebhooks);
+  }
+
+  async sendAgain({ id }: ConsoleRequest): Promise<HttpResponse> {
+    const due = { now: this.#now(), id };
+    const { changes } = await this.#service.store.file.commit.write(() => this.#sql.sendAgain.run(due));
+    return changes === 0 ? refusal(404, 'no webhook of this job has failed') : emptyResponse;
+  }
+
+  /** All that were given up. */
+  async sendAllAgain(): Promise<HttpResponse> {
+    let jobs = 0;
+    for (let after = 0; ; await nextTurn()) {
+      const some = { now: this.#now(), after, max: webhooksAtOnce };
+      const sent = await this.#service.store.file.commit.write(() => this.#sql.sendSomeAgain.all(some));
+      jobs += sent.length;
+      if (sent.length < webhooksAtOnce) return jsonResponse({ jobs, isMore: false } satisfies BulkCount);
+      after = Math.max(...sent.map(({ job }) => job));
+    }
+  }
+
+  #now(): number {
+    return Math.floor(this.#service.now());
+  }
 }

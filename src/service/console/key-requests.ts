@@ -3,7 +3,7 @@ import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../http
 import type { JobStore } from '../jobs/job-store.ts';
 import { keyLimitNames } from '../keys/check-key.ts';
 import { type KeyStore, KeyStoreBusy, KeyRefused } from '../keys/key-store.ts';
-import { type ConsoleRequest, formOf, problemsAnswer } from './console-request.ts';
+import { type ConsoleRequest, type ConsoleService, formOf, problemsAnswer } from './console-request.ts';
 import type { KeyView } from '../../protocol/console-data.ts';
 import { type KeyHolder, type KeyRecord, unlimited } from '../keys/key.ts';
 import type { Quotas } from '../keys/quotas.ts';
@@ -12,9 +12,9 @@ export class KeyRequests {
   readonly #keys: KeyStore;
   readonly #views: KeyViews;
 
-  constructor({ keys, ...used }: { keys: KeyStore; store: JobStore; quotas: Quotas }) {
+  constructor({ keys, store, quotas }: ConsoleService) {
     this.#keys = keys;
-    this.#views = new KeyViews(used);
+    this.#views = new KeyViews({ store, quotas });
   }
 
   list(): HttpResponse {

@@ -1,27 +1,17 @@
 /** Operations on many jobs, in small batches so that requests do not wait. */
-import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
-import type { DiskReserve } from './disk-reserve.ts';
-import type { JobTransitions } from './job-transitions.ts';
-import type { JobSignals } from './job-signals.ts';
 import type { DueJob } from './job-statements.ts';
-
-export interface BulkJobsParts {
-  transitions: JobTransitions;
-  commit: GroupCommit;
-  reserve: DiskReserve;
-  signals: JobSignals;
-}
+import type { StorePieces } from './store-pieces.ts';
 
 export class BulkJobs {
-  readonly #parts: BulkJobsParts;
+  readonly #store: StorePieces;
 
-  constructor(parts: BulkJobsParts) {
-    this.#parts = parts;
+  constructor(store: StorePieces) {
+    this.#store = store;
   }
 
   /** Cancels all that wait at the endpoint, or those of one key, and returns how many. */
   async purgeQueue(endpointId: string, keyId?: string): Promise<number> {
-    const { commit, reserve, transitions, signals } = this.#parts;
+    const { commit, reserve, transitions, signals } = this.#store;
     let removed = 0;
     for (let some: string[] | undefined; some === undefined || some.length > 0; removed += some.length) {
       // Synced once, at the end.
@@ -34,7 +24,7 @@ export class BulkJobs {
 
   /** Cancels all of an endpoint's jobs that are not over. */
   async cancelAll(endpointId: string): Promise<void> {
-    const { transitions, signals } = this.#parts;
+    const { transitions, signals } = this.#store;
     await this.purgeQueue(endpointId);
     const { running } = transitions.sql;
     const all = running.all({ isPulled: 0 }).concat(running.all({ isPulled: 1 }));
@@ -51,7 +41,7 @@ export class BulkJobs {
 
   /** Requeues what the service's own workers at an endpoint run, without counting a retry. */
   async requeueOwn(endpointId: string): Promise<void> {
-    const { transitions, signals } = this.#parts;
+    const { transitions, signals } = this.#store;
     const its = transitions.sql.running.all({ isPulled: 0 }).filter((job) => job.endpointId === endpointId);
     const back = await this.#stop(() =>
       its.filter(({ id, workerId }) => {
@@ -66,13 +56,13 @@ export class BulkJobs {
 
   /** Signals each endpoint with queued jobs. */
   announceWaiting(): void {
-    const { transitions, signals } = this.#parts;
+    const { transitions, signals } = this.#store;
     for (const { endpointId } of transitions.sql.waiting.all()) signals.queued(endpointId);
   }
 
   /** Ends what has been worked on, or has waited, for too long; returns some of it: call until there is none. */
   async timeOutSome(): Promise<DueJob[]> {
-    const { transitions, signals } = this.#parts;
+    const { transitions, signals } = this.#store;
     if (!transitions.isAnyDue()) return [];
     const due = await this.#stop(() => transitions.timeOutSome());
     for (const { id } of due) signals.changed(id);
@@ -81,7 +71,7 @@ export class BulkJobs {
 
   /** Writes also on a full disk. */
   #stop<T>(work: () => T): Promise<T> {
-    const { commit, reserve } = this.#parts;
+    const { commit, reserve } = this.#store;
     return reserve.spend(() => commit.write(work));
   }
 }

@@ -4,16 +4,6 @@ import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'no
 import { dirname, join } from 'node:path';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 
-export interface DiskReserveOptions {
-  /** The file that takes the room. */
-  path: string;
-  /** 0 for none. */
-  bytes: number;
-  onProblem: (text: string) => void;
-  /** True if the disk is full already, and the room was given back for the start. */
-  isFull?: boolean | undefined;
-}
-
 /** Where the room is kept that the jobs of a data folder need on a full disk. */
 export function reserveIn(dataDir: string): string {
   return join(dataDir, 'reserve');
@@ -22,12 +12,20 @@ export function reserveIn(dataDir: string): string {
 const blockBytes = 1024 * 1024;
 
 export class DiskReserve {
-  readonly #options: DiskReserveOptions;
+  readonly #options;
   /** Whether the disk was full and has had no space since: what there is is for nothing new. */
   isFull = false;
 
   /** Reserves the space; where there is not enough, reports it and continues without. */
-  constructor(options: DiskReserveOptions) {
+  constructor(options: {
+    /** The file that takes the room. */
+    path: string;
+    /** 0 for none. */
+    bytes: number;
+    onProblem: (text: string) => void;
+    /** True if the disk is full already, and the room was given back for the start. */
+    isFull?: boolean | undefined;
+  }) {
     this.#options = options;
     if (options.isFull === true) this.markFull();
     else if (options.bytes > 0 && !this.#take())

@@ -2,40 +2,42 @@
 import type { Database } from '../../lib/sqlite/database.ts';
 import { formatDuration } from '../../lib/text/format.ts';
 
-export interface JobClockParts {
-  db: Database;
+interface SystemClocks {
   /** The system clock, epoch ms. */
   wall: () => number;
   /** The monotonic clock, ms. */
   elapsed: () => number;
-  /** True if the next start may be on another machine, with a system clock of its own. */
-  isShared: boolean;
 }
 
 /** Smaller differences between the two clocks are rounding. */
 const leastStepMs = 1_000;
 
 export class JobClock {
-  readonly #parts: JobClockParts;
+  readonly #clocks: SystemClocks;
+  readonly #isShared: boolean;
   readonly #sql: ReturnType<typeof prepareStatements>;
   #anchor: number;
   /** How far the system clock is ahead of this one, as the store has it. */
   #keptAheadMs: number;
 
-  /** Continues where the last run was: the store says how far the system clock was ahead by then. */
-  constructor(parts: JobClockParts) {
-    this.#parts = parts;
-    this.#sql = prepareStatements(parts.db);
-    this.#keptAheadMs = parts.isShared ? 0 : (this.#sql.kept.get()?.aheadMs ?? 0);
-    this.#anchor = parts.wall() - this.#keptAheadMs - parts.elapsed();
+  /**
+   * Continues where the last run was: the store says how far the system clock was ahead by then. `isShared`: the next
+   * start may be on another machine, with a system clock of its own.
+   */
+  constructor(db: Database, clocks: SystemClocks, isShared: boolean) {
+    this.#clocks = clocks;
+    this.#isShared = isShared;
+    this.#sql = prepareStatements(db);
+    this.#keptAheadMs = isShared ? 0 : (this.#sql.kept.get()?.aheadMs ?? 0);
+    this.#anchor = clocks.wall() - this.#keptAheadMs - clocks.elapsed();
   }
 
   /** Epoch ms, a whole number. It never jumps. */
-  readonly now = (): number => Math.floor(this.#anchor + this.#parts.elapsed());
+  readonly now = (): number => Math.floor(this.#anchor + this.#clocks.elapsed());
 
   /** How far the system clock has moved since that was kept; 0 if it runs evenly. */
   get stepMs(): number {
-    const ms = this.#parts.isShared ? 0 : this.#aheadMs - this.#keptAheadMs;
+    const ms = this.#isShared ? 0 : this.#aheadMs - this.#keptAheadMs;
     return Math.abs(ms) < leastStepMs ? 0 : ms;
   }
 
@@ -49,12 +51,12 @@ export class JobClock {
   /** Follows the system clock anew if there is no job that has an age. Belongs into a transaction. */
   restartIfUnused(): void {
     if (this.#keptAheadMs === 0 || this.#sql.hasJobs.get() !== undefined) return;
-    this.#anchor = this.#parts.wall() - this.#parts.elapsed();
+    this.#anchor = this.#clocks.wall() - this.#clocks.elapsed();
     this.keepStep();
   }
 
   get #aheadMs(): number {
-    return Math.round(this.#parts.wall() - this.#anchor - this.#parts.elapsed());
+    return Math.round(this.#clocks.wall() - this.#anchor - this.#clocks.elapsed());
   }
 }
 

@@ -1,24 +1,6 @@
 /** When the time of a job in the store is over, and what deletes it then, from the disk as well. */
-import type { Database } from '../../lib/sqlite/database.ts';
-import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
-import type { DiskReserve } from './disk-reserve.ts';
 import type { JobMetadata, prepareJobStatements } from './job-statements.ts';
-import type { Replica } from '../shared/replica.ts';
-import type { LongTexts } from './long-texts.ts';
-
-export interface JobExpiryParts {
-  db: Database;
-  commit: GroupCommit;
-  reserve: DiskReserve;
-  sql: ReturnType<typeof prepareJobStatements>;
-  /** How long a settled job is kept. */
-  retentionMs: number;
-  /** That of `JobClock`, epoch ms. */
-  now: () => number;
-  texts: LongTexts;
-  /** Where commits last elsewhere. */
-  replica: Replica | undefined;
-}
+import type { StorePieces } from './store-pieces.ts';
 
 /** Few enough that deleting large results never holds the service up for long. */
 const deletionsAtOnce = 25;
@@ -42,26 +24,32 @@ interface Deleted {
 }
 
 export class JobExpiry {
-  readonly #parts: JobExpiryParts;
+  readonly #store: StorePieces;
+  readonly #sql: ReturnType<typeof prepareJobStatements>;
+  readonly #retentionMs: number;
+  readonly #now: () => number;
   #mayHoldDeletedData = true;
   #rebuiltAt = performance.now();
   /** True if a reader, such as a backup, kept the log from being emptied. */
   #isLogLeft = false;
 
-  constructor(parts: JobExpiryParts) {
-    this.#parts = parts;
+  /** `retentionMs`: how long a settled job is kept. `now`: that of `JobClock`, epoch ms. */
+  constructor(store: StorePieces, retentionMs: number, now: () => number) {
+    this.#store = store;
+    this.#sql = store.transitions.sql;
+    this.#retentionMs = retentionMs;
+    this.#now = now;
   }
 
   /** How long a submission is surely known by its key: its job may end at once. */
   get idempotencyMs(): number {
-    const { sql, now, retentionMs } = this.#parts;
-    const { since } = sql.idempotentSince.get() ?? { since: 0 };
-    return Math.max(0, Math.min(retentionMs, now() - since));
+    const { since } = this.#sql.idempotentSince.get() ?? { since: 0 };
+    return Math.max(0, Math.min(this.#retentionMs, this.#now() - since));
   }
 
   /** Knows submissions from now on if the store is a backup that was put back. Belongs into a transaction. */
   restartIdempotency(): void {
-    this.#parts.sql.restartIdempotency.run({ now: this.#parts.now() });
+    this.#sql.restartIdempotency.run({ now: this.#now() });
   }
 
   isExpired({ endedAt }: Pick<JobMetadata, 'endedAt'>): boolean {
@@ -73,13 +61,13 @@ export class JobExpiry {
    * brings back is still over.
    */
   async deleteSome(): Promise<number> {
-    if (this.#parts.sql.expired.get({ until: this.#newestEnd() }) === undefined) return 0;
+    if (this.#sql.expired.get({ until: this.#newestEnd() }) === undefined) return 0;
     return this.#write(() => this.#delete(deletionsAtOnce));
   }
 
   /** Deletes a job that has ended, whose time is not over; does nothing where there is none. */
   async deleteEnded(id: string): Promise<void> {
-    const { sql } = this.#parts;
+    const sql = this.#sql;
     await this.#write(() => {
       const job = sql.metadata.get(id);
       if (job === undefined || job.endedAt === null) return { count: 0, texts: [] };
@@ -90,7 +78,7 @@ export class JobExpiry {
   }
 
   async #write(work: () => Deleted): Promise<number> {
-    const { commit, reserve, texts, replica } = this.#parts;
+    const { commit, reserve, texts, replica } = this.#store;
     // The texts may be somebody else's by now.
     const write = () => (replica === undefined ? commit.writeUnsynced(work) : commit.write(work));
     const deleted = await reserve.spend(write);
@@ -100,14 +88,14 @@ export class JobExpiry {
 
   /** Deletes the files of jobs whose time is over, and writes nothing: the jobs themselves take room to be deleted. */
   deleteFiles(): void {
-    this.#parts.texts.deleteNow(this.#parts.sql.expiredFiles.all({ until: this.#newestEnd() }));
+    this.#store.texts.deleteNow(this.#sql.expiredFiles.all({ until: this.#newestEnd() }));
   }
 
   /** All of them and what they left behind, while there is no service. */
   deleteAll(): void {
     for (let count = 1; count > 0;) {
       const deleted = this.#delete(deletionsBetweenServices);
-      this.#parts.texts.deleteNow(deleted.texts);
+      this.#store.texts.deleteNow(deleted.texts);
       ({ count } = deleted);
     }
     this.scrub(true);
@@ -118,8 +106,8 @@ export class JobExpiry {
    * leaves in a page when it moves rows to another, which `secure_delete` does not reach. The latter takes a rewrite
    * of the store, so it is done to small stores while they are idle, at start and at the end.
    */
-  scrub(isIdle = this.#parts.sql.open.get() === undefined): void {
-    const { db, replica, reserve } = this.#parts;
+  scrub(isIdle = this.#sql.open.get() === undefined): void {
+    const { db, replica, reserve } = this.#store;
     const pages = this.#pragma('page_count') - this.#pragma('freelist_count');
     const bytes = pages * this.#pragma('page_size');
     const isTime = replica === undefined || performance.now() - this.#rebuiltAt > sharedRebuildMs;
@@ -141,7 +129,7 @@ export class JobExpiry {
 
   /** Waits for no reader: a backup reads for seconds, and everybody would wait with it. */
   #emptyLog(): void {
-    const { db } = this.#parts;
+    const { db } = this.#store;
     const busyMs = this.#pragma('busy_timeout');
     db.pragma('busy_timeout = 0');
     this.#isLogLeft = this.#pragma('wal_checkpoint(TRUNCATE)') !== 0;
@@ -149,7 +137,7 @@ export class JobExpiry {
   }
 
   #delete(max: number): Deleted {
-    const { sql } = this.#parts;
+    const sql = this.#sql;
     const some = { until: this.#newestEnd(), max };
     const parts = sql.deleteExpiredParts.all({ ...some, maxParts: partsAtOnce });
     const inputs = parts.length < partsAtOnce ? sql.deleteExpiredInputs.all(some) : [];
@@ -161,10 +149,10 @@ export class JobExpiry {
 
   /** Jobs that ended at this instant or before are over. */
   #newestEnd(): number {
-    return Math.floor(this.#parts.now()) - this.#parts.retentionMs;
+    return Math.floor(this.#now()) - this.#retentionMs;
   }
 
   #pragma(name: string): number {
-    return Number(this.#parts.db.pragma(name, { simple: true }));
+    return Number(this.#store.db.pragma(name, { simple: true }));
   }
 }

@@ -6,25 +6,19 @@ import type { JobOfWorker } from './job-transitions.ts';
 import type { JobState } from './job.ts';
 import type { JobRecord, JobMetadata, prepareJobStatements } from './job-statements.ts';
 import type { LongTexts } from './long-texts.ts';
-
-export interface JobReadsParts {
-  texts: LongTexts;
-  sql: ReturnType<typeof prepareJobStatements>;
-  queue: FairQueue;
-  expiry: JobExpiry;
-}
+import type { StorePieces } from './store-pieces.ts';
 
 export type OpenedJob = Omit<JobRecord, 'payload'> & { payload: Buffer | OpenText | null };
 
 export class JobReads {
-  readonly #sql: JobReadsParts['sql'];
+  readonly #sql: ReturnType<typeof prepareJobStatements>;
   readonly #queue: FairQueue;
   readonly #texts: LongTexts;
   readonly #expiry: JobExpiry;
 
-  constructor({ sql, queue, texts, expiry }: JobReadsParts) {
-    this.#sql = sql;
-    this.#queue = queue;
+  constructor({ transitions, texts }: StorePieces, expiry: JobExpiry) {
+    this.#sql = transitions.sql;
+    this.#queue = transitions.queue;
     this.#texts = texts;
     this.#expiry = expiry;
   }

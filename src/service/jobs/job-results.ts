@@ -17,26 +17,19 @@ export interface WorkerError {
   output?: Text | undefined;
 }
 
-export interface JobResultsParts {
-  store: JobStore;
-  maxResultBytes?: number;
-}
-
 export class JobResults {
-  readonly #parts: JobResultsParts;
+  readonly #store: JobStore;
+  readonly #maxResultBytes: number;
 
-  constructor(parts: JobResultsParts) {
-    this.#parts = parts;
-  }
-
-  get #maxResultBytes(): number {
-    return this.#parts.maxResultBytes ?? defaultMaxResultBytes;
+  constructor(store: JobStore, maxResultBytes = defaultMaxResultBytes) {
+    this.#store = store;
+    this.#maxResultBytes = maxResultBytes;
   }
 
   /** Resolves once it is on the disk; false where the job has ended already. `output` is JSON text, `null` for none. */
   async complete(job: JobOfWorker, output: Text, log?: string): Promise<boolean> {
     if (this.#isTooLarge(output)) return this.failTooLarge(job, log);
-    return this.#parts.store.work.settle(job, { state: 'COMPLETED', output }, log);
+    return this.#store.work.settle(job, { state: 'COMPLETED', output }, log);
   }
 
   failTooLarge(job: JobOfWorker, log?: string): Promise<boolean> {
@@ -50,7 +43,7 @@ export class JobResults {
     // One that was cut is no JSON any more.
     const errorValue = value !== undefined && value.length <= maxErrorLength ? value : undefined;
     const outcome = { state: 'FAILED', error, errorValue, output: kept } as const;
-    return this.#parts.store.work.settle(job, outcome, log);
+    return this.#store.work.settle(job, outcome, log);
   }
 
   #isTooLarge(output: Text): boolean {

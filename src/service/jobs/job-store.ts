@@ -7,7 +7,7 @@ import { DiskReserve, isDiskFull, reserveIn } from './disk-reserve.ts';
 import { JobClock } from './job-clock.ts';
 import { JobDurations } from './job-durations.ts';
 import { JobHistory } from './job-history.ts';
-import { JobExpiry, type JobExpiryParts } from './job-expiry.ts';
+import { JobExpiry } from './job-expiry.ts';
 import { JobTransitions } from './job-transitions.ts';
 import { type Idempotency, type JobState, defaultTerms, type JobTerms } from './job.ts';
 import { JobReads } from './job-reads.ts';
@@ -21,7 +21,9 @@ import type { SharedFiles } from '../shared/shared-files.ts';
 import type { Text } from './filed-text.ts';
 import { LongTexts, longText } from './long-texts.ts';
 
-export interface JobStoreOptions extends Pick<JobExpiryParts, 'retentionMs'> {
+export interface JobStoreOptions {
+  /** How long a settled job is kept. */
+  retentionMs: number;
   /** System clock, epoch ms. */
   now: () => number;
   /** Monotonic clock, ms; `now` by default. */
@@ -92,7 +94,7 @@ export class JobStore {
     const db = openJobStore(path);
     const replica = options.logOf?.(db);
     const { now: wall, elapsed = wall } = options;
-    this.clock = new JobClock({ db, wall, elapsed, isShared: replica !== undefined });
+    this.clock = new JobClock(db, { wall, elapsed }, replica !== undefined);
     const { now } = this.clock;
     this.history = new JobHistory(now);
     const transitions = new JobTransitions(db, now, (job, ended) => {
@@ -105,22 +107,21 @@ export class JobStore {
     const { reserveBytes: bytes = 0, onProblem = () => undefined } = options;
     const { isDiskFull: isFull } = options;
     const reserve = new DiskReserve({ path: reserveIn(dirname(path)), bytes, onProblem, isFull });
-    const { sql, queue } = transitions;
-    this.expiry = new JobExpiry({ ...options, now, db, commit, reserve, sql, texts, replica });
-    this.reads = new JobReads({ sql, queue, texts, expiry: this.expiry });
+    const pieces = { db, commit, reserve, transitions, texts, signals: this.signals, replica };
+    this.expiry = new JobExpiry(pieces, options.retentionMs, now);
+    this.reads = new JobReads(pieces, this.expiry);
     this.reserve = reserve;
     this.#db = db;
     this.#transitions = transitions;
     this.#commit = commit;
     this.replica = replica;
     this.#texts = texts;
-    const parts = { transitions, commit, reserve, texts, signals: this.signals };
-    this.streams = new JobStreams({ ...parts, maxUnreadBytes: options.maxUnreadBytes });
-    this.work = new JobWork({ ...parts, reads: this.reads });
-    this.bulk = new BulkJobs(parts);
+    this.streams = new JobStreams(pieces, options.maxUnreadBytes);
+    this.work = new JobWork(pieces, this.reads);
+    this.bulk = new BulkJobs(pieces);
     try {
       this.#begin();
-      this.#tidied = texts.deleteAllBut(new Set(sql.files.all().map(({ file }) => file)));
+      this.#tidied = texts.deleteAllBut(new Set(transitions.sql.files.all().map(({ file }) => file)));
     } catch (error) {
       this.#commit.close();
       this.#db.close();

@@ -1,18 +1,7 @@
 /** The streams of jobs, in the job store: parts of an output, kept until they are read. */
-import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
 import type { Text } from './filed-text.ts';
 import type { JobTransitions, JobOfWorker } from './job-transitions.ts';
-import type { JobSignals } from './job-signals.ts';
-import type { LongTexts } from './long-texts.ts';
-
-export interface JobStreamsParts {
-  transitions: JobTransitions;
-  commit: GroupCommit;
-  texts: LongTexts;
-  signals: JobSignals;
-  /** How much of a job's stream is kept for those who have not read it. */
-  maxUnreadBytes?: number | undefined;
-}
+import type { StorePieces } from './store-pieces.ts';
 
 /** All that is unread is handed out as one text. */
 const defaultMaxUnreadBytes = 100 * 1024 * 1024;
@@ -21,12 +10,15 @@ const defaultMaxUnreadBytes = 100 * 1024 * 1024;
 const partBytes = 100;
 
 export class JobStreams {
-  readonly #parts: JobStreamsParts;
+  readonly #store: StorePieces;
+  readonly #maxUnreadBytes: number;
   /** Since this start, by the number of the job; of jobs that have not ended. */
   readonly #unreadBytes = new Map<number, number>();
 
-  constructor(parts: JobStreamsParts) {
-    this.#parts = parts;
+  /** `maxUnreadBytes`: how much of a job's stream is kept for those who have not read it. */
+  constructor(store: StorePieces, maxUnreadBytes = defaultMaxUnreadBytes) {
+    this.#store = store;
+    this.#maxUnreadBytes = maxUnreadBytes;
   }
 
   /**
@@ -34,14 +26,14 @@ export class JobStreams {
    * more of the stream is unread already than is kept.
    */
   async add(job: JobOfWorker, output: Text): Promise<boolean> {
-    const { commit, texts, signals, transitions, maxUnreadBytes = defaultMaxUnreadBytes } = this.#parts;
+    const { commit, texts, signals, transitions } = this.#store;
     const byteCount = Buffer.byteLength(output) + partBytes;
     const isAccepted = await texts.withStored('streams', output, (stored) =>
       commit.write(() => {
         const held = transitions.runningOn(job);
         if (held === undefined) return false;
         const unread = (this.#unreadBytes.get(held.number) ?? 0) + byteCount;
-        if (unread > maxUnreadBytes) return false;
+        if (unread > this.#maxUnreadBytes) return false;
         this.#sql.addPart.run({ job: held.number, ...stored });
         this.#unreadBytes.set(held.number, unread);
         return true;
@@ -61,7 +53,7 @@ export class JobStreams {
   async drain(id: string): Promise<Text[]> {
     const job = this.#sql.metadata.get(id);
     if (job === undefined || !this.hasNews(id)) return [];
-    const { commit, texts } = this.#parts;
+    const { commit, texts } = this.#store;
     const parts = await commit.write(() => {
       const unread = this.#sql.parts.all(job.number);
       this.#sql.deleteParts.run(job.number);
@@ -79,6 +71,6 @@ export class JobStreams {
   }
 
   get #sql(): JobTransitions['sql'] {
-    return this.#parts.transitions.sql;
+    return this.#store.transitions.sql;
   }
 }

@@ -1,22 +1,12 @@
 /** What workers do with jobs: take them, report progress, and end or requeue them. */
-import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
-import { isDiskFull, type DiskReserve } from './disk-reserve.ts';
-import type { JobTransitions, JobOfWorker, JobTaker } from './job-transitions.ts';
+import { isDiskFull } from './disk-reserve.ts';
+import type { JobOfWorker, JobTaker } from './job-transitions.ts';
 import type { Text } from './filed-text.ts';
 import type { JobState } from './job.ts';
 import type { JobReads } from './job-reads.ts';
-import type { JobSignals } from './job-signals.ts';
 import type { JobChange, TakenJob, WaitingJob } from './job-statements.ts';
-import { longText, type LongTexts } from './long-texts.ts';
-
-export interface JobWorkParts {
-  transitions: JobTransitions;
-  commit: GroupCommit;
-  reserve: DiskReserve;
-  texts: LongTexts;
-  signals: JobSignals;
-  reads: JobReads;
-}
+import { longText } from './long-texts.ts';
+import type { StorePieces } from './store-pieces.ts';
 
 /** How a job ended; `output` and `errorValue`, an error that is no text, are JSON text. */
 export type JobOutcome =
@@ -27,10 +17,12 @@ type BegunJob = WaitingJob & { workerId: string };
 
 /** Promises resolve when what they changed is on the disk. */
 export class JobWork {
-  readonly #parts: JobWorkParts;
+  readonly #store: StorePieces;
+  readonly #reads: JobReads;
 
-  constructor(parts: JobWorkParts) {
-    this.#parts = parts;
+  constructor(store: StorePieces, reads: JobReads) {
+    this.#store = store;
+    this.#reads = reads;
   }
 
   /**
@@ -39,17 +31,17 @@ export class JobWork {
    * not take what comes of them: that would be paid for again.
    */
   async take(endpointId: string, takers: readonly JobTaker[], maxInputs = Infinity): Promise<TakenJob[]> {
-    if (this.#parts.reserve.isFull || this.#parts.reads.takeable(endpointId) === 0) return [];
-    const taken = await this.#parts.commit.write(() => {
-      const jobs = this.#parts.transitions.nextInQueue(endpointId, takers.length, maxInputs);
+    if (this.#store.reserve.isFull || this.#reads.takeable(endpointId) === 0) return [];
+    const taken = await this.#store.commit.write(() => {
+      const jobs = this.#store.transitions.nextInQueue(endpointId, takers.length, maxInputs);
       return jobs.flatMap((job, index) => {
         const taker = takers[index];
         if (taker === undefined) return [];
-        this.#parts.transitions.begin(job.id, taker);
+        this.#store.transitions.begin(job.id, taker);
         return [{ ...job, workerId: taker.workerId }];
       });
     });
-    for (const { id } of taken) this.#parts.signals.changed(id);
+    for (const { id } of taken) this.#store.signals.changed(id);
     const jobs = await Promise.all(taken.map((job) => this.#withInput(job)));
     const whole = jobs.filter((job) => job !== undefined);
     // A worker gets no job only if there is none.
@@ -67,7 +59,7 @@ export class JobWork {
       state === 'FAILED' ? { ...kept, error: outcome.error, errorValue: outcome.errorValue ?? null } : kept;
     const isAccepted =
       output === undefined ? await this.#end(job, state, how) : await this.#endWith(job, state, output, how);
-    if (isAccepted) this.#parts.signals.changed(job.id);
+    if (isAccepted) this.#store.signals.changed(job.id);
     return isAccepted;
   }
 
@@ -82,14 +74,14 @@ export class JobWork {
   ): Promise<JobState | undefined> {
     const { id } = given;
     const now = await this.#stop(() => {
-      const job = this.#parts.transitions.runningOn(given);
+      const job = this.#store.transitions.runningOn(given);
       if (job === undefined) return undefined;
-      const state = this.#parts.transitions.requeue(id, job, isCounted ? why : undefined, log);
+      const state = this.#store.transitions.requeue(id, job, isCounted ? why : undefined, log);
       return { state, endpointId: job.endpointId };
     });
     if (now === undefined) return undefined;
-    this.#parts.signals.changed(id);
-    if (now.state === 'IN_QUEUE') this.#parts.signals.queued(now.endpointId);
+    this.#store.signals.changed(id);
+    if (now.state === 'IN_QUEUE') this.#store.signals.queued(now.endpointId);
     return now.state;
   }
 
@@ -100,27 +92,27 @@ export class JobWork {
   async setProgress(job: JobOfWorker, message: Text): Promise<boolean> {
     // Every move of the job writes it anew.
     if (message.length >= longText) return false;
-    return await this.#parts.commit.write(() => {
-      const isAccepted = this.#parts.reads.isInProgress(job);
+    return await this.#store.commit.write(() => {
+      const isAccepted = this.#reads.isInProgress(job);
       if (isAccepted)
-        this.#parts.transitions.sql.setProgress.run({ id: job.id, progress: message.toString() });
+        this.#store.transitions.sql.setProgress.run({ id: job.id, progress: message.toString() });
       return isAccepted;
     });
   }
 
   /** What a worker wrote for a job that was cancelled, or timed out, under it. */
   async keepLog({ id, workerId }: JobOfWorker, log: string): Promise<void> {
-    await this.#parts.commit.write(() => this.#parts.transitions.sql.keepLog.run({ id, workerId, log }));
+    await this.#store.commit.write(() => this.#store.transitions.sql.keepLog.run({ id, workerId, log }));
   }
 
   async #endWith(job: JobOfWorker, state: JobState, text: Text, how: JobChange): Promise<boolean> {
     try {
-      return await this.#parts.texts.withStored('results', text, ({ text: output, file: outputFile }) =>
+      return await this.#store.texts.withStored('results', text, ({ text: output, file: outputFile }) =>
         this.#end(job, state, { ...how, output, outputFile }),
       );
     } catch (error) {
       // A long one would leave no room for ending others; nor is there any for what would come of more jobs.
-      if (isDiskFull(error)) this.#parts.reserve.markFull();
+      if (isDiskFull(error)) this.#store.reserve.markFull();
       throw error;
     }
   }
@@ -128,10 +120,10 @@ export class JobWork {
   #end(given: JobOfWorker, state: JobState, how: JobChange): Promise<boolean> {
     const { id, workerId } = given;
     return this.#stop(() => {
-      const job = this.#parts.transitions.sql.metadata.get(id);
+      const job = this.#store.transitions.sql.metadata.get(id);
       if (job === undefined || job.endedAt !== null || job.workerId !== workerId) return false;
-      if (job.state === 'IN_QUEUE') this.#parts.transitions.begin(id, { workerId, isPulled: true });
-      this.#parts.transitions.end(id, state, how);
+      if (job.state === 'IN_QUEUE') this.#store.transitions.begin(id, { workerId, isPulled: true });
+      this.#store.transitions.end(id, state, how);
       return true;
     });
   }
@@ -143,7 +135,7 @@ export class JobWork {
     if (stored.file === null) return { ...taken, input: stored.text };
     let why = 'its file is missing from the data folder';
     try {
-      const input = await this.#parts.texts.textOf(stored);
+      const input = await this.#store.texts.textOf(stored);
       if (input !== undefined) return { ...taken, input };
     } catch (error) {
       why = String(error);
@@ -156,7 +148,7 @@ export class JobWork {
 
   /** Writes also on a full disk. */
   #stop<T>(work: () => T): Promise<T> {
-    const { commit, reserve } = this.#parts;
+    const { commit, reserve } = this.#store;
     return reserve.spend(() => commit.write(work));
   }
 }

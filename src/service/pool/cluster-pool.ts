@@ -1,21 +1,11 @@
 /** The workers of an endpoint that a cluster runs: as many as its queue asks for, and never more for an answer that was lost. */
 import { randomBytes } from 'node:crypto';
 import type { JobStore } from '../jobs/job-store.ts';
-import { clusterChange } from './cluster-demand.ts';
 import { taskOfWorker, type ClusterTask, type ClusterWorkload } from './cluster-workload.ts';
 import { forgetAfterMs } from './remote-worker.ts';
-import type { RemoteWorkers } from './remote-workers.ts';
 import { textOf } from './supervised.ts';
-import type { OwnWorkersSettings } from './worker-pool.ts';
+import type { PooledEndpoint } from './pooled-endpoint.ts';
 import { ownView, shownWorker, type WorkerView } from './worker-view.ts';
-
-export interface ClusterPoolParts {
-  store: JobStore;
-  cluster: ClusterWorkload;
-  remote: RemoteWorkers;
-  endpoint: OwnWorkersSettings;
-  onProblem: (text: string) => void;
-}
 
 /** Between two looks: at least, and where nothing happens. */
 const minLookMs = 1_000;
@@ -30,7 +20,8 @@ const slowly = 'It is tried again in a minute, then ever more slowly, at last ev
 type Problems = Record<'silence' | 'refusal' | 'waste', string | null>;
 
 export class ClusterPool {
-  readonly #parts: ClusterPoolParts;
+  readonly #pooled: PooledEndpoint;
+  readonly #cluster: ClusterWorkload;
   readonly #sql: ReturnType<typeof prepareStatements>;
   readonly #unsubscribe: () => void;
   #timer: NodeJS.Timeout | undefined;
@@ -54,12 +45,14 @@ export class ClusterPool {
   /** That it does not answer, does not take workers, or that these end at once. */
   readonly #problems: Problems = { silence: null, refusal: null, waste: null };
 
-  constructor(parts: ClusterPoolParts) {
-    this.#parts = parts;
-    this.#sql = prepareStatements(parts.store);
-    const mark = this.#sql.read.get(parts.endpoint.id)?.mark;
+  constructor(pooled: PooledEndpoint, cluster: ClusterWorkload) {
+    this.#pooled = pooled;
+    this.#cluster = cluster;
+    const { store, endpoint } = pooled;
+    this.#sql = prepareStatements(store);
+    const mark = this.#sql.read.get(endpoint.id)?.mark;
     if (mark !== undefined) this.#intent = { mark, since: performance.now() };
-    this.#unsubscribe = parts.store.signals.on(`queued ${parts.endpoint.id}`, () => this.#wake());
+    this.#unsubscribe = store.signals.on(`queued ${endpoint.id}`, () => this.#wake());
     void this.#look();
   }
 
@@ -67,7 +60,7 @@ export class ClusterPool {
   views(pulling: readonly WorkerView[]): WorkerView[] {
     const here = new Set(pulling.map(taskOfView));
     return (this.#tasks ?? []).flatMap<WorkerView>(({ id, state }) => {
-      const { since = this.#parts.store.clock.now(), seenAt = 0 } = this.#known.get(id) ?? {};
+      const { since = this.#pooled.store.clock.now(), seenAt = 0 } = this.#known.get(id) ?? {};
       if (state === 'ending' || here.has(id) || seenAt > 0) return [];
       const unseen = { lastDeath: null, startsAt: null, log: [] };
       const told = { id: `slurm${id}`, since, lastSeenAt: since };
@@ -88,7 +81,7 @@ export class ClusterPool {
   /** Notes that a worker ends by itself, while it is still known what it did. */
   noteLeaving(workerId: string): void {
     const task = taskOfWorker(shownWorker(workerId));
-    const view = this.#parts.remote.views.find(({ id }) => id === workerId);
+    const view = this.#pooled.remote.views.find(({ id }) => id === workerId);
     if (task !== undefined && this.#wasUseful(view)) this.#useful.add(task);
   }
 
@@ -115,14 +108,15 @@ export class ClusterPool {
     this.#hasNews = false;
     await this.#check().catch((error: unknown) => {
       const what = 'cannot be asked, and starts no workers until it answers';
-      this.#tell('silence', `${this.#parts.cluster.name} ${what}: ${textOf(error)}`);
+      this.#tell('silence', `${this.#cluster.name} ${what}: ${textOf(error)}`);
     });
     this.#isLooking = false;
     if (!this.#isStopped) this.#lookIn(this.#hasNews ? minLookMs : lookMs);
   }
 
   async #check(): Promise<void> {
-    const { store, cluster, endpoint, remote } = this.#parts;
+    const { store, endpoint, remote } = this.#pooled;
+    const cluster = this.#cluster;
     const isQuiet = endpoint.minWorkers === 0 && store.reads.takeable(endpoint.id) === 0;
     if (isQuiet && this.#tasks?.length === 0 && this.#intent === undefined) return;
     const before = this.#tasks ?? [];
@@ -148,7 +142,7 @@ export class ClusterPool {
   /** Those that have ended without any good: started anew at once, they might go on doing so for ever. */
   #noteEnded(before: readonly ClusterTask[], views: ReadonlyMap<string | undefined, WorkerView>): void {
     const live = new Set(this.#tasks?.map(({ id }) => id));
-    const { cluster } = this.#parts;
+    const cluster = this.#cluster;
     const isNewer = (id = ''): boolean => (this.#known.get(id)?.since ?? 0) > this.#wasteAt;
     if ([...views].some(([id, { jobsDone }]) => jobsDone > 0 && isNewer(id))) {
       this.#problems.waste = null;
@@ -161,7 +155,7 @@ export class ClusterPool {
       if (this.#cancelled.delete(id) || isUseful) continue;
       const what = view === undefined ? 'before its worker came' : 'before its worker did a job';
       this.#tell('waste', `a job of ${cluster.name} ended ${what}; its log says why. ${slowly}`);
-      this.#wasteAt = this.#parts.store.clock.now();
+      this.#wasteAt = this.#pooled.store.clock.now();
       this.#pause();
     }
   }
@@ -169,8 +163,8 @@ export class ClusterPool {
   /** It did a job, or waited for one as long as it should. */
   #wasUseful(view: WorkerView | undefined): boolean {
     if (view === undefined) return false;
-    const longMs = Math.min(firstPauseMs, this.#parts.endpoint.idleMs) / 2;
-    return view.jobsDone > 0 || this.#parts.store.clock.now() - view.since > longMs;
+    const longMs = Math.min(firstPauseMs, this.#pooled.endpoint.idleMs) / 2;
+    return view.jobsDone > 0 || this.#pooled.store.clock.now() - view.since > longMs;
   }
 
   /** Of those that run: they take no more jobs, or nothing is heard of them. */
@@ -180,7 +174,7 @@ export class ClusterPool {
     for (const { id, state } of tasks) {
       const view = views.get(id);
       const seenAt = view?.lastSeenAt ?? 0;
-      const known = this.#known.get(id) ?? { since: this.#parts.store.clock.now(), seenAt, heardAt: now };
+      const known = this.#known.get(id) ?? { since: this.#pooled.store.clock.now(), seenAt, heardAt: now };
       if (state !== 'running' || seenAt > known.seenAt) known.heardAt = now;
       this.#known.set(id, { ...known, seenAt });
       if (view?.isDraining === true || now - known.heardAt > forgetAfterMs) useless.add(id);
@@ -197,7 +191,8 @@ export class ClusterPool {
   }
 
   async #start(places: readonly number[]): Promise<void> {
-    const { cluster, store, endpoint } = this.#parts;
+    const { store, endpoint } = this.#pooled;
+    const cluster = this.#cluster;
     const mark = randomBytes(8).toString('hex');
     // A service that is killed while it asks, and the next one, know of it.
     this.#sql.keep.run(endpoint.id, mark);
@@ -224,7 +219,7 @@ export class ClusterPool {
 
   #forgetIntent(): void {
     this.#intent = undefined;
-    this.#sql.forget.run(this.#parts.endpoint.id);
+    this.#sql.forget.run(this.#pooled.endpoint.id);
   }
 
   #pause(): void {
@@ -234,7 +229,7 @@ export class ClusterPool {
   }
 
   #tell(kind: keyof Problems, text: string): void {
-    const { endpoint, onProblem } = this.#parts;
+    const { endpoint, onProblem } = this.#pooled;
     if (this.#problems[kind] !== text && !this.#isStopped) onProblem(`endpoint ${endpoint.id}: ${text}`);
     this.#problems[kind] = text;
   }
@@ -250,4 +245,31 @@ function prepareStatements({ file: { db } }: JobStore) {
     keep: db.prepare<[string, string]>('INSERT OR REPLACE INTO clusterIntent VALUES (?, ?)'),
     forget: db.prepare<[string]>('DELETE FROM clusterIntent WHERE endpointId = ?'),
   };
+}
+
+export interface ClusterDemand {
+  /** Jobs that wait, and those that its workers are at. */
+  queued: number;
+  running: number;
+  min: number;
+  max: number;
+  tasks: readonly ClusterTask[];
+  /** Of those that run, the ids that take no more jobs, or are not heard of. */
+  useless: ReadonlySet<string>;
+}
+
+/** Returns which places to start, and which of the workers that wait to cancel. */
+export function clusterChange({ queued, running, min, max, tasks, useless }: ClusterDemand): {
+  start: number[];
+  cancel: ClusterTask[];
+} {
+  const active = tasks.filter(({ id, state }) => state !== 'ending' && !useless.has(id));
+  const wanted = Math.max(min, Math.min(max, queued + running));
+  const missing = Math.max(0, Math.min(wanted - active.length, max - tasks.length));
+  const taken = new Set(tasks.map(({ place }) => place));
+  const free = Array.from({ length: max }, (_, place) => place).filter((place) => !taken.has(place));
+  const waiting = active
+    .filter(({ state }) => state === 'waiting')
+    .toSorted((one, other) => other.place - one.place);
+  return { start: free.slice(0, missing), cancel: waiting.slice(0, Math.max(0, active.length - wanted)) };
 }

@@ -2,30 +2,28 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { JobResults } from '../jobs/job-results.ts';
 import type { TakenJob } from '../jobs/job-statements.ts';
-import type { JobStore } from '../jobs/job-store.ts';
 import type { JobOfWorker } from '../jobs/job-transitions.ts';
 import { outputText } from '../workloads/workload.ts';
 import type { BegunJob, JobSource, OfferedJob, Outcome } from './pulling-worker.ts';
-import type { RemoteWorkers } from './remote-workers.ts';
 import type { Supervised } from './supervised.ts';
+import type { PooledEndpoint } from './pooled-endpoint.ts';
 
-export interface JobsAtHandParts {
-  store: JobStore;
-  results: JobResults;
-  remote: RemoteWorkers;
-  endpoint: { id: string };
+interface Listeners {
   /** Those who wait have been given what there is: so many jobs. */
   onGiven: (jobs: number) => void;
   /** A worker has handed in a job, and not yet asked for another. */
   onDone: (worker: Supervised) => void;
-  onProblem: (text: string) => void;
 }
+
+type Pooled = Omit<PooledEndpoint, 'endpoint'> & { endpoint: { id: string } };
 
 /** How long to wait where the store could not be written, before that is tried again. */
 const retryWaitMs = 1_000;
 
 export class JobsAtHand {
-  readonly #parts: JobsAtHandParts;
+  readonly #pooled: Pooled;
+  readonly #results: JobResults;
+  readonly #listeners: Listeners;
   readonly #stop = new AbortController();
   /** By the ids of the workers that wait. */
   readonly #waiting = new Map<string, (job: OfferedJob | undefined) => void>();
@@ -33,8 +31,10 @@ export class JobsAtHand {
   #isGiving = false;
   #isWoken = false;
 
-  constructor(parts: JobsAtHandParts) {
-    this.#parts = parts;
+  constructor(pooled: Pooled, results: JobResults, listeners: Listeners) {
+    this.#pooled = pooled;
+    this.#results = results;
+    this.#listeners = listeners;
   }
 
   /** Says that a job may be waiting, or a worker be free. */
@@ -46,7 +46,7 @@ export class JobsAtHand {
   /** For the worker that is up now. */
   sourceFor(supervised: Supervised): JobSource {
     const { workerId } = supervised;
-    this.#parts.remote.addLocal(workerId);
+    this.#pooled.remote.addLocal(workerId);
     return {
       take: (signal) => this.#next(workerId, signal),
       begin: ({ id }, unwanted) => this.#begin({ id, workerId }, supervised, unwanted),
@@ -75,7 +75,8 @@ export class JobsAtHand {
 
   /** For all who wait at once: one write. */
   async #give(): Promise<void> {
-    const { store, remote, endpoint, onGiven } = this.#parts;
+    const { store, remote, endpoint } = this.#pooled;
+    const { onGiven } = this.#listeners;
     this.#isGiving = true;
     while (this.#isWoken && !this.#stop.signal.aborted) {
       // All whose results have come to the disk together ask together.
@@ -94,7 +95,7 @@ export class JobsAtHand {
   }
 
   #hand(job: TakenJob): void {
-    const { store } = this.#parts;
+    const { store } = this.#pooled;
     const { id, workerId, input: inputText, s3Config } = job;
     const answer = this.#waiting.get(workerId);
     if (answer === undefined) {
@@ -106,7 +107,8 @@ export class JobsAtHand {
   }
 
   #begin(job: JobOfWorker, supervised: Supervised, unwanted: AbortController): BegunJob {
-    const { store, remote, onDone } = this.#parts;
+    const { store, remote } = this.#pooled;
+    const { onDone } = this.#listeners;
     const { log } = supervised;
     log.begin();
     supervised.isExcused = false;
@@ -145,7 +147,8 @@ export class JobsAtHand {
   }
 
   async #write(job: JobOfWorker, outcome: Outcome | undefined, log: string | undefined): Promise<unknown> {
-    const { store, results } = this.#parts;
+    const { store } = this.#pooled;
+    const results = this.#results;
     // It was cancelled or timed out.
     if (outcome === undefined) return log !== undefined && (await store.work.keepLog(job, log));
     if ('died' in outcome) {
@@ -163,7 +166,7 @@ export class JobsAtHand {
       try {
         return await write();
       } catch (error) {
-        const { endpoint, onProblem } = this.#parts;
+        const { endpoint, onProblem } = this.#pooled;
         onProblem(`endpoint ${endpoint.id} cannot write to the job store: ${String(error)}`);
         await sleep(retryWaitMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
       }

@@ -25,21 +25,6 @@ const maxWorkersOfKey = maxWorkers / 2;
 /** Of a worker that names jobs and never asks which of them to stop. */
 const maxUnwanted = 1_000;
 
-export interface RemoteWorkersOptions {
-  store: JobStore;
-  endpointId: string;
-  silenceMs?: number;
-  /** How long it may show nothing of a job; null for as long as it likes. */
-  stallMs: number | null;
-  /** What is known to be written of a job. */
-  logOf: (jobId: string) => readonly string[];
-  /** A job was cancelled, or has timed out, while a worker was at it. */
-  onTakenAway: (job: JobOfWorker) => void;
-  /** A worker was at a job for too long without a sign of it; one of this process has it still, until it has ended. */
-  onStalled: (workerId: string, why: string) => void;
-  onProblem: (text: string) => void;
-}
-
 export class RemoteWorkers {
   readonly #store: JobStore;
   readonly #now: () => number;
@@ -49,7 +34,7 @@ export class RemoteWorkers {
   readonly #stallMs: number | null;
   readonly #logOf: (jobId: string) => readonly string[];
   readonly #onTakenAway: (job: JobOfWorker) => void;
-  readonly #onStalled: RemoteWorkersOptions['onStalled'];
+  readonly #onStalled: (workerId: string, why: string) => void;
   readonly #onProblem: (text: string) => void;
   readonly #workers = new Map<string, RemoteWorker>();
   readonly #timer: NodeJS.Timeout;
@@ -57,7 +42,20 @@ export class RemoteWorkers {
   #checkedAt = performance.now();
   #isStopped = false;
 
-  constructor(options: RemoteWorkersOptions) {
+  constructor(options: {
+    store: JobStore;
+    endpointId: string;
+    silenceMs?: number;
+    /** How long it may show nothing of a job; null for as long as it likes. */
+    stallMs: number | null;
+    /** What is known to be written of a job. */
+    logOf: (jobId: string) => readonly string[];
+    /** A job was cancelled, or has timed out, while a worker was at it. */
+    onTakenAway: (job: JobOfWorker) => void;
+    /** A worker was at a job for too long without a sign of it; one of this process has it still, until it has ended. */
+    onStalled: (workerId: string, why: string) => void;
+    onProblem: (text: string) => void;
+  }) {
     const { store, endpointId, silenceMs = defaultSilenceMs, onTakenAway, onStalled, onProblem } = options;
     this.#store = store;
     this.#now = store.clock.now;

@@ -9,18 +9,6 @@ import type { WorkerDeath } from './worker-view.ts';
 /** `retiring`: it is being ended, so that another can be started. */
 export type SupervisedState = 'stopped' | 'initializing' | 'up' | 'retiring' | 'unhealthy';
 
-export interface SupervisedParts {
-  /** Epoch ms. */
-  now: () => number;
-  start: (context: WorkerContext) => Promise<PullWorker>;
-  /** Called whenever it is in another state. */
-  onChange: () => void;
-  /** It ended by itself. */
-  onEnded?: (workerId: string, why: string) => void;
-  /** It ended, or cannot be started; another can be after the pause. */
-  onProblem: (text: string, pauseMs: number) => void;
-}
-
 /** A worker that ends again and again is started at growing intervals, up to this. */
 const maxPauseMs = 60_000;
 
@@ -30,7 +18,7 @@ export class Supervised {
   readonly log = new KeptLog();
   /** Whether its end would be none of its doing: of no trouble, and another may be started at once. */
   isExcused = false;
-  readonly #parts: SupervisedParts;
+  readonly #parts;
   readonly #stop = new AbortController();
   #starting: Promise<void> = Promise.resolve();
   #retiring: Promise<void> = Promise.resolve();
@@ -45,7 +33,17 @@ export class Supervised {
   #lastDeath: WorkerDeath | null = null;
   #startsAt: number | null = null;
 
-  constructor(parts: SupervisedParts) {
+  constructor(parts: {
+    /** Epoch ms. */
+    now: () => number;
+    start: (context: WorkerContext) => Promise<PullWorker>;
+    /** Called whenever it is in another state. */
+    onChange: () => void;
+    /** It ended by itself. */
+    onEnded?: (workerId: string, why: string) => void;
+    /** It ended, or cannot be started; another can be after the pause. */
+    onProblem: (text: string, pauseMs: number) => void;
+  }) {
     this.#parts = parts;
     this.#since = parts.now();
   }

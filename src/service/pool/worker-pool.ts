@@ -1,31 +1,16 @@
 /** The workers of an endpoint that the service starts: each asks for its jobs, in this process, or over the network as containers do. */
-import type { EndpointSettings } from '../endpoint-settings.ts';
 import type { JobResults } from '../jobs/job-results.ts';
-import type { JobStore } from '../jobs/job-store.ts';
 import { OwnWorkerKeys } from '../keys/key.ts';
 import type { PullWorker, PullWorkload, WorkerContext, Workload } from '../workloads/workload.ts';
 import { JobsAtHand } from './jobs-at-hand.ts';
 import { PullingWorker } from './pulling-worker.ts';
 import { ownView, pullingWorker, type WorkerView } from './worker-view.ts';
-import type { RemoteWorkers } from './remote-workers.ts';
 import { Supervised } from './supervised.ts';
-
-export type OwnWorkersSettings = Pick<
-  EndpointSettings,
-  'id' | 'workers' | 'minWorkers' | 'quickStart' | 'idleMs' | 'recycle' | 'stallMs'
->;
-
-export interface WorkerPoolParts {
-  store: JobStore;
-  results: JobResults;
-  workload: Workload | PullWorkload;
-  remote: RemoteWorkers;
-  endpoint: OwnWorkersSettings;
-  onProblem: (text: string) => void;
-}
+import type { PooledEndpoint } from './pooled-endpoint.ts';
 
 export class WorkerPool {
-  readonly #parts: WorkerPoolParts;
+  readonly #pooled: PooledEndpoint;
+  readonly #workload: Workload | PullWorkload;
   readonly #workers: Supervised[];
   /** Empty-handed where they ask over the network. */
   readonly #jobs: JobsAtHand;
@@ -36,13 +21,13 @@ export class WorkerPool {
   /** Why a worker last failed to start, or ended. */
   #problem: string | null = null;
 
-  constructor(parts: WorkerPoolParts) {
-    this.#parts = parts;
-    this.#report = withoutRepeats(parts.onProblem);
-    const { store, workload, endpoint } = parts;
+  constructor(pooled: PooledEndpoint, results: JobResults, workload: Workload | PullWorkload) {
+    this.#pooled = pooled;
+    this.#workload = workload;
+    this.#report = withoutRepeats(pooled.onProblem);
+    const { store, endpoint } = pooled;
     this.#isRemote = 'startPullWorker' in workload;
-    this.#jobs = new JobsAtHand({
-      ...parts,
+    this.#jobs = new JobsAtHand(pooled, results, {
       onGiven: (jobs) => {
         if (jobs > 0) this.#problem = null;
         this.#startWanted();
@@ -72,7 +57,7 @@ export class WorkerPool {
   /** How many jobs its workers are at; those in containers ask over the network, and end with the service all the same. */
   get running(): number {
     const ids = new Set(this.#workers.map((worker) => this.#idOf(worker)));
-    return this.#parts.remote.views.flatMap(({ id, jobIds }) => (ids.has(id) ? jobIds : [])).length;
+    return this.#pooled.remote.views.flatMap(({ id, jobIds }) => (ids.has(id) ? jobIds : [])).length;
   }
 
   /** Why a worker is unstable; null where none is. */
@@ -87,7 +72,7 @@ export class WorkerPool {
 
   /** What the one that is at a job has written since it was given jobs last. */
   logOf(jobId: string): readonly string[] {
-    const at = this.#parts.remote.views.find(({ jobIds }) => jobIds.includes(jobId));
+    const at = this.#pooled.remote.views.find(({ jobIds }) => jobIds.includes(jobId));
     return this.#workers.find((one) => this.#idOf(one) === at?.id)?.log.ofJob ?? [];
   }
 
@@ -115,7 +100,7 @@ export class WorkerPool {
 
   /** One that asks over the network may be at more jobs. */
   #replaceWornOut(worker: Supervised): void {
-    const { store, remote, endpoint } = this.#parts;
+    const { store, remote, endpoint } = this.#pooled;
     const { jobs, ms, memoryBytes } = endpoint.recycle;
     const isWornOut =
       remote.jobsDoneBy(this.#idOf(worker)) >= (jobs ?? Infinity) ||
@@ -127,7 +112,7 @@ export class WorkerPool {
   }
 
   async #retire(worker: Supervised, stalled?: string): Promise<void> {
-    this.#parts.remote.drain(worker.workerId);
+    this.#pooled.remote.drain(worker.workerId);
     const id = this.#idOf(worker);
     const last = stalled === undefined ? undefined : worker;
     await this.#end(id, stalled ?? 'the service replaced it', worker.retire(), last);
@@ -139,11 +124,11 @@ export class WorkerPool {
     await ended;
     const log = stalled?.log.ofJob.join('\n') ?? '';
     const how = { isCounted: stalled !== undefined, ...(log !== '' && { log }) };
-    await this.#parts.remote.remove(workerId, why, how);
+    await this.#pooled.remote.remove(workerId, why, how);
   }
 
   #supervise(): Supervised {
-    const { store, remote, endpoint } = this.#parts;
+    const { store, remote, endpoint } = this.#pooled;
     const worker: Supervised = new Supervised({
       now: store.clock.now,
       start: (context) => {
@@ -168,7 +153,7 @@ export class WorkerPool {
   }
 
   async #startOne(supervised: Supervised, context: WorkerContext): Promise<PullWorker> {
-    const { workload } = this.#parts;
+    const workload = this.#workload;
     if ('startPullWorker' in workload) return await workload.startPullWorker(context);
     const worker = await workload.startWorker(context);
     return new PullingWorker(worker, this.#jobs.sourceFor(supervised));
@@ -176,13 +161,13 @@ export class WorkerPool {
 
   /** How many are kept without a job. */
   get #kept(): number {
-    const { quickStart, workers, minWorkers } = this.#parts.endpoint;
+    const { quickStart, workers, minWorkers } = this.#pooled.endpoint;
     return quickStart ? workers : minWorkers;
   }
 
   /** Starts as many as there are jobs that wait for one, and those that are kept. */
   #startWanted(): void {
-    const { store, endpoint } = this.#parts;
+    const { store, endpoint } = this.#pooled;
     const coming = this.#workers.filter(({ state }) => state === 'initializing').length;
     const startable = this.#workers.filter(({ state }) => state === 'stopped');
     const missing = this.#kept - (this.#workers.length - startable.length);
@@ -194,7 +179,7 @@ export class WorkerPool {
   }
 
   #check(): void {
-    const { store, endpoint, remote } = this.#parts;
+    const { store, endpoint, remote } = this.#pooled;
     const seen = new Map(remote.views.map((view) => [view.id, view]));
     // One that is being ended is there no more.
     const present = this.#workers.filter(({ state }) => state !== 'stopped' && state !== 'retiring');

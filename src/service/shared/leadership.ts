@@ -16,21 +16,6 @@ export interface LedService {
   close(): Promise<void>;
 }
 
-export interface LeadershipParts<Service extends LedService> {
-  store: PageStore;
-  /** How the others reach this process. */
-  url: string;
-  /** Opens the service as the store has it; `write` rejects with `Deposed` once another leads. */
-  open: (session: LeadingSession, write: Write) => Promise<Service>;
-  onProblem: (text: string) => void;
-  /** Says who leads. */
-  onChange: (text: string) => void;
-  /** Nothing that another was asked before will be in the store any more. */
-  onTerm: () => void;
-  /** The store has not taken a change for long, and may take it yet. */
-  onStuck: () => void;
-}
-
 export type Write = (database: string, changes: Changes) => Promise<void>;
 
 /** Another leads: what was not in the store by then never will be. */
@@ -66,7 +51,7 @@ interface Moment {
 const never: Moment = { wall: -Infinity, elapsed: -Infinity };
 
 export class Leadership<Service extends LedService> {
-  readonly #parts: LeadershipParts<Service>;
+  readonly #parts;
   readonly #stopping = new AbortController();
   /** Of this process while it leads, also while it has lost its way to the store. */
   #led: Led<Service> | undefined;
@@ -87,7 +72,20 @@ export class Leadership<Service extends LedService> {
   #running: Promise<void> | undefined;
   #copying: Promise<void> | undefined;
 
-  constructor(parts: LeadershipParts<Service>) {
+  constructor(parts: {
+    store: PageStore;
+    /** How the others reach this process. */
+    url: string;
+    /** Opens the service as the store has it; `write` rejects with `Deposed` once another leads. */
+    open: (session: LeadingSession, write: Write) => Promise<Service>;
+    onProblem: (text: string) => void;
+    /** Says who leads. */
+    onChange: (text: string) => void;
+    /** Nothing that another was asked before will be in the store any more. */
+    onTerm: () => void;
+    /** The store has not taken a change for long, and may take it yet. */
+    onStuck: () => void;
+  }) {
     this.#parts = parts;
   }
 

@@ -19,16 +19,6 @@ import { signedHeaders, type WebhookSecrets } from './webhook-secrets.ts';
 import { WebhookSlots } from './webhook-slots.ts';
 import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
 
-export interface WebhooksParts extends WebhookTargets {
-  store: JobStore;
-  secrets: Pick<WebhookSecrets, 'of'>;
-  /** How long an ended job is kept. */
-  retentionMs: number;
-  onProblem: (text: string) => void;
-  /** That of `JobClock`, epoch ms. */
-  now: () => number;
-}
-
 /** A webhook waits for its next try as long as its job has ended by then, within these bounds. */
 const waitsMs = { shortest: 10_000, longest: 60 * 60_000 };
 
@@ -41,7 +31,7 @@ const postponedAtOnce = 500;
 const tellEveryMs = 5_000;
 
 export class Webhooks {
-  readonly #parts: WebhooksParts;
+  readonly #parts;
   readonly #sql: ReturnType<typeof prepareWebhookStatements>;
   readonly #stop = new AbortController();
   readonly #timers: NodeJS.Timeout[];
@@ -54,7 +44,17 @@ export class Webhooks {
   /** Problems since the latest line about them. */
   #problems: string[] = [];
 
-  constructor(parts: WebhooksParts) {
+  constructor(
+    parts: WebhookTargets & {
+      store: JobStore;
+      secrets: Pick<WebhookSecrets, 'of'>;
+      /** How long an ended job is kept. */
+      retentionMs: number;
+      onProblem: (text: string) => void;
+      /** That of `JobClock`, epoch ms. */
+      now: () => number;
+    },
+  ) {
     this.#parts = parts;
     this.#sender = new WebhookSender(parts);
     this.#sql = prepareWebhookStatements(parts.store.file.db);

@@ -13,17 +13,15 @@ export interface ContainerTool {
   containerArguments: readonly string[];
 }
 
-export interface ToolOptions {
-  command?: readonly string[];
-  containerArguments?: readonly string[];
-}
-
 /**
  * The one that is wished for, or NIGHTRENDER_CONTAINER_TOOL and NIGHTRENDER_CONTAINER_ARGUMENTS name (words between
  * spaces), or else whichever answers. Rejects, in words, where none does.
  */
 export async function findContainerTool(
-  options: ToolOptions = {},
+  options: {
+    command?: readonly string[];
+    containerArguments?: readonly string[];
+  } = {},
   env = process.env,
 ): Promise<ContainerTool> {
   const named = options.command ?? wordsOf(env['NIGHTRENDER_CONTAINER_TOOL']);

@@ -21,14 +21,6 @@ import {
 /** A process that closes its pipes is mostly about to end by itself, for a reason that says more. */
 const exitGraceMs = 1_000;
 
-export interface LineWorkerOptions {
-  process: WorkerProcess;
-  requests: Writable;
-  answers: Readable;
-  log: WorkerLog;
-  limits?: AnswerLimits | undefined;
-}
-
 interface Message {
   fields: Record<string, unknown>;
   /** A field as it was written. */
@@ -56,7 +48,19 @@ export class LineWorker implements Worker {
   #run: Run | undefined;
   #endedBecause: string | undefined;
 
-  constructor({ process, requests, answers, log, limits = defaultAnswerLimits }: LineWorkerOptions) {
+  constructor({
+    process,
+    requests,
+    answers,
+    log,
+    limits = defaultAnswerLimits,
+  }: {
+    process: WorkerProcess;
+    requests: Writable;
+    answers: Readable;
+    log: WorkerLog;
+    limits?: AnswerLimits | undefined;
+  }) {
     this.#process = process;
     this.#requests = requests;
     this.#log = log;

@@ -3,16 +3,17 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { pathToFileURL } from 'node:url';
 import type { ThreadAnswer, ThreadJob } from './thread-workload.ts';
 
-interface Context {
-  progress(message: unknown): void;
-}
-
 interface Job {
   id: string;
   input: Record<string, unknown>;
 }
 
-type Handler = (job: Job, context: Context) => Promise<unknown>;
+type Handler = (
+  job: Job,
+  context: {
+    progress(message: unknown): void;
+  },
+) => Promise<unknown>;
 
 const { handler } = (await import(pathToFileURL(workerData as string).href)) as { handler: Handler };
 const answer = (message: ThreadAnswer): void => parentPort?.postMessage(message);

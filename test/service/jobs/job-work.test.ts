@@ -211,7 +211,7 @@ it('knows a job while its time is not over, and its key as long', async () => {
 describe('what a worker brings', () => {
   async function book() {
     const store = await openStore();
-    const results = new JobResults({ store, maxResultBytes: 20 });
+    const results = new JobResults(store, 20);
     const shown = (id: string) => {
       const job = store.reads.find('a', id);
       return [job?.state, job?.payload?.toString(), job?.error, job?.errorValue];
@@ -253,7 +253,7 @@ describe('what a worker brings', () => {
   it('is 100 MB at most where nothing is said', async () => {
     const { store } = await book();
     const job = await running(store);
-    await new JobResults({ store }).failTooLarge(job);
+    await new JobResults(store).failTooLarge(job);
     expect(store.reads.find('a', job.id)?.error).toBe("the worker's output exceeds 104857600 bytes");
   });
 });

@@ -1,6 +1,6 @@
 /** Promise: a cluster runs as many workers as there are jobs, within min and max, and those that work are never among what is cancelled. */
 import { expect, it } from 'vitest';
-import { clusterChange, type ClusterDemand } from '../../../src/service/pool/cluster-demand.ts';
+import { clusterChange, type ClusterDemand } from '../../../src/service/pool/cluster-pool.ts';
 import { clusterSuffix, taskOfWorker, type ClusterTask } from '../../../src/service/pool/cluster-workload.ts';
 
 /** `R0 W3 E1`: place 0 runs, 3 waits, 1 is about to end. */

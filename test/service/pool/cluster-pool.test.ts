@@ -69,13 +69,13 @@ async function open(take: (cluster: ClusterTask[], mark: string) => void, begin:
   if (intent !== undefined) db.prepare('INSERT INTO clusterIntent VALUES (?, ?)').run(endpointId, intent);
   const problems: string[] = [];
   const endpoint = { id: endpointId, workers: 4, minWorkers: min, idleMs: 60_000, quickStart: false };
-  const pool = new ClusterPool({
+  const pooled = {
     store,
-    cluster,
     remote,
     endpoint: { ...endpoint, recycle: neverRecycled, stallMs: null },
-    onProblem: (text) => problems.push(text),
-  });
+    onProblem: (text: string) => void problems.push(text),
+  };
+  const pool = new ClusterPool(pooled, cluster);
   onTestFinished(async () => {
     await pool.stop();
     remote.stop();
@@ -91,7 +91,7 @@ async function open(take: (cluster: ClusterTask[], mark: string) => void, begin:
       ask();
       const [job] = await store.work.take(endpointId, [{ workerId: id, isPulled: true }]);
       if (job !== undefined) remote.assign(id, [job.id]);
-      return async () => void (job && (await new JobResults({ store }).complete(job, '1')));
+      return async () => void (job && (await new JobResults(store).complete(job, '1')));
     };
     return { id, ask, takeJob };
   };

@@ -47,9 +47,9 @@ it('of those that are handed jobs', async () => {
     name: 'slow to end',
     startWorker: async ({ workerId }: { workerId: string }) => ({ ...start(workerId), run: async () => 1 }),
   };
-  const results = new JobResults({ store });
+  const results = new JobResults(store);
   const remote = remoteOf(store);
-  const pool = new WorkerPool({ store, results, remote, endpoint, workload, onProblem });
+  const pool = new WorkerPool({ store, remote, endpoint, onProblem }, results, workload);
   await untilStarted();
   for (const id of jobs) await expect.poll(() => store.reads.find(endpointId, id)?.state).toBe('COMPLETED');
   await expect.poll(() => pool.views(remote.views).map(({ state }) => state)).toEqual(['idle', 'idle']);
@@ -72,9 +72,9 @@ it('of those that are handed jobs, whose idle time begins with the end of a job,
     name: 'slow',
     startWorker: async ({ workerId }: { workerId: string }) => ({ ...start(workerId), run: run(workerId) }),
   };
-  const results = new JobResults({ store });
+  const results = new JobResults(store);
   const remote = remoteOf(store);
-  const pool = new WorkerPool({ store, results, remote, endpoint, workload, onProblem });
+  const pool = new WorkerPool({ store, remote, endpoint, onProblem }, results, workload);
   await untilStarted();
   await expect.poll(() => running.length).toBe(2);
   const stateOf = (id: string) => store.reads.find(endpointId, id)?.state;
@@ -106,13 +106,13 @@ it('of those that are handed jobs, whose idle time begins with the end of a job,
 
 it('of those that ask for jobs, and one that is on its way out is given none', async () => {
   const { store, started, stopped, start, letGo, untilStarted } = await open();
-  const results = new JobResults({ store });
+  const results = new JobResults(store);
   const remote = remoteOf(store);
   const workload = {
     name: 'slow to end',
     startPullWorker: async ({ workerId }: { workerId: string }) => start(workerId),
   };
-  const pool = new WorkerPool({ store, results, workload, remote, endpoint, onProblem });
+  const pool = new WorkerPool({ store, remote, endpoint, onProblem }, results, workload);
   await untilStarted();
   const ids = started.map((workerId) => pullingWorker(workerId, OwnWorkerKeys.holderName));
   await store.bulk.cancelAll(endpointId);

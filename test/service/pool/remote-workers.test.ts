@@ -40,7 +40,7 @@ async function open(jobs: number, stallMs: number | null = null) {
     remote.assign(workerId, job === undefined ? [] : [job.id]);
     return job?.id ?? 'none';
   };
-  const done = (workerId: string, id: string) => new JobResults({ store }).complete({ id, workerId }, '1');
+  const done = (workerId: string, id: string) => new JobResults(store).complete({ id, workerId }, '1');
   const jobOf = (id: string) => store.reads.find(endpointId, id);
   const view = (workerId: string) => remote.views.find(({ id }) => id === workerId);
   return { store, remote, make, take, done, jobOf, view, takenAway, stalled };

@@ -39,15 +39,9 @@ it('takes a job that ends without an output for no good of its worker', async ()
   const onProblem = (): void => undefined;
   const none = { logOf: () => [], onTakenAway: () => undefined, onStalled: () => undefined };
   const remote = new RemoteWorkers({ store, endpointId: 'one', stallMs: null, ...none, onProblem });
-  const jobs = new JobsAtHand({
-    store,
-    results: new JobResults({ store }),
-    remote,
-    endpoint: { id: 'one' },
-    onGiven: () => undefined,
-    onDone: () => undefined,
-    onProblem,
-  });
+  const pooled = { store, remote, endpoint: { id: 'one' }, onProblem };
+  const listeners = { onGiven: () => undefined, onDone: () => undefined };
+  const jobs = new JobsAtHand(pooled, new JobResults(store), listeners);
   const pauses: number[] = [];
   const supervised: Supervised = new Supervised({
     now: Date.now,
@@ -80,14 +74,9 @@ it('says once that workers end in the same way, however many jobs they do before
     starts += 1;
     return fruitless(1);
   };
-  const pool = new WorkerPool({
-    store,
-    results: new JobResults({ store }),
-    workload: { name: 'short-lived', startWorker },
-    remote,
-    endpoint: endpointSettings({ id: 'one', workers: 1, quickStart: true }),
-    onProblem,
-  });
+  const endpoint = endpointSettings({ id: 'one', workers: 1, quickStart: true });
+  const pooled = { store, remote, endpoint, onProblem };
+  const pool = new WorkerPool(pooled, new JobResults(store), { name: 'short-lived', startWorker });
   onTestFinished(async () => {
     await pool.stop();
     remote.stop();

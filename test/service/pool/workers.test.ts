@@ -64,7 +64,7 @@ it('works off a burst with many workers, every job once', async () => {
 
 it('has another worker in its place at once, without a word, however many in a row are ended because their jobs are cancelled', async () => {
   const store = await openStore();
-  const results = new JobResults({ store });
+  const results = new JobResults(store);
   const endpoint = endpointSettings({ id: 'one' });
   const begun: string[] = [];
   const workload = { name: 'single-minded', startWorker: () => Promise.resolve(singleMinded(begun)) };
@@ -73,7 +73,7 @@ it('has another worker in its place at once, without a word, however many in a r
   const none = { logOf: () => [], onTakenAway: () => undefined, onStalled: () => undefined };
   const remote = new RemoteWorkers({ store, endpointId: 'one', stallMs: null, ...none, onProblem });
   onTestFinished(() => remote.stop());
-  const pool = new WorkerPool({ store, results, remote, endpoint, workload, onProblem });
+  const pool = new WorkerPool({ store, remote, endpoint, onProblem }, results, workload);
   for (let count = 1; count <= 8; count++) {
     const id = await accepted(store, 'one', '{"scene":"x"}');
     while (begun.length < count) await new Promise((next) => setImmediate(next));

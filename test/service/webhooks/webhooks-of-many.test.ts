@@ -9,7 +9,7 @@ import { theInternet } from '../../../src/lib/net/addresses.ts';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
-import { Webhooks, type WebhooksParts } from '../../../src/service/webhooks/webhooks.ts';
+import { Webhooks } from '../../../src/service/webhooks/webhooks.ts';
 import { rest } from '../../fakes/tier.ts';
 import { accepted } from '../service-harness.ts';
 
@@ -58,7 +58,7 @@ async function endedJob(server: Server, host = '127.0.0.1', keyId = 'one', path 
   return id;
 }
 
-function begin(parts: Partial<WebhooksParts> = {}): void {
+function begin(parts: Partial<ConstructorParameters<typeof Webhooks>[0]> = {}): void {
   webhooks = new Webhooks({
     store,
     secrets: { of: () => [Buffer.alloc(32)] as [Buffer] },

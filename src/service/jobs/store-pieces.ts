@@ -1,0 +1,19 @@
+/** What the parts of an open job store share: its file, its transitions, its long texts and the room for them. */
+import type { Database } from '../../lib/sqlite/database.ts';
+import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
+import type { Replica } from '../shared/replica.ts';
+import type { DiskReserve } from './disk-reserve.ts';
+import type { JobSignals } from './job-signals.ts';
+import type { JobTransitions } from './job-transitions.ts';
+import type { LongTexts } from './long-texts.ts';
+
+export interface StorePieces {
+  db: Database;
+  commit: GroupCommit;
+  reserve: DiskReserve;
+  transitions: JobTransitions;
+  texts: LongTexts;
+  signals: JobSignals;
+  /** Where commits last elsewhere. */
+  replica: Replica | undefined;
+}

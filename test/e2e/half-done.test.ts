@@ -35,6 +35,13 @@ it.skipIf(!canListen).each(sampled(batches, { ms: 300 }))(
     expect([before.length, saved.size]).toEqual([5, 3]);
     const service = await startService(before);
 
+    const checkpoint = readFileSync(join(cwd, 'out/checkpoint.sqlite'));
+    const listed = await inProcess(['list', 'pipeline.yaml', '--json'], { cwd });
+    expect(listed.stdout.match(/"state":"saved"/g), listed.stderr).toHaveLength(3);
+    const status = await inProcess(['status', 'pipeline.yaml', '--json'], { cwd });
+    expect(status.stdout).toContain('"active":2,"saved":3');
+    expect(readFileSync(join(cwd, 'out/checkpoint.sqlite')).equals(checkpoint)).toBe(true);
+
     const env = { NIGHTRENDER_API_KEY: testKey };
     const { code, stderr } = await inProcess(['run', 'pipeline.yaml'], { cwd, env });
     expect(code, stderr).toBe(0);

@@ -295,11 +295,12 @@ type FoundAttempt = Omit<AttemptStory, 'endpoint' | 'isCounted' | 'pictures' | '
 function readAttempts(db: Database, { scene, counted_from: countedFrom }: SceneRow): AttemptStory[] {
   const savedOf = savedReader(db);
   const rows = db.prepare<[number], FoundAttempt>(selectAttempts).all(scene);
-  return rows.map(({ attempt, baseUrl, id, version, ...found }) => {
-    const { number, failureKind: kind } = found;
+  return rows.map(({ attempt, number, run, state, baseUrl, id, version, ...found }) => {
+    const { failureKind: kind } = found;
     const isPutBack = kind !== null && isFailureKind(kind) && failureRules[kind].next === 'put-back';
     const isCounted = number > countedFrom && !isPutBack;
-    return { ...found, endpoint: { baseUrl, id, version }, isCounted, ...savedOf(attempt) };
+    const endpoint = { baseUrl, id, version };
+    return { number, run, state, endpoint, ...found, isCounted, ...savedOf(attempt) };
   });
 }
 

@@ -230,7 +230,7 @@ export type AttemptRow = Pick<Attempt, 'key' | 'sceneId' | 'fingerprint' | 'numb
   Record<'submittedAt' | 'completedAt' | 'idempotencyMs', number | null> &
   Record<'isReplaced' | 'isWithdrawn', 0 | 1> & { sceneKey: number; state: AttemptState };
 
-/** What an earlier attempt of the scene says to the next one. */
+/** An earlier attempt of the same scene. */
 export type HistoryRow = Pick<AttemptRow, 'state' | 'failureKind' | 'failureDigest'>;
 
 /** Instead of the checksum of an attempt whose job id another submission was answered with, too. */

@@ -17,6 +17,7 @@ import {
   type Brought,
 } from '../core/spending.ts';
 import type { Database, Statement } from '../../lib/sqlite/database.ts';
+import type { AttemptRow } from './attempt-records.ts';
 import { readBatch, resultColumns } from './batch-identity.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
 import { readPart } from './due-scenes.ts';
@@ -31,7 +32,6 @@ import {
 import { readEnded, readRuns } from './read-summary.ts';
 import { readFailedKinds } from './read-for-plan.ts';
 import { readRecords } from './scene-records.ts';
-import type { AttemptState } from '../core/attempt.ts';
 import { readLostSubmissions } from './commit-mark.ts';
 
 export interface LiveReading {
@@ -323,13 +323,8 @@ const spentKeys = ['executedMs', 'untold', 'untimed', 'rendered'] as const;
 
 type Spent = Record<(typeof spentKeys)[number], number>;
 
-interface Row extends Spent {
-  attempt: number;
-  scene: number;
-  state: AttemptState;
-  settled_at: number | null;
-  failure_kind: string | null;
-}
+type TalliedAttempt = Pick<AttemptRow, 'state' | 'failureKind'> &
+  Spent & { attempt: number; scene: number; settled_at: number | null };
 
 interface KindTally {
   attempts: number;
@@ -366,7 +361,7 @@ export class AttemptTally {
   }
 
   catchUp(db: Database): void {
-    const again = db.prepare<[string], Row>(
+    const again = db.prepare<[string], TalliedAttempt>(
       `SELECT ${columns} FROM attempts WHERE attempt IN (SELECT value FROM json_each(?)) AND settled_at IS NOT NULL`,
     );
     for (const row of again.all(JSON.stringify([...this.#open]))) {
@@ -385,7 +380,7 @@ export class AttemptTally {
   }
 
   #readPage(page: Statement<[number]>): number {
-    const rows = page.all(this.#seen) as Row[];
+    const rows = page.all(this.#seen) as TalliedAttempt[];
     for (const row of rows) {
       this.total += 1;
       this.touched.add(row.scene);
@@ -396,13 +391,13 @@ export class AttemptTally {
     return rows.length;
   }
 
-  #addSettled({ attempt, scene, state, failure_kind, ...spent }: Row): void {
+  #addSettled({ attempt, scene, state, failureKind, ...spent }: TalliedAttempt): void {
     this.touched.add(scene);
     this.#spend(spent);
     if (state === 'refused') this.refused += 1;
     if (state === 'unanswered') this.unanswered += 1;
     if (state === 'expired') this.expired += 1;
-    if (failure_kind !== null) this.#addFailure(failure_kind, attempt);
+    if (failureKind !== null) this.#addFailure(failureKind, attempt);
   }
 
   #spend(spent: Spent): void {
@@ -416,7 +411,7 @@ export class AttemptTally {
 }
 
 const spent = spentColumns();
-const columns = `attempt, scene, state, settled_at, failure_kind, coalesce(${spent.executedMs}, 0) AS executedMs,
+const columns = `attempt, scene, state, settled_at, failure_kind AS failureKind, coalesce(${spent.executedMs}, 0) AS executedMs,
   ${spent.untold} AS untold, ${spent.untimed} AS untimed, ${spent.rendered} AS rendered`;
 
 function pageOf(db: Database): Statement<[number]> {

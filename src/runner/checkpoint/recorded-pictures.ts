@@ -94,7 +94,7 @@ export function hasList(name: keyof PictureOutput, isFilled: boolean): string {
   return `instr(output, '"${name}":[${isFilled ? '"' : ''}') > 0`;
 }
 
-/** Lists of words that the table of results has as columns, where the service brings them. */
+/** Returns the lists of words that the service brings, which are columns of the results. */
 export function readListNames(db: Database) {
   const names = ['labelled_words', 'ignored_words'] as const;
   return names.filter(
@@ -102,7 +102,7 @@ export function readListNames(db: Database) {
   );
 }
 
-/** What files besides pictures are called, in the order of `output.files`. */
+/** Returns the names of files besides pictures, in the order of `output.files`. */
 export function readLabels(db: Database): string[] {
   const labels = db.prepare<[], string>(
     'SELECT label FROM pictures WHERE label IS NOT NULL GROUP BY label ORDER BY min(number), label',
@@ -110,7 +110,7 @@ export function readLabels(db: Database): string[] {
   return labels.pluck().all();
 }
 
-/** The id of the scene that a picture is of; `file` is relative to the folder of pictures. */
+/** Returns the id of the scene that a picture is of. `file` is relative to the folder of pictures. */
 export function readOwner(db: Database, file: string): string | undefined {
   return db
     .prepare<[string], string>(
@@ -120,7 +120,7 @@ export function readOwner(db: Database, file: string): string | undefined {
     .get(nameKey(file));
 }
 
-/** Whether exactly this file is one of its pictures. */
+/** True if exactly this file is a picture of the batch. */
 export function isRecorded(db: Database, file: string): boolean {
   const known = db
     .prepare<[string], string>('SELECT file FROM pictures WHERE file_key = ?')
@@ -158,7 +158,7 @@ export function pictureIds(db: Database): (sceneId: string, index: number) => st
   };
 }
 
-/** Saved scenes that lack a file since they were saved before `output.files` asked for it: by what the last run asked for; quick where that was asked for from the first run on. */
+/** Returns how many saved scenes lack each file that `output.files` has asked for since they were saved. Quick if the first run asked for all. */
 export function readLacking(db: Database): LackingFile[] {
   const later = readBatch(db)?.files?.filter(({ isLater }) => isLater === true) ?? [];
   if (later.length === 0) return [];
@@ -168,13 +168,13 @@ export function readLacking(db: Database): LackingFile[] {
     .filter(({ scenes }) => scenes > 0);
 }
 
-/** Ids of the saved scenes that lack any of these. */
+/** Returns the ids of the saved scenes that lack any of these. */
 export function readIdsLacking(db: Database, files: readonly NamedFile[]): string[] {
   const ids = db.prepare<[object], string>(`SELECT id FROM scenes s WHERE ${lacks}`).pluck();
   return [...new Set(files.flatMap(({ label, kind }) => ids.all({ label, kind })))];
 }
 
-/** Where the kind has changed, the old file is none of these. */
+/** If the kind of a file has changed, a file of the old kind does not count. */
 const lacks = `s.state = 'saved' AND NOT EXISTS (
   SELECT 1 FROM attempts a JOIN pictures p USING (attempt)
   WHERE a.scene = s.scene AND p.label = @label AND substr(p.file, -length(@kind) - 1) = '.' || @kind)`;

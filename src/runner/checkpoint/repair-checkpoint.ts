@@ -1,4 +1,4 @@
-/** Checks a checkpoint for damage that SQLite does not detect, and repairs it: one that is sound is taken as it is, of any other all that can be read goes into a new one. */
+/** Checks a checkpoint for damage that SQLite does not detect, and repairs it: all that can be read of a damaged one goes into a new one. */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openSqlite, Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
@@ -251,7 +251,7 @@ function readableCommits(from: Database): ReturnType<typeof readCommits> {
   return ifSound(() => readCommits(from)) ?? { number: 0, lost_submissions: 0, unused_keys: 0 };
 }
 
-/** Undefined where it is damaged. */
+/** Returns undefined if what `work` reads is damaged. */
 function ifSound<T>(work: () => T): T | undefined {
   try {
     return work();
@@ -261,20 +261,21 @@ function ifSound<T>(work: () => T): T | undefined {
   }
 }
 
-interface DamagedRow {
+/** A row that is damaged. */
+interface Damage {
   table: 'scenes' | 'attempts';
   key: number;
   error: UnusableDatabase;
 }
 
-/** Throws `UnusableDatabase` where anything is damaged or lost. */
+/** Throws `UnusableDatabase` if anything is damaged or lost. */
 export function assertSound(dir: string): void {
   const loss = findLoss(dir);
   if (loss !== undefined) throw new LostCommits(dir, loss);
   assertContent(dir);
 }
 
-/** As above, of the file alone. */
+/** Throws `UnusableDatabase` if anything in the file is damaged. */
 function assertContent(dir: string): void {
   const db = openCheckpointForReading(dir);
   if (db === undefined) return;
@@ -303,13 +304,13 @@ function schemaOf(db: Database): string {
   );
 }
 
-function damagedRows(db: Database): DamagedRow[] {
+function damagedRows(db: Database): Damage[] {
   const scenes = db.prepare<[], StoredScene>(
     'SELECT scene, id, fingerprint, state, input, columns, seed FROM scenes',
   );
   const sql = prepareReads(db);
-  const damaged: DamagedRow[] = [];
-  const hold = (table: DamagedRow['table'], key: number, check: () => unknown): void => {
+  const damaged: Damage[] = [];
+  const hold = (table: Damage['table'], key: number, check: () => unknown): void => {
     try {
       check();
     } catch (error) {

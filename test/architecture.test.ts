@@ -230,11 +230,11 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
   ],
   'files in commands that are no command': [
     () => files.filter((file) => file.startsWith('commands/') && !isCommand(file)).length,
-    13,
+    10,
   ],
   'files in the longest chain of imports within commands': [
     () => Math.max(...files.filter((file) => file.startsWith('commands/')).map(chainWithin('commands/'))),
-    5,
+    4,
   ],
   'types named Settings, Config, Options, Parts, Context, Choices or Terms': [
     () =>
@@ -246,7 +246,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
           ),
         ),
       ),
-    60,
+    59,
   ],
   'shapes of rows, scenes, pictures and attempts in runner': [
     () =>

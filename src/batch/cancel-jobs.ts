@@ -4,6 +4,7 @@ import { readJobsInFlight, type OpenCheckpoint } from '../runner/checkpoint/open
 import type { Config } from '../runner/config/config.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import { cancelBatch, type CancelResult } from '../runner/pipeline/cancel-batch.ts';
+import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { assertCollectable } from './connections.ts';
@@ -21,21 +22,35 @@ interface CancelCall {
   localService: LocalService;
 }
 
+/** How many jobs ended in which way. */
+export interface JobEnds {
+  saved: number;
+  cancelled: number;
+  expired: number;
+  failed: number;
+}
+
 export interface CancelledBatch extends CancelResult {
+  ends: JobEnds;
   /** Arguments of the `nightrender run` that renders the batch on. */
   runArguments: string;
 }
 
 /** How the cancelling ended goes on record like the end of a run. */
 export async function cancelJobs(call: CancelCall, record: CancelRecord): Promise<CancelledBatch> {
-  const { file, config } = call;
+  const { file, config, emit } = call;
   assertCollectable(file, config, readJobsInFlight(record.dir));
   const opened = await record.begin(config);
   const runArguments = recordedRun(configuredArguments(file, config), record.dir);
+  const ends: JobEnds = { saved: 0, cancelled: 0, expired: 0, failed: 0 };
+  const countAndTell: Listener = (event) => {
+    count(ends, event);
+    emit(event);
+  };
   try {
-    const result = await cancelOpened(call, opened);
+    const result = await cancelOpened({ ...call, emit: countAndTell }, opened);
     if (result.report === undefined) await recordEnd(opened, result.ending);
-    return { ...result, runArguments };
+    return { ...result, ends, runArguments };
   } catch (thrown) {
     const failure = damageAsFailure(thrown);
     await recordThrown(opened, failure, config.output.dir);
@@ -43,6 +58,12 @@ export async function cancelJobs(call: CancelCall, record: CancelRecord): Promis
   } finally {
     await opened.close();
   }
+}
+
+function count(ends: JobEnds, event: Event): void {
+  if (event.type === 'scene-saved') ends.saved += 1;
+  if (event.type !== 'attempt-failed') return;
+  ends[event.kind === 'cancelled' || event.kind === 'expired' ? event.kind : 'failed'] += 1;
 }
 
 /** Somebody waits, and jobs that are not cancelled are billed. */

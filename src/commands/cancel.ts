@@ -1,7 +1,7 @@
 /** `nightrender cancel`: has the service cancel what is in flight, and takes what is done already. */
 import { endings } from '../runner/core/ending.ts';
 import { isFreeOfCharge } from '../runner/core/spending.ts';
-import type { CancelResult } from '../runner/pipeline/cancel-batch.ts';
+import type { CancelledBatch } from '../batch/cancel-jobs.ts';
 import { configuredArguments } from '../batch/shown-path.ts';
 import { withSignals } from './signals.ts';
 import { type LoadedCommand, common, beginOptions } from './command.ts';
@@ -38,19 +38,18 @@ export const cancelCommand: LoadedCommand = {
       const retry = configuredArguments(batch.file, config);
       const isFree = isFreeOfCharge(config.endpoint, config.pricing);
       const view = createCancelView({ ...config.terminal, retry, isFree, now: Date.now });
-      const { runArguments, ...result } = await withSignals((stop) =>
+      const cancelled = await withSignals((stop) =>
         batch.cancel(argv['acceptLoss'] === true, stop, view.emit),
       );
-      const { exitCode } = endings[result.ending.kind];
-      view.end(result, exitCode, runArguments);
+      const { exitCode } = endings[cancelled.ending.kind];
+      view.end(cancelled, exitCode);
       return exitCode;
     }),
 };
 
 interface CancelView {
   emit: Listener;
-  /** `runArguments`: what follows `nightrender run` for this batch. */
-  end(result: Omit<CancelResult, 'report'>, exitCode: number, runArguments: string): void;
+  end: (cancelled: CancelledBatch, exitCode: number) => void;
 }
 
 interface CancelViewOptions {
@@ -63,39 +62,21 @@ interface CancelViewOptions {
   now: () => number;
 }
 
-/** How many jobs ended in which way. */
-interface Ends {
-  saved: number;
-  cancelled: number;
-  expired: number;
-  failed: number;
-}
-
 /** Troubles as they come, and what became of the jobs at the end. */
 export function createCancelView(options: CancelViewOptions): CancelView {
-  const ends: Ends = { saved: 0, cancelled: 0, expired: 0, failed: 0 };
-  const say = options.json ? jsonLines(options.now) : plainLines(options);
   return {
-    emit: (event) => {
-      count(ends, event);
-      say(event);
-    },
-    end: ({ ending, ...outcome }, exitCode, runArguments) => {
+    emit: options.json ? jsonLines(options.now) : plainLines(options),
+    end: (cancelled, exitCode) => {
       if (options.json) {
+        const { ending, ends, runArguments: _, ...outcome } = cancelled;
         const facts = { ending: ending.kind, exitCode, text: ending.text, ...outcome, ...ends };
         writeJsonLine('cancel-ended', facts, options.now());
         return;
       }
       if (options.quiet && exitCode === 0) return;
-      for (const line of describe({ ending, ...outcome }, ends, runArguments, options)) writeOut(line);
+      for (const line of describe(cancelled, options)) writeOut(line);
     },
   };
-}
-
-function count(ends: Ends, event: Event): void {
-  if (event.type === 'scene-saved') ends.saved += 1;
-  if (event.type !== 'attempt-failed') return;
-  ends[event.kind === 'cancelled' || event.kind === 'expired' ? event.kind : 'failed'] += 1;
 }
 
 /** What was cancelled as it should be is only counted. */
@@ -118,9 +99,7 @@ function lineOf(event: Event, isQuiet: boolean, now: number): string | undefined
 }
 
 function describe(
-  { ending, found, left, unanswered }: Omit<CancelResult, 'report'>,
-  ends: Ends,
-  runArguments: string,
+  { ending, found, left, unanswered, ends, runArguments }: CancelledBatch,
   { retry, isFree = false }: CancelViewOptions,
 ): string[] {
   const rows: [string, number, string][] = [

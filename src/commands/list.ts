@@ -10,9 +10,10 @@ import { resultLine } from '../runner/report/result-json.ts';
 import { writeError, writeOutPart, outColumns } from '../terminal/console.ts';
 import type { Batch } from '../batch/batch.ts';
 import type { Book } from '../batch/book.ts';
+import { chosenRows } from '../batch/chosen-rows.ts';
 import { type LoadedCommand, common, textOption } from './command.ts';
 import { onBatch } from './reply.ts';
-import { chosenRows, rowOptions } from './where-option.ts';
+import { rowOptions, rowsChosen } from './where-option.ts';
 import { oneLine } from '../lib/text/format.ts';
 import { promptOf } from '../runner/core/prompt.ts';
 import { cutTo, fitted, harmless, padTo, widthOf } from '../terminal/fit-text.ts';
@@ -55,9 +56,10 @@ async function list(batch: Batch, argv: Record<string, unknown>): Promise<void> 
   const choice = choiceOf(argv);
   const limit = limitOf(argv['limit']);
   const form = formOf(argv);
-  const count = await batch.read((book) =>
-    show(chosenRows(argv, book.db)(readRecords(book.db, choice)), formatter(form, book), limit),
-  );
+  const count = await batch.read((book) => {
+    const rows = chosenRows(rowsChosen(argv), book.db)(readRecords(book.db, choice), writeError);
+    return show(rows, formatter(form, book), limit);
+  });
   if (count === 0 && form === 'lines') writeError('No scene matches.');
 }
 

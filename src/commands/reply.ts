@@ -4,7 +4,7 @@ import type { Batch } from '../batch/batch.ts';
 import { namedRefusal, type Refusal } from '../batch/refusal.ts';
 import { endings } from '../runner/core/ending.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
-import { writeError } from '../terminal/console.ts';
+import { clearStatus, writeError } from '../terminal/console.ts';
 import { harmlessLines } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 
@@ -97,4 +97,11 @@ export function textIn(argv: Record<string, unknown>, name: string): string {
   // Given twice, the last one counts.
   const value: unknown = [argv[name]].flat().at(-1);
   return typeof value === 'string' ? value : '';
+}
+
+/** Shows what should be known although the command goes on. */
+export function writeWarning(text: string, json: boolean): void {
+  if (json) return writeJsonLine('warning', { text });
+  clearStatus();
+  writeError(text);
 }

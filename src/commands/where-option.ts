@@ -1,15 +1,8 @@
-/** `--where` and `--ids`: scenes that a condition holds for, and those of a file of ids. */
+/** `--where`, `--id` and `--ids`: which scenes of a batch are meant. */
 import { textOption } from './command.ts';
-import { plural } from '../lib/text/format.ts';
-import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import type { SceneRecord } from '../runner/core/scene-record.ts';
-import type { Database } from '../lib/sqlite/database.ts';
+import type { RowsChosen } from '../batch/chosen-rows.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { readIds, textsOf } from './read-ids.ts';
-import { rowCondition, rowValues } from '../runner/checkpoint/row-values.ts';
-
-import { writeError } from '../terminal/console.ts';
-import { harmless } from '../terminal/fit-text.ts';
+import { idLines } from '../runner/list/id-file.ts';
 
 export const rowOptions = {
   where: {
@@ -22,22 +15,12 @@ export const rowOptions = {
   },
 } as const;
 
-type Say = (text: string) => void;
-
-type Filter = (rows: Iterable<SceneRecord>, say?: Say) => Iterable<SceneRecord>;
-
-/** Those of the rows that both options leave; after the last one, `say` is told what could not be judged or found. Throws `ConfigError`. */
-export function chosenRows(argv: Record<string, unknown>, db: Database): Filter {
-  const ids = argv['ids'] === undefined ? undefined : readIds(argv);
-  const where = conditionOf(argv);
-  const filter = where === undefined ? undefined : rowFilter(where, db);
-  return (all, say = writeError) => {
-    const rows = filter?.(all, say) ?? all;
-    return ids === undefined ? rows : rowsOf(rows, ids, say);
-  };
+/** Returns what `rowOptions` choose. Throws `ConfigError`. */
+export function rowsChosen(argv: Record<string, unknown>): RowsChosen {
+  return { ids: argv['ids'] === undefined ? undefined : readIds(argv), where: conditionOf(argv) };
 }
 
-/** Undefined where none is given. */
+/** Returns undefined if no condition is given. Throws `ConfigError` if several are. */
 export function conditionOf(argv: Record<string, unknown>): string | undefined {
   const [where, ...more] = textsOf(argv, 'where');
   if (more.length === 0) return where;
@@ -46,46 +29,17 @@ export function conditionOf(argv: Record<string, unknown>): string | undefined {
   ]);
 }
 
-/** Those of the rows that it holds for; after the last one it says how many could not be judged. Throws `ConfigError`. */
-export function rowFilter(where: string, db: Database): Filter {
-  const holds = rowCondition(rowValues(readBatch(db)), where, '--where');
-  return function* (rows, say = writeError) {
-    let missing = 0;
-    for (const row of rows) {
-      const isIt = holds(row);
-      if (isIt === true) yield row;
-      if (isIt === undefined) missing += 1;
-    }
-    if (missing > 0)
-      say(`${plural(missing, 'scene lacks', 'scenes lack')} a value that --where asks for; left out.`);
-  };
-}
-
-/** Those of the ids; at the end of the rows, it says which are of none. */
-function* rowsOf(
-  rows: Iterable<SceneRecord>,
-  ids: ReadonlyMap<string, string>,
-  say: Say,
-): Generator<SceneRecord> {
-  const found = new Set<string>();
-  for (const row of rows) {
-    if (row.id === null || !ids.has(row.id)) continue;
-    found.add(row.id);
-    yield row;
+/** Returns ids, each with the place where it was given: by `--id`, or in a line of a file of `--ids`. */
+export function readIds(argv: Record<string, unknown>): Map<string, string> {
+  const places = new Map(textsOf(argv, 'id').map((id) => [id, '--id']));
+  for (const path of textsOf(argv, 'ids')) {
+    const ids = idLines(path, '--ids');
+    for (const [index, id] of ids.entries())
+      if (id !== '' && !places.has(id)) places.set(id, `${path}:${index + 1}`);
   }
-  sayStrangers(
-    [...ids].filter(([id]) => !found.has(id)),
-    say,
-  );
+  return places;
 }
 
-/** More are counted: a list of another batch has none that is known here. */
-const maxStrangers = 10;
-
-/** Ids with their places. What other options leave out cannot be told from them. */
-function sayStrangers(strangers: [id: string, place: string][], say: Say): void {
-  for (const [id, place] of strangers.slice(0, maxStrangers))
-    say(harmless(`${place}: no scene that matches has the id ${JSON.stringify(id)}`));
-  const more = strangers.length - maxStrangers;
-  if (more > 0) say(`${more.toLocaleString('en')} more ids are of no scene that matches`);
+export function textsOf(argv: Record<string, unknown>, name: string): string[] {
+  return [argv[name] ?? []].flat().map(String);
 }

@@ -5,7 +5,7 @@ import type { RecordedPicture } from '../../src/runner/core/verification.ts';
 import { createCancelView } from '../../src/commands/cancel.ts';
 import { writeStatus } from '../../src/terminal/console.ts';
 import { printInspected } from '../../src/commands/inspect.ts';
-import { printPutBack } from '../../src/commands/retry.ts';
+import { createRetryView } from '../../src/commands/retry.ts';
 import { createVerifyView } from '../../src/commands/verify.ts';
 
 const evil = 'night\u001b[2J\u0007\u202e';
@@ -37,13 +37,20 @@ const views: [string, () => void][] = [
       printRefusal({ ending: 'wrong-use', exitCode: 2, text: evil, problems }, false);
     },
   ],
-  ['retry', () => printPutBack({ scenes: 1, givenUp: 0, chosen: [{ id: evil, was: evil }], file }, false)],
+  [
+    'retry',
+    () => {
+      const view = createRetryView(false);
+      view.onScene({ id: evil, was: evil });
+      view.end({ scenes: 1, givenUp: 0, kept: 0, dir: 'out', runArguments: file, isFree: false });
+    },
+  ],
   [
     'verify',
     () => {
-      const view = createVerifyView({ json: false, isRepair: false, file: () => file, elapsed: () => 0 });
+      const view = createVerifyView({ json: false, isRepair: false });
       view.onBad({ ...picture, verdict: { kind: 'missing' } });
-      view.end(verified, 3);
+      view.end(verified, 'incomplete', file);
     },
   ],
   [
@@ -57,7 +64,9 @@ const views: [string, () => void][] = [
       });
       view.emit({ type: 'warning', text: evil });
       const left = [{ scene: evil, jobId: evil, why: evil }];
-      view.end({ ending: { kind: 'halted', text: evil }, found: 1, left, unanswered: 0 }, 4, file);
+      const ends = { saved: 0, cancelled: 0, expired: 0, failed: 0 };
+      const result = { ending: { kind: 'halted', text: evil }, found: 1, left, unanswered: 0, ends } as const;
+      view.end({ ...result, report: undefined, runArguments: file }, 4);
     },
   ],
   [

@@ -1,7 +1,7 @@
 /** Promise: long lists do not flood the terminal: a screenful is shown and the rest is counted; JSON names all. */
 import { afterEach, expect, it, vi } from 'vitest';
 import type { BadPicture } from '../../src/runner/core/verification.ts';
-import { printPutBack } from '../../src/commands/retry.ts';
+import { createRetryView } from '../../src/commands/retry.ts';
 import { createVerifyView } from '../../src/commands/verify.ts';
 
 const many = 1_050;
@@ -34,9 +34,13 @@ it.each([
   [true, many + 1],
 ])('of bad pictures (json: %j)', (json, lines) => {
   const said = listen();
-  const view = createVerifyView({ json, isRepair: false, file: () => 'p.yaml', elapsed: () => 0 });
+  const view = createVerifyView({ json, isRepair: false });
   for (let i = 0; i < many; i++) view.onBad(bad(i));
-  view.end({ checked: 2_000, good: 950, missing: many, damaged: 0, withdrawn: 0, putBack: 0 }, 3);
+  view.end(
+    { checked: 2_000, good: 950, missing: many, damaged: 0, withdrawn: 0, putBack: 0 },
+    'incomplete',
+    'p.yaml',
+  );
   expect(said()).toHaveLength(lines);
   if (!json) expect(said()).toContain('  and 1,030 more; --json names all of them');
 });
@@ -46,8 +50,9 @@ it.each([
   [true, many + 1],
 ])('of scenes that were put back (json: %j)', (json, lines) => {
   const said = listen();
-  const chosen = Array.from({ length: many }, (_, i) => ({ id: `s${i}`, was: 'job-failed' }));
-  printPutBack({ scenes: many, givenUp: 0, chosen, file: 'p.yaml' }, json);
+  const view = createRetryView(json);
+  for (let i = 0; i < many; i++) view.onScene({ id: `s${i}`, was: 'job-failed' });
+  view.end({ scenes: many, givenUp: 0, kept: 0, dir: 'out', runArguments: 'p.yaml', isFree: false });
   expect(said()).toHaveLength(lines);
   if (!json) expect(said()).toContain('  and 1,030 more; --json names all of them');
 });

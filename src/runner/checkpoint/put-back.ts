@@ -13,7 +13,18 @@ export interface ChosenScene {
   was: string;
 }
 
+/** Of scenes and jobs that are chosen, how many were paid for, or may have been. */
+export interface PaidBefore {
+  saved: number;
+  /** Jobs in flight. */
+  givenUp: number;
+  expired: number;
+  unanswered: number;
+}
+
 export interface PutBackSession {
+  /** Counts what a choice would have paid for again. All zero if an id is wrong. Changes nothing. */
+  paidBefore(choice: PutBackChoice): PaidBefore;
   /** What is to be set aside before: the pictures of saved scenes that are rendered again. None where an id is wrong. */
   picturesOf(choice: PutBackChoice): string[];
   /** All or nothing: where an id is wrong, nothing is changed and the wrong ones are returned. */
@@ -37,6 +48,10 @@ export function putBackSession(db: Database): PutBackSession {
      WHERE s.state = 'saved' AND s.id IN (SELECT value FROM json_each(?))`,
   );
   return {
+    paidBefore: (choice) => {
+      const isWrong = wrongIds(choice).length > 0;
+      return isWrong ? { saved: 0, givenUp: 0, expired: 0, unanswered: 0 } : countPaid(db, choice);
+    },
     picturesOf: (choice) => {
       if (choice.isAgain !== true || wrongIds(choice).length > 0) return [];
       return pictures.all(JSON.stringify(choice.ids)).map(({ file }) => file);
@@ -86,8 +101,25 @@ function stateOf(db: Database, id: string): SceneState | 'unknown' {
   return states.find((each) => each !== 'withdrawn') ?? states[0] ?? 'unknown';
 }
 
+function countPaid(db: Database, choice: PutBackChoice): PaidBefore {
+  choose(db, choice);
+  const scenes = db.prepare<[string], { count: number }>(
+    'SELECT count(*) AS count FROM temp.chosen WHERE was = ?',
+  );
+  const jobs = db.prepare<[object], { count: number }>(
+    `SELECT count(*) AS count FROM attempts WHERE ${givenUp}`,
+  );
+  const countOf = (was: string): number => scenes.get(was)?.count ?? 0;
+  return {
+    saved: countOf('saved'),
+    givenUp: jobs.get(whichGivenUp(choice))?.count ?? 0,
+    expired: countOf('expired'),
+    unanswered: countOf('unanswered'),
+  };
+}
+
 function change(db: Database, choice: PutBackChoice, at: number): PutBack {
-  chooseFailed(db, choice);
+  choose(db, choice);
   const givenUp = giveUp(db, choice, at);
   const { changes } = db
     .prepare(
@@ -118,7 +150,8 @@ function changeSeed(db: Database, id: string, newSeed: () => number): void {
   );
 }
 
-function chooseFailed(db: Database, { kinds, ids, isAgain }: PutBackChoice): void {
+function choose(db: Database, choice: PutBackChoice): void {
+  const { kinds, ids, isAgain } = choice;
   db.exec('DELETE FROM temp.chosen');
   db.prepare<[object]>(
     `INSERT INTO temp.chosen SELECT scene, coalesce(failure_kind, iif(state = 'saved', 'saved', '')) FROM scenes
@@ -130,25 +163,28 @@ function chooseFailed(db: Database, { kinds, ids, isAgain }: PutBackChoice): voi
     kinds: JSON.stringify(kinds === 'every' ? [] : kinds),
     ids: JSON.stringify(ids),
   });
+  db.prepare<[object]>(
+    `INSERT INTO temp.chosen SELECT scene, 'given-up' FROM scenes
+     WHERE state = 'active' AND scene IN (SELECT scene FROM attempts WHERE ${givenUp})`,
+  ).run(whichGivenUp(choice));
 }
 
 const givenUp = `state IN ('intended', 'submitted') AND (
   base_url <> 'local' AND base_url <> @baseUrl
   OR scene IN (SELECT scene FROM scenes WHERE id IN (SELECT value FROM json_each(@ids))))`;
 
+function whichGivenUp({ notAt, giveUp: ids }: PutBackChoice): object {
+  return { baseUrl: notAt ?? null, ids: JSON.stringify(ids ?? []) };
+}
+
 /** What was only intended may have been sent: it stays in the account of what may have been billed for nothing. */
 function giveUp(db: Database, choice: PutBackChoice, at: number): number {
-  const which = { baseUrl: choice.notAt ?? null, ids: JSON.stringify(choice.giveUp ?? []) };
-  db.prepare<[object]>(
-    `INSERT INTO temp.chosen SELECT scene, 'given-up' FROM scenes
-     WHERE state = 'active' AND scene IN (SELECT scene FROM attempts WHERE ${givenUp})`,
-  ).run(which);
   const { changes } = db
     .prepare<[object]>(
       `UPDATE attempts SET state = CASE state WHEN 'submitted' THEN 'expired' ELSE 'unanswered' END, settled_at = @at,
          failure_kind = 'given-up', failure_text = 'given up while in flight at ' || base_url || ': it may have been billed'
        WHERE ${givenUp}`,
     )
-    .run({ ...which, at });
+    .run({ ...whichGivenUp(choice), at });
   return changes;
 }

@@ -1,0 +1,403 @@
+/** Exports the saved pictures of a batch as a dataset: files that other programs take. The batch is only read. */
+import { constants, linkSync, readFileSync } from 'node:fs';
+import { copyFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { assertPlainFile, NotAFile } from '../lib/files/plain-file.ts';
+import type { Bucket } from '../lib/s3/bucket.ts';
+import type { Database } from '../lib/sqlite/database.ts';
+import { didYouMean } from '../lib/text/closest.ts';
+import { plural } from '../lib/text/format.ts';
+import type { JsonObject } from '../lib/text/json.ts';
+import { ConfigError } from '../lib/yaml/problem.ts';
+import {
+  readBatch,
+  readBegunAt,
+  resultColumns,
+  type BatchIdentity,
+} from '../runner/checkpoint/batch-identity.ts';
+import { pictureIds } from '../runner/checkpoint/recorded-pictures.ts';
+import { readRecords } from '../runner/checkpoint/scene-records.ts';
+import { isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
+import { compileTemplate, listed, type Template, TemplateError } from '../runner/config/template.ts';
+import { withValues } from '../runner/core/output-value.ts';
+import { copyEnding, sidecarPath, type PictureCopy } from '../runner/core/picture-copy.ts';
+import type { SavedPicture } from '../runner/core/picture.ts';
+import { promptOf } from '../runner/core/prompt.ts';
+import type { SceneRecord } from '../runner/core/scene-record.ts';
+import { priceOf } from '../runner/core/spending.ts';
+import { ExportFolder, exportKinds, OtherFolder, type ExportKind } from '../runner/export/export-folder.ts';
+import { exportPictures, numericNames } from '../runner/export/export-pictures.ts';
+import type { ExportedPicture, ExportPorts } from '../runner/export/exported-picture.ts';
+import { isSystemError } from '../runner/files/disk-failure.ts';
+import { picturesInBucket } from '../runner/images/picture-files.ts';
+import { pathWithin } from '../runner/images/saved-files.ts';
+import { pathOf } from '../runner/report/result-json.ts';
+import type { Batch } from './batch.ts';
+import type { Book } from './book.ts';
+import { chosenRows, type RowsChosen } from './chosen-rows.ts';
+import { bucketOf } from './pictures-place.ts';
+import { shownPath } from './shown-path.ts';
+
+/** Scenes that are not chosen are left out. */
+export interface ExportChoices extends RowsChosen {
+  to: ExportKind;
+  /** Folder of the dataset, absolute. */
+  dir: string;
+  /** Pictures in each file of webdataset and parquet. */
+  shard: number;
+  /** Template of the text of a picture; undefined for its prompt. */
+  caption: string | undefined;
+  /** Copy that is exported instead of the picture. */
+  copy: PictureCopy | undefined;
+  /** True if files are linked rather than copied, if the disk allows it. */
+  isLinked: boolean;
+}
+
+export interface ExportListener {
+  /** Gets each saved picture that is missing or damaged, and therefore left out. */
+  onBad: (bad: UnexportedPicture) => void;
+  /** Gets how many more pictures are done: `written` of them now, the others by an earlier export. */
+  onDone: ExportPorts['onDone'];
+  /** Gets sentences about what the choice of scenes leaves out, and about files that stay. */
+  onNote: (text: string) => void;
+}
+
+export interface UnexportedPicture {
+  kind: 'missing' | 'damaged';
+  scene: string;
+  /** Relative to the images folder. */
+  file: string;
+  problem: string;
+}
+
+export interface ExportedDataset {
+  to: ExportKind;
+  /** Folder of the dataset. */
+  dir: string;
+  pictures: number;
+  /** Number of pictures that are new or have changed since the export before. */
+  written: number;
+  bytes: number;
+  /** Number of saved pictures that are missing or damaged. */
+  bad: number;
+  /** Number of chosen scenes without a picture, by state. */
+  missing: Record<string, number>;
+}
+
+/** Returns the kind of export of this name. Throws `ConfigError`. */
+export function exportKind(name: string | undefined): ExportKind {
+  const kind = exportKinds.find((each) => each === name);
+  if (kind !== undefined) return kind;
+  const hint = didYouMean(name ?? '', exportKinds) ?? `expected one of ${exportKinds.join(', ')}`;
+  const found = name === undefined ? 'it is missing' : `${JSON.stringify(name)} is no kind of export`;
+  throw wrong('--to', `${found}; ${hint}`);
+}
+
+/** Throws `ConfigError` if this kind of export has no use for a choice. */
+export function assertExportable(
+  kind: ExportKind,
+  { caption, copy, isLinked }: { caption: string | undefined; copy: string | undefined; isLinked: boolean },
+): void {
+  const isOf = (...kinds: ExportKind[]): boolean => kinds.includes(kind);
+  if (caption !== undefined && !isOf('captions', 'webdataset'))
+    throw wrong('--caption', `${kind} has no captions`);
+  if (isLinked && !isOf('captions', 'imagefolder')) throw wrong('--link', `${kind} has no files to link`);
+  if (copy !== undefined && isOf('parquet')) throw wrong('--copy', 'parquet has no pictures in it');
+}
+
+/** Returns the copy of `output.formats` of this name, such as `512.jpg`. Throws `ConfigError`. */
+export function copyNamed(name: string, { parts }: Batch): PictureCopy {
+  const { formats } = parts.report().output;
+  const names = formats.map((format) => copyEnding(format).slice(1));
+  const found = formats[names.indexOf(name.replace(/^[-.]/, ''))];
+  if (found !== undefined) return found;
+  const hint =
+    names.length === 0
+      ? 'output.formats has none'
+      : (didYouMean(name, names) ?? `expected one of ${names.join(', ')}`);
+  throw wrong('--copy', `there is no copy ${JSON.stringify(name)}; ${hint}`);
+}
+
+function wrong(where: string, text: string): ConfigError {
+  return new ConfigError([{ where, text }]);
+}
+
+/** Writes the dataset; what is whole there already stays as it is. Throws `ConfigError`, and the reason of `signal` if that aborts. */
+export async function exportDataset(
+  book: Book,
+  choices: ExportChoices,
+  listener: ExportListener,
+  signal?: AbortSignal,
+): Promise<ExportedDataset> {
+  const { dir, to } = choices;
+  try {
+    return await book.withBucket((bucket) => exportAll(book, bucket, choices, listener, signal));
+  } catch (error) {
+    if (!(error instanceof OtherFolder)) throw error;
+    const advice = error.advice ?? `choose a new or empty folder, or that of an earlier export to ${to}`;
+    throw wrong(shownPath(dir), `${error.message}; ${advice}`);
+  }
+}
+
+async function exportAll(
+  { dir, db }: Book,
+  bucket: Bucket | undefined,
+  choices: ExportChoices,
+  listener: ExportListener,
+  signal: AbortSignal | undefined,
+): Promise<ExportedDataset> {
+  const scenes = exportedScenes(db, choices, signal);
+  const folder = await openFolder(db, choices);
+  try {
+    return await exportInto(folder, scenes, { db, bucket, images: join(dir, 'images') }, choices, listener);
+  } finally {
+    folder.close();
+  }
+}
+
+interface Pictures {
+  db: Database;
+  /** Undefined if the pictures are in `images`. */
+  bucket: Bucket | undefined;
+  images: string;
+}
+
+export const missingFile = 'missing.jsonl';
+
+async function exportInto(
+  folder: ExportFolder,
+  scenes: ExportedScenes,
+  { db, bucket, images }: Pictures,
+  { dir, to, copy, shard, isLinked }: ExportChoices,
+  { onBad, onDone, onNote }: ExportListener,
+): Promise<ExportedDataset> {
+  const done = { pictures: 0, written: 0, bytes: 0, bad: 0 };
+  const lines: string[] = [];
+  const missing = new Map<string, number>();
+  const onMissing = (row: SceneRecord): void => {
+    lines.push(missingLine(row));
+    missing.set(row.state, (missing.get(row.state) ?? 0) + 1);
+  };
+  const { read, fetch } = bucket === undefined ? folderSource(images, isLinked) : bucketSource(bucket);
+  const isCopyOf = ({ file }: ExportedPicture): boolean => copy?.size === undefined || !isRecorded(db, file);
+  const ports: ExportPorts = {
+    read: async (picture) => (isCopyOf(picture) ? read(picture) : undefined),
+    fetch: async (picture, path) => isCopyOf(picture) && fetch(picture, path),
+    isCopy: copy !== undefined,
+    onBad: ({ scene, file }, verdict) => {
+      const problem = verdict.kind === 'missing' ? 'it is missing' : verdict.problem;
+      lines.push(`${JSON.stringify({ id: scene, state: 'saved', file, problem })}\n`);
+      done.bad += 1;
+      onBad({ kind: verdict.kind, scene, file, problem });
+    },
+    onDone: (pictures, written, bytes) => {
+      done.pictures += pictures;
+      done.written += written;
+      done.bytes += bytes;
+      onDone(pictures, written, bytes);
+    },
+  };
+  const salt = JSON.stringify(copy ?? null);
+  const numeric = to === 'parquet' ? numericNames(scenes.saved()) : [];
+  await exportPictures(folder, to, scenes.all(onMissing, onNote), ports, { shard, salt, numeric });
+  if (lines.length > 0) {
+    folder.begin([missingFile]);
+    await folder.write(missingFile, lines.join(''));
+    folder.keep(missingFile);
+  }
+  const [linked, ...more] = await folder.finish();
+  if (linked !== undefined)
+    onNote(
+      `${plural(more.length + 1, 'file')} of an earlier export, such as ${linked}, stayed in ${shownPath(dir)}: a link leads to its folder, and an export removes nothing through links.`,
+    );
+  return { to, dir, ...done, missing: Object.fromEntries(missing) };
+}
+
+function openFolder(db: Database, { to, dir, shard, caption, copy }: ExportChoices): Promise<ExportFolder> {
+  const options = {
+    shard,
+    ...(caption !== undefined && { caption }),
+    ...(copy && { copy: copyEnding(copy) }),
+  };
+  return ExportFolder.open(dir, { batch: String(readBegunAt(db)), to, options });
+}
+
+/** Returns a line as results.jsonl has it. */
+function missingLine({ id, state, failureKind, failureText, source }: SceneRecord): string {
+  const failure = failureKind === null ? null : { kind: failureKind, text: failureText ?? '' };
+  return `${JSON.stringify({ id, state, failure, source })}\n`;
+}
+
+/** Pictures in the order of the list. */
+interface ExportedScenes {
+  saved(): Iterable<ExportedPicture>;
+  /** The same, with a note for what the choice leaves out. Scenes without a picture go to `onMissing`. */
+  all(onMissing: (row: SceneRecord) => void, onNote: (text: string) => void): Iterable<ExportedPicture>;
+}
+
+/** Throws `ConfigError`; the iterables throw the reason of `signal`. */
+function exportedScenes(
+  db: Database,
+  { copy, caption, ...rows }: ExportChoices,
+  signal: AbortSignal | undefined,
+): ExportedScenes {
+  const batch = readBatch(db);
+  const chosen = chosenRows(rows, db);
+  const toPictures = pictureReader(db, batch, captioner(caption, batch), copy && copyEnding(copy));
+  const silent = (): void => undefined;
+  return {
+    *saved() {
+      for (const row of chosen(readRecords(db, { states: ['saved'] }), silent)) yield* toPictures(row);
+    },
+    *all(onMissing, onNote) {
+      for (const row of chosen(readRecords(db), onNote)) {
+        signal?.throwIfAborted();
+        if (row.state === 'saved' && row.pictures.length > 0) yield* toPictures(row);
+        else onMissing(row);
+      }
+    },
+  };
+}
+
+/** `ending`: of the copy that stands for each picture. */
+function pictureReader(
+  db: Database,
+  batch: BatchIdentity | undefined,
+  captionOf: (row: SceneRecord, columns: JsonObject) => string,
+  ending: string | undefined,
+): (row: SceneRecord) => ExportedPicture[] {
+  const { values: asked = [], pricing } = batch ?? {};
+  const [bucket, idOf] = [bucketOf(db), pictureIds(db)];
+  const isValue = new Set(asked.map(({ name }) => name));
+  const names = columnNames(batch);
+  const named = (copy: string): string => (ending === undefined ? copy : sidecarPath(copy, ending));
+  const some = (all: JsonObject, wanted: string[]): JsonObject =>
+    Object.fromEntries(wanted.map((name) => [name, Object.hasOwn(all, name) ? (all[name] ?? null) : null]));
+  return (row) => {
+    const { executionTimeMs, pictures } = row;
+    const costOf = ({ width, height }: SavedPicture): number | null => {
+      if (pricing === undefined || (pricing.perSecond !== undefined && executionTimeMs === null)) return null;
+      const ms = (executionTimeMs ?? 0) / pictures.length;
+      return priceOf({ ms, pictures: 1, pixels: width * height }, pricing);
+    };
+    return pictures.map((picture, index) => {
+      const { file, width, height, bytes, sha256, seed = null, output } = picture;
+      const all = index === 0 ? row.columns : withValues(row.columns, output, asked);
+      return {
+        id: idOf(row.id ?? '', index),
+        scene: row.id ?? '',
+        file: named(file),
+        path: (bucket ?? '') + pathOf(picture),
+        width,
+        height,
+        bytes,
+        sha256,
+        seed,
+        prompt: promptOf(row.input ?? {}, row.columns) ?? '',
+        endpoint: row.endpoint,
+        attempts: row.attempts,
+        cost: costOf(picture),
+        columns: some(
+          all,
+          names.filter((name) => !isValue.has(name)),
+        ),
+        values: some(all, [...isValue]),
+        caption: captionOf(row, all),
+      };
+    });
+  };
+}
+
+function columnNames(batch: BatchIdentity | undefined): string[] {
+  return [...new Set([...resultColumns(batch), ...(batch?.axes ?? [])])];
+}
+
+/** Returns the text of a picture; without a template, the prompt that `list` shows. Throws `ConfigError`. */
+function captioner(
+  text: string | undefined,
+  batch: BatchIdentity | undefined,
+): (row: SceneRecord, columns: JsonObject) => string {
+  const promptIn = (row: SceneRecord): string => promptOf(row.input ?? {}, row.columns) ?? '';
+  if (text === undefined) return promptIn;
+  const lacking = Object.fromEntries(columnNames(batch).map((name) => [name, null]));
+  const template = captionTemplate(text, ['id', 'prompt', 'seed', ...Object.keys(lacking)]);
+  return (row, columns) => {
+    const own = { id: row.id, prompt: promptIn(row), seed: row.pictures[0]?.seed ?? null };
+    return unlessWrong(() => template.renderText({ ...lacking, ...own, ...columns }), `scene ${row.id}: `);
+  };
+}
+
+function captionTemplate(text: string, known: string[]): Template {
+  const template = unlessWrong(() => compileTemplate(text));
+  const problems = template.names
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const hint = didYouMean(name, known) ?? `known are ${listed(known)}`;
+      return { where: '--caption', text: `there is no column ${JSON.stringify(name)}; ${hint}` };
+    });
+  if (problems.length > 0) throw new ConfigError(problems);
+  return template;
+}
+
+function unlessWrong<T>(work: () => T, of = ''): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    throw new ConfigError([{ where: '--caption', text: of + error.message }]);
+  }
+}
+
+type ExportSource = Pick<ExportPorts, 'read' | 'fetch'>;
+
+function bucketSource(bucket: Bucket): ExportSource {
+  const files = picturesInBucket(bucket);
+  return {
+    read: ({ file }) => files.read(file),
+    fetch: async ({ file }, to) => {
+      const content = await files.read(file);
+      if (content !== undefined) await writeFile(to, content, { flag: 'wx', mode: 0o600 });
+      return content !== undefined;
+    },
+  };
+}
+
+/** `images`: the folder. */
+function folderSource(images: string, isLinked: boolean): ExportSource {
+  const fileOf = ({ file }: ExportedPicture): string => pathWithin(resolve(images), file);
+  return {
+    // With small files the way to another thread takes longer than the file.
+    read: (picture) => unlessUnreadable(() => readFileSync(fileOf(picture)), fileOf(picture)),
+    fetch: async (picture, to) => {
+      const from = fileOf(picture);
+      const copy = async (): Promise<true> => {
+        if (!isLinked || !link(from, to)) await copyFile(from, to, constants.COPYFILE_EXCL);
+        return true;
+      };
+      return (await unlessUnreadable(copy, from)) ?? false;
+    },
+  };
+}
+
+async function unlessUnreadable<T>(work: () => T | Promise<T>, path: string): Promise<T | undefined> {
+  try {
+    assertPlainFile(path);
+    return await work();
+  } catch (error) {
+    const isOfPicture =
+      isSystemError(error) && ['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES'].includes(error.code);
+    if (!isOfPicture && !(error instanceof NotAFile)) throw error;
+    return undefined;
+  }
+}
+
+/** False across disks, and on file systems without links. */
+function link(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (!isSystemError(error) || error.code === 'ENOENT') throw error;
+    return false;
+  }
+}

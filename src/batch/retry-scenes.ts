@@ -1,0 +1,179 @@
+/** Puts scenes of a batch back to be rendered again. */
+import { randomInt } from 'node:crypto';
+import type { Database } from '../lib/sqlite/database.ts';
+import { formatCounts, shellWord } from '../lib/text/format.ts';
+import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
+import { readBatch } from '../runner/checkpoint/batch-identity.ts';
+import { readIdsLacking } from '../runner/checkpoint/recorded-pictures.ts';
+import { putBackSession, type ChosenScene, type PaidBefore } from '../runner/checkpoint/put-back.ts';
+import { readRecords } from '../runner/checkpoint/scene-records.ts';
+import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
+import type { ReportKeys } from '../runner/config/pipeline-parts.ts';
+import type { FailureKind } from '../runner/core/failure.ts';
+import type { PutBack, PutBackChoice, WrongId } from '../runner/core/put-back.ts';
+import { isFreeOfCharge } from '../runner/core/spending.ts';
+import type { Batch } from './batch.ts';
+import type { Book } from './book.ts';
+import { rowFilter } from './chosen-rows.ts';
+import { maintenanceOptions } from './output-files.ts';
+import { bucketOf, finishMoves } from './pictures-place.ts';
+import { runArguments } from './shown-path.ts';
+
+/** Choices add up. */
+export interface RetryChoices {
+  /** Failed scenes of these kinds. */
+  kinds: 'every' | FailureKind[];
+  /** Ids of scenes, each with the place where it was given, such as `again.txt:3`. */
+  ids: ReadonlyMap<string, string>;
+  /** Condition for scenes that could be put back. */
+  where: string | undefined;
+  /** True for saved scenes that lack one of `output.files`. */
+  isLackingFiles: boolean;
+  /** True if jobs in flight at another address than `endpoint.baseUrl` are given up. */
+  isElsewhere: boolean;
+  /** True if `ids` and `where` mean scenes whose job in flight is given up. */
+  isGivingUp: boolean;
+  /** True if `ids` and `where` may mean saved scenes. */
+  isAgain: boolean;
+  /** True if `ids` and `where` send another seed from now on. */
+  hasNewSeed: boolean;
+  /** True if a person knows that scenes may be paid for again. */
+  isPaidAgain: boolean;
+}
+
+export interface RetryListener {
+  /** Gets each scene that waits again, in the order of the list. */
+  onScene: (scene: ChosenScene) => void;
+  /** Gets a sentence if the condition asks for values that scenes lack. */
+  onNote: (text: string) => void;
+}
+
+export interface RetriedScenes extends PutBack {
+  /** Number of pictures that are kept as `.former`. */
+  kept: number;
+  /** The output folder. */
+  dir: string;
+  /** Arguments of the `nightrender run` that renders the scenes. */
+  runArguments: string;
+  /** True if nobody sends a bill for the jobs. */
+  isFree: boolean;
+}
+
+/** Sends nothing. Throws `ConfigError` if an id is wrong: nothing is changed then. */
+export async function retryScenes(
+  batch: Batch,
+  choices: RetryChoices,
+  { onScene, onNote }: RetryListener,
+): Promise<RetriedScenes> {
+  const { arguments: others } = batch;
+  const { isGivingUp, isAgain, where } = choices;
+  const notAt = choices.isElsewhere ? batch.parts.baseUrl() : undefined;
+  const files = choices.isLackingFiles ? filesOf(batch) : [];
+  return batch.upkeep(async (book) => {
+    const { dir, db } = book;
+    const lacking = readIdsLacking(db, files);
+    const matching = where === undefined ? [] : idsWhere(where, choices, db, onNote);
+    const named = [...choices.ids.keys(), ...matching];
+    const choice: PutBackChoice = {
+      kinds: choices.kinds,
+      notAt,
+      ...(isGivingUp
+        ? { ids: [], giveUp: named, isAgain }
+        : { ids: [...new Set([...named, ...lacking])], isAgain: isAgain || files.length > 0 }),
+      // Many renderers read a seed as a signed integer of 32 bits.
+      newSeed: choices.hasNewSeed ? () => randomInt(2 ** 31) : undefined,
+    };
+    const session = putBackSession(db);
+    const known = readBatch(db);
+    const isFree = known !== undefined && isFreeOfCharge(known.endpoint, known.pricing);
+    if (!choices.isPaidAgain && !isFree) assertUnpaid(session.paidBefore(choice));
+    const kept = choice.isAgain === true ? await setAside(batch, book, () => session.picturesOf(choice)) : 0;
+    const done = session.putBack(choice, Date.now());
+    if (Array.isArray(done)) throw new ConfigError(wrongIdProblems(done, choices.ids, others));
+    for (const scene of session.chosen()) onScene(scene);
+    return { ...done, kept, dir, runArguments: runArguments(others, known?.lists), isFree };
+  });
+}
+
+/** Throws `ConfigError`. */
+function assertUnpaid({ saved, givenUp, expired, unanswered }: PaidBefore): void {
+  const counts = formatCounts([
+    [saved, 'saved'],
+    [givenUp, 'in flight'],
+    [expired, 'expired'],
+    [unanswered, 'unanswered'],
+  ]);
+  if (counts === '') return;
+  const text = `is missing; jobs of these scenes were paid for, or may have been (${counts}), and the next run pays for each scene again; expected 'paid again'`;
+  throw new ConfigError([{ where: 'confirm', text }]);
+}
+
+/** Returns the number of pictures. A crash here leaves pictures that are missing: a second call goes on, and so does a repair. */
+async function setAside(batch: Batch, book: Book, pictures: () => string[]): Promise<number> {
+  // In a bucket they keep their names.
+  if (bucketOf(book.db) !== undefined) return 0;
+  return book.withImages(maintenanceOptions(outputOf(batch)), async (images) => {
+    await finishMoves(images, pictureRepair(book.db));
+    let kept = 0;
+    for (const picture of pictures()) if ((await images.setAside(picture, 'former')) !== undefined) kept += 1;
+    return kept;
+  });
+}
+
+function outputOf({ parts }: Batch): ReportKeys['output'] {
+  return parts.report().output;
+}
+
+/** Throws `ConfigError` if the batch asks for none. */
+function filesOf(batch: Batch): ReportKeys['output']['files'] {
+  const { files } = outputOf(batch);
+  if (files.length > 0) return files;
+  throw new ConfigError([{ where: '--lacking-files', text: `${batch.file} has no output.files` }]);
+}
+
+/** Returns the ids of matching scenes that could be put back. */
+function idsWhere(
+  where: string,
+  { isGivingUp, isAgain }: RetryChoices,
+  db: Database,
+  onNote: (text: string) => void,
+): string[] {
+  const states = isGivingUp ? ['active'] : isAgain ? ['failed', 'saved'] : ['failed'];
+  const rows = rowFilter(where, db)(readRecords(db, { states }), onNote);
+  return [...rows].flatMap(({ id }) => (id === null ? [] : [id]));
+}
+
+/** More are counted: a list may have thousands of wrong ids. */
+const maxShown = 10;
+
+/** `others`: arguments of other commands for the batch. */
+function wrongIdProblems(wrong: WrongId[], places: ReadonlyMap<string, string>, others: string): Problem[] {
+  const shown = wrong.slice(0, maxShown).map((each) => ({
+    where: each.isSeedless ? '--new-seed' : (places.get(each.id) ?? '--id'),
+    text: whyWrong(each, others),
+  }));
+  const count = wrong.length - shown.length;
+  const more = { where: '', text: `${count.toLocaleString('en')} more cannot be put back`, count };
+  return count > 0 ? [...shown, more] : shown;
+}
+
+function whyWrong({ id, state, isGiveUp, isSeedless }: WrongId, others: string): string {
+  const shown = JSON.stringify(id);
+  if (isSeedless) return `${shown} sends no seed: leave --new-seed out, and the worker chooses another`;
+  if (isGiveUp && state !== 'unknown') return `${shown} has no job in flight`;
+  const command = `\`nightrender retry ${others} --id ${shellWord(id)}`;
+  const again = `; ${command} --again\` renders it again and keeps the picture`;
+  const giveUp = `; ${command} --give-up\` gives its job up`;
+  const cure = state === 'saved' ? again : state === 'active' ? giveUp : '';
+  return `${shown} ${whyNot[state]}${cure}`;
+}
+
+const whyNot: Record<WrongId['state'], string> = {
+  failed: 'is set aside',
+  unknown: 'is not the id of a scene in this batch',
+  waiting: 'is waiting already: the next run renders it',
+  unneeded: 'is sent only where the seeds before it fall short (`scenes.until`)',
+  active: 'is in flight: the next run collects it',
+  saved: 'is saved',
+  withdrawn: 'is no longer in the manifest',
+};

@@ -12,9 +12,6 @@ if (!/^-?\d+$/.test(seed)) throw new Error(`NIGHTRENDER_TEST_SEED is no whole nu
 
 const results = process.env['NIGHTRENDER_TEST_RESULTS'];
 
-/** Made by the first call of the function below: each project calls it. */
-let folder: string | undefined;
-
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // oxlint-disable-next-line unicorn/no-array-sort -- it is Vitest's own method
@@ -48,14 +45,7 @@ export default defineConfig(({ mode }) => ({
     allowOnly: false,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
-    env: {
-      NO_COLOR: '1',
-      TMPDIR: (folder ??= makeTemporaryFolder(mode)),
-      // Where the program notes which batches have begun: those of tests not where a person's own are.
-      XDG_STATE_HOME: `${folder}/state`,
-      NIGHTRENDER_TEST_SEED: seed,
-      ...(mode === 'rest' && { NIGHTRENDER_TEST_ALL: '1' }),
-    },
+    env: environment(mode),
     reporters: [
       'default',
       slowestTests(road, seed),
@@ -65,6 +55,19 @@ export default defineConfig(({ mode }) => ({
     ],
   },
 }));
+
+/** Vitest reads this file for itself and for each project, so that each has a folder of its own. */
+function environment(mode: string): Record<string, string> {
+  const folder = makeTemporaryFolder(mode);
+  return {
+    NO_COLOR: '1',
+    TMPDIR: folder,
+    // Where the program notes which batches have begun: those of tests not where a person's own are.
+    XDG_STATE_HOME: `${folder}/state`,
+    NIGHTRENDER_TEST_SEED: seed,
+    ...(mode === 'rest' && { NIGHTRENDER_TEST_ALL: '1' }),
+  };
+}
 
 /** Most files share the processes that run them; the others have one each. */
 /** Tests of thousands of cases take minutes on a busy machine. What depends on the mode has to be said to each project. */

@@ -230,7 +230,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
   ],
   'files in commands that are no command': [
     () => files.filter((file) => file.startsWith('commands/') && !isCommand(file)).length,
-    10,
+    8,
   ],
   'files in the longest chain of imports within commands': [
     () => Math.max(...files.filter((file) => file.startsWith('commands/')).map(chainWithin('commands/'))),
@@ -274,8 +274,9 @@ function isDoor(file: string): boolean {
   return file.startsWith('batch/') || file.startsWith('runner/checkpoint/');
 }
 
+/** The parser with its table, and what a command is, are part of every command. */
 function isCommand(file: string): boolean {
-  return /: LoadedCommand = \{/.test(textOf(file));
+  return /commands\/command(-line)?\.ts$/.test(file) || /: LoadedCommand = \{/.test(textOf(file));
 }
 
 function matches(file: string, what: RegExp): number {

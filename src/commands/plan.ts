@@ -1,4 +1,5 @@
 /** `nightrender plan`: what a run would do, cost and take; it sends nothing, writes nothing into the batch and takes no lock. */
+import { notWritable } from '../batch/refusal.ts';
 import { beginChoicesOf, partOf } from '../batch/choices.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
@@ -6,7 +7,6 @@ import { endings, type EndingKind } from '../runner/core/ending.ts';
 import type { Stop } from '../runner/pipeline/stop.ts';
 import { checkEndpoint } from '../batch/check-endpoint.ts';
 import { configuredArguments, configuredRun, shownLists, shownPath } from '../batch/shown-path.ts';
-import { notWritable } from '../batch/blocked-path.ts';
 import { comingText, PlansTogether } from '../batch/plans-together.ts';
 import type { Batch } from '../batch/batch.ts';
 import type { PlanChoices } from '../batch/dry-run.ts';

@@ -144,7 +144,7 @@ class Process {
     }
   }
 
-  /** As in `batch/start-run.ts` and `batch/begun-run.ts`. */
+  /** As in `batch/start-run.ts`. */
   async #run(): Promise<Ending> {
     const step = <T>(name: string, work: () => T | Promise<T>): Promise<T> => this.#calls.call(name, work);
     const file = fileOf(this.#machine);

@@ -1,8 +1,8 @@
 /** What a new batch takes for ids and prompts, what one that began earlier keeps, and what `plan` remarks about a list. */
+import { adoptedRules } from '../../../src/batch/lists.ts';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { adoptedRules } from '../../../src/batch/adopted-rules.ts';
 import { readScenes } from '../../../src/runner/list/read-scenes.ts';
 import { ConfigError } from '../../../src/lib/yaml/problem.ts';
 import { readConfig } from '../../../src/runner/config/read-config.ts';

@@ -1,4 +1,5 @@
 /** A batch: everything that a command or a program does to one starts here. */
+import { existsSync } from 'node:fs';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import type { Override } from '../lib/yaml/yaml-file.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
@@ -12,15 +13,15 @@ import { Book } from './book.ts';
 import type { CancelledBatch } from './cancel-jobs.ts';
 import type { RunChoices } from './choices.ts';
 import type { PlanChoices } from './dry-run.ts';
-import { findRecord, openRecord } from './find-record.ts';
+import { findRecord, openRecord, outputFolderAt, type OutputFolder } from './find-record.ts';
 import type { LocalService } from './local-service.ts';
 import { shownImages } from './pictures-place.ts';
 import { noBatch, type OpenRecord, type SharedAddress } from './record.ts';
 import { namedRefusal, type Refusal } from './refusal.ts';
-import { commandArguments } from './shown-path.ts';
+import { commandArguments, shownPath } from './shown-path.ts';
 
 export interface BatchPlace {
-  /** Path of pipeline.yaml, as it was given: messages name it so. */
+  /** Path of pipeline.yaml, as it was given: messages name it so. Those who only read may name the output folder instead. */
   file: string;
   /** Settings that replace those of the file, in rising order. */
   overrides?: Override[];
@@ -41,29 +42,27 @@ export class Batch {
   readonly arguments: string;
   readonly #localService: LocalService;
   readonly #onTrouble: (text: string) => void;
+  readonly #folder: OutputFolder | undefined;
   #parts: PipelineParts | undefined;
   #place: { dir: string; shared: SharedAddress } | undefined;
   #config: Config | undefined;
 
-  private constructor({
-    file,
-    overrides = [],
-    output,
-    env = process.env,
-    localService,
-    onTrouble,
-  }: BatchPlace) {
+  private constructor(
+    { file, overrides = [], output, env = process.env, localService, onTrouble }: BatchPlace,
+    folder: OutputFolder | undefined,
+  ) {
     this.file = file;
     this.overrides = overrides;
     this.env = env;
-    this.arguments = commandArguments(file, output);
+    this.arguments = folder?.arguments ?? commandArguments(file, output);
+    this.#folder = folder;
     this.#localService = localService;
     this.#onTrouble = onTrouble;
   }
 
-  /** Reads nothing yet. */
+  /** Reads nothing of a pipeline.yaml yet. */
   static at(place: BatchPlace): Batch {
-    return new Batch(place);
+    return new Batch(place, outputFolderAt(place.file));
   }
 
   /** The output folder, absolute. Reads hardly more of the file: a key that is not set here does not matter. Throws `ConfigError`. */
@@ -73,12 +72,14 @@ export class Batch {
 
   /** Parts of the file, each of which is checked when it is read. Throws `ConfigError` if the file cannot be read. */
   get parts(): PipelineParts {
-    return (this.#parts ??= new PipelineParts(this.file, this.overrides, this.env));
+    const file = this.#folder === undefined ? this.file : this.#folder.pipeline;
+    if (file === undefined || !existsSync(file)) this.#assertFile();
+    return (this.#parts ??= new PipelineParts(file ?? this.file, this.overrides, this.env));
   }
 
   /** The output folder, or undefined if no method has read it from the file so far. */
   get knownDir(): string | undefined {
-    return this.#config?.output.dir ?? this.#place?.dir;
+    return this.#config?.output.dir ?? this.#place?.dir ?? this.#folder?.dir;
   }
 
   /** The whole configuration, or undefined if `config` has not been called so far or has thrown. */
@@ -91,6 +92,7 @@ export class Batch {
    * wrong with the call. Throws one `ConfigError` with all problems.
    */
   async config(needsKey = true, problems: Problem[] = []): Promise<Config> {
+    this.#assertFile();
     const { readConfig } = await import('../runner/config/read-config.ts');
     try {
       this.#config ??= readConfig(this.file, this.overrides, this.env, needsKey);
@@ -140,6 +142,7 @@ export class Batch {
    * is at work, and `ConfigError` if there is no batch.
    */
   upkeep<T>(work: (book: Book) => Promise<T> | T, prepare?: () => Promise<void>): Promise<T> {
+    this.#assertFile();
     return this.onRecord((record) =>
       record.maintain((db) => work(new Book(this.dir, record, db, this.#onTrouble)), prepare),
     );
@@ -158,6 +161,7 @@ export class Batch {
 
   /** Moves the checkpoint to where the file puts it now. Undefined if it is there already. */
   async moveCheckpoint() {
+    this.#assertFile();
     const { dir, shared } = this.#where();
     const { moveCheckpoint } = await import('./move.ts');
     return moveCheckpoint(dir, shared, this.#onTrouble);
@@ -210,7 +214,17 @@ export class Batch {
     return namedRefusal(thrown, this.knownDir, this.arguments, isReading);
   }
 
+  /** A folder may be a copy or an old place of a batch, so nothing is sent or changed because of one. Throws `ConfigError`. */
+  #assertFile(): void {
+    if (this.#folder === undefined) return;
+    const { pipeline } = this.#folder;
+    const known = pipeline === undefined ? '' : `, such as ${shownPath(pipeline)}, from which it was made`;
+    const text = `this is the output folder of a batch, which is enough to read it; expected its pipeline.yaml${known}`;
+    throw new ConfigError([{ where: shownPath(this.file), text }]);
+  }
+
   #where(): { dir: string; shared: SharedAddress } {
+    if (this.#folder !== undefined) return { dir: this.#folder.dir, shared: undefined };
     this.#place ??= {
       dir: this.parts.outputDir(),
       shared: this.parts.checkpoint(),

@@ -1,5 +1,11 @@
 /** Finds the record of a batch: the one place that tells a checkpoint file from a shared checkpoint. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { readBatch, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
+import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
+import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { ownRecord } from './own-record.ts';
+import { commandArguments, shownPath } from './shown-path.ts';
 import { assertPlace, type BatchRecord, type OpenRecord, type SharedAddress } from './record.ts';
 
 /** `dir`: the output folder. */
@@ -15,4 +21,37 @@ export async function openRecord(dir: string, shared: SharedAddress, isFresh = f
   assertPlace(dir, shared?.where, isFresh);
   const record = await findRecord(dir, shared);
   return record.open();
+}
+
+export interface OutputFolder {
+  /** Absolute. */
+  dir: string;
+  /** The pipeline.yaml that the latest run used, absolute; undefined if the checkpoint does not tell. */
+  pipeline: string | undefined;
+  /** Arguments that commands in messages have after their names. */
+  arguments: string;
+}
+
+/** Returns undefined if `path` is no folder with a checkpoint. */
+export function outputFolderAt(path: string): OutputFolder | undefined {
+  const dir = resolve(path);
+  if (path === '' || !existsSync(checkpointFile(dir))) return undefined;
+  const { pipeline, output } = recordedIn(dir) ?? {};
+  const named = pipeline === undefined ? '<pipeline>' : shownPath(pipeline);
+  const shown = commandArguments(named, output === undefined ? undefined : shownPath(dir));
+  return { dir, pipeline, arguments: pipeline === undefined ? named : shown };
+}
+
+/** A damaged checkpoint is reported when it is read. */
+function recordedIn(dir: string): BatchIdentity | undefined {
+  try {
+    const db = openCheckpointForReading(dir);
+    try {
+      return db && readBatch(db);
+    } finally {
+      db?.close();
+    }
+  } catch {
+    return undefined;
+  }
 }

@@ -1,0 +1,62 @@
+/** Promise: who only reads may name the output folder; nothing is sent or changed because of one. */
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { inProcess, newBatch, withKey } from './cli.ts';
+import { startStandIn } from './stand-ins.ts';
+
+it('reads a batch by its output folder, without a key, a list or a pipeline.yaml', async () => {
+  const service = await startStandIn();
+  const cwd = newBatch(service.url, 3);
+  await inProcess(['run', '--quiet'], { cwd, ...withKey });
+  rmSync(join(cwd, 'scenes.csv'));
+  const report = await inProcess(['report', 'out', '--json'], { cwd });
+  expect(report.code).toBe(0);
+  rmSync(join(cwd, 'pipeline.yaml'));
+  for (const [args, said] of [
+    [['status', 'out'], /3 of 3 saved/],
+    [['list', 'out'], /^s0 .*out\/images\/s0\.png/],
+    [['explain', 'out', 's1'], /^scene +s1/],
+    [['verify', 'out'], /good +3/],
+    [['export', 'out', 'dataset', '--to', 'imagefolder'], /3 pictures in dataset/],
+  ] as const) {
+    const told = await inProcess([...args], { cwd });
+    expect(told.stderr).toBe('');
+    expect(told.stdout).toMatch(said);
+    expect(told.code).toBe(0);
+  }
+});
+
+it('names the pipeline.yaml to commands that send or change something', async () => {
+  const service = await startStandIn();
+  const cwd = newBatch(service.url, 2);
+  await inProcess(['run', '--quiet'], { cwd, ...withKey });
+  const sent = service.submissions.length;
+  for (const args of [
+    ['run'],
+    ['plan'],
+    ['cancel'],
+    ['retry'],
+    ['verify', '--repair'],
+    ['verify', '--move'],
+  ]) {
+    const [name = '', ...options] = args;
+    const refused = await inProcess([name, 'out', ...options], { cwd, ...withKey });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(
+      'out: this is the output folder of a batch, which is enough to read it; expected its pipeline.yaml, such as pipeline.yaml,',
+    );
+  }
+  expect(service.submissions).toHaveLength(sent);
+});
+
+it('reads what it can of a folder whose checkpoint is damaged', async () => {
+  const service = await startStandIn();
+  const cwd = newBatch(service.url, 2);
+  await inProcess(['run', '--quiet'], { cwd, ...withKey });
+  writeFileSync(join(cwd, 'out/checkpoint.sqlite'), 'no database');
+  const told = await inProcess(['status', 'out'], { cwd });
+  expect(told.code).toBe(2);
+  expect(told.stderr).toMatch(/out\/checkpoint\.sqlite/);
+  expect(existsSync(join(cwd, 'out/images'))).toBe(true);
+});

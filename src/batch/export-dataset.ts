@@ -37,6 +37,7 @@ import type { Book } from './book.ts';
 import { chosenRows, type RowsChosen } from './chosen-rows.ts';
 import { bucketOf } from './pictures-place.ts';
 import { shownPath } from './shown-path.ts';
+import { readReportKeys } from '../runner/config/schema-parts.ts';
 
 /** Scenes that are not chosen are left out. */
 export interface ExportChoices extends RowsChosen {
@@ -107,7 +108,7 @@ export function assertExportable(
 
 /** Returns the copy of `output.formats` of this name, such as `512.jpg`. Throws `ConfigError`. */
 export function copyNamed(name: string, { parts }: Batch): PictureCopy {
-  const { formats } = parts.report().output;
+  const { formats } = readReportKeys(parts).output;
   const names = formats.map((format) => copyEnding(format).slice(1));
   const found = formats[names.indexOf(name.replace(/^[-.]/, ''))];
   if (found !== undefined) return found;

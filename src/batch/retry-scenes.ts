@@ -8,7 +8,7 @@ import { readIdsLacking } from '../runner/checkpoint/recorded-pictures.ts';
 import { putBackSession, type ChosenScene, type PaidBefore } from '../runner/checkpoint/put-back.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
-import type { ReportKeys } from '../runner/config/pipeline-parts.ts';
+import { readBaseUrl, readReportKeys, type ReportKeys } from '../runner/config/schema-parts.ts';
 import type { FailureKind } from '../runner/core/failure.ts';
 import type { PutBack, PutBackChoice, WrongId } from '../runner/core/put-back.ts';
 import { isFreeOfCharge } from '../runner/core/spending.ts';
@@ -67,7 +67,7 @@ export async function retryScenes(
 ): Promise<RetriedScenes> {
   const { arguments: others } = batch;
   const { isGivingUp, isAgain, where } = choices;
-  const notAt = choices.isElsewhere ? batch.parts.baseUrl() : undefined;
+  const notAt = choices.isElsewhere ? readBaseUrl(batch.parts) : undefined;
   const files = choices.isLackingFiles ? filesOf(batch) : [];
   return batch.upkeep(async (book) => {
     const { dir, db } = book;
@@ -121,7 +121,7 @@ async function setAside(batch: Batch, book: Book, pictures: () => string[]): Pro
 }
 
 function outputOf({ parts }: Batch): ReportKeys['output'] {
-  return parts.report().output;
+  return readReportKeys(parts).output;
 }
 
 /** Throws `ConfigError` if the batch asks for none. */

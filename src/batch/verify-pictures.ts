@@ -14,7 +14,7 @@ import {
   recordedReader,
 } from '../runner/checkpoint/recorded-pictures.ts';
 import { repairCheckpoint, type RepairedCheckpoint } from '../runner/checkpoint/repair-checkpoint.ts';
-import type { ReportKeys } from '../runner/config/pipeline-parts.ts';
+import { readReportKeys, type ReportKeys } from '../runner/config/schema-parts.ts';
 import type { BadPicture, Verified } from '../runner/core/verification.ts';
 import { isMarked } from '../runner/images/bucket-owner.ts';
 import { bucketInspector } from '../runner/images/bucket-store.ts';
@@ -62,7 +62,7 @@ export async function repairPictures(
   isDeep: boolean,
   listener: RepairListener,
 ): Promise<RepairedBatch> {
-  const { output } = batch.parts.report();
+  const { output } = readReportKeys(batch.parts);
   const work = (book: Book): Promise<Verified> =>
     book.withImages(maintenanceOptions(output), async (images, bucket) => {
       if (bucket === undefined) assertFolder(book.dir);
@@ -106,7 +106,7 @@ export async function movePlaces(
   const moved = await batch.moveCheckpoint();
   if (moved !== undefined) listener.onCheckpointMoved(moved);
   await assertReadable(batch);
-  const { output } = batch.parts.report();
+  const { output } = readReportKeys(batch.parts);
   const isThere = (await batch.read(({ db }) => bucketOf(db))) === output.pictures;
   if (!isThere) return moveAll(batch, output, listener);
   if (moved !== undefined) return undefined;

@@ -12,6 +12,7 @@ import { progressLine } from '../terminal/progress-line.ts';
 import { type LoadedCommand, common, textOption } from './command.ts';
 import { onBatch, writeWarning } from './reply.ts';
 import { withSignals } from './signals.ts';
+import { readReportKeys } from '../runner/config/schema-parts.ts';
 
 export const reportCommand: LoadedCommand = {
   purpose: `Writes the gallery (index.html), results.csv, results.jsonl and summary.json from the checkpoint, and creates missing thumbnails and copies (output.formats). Sends nothing; works during a run.`,
@@ -33,7 +34,7 @@ export const reportCommand: LoadedCommand = {
 
 async function report(batch: Batch, signed: number | undefined, json: boolean): Promise<void> {
   const view = createReportView(json, batch.arguments);
-  const settings = batch.parts.report();
+  const settings = readReportKeys(batch.parts);
   const written = await batch.read((book) =>
     withSignals((stop) => rewriteReport(book, settings, signed, stop, view)),
   );

@@ -21,6 +21,7 @@ import { screenful } from '../terminal/words.ts';
 import { type LoadedCommand, common } from './command.ts';
 import { onBatch, writeWarning } from './reply.ts';
 import { withSignals } from './signals.ts';
+import { readReportKeys } from '../runner/config/schema-parts.ts';
 
 export const verifyCommand: LoadedCommand = {
   purpose: `Checks every saved picture: its file exists, matches the recorded size and sha256, and decodes to the last pixel. Read-only, also during a run. With --repair, which needs the batch to be idle, a damaged checkpoint is repaired first and kept as checkpoint.sqlite.damaged. Then scenes with a missing or damaged picture are put back; in a folder, damaged files are kept as <name>.damaged, whole ones of the same job as <name>.former. The next run renders the scenes again.`,
@@ -74,7 +75,7 @@ export function verify(argv: Record<string, unknown>): Promise<number> {
 
 /** Writes the report so that no result file names a picture where it was before it was moved. */
 function reportMoved(batch: Batch, view: ReportListener): Promise<WrittenReport> {
-  const settings = batch.parts.report();
+  const settings = readReportKeys(batch.parts);
   return batch.read((book) => withSignals((stop) => rewriteReport(book, settings, undefined, stop, view)));
 }
 

@@ -1,5 +1,6 @@
 /** How long to wait before trying again: growing, jittered, never longer than a bound. */
 
+/** The keys `retry.firstWait` and `retry.longestWait` of pipeline.yaml, in ms. */
 export interface Backoff {
   firstWait: number;
   longestWait: number;

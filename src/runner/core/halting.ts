@@ -2,6 +2,7 @@
 import { formatDuration } from '../../lib/text/format.ts';
 import type { FailureKind } from './failure.ts';
 
+/** The key `halt` of pipeline.yaml; durations are in ms. */
 export interface HaltRules {
   /** Failed attempts one after the other, with no saved picture between them. */
   consecutive: number;
@@ -27,16 +28,16 @@ export interface Tally {
 export const noAttempts: Tally = { saved: 0, failed: 0, inARow: 0 };
 
 /** Why the run should stop submitting, in a sentence, or undefined where it should continue. */
-export function haltReason(tally: Tally, settings: HaltRules): string | undefined {
+export function haltReason(tally: Tally, rules: HaltRules): string | undefined {
   const { saved, failed, inARow, last } = tally;
   if (last === undefined) return undefined;
   const latest = `the latest (${last.kind}): ${last.text}`;
-  if (inARow >= settings.consecutive) {
+  if (inARow >= rules.consecutive) {
     return `${inARow.toLocaleString('en')} attempts in a row brought no picture (\`halt.consecutive\`); ${latest}`;
   }
   const finished = saved + failed;
-  if (finished < settings.minimum || settings.percent >= 100) return undefined;
-  if (failed * 100 < settings.percent * finished) return undefined;
+  if (finished < rules.minimum || rules.percent >= 100) return undefined;
+  if (failed * 100 < rules.percent * finished) return undefined;
   return `${failed.toLocaleString('en')} of ${finished.toLocaleString('en')} attempts brought no picture (\`halt.percent\`); ${latest}`;
 }
 
@@ -45,10 +46,10 @@ export function unreachableReason(
   operation: 'submit' | 'status',
   state: ReachabilityState,
   now: number,
-  settings: HaltRules,
+  rules: HaltRules,
   words: string,
 ): string | undefined {
-  if (silentForMs(state, now) < settings.unreachable) return undefined;
+  if (silentForMs(state, now) < rules.unreachable) return undefined;
   const silence = formatDuration(silentForMs(state, now));
   const what = operation === 'submit' ? 'submissions' : 'status requests';
   return `the service has not answered ${what} for ${silence} (\`halt.unreachable\`); the latest: ${words}`;

@@ -1,5 +1,6 @@
 /** How fast requests may follow each other: within the service's limits, slower while it says that it is too much. */
 
+/** A key of `rate` in pipeline.yaml. */
 export interface RequestRate {
   /** Requests on their way at the same moment. */
   atOnce: number;
@@ -70,11 +71,11 @@ const hardlyEver = 1e-5;
 /** So long nothing is slowed for a share that is refused at any pace: others use up what the service allows. */
 const scatterLastsMs = 60_000;
 
-export function fullPace(settings: RequestRate, now: number): Pace {
-  const perSecond = fastest(settings);
+export function fullPace(rate: RequestRate, now: number): Pace {
+  const perSecond = fastest(rate);
   return {
     perSecond,
-    room: burst(settings),
+    room: burst(rate),
     at: now,
     epoch: 0,
     heard: nothing,
@@ -92,17 +93,17 @@ export function fullPace(settings: RequestRate, now: number): Pace {
 }
 
 /** The pace where others come to share what the service allows, or leave. */
-export function withSettings(pace: Pace, before: RequestRate, settings: RequestRate): Pace {
-  const factor = fastest(settings) / fastest(before);
-  const room = Math.min(pace.room, burst(settings));
+export function withRate(pace: Pace, before: RequestRate, rate: RequestRate): Pace {
+  const factor = fastest(rate) / fastest(before);
+  const room = Math.min(pace.room, burst(rate));
   return { ...pace, perSecond: pace.perSecond * factor, room, stretches: noStretches(pace.at) };
 }
 
 /** The pace with the room that came since the last update. */
-export function paceAt(pace: Pace, settings: RequestRate, now: number): Pace {
-  const isRefused = pace.heard.overloads > 0 || pace.perSecond < fastest(settings);
+export function paceAt(pace: Pace, rate: RequestRate, now: number): Pace {
+  const isRefused = pace.heard.overloads > 0 || pace.perSecond < fastest(rate);
   const most = isRefused ? Math.max(1, (pace.perSecond * shortBurstMs) / 1000) : Infinity;
-  const room = Math.min(most, burst(settings), pace.room + (pace.perSecond * (now - pace.at)) / 1000);
+  const room = Math.min(most, burst(rate), pace.room + (pace.perSecond * (now - pace.at)) / 1000);
   return { ...pace, room, at: now };
 }
 
@@ -121,8 +122,8 @@ export function withSent(pace: Pace): Pace {
 }
 
 /** A useful answer came to a request that was sent in `epoch`; undefined where it was sent too slowly to tell of the pace. */
-export function withAnswer(pace: Pace, settings: RequestRate, now: number, epoch: number | undefined): Pace {
-  const current = { ...withCount(withWindow(pace, settings, now), false, now), wasAnswered: true, inARow: 0 };
+export function withAnswer(pace: Pace, rate: RequestRate, now: number, epoch: number | undefined): Pace {
+  const current = { ...withCount(withWindow(pace, rate, now), false, now), wasAnswered: true, inARow: 0 };
   return epoch === undefined ? current : withHeard(current, epoch, 0);
 }
 
@@ -131,9 +132,9 @@ export function withAnswer(pace: Pace, settings: RequestRate, now: number, epoch
  * the pace is slowed to a little less than what was borne of it, and to half at most. What was on its way by then still
  * tells how much that is, and slows it no further than to that.
  */
-export function withOverload(pace: Pace, settings: RequestRate, now: number, epoch: number): Pace {
+export function withOverload(pace: Pace, rate: RequestRate, now: number, epoch: number): Pace {
   const inARow = pace.inARow + 1;
-  const refused = withoutScatter(withCount({ ...withWindow(pace, settings, now), inARow }, true, now), now);
+  const refused = withoutScatter(withCount({ ...withWindow(pace, rate, now), inARow }, true, now), now);
   const isRow = inARow === tooManyInARow && scatterOf(pace, now) === 0;
   if (inARow > 1 && !isRow) return refused;
   const current = withHeard(refused, epoch, isRow ? 2 : 1);
@@ -210,12 +211,12 @@ function more({ answers, overloads }: Heard, one: number): Heard {
 }
 
 /** Begins a new window where the present one is over; the pace grows after one in which nothing was too much. */
-function withWindow(pace: Pace, settings: RequestRate, now: number): Pace {
+function withWindow(pace: Pace, rate: RequestRate, now: number): Pace {
   if (now - pace.windowAt < windowMs) return pace;
   const next = { ...pace, windowAt: now, wasAnswered: false, wasRefused: false };
   if (!pace.wasAnswered || pace.wasRefused) return next;
   const growth = Math.min(1, firstGrowth * growthOfGrowth ** pace.calm);
-  const perSecond = Math.min(fastest(settings), pace.perSecond * (1 + growth));
+  const perSecond = Math.min(fastest(rate), pace.perSecond * (1 + growth));
   return { ...next, perSecond, calm: pace.calm + 1 };
 }
 

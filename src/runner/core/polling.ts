@@ -1,6 +1,7 @@
 /** When to poll a job again: soon after it has completed, and seldom before; learned from the jobs before it. */
 import { shareOf, withObservation, type ObservedTimes } from './observed-times.ts';
 
+/** The key `polling` of pipeline.yaml; durations are in ms. */
 export interface PollRules {
   /**
    * How long a finished result is to lie at the service on the average before it is collected, as a share (0 to 1) of
@@ -21,6 +22,7 @@ export interface PollState {
   executedMs: number;
 }
 
+/** What a job is among the jobs in flight. */
 export interface PollRole {
   /** Jobs in flight, where no scene waits any more: one of them will be the last, for which all else waits. */
   lastOf: number | undefined;
@@ -61,15 +63,15 @@ export function withCompleted(
 export function nextPollMs(
   state: PollState,
   learned: LearnedTimes,
-  settings: PollRules,
-  context: PollRole,
+  rules: PollRules,
+  role: PollRole,
   random: number,
 ): number {
-  const { lag, shortest, longest } = settings;
+  const { lag, shortest, longest } = rules;
   const waitMs =
     learned.jobs < enoughJobs
-      ? growingMs(state, settings, context, random)
-      : learnedMs(state, learned, settings, context);
+      ? growingMs(state, rules, role, random)
+      : learnedMs(state, learned, rules, role);
   // What it does at present takes this long already: so little lag is nothing to it.
   const soFarMs = state.seen === 'executing' ? state.executedMs : state.ageMs;
   return Math.round(Math.min(longest, Math.max(shortest, (lag / 2) * soFarMs, waitMs)));

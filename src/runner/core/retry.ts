@@ -3,6 +3,7 @@ import { type Failure, failureRules } from './failure.ts';
 import type { AttemptHistory } from './attempt.ts';
 import { backoffMs, type Backoff } from './backoff.ts';
 
+/** The key `retry` of pipeline.yaml. */
 export interface RetryRules extends Backoff {
   /** Failed attempts after which a scene has failed. */
   attempts: number;

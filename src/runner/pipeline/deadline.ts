@@ -63,7 +63,7 @@ export function leftMsAt({ for: forMs = Infinity, until }: LimitsOfTime, now: nu
 }
 
 /** Returns when the clock on the wall next shows `07:00`, epoch ms. */
-export function nextHour(text: string, now: number): number {
+function nextHour(text: string, now: number): number {
   const [hours = 0, minutes = 0] = text.split(':').map(Number);
   const at = new Date(now);
   at.setHours(hours, minutes, 0, 0);

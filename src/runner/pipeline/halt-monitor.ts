@@ -6,7 +6,7 @@ import type { Operation, Reachability } from './reachability.ts';
 import type { Stop } from './stop.ts';
 
 export class HaltMonitor {
-  readonly #settings: HaltRules;
+  readonly #rules: HaltRules;
   readonly #stop: Stop;
   readonly #reachability: Reachability;
   readonly #clock: Clock;
@@ -14,13 +14,13 @@ export class HaltMonitor {
   #tally: Tally = noAttempts;
 
   constructor(
-    settings: HaltRules,
+    rules: HaltRules,
     stop: Stop,
     reachability: Reachability,
     clock: Clock,
     abandoned: AbortSignal,
   ) {
-    this.#settings = settings;
+    this.#rules = rules;
     this.#stop = stop;
     this.#reachability = reachability;
     this.#clock = clock;
@@ -34,7 +34,7 @@ export class HaltMonitor {
   countFailed(failure: Failure): void {
     const { saved, failed, inARow } = this.#tally;
     this.#tally = { saved, failed: failed + 1, inARow: inARow + 1, last: failure };
-    const reason = haltReason(this.#tally, this.#settings);
+    const reason = haltReason(this.#tally, this.#rules);
     if (reason !== undefined) this.#stop.halt(reason);
   }
 
@@ -44,7 +44,7 @@ export class HaltMonitor {
     this.#reachability.silent(operation);
     const now = this.#clock.elapsed();
     const state = this.#reachability.of(operation);
-    const reason = unreachableReason(operation, state, now, this.#settings, words);
+    const reason = unreachableReason(operation, state, now, this.#rules, words);
     if (reason !== undefined) this.#stop.halt(reason, operation === 'submit' ? 'drain' : 'leave');
   }
 }

@@ -16,7 +16,7 @@ import type { Stop } from './stop.ts';
 const maxProbes = 4;
 
 export class PollScheduler {
-  readonly #settings: PollRules;
+  readonly #rules: PollRules;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #stop: Stop;
@@ -28,8 +28,8 @@ export class PollScheduler {
   /** Whether scenes wait to be submitted. */
   hasMore = true;
 
-  constructor(settings: PollRules, clock: Clock, random: () => number, stop: Stop) {
-    this.#settings = settings;
+  constructor(rules: PollRules, clock: Clock, random: () => number, stop: Stop) {
+    this.#rules = rules;
     this.#clock = clock;
     this.#random = random;
     this.#stop = stop;
@@ -62,9 +62,9 @@ export class PollScheduler {
 
   #plannedElapsed(job: Job): number {
     const lastOf = this.hasMore ? undefined : this.#followed.size;
-    const context = { lastOf, isProbe: this.#probes.has(job) };
+    const role = { lastOf, isProbe: this.#probes.has(job) };
     const { state, atElapsed } = pollStateOf(job);
-    return atElapsed + nextPollMs(state, this.#learned, this.#settings, context, this.#random());
+    return atElapsed + nextPollMs(state, this.#learned, this.#rules, role, this.#random());
   }
 
   #planAnew(): void {

@@ -22,7 +22,7 @@ import {
   withAnswer,
   withOverload,
   withSent,
-  withSettings,
+  withRate,
   type Pace,
   type RequestRate,
 } from '../core/pacing.ts';
@@ -41,7 +41,7 @@ const soonMs = 500;
 
 export class RequestThrottle {
   readonly #whole: RequestRate;
-  #settings: RequestRate;
+  #rate: RequestRate;
   readonly #clock: Clock;
   /** Jobs that the service holds for us, where the operation brings it more of them. */
   readonly #held: (() => number) | undefined;
@@ -56,12 +56,12 @@ export class RequestThrottle {
   /** Aborts the wait for the next turn. */
   #alarm: AbortController | undefined;
 
-  constructor(settings: RequestRate, clock: Clock, held?: () => number) {
-    this.#whole = settings;
-    this.#settings = settings;
+  constructor(rate: RequestRate, clock: Clock, held?: () => number) {
+    this.#whole = rate;
+    this.#rate = rate;
     this.#clock = clock;
     this.#held = held;
-    this.#pace = fullPace(settings, clock.elapsed());
+    this.#pace = fullPace(rate, clock.elapsed());
     this.#fullPerSecond = this.#pace.perSecond;
   }
 
@@ -91,32 +91,32 @@ export class RequestThrottle {
     }
   }
 
-  /** So many programs send within the settings together, this one included. */
+  /** So many programs send within the rate together, this one included. */
   shareAmong(programs: number): void {
     const { atOnce, perTenSeconds } = this.#whole;
-    const settings = {
+    const rate = {
       atOnce: Math.max(1, Math.floor(atOnce / programs)),
       perTenSeconds: perTenSeconds / programs,
     };
     const now = this.#clock.elapsed();
-    this.#pace = withSettings(paceAt(this.#pace, this.#settings, now), this.#settings, settings);
-    this.#settings = settings;
-    this.#fullPerSecond = fullPace(settings, now).perSecond;
+    this.#pace = withRate(paceAt(this.#pace, this.#rate, now), this.#rate, rate);
+    this.#rate = rate;
+    this.#fullPerSecond = fullPace(rate, now).perSecond;
     this.admitNext();
   }
 
   /** The service has asked another program to wait. */
   slow(): void {
-    this.#pace = withOverload(this.#pace, this.#settings, this.#clock.elapsed(), this.#pace.epoch);
+    this.#pace = withOverload(this.#pace, this.#rate, this.#clock.elapsed(), this.#pace.epoch);
   }
 
   /** How many more could be sent soon, on top of those that wait already. */
   room(): number {
     const now = this.#clock.elapsed();
-    this.#pace = paceAt(this.#pace, this.#settings, now);
+    this.#pace = paceAt(this.#pace, this.#rate, now);
     const waiting = this.#queue.size;
     const soon = Math.ceil(this.#pace.room + (this.#pace.perSecond * soonMs) / 1000);
-    const atOnce = Math.min(this.#requests.size, this.#settings.atOnce) - this.#sending;
+    const atOnce = Math.min(this.#requests.size, this.#rate.atOnce) - this.#sending;
     const jobs = this.#jobLimit();
     const free = Math.min(soon, atOnce, jobs === undefined ? Infinity : jobs.size - this.#concurrentJobs());
     return Math.max(0, free - waiting, waiting === 0 && this.#allows(now) ? 1 : 0);
@@ -182,7 +182,7 @@ export class RequestThrottle {
 
   #tryPassage(): Passage | undefined {
     const now = this.#clock.elapsed();
-    this.#pace = paceAt(this.#pace, this.#settings, now);
+    this.#pace = paceAt(this.#pace, this.#rate, now);
     if (untilRoomMs(this.#pace) > 0 || !this.#allows(now)) return undefined;
     const requests = withSending(this.#requests, this.#sending);
     const jobs = this.#jobs && withSending(this.#jobs, this.#concurrentJobs());
@@ -197,7 +197,7 @@ export class RequestThrottle {
   #allows(now: number): boolean {
     const jobs = this.#jobLimit();
     return (
-      this.#sending < this.#settings.atOnce &&
+      this.#sending < this.#rate.atOnce &&
       allows(this.#requests, this.#sending, now) &&
       (jobs === undefined || allows(jobs, this.#concurrentJobs(), now))
     );
@@ -218,7 +218,7 @@ export class RequestThrottle {
     const isTelling = passage.isClose && !requests.isProbe && jobs?.isProbe !== true;
     const now = this.#clock.elapsed();
     if (failure === undefined) {
-      this.#pace = withAnswer(this.#pace, this.#settings, now, isTelling ? epoch : undefined);
+      this.#pace = withAnswer(this.#pace, this.#rate, now, isTelling ? epoch : undefined);
       this.#requests = withTaken(this.#requests, requests, requestRules, now);
       this.#jobs = this.#jobs && jobs && withTaken(this.#jobs, jobs, jobRules, now);
     } else if (failure.kind === 'overloaded') {
@@ -241,6 +241,6 @@ export class RequestThrottle {
       this.#jobs = withRefused(this.#jobs, jobs, jobRules, now, isOfJobs ? 1 : undefined, scatter);
     if (requests.isProbe || (!isProbe && !isOfJobs))
       this.#requests = withRefused(this.#requests, requests, requestRules, now, undefined, scatter);
-    if (!isProbe && !isOfJobs) this.#pace = withOverload(this.#pace, this.#settings, now, epoch);
+    if (!isProbe && !isOfJobs) this.#pace = withOverload(this.#pace, this.#rate, now, epoch);
   }
 }

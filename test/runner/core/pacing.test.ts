@@ -9,7 +9,7 @@ import {
   withAnswer,
   withOverload,
   withSent,
-  withSettings,
+  withRate,
 } from '../../../src/runner/core/pacing.ts';
 
 /** 99 a second, of which ten may come at once. */
@@ -173,7 +173,7 @@ describe('where a share is refused at any pace', () => {
 
 it('is shared among those who come, and theirs again when they leave', () => {
   const half = { atOnce: 50, perTenSeconds: 500 };
-  const shared = withSettings(pace, settings, half);
+  const shared = withRate(pace, settings, half);
   expect([shared.perSecond, Math.floor(shared.room)]).toEqual([49.5, 5]);
-  expect(withSettings(shared, half, settings).perSecond).toBe(99);
+  expect(withRate(shared, half, settings).perSecond).toBe(99);
 });

@@ -8,7 +8,7 @@ import { lockBatch } from '../runner/checkpoint/batch-lock.ts';
 import { readLostSubmissions } from '../runner/checkpoint/commit-mark.ts';
 import { movedFile } from '../runner/checkpoint/copies-folder.ts';
 import { CrashMarkerFile } from '../runner/checkpoint/crash-markers.ts';
-import { assertSound } from '../runner/checkpoint/repair-checkpoint.ts';
+import { assertSound, pictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
 import { checkpointFile, findLoss, hasLog } from '../runner/checkpoint/find-loss.ts';
 import {
   closeThere,
@@ -29,7 +29,6 @@ import { shownPath } from './shown-path.ts';
 import { randomUUID } from 'node:crypto';
 import type { Bucket } from '../lib/s3/bucket.ts';
 import { readBatch, recordPicturesPlace } from '../runner/checkpoint/batch-identity.ts';
-import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import type { Verified } from '../runner/core/verification.ts';
 import { withBucketFailure } from '../runner/images/bucket-failure.ts';
 import { picturesFolder } from '../runner/images/bucket-store.ts';

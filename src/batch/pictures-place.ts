@@ -5,7 +5,7 @@ import { Bucket, type BucketOptions } from '../lib/s3/bucket.ts';
 import { S3Error } from '../lib/s3/s3-error.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import type { PictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
+import type { PictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
 import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { isRecorded } from '../runner/checkpoint/recorded-pictures.ts';

@@ -1,4 +1,5 @@
 /** Puts scenes of a batch back to be rendered again. */
+import { pictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
 import { randomInt } from 'node:crypto';
 import type { Database } from '../lib/sqlite/database.ts';
 import { formatCounts, shellWord } from '../lib/text/format.ts';
@@ -7,7 +8,6 @@ import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { readIdsLacking } from '../runner/checkpoint/recorded-pictures.ts';
 import { putBackSession, type ChosenScene, type PaidBefore } from '../runner/checkpoint/put-back.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
-import { pictureRepair } from '../runner/checkpoint/recorded-pictures.ts';
 import { readBaseUrl, readReportKeys, type ReportKeys } from '../runner/config/schema-parts.ts';
 import type { FailureKind } from '../runner/core/failure.ts';
 import type { PutBack, PutBackChoice, WrongId } from '../runner/core/put-back.ts';

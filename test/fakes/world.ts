@@ -2,11 +2,8 @@
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { type Database, runMigrations } from '../../src/lib/sqlite/database.ts';
 import { rememberBatch, type BatchIdentity } from '../../src/runner/checkpoint/batch-identity.ts';
-import {
-  pictureRepair,
-  readSavedJobs,
-  recordedReader,
-} from '../../src/runner/checkpoint/recorded-pictures.ts';
+import { readSavedJobs, recordedReader } from '../../src/runner/checkpoint/recorded-pictures.ts';
+import { pictureRepair } from '../../src/runner/checkpoint/repair-checkpoint.ts';
 import { putBackSession } from '../../src/runner/checkpoint/put-back.ts';
 import { checkpointSchema } from '../../src/runner/checkpoint/schema.ts';
 import { SqliteCheckpoint } from '../../src/runner/checkpoint/sqlite-checkpoint.ts';

@@ -1,15 +1,12 @@
-/** The pictures on record: reads and names them, and removes the record of those that are missing or damaged. */
+/** Reads the pictures on record, and finds their scenes and ids. */
 import type { RecordedPicture } from '../core/verification.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { splitFiles, type PictureOutput, type SavedPicture } from '../core/picture.ts';
 import { nameKey } from '../core/naming.ts';
 import type { LackingFile, NamedFile } from '../core/named-file.ts';
 import { formatOfFile } from '../core/picture-format.ts';
-import type { PictureMove } from '../pipeline/ports.ts';
 import { readBatch } from './batch-identity.ts';
 import { asFatalFailure } from './journal.ts';
-import { forgetPictures } from './read-totals.ts';
-import { prepareStatements } from './attempt-records.ts';
 
 /** Read so many at a time: a reader that stayed in one place for hours would keep a run's journal from being tidied. */
 const pageSize = 500;
@@ -178,31 +175,3 @@ export function readIdsLacking(db: Database, files: readonly NamedFile[]): strin
 const lacks = `s.state = 'saved' AND NOT EXISTS (
   SELECT 1 FROM attempts a JOIN pictures p USING (attempt)
   WHERE a.scene = s.scene AND p.label = @label AND substr(p.file, -length(@kind) - 1) = '.' || @kind)`;
-
-export interface PictureRepair {
-  /** Renames that a dead run had decided, in the order to do them in. */
-  pendingMoves: () => PictureMove[];
-  recordMoved: (move: PictureMove) => Promise<void>;
-  /** Forgets every picture of the attempt; resolves to whether its scene now waits, as it does unless it is withdrawn. */
-  putBack: (attempt: number) => Promise<boolean>;
-}
-
-/** Only for whoever holds the batch's lock. */
-export function pictureRepair(db: Database): PictureRepair {
-  const sql = prepareStatements(db);
-  const wait = db.prepare<[number]>(`
-    UPDATE scenes SET state = 'waiting', due_at = 0, deaths = 0, counted_from = attempts,
-      failure_kind = NULL, failure_text = NULL
-    WHERE scene = (SELECT scene FROM attempts WHERE attempt = ?) AND state = 'saved'`);
-  return {
-    pendingMoves: () => sql.pendingMoves.all(),
-    recordMoved: async ({ key, to }) => void sql.recordMoved.run({ key, to, fileKey: nameKey(to) }),
-    putBack: async (attempt) =>
-      db
-        .transaction(() => {
-          forgetPictures(db, String(attempt));
-          return wait.run(attempt).changes > 0;
-        })
-        .immediate(),
-  };
-}

@@ -1,4 +1,4 @@
-/** Checks a checkpoint for damage that SQLite does not detect, and repairs it: all that can be read of a damaged one goes into a new one. */
+/** Checks a checkpoint for damage that SQLite does not detect, and repairs it: all that can be read of a damaged one goes into a new one. Below, what repairs the record of its pictures. */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openSqlite, Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
@@ -18,14 +18,17 @@ import {
   type Reached,
   readCommits,
 } from './commit-mark.ts';
+import { nameKey } from '../core/naming.ts';
+import type { PictureMove } from '../pipeline/ports.ts';
 import { forgetComparedList } from './batch-identity.ts';
+import { forgetPictures } from './read-totals.ts';
 import { asDamage, DamagedCheckpoint, isInputOf, storedJson, storedSeed } from './damage.ts';
 import { checkpointFile, findLoss, hasLog, sha256OfFile, LostCommits } from './find-loss.ts';
 import { openForChanges, unseal } from './open-for-changes.ts';
 import { checkpointSchema, tableNames, type Table, type SceneRow } from './schema.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { openCheckpointForReading } from './open-checkpoint.ts';
-import { readAttempt, readSubmittedAttempt, prepareReads } from './attempt-records.ts';
+import { readAttempt, readSubmittedAttempt, prepareReads, prepareStatements } from './attempt-records.ts';
 
 export interface RepairedCheckpoint {
   /** Submissions whose record is lost: they count as unanswered from now on. */
@@ -335,4 +338,32 @@ function assertScene({ id, fingerprint, state, input, columns, seed }: StoredSce
   const isToBeSent = state === 'waiting' || state === 'active';
   if (isToBeSent && !isInputOf(fingerprint, read))
     throw new DamagedCheckpoint(`the input of ${of} is not the one that was recorded`);
+}
+
+export interface PictureRepair {
+  /** Renames that a dead run had decided, in the order to do them in. */
+  pendingMoves: () => PictureMove[];
+  recordMoved: (move: PictureMove) => Promise<void>;
+  /** Forgets every picture of the attempt; resolves to whether its scene now waits, as it does unless it is withdrawn. */
+  putBack: (attempt: number) => Promise<boolean>;
+}
+
+/** Only for whoever holds the batch's lock. */
+export function pictureRepair(db: Database): PictureRepair {
+  const sql = prepareStatements(db);
+  const wait = db.prepare<[number]>(`
+    UPDATE scenes SET state = 'waiting', due_at = 0, deaths = 0, counted_from = attempts,
+      failure_kind = NULL, failure_text = NULL
+    WHERE scene = (SELECT scene FROM attempts WHERE attempt = ?) AND state = 'saved'`);
+  return {
+    pendingMoves: () => sql.pendingMoves.all(),
+    recordMoved: async ({ key, to }) => void sql.recordMoved.run({ key, to, fileKey: nameKey(to) }),
+    putBack: async (attempt) =>
+      db
+        .transaction(() => {
+          forgetPictures(db, String(attempt));
+          return wait.run(attempt).changes > 0;
+        })
+        .immediate(),
+  };
 }

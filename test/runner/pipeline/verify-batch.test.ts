@@ -1,10 +1,7 @@
 /** Promise: every picture on record is looked at once, beside a run as well, and a repair may die at any moment. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import {
-  pictureRepair,
-  readSavedJobs,
-  recordedReader,
-} from '../../../src/runner/checkpoint/recorded-pictures.ts';
+import { readSavedJobs, recordedReader } from '../../../src/runner/checkpoint/recorded-pictures.ts';
+import { pictureRepair } from '../../../src/runner/checkpoint/repair-checkpoint.ts';
 import type { BadPicture, Verified } from '../../../src/runner/core/verification.ts';
 import { verifyBatch, type Repair, type VerifyPorts } from '../../../src/runner/pipeline/verify-batch.ts';
 import { pictureOf } from '../../fakes/fake-service.ts';

@@ -15,7 +15,7 @@ import type { RunChoices } from './choices.ts';
 import type { PlanChoices } from './dry-run.ts';
 import { findRecord, openRecord, outputFolderAt, type OutputFolder } from './find-record.ts';
 import type { LocalService } from './local-service.ts';
-import { shownImages } from './pictures-place.ts';
+import { shownImages, type BucketEdges } from './pictures-place.ts';
 import { noBatch, type OpenRecord, type SharedAddress } from './record.ts';
 import { namedRefusal, type Refusal } from './refusal.ts';
 import { commandArguments, shownPath } from './shown-path.ts';
@@ -41,7 +41,7 @@ export class Batch {
   /** Arguments that commands in messages have after their names, such as `pipeline.yaml --output elsewhere`. */
   readonly arguments: string;
   readonly #localService: LocalService;
-  readonly #onTrouble: (text: string) => void;
+  readonly #edges: BucketEdges;
   readonly #folder: OutputFolder | undefined;
   #parts: PipelineParts | undefined;
   #place: { dir: string; shared: SharedAddress } | undefined;
@@ -57,7 +57,7 @@ export class Batch {
     this.arguments = folder?.arguments ?? commandArguments(file, output);
     this.#folder = folder;
     this.#localService = localService;
-    this.#onTrouble = onTrouble;
+    this.#edges = { env, onTrouble };
   }
 
   /** Reads nothing of a pipeline.yaml yet. */
@@ -130,7 +130,7 @@ export class Batch {
         db.close();
         return record.close();
       };
-      return { book: new Book(dir, record, db, this.#onTrouble), close };
+      return { book: new Book(dir, record, db, this.#edges), close };
     } catch (error) {
       await record.close();
       throw error;
@@ -144,7 +144,7 @@ export class Batch {
   upkeep<T>(work: (book: Book) => Promise<T> | T, prepare?: () => Promise<void>): Promise<T> {
     this.#assertFile();
     return this.onRecord((record) =>
-      record.maintain((db) => work(new Book(this.dir, record, db, this.#onTrouble)), prepare),
+      record.maintain((db) => work(new Book(this.dir, record, db, this.#edges)), prepare),
     );
   }
 
@@ -164,7 +164,7 @@ export class Batch {
     this.#assertFile();
     const { dir, shared } = this.#where();
     const { moveCheckpoint } = await import('./move.ts');
-    return moveCheckpoint(dir, shared, this.#onTrouble);
+    return moveCheckpoint(dir, shared, this.#edges);
   }
 
   /** Finds what a run would do, on a copy of the checkpoint. Undefined if `signal` aborts early. Refuses what a run refuses, in its words. */
@@ -174,7 +174,7 @@ export class Batch {
     const record = await openRecord(config.output.dir, sharedAddressOf(config), choices.isFresh);
     try {
       const request = { file: this.file, config, choices };
-      const edges = { localService: this.#localService, onTrouble: this.#onTrouble };
+      const edges = { localService: this.#localService, onTrouble: this.#edges.onTrouble };
       return await planOnCopy(request, record, edges, signal);
     } finally {
       await record.close();

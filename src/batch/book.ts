@@ -3,7 +3,7 @@ import type { Bucket } from '../lib/s3/bucket.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import type { PreparedImageStore } from '../runner/images/image-store.ts';
 import type { CheckOptions } from '../runner/images/picture-checker.ts';
-import { bucketOf, shownImages, withBucketOf, withImages } from './pictures-place.ts';
+import { bucketOf, shownImages, withBucketOf, withImages, type BucketEdges } from './pictures-place.ts';
 import type { OpenRecord } from './record.ts';
 
 export class Book {
@@ -11,14 +11,13 @@ export class Book {
   readonly dir: string;
   readonly record: OpenRecord;
   readonly db: Database;
-  /** Gets a sentence whenever a bucket does not answer and is asked again. */
-  readonly onTrouble: (text: string) => void;
+  readonly edges: BucketEdges;
 
-  constructor(dir: string, record: OpenRecord, db: Database, onTrouble: (text: string) => void) {
+  constructor(dir: string, record: OpenRecord, db: Database, edges: BucketEdges) {
     this.dir = dir;
     this.record = record;
     this.db = db;
-    this.onTrouble = onTrouble;
+    this.edges = edges;
   }
 
   /** The folder of pictures as people read it: in the output folder or in a bucket. */
@@ -28,7 +27,7 @@ export class Book {
 
   /** Passes the bucket of the pictures, or undefined if they are in the output folder. */
   withBucket<T>(work: (bucket: Bucket | undefined) => Promise<T>): Promise<T> {
-    return withBucketOf(this.db, this.onTrouble, work);
+    return withBucketOf(this.db, this.edges, work);
   }
 
   /** Passes a store for pictures that are there; none is put. The bucket is undefined for pictures in the output folder. */

@@ -24,7 +24,7 @@ import { prepareStatements } from '../runner/checkpoint/attempt-records.ts';
 import { type SharedAddress, stopFirst, assertDisk, isElsewhere } from './record.ts';
 import { maintainBatch } from './own-record.ts';
 import type { Book } from './book.ts';
-import { markMoved, finishMoves, openBucket } from './pictures-place.ts';
+import { type BucketEdges, markMoved, finishMoves, openBucket } from './pictures-place.ts';
 import { shownPath } from './shown-path.ts';
 import { randomUUID } from 'node:crypto';
 import type { Bucket } from '../lib/s3/bucket.ts';
@@ -48,12 +48,12 @@ type Place = Awaited<ReturnType<typeof openDatabase>>;
 export async function moveCheckpoint(
   dir: string,
   shared: SharedAddress,
-  onTrouble: (text: string) => void,
+  edges: BucketEdges,
 ): Promise<MovedCheckpoint | undefined> {
   assertDisk(dir);
   const isOwn = existsSync(checkpointFile(dir));
   if (shared === undefined && (isOwn || !isElsewhere(dir))) return undefined;
-  const address = shared?.address ?? addressBefore();
+  const address = shared?.address ?? addressBefore(edges.env);
   const place = await openDatabase(address, dir);
   try {
     const inDatabase = `schema ${place.name} of ${place.db.shown}`;
@@ -61,7 +61,7 @@ export async function moveCheckpoint(
       return {
         from: inDatabase,
         to: shownPath(checkpointFile(dir)),
-        counts: await moveBack(place, dir, onTrouble),
+        counts: await moveBack(place, dir, edges),
       };
     if (isOwn) await sendFile(place, dir);
     else if ((await lookUpSchema(place.db, place.name))?.moving !== 'arriving') return undefined;
@@ -75,8 +75,8 @@ export async function moveCheckpoint(
 }
 
 /** pipeline.yaml does not have it any more, and nothing else keeps it: it holds a password. */
-function addressBefore(): string {
-  const address = process.env['DATABASE_URL'];
+function addressBefore(env: NodeJS.ProcessEnv): string {
+  const address = env['DATABASE_URL'];
   if (address !== undefined && isPostgresAddress(address)) return address;
   const text =
     'pipeline.yaml has no checkpoint: any more, so that DATABASE_URL in the environment has to say which database the batch is in, as checkpoint: did (with its ?batch=); or set checkpoint: as it was, and nothing is moved';
@@ -123,13 +123,13 @@ async function completeThere(place: Place, dir: string): Promise<Counts> {
   }
 }
 
-async function moveBack(place: Place, dir: string, onTrouble: (text: string) => void): Promise<Counts> {
+async function moveBack(place: Place, dir: string, edges: BucketEdges): Promise<Counts> {
   const lock = await lockBatch(dir, Date.now(), stopFirst);
   try {
     // Of a file that came back before, and is gone since.
     findLoss(dir);
     await closeThere(place, dir, stopFirst);
-    return await takeBack(place, dir, (db) => markMoved(db, onTrouble));
+    return await takeBack(place, dir, (db) => markMoved(db, edges));
   } finally {
     lock.release();
   }
@@ -144,9 +144,10 @@ export async function movePictures(
   { target, endings }: { target: string | undefined; endings: string[] },
   check: (copy: VerifyPorts['inspect']) => Promise<Verified>,
 ): Promise<Verified> {
-  const { dir, db, onTrouble } = book;
+  const { dir, db, edges } = book;
   assertMovable(db);
-  const bucket = target === undefined ? undefined : await openBucket(target, process.env, { onTrouble });
+  const bucket =
+    target === undefined ? undefined : await openBucket(target, edges.env, { onTrouble: edges.onTrouble });
   const batch = readBatch(db)?.picturesToken ?? randomUUID();
   const owner = bucket && ownerWithoutRun(bucket, batch);
   try {

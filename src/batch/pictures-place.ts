@@ -22,6 +22,14 @@ export function bucketOf(db: Database): string | undefined {
   return readBatch(db)?.pictures?.url;
 }
 
+/** What opening the bucket of a batch takes besides its address. */
+export interface BucketEdges {
+  /** Has the key of the bucket. */
+  env: NodeJS.ProcessEnv;
+  /** Gets a sentence whenever the bucket does not answer and is asked again. */
+  onTrouble: (text: string) => void;
+}
+
 /** As people read it, without a `/` at its end. */
 export function shownImages(dir: string, bucket: string | undefined): string {
   return bucket === undefined ? `${shownPath(dir)}/images` : (bucket + picturesFolder).slice(0, -1);
@@ -84,9 +92,9 @@ export async function assertOwnBucket(bucket: Bucket, db: Database): Promise<voi
 }
 
 /** Of a batch that comes from elsewhere the bucket names no run that its checkpoint does not know. */
-export async function markMoved(db: Database, onTrouble: (text: string) => void): Promise<void> {
+export async function markMoved(db: Database, edges: BucketEdges): Promise<void> {
   const pictures = readBatch(db)?.pictures;
-  await withBucketOf(db, onTrouble, async (bucket) => {
+  await withBucketOf(db, edges, async (bucket) => {
     if (bucket === undefined || pictures === undefined) return;
     await assertOwnBucket(bucket, db);
     await withBucketFailure(() => ownerWithoutRun(bucket, pictures.batch).claim());
@@ -103,12 +111,12 @@ export function linksTo(bucket: Bucket, signedMs?: number): PicturesLinks {
 /** Undefined where the pictures are in the output folder. */
 export async function withBucketOf<T>(
   db: Database,
-  onTrouble: (text: string) => void,
+  { env, onTrouble }: BucketEdges,
   work: (bucket: Bucket | undefined) => Promise<T>,
 ): Promise<T> {
   const url = bucketOf(db);
   if (url === undefined) return work(undefined);
-  const bucket = await openBucket(url, process.env, { onTrouble });
+  const bucket = await openBucket(url, env, { onTrouble });
   try {
     return await work(bucket);
   } finally {
@@ -144,12 +152,12 @@ export class OtherBuckets {
 
 /** For work on pictures that are there; none is put. The bucket is undefined for those in a folder. */
 export async function withImages<T>(
-  { dir, db, onTrouble }: { dir: string; db: Database; onTrouble: (text: string) => void },
+  { dir, db, edges }: { dir: string; db: Database; edges: BucketEdges },
   options: CheckOptions,
   work: (images: PreparedImageStore, bucket: Bucket | undefined) => Promise<T>,
 ): Promise<T> {
   const isPicture = async (file: string): Promise<boolean> => isRecorded(db, file);
-  return withBucketOf(db, onTrouble, (bucket) =>
+  return withBucketOf(db, edges, (bucket) =>
     work(
       bucket === undefined
         ? createImageStore(join(dir, 'images'), { ...options, isPicture })

@@ -39,7 +39,7 @@ export class PipelineParts {
   }
 }
 
-/** With the problems of that value alone. */
+/** Returns the value at `path`, its place, and the problems at that place. */
 export function valueAt(yaml: YamlFile, path: Path) {
   const value = path.reduce<unknown>(
     (inner, key) => (isJsonObject(inner) ? inner[String(key)] : undefined),

@@ -23,3 +23,28 @@ export const readBatch: typeof library.readBatch = async (file, options = {}) =>
   const { readForCaller } = await import('./library/read-for-caller.ts');
   return readForCaller(file, options);
 };
+
+export const planBatch: typeof library.planBatch = async (file, options = {}) => {
+  const { planForCaller } = await import('./library/run-for-caller.ts');
+  return planForCaller(file, options);
+};
+
+export const cancelBatch: typeof library.cancelBatch = async (file, options = {}) => {
+  const { cancelForCaller } = await import('./library/run-for-caller.ts');
+  return cancelForCaller(file, options);
+};
+
+export const retryScenes: typeof library.retryScenes = async (file, options = {}) => {
+  const { retryForCaller } = await import('./library/upkeep-for-caller.ts');
+  return retryForCaller(file, options);
+};
+
+export const verifyBatch: typeof library.verifyBatch = async (file, options = {}) => {
+  const { verifyForCaller } = await import('./library/upkeep-for-caller.ts');
+  return verifyForCaller(file, options);
+};
+
+export const exportBatch: typeof library.exportBatch = async (file, options) => {
+  const { exportForCaller } = await import('./library/upkeep-for-caller.ts');
+  return exportForCaller(file, options);
+};

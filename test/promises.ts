@@ -157,6 +157,8 @@ export const promises: Record<string, Record<string, string>> = {
   'Disk, files and processes': {
     'A program that passes the library a wrong argument is told which one, and nothing begins.':
       'e2e/library-arguments.test.ts',
+    'A program that puts scenes back by the library pays again for what was paid, or may have been, only if it says so.':
+      'e2e/library-upkeep.test.ts',
     'A program that imports it keeps its signals, exit code, environment and console to itself, and nothing of a batch that has ended stays open there.':
       'e2e/library.test.ts',
     'In a container it is not root, ends in order when it is stopped, and resumes in the next.':

@@ -57,7 +57,7 @@ const groups = {
   },
   'For programs and administrators': {
     programs: '--json, --log, and files to read from scripts',
-    library: 'run, read and wait for batches from JavaScript or TypeScript',
+    library: 'run, plan, read, repair and export batches from JavaScript or TypeScript',
     security: 'who sees keys, prompts and pictures, and who can reach what',
   },
   'A service of your own': {

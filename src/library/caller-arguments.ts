@@ -2,7 +2,10 @@
 import { inspect } from 'node:util';
 import { didYouMean } from '../lib/text/closest.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
+import { failureRules } from '../runner/core/failure.ts';
 import { rowStates } from '../runner/core/scene-record.ts';
+import { exportKinds } from '../runner/export/export-folder.ts';
+import type { Confirmation } from './library.ts';
 
 interface Rule {
   /** Follows "expected". */
@@ -16,6 +19,13 @@ const isListOf = (value: unknown, holds: (item: unknown) => boolean): boolean =>
   Array.isArray(value) && value.every(holds);
 const number = { expected: 'a number', holds: (value: unknown) => typeof value === 'number' };
 const boolean = { expected: 'true or false', holds: (value: unknown) => typeof value === 'boolean' };
+
+const isWithin = (value: unknown, min: number, max: number): boolean =>
+  Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+const isFilledListOf = (value: unknown, holds: (item: unknown) => boolean): boolean =>
+  isListOf(value, holds) && (value as unknown[]).length > 0;
+const failureKinds: readonly unknown[] = Object.keys(failureRules);
+const confirmation: Confirmation = 'paid again';
 
 const rules = {
   file: { expected: 'the path of a pipeline.yaml, or of the folder with one', holds: isText },
@@ -32,7 +42,7 @@ const rules = {
   },
   manifest: {
     expected: 'the path of a list, or several',
-    holds: (value) => isText(value) || (isListOf(value, isText) && (value as []).length > 0),
+    holds: (value) => isText(value) || isFilledListOf(value, isText),
   },
   concurrency: number,
   limit: number,
@@ -45,46 +55,104 @@ const rules = {
     holds: (value) => isListOf(value, (state) => rowStates.includes(state as string)),
   },
   where: { expected: 'a condition, such as "score >= 0.6"', holds: isText },
+  requests: { expected: 'a whole number from 0 to 1000', holds: (value) => isWithin(value, 0, 1_000) },
+  // An empty list would mean every failed scene.
+  kinds: {
+    expected: `a list of one or more of ${failureKinds.join(', ')}`,
+    holds: (value) => isFilledListOf(value, (kind) => failureKinds.includes(kind)),
+  },
+  ids: {
+    expected: 'a list of one or more ids of scenes',
+    holds: (value) => isFilledListOf(value, isText),
+  },
+  again: boolean,
+  newSeed: boolean,
+  lackingFiles: boolean,
+  giveUp: boolean,
+  elsewhere: boolean,
+  confirm: { expected: `'${confirmation}'`, holds: (value) => value === confirmation },
+  deep: boolean,
+  repair: boolean,
+  to: {
+    expected: `one of ${exportKinds.join(', ')}`,
+    holds: (value) => exportKinds.some((kind) => kind === value),
+  },
+  dir: { expected: 'the path of a folder', holds: isText },
+  shard: { expected: 'a whole number from 1 to 100000', holds: (value) => isWithin(value, 1, 100_000) },
+  caption: { expected: 'a text, such as "{{ prompt }}, {{ style }}"', holds: isText },
+  copy: { expected: 'a name of output.formats, such as webp', holds: isText },
+  link: boolean,
 } satisfies Record<string, Rule>;
 
 type Name = keyof typeof rules;
 
+const runOptions = [
+  'output',
+  'env',
+  'signal',
+  'manifest',
+  'concurrency',
+  'limit',
+  'sample',
+  'skipBadRows',
+  'allowFewer',
+  'acceptEdits',
+] as const;
+
 /** Options of each function. */
 const optionsOf = {
-  runBatch: [
-    'output',
-    'env',
-    'signal',
-    'manifest',
-    'concurrency',
-    'limit',
-    'sample',
-    'skipBadRows',
-    'allowFewer',
-    'acceptEdits',
-  ],
+  runBatch: runOptions,
   readBatch: ['output', 'env'],
   rows: ['states', 'where'],
   wait: ['signal'],
-} as const satisfies Record<string, Name[]>;
+  planBatch: [...runOptions, 'requests'],
+  retryScenes: [
+    'output',
+    'env',
+    'kinds',
+    'ids',
+    'where',
+    'again',
+    'newSeed',
+    'lackingFiles',
+    'giveUp',
+    'elsewhere',
+    'confirm',
+  ],
+  verifyBatch: ['output', 'env', 'signal', 'deep', 'repair', 'confirm'],
+  exportBatch: ['to', 'dir', 'output', 'env', 'signal', 'where', 'ids', 'shard', 'caption', 'copy', 'link'],
+  cancelBatch: ['output', 'env', 'signal'],
+} as const satisfies Record<string, readonly Name[]>;
+
+/** Options that a function cannot do without. */
+const neededBy: Partial<Record<Called, readonly Name[]>> = { exportBatch: ['to', 'dir'] };
+
+export type Called = keyof typeof optionsOf;
 
 /** Returns undefined if all arguments are right. An option that is undefined counts as left out. `file`: left out for a function without one. */
 export function wrongArguments(
-  called: keyof typeof optionsOf,
+  called: Called,
   options: unknown,
   file?: { file: unknown },
 ): { kind: 'wrong-use'; text: string; problems: Problem[] } | undefined {
   const problems = [...problemsOf({ ...file }), ...optionProblems(called, options)];
-  if (problems.length === 0) return undefined;
+  return problems.length === 0 ? undefined : wrongUse(called, problems);
+}
+
+export function wrongUse(
+  called: Called,
+  problems: Problem[],
+): { kind: 'wrong-use'; text: string; problems: Problem[] } {
   const text = `${called}: ${problems.map(({ where, text: said }) => `${where} ${said}`).join('; ')}`;
   return { kind: 'wrong-use', text, problems };
 }
 
-function optionProblems(called: keyof typeof optionsOf, options: unknown): Problem[] {
+function optionProblems(called: Called, options: unknown): Problem[] {
   if (!isObject(options) || Array.isArray(options))
     return [{ where: 'options', text: `is ${shown(options)}; expected an object` }];
   const names: readonly string[] = optionsOf[called];
-  const [known, unknown] = [{} as Record<string, unknown>, [] as Problem[]];
+  const needed = (neededBy[called] ?? []).map((name) => [name, undefined]);
+  const [known, unknown] = [Object.fromEntries(needed) as Record<string, unknown>, [] as Problem[]];
   for (const [name, value] of Object.entries(options)) {
     const hint = didYouMean(name, names) ?? `expected ${names.join(', ')}`;
     if (!names.includes(name)) unknown.push({ where: name, text: `is no option of ${called}; ${hint}` });

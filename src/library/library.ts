@@ -1,16 +1,33 @@
 /** What other programs import, as types: they stand alone, so that they can be published without the rest. */
 import type { BatchNumbers } from '../runner/core/batch-summary.ts';
 import type { EndingKind } from '../runner/core/ending.ts';
+import type { FailureKind } from '../runner/core/failure.ts';
+import type { BatchPlan, FirstRequest } from '../runner/core/plan.ts';
 import type { Event, RunEnded } from '../runner/pipeline/event.ts';
 import type { ResultRow } from '../runner/report/result-json.ts';
 
-export type { EndingKind, ResultRow };
+export type { EndingKind, FailureKind, ResultRow };
 
 /** Begins or continues a batch, as `nightrender run` does. `file`: a pipeline.yaml, or the folder with one. */
 export declare function runBatch(file: string, options?: RunOptions): BatchRun;
 
 /** Reads where a batch stands, also while it runs here, in another process or, of a shared one, on another machine. */
 export declare function readBatch(file: string, options?: ReadOptions): Promise<BatchReading | Unreadable>;
+
+/** Finds what the same call of `runBatch` would do, as `nightrender plan` does. Sends nothing and changes nothing, and works during a run. */
+export declare function planBatch(file: string, options?: PlanRequest): Promise<PlannedBatch | Refused>;
+
+/** Puts scenes back, as `nightrender retry` does: the next run renders them, each as a new job. Sends nothing. */
+export declare function retryScenes(file: string, options?: RetryRequest): Promise<RetriedScenes | Refused>;
+
+/** Checks every saved picture, as `nightrender verify` does; with `repair`, scenes with a bad one are put back. */
+export declare function verifyBatch(file: string, options?: VerifyRequest): Promise<VerifiedBatch | Refused>;
+
+/** Writes the saved pictures as a dataset, as `nightrender export` does. The batch is only read, also during a run. */
+export declare function exportBatch(file: string, options: ExportRequest): Promise<ExportedBatch | Refused>;
+
+/** Asks the service to cancel every job in flight, and saves what is done, as `nightrender cancel` does. */
+export declare function cancelBatch(file: string, options?: CancelRequest): Promise<CancelledBatch>;
 
 /** What the file says of these is overridden, as by the options of the same names. */
 export interface ReadOptions {
@@ -86,4 +103,161 @@ export interface Unreadable {
   kind: 'no-batch' | 'damaged' | 'output-unwritable' | 'wrong-use';
   text: string;
   problems: Problem[];
+}
+
+/** Says that a person knows that scenes may be paid for again. */
+export type Confirmation = 'paid again';
+
+/** Nothing was done, unless `text` says so. */
+export interface Refused {
+  /** As in `Unreadable`; or a run, another export or another upkeep holds what is needed; or `signal` was aborted. */
+  kind: Unreadable['kind'] | 'already-running' | 'interrupted';
+  text: string;
+  problems: Problem[];
+}
+
+export interface PlanRequest extends RunOptions {
+  /** Number of first requests that are shown: 3 if left out. */
+  requests?: number;
+}
+
+export interface PlannedBatch extends Omit<BatchPlan, 'requests' | 'notes'> {
+  kind: 'plan';
+  /** The output folder. */
+  dir: string;
+  requests: Omit<FirstRequest, 'before'>[];
+  /** What should be known of the file and the list, in sentences. */
+  warnings: string[];
+  /** Why a run could not write, in a sentence; null if it could. */
+  obstacle: string | null;
+}
+
+/** Choices add up, but `where` stands alone. Without any, every failed scene is meant. */
+export interface RetryRequest extends ReadOptions {
+  /** Failed scenes of these kinds. */
+  kinds?: FailureKind[];
+  /** Failed scenes of these ids. */
+  ids?: string[];
+  /** Failed scenes that a condition holds for. */
+  where?: string;
+  /** With `ids` or `where`: saved scenes, too. Pictures in a folder are kept as `<name>.former`. */
+  again?: boolean;
+  /** With `again`: another seed is sent from then on. */
+  newSeed?: boolean;
+  /** Saved scenes that lack one of `output.files`. */
+  lackingFiles?: boolean;
+  /** With `ids` or `where`: scenes whose job in flight is given up. */
+  giveUp?: boolean;
+  /** Jobs in flight at another address than `endpoint.baseUrl` are given up. */
+  elsewhere?: boolean;
+  /** Needed if a job of a chosen scene was paid for, or may have been: it is saved, in flight, expired or unanswered. */
+  confirm?: Confirmation;
+}
+
+export interface RetriedScenes {
+  kind: 'retried';
+  /** Scenes that wait to be rendered again, in the order of the list, and why each was set aside, such as `job-failed` or `saved`. */
+  scenes: { id: string; was: string }[];
+  /** Number of jobs in flight that were given up: they may be billed. */
+  givenUp: number;
+  /** Number of pictures that are kept as `<name>.former`. */
+  kept: number;
+  /** What the condition could not judge, in sentences. */
+  notes: string[];
+}
+
+export interface VerifyRequest extends ReadOptions {
+  /** Ends the check early. What was repaired until then stays so. */
+  signal?: AbortSignal;
+  /** Pictures in a bucket are read and decoded, rather than the checksums of the store trusted. */
+  deep?: boolean;
+  /** Repairs a damaged checkpoint and puts scenes with missing or damaged pictures back: the next run renders and pays for them again. */
+  repair?: boolean;
+  /** Needed with `repair`. */
+  confirm?: Confirmation;
+}
+
+export interface BadFile {
+  kind: 'missing' | 'damaged';
+  scene: string;
+  /** `images/harbour.png`, as in rows. */
+  file: string;
+  /** What is wrong with the file. */
+  problem: string;
+}
+
+export interface VerifiedBatch {
+  kind: 'verified';
+  /** Pictures that were checked, were as they were saved, are missing, and are damaged. */
+  checked: number;
+  good: number;
+  missing: number;
+  damaged: number;
+  /** Those of the bad pictures whose scene is no longer in the list. */
+  withdrawn: number;
+  /** Scenes that a repair has put back. */
+  putBack: number;
+  /** `keptAs`: the name under which a repair has kept a damaged file. */
+  bad: (BadFile & { keptAs?: string })[];
+  /** Left out unless the checkpoint was repaired: submissions that are lost, and the path of the damaged file; null if it was sound. */
+  checkpoint?: { lost: number; keptAs: string | null };
+}
+
+export interface ExportRequest extends ReadOptions {
+  /** Ends the export early; the same call goes on. */
+  signal?: AbortSignal;
+  to: 'imagefolder' | 'webdataset' | 'captions' | 'parquet';
+  /** Path of the folder: a new or empty one, or that of an earlier export. */
+  dir: string;
+  /** Scenes that a condition holds for. */
+  where?: string;
+  /** Scenes of these ids. */
+  ids?: string[];
+  /** webdataset, parquet: pictures in each file, 1000 if left out. */
+  shard?: number;
+  /** captions, webdataset: text of each picture, such as `{{ prompt }}, {{ style }}`; its prompt if left out. */
+  caption?: string;
+  /** A copy of `output.formats` instead of the PNG: `webp`, `512.jpg`. */
+  copy?: string;
+  /** imagefolder, captions: hard links if the disk allows them. */
+  link?: boolean;
+}
+
+export interface ExportedBatch {
+  kind: 'exported';
+  /** The folder, absolute. */
+  dir: string;
+  /** Pictures in it, how many of them this call has written, and their bytes. */
+  pictures: number;
+  written: number;
+  bytes: number;
+  /** Saved pictures that are missing or damaged, and not in it. */
+  bad: BadFile[];
+  /** Number of chosen scenes without a picture, by state: missing.jsonl in the folder lists them. */
+  missing: Partial<Record<ResultRow['state'], number>>;
+  /** What could not be judged, found or removed, in sentences. */
+  notes: string[];
+}
+
+export interface CancelRequest extends ReadOptions {
+  /** Ends it early: jobs that are not cancelled then stay in flight. */
+  signal?: AbortSignal;
+}
+
+/** What became of the jobs is left out if it was refused before it began, or a disk or database failed. */
+export interface CancelledBatch {
+  /** `complete`: nothing is in flight. `incomplete`: some jobs are. */
+  kind: EndingKind;
+  isResumable: boolean;
+  /** One sentence. */
+  text: string;
+  problems: Problem[];
+  /** Number of jobs that were in flight. */
+  found?: number;
+  /** Jobs that still are, and why. */
+  left?: { scene: string; jobId: string; why: string }[];
+  /** Number of submissions of crashed runs that may have been sent: their jobs are unknown and cannot be cancelled. */
+  unanswered?: number;
+  /** Number of jobs that were saved as they were done already, that were cancelled, that the service has deleted, and that failed on their own. */
+  ends?: { saved: number; cancelled: number; expired: number; failed: number };
 }

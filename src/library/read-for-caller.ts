@@ -2,15 +2,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Batch } from '../batch/batch.ts';
 import { followStatus, type BatchStatus } from '../batch/progress.ts';
-import { NoBatch } from '../batch/record.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import { asDamage } from '../runner/checkpoint/damage.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { rowCondition, rowValues } from '../runner/checkpoint/row-values.ts';
 import { resultJson, type ResultRow } from '../runner/report/result-json.ts';
 import { batchForCaller } from './batch-for-caller.ts';
 import { wrongArguments } from './caller-arguments.ts';
 import type { BatchReading, ReadOptions, RowsChosen, Unreadable } from './library.ts';
+import { unreadable } from './refusal-for-caller.ts';
 
 type Reading = Promise<BatchReading | Unreadable>;
 
@@ -50,20 +49,6 @@ export async function readForCaller(file: string, options: ReadOptions): Reading
     },
   });
   return readUntil(AbortSignal.abort());
-}
-
-/** Throws what is unexpected. */
-function unreadable(thrown: unknown, batch: Batch): Unreadable {
-  const refusal = batch.refusalOf(thrown, true);
-  if (refusal === undefined) throw thrown;
-  const { text, problems } = refusal;
-  return { kind: kindOf(thrown, refusal.ending === 'output-unwritable'), text, problems };
-}
-
-function kindOf(thrown: unknown, isUnreached: boolean): Unreadable['kind'] {
-  if (thrown instanceof NoBatch) return 'no-batch';
-  if (isUnreached) return 'output-unwritable';
-  return asDamage(thrown) === undefined ? 'wrong-use' : 'damaged';
 }
 
 async function* rowsOrKind(

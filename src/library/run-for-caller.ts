@@ -1,9 +1,11 @@
-/** A run that another program asks for: of the process that it is in, it changes nothing. */
+/** A run that another program asks for, a plan of it, and the end of its jobs: of the process that it is in, nothing is changed. */
 import type { Batch } from '../batch/batch.ts';
+import { notWritable } from '../batch/refusal.ts';
 import { runChoicesOf } from '../batch/choices.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
 import { asFatalFailure } from '../runner/checkpoint/journal.ts';
-import { endings } from '../runner/core/ending.ts';
+import type { Config } from '../runner/config/config.ts';
+import { endings, type EndingKind } from '../runner/core/ending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import { Stop } from '../runner/pipeline/stop.ts';
@@ -11,26 +13,96 @@ import { pathOf } from '../runner/report/result-json.ts';
 import { endIdleThreads } from '../service/workloads/thread-workload.ts';
 import { batchForCaller } from './batch-for-caller.ts';
 import { wrongArguments } from './caller-arguments.ts';
-import type { RunOptions, RunResult } from './library.ts';
+import type {
+  CancelledBatch,
+  CancelRequest,
+  PlannedBatch,
+  PlanRequest,
+  Refused,
+  RunOptions,
+  RunResult,
+} from './library.ts';
+import { interrupted, refused } from './refusal-for-caller.ts';
 
 /** Rejects only for a bug. */
 export async function runForCaller(file: string, options: RunOptions, emit: Listener): Promise<RunResult> {
   const wrong = wrongArguments('runBatch', options, { file });
   if (wrong !== undefined) return { ...wrong, isResumable: false };
-  const { signal } = options;
+  const argv = asOptions(options);
+  const batch = batchForCaller(file, argv, options.env);
+  return untilStopped(batch, options.signal, async (stop) => {
+    const problems: Problem[] = [];
+    const choices = runChoicesOf(argv, problems);
+    assertNoStandardInput(await batch.config(true, problems));
+    const show = (event: Event): void => emit(withPaths(event));
+    const { type: _, ending: kind, exitCode: _code, ...ended } = await batch.run(choices, stop, show);
+    return { kind, isResumable: endings[kind].isResumable, problems: [], ...ended };
+  });
+}
+
+export async function cancelForCaller(file: string, options: CancelRequest): Promise<CancelledBatch> {
+  const wrong = wrongArguments('cancelBatch', options, { file });
+  if (wrong !== undefined) return { ...wrong, isResumable: false };
+  const { output, env, signal } = options;
+  const batch = batchForCaller(file, { output }, env);
+  return untilStopped(batch, signal, async (stop) => {
+    const { ending, found, left, unanswered, ends } = await batch.cancel(false, stop, () => undefined);
+    const { kind, text } = ending;
+    const { isResumable } = endings[kind];
+    return { kind, isResumable, text, problems: [], found, left, unanswered, ends };
+  });
+}
+
+const firstRequests = 3;
+
+export async function planForCaller(file: string, options: PlanRequest): Promise<PlannedBatch | Refused> {
+  const wrong = wrongArguments('planBatch', options, { file });
+  if (wrong !== undefined) return wrong;
+  const { signal = new AbortController().signal, requests: shown = firstRequests, ...others } = options;
+  const argv = asOptions(others);
+  const batch = batchForCaller(file, argv, options.env);
+  const stopped = 'Nothing was sent or changed.';
+  try {
+    const problems: Problem[] = [];
+    const choices = runChoicesOf(argv, problems);
+    const config = await batch.config(false, problems);
+    assertNoStandardInput(config);
+    const planned = await batch.plan({ ...choices, isChecked: false, requests: shown }, signal);
+    if (planned === undefined) return interrupted(stopped);
+    const { notes, requests, ...facts } = planned;
+    const { dir } = config.output;
+    return {
+      kind: 'plan',
+      dir,
+      ...facts,
+      requests: requests.map(({ before: _before, ...request }) => request),
+      warnings: [...config.warnings, ...notes],
+      obstacle: notWritable(dir) ?? null,
+    };
+  } catch (thrown) {
+    return signal.aborted ? interrupted(stopped) : refused(thrown, batch);
+  }
+}
+
+interface Refusing {
+  kind: EndingKind;
+  isResumable: boolean;
+  text: string;
+  problems: Problem[];
+}
+
+/** An abort of `signal` asks the work to leave. A refusal is its result. Rejects only for a bug. */
+async function untilStopped<Result>(
+  batch: Batch,
+  signal: AbortSignal | undefined,
+  work: (stop: Stop) => Promise<Result>,
+): Promise<Result | Refusing> {
   const stop = new Stop(asFatalFailure);
   const leave = (): void => stop.request('leave', { kind: 'interrupted', text: 'Stopped by its caller' });
   if (signal?.aborted === true) leave();
   signal?.addEventListener('abort', leave, { once: true });
-  const argv = asOptions(options);
-  const batch = batchForCaller(file, argv, options.env);
   try {
-    const problems: Problem[] = [];
-    const choices = runChoicesOf(argv, problems);
-    await assertNoStandardInput(batch, problems);
-    const show = (event: Event): void => emit(withPaths(event));
-    const { type: _, ending: kind, exitCode: _code, ...ended } = await batch.run(choices, stop, show);
-    return { kind, isResumable: endings[kind].isResumable, problems: [], ...ended };
+    return await work(stop);
   } catch (thrown) {
     const refusal = batch.refusalOf(thrown);
     if (refusal === undefined) throw thrown;
@@ -60,9 +132,8 @@ function asOptions({ limit, sample, skipBadRows, allowFewer, acceptEdits, ...oth
   };
 }
 
-/** Throws `ConfigError` with everything that is wrong with the file and, in `problems`, with the options. */
-async function assertNoStandardInput(batch: Batch, problems: Problem[]): Promise<void> {
-  const { manifest, placeOf } = await batch.config(true, problems);
+/** Throws `ConfigError`. */
+function assertNoStandardInput({ manifest, placeOf }: Config): void {
   if (!manifest.includes('-')) return;
   const text =
     'manifest is -, but standard input belongs to the program that asks for the run; expected a file';

@@ -2,7 +2,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readBatch, runBatch } from '../../src/index.ts';
+import {
+  cancelBatch,
+  exportBatch,
+  planBatch,
+  readBatch,
+  retryScenes,
+  runBatch,
+  verifyBatch,
+} from '../../src/index.ts';
 import { folderWith, newBatch, pipeline, scenes, testKey } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
@@ -44,6 +52,44 @@ it.each([
     isResumable: false,
     text: expect.stringContaining(`runBatch: ${where} is`.replace('env is', 'env ')) as unknown,
     problems: [{ where, text: said as unknown }],
+  });
+  expect(existsSync(join(cwd, 'out'))).toBe(false);
+});
+
+const others = { cancelBatch, exportBatch, planBatch, retryScenes, verifyBatch };
+const dataset = { to: 'captions', dir: 'dataset' };
+
+it.each<[keyof typeof others, unknown, string, string]>([
+  ['planBatch', { requests: 1.5 }, 'requests', 'is 1.5; expected a whole number from 0 to 1000'],
+  ['planBatch', { check: true }, 'check', 'is no option of planBatch; expected output, env, signal'],
+  ['planBatch', { limit: '2' }, 'limit', "is '2'; expected a number"],
+  ['retryScenes', { ids: [] }, 'ids', 'is []; expected a list of one or more ids of scenes'],
+  ['retryScenes', { kinds: ['job-faild'] }, 'kinds', "is [ 'job-faild' ]; expected a list of one or more of"],
+  ['retryScenes', { again: true }, 'again', 'requires ids or where'],
+  ['retryScenes', { giveUp: true, confirm: 'paid again' }, 'giveUp', 'requires ids or where'],
+  ['retryScenes', { ids: ['s0'], newSeed: true }, 'newSeed', 'requires again'],
+  ['retryScenes', { ids: ['s0'], where: 'a = 1' }, 'where', 'stands alone, but ids is given as well'],
+  ['retryScenes', { confirm: 'yes' }, 'confirm', "is 'yes'; expected 'paid again'"],
+  ['retryScenes', { signal: AbortSignal.abort() }, 'signal', 'is no option of retryScenes; expected output'],
+  ['verifyBatch', { repair: 'yes' }, 'repair', "is 'yes'; expected true or false"],
+  ['verifyBatch', { repair: true }, 'confirm', 'is missing; repair puts scenes with missing or damaged'],
+  ['verifyBatch', { repair: true, confirm: true }, 'confirm', "is true; expected 'paid again'"],
+  ['verifyBatch', { move: true }, 'move', 'is no option of verifyBatch; expected output, env, signal'],
+  ['exportBatch', { dir: 'dataset' }, 'to', 'is undefined; expected one of imagefolder, webdataset'],
+  ['exportBatch', { to: 'captions' }, 'dir', 'is undefined; expected the path of a folder'],
+  ['exportBatch', undefined, 'options', 'is undefined; expected an object'],
+  ['exportBatch', { ...dataset, to: 'csv' }, 'to', "is 'csv'; expected one of imagefolder"],
+  ['exportBatch', { ...dataset, shard: 0 }, 'shard', 'is 0; expected a whole number from 1 to 100000'],
+  ['exportBatch', { ...dataset, where: '' }, 'where', "is ''; expected a condition"],
+  ['cancelBatch', { acceptLoss: true }, 'acceptLoss', 'is no option of cancelBatch; expected output, env'],
+])('%s(%o) is refused by the name of the argument', async (name, options, where, text) => {
+  const cwd = folderWith(files);
+  const call: (file: string, options: never) => Promise<{ kind: string; text?: string }> = others[name];
+  const refused = await call(cwd, options as never);
+  expect(refused).toMatchObject({
+    kind: 'wrong-use',
+    text: expect.stringContaining(`${name}: ${where} `) as unknown,
+    problems: [{ where, text: expect.stringContaining(text) as unknown }],
   });
   expect(existsSync(join(cwd, 'out'))).toBe(false);
 });

@@ -1,4 +1,4 @@
-/** Promise: a program of another project runs, stops, resumes and reads batches with the published package, types and all, and its process stays its own. */
+/** Promise: a program of another project runs, stops, resumes, reads and keeps up batches with the published package, types and all, and its process stays its own. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -88,6 +88,71 @@ const ended = await reading.wait();
 if (ended.kind !== 'batch') throw new Error(ended.text);
 console.log(JSON.stringify({ isRunning: ended.isRunning, saved: ended.scenes.saved, ending: ended.lastRun?.ending }));
 `;
+
+const upkeep = `
+import { rmSync } from 'node:fs';
+import {
+  cancelBatch, exportBatch, planBatch, readBatch, retryScenes, runBatch, verifyBatch,
+  type CancelledBatch, type ExportedBatch, type PlannedBatch, type Refused, type RetriedScenes, type RetryRequest, type VerifiedBatch,
+} from 'nightrender';
+
+const ownState = (): string => {
+  const { VIPSHOME: _, ...env } = process.env;
+  return JSON.stringify([process.listenerCount('SIGINT'), process.exitCode, process.cwd(), env]);
+};
+const before = ownState();
+
+const planned: PlannedBatch | Refused = await planBatch('.', { limit: 1 });
+if (planned.kind !== 'plan') throw new Error(planned.text);
+const expected: number = planned.changes.added;
+await runBatch('.').result;
+
+const again: RetryRequest = { ids: ['s0'], again: true };
+const unpaid: RetriedScenes | Refused = await retryScenes('.', again);
+const retried: RetriedScenes | Refused = await retryScenes('.', { ...again, confirm: 'paid again' });
+const was = retried.kind === 'retried' ? retried.scenes.map((scene) => scene.was) : retried.problems;
+await runBatch('.').result;
+
+const exported: ExportedBatch | Refused = await exportBatch('.', { to: 'parquet', dir: 'dataset' });
+rmSync('out/images/s1.png');
+const verified: VerifiedBatch | Refused = await verifyBatch('.', { repair: true, confirm: 'paid again' });
+const bad = verified.kind === 'verified' ? verified.bad.map(({ file, kind }) => [file, kind]) : verified.text;
+const cancelled: CancelledBatch = await cancelBatch('.');
+const reading = await readBatch('.');
+if (reading.kind !== 'batch') throw new Error(reading.text);
+// Node reads and closes the files of modules on its own.
+console.log(
+  JSON.stringify({
+    expected, unpaid: unpaid.kind, was, exported, bad, cancelled: [cancelled.kind, cancelled.found], waiting: reading.scenes.waiting,
+    isItself: ownState() === before,
+    left: {
+      handles: process.getActiveResourcesInfo().filter((name) => !/Pipe|TTY|FS|CloseReq/.test(name)),
+      workers: (process.report.getReport() as { workers: unknown[] }).workers,
+    },
+  }),
+);
+`;
+
+it('does what the other commands do, with types, and leaves the process as it was', async () => {
+  const project = await newProject({
+    'upkeep.ts': upkeep,
+    'pipeline.yaml': pipeline('local'),
+    'scenes.csv': scenes(2),
+  });
+  const { stdout, stderr } = await run(process.execPath, ['upkeep.js'], project);
+  expect(stderr).toBe('');
+  expect(JSON.parse(stdout)).toMatchObject({
+    expected: 2,
+    unpaid: 'wrong-use',
+    was: ['saved'],
+    exported: { kind: 'exported', pictures: 2, written: 2, bad: [], missing: {} },
+    bad: [['images/s1.png', 'missing']],
+    cancelled: ['complete', 0],
+    waiting: 1,
+    isItself: true,
+    left: { handles: [], workers: [] },
+  });
+});
 
 it('runs, stops, resumes and reads batches, several in one process that stays as it was', async () => {
   const project = await newProject({

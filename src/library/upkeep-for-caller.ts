@@ -1,0 +1,161 @@
+/** What another program does to a batch between its runs: puts scenes back, checks pictures, exports them. */
+import { resolve } from 'node:path';
+import { assertExportable, copyNamed, exportDataset, type ExportListener } from '../batch/export-dataset.ts';
+import { retryScenes } from '../batch/retry-scenes.ts';
+import { repairPictures, verifyPictures, type RepairListener } from '../batch/verify-pictures.ts';
+import type { Problem } from '../lib/yaml/problem.ts';
+import type { BadPicture, Verified } from '../runner/core/verification.ts';
+import { pathOf } from '../runner/report/result-json.ts';
+import { batchForCaller } from './batch-for-caller.ts';
+import { wrongArguments, wrongUse } from './caller-arguments.ts';
+import type {
+  ExportedBatch,
+  ExportRequest,
+  Refused,
+  RetriedScenes,
+  RetryRequest,
+  VerifiedBatch,
+  VerifyRequest,
+} from './library.ts';
+import { interrupted, refused } from './refusal-for-caller.ts';
+
+export async function retryForCaller(file: string, options: RetryRequest): Promise<RetriedScenes | Refused> {
+  const wrong = wrongArguments('retryScenes', options, { file });
+  if (wrong !== undefined) return wrong;
+  const problems = whatContradicts(options);
+  if (problems.length > 0) return wrongUse('retryScenes', problems);
+  const { output, env, kinds, ids, where } = options;
+  const { again = false, newSeed = false, lackingFiles = false, giveUp = false, elsewhere = false } = options;
+  const isChosen = (kinds ?? ids ?? where) !== undefined || lackingFiles || elsewhere;
+  const choices = {
+    kinds: isChosen ? (kinds ?? []) : ('every' as const),
+    ids: placesOf(ids),
+    where,
+    isLackingFiles: lackingFiles,
+    isElsewhere: elsewhere,
+    isGivingUp: giveUp,
+    isAgain: again,
+    hasNewSeed: newSeed,
+    isPaidAgain: options.confirm !== undefined,
+  };
+  const batch = batchForCaller(file, { output }, env);
+  const [scenes, notes]: [RetriedScenes['scenes'], string[]] = [[], []];
+  const listener = {
+    onScene: (scene: RetriedScenes['scenes'][number]) => void scenes.push(scene),
+    onNote: (text: string) => void notes.push(text),
+  };
+  try {
+    const { givenUp, kept } = await retryScenes(batch, choices, listener);
+    return { kind: 'retried', scenes, givenUp, kept, notes };
+  } catch (thrown) {
+    return refused(thrown, batch);
+  }
+}
+
+function whatContradicts(options: RetryRequest): Problem[] {
+  const { ids, where, again, newSeed, giveUp } = options;
+  const problems: Problem[] = [];
+  const isNamed = ids !== undefined || where !== undefined;
+  if (giveUp === true && !isNamed) problems.push({ where: 'giveUp', text: 'requires ids or where' });
+  if (again === true && !isNamed) problems.push({ where: 'again', text: 'requires ids or where' });
+  if (newSeed === true && again !== true) problems.push({ where: 'newSeed', text: 'requires again' });
+  const other = (['kinds', 'ids', 'lackingFiles', 'elsewhere'] as const).find(
+    (name) => options[name] !== undefined && options[name] !== false,
+  );
+  if (where !== undefined && other !== undefined)
+    problems.push({ where: 'where', text: `stands alone, but ${other} is given as well` });
+  return problems;
+}
+
+function placesOf(ids: string[] = []): Map<string, string> {
+  return new Map(ids.map((id) => [id, 'ids']));
+}
+
+export async function verifyForCaller(
+  file: string,
+  options: VerifyRequest,
+): Promise<VerifiedBatch | Refused> {
+  const wrong = wrongArguments('verifyBatch', options, { file });
+  if (wrong !== undefined) return wrong;
+  const { output, env, signal, deep = false, repair = false, confirm } = options;
+  if (repair && confirm === undefined) {
+    const text =
+      "is missing; repair puts scenes with missing or damaged pictures back, and the next run renders and pays for each again; expected 'paid again'";
+    return wrongUse('verifyBatch', [{ where: 'confirm', text }]);
+  }
+  const batch = batchForCaller(file, { output }, env);
+  const bad: VerifiedBatch['bad'] = [];
+  let checkpoint: VerifiedBatch['checkpoint'];
+  const listener: RepairListener = {
+    signal,
+    onBad: (each) => void bad.push(badOf(each)),
+    onProgress: () => undefined,
+    onRepaired: (repaired) => (checkpoint = repaired),
+  };
+  const isStopped = (): boolean => signal?.aborted === true;
+  if (isStopped()) return interrupted('Nothing was checked.');
+  try {
+    const verified = repair
+      ? (await repairPictures(batch, deep, listener)).verified
+      : await verifyPictures(batch, deep, listener);
+    if (isStopped()) return interrupted(soFar(verified, repair));
+    return { kind: 'verified', ...verified, bad, ...(checkpoint !== undefined && { checkpoint }) };
+  } catch (thrown) {
+    return refused(thrown, batch);
+  }
+}
+
+function badOf({ sceneId, file, verdict, keptAs }: BadPicture): VerifiedBatch['bad'][number] {
+  const problem = verdict.kind === 'missing' ? 'it is missing' : verdict.problem;
+  return {
+    kind: verdict.kind,
+    scene: sceneId,
+    file: pathOf({ file }),
+    problem,
+    ...(keptAs !== undefined && { keptAs: pathOf({ file: keptAs }) }),
+  };
+}
+
+function soFar({ checked, missing, damaged, putBack }: Verified, isRepair: boolean): string {
+  const found = `${missing + damaged} of ${checked} pictures that were checked are missing or damaged`;
+  return isRepair ? `${found}; ${putBack} scenes wait to be rendered again.` : `${found}.`;
+}
+
+export async function exportForCaller(
+  file: string,
+  options: ExportRequest,
+): Promise<ExportedBatch | Refused> {
+  const wrong = wrongArguments('exportBatch', options, { file });
+  if (wrong !== undefined) return wrong;
+  const { output, env, signal, to, dir, where, ids, shard = 1_000, caption, copy, link = false } = options;
+  const batch = batchForCaller(file, { output }, env);
+  const [bad, notes]: [ExportedBatch['bad'], string[]] = [[], []];
+  const listener: ExportListener = {
+    onBad: (each) => void bad.push({ ...each, file: pathOf(each) }),
+    onDone: () => undefined,
+    onNote: (text) => void notes.push(text),
+  };
+  const folder = resolve(dir);
+  try {
+    signal?.throwIfAborted();
+    const exported = await batch.read((book) => {
+      assertExportable(to, { caption, copy, isLinked: link });
+      const choices = {
+        to,
+        dir: folder,
+        shard,
+        caption,
+        copy: copy === undefined ? undefined : copyNamed(copy, batch),
+        isLinked: link,
+        where,
+        ids: ids && placesOf(ids),
+      };
+      return exportDataset(book, choices, listener, signal);
+    });
+    const { pictures, written, bytes, missing } = exported;
+    return { kind: 'exported', dir: folder, pictures, written, bytes, bad, missing, notes };
+  } catch (thrown) {
+    if (signal?.aborted === true && thrown === signal.reason) return interrupted('The same call goes on.');
+    return refused(thrown, batch);
+  }
+}

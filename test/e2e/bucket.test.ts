@@ -6,6 +6,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { noCeph, secretAccessKey, startCeph, type Ceph } from '../engines/ceph.ts';
 import { exr } from '../runner/images/whole-files.ts';
+import { verifyBatch } from '../../src/index.ts';
 import { noPostgres, startPostgres } from '../engines/postgres.ts';
 import {
   folderWith,
@@ -76,6 +77,12 @@ describe.skipIf(noCeph !== undefined)('a batch with its pictures in a bucket (sk
       const verified = await start('verify', 'pipeline.yaml', ...deep);
       expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining(`good      ${count}\n`)]);
     }
+    // A program has the key of the bucket in an environment of its own.
+    expect(await verifyBatch(cwd, { deep: true, env: { ...process.env, ...ceph.env } })).toMatchObject({
+      kind: 'verified',
+      good: count,
+    });
+    expect(await verifyBatch(cwd, { env: {} })).toMatchObject({ kind: 'wrong-use' });
     const listed = await start('list', 'pipeline.yaml', '--limit', '1');
     expect(listed.stdout).toMatch(/s3:\/\/night\/batch-\d+\/images\/s0-/);
     const again = await start('run', 'pipeline.yaml');

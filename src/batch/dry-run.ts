@@ -42,7 +42,7 @@ import type { ReadScenes } from '../runner/list/read-scenes.ts';
 import type { Checkpoint } from '../runner/pipeline/ports.ts';
 import type { Attempt } from '../runner/core/attempt.ts';
 import { pricingOf } from '../runner/core/spending.ts';
-import { leftMsAt } from '../runner/pipeline/deadline.ts';
+import { leftMsAt } from '../runner/pipeline/submission-limits.ts';
 import { pictureName, PictureNames } from '../runner/pipeline/picture-names.ts';
 import { submissionOf } from './service-client.ts';
 import type { PipelineConfig } from '../runner/pipeline/pipeline-config.ts';

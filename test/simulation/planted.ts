@@ -92,7 +92,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'submissions are not counted against the limit',
-    file: 'src/runner/pipeline/budget.ts',
+    file: 'src/runner/pipeline/submission-limits.ts',
     from: 'this.#spending = { ...this.#spending, jobs: this.#spending.jobs + count };',
     to: 'void count;',
   },
@@ -171,7 +171,7 @@ export const plantedBugs: PlantedBug[] = [
   },
   {
     name: 'an output that comes late is not waited for',
-    file: 'src/runner/pipeline/jobs-in-flight.ts',
+    file: 'src/runner/pipeline/run.ts',
     from: 'if (waitMs === undefined || this.#emptyInARow >= maxEmptyInARow) {',
     to: 'if (Date.now() > 0) {',
   },

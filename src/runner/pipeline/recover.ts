@@ -1,4 +1,4 @@
-/** What dead runs left behind, before anything is sent. */
+/** Takes up what dead runs left behind, before anything is sent, and what other runners that died leave while this one works. */
 import { endpointAddress, type Attempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import { lostBefore, type Lost } from '../core/lost-submission.ts';
@@ -6,10 +6,11 @@ import { splitFiles } from '../core/picture.ts';
 import { provenanceOf } from '../core/provenance.ts';
 import { quarantine } from '../core/retry.ts';
 import type { UnfinishedWriting } from '../core/settlement.ts';
-import type { Checkpoint, ImageStore } from './ports.ts';
-import { recordWithoutPicture } from './settle.ts';
+import type { Checkpoint, ImageStore, OtherRunners, TakenOver } from './ports.ts';
+import { recordWithoutPicture, settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
 import type { Run } from './run.ts';
+import type { JobSlots } from './job-slots.ts';
 
 /** Does the renames that were decided; what was renamed already is not touched. */
 export async function finishMoves(
@@ -42,7 +43,7 @@ export async function finishWriting(
 type Writings = Pick<Checkpoint, 'ownerOf' | 'settle' | 'dropWriting'>;
 type WrittenImages = Pick<ImageStore, 'has' | 'complete' | 'remove'>;
 
-export async function finishOne(
+async function finishOne(
   checkpoint: Writings,
   images: WrittenImages,
   { attempt, isInFlight, settlement }: UnfinishedWriting,
@@ -74,7 +75,7 @@ export async function settleIntended(run: Run): Promise<number> {
   return unknown.length;
 }
 
-export async function mayRepeat({ repeats, config, stop }: Run, attempt: Attempt): Promise<boolean> {
+async function mayRepeat({ repeats, config, stop }: Run, attempt: Attempt): Promise<boolean> {
   const { idempotency, deaths, endpoint } = attempt;
   if (idempotency === undefined || quarantine(deaths) !== undefined) return false;
   // The key of this run is for no other.
@@ -92,7 +93,7 @@ export async function takeUpIntended(run: Run): Promise<{ attempt: Attempt; lost
 }
 
 /** Of a scene that is gone none is sent. */
-export function toSendAgain(attempt: Attempt): { attempt: Attempt; lost: Lost }[] {
+function toSendAgain(attempt: Attempt): { attempt: Attempt; lost: Lost }[] {
   const { idempotency, isWithdrawn } = attempt;
   if (idempotency === undefined || isWithdrawn === true) return [];
   return [{ attempt, lost: lostBefore(idempotency, unanswered) }];
@@ -107,3 +108,61 @@ const unanswered: Failure = {
   kind: 'unanswered',
   text: 'the program ended between recording this submission and its answer: it may have been sent',
 };
+
+/**
+ * Shares the rate with the other runners of the batch, and takes over what dead ones have left, until the run is draining: what
+ * is left then is for others.
+ */
+export async function workWithOthers(run: Run, slots: Pick<JobSlots, 'takeUp' | 'sendAgain'>): Promise<void> {
+  const { others } = run.ports;
+  if (others === undefined) return;
+  const { submit, status } = run.throttles;
+  others.listen({
+    onCount: (runners) => {
+      for (const throttle of [submit, status]) throttle.shareAmong(runners);
+    },
+    onSlowed: () => submit.slow(),
+  });
+  try {
+    await takeOver(run, others, slots);
+  } catch (thrown) {
+    run.stop.forThrown(thrown);
+  }
+}
+
+async function takeOver(
+  run: Run,
+  others: OtherRunners,
+  slots: Pick<JobSlots, 'takeUp' | 'sendAgain'>,
+): Promise<void> {
+  const until = AbortSignal.any([run.stop.draining, run.over]);
+  for (;;) {
+    const left = await others.takeOver(until);
+    if (left === undefined) return;
+    await takeUp(run, slots, left);
+  }
+}
+
+/** As at the start of a run. */
+async function takeUp(
+  run: Run,
+  slots: Pick<JobSlots, 'takeUp' | 'sendAgain'>,
+  { writing, intended, submitted }: TakenOver,
+): Promise<void> {
+  const { checkpoint, images, emit } = run.ports;
+  for (const unfinished of writing) await finishOne(checkpoint, images, unfinished);
+  const isRepeatable = await Promise.all(intended.map((attempt) => mayRepeat(run, attempt)));
+  const again = intended.filter((_, i) => isRepeatable[i]).flatMap(toSendAgain);
+  const unknown = intended.filter((attempt) => !again.some((one) => one.attempt === attempt));
+  await Promise.all(unknown.map((attempt) => recordDeath(run, attempt)));
+  const open = await submitted();
+  const inFlight = open.filter(({ deaths }) => quarantine(deaths) === undefined);
+  const resumed = inFlight.length + again.length;
+  emit({ type: 'recovered', unanswered: unknown.length, inFlight: resumed });
+  for (const attempt of open) {
+    const failure = quarantine(attempt.deaths);
+    if (failure !== undefined) await settleWithoutPicture(run, attempt, 'failed', failure);
+  }
+  slots.takeUp(inFlight);
+  await slots.sendAgain(again);
+}

@@ -1,4 +1,4 @@
-/** The last step of a batch: the report, and how the run ended. */
+/** The reports of a run: the one of its end, with how it ended, and those written while it works. */
 import type { Ending } from '../core/ending.ts';
 import type { HeldResults } from '../core/holding.ts';
 import type { RunStats } from '../core/run-stats.ts';
@@ -6,9 +6,10 @@ import type { PictureTotals } from '../core/picture.ts';
 import type { SceneCounts } from '../core/scene.ts';
 import type { Cost } from '../core/spending.ts';
 import { missingText } from './picture-watch.ts';
-import type { MissingPictures, Removal } from './ports.ts';
+import type { MissingPictures, Removal, Ports, Report } from './ports.ts';
 import type { Run } from './run.ts';
 import type { Stop } from './stop.ts';
+import { FatalFailure } from '../core/failure.ts';
 
 export interface BatchResult {
   ending: Ending;
@@ -119,4 +120,63 @@ function previewText({ saved }: SceneCounts, { waiting }: SceneCounts): string {
       : `The ${saved.toLocaleString('en')} scenes of this preview are`;
   if (waiting === 0) return `${scenes} saved`;
   return `${scenes} saved; ${waiting.toLocaleString('en')} ${waiting === 1 ? 'waits' : 'wait'} for the full run`;
+}
+
+interface InterimPorts extends Pick<Ports, 'clock' | 'emit'> {
+  report: Pick<Report, 'update'>;
+}
+
+/** The next report is not begun before this many times as long as the last one took: 3 % of the time at most. */
+const restShare = 30;
+
+/** Writes the report during a run now and then, so that a killed run leaves one. */
+export class InterimReports {
+  readonly #ports: InterimPorts;
+  readonly #stop: Stop;
+  readonly #over = new AbortController();
+  #working: Promise<void> = Promise.resolve();
+  /** Problem of the last report. */
+  #problem: string | undefined;
+
+  constructor(ports: InterimPorts, stop: Stop) {
+    this.#ports = ports;
+    this.#stop = stop;
+  }
+
+  /** None are written without `everyMs`. */
+  begin(everyMs: number | undefined): void {
+    if (everyMs !== undefined) this.#working = this.#work(everyMs);
+  }
+
+  /** Cuts the one that is being written; resolves when nothing is being written any more. */
+  async end(): Promise<void> {
+    this.#over.abort();
+    await this.#working;
+  }
+
+  async #work(everyMs: number): Promise<void> {
+    const { clock } = this.#ports;
+    const signal = AbortSignal.any([this.#stop.leaving, this.#over.signal]);
+    let waitMs = everyMs;
+    while (!signal.aborted) {
+      await clock.sleep(waitMs, signal);
+      const began = clock.elapsed();
+      if (!signal.aborted) await this.#write(signal);
+      waitMs = Math.max(everyMs, restShare * (clock.elapsed() - began));
+    }
+  }
+
+  /** A disk that does not take it ends no run: there is another one to come. */
+  async #write(signal: AbortSignal): Promise<void> {
+    const { report, emit } = this.#ports;
+    try {
+      await report.update(signal);
+      this.#problem = undefined;
+    } catch (thrown) {
+      if (!(thrown instanceof FatalFailure)) return this.#stop.forThrown(thrown);
+      const text = `the report of the run so far was not written: ${thrown.message}`;
+      if (text !== this.#problem) emit({ type: 'warning', text });
+      this.#problem = text;
+    }
+  }
 }

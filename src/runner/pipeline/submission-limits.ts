@@ -1,0 +1,152 @@
+/** The limits of what a run may still submit: money, number and time. */
+import {
+  formatCost,
+  nothingBrought,
+  roomFor,
+  spentOn,
+  withEnd,
+  type BatchSpending,
+  type Cost,
+  type JobEnd,
+  type Pricing,
+  type SpendingLimits,
+} from '../core/spending.ts';
+import type { Checkpoint, Clock } from './ports.ts';
+import { shareOf, withObservation, type ObservedTimes } from '../core/observed-times.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
+
+const nothingSpent: BatchSpending = {
+  jobs: 0,
+  executedMs: 0,
+  untold: 0,
+  untimed: 0,
+  rendered: 0,
+  brought: nothingBrought,
+  times: [],
+};
+
+/** Limits submissions by money and by number. The cost is unknown until it is loaded. */
+export class Budget {
+  readonly #limits: SpendingLimits;
+  readonly #pricing: Pricing | undefined;
+  readonly #random: () => number;
+  #spending = nothingSpent;
+  #isLoaded = false;
+
+  constructor(limits: SpendingLimits, pricing: Pricing | undefined, random: () => number) {
+    this.#limits = limits;
+    this.#pricing = pricing;
+    this.#random = random;
+  }
+
+  /** Reads what the batch has spent so far, where that matters. */
+  async load(checkpoint: Pick<Checkpoint, 'spending'>): Promise<void> {
+    if (this.#pricing === undefined && this.#limits.jobs === undefined) return;
+    this.#spending = await checkpoint.spending();
+    this.#isLoaded = true;
+  }
+
+  /** How many more may be submitted on top of `inFlight` others, all of which were counted. */
+  roomFor(inFlight: number): number {
+    return roomFor(inFlight, this.#spending, this.#spending.times, this.#limits, this.#pricing);
+  }
+
+  countSubmissions(count: number): void {
+    this.#spending = { ...this.#spending, jobs: this.#spending.jobs + count };
+  }
+
+  /** It was not accepted after all: no job, no bill. */
+  countRefused(): void {
+    this.countSubmissions(-1);
+  }
+
+  countEnd(end: JobEnd): void {
+    this.#spending = withEnd(this.#spending, end, this.#random());
+  }
+
+  /** Undefined without `pricing`. */
+  cost(): Cost | undefined {
+    if (this.#pricing === undefined || !this.#isLoaded) return undefined;
+    const spent = spentOn(this.#spending, this.#spending.times, this.#pricing);
+    const { cost: limit } = this.#limits;
+    return { spent, currency: this.#pricing.currency, ...(limit !== undefined && { limit }) };
+  }
+
+  /** Why nothing more may be submitted, in a sentence; undefined while something may. */
+  spentText(): string | undefined {
+    const { jobs } = this.#limits;
+    if (jobs !== undefined && this.#spending.jobs >= jobs)
+      return `The maximum of ${jobs.toLocaleString('en')} submissions is reached (\`limits.jobs\`)`;
+    const cost = this.cost();
+    return cost && `The budget is used up: ${formatCost(cost)} spent (\`limits.cost\`)`;
+  }
+}
+
+type LimitsOfTime = Pick<PipelineConfig['limits'], 'for' | 'until'>;
+
+/** This share of the jobs is done within the time that is left to the last ones. */
+const expectedShare = 0.95;
+
+/** Limits submissions by time, so that what is submitted is expected to be done before the limit. */
+export class Deadline {
+  readonly #forMs: number;
+  /** Epoch ms. */
+  readonly #untilAt: number;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  /** Monotonic ms; `limits.for` does not run before. */
+  #beganElapsed = Infinity;
+  /** Ages at which this run's jobs were done. */
+  #ages: ObservedTimes = [];
+
+  constructor(limits: LimitsOfTime, clock: Clock, random: () => number) {
+    this.#forMs = limits.for ?? Infinity;
+    this.#untilAt = limits.until === undefined ? Infinity : nextHour(limits.until, clock.now());
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  begin(): void {
+    this.#beganElapsed = this.#clock.elapsed();
+  }
+
+  /** A job was done `ageMs` after its submission. */
+  observe(ageMs: number): void {
+    this.#ages = withObservation(this.#ages, ageMs, this.#random());
+  }
+
+  /** Ms until nothing more may be submitted. */
+  leftMs(): number {
+    const expectedMs = shareOf(this.#ages, expectedShare) ?? 0;
+    return Math.max(0, Math.min(this.#forLeftMs(), this.#untilLeftMs()) - expectedMs);
+  }
+
+  get text(): string {
+    const [name, what] =
+      this.#untilLeftMs() < this.#forLeftMs() ? ['limits.until', 'The deadline'] : ['limits.for', 'The time'];
+    return `${what} for submissions (\`${name}\`) has passed`;
+  }
+
+  #forLeftMs(): number {
+    return this.#beganElapsed + this.#forMs - this.#clock.elapsed();
+  }
+
+  #untilLeftMs(): number {
+    return this.#untilAt - this.#clock.now();
+  }
+}
+
+/** Returns ms until nothing more may be submitted by a run that submits its first job at `now`; undefined without a limit. */
+export function leftMsAt({ for: forMs = Infinity, until }: LimitsOfTime, now: number): number | undefined {
+  const least = Math.min(forMs, until === undefined ? Infinity : nextHour(until, now) - now);
+  return least === Infinity ? undefined : least;
+}
+
+/** Returns when the clock on the wall next shows `07:00`, epoch ms. */
+function nextHour(text: string, now: number): number {
+  const [hours = 0, minutes = 0] = text.split(':').map(Number);
+  const at = new Date(now);
+  at.setHours(hours, minutes, 0, 0);
+  if (at.getTime() <= now) at.setDate(at.getDate() + 1);
+  return at.getTime();
+}

@@ -1,10 +1,17 @@
 /** Writes the saved pictures of a batch as files that other programs take: what is whole already stays as it is. */
 import { createHash } from 'node:crypto';
 import type { ExportFolder, ExportKind } from './export-folder.ts';
-import { groupsOf, type ExportedPicture, type ExportPorts } from './exported-picture.ts';
-import { parquetPart } from './parquet-part.ts';
+import {
+  groupsOf,
+  type ExportedPicture,
+  type ExportPorts,
+  readChecked,
+  recordOf,
+} from './exported-picture.ts';
 import { writeCaptions, writeImageFolder } from './picture-folder.ts';
-import { writeTar } from './tar-shard.ts';
+import type { UnfinishedFile } from '../files/unfinished-file.ts';
+import { parquetWriteBuffer } from 'hyparquet-writer';
+import type { JsonValue } from '../../lib/text/json.ts';
 
 export interface ExportChoice {
   /** Pictures a shard. */
@@ -100,6 +107,69 @@ const tarShard: ShardForm = {
   },
 };
 
+interface TarContent {
+  count: number;
+  bytes: number;
+}
+
+/**
+ * Writes a tar file of pictures, their metadata and captions: the same bytes on every machine. `first` is the number of the
+ * first picture among all. A key has no dot and is that of no other shard.
+ */
+async function writeTar(
+  file: UnfinishedFile,
+  pictures: readonly ExportedPicture[],
+  first: number,
+  ports: ExportPorts,
+): Promise<TarContent> {
+  const numbers = new Map(pictures.map((picture, index) => [picture, first + index]));
+  const written = { count: 0, bytes: 0 };
+  for await (const { picture, content } of readChecked(pictures, ports)) {
+    const key = String(numbers.get(picture)).padStart(9, '0');
+    const metadata = { file_name: picture.file, ...recordOf(picture) };
+    await file.write(
+      Buffer.concat([
+        ...tarEntry(`${key}${/\.\w+$/.exec(picture.file)?.[0] ?? ''}`, content),
+        ...tarEntry(`${key}.json`, Buffer.from(JSON.stringify(metadata))),
+        ...tarEntry(`${key}.txt`, Buffer.from(picture.caption)),
+      ]),
+    );
+    written.count += 1;
+    written.bytes += content.length;
+  }
+  await file.write(Buffer.alloc(2 * tarBlockBytes));
+  return written;
+}
+
+const tarBlockBytes = 512;
+
+/** Returns the blocks of a file in the format ustar. Names are keys and endings, far shorter than the hundred bytes that fit. */
+function tarEntry(name: string, content: Buffer): Buffer[] {
+  const header = Buffer.alloc(tarBlockBytes);
+  const fields: [offset: number, text: string][] = [
+    [0, name],
+    [100, octal(0o644, 8)],
+    [108, octal(0, 8)],
+    [116, octal(0, 8)],
+    [124, octal(content.length, 12)],
+    [136, octal(0, 12)],
+    [148, ' '.repeat(8)],
+    [156, '0'],
+    [257, 'ustar\u000000'],
+    [329, octal(0, 8)],
+    [337, octal(0, 8)],
+  ];
+  for (const [offset, text] of fields) header.write(text, offset, 'latin1');
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${octal(sum, 7)}\u0000 `, 148, 'latin1');
+  return [header, content, Buffer.alloc((tarBlockBytes - (content.length % tarBlockBytes)) % tarBlockBytes)];
+}
+
+/** With the zero byte at its end that `bytes` counts. */
+function octal(value: number, bytes: number): string {
+  return value.toString(8).padStart(bytes - 1, '0');
+}
+
 function tablePart(numeric: string[]): ShardForm {
   return {
     files: (number) => [`part-${number}.parquet`],
@@ -110,4 +180,50 @@ function tablePart(numeric: string[]): ShardForm {
       return true;
     },
   };
+}
+
+const ownColumns = [
+  ['path', 'STRING', ({ path }) => path],
+  ['sha256', 'STRING', ({ sha256 }) => sha256],
+  ['bytes', 'INT64', ({ bytes }) => BigInt(bytes)],
+  ['width', 'INT32', ({ width }) => width],
+  ['height', 'INT32', ({ height }) => height],
+  ['id', 'STRING', ({ id }) => id],
+  ['prompt', 'STRING', ({ prompt }) => prompt],
+  ['columns', 'JSON', ({ columns }) => columns],
+  ['values', 'JSON', ({ values }) => values],
+  ['seed', 'STRING', ({ seed }) => seed],
+  ['endpoint', 'STRING', ({ endpoint }) => endpoint],
+  ['attempts', 'INT32', ({ attempts }) => attempts],
+  ['cost', 'DOUBLE', ({ cost }) => cost],
+] as const satisfies [string, string, (picture: ExportedPicture) => JsonValue | bigint][];
+
+/**
+ * Returns a table of pictures as Parquet: the same bytes on every machine, since its compression is the writer's own.
+ * `numeric`: the columns and values that are numbers in all pictures, and get a column of their own in each part.
+ */
+function parquetPart(pictures: readonly ExportedPicture[], numeric: readonly string[]): Uint8Array {
+  const own = ownColumns.map(([name, type, valueOf]) => ({
+    name,
+    type,
+    nullable: name === 'seed' || name === 'endpoint' || name === 'cost',
+    data: pictures.map((picture): JsonValue | bigint => valueOf(picture)),
+  }));
+  const numbers = numeric.map((name) => ({
+    name: takenNames.has(name.toLowerCase()) ? `manifest.${name}` : name,
+    type: 'DOUBLE' as const,
+    nullable: true,
+    data: pictures.map((picture) => numberIn(picture, name)),
+  }));
+  return new Uint8Array(
+    parquetWriteBuffer({ columnData: [...own, ...numbers], codec: 'SNAPPY', createdBy: 'nightrender' }),
+  );
+}
+
+const takenNames = new Set<string>(ownColumns.map(([name]) => name));
+
+/** Null where a run has changed it meanwhile. */
+function numberIn({ columns, values }: ExportedPicture, name: string): number | null {
+  const value = Object.hasOwn(values, name) ? values[name] : columns[name];
+  return typeof value === 'number' ? value : null;
 }

@@ -5,13 +5,13 @@ import type { Failure } from '../core/failure.ts';
 import type { FileKind, NamedFile } from '../core/named-file.ts';
 import type { PictureFormat } from '../core/picture-format.ts';
 import type { Picture, HeldPicture } from '../core/picture.ts';
-import { checkExr } from './check-exr.ts';
-import { checkNpz } from './check-npz.ts';
 import { wholePng } from './check-picture.ts';
 import { decodeBase64, nameOfOtherFormat, recognise, type Unusable } from './decode-base64.ts';
 import { bufferOf } from './decoding.ts';
 import { otherFormat } from './other-formats.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
+import { crc32, createInflateRaw } from 'node:zlib';
+import { oneLine } from '../../lib/text/format.ts';
 
 /** Pixels of those that have any. */
 export type WholeFile = { width?: number; height?: number } | Unusable;
@@ -94,13 +94,108 @@ export async function wholePicture(
   return format === 'PNG' ? wholePng(bytes, demands) : otherFormat(bytes, demands, format);
 }
 
-const magic = 'glTF';
-const headerBytes = 12;
+const exrMagic = 0x01312f76;
+/** Deep samples (0x800) are no picture. */
+const exrFlags = { tiled: 0x200, long: 0x400, multipart: 0x1000 };
+const maxAttributeNameBytes = 255;
+const exrStartBytes = 8;
+
+/** One of the pictures in an EXR; most have one. */
+interface ExrPart {
+  width: number;
+  height: number;
+  isTiled: boolean;
+}
+
+class ExrProblem extends Error {}
+
+/** Checks an OpenEXR file: its header, and that every block its offset table names is there as a whole. */
+function checkExr(exr: Buffer): { width: number; height: number } | { problem: string } {
+  if (exr.length < exrStartBytes || exr.readUInt32LE(0) !== exrMagic)
+    return { problem: 'it is no EXR: its first bytes are others' };
+  const version = exr.readUInt32LE(4);
+  if ((version & ~(exrFlags.tiled | exrFlags.long | exrFlags.multipart)) !== 2)
+    return { problem: 'it is an EXR of an unknown version, or deep' };
+  try {
+    const { parts, end } = readExrParts(exr, version);
+    checkOffsetTable(exr, end, parts, (version & exrFlags.multipart) !== 0);
+    const { width, height } = parts[0] ?? { width: 0, height: 0 };
+    return { width, height };
+  } catch (error) {
+    // Reading beyond the end.
+    if (error instanceof RangeError) return { problem: 'it is cut: its header or offset table is not whole' };
+    if (error instanceof ExrProblem) return { problem: error.message };
+    throw error;
+  }
+}
+
+function readExrParts(exr: Buffer, version: number): { parts: ExrPart[]; end: number } {
+  const first = readExrPart(exr, exrStartBytes, version);
+  const parts = [first.part];
+  let { end } = first;
+  if ((version & exrFlags.multipart) === 0) return { parts, end };
+  // A further end mark is the end of all headers.
+  while (exr.readUInt8(end) !== 0) {
+    const next = readExrPart(exr, end, version);
+    parts.push(next.part);
+    end = next.end;
+  }
+  return { parts, end: end + 1 };
+}
+
+function readExrPart(exr: Buffer, from: number, version: number): { part: ExrPart; end: number } {
+  const attributes = new Map<string, Buffer>();
+  let at = from;
+  const text = (): string => {
+    const end = exr.indexOf(0, at);
+    if (end === -1 || end - at > maxAttributeNameBytes)
+      throw new ExrProblem('it is cut or damaged: its header is torn');
+    const read = exr.toString('latin1', at, end);
+    at = end + 1;
+    return read;
+  };
+  for (let name = text(); name !== ''; name = text()) {
+    text();
+    const size = exr.readUInt32LE(at);
+    if (size > exr.length - at) throw new ExrProblem(`it is cut: ${name} of its header is not whole`);
+    attributes.set(name, exr.subarray(at + 4, at + 4 + size));
+    at += 4 + size;
+  }
+  const box = attributes.get('dataWindow');
+  if (box?.length !== 16 || !attributes.has('channels'))
+    throw new ExrProblem('it is damaged: its header has no dataWindow or no channels');
+  const width = box.readInt32LE(8) - box.readInt32LE(0) + 1;
+  const height = box.readInt32LE(12) - box.readInt32LE(4) + 1;
+  if (width < 1 || height < 1) throw new ExrProblem(`it is damaged: its size is ${width}×${height}`);
+  const isTiled = attributes.get('type')?.includes('tile') ?? (version & exrFlags.tiled) !== 0;
+  return { part: { width, height, isTiled }, end: at };
+}
+
+/** The table ends where the first of the blocks begins, whichever entry that is; each block has its place and its size first. */
+function checkOffsetTable(exr: Buffer, start: number, parts: ExrPart[], isMultipart: boolean): void {
+  let end = exr.length;
+  for (let at = start; at < end; at += 8) {
+    const offset = Number(exr.readBigUInt64LE(at));
+    if (offset < at + 8) throw new ExrProblem('it was not finished: its offset table has gaps');
+    if (offset >= exr.length) throw new ExrProblem('it is cut: a block is not in the file');
+    const part = parts[isMultipart ? exr.readInt32LE(offset) : 0];
+    if (part === undefined) throw new ExrProblem('it is damaged: a block is of no part');
+    const place = offset + (isMultipart ? 4 : 0);
+    const size = place + (part.isTiled ? 16 : 4);
+    if (size + 4 + exr.readUInt32LE(size) > exr.length)
+      throw new ExrProblem('it is cut: a block is not whole');
+    end = Math.min(end, offset);
+  }
+  if (end === exr.length) throw new ExrProblem('it is cut: it has no block');
+}
+
+const glbMagic = 'glTF';
+const glbHeaderBytes = 12;
 const chunkHeaderBytes = 8;
 
 /** Checks a GLB (binary glTF 2): its header, its chunks, its JSON, and the buffer that this speaks of. */
 function checkGlb(glb: Buffer): { problem: string } | Record<string, never> {
-  if (glb.toString('latin1', 0, 4) !== magic || glb.length < headerBytes)
+  if (glb.toString('latin1', 0, 4) !== glbMagic || glb.length < glbHeaderBytes)
     return { problem: 'it is no GLB: it does not begin with "glTF"' };
   const [version, length] = [glb.readUInt32LE(4), glb.readUInt32LE(8)];
   if (version !== 2) return { problem: `it is of version ${version} of glTF, and only 2 can be checked` };
@@ -109,7 +204,7 @@ function checkGlb(glb: Buffer): { problem: string } | Record<string, never> {
       problem: `it is cut: it has ${glb.length.toLocaleString('en')} bytes, and its header says ${length.toLocaleString('en')}`,
     };
   const chunks: { type: string; data: Buffer }[] = [];
-  for (let at = headerBytes; at < glb.length;) {
+  for (let at = glbHeaderBytes; at < glb.length;) {
     const end = at + chunkHeaderBytes + (glb.length - at < chunkHeaderBytes ? 0 : glb.readUInt32LE(at));
     if (end > glb.length || end % 4 !== 0)
       return { problem: `it is damaged: its chunk at byte ${at} is torn` };
@@ -147,4 +242,109 @@ function parseJson(bytes: Uint8Array): unknown {
   } catch (error) {
     return error;
   }
+}
+
+const zipEndBytes = 22;
+const maxZipCommentBytes = 65_535;
+const zipEntryBytes = 46;
+const zipLocalBytes = 30;
+/** Some bytes unpack to a thousand times their size, which takes seconds to look through. */
+const maxUnpackedBytes = 4e9;
+
+interface ZipEntry {
+  name: string;
+  method: number;
+  checksum: number;
+  packed: number;
+  unpacked: number;
+  offset: number;
+}
+
+/** Checks an NPZ, a ZIP of NumPy arrays: every entry is there, unpacks to its checksum and begins as an array does. */
+async function checkNpz(npz: Buffer): Promise<{ problem: string } | Record<string, never>> {
+  if (npz.toString('latin1', 0, 2) !== 'PK')
+    return { problem: 'it is no NPZ: it does not begin as a ZIP does' };
+  const end = zipEndOf(npz);
+  if (end === undefined) return { problem: 'it is cut: the end of its ZIP directory is missing' };
+  const start = npz.readUInt32LE(end + 16);
+  if (start + npz.readUInt32LE(end + 12) !== end)
+    return { problem: 'it is damaged: its ZIP directory is not where its end says' };
+  const entries = readZipEntries(npz.subarray(start, end));
+  if (entries?.length !== npz.readUInt16LE(end + 10))
+    return { problem: 'it is damaged: its ZIP directory is torn' };
+  if (entries.length === 0) return { problem: 'it holds no array' };
+  if (entries.reduce((sum, { unpacked }) => sum + unpacked, 0) > maxUnpackedBytes)
+    return { problem: 'its arrays have more than 4 GB unpacked' };
+  for (const entry of entries) {
+    const problem = await checkZipEntry(npz.subarray(0, start), entry);
+    if (problem !== undefined) return { problem: `its array ${oneLine(entry.name, 60) ?? ''} ${problem}` };
+  }
+  return {};
+}
+
+/** Where the end mark of the directory is, which nothing but its own comment follows. */
+function zipEndOf(zip: Buffer): number | undefined {
+  const last = zip.length - zipEndBytes;
+  for (let at = last; at >= Math.max(0, last - maxZipCommentBytes); at--)
+    if (zip.readUInt32LE(at) === 0x06054b50 && zip.readUInt16LE(at + 20) === last - at) return at;
+  return undefined;
+}
+
+/** Undefined where it is torn. */
+function readZipEntries(directory: Buffer): ZipEntry[] | undefined {
+  const entries: ZipEntry[] = [];
+  for (let at = 0; at < directory.length;) {
+    if (at + zipEntryBytes > directory.length || directory.readUInt32LE(at) !== 0x02014b50) return undefined;
+    const lengthAt = (offset: number): number => directory.readUInt16LE(at + offset);
+    const name = lengthAt(28);
+    entries.push({
+      name: directory.toString('utf8', at + zipEntryBytes, at + zipEntryBytes + name),
+      method: directory.readUInt16LE(at + 10),
+      checksum: directory.readUInt32LE(at + 16),
+      packed: directory.readUInt32LE(at + 20),
+      unpacked: directory.readUInt32LE(at + 24),
+      offset: directory.readUInt32LE(at + 42),
+    });
+    at += zipEntryBytes + name + lengthAt(30) + lengthAt(32);
+  }
+  return entries;
+}
+
+/** What is wrong with it; `before` is what comes before the directory. */
+async function checkZipEntry(before: Buffer, entry: ZipEntry): Promise<string | undefined> {
+  const { name, method, offset, packed } = entry;
+  if (!name.endsWith('.npy')) return 'is no .npy';
+  if (offset + zipLocalBytes > before.length || before.readUInt32LE(offset) !== 0x04034b50)
+    return 'is not where the ZIP directory says';
+  const start = offset + zipLocalBytes + before.readUInt16LE(offset + 26) + before.readUInt16LE(offset + 28);
+  if (start + packed > before.length) return 'is cut';
+  if (method !== 0 && method !== 8) return `is packed in a way (${method}) that NumPy does not use`;
+  const data = before.subarray(start, start + packed);
+  return method === 0 ? checkArray([data], entry) : checkUnpacked(data, entry);
+}
+
+async function checkUnpacked(data: Buffer, entry: ZipEntry): Promise<string | undefined> {
+  const inflate = createInflateRaw();
+  inflate.end(data);
+  try {
+    return await checkArray(inflate as AsyncIterable<Buffer>, entry);
+  } catch {
+    return 'is damaged: it cannot be unpacked';
+  }
+}
+
+async function checkArray(
+  parts: Iterable<Buffer> | AsyncIterable<Buffer>,
+  { checksum, unpacked }: ZipEntry,
+): Promise<string | undefined> {
+  let [bytes, sum, isArray] = [0, 0, false];
+  for await (const part of parts) {
+    // The first part is never as short as that, save for the whole.
+    if (bytes === 0) isArray = part.toString('latin1', 0, 6) === '\x93NUMPY';
+    bytes += part.length;
+    sum = crc32(part, sum);
+    if (bytes > unpacked) return 'is damaged: it is longer than the ZIP directory says';
+  }
+  if (bytes !== unpacked || sum !== checksum) return 'is damaged: its checksum is wrong';
+  return isArray ? undefined : 'does not begin as an array of NumPy does';
 }

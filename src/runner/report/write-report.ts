@@ -4,12 +4,17 @@ import type { BatchSummary, RunSpan } from '../core/batch-summary.ts';
 import type { SceneRecord } from '../core/scene-record.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
 import { makeFolder, syncFolder } from '../files/folders.ts';
-import { removeLeftovers } from '../../lib/files/temporary-files.ts';
+import { removeLeftovers, isAlive } from '../../lib/files/temporary-files.ts';
 import { csvTable, type ListName } from './csv-table.ts';
 import { GalleryCounts } from './gallery-counts.ts';
-import { GalleryFiles } from './gallery-files.ts';
 import { resultLine, summaryJson, type ReportHeader } from './result-json.ts';
 import { UnfinishedFile } from '../files/unfinished-file.ts';
+import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { assertPlainFile } from '../../lib/files/plain-file.ts';
+import type { GalleryRow, GalleryData } from '../core/gallery-data.ts';
+import { besideReport, galleryRow } from './gallery-row.ts';
+import { createHash } from 'node:crypto';
+import { packageFile } from '../../lib/files/package-file.ts';
 
 export type { ReportHeader } from './result-json.ts';
 
@@ -124,4 +129,204 @@ function* slices<T>(items: Iterable<T>): Generator<T[]> {
     slice = [];
   }
   if (slice.length > 0) yield slice;
+}
+
+/** Rows of one file: quick to load for a page of pictures, and not too many files at a million rows. */
+const chunkRows = 500;
+
+/** Characters of one file, however few rows that are. */
+const chunkLength = 1_000_000;
+
+/** An address that shows a picture to whoever has it. */
+type Sign = (file: string) => Promise<string>;
+
+/** Folders that this process is writing to. */
+const inWork = new Set<string>();
+let begun = 0;
+
+/**
+ * Writes the page of the report and the files of rows that it loads, each report's in a folder of its own. A reader never sees a
+ * mixture: rows are never written where a page reads them, and the page is replaced at once, when they are all on the disk.
+ */
+class GalleryFiles {
+  readonly #folder: string;
+  readonly #rowsName: string;
+  readonly #columns: string[];
+  readonly #counts: GalleryCounts;
+  readonly #sign: Sign | undefined;
+  readonly #chunks: number[] = [];
+  #rows: string[] = [];
+  #length = 0;
+  #page: UnfinishedFile | undefined;
+
+  /** `folder` is the report's; `columns` are the manifest's, in order. */
+  constructor(folder: string, columns: string[], counts: GalleryCounts, sign?: Sign) {
+    begun += 1;
+    this.#folder = folder;
+    this.#rowsName = `rows-${Date.now().toString(36)}-${process.pid}-${begun}`;
+    this.#columns = columns;
+    this.#counts = counts;
+    this.#sign = sign;
+    inWork.add(this.#rowsName);
+  }
+
+  async begin(): Promise<void> {
+    await withDiskFailure(this.#rowsPath(), async () => {
+      makeFolder(join(this.#folder, 'gallery'), 0o700);
+      await mkdir(this.#rowsPath(), { mode: 0o700 });
+    });
+  }
+
+  async add(rows: SceneRecord[]): Promise<void> {
+    for (const row of rows) {
+      this.#counts.add(row);
+      const text = scriptJson(await this.#rowOf(row));
+      this.#rows.push(text);
+      this.#length += text.length;
+      if (this.#rows.length >= chunkRows || this.#length >= chunkLength) await this.#writeChunk();
+    }
+  }
+
+  /** Everything is on the disk then, the page under a name of its own. */
+  async complete(): Promise<void> {
+    if (this.#rows.length > 0) await this.#writeChunk();
+    await withDiskFailure(this.#rowsPath(), () => syncFolder(this.#rowsPath()));
+    await withDiskFailure(this.#rowsPath(), () => syncFolder(join(this.#folder, 'gallery')));
+    this.#page = await UnfinishedFile.begin(this.#folder, 'index.html');
+    const folder = `gallery/${this.#rowsName}`;
+    await this.#page.write(await galleryPage(this.#counts.result({ folder, rows: this.#chunks })));
+    await this.#page.complete();
+  }
+
+  /** From here on the page is the new one; the rows of the one before are removed. */
+  async takeName(): Promise<void> {
+    const before = await rowsOf(join(this.#folder, 'index.html'));
+    await this.#page?.takeName();
+    inWork.delete(this.#rowsName);
+    const gallery = join(this.#folder, 'gallery');
+    // What cannot be removed now is removed with the next report.
+    for (const name of await readdir(gallery).catch(() => [])) {
+      const isOld = name === before || isLeftover(name);
+      if (isOld && name !== this.#rowsName)
+        await rm(join(gallery, name), { recursive: true, force: true }).catch(() => undefined);
+    }
+  }
+
+  /** Removes what there is of it, unless it took its name; never fails, since it follows another failure. */
+  async discard(): Promise<void> {
+    await this.#page?.discard();
+    if (!inWork.delete(this.#rowsName)) return;
+    await rm(this.#rowsPath(), { recursive: true, force: true }).catch(() => undefined);
+  }
+
+  async #rowOf(row: SceneRecord): Promise<GalleryRow> {
+    const shown = galleryRow(row, this.#columns, besideReport);
+    const links = [...(shown.pictures ?? []), ...(shown.files ?? [])];
+    const saved = [...row.pictures, ...row.files];
+    if (this.#sign !== undefined)
+      for (const [i, link] of links.entries()) link.file = await this.#sign(saved[i]?.file ?? '');
+    return shown;
+  }
+
+  #rowsPath(): string {
+    return join(this.#folder, 'gallery', this.#rowsName);
+  }
+
+  async #writeChunk(): Promise<void> {
+    this.#chunks.push(this.#rows.length);
+    const number = this.#chunks.length;
+    const path = join(this.#rowsPath(), `${number}.js`);
+    const text = `nightrenderRows(${number},[\n${this.#rows.join(',\n')}\n]);\n`;
+    this.#rows = [];
+    this.#length = 0;
+    await withDiskFailure(path, async () => {
+      const file = await open(path, 'wx', 0o600);
+      try {
+        await file.appendFile(text);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+    });
+  }
+}
+
+/** The folder of rows that a page refers to. */
+async function rowsOf(page: string): Promise<string | undefined> {
+  try {
+    assertPlainFile(page);
+    return rowsFolderIn(await readFile(page, 'utf8'));
+  } catch {
+    // There is none yet, or none of ours.
+    return undefined;
+  }
+}
+
+/** Of a writer that is no more. A running one's may be what the page is about to refer to. */
+function isLeftover(name: string): boolean {
+  const [, pid] = /^rows-[0-9a-z]+-(\d+)-\d+$/.exec(name) ?? [];
+  if (pid === undefined || inWork.has(name)) return false;
+  return Number(pid) === process.pid || !isAlive(Number(pid));
+}
+
+/** One file with its style, its code and its numbers in it. Rows are loaded by code of the page alone (`strict-dynamic`); what stands in them never becomes code or style. */
+async function galleryPage(data: GalleryData): Promise<string> {
+  const code = await built('gallery.js');
+  const style = await built('gallery.css');
+  const policy = [
+    "default-src 'none'",
+    `script-src '${hashOf(code)}' 'strict-dynamic'`,
+    `style-src '${hashOf(style)}'`,
+    `img-src ${["'self'", 'file:', data.picturesAt ?? []].flat().join(' ')}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="nightrender-rows" content="${data.chunks.folder}">${data.isSigned ? `\n${signedMark}` : ''}
+<title>${htmlText(data.title)} · nightrender</title>
+<style>${style}</style>
+</head>
+<body>
+<div id="page"></div>
+<noscript><p>This page needs JavaScript. All of its rows are in results.csv and results.jsonl in the same folder.</p></noscript>
+<script type="application/json" id="data">${scriptJson(data)}</script>
+<script>${code}</script>
+</body>
+</html>
+`;
+}
+
+/** Of a page whose links to pictures are credentials. */
+const signedMark = '<meta name="nightrender-links" content="signed">';
+
+/** The name of the folder that a page loads its rows from. */
+function rowsFolderIn(page: string): string | undefined {
+  return /<meta name="nightrender-rows" content="gallery\/([\w-]+)">/.exec(page)?.[1];
+}
+
+/** JSON that may stand within a script: nothing in it ends the script or begins a comment. */
+function scriptJson(value: object): string {
+  return JSON.stringify(value).replaceAll(/[<\u2028\u2029]/g, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return `\\u${code.toString(16).padStart(4, '0')}`;
+  });
+}
+
+function htmlText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+}
+
+/** The browser normalizes CRLF before it checks the hash. */
+async function built(name: string): Promise<string> {
+  const text = await readFile(packageFile(`dist/web/${name}`), 'utf8');
+  return text.replaceAll('\r\n', '\n').trim();
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }

@@ -9,7 +9,12 @@ import { rulesOf } from '../../../src/runner/checkpoint/batch-identity.ts';
 import { assertSound } from '../../../src/runner/checkpoint/repair-checkpoint.ts';
 import { LiveReader } from '../../../src/runner/checkpoint/live-reader.ts';
 import { openCheckpointForReading } from '../../../src/runner/checkpoint/open-checkpoint.ts';
-import { pictureIds, readLabels, readListNames, readSavedJobs } from '../../../src/runner/checkpoint/recorded-pictures.ts';
+import {
+  pictureIds,
+  readLabels,
+  readListNames,
+  readSavedJobs,
+} from '../../../src/runner/checkpoint/recorded-pictures.ts';
 import { readExperience, readFoundAt } from '../../../src/runner/checkpoint/read-for-plan.ts';
 import { readRecords, readStory } from '../../../src/runner/checkpoint/scene-records.ts';
 import { readLatest, readSummary } from '../../../src/runner/checkpoint/read-summary.ts';

@@ -4,7 +4,7 @@ import { overridesOf } from '../batch/overrides.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
 import { localService } from '../service/local-service.ts';
 
-/** `file`: a pipeline.yaml, or the folder with one. `options`: as command-line options, by their names. */
+/** `file`: a pipeline.yaml or the folder with one; for those who only read, the output folder as well. `options`: by the names of command-line options. */
 export function batchForCaller(
   file: string,
   options: Record<string, unknown>,

@@ -11,7 +11,10 @@ export type { EndingKind, FailureKind, ResultRow };
 /** Begins or continues a batch, as `nightrender run` does. `file`: a pipeline.yaml, or the folder with one. */
 export declare function runBatch(file: string, options?: RunOptions): BatchRun;
 
-/** Reads where a batch stands, also while it runs here, in another process or, of a shared one, on another machine. */
+/**
+ * Reads where a batch stands, also while it runs here, in another process or, of a shared one, on another machine. `file`: a
+ * pipeline.yaml, the folder with one, or the output folder of a batch.
+ */
 export declare function readBatch(file: string, options?: ReadOptions): Promise<BatchReading | Unreadable>;
 
 /** Finds what the same call of `runBatch` would do, as `nightrender plan` does. Sends nothing and changes nothing, and works during a run. */

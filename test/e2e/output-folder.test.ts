@@ -2,6 +2,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { readBatch, retryScenes, runBatch, verifyBatch } from '../../src/index.ts';
 import { inProcess, newBatch, withKey } from './cli.ts';
 import { startStandIn } from './stand-ins.ts';
 
@@ -25,6 +26,18 @@ it('reads a batch by its output folder, without a key, a list or a pipeline.yaml
     expect(told.stdout).toMatch(said);
     expect(told.code).toBe(0);
   }
+});
+
+it('is read by a program as well, and run by none', async () => {
+  const service = await startStandIn();
+  const cwd = newBatch(service.url, 2);
+  await inProcess(['run', '--quiet'], { cwd, ...withKey });
+  const out = join(cwd, 'out');
+  expect(await readBatch(out)).toMatchObject({ kind: 'batch', dir: out, scenes: { saved: 2 } });
+  expect(await verifyBatch(out)).toMatchObject({ kind: 'verified', checked: 2, good: 2 });
+  const refused = { kind: 'wrong-use', text: 'One problem was found; nothing was sent and nothing written.' };
+  expect(await runBatch(out).result).toMatchObject(refused);
+  expect(await retryScenes(out, { confirm: 'paid again' })).toMatchObject(refused);
 });
 
 it('names the pipeline.yaml to commands that send or change something', async () => {

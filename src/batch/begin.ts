@@ -17,6 +17,7 @@ import { shownLists, shownPath, configuredArguments, configuredRun } from './sho
 import { program } from '../lib/files/program.ts';
 import { type BatchIdentity, readBatch, type PicturesInBucket } from '../runner/checkpoint/batch-identity.ts';
 import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
+import { hasAttempts } from '../runner/checkpoint/read-totals.ts';
 import { unseal } from '../runner/checkpoint/open-for-changes.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { createImageStore } from '../runner/images/image-store.ts';
@@ -140,7 +141,7 @@ function picturesIn(file: string, config: Config, checkpointDir: string): { pict
   try {
     const known = db && readBatch(db)?.pictures;
     if (known?.url === url) return known === undefined ? {} : { pictures: known };
-    const hasAny = db !== undefined && db.prepare('SELECT 1 FROM attempts LIMIT 1').get() !== undefined;
+    const hasAny = db !== undefined && hasAttempts(db);
     if (hasAny) throw movedPictures(file, config, shownImages(dir, known?.url));
   } finally {
     db?.close();
@@ -186,7 +187,7 @@ function whyNothingIsKnown(dir: string, checkpointDir: string): string | undefin
   if (stats.isFile() && stats.size === 0) return 'this file is empty';
   const db = openCheckpointForReading(checkpointDir);
   try {
-    const isEmpty = db !== undefined && db.prepare('SELECT 1 FROM attempts LIMIT 1').get() === undefined;
+    const isEmpty = db !== undefined && !hasAttempts(db);
     return isEmpty ? 'this file has no job yet' : undefined;
   } finally {
     db?.close();

@@ -17,6 +17,9 @@ import { homedir, hostname } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { isJsonObject } from '../lib/text/json.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
+import type { Database } from '../lib/sqlite/database.ts';
+import { hasEndedRun, hasRunOf, readRunRange } from '../runner/checkpoint/read-summary.ts';
+import { hasAttempts } from '../runner/checkpoint/read-totals.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { FatalFailure } from '../runner/core/failure.ts';
 import { isSystemError } from '../runner/files/disk-failure.ts';
@@ -66,7 +69,7 @@ function whyNotMounted(dir: string, recordDir: string): string | undefined {
   if (known === undefined) return undefined;
   const { begunAt, run = 0 } = runsIn(recordDir);
   const isOlder = begunAt !== undefined && begunAt === known.begunAt && run < (known.run ?? 0);
-  if (!isOlder && hasRow(recordDir, 'SELECT 1 FROM attempts')) return undefined;
+  if (!isOlder && isIn(recordDir, hasAttempts)) return undefined;
   const began = `a batch began here on ${formatInstant(known.firstStartAt)}, on ${described(known)}, and this folder is now on ${described(place)}${isOlder ? ', with an older copy of it' : ''}`;
   const orAfresh =
     'or, if that batch is gone for good, begin afresh with `nightrender run <pipeline> --fresh`';
@@ -78,10 +81,8 @@ function whyNotMounted(dir: string, recordDir: string): string | undefined {
 
 /** What is open was opened under a name that may lead elsewhere by now. */
 function assertStillThere(dir: string, recordDir: string, isFresh: boolean): void {
-  const isThere = hasRow(recordDir, 'SELECT 1 FROM runs WHERE pid = ? AND host = ? AND ended_at IS NULL', [
-    process.pid,
-    hostname(),
-  ]);
+  const own = { pid: process.pid, host: hostname() };
+  const isThere = isIn(recordDir, (db) => hasRunOf(db, own));
   const moved = isThere
     ? undefined
     : 'the output folder went away while the run began: it was moved, or its disk was unmounted. Put it back and give the same command again';
@@ -207,26 +208,25 @@ function forgetOldest(folder: string): void {
   for (const { file } of byAge.slice(0, files.length - maxNotes)) rmSync(file, { force: true });
 }
 
-/** Whether a run has ended here that noted the batch, as this version does. */
+/** True if a run has ended here that noted the batch, as this version does. */
 function wasRunHere(recordDir: string): boolean {
-  const ended = 'SELECT 1 FROM runs WHERE host = ? AND program = ? AND ended_at IS NOT NULL';
-  return hasRow(recordDir, ended, [hostname(), program]);
+  return isIn(recordDir, (db) => hasEndedRun(db, { host: hostname(), program }));
 }
 
 function runsIn(recordDir: string): Runs {
   const db = openCheckpointForReading(recordDir);
   try {
-    const text = 'SELECT min(started_at) AS begunAt, max(run) AS run FROM runs HAVING count(*) > 0';
-    return db?.prepare<[], Required<Runs>>(text).get() ?? {};
+    return (db && readRunRange(db)) ?? {};
   } finally {
     db?.close();
   }
 }
 
-function hasRow(recordDir: string, query: string, values: unknown[] = []): boolean {
+/** Returns false if there is no checkpoint. */
+function isIn(recordDir: string, holds: (db: Database) => boolean): boolean {
   const db = openCheckpointForReading(recordDir);
   try {
-    return db?.prepare(query).get(...values) !== undefined;
+    return db !== undefined && holds(db);
   } finally {
     db?.close();
   }

@@ -1,4 +1,5 @@
 /** Reads the lists of a batch: with standard input, with the pictures of other batches, and by the rules of pictures that are adopted, since other rules would make other scenes. */
+import { hasPicturesOrJobs } from '../runner/checkpoint/read-totals.ts';
 import { readJobsInFlight, openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import type { Config } from '../runner/config/config.ts';
 import { readLists } from '../runner/list/read-lists.ts';
@@ -86,9 +87,7 @@ export async function adoptedRules(
 function hasBegun(dir: string): boolean {
   const db = openCheckpointForReading(dir);
   try {
-    const some =
-      "SELECT 1 FROM pictures UNION ALL SELECT 1 FROM attempts WHERE state IN ('intended', 'submitted')";
-    return db?.prepare(`${some} LIMIT 1`).get() !== undefined;
+    return db !== undefined && hasPicturesOrJobs(db);
   } finally {
     db?.close();
   }

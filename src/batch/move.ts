@@ -18,6 +18,7 @@ import {
   takeBack,
   type Counts,
 } from '../runner/checkpoint/postgres/move-batch.ts';
+import { hasUnfinishedPictures } from '../runner/checkpoint/read-totals.ts';
 import { lookUpSchema } from '../runner/checkpoint/postgres/schema.ts';
 import { findSharedBatch, openDatabase } from '../runner/checkpoint/postgres/shared-batch.ts';
 import { prepareStatements } from '../runner/checkpoint/attempt-records.ts';
@@ -171,8 +172,7 @@ export async function movePictures(
 
 /** Throws `ConfigError`. */
 function assertMovable(db: Database): void {
-  const unfinished = db.prepare('SELECT 1 FROM attempts WHERE writing IS NOT NULL LIMIT 1').get();
-  if (unfinished === undefined) return;
+  if (!hasUnfinishedPictures(db)) return;
   const text =
     'the last run died while it saved pictures; put output.pictures back, start the run once, then move';
   throw new ConfigError([{ where: '--move', text }]);

@@ -257,3 +257,21 @@ export function readEnded(db: Database): EndedAttempt[] {
     .all(latestAttempts)
     .map((row) => ({ ...row, hasFinished: row.hasFinished === 1 }));
 }
+
+/** Returns the start of the first run (epoch ms) and the number of the latest one; undefined before the first. */
+export function readRunRange(db: Database): { begunAt: number; run: number } | undefined {
+  const range = 'SELECT min(started_at) AS begunAt, max(run) AS run FROM runs HAVING count(*) > 0';
+  return db.prepare<[], { begunAt: number; run: number }>(range).get();
+}
+
+/** True if a run of this process has not ended. */
+export function hasRunOf(db: Database, { pid, host }: { pid: number; host: string }): boolean {
+  const own = 'SELECT 1 FROM runs WHERE pid = ? AND host = ? AND ended_at IS NULL';
+  return db.prepare(own).get(pid, host) !== undefined;
+}
+
+/** True if a run of this version of the program has ended on this host. */
+export function hasEndedRun(db: Database, { host, program }: { host: string; program: string }): boolean {
+  const ended = 'SELECT 1 FROM runs WHERE host = ? AND program = ? AND ended_at IS NOT NULL';
+  return db.prepare(ended).get(host, program) !== undefined;
+}

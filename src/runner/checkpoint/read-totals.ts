@@ -152,3 +152,20 @@ export function readLatestTimes(db: Database): ExecutionTimes {
   const times = db.prepare<[], { ms: number }>(latestTimesQuery()).all();
   return times.map(({ ms }) => ms).toSorted((a, b) => a - b);
 }
+
+/** True if a job was ever intended. */
+export function hasAttempts(db: Database): boolean {
+  return db.prepare('SELECT 1 FROM attempts LIMIT 1').get() !== undefined;
+}
+
+/** True if a picture is saved, or a job is or may be in flight. */
+export function hasPicturesOrJobs(db: Database): boolean {
+  const some =
+    "SELECT 1 FROM pictures UNION ALL SELECT 1 FROM attempts WHERE state IN ('intended', 'submitted') LIMIT 1";
+  return db.prepare(some).get() !== undefined;
+}
+
+/** True if a run died while it saved pictures. */
+export function hasUnfinishedPictures(db: Database): boolean {
+  return db.prepare('SELECT 1 FROM attempts WHERE writing IS NOT NULL LIMIT 1').get() !== undefined;
+}

@@ -6,13 +6,18 @@ import type { Prompt } from '../language/read-prompt.ts';
 import { normal } from '../scene/exact.ts';
 import { eyeOf, rayOf } from '../scene/draw/eye.ts';
 import { fogOf } from '../scene/draw/light.ts';
-import { linear, type Light } from '../scene/picture/daylight.ts';
+import { linear, type Light, type Daylight } from '../scene/picture/daylight.ts';
 import { planPicture, type PicturePlan } from '../scene/plan-picture.ts';
 import { sizeOf } from '../scene/things/bounds.ts';
-import { lengthOf, minus, times, toward, type Vector } from '../scene/vector.ts';
-import type { AnyPart } from '../scene/around/backdrops.ts';
-import { groundLight, skyDetail, skyLight } from './sky.ts';
-import { sheetOf, surroundingsOf } from './surroundings.ts';
+import { lengthOf, minus, times, toward, type Vector, dot, plus, across, unit } from '../scene/vector.ts';
+import { type AnyPart, backdropsOf, type Piece } from '../scene/around/backdrops.ts';
+import { mix, type Colour } from '../colour.ts';
+import { hashOf, createRandom } from '../random.ts';
+import { skyToward, skyViewOf, type SkyView } from '../scene/draw/sky.ts';
+import { chanceAt, cloudNoise, fade } from '../scene/picture/noise.ts';
+import { behind, shoreAway, soilOf, waterColour } from '../scene/around/ground.ts';
+import { post, straight, type Part, type Shape } from '../scene/things/parts.ts';
+import { lathe, tube, turns } from '../scene/things/sheets.ts';
 
 /** Y is up. */
 export interface SceneDescription {
@@ -142,4 +147,129 @@ function radiance(width: number, height: number, lightAt: (x: number, y: number)
     pixels.set([...mantissas, exponent + 128], index * 4);
   }
   return Buffer.concat([head, pixels]);
+}
+
+interface SkyDetail {
+  /** With moon and stars, as the eye sees them; without them for what lights and mirrors. */
+  isSeen: boolean;
+  view: SkyView;
+  moonAt: Vector;
+}
+
+/** Returns the light that comes from a direction of the sky, as it is drawn, with moon and stars, or a studio's lamps. */
+function skyLight(daylight: Daylight, to: Vector, { isSeen, view, moonAt }: SkyDetail): Light {
+  if (daylight.isStudio) return studioLight(daylight, to, isSeen);
+  const light = skyToward(daylight, to, view);
+  if (!isSeen) return light;
+  const starry = plus(light, starsAt(daylight, to));
+  return daylight.hasMoon ? withMoon(starry, dot(to, moonAt), to) : starry;
+}
+
+/** A pale room with a large lamp above and a strip at the side. */
+function studioLight(daylight: Daylight, [x, y, z]: Vector, isSeen: boolean): Light {
+  const wall = mix([0.62, 0.615, 0.6], [0.36, 0.38, 0.42], Math.min(1, Math.max(0, y * 2.2)));
+  if (isSeen) return wall;
+  const lamp = y > 0.55 && Math.abs(x) < 0.55 && Math.abs(z) < 0.6 ? 3.2 : 0;
+  const strip = Math.abs(y - 0.35) < 0.3 && dot([x, 0, z], daylight.sunAt) > 0.62 ? 2.4 : 0;
+  return plus(times(wall, 1.5), [lamp + strip, lamp + strip, (lamp + strip) * 0.97]);
+}
+
+function starsAt({ stars }: Daylight, [x, y, z]: Vector): Light {
+  if (stars <= 0 || y < 0.02) return [0, 0, 0];
+  const cells = 46;
+  const [a, b] = [Math.atan2(x, z) * cells, Math.asin(Math.min(1, y)) * cells];
+  const [ia, ib] = [Math.floor(a), Math.floor(b)];
+  const chance = chanceAt(ia, ib, 0);
+  if (chance > 0.34) return [0, 0, 0];
+  const away = Math.hypot(
+    (a - ia - 0.25 - chanceAt(ia, ib, 1) * 0.5) * Math.sqrt(1 - y * y),
+    b - ib - 0.25 - chanceAt(ia, ib, 2) * 0.5,
+  );
+  const shine = Math.max(0, 1 - away / (0.05 + 0.13 * chanceAt(ia, ib, 3) ** 2)) * stars * 1.4;
+  return [shine, shine * 0.97, shine * (0.9 + 0.2 * chance)];
+}
+
+function withMoon(light: Light, toMoon: number, [x, y, z]: Vector): Light {
+  const away = Math.acos(Math.min(1, toMoon));
+  const disc = fade((0.052 - away) / 0.004);
+  const seas = 0.82 + 0.3 * cloudNoise(x * 38, y * 38, z * 38, 3);
+  const halo = plus(light, times([0.5, 0.6, 0.85], 0.28 * Math.exp(-away * 12)));
+  return mix(halo, [1.15 * seas, 1.13 * seas, 1.04 * seas], disc);
+}
+
+/** The moon stands where the camera sees it. */
+function skyDetail({ seed, view }: PicturePlan, aspect: number): SkyDetail {
+  const [x, y, z] = minus(view.to, view.from);
+  const moonAt = toward(view.facing + Math.PI + 0.15, Math.atan2(y, Math.hypot(x, z)) + 0.19);
+  return { isSeen: true, view: skyViewOf(eyeOf(view, aspect, 1), hashOf(seed) % 1000, false), moonAt };
+}
+
+/** What the ground throws back onto what stands on it. */
+function groundLight({ daylight, setting }: PicturePlan): Light {
+  const lit = mix(daylight.sky, daylight.sun, 0.12);
+  return times(lit, setting.ground === 'snow' ? 0.7 : setting.ground === 'space' ? 0.02 : 0.32);
+}
+
+/** Returns backdrops, ground, water, rain and snow. */
+function surroundingsOf(plan: PicturePlan): Piece[] {
+  const { ground, hasWater, weather } = plan.setting;
+  const pieces = backdropsOf(plan);
+  if (ground !== 'space') pieces.push({ name: 'ground', parts: [groundOf(plan)] });
+  if (hasWater) pieces.push({ name: 'water', parts: [lakeBehind(plan)] });
+  if (weather === 'rain' || weather === 'storm' || weather === 'snowfall')
+    pieces.push({ name: weather, parts: falling(plan) });
+  return pieces;
+}
+
+function groundDisc(at: Vector, colour: Colour, material: string): AnyPart {
+  return { ...post(at, 220, 0.002, '#000000', straight, 96), paint: { colour, material } };
+}
+
+function groundOf(plan: PicturePlan): AnyPart {
+  const { ground, weather } = plan.setting;
+  const colour = soilOf(plan);
+  const isWet = (weather === 'rain' || weather === 'storm') && (ground === 'road' || ground === 'stone');
+  if (isWet) return groundDisc([0, 0, 0], mix(colour, [0, 0, 0], 0.4), 'plastic');
+  return groundDisc(
+    [0, ground === 'water' ? 0.1 : 0, 0],
+    colour,
+    ground === 'water' ? ground : `ground ${ground}`,
+  );
+}
+
+/** From a shore behind the things to the horizon. */
+function lakeBehind(plan: PicturePlan): AnyPart {
+  const [x, z] = behind(plan, shoreAway(plan) + 220);
+  return groundDisc([x, 0.03, z], waterColour, 'water');
+}
+
+/** Shapes that are rows of points, with faces between them. */
+function sheetOf(shape: Shape): AnyPart['shape'] {
+  const around = turns(32);
+  if (shape.kind === 'ring') {
+    const profile = around.map(
+      ([cos, sin]) => [shape.radius + shape.thickness * cos, shape.thickness * sin] as const,
+    );
+    return { kind: 'sheet', rows: lathe(profile, around) };
+  }
+  if (shape.kind === 'turned') return { kind: 'sheet', rows: lathe(shape.profile, around) };
+  if (shape.kind === 'bend') return { kind: 'sheet', rows: tube(shape.points, shape.radius, 8, 32) };
+  return shape;
+}
+
+/** Between the camera and what is behind the things. */
+function falling({ view: { from, to, fieldOfView }, setting, seed }: PicturePlan): Part[] {
+  const random = createRandom(`falling ${seed}`);
+  const [back, away] = [unit(minus(from, to)), lengthOf(minus(from, to))];
+  const [right, above] = across(back);
+  const half = Math.tan((fieldOfView * Math.PI) / 360);
+  return Array.from({ length: 320 }, () => {
+    const deep = away * random.between(0.25, 1.5);
+    const [x, y] = [random.between(-1.6, 1.6) * half * deep, random.between(-1, 1) * half * deep];
+    const at = plus(plus(plus(from, times(back, -deep)), times(right, x)), times(above, y));
+    const size = half * away * random.between(0.004, 0.011);
+    return setting.weather === 'snowfall'
+      ? post(at, size, size * 1.6, '#ffffff', [random.next(), 0, random.next()], 6)
+      : post(at, size * 0.16, size * 9, '#c8d4e0 glass', [0, 0, 0.1], 4);
+  });
 }

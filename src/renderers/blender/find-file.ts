@@ -1,7 +1,8 @@
 /** Where a job's file is: only within the folder that is allowed, as has to be all that it names. */
 import { existsSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
-import { linkedLibraries } from './linked-libraries.ts';
+import { gunzipSync } from 'node:zlib';
+import { decompress } from 'fzstd';
 import { RequestError, type Source } from './read-request.ts';
 
 const maxFileBytes = 256 * 1024 * 1024;
@@ -105,4 +106,148 @@ function texturesOf(path: string): string[] {
     ...libraries,
     ...files.flatMap((file) => wordsAfter(file, /^(map_\w+|bump|disp|decal|refl|norm)\s/i)),
   ];
+}
+
+/**
+ * Returns the libraries that a .blend file links, before Blender follows them: absolute, or relative to the file.
+ * `maxBytes`: what a packed one may unpack to.
+ */
+export function linkedLibraries(file: Buffer, maxBytes: number): string[] {
+  const bytes = unpacked(file, maxBytes);
+  if (bytes.toString('latin1', 0, 7) !== 'BLENDER') throw new RequestError('The file is no .blend.');
+  const [width, order] = [bytes.toString('latin1', 7, 8), bytes.toString('latin1', 8, 9)];
+  // The blocks of Blender 5 are others.
+  if (width !== '-' && width !== '_') return [];
+  const layout = { pointerBytes: width === '-' ? 8 : 4, isLittleEndian: order === 'v' };
+  const blocks = readBlocks(bytes, layout);
+  const libraries = blocks.filter(({ code }) => code.startsWith('LI'));
+  if (libraries.length === 0) return [];
+  try {
+    const offset = nameOffset(blocks.find(({ code }) => code === 'DNA1')?.data, layout);
+    return libraries.map(({ data }) => nameAt(data, offset));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new RequestError('The file is no .blend: it is cut or damaged.');
+  }
+}
+
+function unpacked(bytes: Buffer, maxBytes: number): Buffer {
+  const magic = bytes.toString('hex', 0, 4);
+  try {
+    if (magic.startsWith('1f8b')) return gunzipSync(bytes, { maxOutputLength: maxBytes });
+    return magic === '28b52ffd' ? Buffer.from(decompress(bytes)) : bytes;
+  } catch {
+    throw new RequestError('The file is no .blend: it cannot be unpacked.');
+  }
+}
+
+interface Layout {
+  pointerBytes: number;
+  isLittleEndian: boolean;
+}
+
+function readBlocks(bytes: Buffer, { pointerBytes, isLittleEndian }: Layout) {
+  const head = 16 + pointerBytes;
+  const blocks: { code: string; data: Buffer }[] = [];
+  for (let at = 12; at + head <= bytes.length;) {
+    const size = Math.max(0, isLittleEndian ? bytes.readInt32LE(at + 4) : bytes.readInt32BE(at + 4));
+    const data = bytes.subarray(at + head, at + head + size);
+    blocks.push({ code: bytes.toString('latin1', at, at + 4), data });
+    at += head + size;
+  }
+  return blocks;
+}
+
+/** A path ends at its NUL, is UTF-8, and leads from the folder of the file where `//` is before it. */
+function nameAt(library: Buffer, offset: number): string {
+  const end = library.indexOf(0, offset);
+  const name = library.subarray(offset, end === -1 ? undefined : end).toString('utf8');
+  if (offset >= library.length || name.includes('\uFFFD'))
+    throw new RequestError('The file links a library whose name cannot be read.');
+  return name.replace(/^\/\//, './');
+}
+
+/**
+ * Where a library's name begins, as the file's own description of its structures has it (DNA): another field beside it holds
+ * the place of the library on the machine where the file was saved, which Blender does not use.
+ */
+function nameOffset(dna: Buffer | undefined, { pointerBytes, isLittleEndian }: Layout): number {
+  if (dna === undefined) throw new RangeError('there is no description');
+  const words = new DnaReader(dna, isLittleEndian);
+  const names = words.texts('NAME');
+  const types = words.texts('TYPE');
+  const sizes = words.shorts('TLEN', types.length);
+  for (const { type, fields } of words.structures('STRC')) {
+    if (types[type] !== 'Library') continue;
+    let offset = 0;
+    const offsets = new Map<string, number>();
+    for (const field of fields) {
+      const text = names[field.name] ?? '';
+      const count = [...text.matchAll(/\[(\d+)\]/g)].reduce((all, [, each]) => all * Number(each), 1);
+      offsets.set(text.replace(/\[.*/, ''), offset);
+      offset += (/^\(?\*/.test(text) ? pointerBytes : (sizes[field.type] ?? 0)) * count;
+    }
+    const found = offsets.get('name') ?? offsets.get('filepath');
+    if (found !== undefined) return found;
+  }
+  throw new RangeError('libraries are not described');
+}
+
+/** Reads one section after the other; each begins with its name, at a multiple of four bytes. */
+class DnaReader {
+  readonly #dna: Buffer;
+  readonly #isLittleEndian: boolean;
+  #at = 4;
+
+  constructor(dna: Buffer, isLittleEndian: boolean) {
+    this.#dna = dna;
+    this.#isLittleEndian = isLittleEndian;
+  }
+
+  texts(section: string): string[] {
+    const count = this.#begin(section);
+    return Array.from({ length: count }, () => {
+      const end = this.#dna.indexOf(0, this.#at);
+      if (end === -1) throw new RangeError('it is cut');
+      const text = this.#dna.toString('latin1', this.#at, end);
+      this.#at = end + 1;
+      return text;
+    });
+  }
+
+  shorts(section: string, count: number): number[] {
+    this.#find(section);
+    return Array.from({ length: count }, () => this.#short());
+  }
+
+  structures(section: string): { type: number; fields: { type: number; name: number }[] }[] {
+    const count = this.#begin(section);
+    return Array.from({ length: count }, () => {
+      const [type, length] = [this.#short(), this.#short()];
+      return { type, fields: Array.from({ length }, () => ({ type: this.#short(), name: this.#short() })) };
+    });
+  }
+
+  /** Its number of entries. */
+  #begin(section: string): number {
+    this.#find(section);
+    const count = this.#isLittleEndian ? this.#dna.readInt32LE(this.#at) : this.#dna.readInt32BE(this.#at);
+    this.#at += 4;
+    // Each entry has a byte at least.
+    if (count < 0 || count > this.#dna.length) throw new RangeError('it is damaged');
+    return count;
+  }
+
+  #find(section: string): void {
+    this.#at = Math.ceil(this.#at / 4) * 4;
+    if (this.#dna.toString('latin1', this.#at, this.#at + 4) !== section)
+      throw new RangeError('it is damaged');
+    this.#at += 4;
+  }
+
+  #short(): number {
+    const value = this.#isLittleEndian ? this.#dna.readUInt16LE(this.#at) : this.#dna.readUInt16BE(this.#at);
+    this.#at += 2;
+    return value;
+  }
 }

@@ -1,12 +1,10 @@
 /** A prompt → its subjects and where they are, the land, the sky and the light, with every word accounted for; pure. */
-import { endsPause, isAdjective, isHead, isPassedOver, isUnknown } from './in-between.ts';
-import { Named } from './named.ts';
-import { isThing, isWindowed, nounOf, type KnownNoun, type Noun } from './nouns.ts';
+import { isThing, isWindowed, nounOf, type KnownNoun, type Noun, isSky, nounSet } from './nouns.ts';
 import * as known from './other-words.ts';
 import type { Camera, Season, TimeOfDay } from './other-words.ts';
-import { couldStand } from './no-things.ts';
-import { Phrase, type Mention } from './phrase.ts';
-import type { Subject } from './placed-subjects.ts';
+import { couldStand, isBareNoun, isPluralForm, singularOf } from './no-things.ts';
+import { Phrase, type Mention, maxCount } from './phrase.ts';
+import { type Subject, PlacedSubjects } from './placed-subjects.ts';
 import { isSign, tokensOf, type Token } from './tokens.ts';
 
 export interface Prompt {
@@ -249,3 +247,136 @@ class Reader {
     this.#phrase = new Phrase(isLed);
   }
 }
+
+/** Whether a word says nothing: a name, or a thing that is not known. */
+function isUnknown(word: string): boolean {
+  const { timeWords, placeWords, colourWords, materialWords, sizeWords, countWords, grammarWords } = known;
+  const tables = [timeWords, placeWords, colourWords, materialWords, sizeWords, countWords, grammarWords];
+  return (
+    word !== '' &&
+    !/^[\p{N}.,;!?@]/u.test(word) &&
+    nounOf(word) === undefined &&
+    !tables.some((table) => table.has(word))
+  );
+}
+
+/** "an ornate, mahogany chair" is one thing, "a gryphlet, two chairs" is not. */
+function endsPause(word: string, noun: KnownNoun | undefined): boolean {
+  if (known.colourWords.has(word) || known.materialWords.has(word)) return false;
+  if (noun !== undefined) return noun.isPlural || !isThing(noun.noun);
+  const { timeWords, placeWords, cameraWords, relationWords, backRelationWords, countWords } = known;
+  const separate = [timeWords, placeWords, cameraWords, relationWords, backRelationWords, countWords];
+  return isSign(word) || known.grammarWords.has(word) || separate.some((words) => words.has(word));
+}
+
+/** "a stone bridge", "an orange ball": what could be a thing describes the thing after it, but "an orange" is one. */
+function isAdjective(word: string, next: string, afterNext: string, isOfAThing: boolean): boolean {
+  const describes = (said: string): boolean => known.colourWords.has(said) || known.materialWords.has(said);
+  if (!describes(word) && !known.sizeWords.has(word)) return false;
+  if (nounOf(next) !== undefined || describes(next)) return true;
+  const isAlone =
+    next === '' || isSign(next) || known.grammarWords.has(next) || known.relationWords.has(next);
+  if (!isAlone) return word !== 'glass';
+  const isJoined = next === 'and' && known.colourWords.has(afterNext);
+  return known.colourWords.has(word) && (isJoined || !isOfAThing);
+}
+
+/** "a horse corral": whether a word that is not known is the noun that the one before it describes. */
+function isHead(word: string, count: number | null): boolean {
+  return couldBeNamed(word) && isBareNoun(word) && (!isPluralForm(word) || (count ?? 1) > 1);
+}
+
+/** A shape, an owner, a year: "a diamond-shaped sign", "a conductor's hat" but "a cat's shadow", "a 1997 car" but "1900 cars". */
+function isPassedOver(word: string, next: string, afterNext: string): boolean {
+  if (next === 's' && !known.grammarWords.has(word)) {
+    const owned = nounOf(afterNext)?.noun;
+    return owned === undefined ? couldBeNamed(afterNext) : isThing(owned);
+  }
+  return next === 'shaped' || (/^(?:1[89]|20)\d\d$/.test(word) && nounOf(next)?.isPlural !== true);
+}
+
+function couldBeNamed(word: string): boolean {
+  const isOther = endsPause(word, undefined) || known.mediumWords.has(word) || known.partWords.has(word);
+  return isUnknown(word) && !isOther && couldStand(word, false);
+}
+
+/** So many kinds of things that have no shape here stand as boxes. */
+const maxLabelled = 6;
+
+/** Collects what a prompt has named so far: things with their places, land and sky, and the words that became nothing. */
+class Named {
+  readonly subjects = new PlacedSubjects();
+  readonly mentions: Mention[] = [];
+  readonly denied: Noun[] = [];
+  readonly labelled = new Set<string>();
+  readonly ignored = new Set<string>();
+  readonly notes: string[] = [];
+  /** Text between quotation marks that nothing bears yet. */
+  #quoted: Token | null = null;
+
+  ignore({ said }: Token): void {
+    for (const word of said) if (!isSign(word)) this.ignored.add(word);
+  }
+
+  /** But for what is of the sky. */
+  isEmpty(): boolean {
+    return this.subjects.list.length === 0 && this.mentions.every(({ noun }) => isSky(noun));
+  }
+
+  /** Land, the sky, or a thing that has a shape. */
+  name(phrase: Phrase, noun: Noun, word: string, isPlural: boolean): void {
+    if (phrase.isDenied) this.denied.push(noun);
+    else if (isThing(noun) && this.subjects.refer(phrase, noun, null)) return;
+    else if (isThing(noun) && this.subjects.isFull()) this.ignored.add(word);
+    else this.#add(this.#counted(phrase, noun, word, isPlural));
+  }
+
+  /** Beyond the most that are shown a thing without a shape keeps its part of the sentence. */
+  label(phrase: Phrase, word: string): void {
+    if (this.subjects.isFull()) return void this.ignored.add(word);
+    const isShown = this.labelled.size < maxLabelled || this.labelled.has(word);
+    if (isShown) {
+      this.labelled.add(word);
+      this.ignored.delete(word);
+    }
+    const noun = isShown ? 'label' : null;
+    const singular = singularOf(word);
+    if (this.subjects.refer(phrase, noun, singular)) return;
+    // A few of them, without a number, are one box with the word for several.
+    const text = (phrase.count ?? 1) > 1 ? singular : word;
+    this.subjects.add({ ...this.#counted(phrase, noun, word, false), text });
+  }
+
+  /** It stands on the sign that was named last, or on the next. */
+  quote(token: Token): void {
+    if (this.#quoted !== null) this.ignore(this.#quoted);
+    this.#quoted = this.subjects.inscribe(token.said) ? null : token;
+  }
+
+  /** Words alone stand on a sign, and a pyramid beside a sphere is one of the nursery. */
+  allSubjects(): Subject[] {
+    if (this.#quoted !== null && this.subjects.list.length === 0)
+      this.name(new Phrase(), 'sign', 'sign', false);
+    if (this.#quoted !== null) this.ignore(this.#quoted);
+    const subjects = this.subjects.known();
+    const areSolids = subjects.some(({ noun }) => solids.has(noun));
+    return subjects.map((subject) =>
+      areSolids && subject.noun === 'pyramid' ? { ...subject, noun: 'solidpyramid' } : subject,
+    );
+  }
+
+  #counted<Any extends Noun | null>(phrase: Phrase, noun: Any, word: string, isPlural: boolean) {
+    if ((phrase.count ?? 0) > maxCount) this.notes.push(`No more than ${maxCount} ${word} are shown.`);
+    return phrase.mentionOf(noun, word, isPlural);
+  }
+
+  #add(mention: Mention): void {
+    this.mentions.push(mention);
+    const { noun } = mention;
+    if (!isThing(noun)) return this.subjects.dropRelation();
+    this.subjects.add({ ...mention, noun });
+    if (this.#quoted !== null && this.subjects.inscribe(this.#quoted.said)) this.#quoted = null;
+  }
+}
+
+const solids = nounSet('ball cube cone ring');

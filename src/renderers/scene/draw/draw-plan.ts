@@ -1,21 +1,22 @@
 /** A plan → a picture, by a depth buffer on the CPU: the same bytes on every machine. */
 import { hashOf } from '../../random.ts';
 import type { PicturePlan } from '../plan-picture.ts';
-import { buildMesh } from './build.ts';
+import { buildMesh, placementOf, turned } from './build.ts';
 import { Drawing } from './drawing.ts';
 import { depthOf, eyeOf, nearest, projected } from './eye.ts';
-import { lampsOf, withLitWindows } from './lamps.ts';
-import { airOf, orbOf } from './light.ts';
-import { drawClouds } from './clouds.ts';
-import { drawLampShine, drawOrb, drawStars, drawWeather, type Picture } from './overlays.ts';
-import { backdropsOf } from '../around/backdrops.ts';
-import { snap } from '../exact.ts';
-
+import { airOf, orbOf, type Lamp } from './light.ts';
+import { drawLampShine, drawOrb, drawStars, drawWeather, type Picture, drawClouds } from './overlays.ts';
+import { backdropsOf, type Piece } from '../around/backdrops.ts';
+import { snap, snapped } from '../exact.ts';
 import type { Scene } from './shade.ts';
 import { Shadows } from './shadows.ts';
 import { exactDaylight, SkyGrid, skyToward, skyViewOf, wallAt } from './sky.ts';
 import { behind, shoreAway } from '../around/ground.ts';
 import { surfaceSize, Surfaces } from './surfaces.ts';
+import { boundsOf, sizeOf } from '../things/bounds.ts';
+import { windowPane } from '../things/buildings.ts';
+import { paintOf, type Part } from '../things/parts.ts';
+import { lengthOf, minus, plus } from '../vector.ts';
 
 /** Three bytes a pixel. */
 export function drawPlan(given: PicturePlan, width: number, height: number): Uint8Array {
@@ -83,3 +84,58 @@ function shoreOf(plan: PicturePlan): Scene['shore'] {
   const [x, z] = behind(plan, 1);
   return { x: snap(x), z: snap(z), away: snap(shoreAway(plan)) };
 }
+
+function isDark({ daylight }: PicturePlan): boolean {
+  return !daylight.isStudio && (daylight.stars > 0 || Math.max(...daylight.sun) < 1.1);
+}
+
+/** The same with its windows lit where it is dark. */
+function withLitWindows(plan: PicturePlan): PicturePlan {
+  if (!isDark(plan)) return plan;
+  const things = plan.things.map((thing) => ({
+    ...thing,
+    parts: thing.parts.map((part) => (isPane(part) ? { ...part, paint: litPane } : part)),
+  }));
+  return { ...plan, things };
+}
+
+const [pane, litPane] = [paintOf(windowPane), paintOf('#ffc878 glow')];
+
+function isPane({ paint }: Part): boolean {
+  return (
+    paint.material === pane.material && paint.colour.every((value, index) => value === pane.colour[index])
+  );
+}
+
+/** The largest of the things' lamps, then the nearest of the street's. */
+function lampsOf(plan: PicturePlan, around: readonly Piece[]): Lamp[] {
+  if (!isDark(plan) || plan.setting.ground === 'space') return [];
+  const own = plan.things.flatMap((thing) => {
+    const place = placementOf(thing);
+    return thing.parts.filter(isGlowing).map((part): Lamp => {
+      const size = Math.max(...sizeOf(boundsOf([part]))) * place.scale;
+      return {
+        at: plus(turned(place.rows, snapped(part.at)), place.at),
+        size: snap(size),
+        power: snap(size) * 1.6,
+        colour: part.paint.colour,
+      };
+    });
+  });
+  const away = ({ at }: { at: Lamp['at'] }): number => lengthOf(minus(at, plan.view.from));
+  const street = around
+    .flatMap(({ name, parts }) => (name === 'street' ? parts : []))
+    .filter((part) => isGlowing(part) && part.shape.kind === 'box' && part.shape.size[0] === lanternSize)
+    .map(({ at, paint }): Lamp => ({ at: snapped(at), size: 0.42, power: 3.2, colour: paint.colour }));
+  return [
+    ...own.toSorted((one, other) => other.size - one.size),
+    ...street.toSorted((one, other) => away(one) - away(other)),
+  ].slice(0, maxLamps);
+}
+
+function isGlowing({ paint }: { paint: { material: string } }): boolean {
+  return paint.material === 'glow';
+}
+
+const lanternSize = 0.2;
+const maxLamps = 8;

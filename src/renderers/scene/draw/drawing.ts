@@ -2,7 +2,6 @@
 import type { PicturePlan } from '../plan-picture.ts';
 import { aim } from './eye.ts';
 import { shadeGround, shadeWater } from './ground.ts';
-import { encode, rollOff } from './develop.ts';
 import { Band, firstTriangle, linesOfABand, nothing, openWater, theGround } from './band.ts';
 import { samplesOfAPixel } from './raster.ts';
 import { shadeTriangle, type Scene } from './shade.ts';
@@ -224,3 +223,49 @@ function isBetween(keys: Int32Array, values: Float32Array, at: number, step: num
 const mixed = -1;
 /** Keys from here on have glass before what else they are. */
 const firstGlass = 0x100_0000;
+
+const encodedSteps = 0x1000;
+let encoded: Float32Array | undefined;
+
+/** The values of sRGB for light from 0 to 1; their last bits are left out. */
+function encodedLight(): Float32Array {
+  return Float32Array.from({ length: encodedSteps + 2 }, (_, step) => {
+    const lit = Math.min(1, step / encodedSteps);
+    const share = lit <= 0.0031308 ? lit * 12.92 : 1.055 * lit ** (1 / 2.4) - 0.055;
+    return Math.round(share * 255 * 256) / 256;
+  });
+}
+
+/** Khronos' neutral tone mapping, in place: colours stay what they are. */
+function rollOff(lit: Float64Array): void {
+  const red = lit[0] ?? 0;
+  const green = lit[1] ?? 0;
+  const blue = lit[2] ?? 0;
+  const least = Math.min(red, green, blue);
+  const offset = least < 0.08 ? least - 6.25 * least * least : 0.04;
+  const peak = Math.max(red, green, blue) - offset;
+  let by = 1;
+  let white = 0;
+  let drawn = peak;
+  if (peak > 0.76) {
+    drawn = 1 - 0.0576 / (peak - 0.52);
+    by = drawn / peak;
+    white = 1 - 1 / (0.15 * (peak - drawn) + 1);
+  }
+  const own = by * (1 - white);
+  const more = drawn * white;
+  lit[0] = (red - offset) * own + more;
+  lit[1] = (green - offset) * own + more;
+  lit[2] = (blue - offset) * own + more;
+}
+
+/** Three values from a place on. */
+function encode(lit: Float64Array, values: Float32Array, at: number): void {
+  encoded ??= encodedLight();
+  for (let part = 0; part < 3; part += 1) {
+    const place = Math.max(0, Math.min(1, lit[part] ?? 0)) * encodedSteps;
+    const step = Math.floor(place);
+    const value = encoded[step] ?? 0;
+    values[at + part] = value + ((encoded[step + 1] ?? 0) - value) * (place - step);
+  }
+}

@@ -3,8 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { findFile } from '../../../src/renderers/blender/find-file.ts';
-import { linkedLibraries } from '../../../src/renderers/blender/linked-libraries.ts';
+import { findFile, linkedLibraries } from '../../../src/renderers/blender/find-file.ts';
 
 interface Form {
   pointerBytes: 4 | 8;

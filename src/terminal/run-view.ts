@@ -1,10 +1,13 @@
 /** Shows a run as it is configured: on the terminal, and in a log file if one is asked for. */
+import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { canRedraw } from './console.ts';
-import { jsonLines } from './json-lines.ts';
+import { jsonLines, jsonLine } from './json-lines.ts';
 import { LiveView } from './live-view.ts';
-import { withLogFile } from './log-file.ts';
 import { PlainView } from './plain-view.ts';
 import type { RunView, ViewOptions } from './view.ts';
+import type { EndingKind } from '../runner/core/ending.ts';
+import type { Event } from '../runner/pipeline/event.ts';
+import { describeEvent } from './describe-event.ts';
 
 /** Opens the terminal, and the log file once the run has started. `log`: path of the log file; SIGUSR2 opens it again. */
 export function openRunView(options: ViewOptions, log: string | undefined): RunView {
@@ -39,4 +42,162 @@ function openTerminal(options: ViewOptions): RunView {
   if (options.json) return { emit: jsonLines(Date.now), close: () => undefined };
   const View = canRedraw(process.stderr) && !options.quiet ? LiveView : PlainView;
   return new View(options);
+}
+
+interface LoggedView extends RunView {
+  /** Continues in a new file where the old one was renamed. */
+  reopen(): void;
+}
+
+/** Writes each event that `view` gets. A file that cannot be written is a warning and ends nothing. */
+function withLogFile(
+  view: RunView,
+  {
+    file,
+    shownDir,
+    now,
+  }: {
+    /** Absolute. */
+    file: string;
+    shownDir: string;
+    now: () => number;
+  },
+): LoggedView {
+  let isBroken = false;
+  const attempt = <T>(work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBroken) view.emit({ type: 'warning', text: brokenText(file, error) });
+      isBroken = true;
+      return undefined;
+    }
+  };
+  const log = attempt(() => new Appender(file));
+  if (log === undefined) return { emit: view.emit, close: () => view.close(), reopen: () => undefined };
+  return {
+    emit: (event) => {
+      view.emit(event);
+      const { type, ...facts } = event;
+      const msg = describeEvent(event, now(), shownDir) ?? wordsOf(event);
+      const line = { level: levelOf(event), ...jsonLine(type, facts, now()), msg };
+      attempt(() => log.append(`${JSON.stringify(line)}\n`));
+    },
+    close: () => {
+      view.close();
+      attempt(() => log.close());
+    },
+    reopen: () => {
+      isBroken = false;
+      attempt(() => log.reopen());
+    },
+  };
+}
+
+/** What a full disk does not take is kept up to this size, and written once there is room. */
+const maxUnwrittenBytes = 1_000_000;
+
+/** Writes at once, so that a kill loses no line; appends, as `copytruncate` needs it. */
+class Appender {
+  readonly #path: string;
+  /** Undefined once closed: its number may be another file's then. */
+  #file: number | undefined;
+  #unwritten = Buffer.alloc(0);
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#file = open(path);
+  }
+
+  append(line: string): void {
+    if (this.#file === undefined) return;
+    const all = Buffer.concat([this.#unwritten, Buffer.from(line)]);
+    if (all.length <= maxUnwrittenBytes) this.#unwritten = all;
+    while (this.#unwritten.length > 0)
+      this.#unwritten = this.#unwritten.subarray(writeSync(this.#file, this.#unwritten));
+  }
+
+  reopen(): void {
+    if (this.#file === undefined) return;
+    const file = open(this.#path);
+    closeSync(this.#file);
+    this.#file = file;
+  }
+
+  close(): void {
+    const file = this.#file;
+    this.#file = undefined;
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+function open(path: string): number {
+  assertLog(path);
+  return openSync(path, 'a', 0o600);
+}
+
+const start = '{"level":';
+
+/** Whoever opens a pipe waits for its reader, and nothing else goes on meanwhile. Another file than a log is left as it is. */
+function assertLog(path: string): void {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there?.isFIFO() === true) throw new Error('it is a pipe, and the run would wait for a reader');
+  if (there?.isFile() !== true || there.size === 0) return;
+  const bytes = Buffer.alloc(start.length);
+  const file = openSync(path, 'r');
+  readSync(file, bytes);
+  closeSync(file);
+  if (bytes.toString() !== start) throw new Error('it is no log, and is left as it is');
+}
+
+function brokenText(file: string, error: unknown): string {
+  const why = error instanceof Error ? error.message.replace(/^[A-Z]+: |, \w+( '.*')?$/g, '') : String(error);
+  return `the log ${file} cannot be written (${why}); the run continues without it`;
+}
+
+type Level = 'info' | 'warn' | 'error';
+
+function levelOf(event: Event): Level {
+  switch (event.type) {
+    case 'warning':
+    case 'attempt-failed':
+    case 'result-held':
+    case 'request-troubled':
+    case 'access-refused':
+      return 'warn';
+    case 'stopping':
+    case 'run-ended':
+      return levels[event.ending];
+    case 'run-started':
+      return event.edits === undefined ? 'info' : 'warn';
+    case 'plan-made':
+    case 'adopted':
+    case 'recovered':
+    case 'scene-submitted':
+    case 'job-status':
+    case 'scene-saved':
+    case 'service-health':
+    case 'access-regained':
+    case 'run-stats':
+      return 'info';
+  }
+}
+
+/** What a person has to fix is an error. */
+const levels: Record<EndingKind, Level> = {
+  complete: 'info',
+  bug: 'error',
+  'wrong-use': 'error',
+  incomplete: 'warn',
+  halted: 'error',
+  'already-running': 'error',
+  'not-allowed': 'error',
+  'limit-reached': 'warn',
+  'output-unwritable': 'error',
+  interrupted: 'warn',
+  terminated: 'warn',
+};
+
+function wordsOf(event: Event): string | undefined {
+  return event.type === 'run-ended' ? event.text : undefined;
 }

@@ -4,7 +4,7 @@ import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
 import type { Paint } from '../../src/terminal/console.ts';
 import type { EndingKind } from '../../src/runner/core/ending.ts';
-import { frameLines, type Frame } from '../../src/terminal/frame.ts';
+import { frameLines, type Frame } from '../../src/terminal/live-view.ts';
 import type { Progress } from '../../src/terminal/progress.ts';
 
 const plain: Paint = (text) => text;

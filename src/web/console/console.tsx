@@ -5,16 +5,15 @@ import type { CatalogueEntry, EndpointSchema, Overview } from '../../protocol/co
 import { Dialog } from '../shared/dialog.tsx';
 import { hourWords } from '../shared/number-words.ts';
 import { ask, Refused, signIn, signOut, updateLink, useLink } from './ask.ts';
-import { AddMachinePage } from './add-machine-page.tsx';
 import { EndpointPage } from './endpoint-page.tsx';
 import { FailedWebhooks } from './failed-webhooks.tsx';
 import { Field } from './field.tsx';
-import { EditPage, NewPage } from './form-pages.tsx';
+import { EditPage, NewPage } from './endpoint-form.tsx';
 import { Form, useSending } from './form.tsx';
 import { JobList } from './job-list.tsx';
 import { JobPage } from './job-page.tsx';
 import { KeysPage } from './keys-page.tsx';
-import { MachinesPage } from './machines-page.tsx';
+import { MachinesPage, AddMachinePage } from './machines-page.tsx';
 import { OverviewPage } from './overview-page.tsx';
 import { NothingHere } from './pieces.tsx';
 import { usePolled } from './polled.tsx';

@@ -1,9 +1,18 @@
 /** One endpoint: a job to try it with, its jobs, its workers, and how it is used. */
 import type { JSX } from 'preact';
-import type { EndpointView } from '../../protocol/console-data.ts';
-import { counted } from '../shared/number-words.ts';
+import { useState } from 'preact/hooks';
+import type { EndpointView, EndpointForm, WorkerView } from '../../protocol/console-data.ts';
+import { counted, countWords, durationWords } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
-import { gpuWords, standing, workloadWords } from './endpoint-words.ts';
+import {
+  gpuWords,
+  standing,
+  workloadWords,
+  cardOf,
+  deathWords,
+  workerCounts,
+  workerStates,
+} from './endpoint-words.ts';
 import { useSending } from './form.tsx';
 import { History } from './history.tsx';
 import { JobForm } from './job-form.tsx';
@@ -13,8 +22,9 @@ import { Card, Mark, NothingHere } from './pieces.tsx';
 import { Question } from './question.tsx';
 import { to } from './route.ts';
 import { useEndpoint, useService } from './service.ts';
-import { UseIt } from './use-it.tsx';
-import { Workers } from './workers.tsx';
+import { Choices } from '../shared/choices.tsx';
+import { Copyable, LongText } from '../shared/text.tsx';
+import { useNow } from '../shared/hooks.ts';
 
 export function EndpointPage({ id }: { id: string }): JSX.Element {
   const endpoint = useEndpoint(id);
@@ -140,5 +150,225 @@ function Remove({ endpoint: { settings, jobs } }: { endpoint: EndpointView }): J
         </p>
       )}
     </Question>
+  );
+}
+
+type Way = 'curl' | 'python' | 'javascript' | 'yaml' | 'worker';
+
+/** Shows how programs use an endpoint: lines to copy, for the address at which its reader has come to the service. */
+function UseIt({ settings }: { settings: EndpointForm }): JSX.Element {
+  const [way, setWay] = useState<Way>('curl');
+  const isRemote = settings.remote === true;
+  const options: [Way, string][] = [
+    ['curl', 'curl'],
+    ['python', 'Python'],
+    ['javascript', 'JavaScript'],
+    ['yaml', 'pipeline.yaml'],
+    ...(isRemote ? [['worker', 'Worker'] satisfies [Way, string]] : []),
+  ];
+  const { label, lines } = ways[way];
+  const example = cardOf(settings, useService().catalogue)?.example;
+  const at = { base: location.origin, id: settings.id, input: inputText(example ?? anyExample) };
+  return (
+    <>
+      <Choices label="Language" options={options} chosen={way} onChoose={setWay} />
+      <Copyable key={way} label={label} text={lines(at).join('\n')} />
+      <p class="hint">
+        {way === 'worker' ? (
+          <>
+            <code>NIGHTRENDER_WORKER_KEY</code> is a key of the kind <em>worker</em>. The last line makes a
+            folder of the worker’s own: releases 1.7.13 to 1.9.0 that share one stand still. Start the program
+            by its full path.
+          </>
+        ) : (
+          <>
+            Put one of your <a href="#/keys">keys</a> into the environment variable{' '}
+            <code>NIGHTRENDER_API_KEY</code>.
+          </>
+        )}
+      </p>
+    </>
+  );
+}
+
+/** JSON that is an expression of all three languages, as no example has `true`, `null` or a `'`. */
+function inputText(input: Record<string, unknown>): string {
+  return JSON.stringify(input, null, 1)
+    .replaceAll(/(?<=[{[])\n *|\n *(?=[}\]])/g, '')
+    .replaceAll(/\n */g, ' ');
+}
+
+const anyExample = { prompt: 'A lighthouse on a cliff at dusk' };
+
+interface At {
+  base: string;
+  id: string;
+  input: string;
+}
+
+/** Each submits a job and shows what it is once it has ended, or after 90 s. */
+const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
+  curl: {
+    label: 'In a terminal',
+    lines: ({ base, id, input }) => [
+      `curl -X POST '${base}/v2/${id}/runsync' \\`,
+      `  -H "Authorization: Bearer $NIGHTRENDER_API_KEY" \\`,
+      `  -H 'Content-Type: application/json' \\`,
+      `  -d '{"input": ${input}}'`,
+    ],
+  },
+  python: {
+    label: 'In Python, without packages',
+    lines: ({ base, id, input }) => [
+      'import json, os, urllib.request',
+      '',
+      'request = urllib.request.Request(',
+      `    "${base}/v2/${id}/runsync",`,
+      `    data=json.dumps({"input": ${input}}).encode(),`,
+      '    headers={',
+      `        "Authorization": f"Bearer {os.environ['NIGHTRENDER_API_KEY']}",`,
+      '        "Content-Type": "application/json",',
+      '    },',
+      ')',
+      'job = json.load(urllib.request.urlopen(request))',
+      'print(job["status"], str(job.get("output", job.get("error")))[:200])',
+    ],
+  },
+  javascript: {
+    label: 'In JavaScript (Node 20 and later, as a module)',
+    lines: ({ base, id, input }) => [
+      `const response = await fetch("${base}/v2/${id}/runsync", {`,
+      '  method: "POST",',
+      '  headers: {',
+      '    Authorization: `Bearer ${process.env.NIGHTRENDER_API_KEY}`,',
+      '    "Content-Type": "application/json",',
+      '  },',
+      `  body: JSON.stringify({ input: ${input} }),`,
+      '});',
+      'const job = await response.json();',
+      'console.log(job.status, JSON.stringify(job.output ?? job.error)?.slice(0, 200));',
+    ],
+  },
+  yaml: {
+    label: 'In pipeline.yaml',
+    lines: ({ base, id }) => [
+      'endpoint:',
+      `  baseUrl: ${base}`,
+      `  id: ${id}`,
+      '  apiKey: ${NIGHTRENDER_API_KEY}',
+    ],
+  },
+  // As the open-source worker SDK reads them; `$ID` and `$RUNPOD_POD_ID` are filled in by the worker.
+  worker: {
+    label: 'For workers elsewhere',
+    lines: ({ base, id }) => [
+      `export RUNPOD_ENDPOINT_ID='${id}'`,
+      `export RUNPOD_POD_ID="$(hostname)-gpu$(echo "\${CUDA_VISIBLE_DEVICES:-any}" | tr , .)-$$"`,
+      `export RUNPOD_AI_API_KEY="$NIGHTRENDER_WORKER_KEY"`,
+      `export RUNPOD_WEBHOOK_GET_JOB='${base}/v2/${id}/job-take/$ID?gpu=any'`,
+      `export RUNPOD_WEBHOOK_POST_OUTPUT='${base}/v2/${id}/job-done/$RUNPOD_POD_ID/$ID?gpu=any'`,
+      `export RUNPOD_WEBHOOK_POST_STREAM='${base}/v2/${id}/job-stream/$RUNPOD_POD_ID/$ID?gpu=any'`,
+      `export RUNPOD_WEBHOOK_PING='${base}/v2/${id}/ping/$RUNPOD_POD_ID?gpu=any'`,
+      `export RUNPOD_SKIP_AUTO_SYSTEM_CHECKS=true`,
+      `cd "$(mktemp -d)"`,
+    ],
+  },
+};
+
+const fewWorkers = 12;
+
+/** What one that died wrote at the end, without being opened. */
+const lastWords = 4;
+
+/** Shows the workers of an endpoint, and what each wrote last. */
+function Workers({ endpoint: { workers, settings } }: { endpoint: EndpointView }): JSX.Element {
+  const now = useNow(useService().aheadMs, 1_000);
+  const [state, setState] = useState<WorkerView['state']>();
+  const [hasAll, setHasAll] = useState(false);
+  const chosen = workers.filter((worker) => state === undefined || worker.state === state);
+  const shown = hasAll ? chosen : chosen.slice(0, fewWorkers);
+  if (workers.length === 0) return <p class="soft">{absence(settings)}</p>;
+  return (
+    <>
+      <Choices
+        label="Which workers"
+        options={[
+          [undefined, `all ${countWords(workers.length)}`],
+          ...workerCounts(workers).map(
+            ([each, count]) => [each, `${countWords(count)} ${workerStates[each].word}`] as const,
+          ),
+        ]}
+        chosen={state}
+        onChoose={setState}
+      />
+      <ul class="list workers">
+        {shown.map((worker) => (
+          <li key={worker.id}>
+            <OneWorker worker={worker} now={now} />
+          </li>
+        ))}
+      </ul>
+      {chosen.length > fewWorkers && (
+        <button type="button" onClick={() => setHasAll(!hasAll)}>
+          {hasAll ? 'Show fewer' : `Show all ${countWords(chosen.length)}`}
+        </button>
+      )}
+    </>
+  );
+}
+
+function absence({ remote, quickStart }: EndpointView['settings']): string {
+  if (remote === true) return 'None has connected yet. See “Use it” for how to start one.';
+  return quickStart === true ? 'None.' : 'None; they start when a job arrives.';
+}
+
+function OneWorker({ worker, now }: { worker: WorkerView; now: number }): JSX.Element {
+  const [isOpen, setIsOpen] = useState(false);
+  const { id, state, kind, gpu, since, lastSeenAt, log } = worker;
+  const { tone, word } = workerStates[state];
+  const death = deathWords(worker, now);
+  const facts = [
+    `for ${durationWords(Math.max(0, now - since))}`,
+    gpu,
+    kind === 'remote' ? `elsewhere, heard ${durationWords(Math.max(0, now - lastSeenAt))} ago` : null,
+  ];
+  return (
+    <>
+      <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+        <summary>
+          <Mark tone={tone}>{word}</Mark> <bdi>{id}</bdi>{' '}
+          <small>{facts.filter((fact) => fact !== null).join(' · ')}</small>
+        </summary>
+        {isOpen && <OpenWorker worker={worker} />}
+      </details>
+      {death !== null && (
+        <div class="death">
+          <p>{death}</p>
+          {!isOpen && log.length > 0 && <pre>{log.slice(-lastWords).join('\n')}</pre>}
+        </div>
+      )}
+    </>
+  );
+}
+
+function OpenWorker({ worker: { id, jobIds, log } }: { worker: WorkerView }): JSX.Element {
+  return (
+    <div class="stack">
+      {jobIds.length > 0 && (
+        <p class="hint">
+          at{' '}
+          {jobIds.map((job) => (
+            <a key={job} href={to.job(job)}>
+              {job}{' '}
+            </a>
+          ))}
+        </p>
+      )}
+      {log.length === 0 ? (
+        <p class="hint">No output yet.</p>
+      ) : (
+        <LongText label={`Log of worker ${id}`} text={log.join('\n')} />
+      )}
+    </div>
   );
 }

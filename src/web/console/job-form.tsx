@@ -6,20 +6,9 @@ import { Choices } from '../shared/choices.tsx';
 import { useNow } from '../shared/hooks.ts';
 import { LongText } from '../shared/text.tsx';
 import { ask, type Problem } from './ask.ts';
-import { cardOf } from './endpoint-words.ts';
+import { cardOf, currentName } from './endpoint-words.ts';
 import { Option, TextField } from './field.tsx';
 import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
-import {
-  hasScene,
-  inputOf,
-  noTerms,
-  nothingTyped,
-  termsOf,
-  turned,
-  type InputFields,
-  type TypedInput,
-  type TypedTerms,
-} from './job-input.ts';
 import { JobActions, JobPictures, useJob } from './job-parts.tsx';
 import { delayWords, executionWords, statusWords } from './job-words.ts';
 import { Mark } from './pieces.tsx';
@@ -212,4 +201,130 @@ function FollowedJob({ id }: { id: string }): JSX.Element {
       {job !== undefined && <JobPictures job={job} />}
     </section>
   );
+}
+
+type JobInput = Record<string, unknown>;
+
+type Read<T> = { value: T } | { problems: Problem[] };
+
+/** Whether its workers are ours, so that what they read is known. */
+function hasScene({ quickDeploy }: EndpointForm): boolean {
+  return currentName(quickDeploy) === 'scene-renderer';
+}
+
+const nothingTyped = {
+  way: 'fields' as 'fields' | 'json',
+  fields: { scene: '', seed: '', width: '', height: '' },
+  /** Keys of the input that have no field. */
+  others: {} as JobInput,
+  /** JSON. */
+  text: '',
+};
+
+type TypedInput = typeof nothingTyped;
+
+type InputFields = TypedInput['fields'];
+
+const numbers = ['seed', 'width', 'height'] as const;
+
+function inputOf({ way, fields, others, text }: TypedInput): Read<JobInput> {
+  return way === 'json' ? readJson(text) : readFields(fields, others);
+}
+
+/** What was typed in one way, for the other; of fields all that can be taken over. */
+function turned(typed: TypedInput, way: TypedInput['way']): Read<TypedInput> {
+  if (way === typed.way) return { value: typed };
+  if (way === 'fields') {
+    const input = readJson(typed.text);
+    return 'problems' in input ? input : { value: { ...typed, ...fieldsOf(input.value), way } };
+  }
+  const input = readFields(typed.fields, typed.others);
+  const filled = Object.entries(typed.fields).filter(([name, text]) => name === 'scene' || text !== '');
+  const value = 'value' in input ? input.value : { ...typed.others, ...Object.fromEntries(filled) };
+  return { value: { ...typed, way, text: JSON.stringify(value, null, 2) } };
+}
+
+/** Keys that have no field stay as they are; a number left empty is left to the worker. */
+function readFields(fields: InputFields, others: JobInput): Read<JobInput> {
+  const problems: Problem[] = [];
+  const value: JobInput = { scene: fields.scene, ...others };
+  if (fields.scene.trim() === '') problems.push({ field: 'scene', text: 'Say what is to be rendered.' });
+  for (const name of numbers) {
+    const text = fields[name].trim();
+    if (text === '') continue;
+    if (/^\d{1,15}$/.test(text)) value[name] = Number(text);
+    else problems.push({ field: name, text: `“${text}” is not a whole number.` });
+  }
+  return problems.length > 0 ? { problems } : { value };
+}
+
+function readJson(text: string): Read<JobInput> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return { value: value as JobInput };
+    return { problems: [{ field: 'json', text: 'Expected an object: { … }.' }] };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { problems: [{ field: 'json', text: `Not valid JSON: ${reason}.` }] };
+  }
+}
+
+function fieldsOf(input: JobInput): { fields: InputFields; others: JobInput } {
+  const { scene, seed, width, height, ...others } = input;
+  const fields = { scene: textOf(scene), seed: textOf(seed), width: textOf(width), height: textOf(height) };
+  return { fields, others };
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** What goes with the input of a submission. */
+interface JobTerms {
+  /** Durations in ms. */
+  policy?: { executionTimeout?: number; ttl?: number; lowPriority?: true };
+  webhook?: string;
+}
+
+const noTerms = { executionTimeout: '', ttl: '', isLowPriority: false, webhook: '' };
+
+type TypedTerms = typeof noTerms;
+
+function termsOf(typed: TypedTerms): Read<JobTerms> {
+  const problems: Problem[] = [];
+  const policy: NonNullable<JobTerms['policy']> = {};
+  for (const field of ['executionTimeout', 'ttl'] as const) {
+    const text = typed[field].trim();
+    if (text === '') continue;
+    const ms = durationOf(text);
+    if (ms === undefined) problems.push({ field, text: `“${text}” is no duration such as 30s, 10m or 2h.` });
+    else policy[field] = ms;
+  }
+  if (typed.isLowPriority) policy.lowPriority = true;
+  const webhook = typed.webhook.trim();
+  if (webhook !== '' && !isWebhook(webhook))
+    problems.push({ field: 'webhook', text: 'Expected a URL that begins with http:// or https://.' });
+  if (problems.length > 0) return { problems };
+  return {
+    value: { ...(Object.keys(policy).length > 0 && { policy }), ...(webhook !== '' && { webhook }) },
+  };
+}
+
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** `90s`, `1h 30m`; undefined for what is none, or less than a millisecond. */
+function durationOf(text: string): number | undefined {
+  if (!/^(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+$/.test(text)) return undefined;
+  const parts = [...text.matchAll(/([\d.]+)\s*(ms|s|m|h|d)/g)];
+  const ms = parts.reduce(
+    (sum, [, count, unit]) => sum + Number(count) * unitMs[unit as keyof typeof unitMs],
+    0,
+  );
+  return ms < 1 ? undefined : Math.round(ms);
+}
+
+function isWebhook(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { TrustedProxies } from '../../../src/lib/net/trusted-proxies.ts';
 import { Connections } from '../../../src/service/http/connections.ts';
 import { Relay } from '../../../src/service/shared/relay.ts';
-import { type AnsweringService, SharedAnswers } from '../../../src/service/shared/shared-answers.ts';
+import { type AnsweringService, SharedAnswers } from '../../../src/service/shared/share-service.ts';
 
 /** `then` is what happens when it has answered. */
 function service(status: number, then: () => void = () => undefined): AnsweringService {

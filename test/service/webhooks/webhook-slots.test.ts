@@ -1,6 +1,6 @@
 /** How many webhooks may be on their way, to whom, and how large. */
 import { expect, it } from 'vitest';
-import { WebhookSlots } from '../../../src/service/webhooks/webhook-slots.ts';
+import { WebhookSlots } from '../../../src/service/webhooks/webhooks.ts';
 
 const mega = 1024 * 1024;
 

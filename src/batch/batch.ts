@@ -46,6 +46,8 @@ export class Batch {
   #parts: PipelineParts | undefined;
   #place: { dir: string; shared: SharedAddress } | undefined;
   #config: Config | undefined;
+  /** True if `#config` was read with its key. */
+  #hasKey = false;
 
   private constructor(
     { file, overrides = [], output, env = process.env, localService, onTrouble }: BatchPlace,
@@ -73,7 +75,7 @@ export class Batch {
   /** Parts of the file, each of which is checked when it is read. Throws `ConfigError` if the file cannot be read. */
   get parts(): PipelineParts {
     const file = this.#folder === undefined ? this.file : this.#folder.pipeline;
-    if (file === undefined || !existsSync(file)) this.#assertFile();
+    if (this.#folder !== undefined && (file === undefined || !existsSync(file))) throw this.#lackingFile();
     return (this.#parts ??= new PipelineParts(file ?? this.file, this.overrides, this.env));
   }
 
@@ -95,7 +97,9 @@ export class Batch {
     this.#assertFile();
     const { readConfig } = await import('../runner/config/read-config.ts');
     try {
+      if (needsKey && !this.#hasKey) this.#config = undefined;
       this.#config ??= readConfig(this.file, this.overrides, this.env, needsKey);
+      this.#hasKey ||= needsKey;
     } catch (thrown) {
       if (!(thrown instanceof ConfigError)) throw thrown;
       throw new ConfigError([...problems, ...thrown.problems]);
@@ -126,11 +130,14 @@ export class Batch {
     try {
       const db = openCheckpointForReading(record.dir);
       if (db === undefined) throw noBatch(dir);
-      const close = (): Promise<void> => {
-        db.close();
-        return record.close();
+      const close = async (): Promise<void> => {
+        try {
+          db.close();
+        } finally {
+          await record.close();
+        }
       };
-      return { book: new Book(dir, record, db, this.#edges), close };
+      return { book: new Book(dir, record, db, this.#edges, this.#folder !== undefined), close };
     } catch (error) {
       await record.close();
       throw error;
@@ -141,7 +148,7 @@ export class Batch {
    * Changes the batch while no run is at work. `prepare` runs before the checkpoint is opened. Throws `BatchHeld` if a run
    * is at work, and `ConfigError` if there is no batch.
    */
-  upkeep<T>(work: (book: Book) => Promise<T> | T, prepare?: () => Promise<void>): Promise<T> {
+  async upkeep<T>(work: (book: Book) => Promise<T> | T, prepare?: () => Promise<void>): Promise<T> {
     this.#assertFile();
     return this.onRecord((record) =>
       record.maintain((db) => work(new Book(this.dir, record, db, this.#edges)), prepare),
@@ -193,15 +200,20 @@ export class Batch {
     );
   }
 
-  /** Asks the service to cancel every job in flight, and takes what is done. `emit` gets every event. */
-  async cancel(isLossAccepted: boolean, stop: Stop, emit: Listener): Promise<CancelledBatch> {
+  /** Asks the service to cancel every job in flight, and takes what is done. `emit` gets every event, `onEnd` the result before the batch is closed. */
+  async cancel(
+    isLossAccepted: boolean,
+    stop: Stop,
+    emit: Listener,
+    onEnd: (cancelled: CancelledBatch) => void = () => undefined,
+  ): Promise<CancelledBatch> {
     const config = await this.config();
     const { cancelJobs } = await import('./cancel-jobs.ts');
     const found = await findRecord(config.output.dir, sharedAddressOf(config));
     const record = await found.openForCancel(isLossAccepted);
     try {
       return await cancelJobs(
-        { file: this.file, config, stop, emit, localService: this.#localService },
+        { file: this.file, config, stop, emit, onEnd, localService: this.#localService },
         record,
       );
     } finally {
@@ -218,13 +230,35 @@ export class Batch {
   #assertFile(): void {
     if (this.#folder === undefined) return;
     const { pipeline } = this.#folder;
-    const known = pipeline === undefined ? '' : `, such as ${shownPath(pipeline)}, from which it was made`;
+    const isThere = pipeline !== undefined && existsSync(pipeline);
+    const known = isThere ? `, such as ${shownPath(pipeline)}, from which it was made` : '';
     const text = `this is the output folder of a batch, which is enough to read it; expected its pipeline.yaml${known}`;
     throw new ConfigError([{ where: shownPath(this.file), text }]);
   }
 
+  /** Returns the output folder. Throws `ConfigError` if the folder is not enough, or not what is meant. */
+  #readable({ dir, isShared }: OutputFolder): string {
+    const where = shownPath(this.file);
+    if (this.overrides.some(({ from }) => from === '--output')) {
+      const text = `${where} is an output folder itself; leave this out, or name a pipeline.yaml instead of the folder`;
+      throw new ConfigError([{ where: '--output', text }]);
+    }
+    if (!isShared) return dir;
+    const text =
+      'this is the output folder of a batch whose checkpoint is in a database; expected its pipeline.yaml, which says where';
+    throw new ConfigError([{ where, text }]);
+  }
+
+  #lackingFile(): ConfigError {
+    const { pipeline } = this.#folder ?? {};
+    const gone =
+      pipeline === undefined ? '' : `; ${shownPath(pipeline)}, from which it was made, is not there`;
+    const text = `this is the output folder of a batch, and settings of its pipeline.yaml are needed as well${gone}. Name the file instead`;
+    return new ConfigError([{ where: shownPath(this.file), text }]);
+  }
+
   #where(): { dir: string; shared: SharedAddress } {
-    if (this.#folder !== undefined) return { dir: this.#folder.dir, shared: undefined };
+    if (this.#folder !== undefined) return { dir: this.#readable(this.#folder), shared: undefined };
     this.#place ??= {
       dir: this.parts.outputDir(),
       shared: this.parts.checkpoint(),

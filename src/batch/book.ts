@@ -12,12 +12,15 @@ export class Book {
   readonly record: OpenRecord;
   readonly db: Database;
   readonly edges: BucketEdges;
+  /** True if the batch was named by its output folder, which may be a copy: nothing is put into its bucket. */
+  readonly isNamedByFolder: boolean;
 
-  constructor(dir: string, record: OpenRecord, db: Database, edges: BucketEdges) {
+  constructor(dir: string, record: OpenRecord, db: Database, edges: BucketEdges, isNamedByFolder = false) {
     this.dir = dir;
     this.record = record;
     this.db = db;
     this.edges = edges;
+    this.isNamedByFolder = isNamedByFolder;
   }
 
   /** The folder of pictures as people read it: in the output folder or in a bucket. */

@@ -19,6 +19,7 @@ interface CancelCall {
   config: Config;
   stop: Stop;
   emit: Listener;
+  onEnd: (cancelled: CancelledBatch) => void;
   localService: LocalService;
 }
 
@@ -38,7 +39,7 @@ export interface CancelledBatch extends CancelResult {
 
 /** How the cancelling ended goes on record like the end of a run. */
 export async function cancelJobs(call: CancelCall, record: CancelRecord): Promise<CancelledBatch> {
-  const { file, config, emit } = call;
+  const { file, config, emit, onEnd } = call;
   assertCollectable(file, config, readJobsInFlight(record.dir));
   const opened = await record.begin(config);
   const runArguments = recordedRun(configuredArguments(file, config), record.dir);
@@ -49,8 +50,11 @@ export async function cancelJobs(call: CancelCall, record: CancelRecord): Promis
   };
   try {
     const result = await cancelOpened({ ...call, emit: countAndTell }, opened);
+    const cancelled = { ...result, ends, runArguments };
+    // A disk that fails now must not keep the outcome from whoever waits.
+    onEnd(cancelled);
     if (result.report === undefined) await recordEnd(opened, result.ending);
-    return { ...result, ends, runArguments };
+    return cancelled;
   } catch (thrown) {
     const failure = damageAsFailure(thrown);
     await recordThrown(opened, failure, config.output.dir);

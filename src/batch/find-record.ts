@@ -6,7 +6,7 @@ import { checkpointFile } from '../runner/checkpoint/find-loss.ts';
 import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { ownRecord } from './own-record.ts';
 import { commandArguments, shownPath } from './shown-path.ts';
-import { assertPlace, type BatchRecord, type OpenRecord, type SharedAddress } from './record.ts';
+import { assertPlace, isElsewhere, type BatchRecord, type OpenRecord, type SharedAddress } from './record.ts';
 
 /** `dir`: the output folder. */
 export async function findRecord(dir: string, shared: SharedAddress): Promise<BatchRecord> {
@@ -26,20 +26,26 @@ export async function openRecord(dir: string, shared: SharedAddress, isFresh = f
 export interface OutputFolder {
   /** Absolute. */
   dir: string;
+  /** True if the checkpoint is in a database: the folder alone does not say where. */
+  isShared: boolean;
   /** The pipeline.yaml that the latest run used, absolute; undefined if the checkpoint does not tell. */
   pipeline: string | undefined;
   /** Arguments that commands in messages have after their names. */
   arguments: string;
 }
 
-/** Returns undefined if `path` is no folder with a checkpoint. */
+/** Returns undefined if `path` is no output folder of a batch that has begun. */
 export function outputFolderAt(path: string): OutputFolder | undefined {
   const dir = resolve(path);
-  if (path === '' || !existsSync(checkpointFile(dir))) return undefined;
+  if (path === '') return undefined;
+  if (!existsSync(checkpointFile(dir))) {
+    const shared = { dir, isShared: true, pipeline: undefined, arguments: '<pipeline>' };
+    return isElsewhere(dir) ? shared : undefined;
+  }
   const { pipeline, output } = recordedIn(dir) ?? {};
   const named = pipeline === undefined ? '<pipeline>' : shownPath(pipeline);
   const shown = commandArguments(named, output === undefined ? undefined : shownPath(dir));
-  return { dir, pipeline, arguments: pipeline === undefined ? named : shown };
+  return { dir, isShared: false, pipeline, arguments: pipeline === undefined ? named : shown };
 }
 
 /** A damaged checkpoint is reported when it is read. */

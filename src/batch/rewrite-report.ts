@@ -79,7 +79,7 @@ async function uploadCopy(book: Book, signedMs: number | undefined, signal: Abor
   await book.withBucket(async (bucket) => {
     if (bucket === undefined && signedMs !== undefined)
       throw new ConfigError([{ where: '--signed', text: 'the pictures of this batch are in a folder' }]);
-    if (bucket === undefined || signedMs !== undefined) return;
+    if (bucket === undefined || signedMs !== undefined || book.isNamedByFolder) return;
     // Another batch's report stays.
     await assertOwnBucket(bucket, book.db);
     await uploadReport(bucket, join(book.dir, 'report'), signal);
@@ -103,7 +103,7 @@ async function makeMissingFiles(
       ? { thumbnails: await makeMissingThumbnails(source, join(dir, 'report'), pictures(), signal, made) }
       : {};
     const makers = copyMakers(output, onWarning);
-    if (makers.length === 0) return thumbnails;
+    if (makers.length === 0 || (bucket !== undefined && book.isNamedByFolder)) return thumbnails;
     const files = bucket === undefined ? copiesInFolder(join(dir, 'images')) : await copiesInBucket(bucket);
     const lacking: CopyFiles['lacking'] = (file, wanted) =>
       files

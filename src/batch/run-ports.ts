@@ -68,9 +68,10 @@ export async function withPorts<Result>(
   });
   const open = (url: string): Promise<Bucket> =>
     openBucket(url, config.env, bucketOptions(warn, stop, config.shutdown.grace, patienceMs));
-  const bucket = opened.pictures && (await open(opened.pictures.url));
   const otherBuckets = new OtherBuckets(open);
+  let bucket: Bucket | undefined;
   try {
+    bucket = opened.pictures && (await open(opened.pictures.url));
     const images = imagesOf(config, opened, bucket, isAnyAccepted, warn);
     await images.prepare().catch((error: unknown) => {
       throw stop.ending === undefined ? error : new StoppedEarly(stop.ending, 'Nothing was sent.');

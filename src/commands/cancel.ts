@@ -1,6 +1,6 @@
 /** `nightrender cancel`: has the service cancel what is in flight, and takes what is done already. */
 import { endings } from '../runner/core/ending.ts';
-import { isFreeOfCharge } from '../runner/core/spending.ts';
+import { isFreeOfCharge, pricingOf } from '../runner/core/spending.ts';
 import type { CancelledBatch } from '../batch/cancel-jobs.ts';
 import { configuredArguments } from '../batch/shown-path.ts';
 import { withSignals } from './signals.ts';
@@ -36,14 +36,12 @@ export const cancelCommand: LoadedCommand = {
     onBatch(argv, async (batch) => {
       const config = await batch.config();
       const retry = configuredArguments(batch.file, config);
-      const isFree = isFreeOfCharge(config.endpoint, config.pricing);
+      const isFree = isFreeOfCharge(config.endpoint, pricingOf(config));
       const view = createCancelView({ ...config.terminal, retry, isFree, now: Date.now });
-      const cancelled = await withSignals((stop) =>
-        batch.cancel(argv['acceptLoss'] === true, stop, view.emit),
-      );
-      const { exitCode } = endings[cancelled.ending.kind];
-      view.end(cancelled, exitCode);
-      return exitCode;
+      const exitCodeOf = ({ ending }: CancelledBatch): number => endings[ending.kind].exitCode;
+      const show = (cancelled: CancelledBatch): void => view.end(cancelled, exitCodeOf(cancelled));
+      const isLossAccepted = argv['acceptLoss'] === true;
+      return exitCodeOf(await withSignals((stop) => batch.cancel(isLossAccepted, stop, view.emit, show)));
     }),
 };
 

@@ -71,7 +71,10 @@ export const exportCommand: LoadedCommand = {
 /** Resolves to the exit code. */
 async function exportChosen(batch: Batch, argv: Record<string, unknown>, json: boolean): Promise<number> {
   const view = createExportView(json);
-  const exported = await batch.read((book) => exportDataset(book, choicesOf(batch, argv), view));
+  // A wrong file is refused first.
+  void batch.dir;
+  const choices = choicesOf(batch, argv);
+  const exported = await batch.read((book) => exportDataset(book, choices, view));
   return view.end(exported);
 }
 

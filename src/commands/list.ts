@@ -53,6 +53,8 @@ export const listCommand: LoadedCommand = {
 type Form = 'lines' | 'json' | 'csv';
 
 async function list(batch: Batch, argv: Record<string, unknown>): Promise<void> {
+  // A wrong file is refused first.
+  void batch.dir;
   const choice = choiceOf(argv);
   const limit = limitOf(argv['limit']);
   const form = formOf(argv);

@@ -29,10 +29,13 @@ export const reportCommand: LoadedCommand = {
     ['$0 report pipeline.yaml --json', 'for a script: the paths as one JSON object'],
   ],
   exits: { ...common, complete: 'the files were written' },
-  work: (argv) => onBatch(argv, (batch, json) => report(batch, signedMs(argv), json)),
+  work: (argv) => onBatch(argv, (batch, json) => report(batch, argv, json)),
 };
 
-async function report(batch: Batch, signed: number | undefined, json: boolean): Promise<void> {
+async function report(batch: Batch, argv: Record<string, unknown>, json: boolean): Promise<void> {
+  // A wrong file is refused first.
+  void batch.dir;
+  const signed = signedMs(argv);
   const view = createReportView(json, batch.arguments);
   const settings = readReportKeys(batch.parts);
   const written = await batch.read((book) =>

@@ -74,6 +74,8 @@ export const retryCommand: LoadedCommand = {
 /** Resolves to the exit code. */
 export function retry(argv: Record<string, unknown>): Promise<number> {
   return onBatch(argv, async (batch, json) => {
+    // A wrong file is refused first.
+    void batch.dir;
     const view = createRetryView(json);
     view.end(await retryScenes(batch, choicesOf(argv), view));
   });

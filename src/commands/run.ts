@@ -1,7 +1,7 @@
 /** `nightrender run`: starts or continues a batch. */
 import type { Batch } from '../batch/batch.ts';
 import type { Config } from '../runner/config/config.ts';
-import { isFreeOfCharge } from '../runner/core/spending.ts';
+import { isFreeOfCharge, pricingOf } from '../runner/core/spending.ts';
 import type { RunView } from '../terminal/view.ts';
 import { configuredArguments, configuredRun, shownPath } from '../batch/shown-path.ts';
 import { systemClock } from '../batch/system-clock.ts';
@@ -87,7 +87,7 @@ async function openView(batch: Batch, config: Config): Promise<RunView> {
     runArguments: configuredRun(batch.file, config),
     shownDir: shownPath(dir),
     shownImages: batch.shownImagesOf(config),
-    isFree: isFreeOfCharge(config.endpoint, config.pricing),
+    isFree: isFreeOfCharge(config.endpoint, pricingOf(config)),
     now: Date.now,
     elapsed: (): number => systemClock.elapsed(),
   };

@@ -261,6 +261,8 @@ export interface CancelledBatch {
   left?: { scene: string; jobId: string; why: string }[];
   /** Number of submissions of crashed runs that may have been sent: their jobs are unknown and cannot be cancelled. */
   unanswered?: number;
+  /** Warnings on the way, such as that a bucket did not answer. */
+  notes?: string[];
   /** Number of jobs that were saved as they were done already, that were cancelled, that the service has deleted, and that failed on their own. */
   ends?: { saved: number; cancelled: number; expired: number; failed: number };
 }

@@ -17,8 +17,10 @@ export async function readForCaller(file: string, options: ReadOptions): Reading
   const wrong = wrongArguments('readBatch', options, { file });
   if (wrong !== undefined) return wrong;
   const { output, env } = options;
-  const batch = batchForCaller(file, { output }, env);
+  // The file may be edited between two calls.
+  const open = (): Batch => batchForCaller(file, { output }, env);
   const readUntil = async (signal: AbortSignal): Reading => {
+    const batch = open();
     try {
       return await batch.read(async (book) => {
         let seen: BatchStatus | undefined;
@@ -35,10 +37,12 @@ export async function readForCaller(file: string, options: ReadOptions): Reading
     dir,
     isRunning,
     ...summary,
-    rows: (chosen = {}) =>
-      rowsOrKind(wrongArguments('rows', chosen), readResults(batch, chosen), (thrown) =>
+    rows: (chosen = {}) => {
+      const batch = open();
+      return rowsOrKind(wrongArguments('rows', chosen), readResults(batch, chosen), (thrown) =>
         unreadable(thrown, batch),
-      ),
+      );
+    },
     wait: async (waiting = {}) => {
       const refused = wrongArguments('wait', waiting);
       if (refused !== undefined) return refused;

@@ -33,7 +33,7 @@ export async function runForCaller(file: string, options: RunOptions, emit: List
   return untilStopped(batch, options.signal, async (stop) => {
     const problems: Problem[] = [];
     const choices = runChoicesOf(argv, problems);
-    assertNoStandardInput(await batch.config(true, problems));
+    await readOwnConfig(batch, true, problems);
     const show = (event: Event): void => emit(withPaths(event));
     const { type: _, ending: kind, exitCode: _code, ...ended } = await batch.run(choices, stop, show);
     return { kind, isResumable: endings[kind].isResumable, problems: [], ...ended };
@@ -46,10 +46,14 @@ export async function cancelForCaller(file: string, options: CancelRequest): Pro
   const { output, env, signal } = options;
   const batch = batchForCaller(file, { output }, env);
   return untilStopped(batch, signal, async (stop) => {
-    const { ending, found, left, unanswered, ends } = await batch.cancel(false, stop, () => undefined);
+    const notes: string[] = [];
+    const note = (event: Event): void => {
+      if (event.type === 'warning') notes.push(event.text);
+    };
+    const { ending, found, left, unanswered, ends } = await batch.cancel(false, stop, note);
     const { kind, text } = ending;
     const { isResumable } = endings[kind];
-    return { kind, isResumable, text, problems: [], found, left, unanswered, ends };
+    return { kind, isResumable, text, problems: [], found, left, unanswered, ends, notes };
   });
 }
 
@@ -65,8 +69,7 @@ export async function planForCaller(file: string, options: PlanRequest): Promise
   try {
     const problems: Problem[] = [];
     const choices = runChoicesOf(argv, problems);
-    const config = await batch.config(false, problems);
-    assertNoStandardInput(config);
+    const config = await readOwnConfig(batch, false, problems);
     const planned = await batch.plan({ ...choices, isChecked: false, requests: shown }, signal);
     if (planned === undefined) return interrupted(stopped);
     const { notes, requests, ...facts } = planned;
@@ -80,7 +83,10 @@ export async function planForCaller(file: string, options: PlanRequest): Promise
       obstacle: notWritable(dir) ?? null,
     };
   } catch (thrown) {
-    return signal.aborted ? interrupted(stopped) : refused(thrown, batch);
+    const isStopped = thrown instanceof Error && thrown.name === 'AbortError';
+    return signal.aborted && (isStopped || thrown === signal.reason)
+      ? interrupted(stopped)
+      : refused(thrown, batch);
   }
 }
 
@@ -132,10 +138,13 @@ function asOptions({ limit, sample, skipBadRows, allowFewer, acceptEdits, ...oth
   };
 }
 
-/** Throws `ConfigError`. */
-function assertNoStandardInput({ manifest, placeOf }: Config): void {
-  if (!manifest.includes('-')) return;
+/** Throws one `ConfigError` with everything that is wrong with the file, and with the options: `problems`. */
+async function readOwnConfig(batch: Batch, needsKey: boolean, problems: Problem[]): Promise<Config> {
+  const { manifest, placeOf } = await batch.config(needsKey).catch((thrown: unknown) => {
+    throw thrown instanceof ConfigError ? new ConfigError([...problems, ...thrown.problems]) : thrown;
+  });
   const text =
     'manifest is -, but standard input belongs to the program that asks for the run; expected a file';
-  throw new ConfigError([{ where: placeOf(['manifest']), text }]);
+  const ofList = manifest.includes('-') ? [{ where: placeOf(['manifest']), text }] : [];
+  return batch.config(needsKey, [...problems, ...ofList]);
 }

@@ -206,6 +206,7 @@ it('leaves scenes alone that ComfyUI refuses for their own values', async () => 
 
 it.each([
   ['', ''],
+  ['pricing: {expect: 30s}\n', ''],
   ['pricing: {perSecond: 0.001, currency: USD}\n', ', possibly billed'],
 ])('speaks of bills in its last words only if there is a price: %s', async (price, bills) => {
   const comfy = await startComfyStandIn();
@@ -215,7 +216,7 @@ it.each([
   writeFileSync(file, readFileSync(file, 'utf8') + price);
   await cutOffRun(cwd, 2);
   const { stdout: said } = await inProcess(['retry', 'pipeline.yaml', '--id', 'b', '--give-up'], { cwd });
-  expect(said).toContain(price === '' ? 'they may run on' : 'they may be billed');
+  expect(said).toContain(bills === '' ? 'they may run on' : 'they may be billed');
   comfy.isHeld = false;
   await comfy.release();
   const { code, stdout } = await runOf(cwd);

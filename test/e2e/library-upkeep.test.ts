@@ -82,9 +82,16 @@ it('refuses in a plan what a run refuses', async () => {
   const cwd = newBatch('http://127.0.0.1:9', 3);
   expect(await planBatch(cwd, { limit: 0, manifest: '-' })).toMatchObject({
     kind: 'wrong-use',
-    problems: [{ where: 'limit', text: expect.stringContaining('1 or more') as unknown }],
+    problems: [
+      { where: 'limit', text: expect.stringContaining('1 or more') as unknown },
+      { text: expect.stringContaining('standard input belongs to the program') as unknown },
+    ],
   });
+  const both = await runBatch(cwd, { limit: 0, manifest: '-', env: { NIGHTRENDER_API_KEY: 'key' } }).result;
+  expect(both.problems).toHaveLength(2);
   expect(await planBatch(cwd, { manifest: '-' })).toMatchObject({ kind: 'wrong-use' });
+  const signal = AbortSignal.abort();
+  expect(await planBatch(join(cwd, 'none.yaml'), { signal })).toMatchObject({ kind: 'wrong-use' });
   expect(await planBatch(cwd, { signal: AbortSignal.abort() })).toEqual({
     kind: 'interrupted',
     text: 'Stopped by its caller. Nothing was sent or changed.',
@@ -300,6 +307,7 @@ it('cancels what is in flight, and says what became of it', async () => {
     left: [],
     unanswered: 0,
     ends: { saved: 0, cancelled: 2, expired: 0, failed: 0 },
+    notes: [],
   });
   expect(await countsOf(cwd)).toMatchObject({ waiting: 2, active: 0 });
   const none = folderWith({ 'pipeline.yaml': pipeline('http://127.0.0.1:9'), 'scenes.csv': scenes(1) });

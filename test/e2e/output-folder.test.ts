@@ -1,5 +1,5 @@
 /** Promise: who only reads may name the output folder; nothing is sent or changed because of one. */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readBatch, retryScenes, runBatch, verifyBatch } from '../../src/index.ts';
@@ -14,6 +14,11 @@ it('reads a batch by its output folder, without a key, a list or a pipeline.yaml
   const report = await inProcess(['report', 'out', '--json'], { cwd });
   expect(report.code).toBe(0);
   rmSync(join(cwd, 'pipeline.yaml'));
+  const without = await inProcess(['report', 'out'], { cwd });
+  expect(without.code).toBe(2);
+  expect(without.stderr).toContain(
+    'out: this is the output folder of a batch, and settings of its pipeline.yaml are needed as well; pipeline.yaml, from which it was made, is not there. Name the file instead',
+  );
   for (const [args, said] of [
     [['status', 'out'], /3 of 3 saved/],
     [['list', 'out'], /^s0 .*out\/images\/s0\.png/],
@@ -61,6 +66,21 @@ it('names the pipeline.yaml to commands that send or change something', async ()
     );
   }
   expect(service.submissions).toHaveLength(sent);
+});
+
+it('refuses --output beside an output folder, and a folder whose checkpoint is in a database', async () => {
+  const service = await startStandIn();
+  const cwd = newBatch(service.url, 1);
+  await inProcess(['run', '--quiet'], { cwd, ...withKey });
+  const both = await inProcess(['status', 'out', '--output', 'other'], { cwd });
+  expect(both.code).toBe(2);
+  expect(both.stderr).toContain('--output: out is an output folder itself; leave this out');
+  mkdirSync(join(cwd, 'shared', '.shared'), { recursive: true });
+  const shared = await inProcess(['status', 'shared'], { cwd });
+  expect(shared.code).toBe(2);
+  expect(shared.stderr).toContain(
+    'shared: this is the output folder of a batch whose checkpoint is in a database',
+  );
 });
 
 it('reads what it can of a folder whose checkpoint is damaged', async () => {

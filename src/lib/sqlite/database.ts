@@ -70,7 +70,8 @@ export function openForReading(path: string, schema: Schema, state?: 'whole'): D
     assertOurs(db, path, schema);
     if (state === 'whole') assertWhole(db, path, schema, 'integrity_check');
     if (hasTables(db)) {
-      if (schema.onlyAdds === true) showAsNewest(db, schema);
+      // One view of the tables, though a writer may be migrating them.
+      if (schema.onlyAdds === true) db.transaction(() => showAsNewest(db, schema))();
       return db;
     }
   } catch (error) {

@@ -109,5 +109,6 @@ interface Commits {
 
 export function readCommits(db: Database): Commits {
   const none = { number: 0, lost_submissions: 0, unused_keys: 0 };
-  return db.prepare<[], Commits>('SELECT * FROM commits').get() ?? none;
+  // A damaged file of an earlier version may lack a column.
+  return { ...none, ...db.prepare<[], Partial<Commits>>('SELECT * FROM commits').get() };
 }

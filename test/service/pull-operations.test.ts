@@ -248,7 +248,7 @@ describe('a result', () => {
   });
 
   it('that stops on its way is told of with the reason, and can be handed in again', async () => {
-    const limits = { requestTimeoutMs: 100, clientLimits: { checkEveryMs: 10, drainMs: 100 } };
+    const limits = { requestTimeoutMs: 1_000, clientLimits: { checkEveryMs: 10, drainMs: 100 } };
     const { url, worker, workerKey, troubles } = await openPulled(limits);
     const id = await submit(url, { scene: 'x' });
     await submit(url, { scene: 'y' });
@@ -263,7 +263,7 @@ describe('a result', () => {
     );
     expect(await line.readToEnd()).toMatch(/^HTTP\/1\.1 408 /);
     expect(troubles).toEqual([
-      `the result of worker w1 for job ${id} at ${endpointId} was not accepted: the body of the request stopped coming: nothing for 0.1 s, or less than 1000 bytes a second; nothing was done (408)`,
+      `the result of worker w1 for job ${id} at ${endpointId} was not accepted: the body of the request stopped coming: nothing for 1 s, or less than 1000 bytes a second; nothing was done (408)`,
     ]);
     expect((await askStatus(url, id)).json).toMatchObject({ status: 'IN_PROGRESS' });
     expect((await w1.done(id, output)).text).toBe(accepted);

@@ -22,7 +22,8 @@ interface Usable {
 
 /** A text says why there is none. */
 export async function prepareContainers(): Promise<Usable | string> {
-  const folder = await mkdtemp(join(tmpdir(), 'nightrender-containers-'));
+  // Podman takes no path of its own above 50 characters.
+  const folder = await mkdtemp(join(tmpdir(), 'c-'));
   const storage = ['--root', `${folder}/storage`, '--runroot', `${folder}/run`, '--storage-driver=vfs'];
   const restricted = ['--runtime', 'runc', '--cgroup-manager=cgroupfs'];
   const limits = ['--ulimit', 'nofile=1024:1024', '--ulimit', 'nproc=1024:1024'];

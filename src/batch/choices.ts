@@ -30,12 +30,12 @@ export function unknownPicturesOf({
   return isFresh ? 'keep' : 'ask';
 }
 
-/** What is wrong is added to `problems`. */
+/** Returns what a run is asked for; what is wrong is added to `problems`. */
 export function runChoicesOf(argv: Record<string, unknown>, problems: Problem[]): RunChoices {
   return { part: partOf(argv, problems), ...beginChoicesOf(argv, problems) };
 }
 
-/** As above. */
+/** Returns the consents to a start; what is wrong is added to `problems`. */
 export function beginChoicesOf(argv: Record<string, unknown>, problems: Problem[]): BeginChoices {
   const [isAdopting, isFresh] = [argv['adopt'] === true, argv['fresh'] === true];
   if (isAdopting && isFresh) problems.push({ where: '--fresh', text: 'cannot be combined with --adopt' });

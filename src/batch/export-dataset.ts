@@ -15,9 +15,8 @@ import {
   resultColumns,
   type BatchIdentity,
 } from '../runner/checkpoint/batch-identity.ts';
-import { pictureIds } from '../runner/checkpoint/recorded-pictures.ts';
+import { pictureIds, isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
-import { isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
 import { compileTemplate, listed, type Template, TemplateError } from '../runner/config/template.ts';
 import { withValues } from '../runner/core/output-value.ts';
 import { copyEnding, sidecarPath, type PictureCopy } from '../runner/core/picture-copy.ts';

@@ -8,12 +8,11 @@ import { FatalFailure } from '../runner/core/failure.ts';
 import type { RunStats } from '../runner/core/run-stats.ts';
 import { uploadReport } from '../runner/images/upload-report.ts';
 import type { Report } from '../runner/pipeline/ports.ts';
-import type { OpenCheckpoint } from '../runner/checkpoint/open-checkpoint.ts';
+import { type OpenCheckpoint, openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { linksTo } from './pictures-place.ts';
 import { refusalOf } from './refusal.ts';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { readBatch, resultColumns, type BatchIdentity } from '../runner/checkpoint/batch-identity.ts';
-import { openCheckpointForReading } from '../runner/checkpoint/open-checkpoint.ts';
 import { readLabels, readListNames } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRecords } from '../runner/checkpoint/scene-records.ts';
 import { readRuns, readSummary } from '../runner/checkpoint/read-summary.ts';
@@ -172,7 +171,7 @@ function endOf({ kind, text }: Ending): { exitCode: number; ending: string } {
   return { exitCode: endings[kind].exitCode, ending: text };
 }
 
-/** As above, for whatever was thrown. */
+/** Puts on record that a run ended by what was thrown. */
 export async function recordThrown(opened: OpenCheckpoint, thrown: unknown, dir: string): Promise<void> {
   await recordEnd(opened, { kind: refusalOf(thrown, dir)?.ending ?? 'bug', text: (thrown as Error).message });
 }

@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import type { Bucket } from '../lib/s3/bucket.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
-import { isRecorded } from '../runner/checkpoint/recorded-pictures.ts';
-import { readSavedJobs } from '../runner/checkpoint/recorded-pictures.ts';
+import { isRecorded, readSavedJobs } from '../runner/checkpoint/recorded-pictures.ts';
 import type { ReportKeys } from '../runner/config/schema-parts.ts';
 import { isSized, sidecarPath } from '../runner/core/picture-copy.ts';
 import type { RecordedPicture } from '../runner/core/verification.ts';

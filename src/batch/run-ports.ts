@@ -14,7 +14,7 @@ import { createImageStore, type PreparedImageStore } from '../runner/images/imag
 import { openBucket, OtherBuckets, type BucketTrouble } from './pictures-place.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener, RenderService, Ports } from '../runner/pipeline/ports.ts';
-import type { Stop } from '../runner/pipeline/stop.ts';
+import { type Stop, StoppedEarly } from '../runner/pipeline/stop.ts';
 import { reportOf } from './result-files.ts';
 import type { LocalService } from './local-service.ts';
 import { connect } from './connections.ts';
@@ -22,7 +22,6 @@ import { shownFile } from '../lib/yaml/yaml-file.ts';
 import { keptText } from './shown-path.ts';
 import { outputFiles } from './output-files.ts';
 import { openService } from './service-client.ts';
-import { StoppedEarly } from '../runner/pipeline/stop.ts';
 import { systemClock } from './system-clock.ts';
 
 interface PortsFor {

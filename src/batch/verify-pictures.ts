@@ -6,9 +6,13 @@ import type { Bucket } from '../lib/s3/bucket.ts';
 import type { Database } from '../lib/sqlite/database.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
-import { assertSound, pictureRepair } from '../runner/checkpoint/repair-checkpoint.ts';
+import {
+  assertSound,
+  pictureRepair,
+  repairCheckpoint,
+  type RepairedCheckpoint,
+} from '../runner/checkpoint/repair-checkpoint.ts';
 import { countSaved, readSavedJobs, recordedReader } from '../runner/checkpoint/recorded-pictures.ts';
-import { repairCheckpoint, type RepairedCheckpoint } from '../runner/checkpoint/repair-checkpoint.ts';
 import { readReportKeys, type ReportKeys } from '../runner/config/schema-parts.ts';
 import type { BadPicture, Verified } from '../runner/core/verification.ts';
 import { isMarked } from '../runner/images/bucket-owner.ts';

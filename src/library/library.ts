@@ -1,4 +1,5 @@
 /** What other programs import, as types: they stand alone, so that they can be published without the rest. */
+import type { Verified } from '../runner/core/verification.ts';
 import type { BatchNumbers } from '../runner/core/batch-summary.ts';
 import type { EndingKind } from '../runner/core/ending.ts';
 import type { FailureKind } from '../runner/core/failure.ts';
@@ -189,17 +190,9 @@ export interface BadFile {
   problem: string;
 }
 
-export interface VerifiedBatch {
+/** Numbers of pictures that were checked, and scenes that a repair has put back. */
+export interface VerifiedBatch extends Verified {
   kind: 'verified';
-  /** Pictures that were checked, were as they were saved, are missing, and are damaged. */
-  checked: number;
-  good: number;
-  missing: number;
-  damaged: number;
-  /** Those of the bad pictures whose scene is no longer in the list. */
-  withdrawn: number;
-  /** Scenes that a repair has put back. */
-  putBack: number;
   /** `keptAs`: the name under which a repair has kept a damaged file. */
   bad: (BadFile & { keptAs?: string })[];
   /** Left out unless the checkpoint was repaired: submissions that are lost, and the path of the damaged file; null if it was sound. */

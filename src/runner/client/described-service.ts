@@ -23,9 +23,8 @@ import {
   readRefusedResult,
   type Done,
 } from './described-answers.ts';
-import { DescribedRequests } from './described-requests.ts';
+import { DescribedRequests, fetchOwnPictures } from './described-requests.ts';
 import { inText, keptOutcome, type HttpResponse, type Outcome } from './exchange.ts';
-import { fetchOwnPictures } from './described-requests.ts';
 import { findSubmission, RecentSubmissions } from './find-submission.ts';
 import type { HttpOptions } from './http-render-service.ts';
 import { HttpRequests, type Request, type TextOutcome } from './http-requests.ts';

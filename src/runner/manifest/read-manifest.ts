@@ -21,8 +21,7 @@ import {
   startingWith,
   explain,
 } from './open-bytes.ts';
-import { readJsonArray, readJsonLine } from './read-json.ts';
-import { readJsonObject } from './read-json.ts';
+import { readJsonArray, readJsonLine, readJsonObject } from './read-json.ts';
 import { isKnownColumn, statedDelimiter } from './find-delimiter.ts';
 import { readTable, type Start } from './read-table.ts';
 import { isBlank, splitLines, type LineBlock, withoutReturn } from './split-lines.ts';

@@ -6,9 +6,8 @@ import { useLoaded } from '../shared/hooks.ts';
 import { counted } from '../shared/number-words.ts';
 import { Copyable, LongText } from '../shared/text.tsx';
 import { ScenePictures, type Scene } from './pictures-view.tsx';
-import type { ViewProps } from './scene-dialog.tsx';
+import { type ViewProps, OpenScene } from './scene-dialog.tsx';
 import { everything } from './query.ts';
-import { OpenScene } from './scene-dialog.tsx';
 import { those } from './use-selection.ts';
 
 export function FailuresView(props: ViewProps): JSX.Element {

@@ -1,7 +1,6 @@
 /** Paints → how a surface answers to light, as rows of numbers. */
-import type { Light } from '../picture/daylight.ts';
+import { type Light, linear } from '../picture/daylight.ts';
 import type { Colour } from '../../colour.ts';
-import { linear } from '../picture/daylight.ts';
 import { snapped } from '../exact.ts';
 
 /** Red, green, blue, sheen, mirror, glow, pattern, opacity. */

@@ -1,7 +1,7 @@
-/** The OpenAPI 3.1 description of the job interface, of its clients' operations and its workers'. */
-import { idempotencyKeyHeader } from './messages.ts';
-import { json, paths } from './openapi-paths.ts';
-import { openApiSchemas } from './openapi-schemas.ts';
+/** The OpenAPI 3.1 description of the job interface, made from the table of its operations. */
+import { messageSchemas, type MessageName } from './message-schemas.ts';
+import { idempotencyKeyHeader, idempotencyRetentionHeader } from './messages.ts';
+import { operations, type Operation } from './operations.ts';
 import { versions } from './paths.ts';
 
 const versionParameter = { name: 'version', in: 'path', required: true, schema: { enum: [...versions] } };
@@ -50,6 +50,77 @@ function refused(description: string) {
   return { description, content: json('Error') };
 }
 
+/** Statuses of refusals that every operation may answer with. */
+const commonRefusals = ['400', '401', '403', '404', '405', '429'];
+
+const answerHeaders = {
+  idempotencyKey: {
+    [idempotencyKeyHeader]: { description: 'as it was sent', schema: { type: 'string' } },
+  },
+  retention: {
+    [idempotencyRetentionHeader]: {
+      description: `for how many seconds at least a submission is known by its ${idempotencyKeyHeader}`,
+      schema: { type: 'integer', minimum: 0 },
+    },
+  },
+};
+
+const paths: Record<string, Record<string, object>> = Object.fromEntries(
+  Object.entries(operations).map(([name, operation]) => {
+    const ids = ['version', 'endpointId', ...operation.parts];
+    const parts = operation.parts.map((part) => `{${part}}`);
+    const methods = Object.entries(operation.methods).map(([method, { id, summary }]) => [
+      method.toLowerCase(),
+      { operationId: id, summary, ...describe(operation) },
+    ]);
+    return [
+      ['', '{version}', '{endpointId}', name, ...parts].join('/'),
+      { parameters: ids.map(parameterRef), ...(Object.fromEntries(methods) as object) },
+    ];
+  }),
+);
+
+function describe(operation: Operation) {
+  const { parameters = [], query, body, isForm = false, answer, headers = [], none } = operation;
+  const codes = [...commonRefusals, ...(operation.refused ?? [])];
+  const isOfWorkers = operation.caller === 'worker';
+  return {
+    tags: [isOfWorkers ? 'workers' : 'jobs'],
+    ...(parameters.length > 0 && { parameters: parameters.map(parameterRef) }),
+    ...(body !== undefined && !isForm && { requestBody: { required: true, content: json(body) } }),
+    ...(isOfWorkers && { security: [{ workerKey: [] }] }),
+    responses: {
+      200: {
+        description: answer.description,
+        ...(headers.length > 0 && {
+          headers: Object.assign({}, ...headers.map((name) => answerHeaders[name])) as object,
+        }),
+        content: json(answer.schema),
+      },
+      ...Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/responses/${code}` }])),
+      ...(none !== undefined && { 204: { description: none } }),
+    },
+    ...(query !== undefined && {
+      parameters: query.map(({ name, ...rest }) => ({ name, in: 'query', ...rest })),
+    }),
+    ...(body !== undefined && isForm && { requestBody: { required: true, content: formOrJson(body) } }),
+  };
+}
+
+function parameterRef(name: string) {
+  return { $ref: `#/components/parameters/${name}` };
+}
+
+/** Workers send JSON under the content type of a form. */
+function formOrJson(schema: MessageName) {
+  const content = json(schema);
+  return { 'application/x-www-form-urlencoded': content['application/json'], ...content };
+}
+
+function json(schema: MessageName) {
+  return { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } };
+}
+
 export const openApi = {
   openapi: '3.1.0',
   info: {
@@ -85,6 +156,6 @@ export const openApi = {
       idempotencyKey,
     },
     responses,
-    schemas: openApiSchemas,
+    schemas: messageSchemas,
   },
 };

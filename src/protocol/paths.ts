@@ -1,31 +1,80 @@
-/** The service's addresses. */
+/** The paths of the service: building one for an operation, and finding the operation that one names. */
+import { operations, type Operation, type OperationName, type PartsOf } from './operations.ts';
 
 export const versions = ['v2', 'v1'] as const;
 
-/** `dev` is the development server of a worker SDK: it serves one endpoint, which its addresses do not name. */
+/** `dev` is the development server of a worker SDK. It serves one endpoint, so its paths do not name the endpoint. */
 export type Version = (typeof versions)[number] | 'dev';
 
-/** What names a job; more than UUIDs occur (`…-u1`, `sync-…`). */
+/** Job ids are not always UUIDs (`…-u1`, `sync-…`). */
 export const jobIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 
-export function runPath(version: Version, endpointId: string): string {
-  return `${endpointPath(version, endpointId)}/run`;
+/** A text for each part. */
+type Ids<Parts extends Operation['parts']> = { -readonly [Index in keyof Parts]: string };
+
+type PathOf<Name extends OperationName> = (
+  version: Version,
+  endpointId: string,
+  ...ids: Ids<PartsOf<Name>>
+) => string;
+
+/** Returns the function that builds the path of an operation; its ids follow in the order of the table. */
+function pathOf<Name extends OperationName>(operation: Name): PathOf<Name> {
+  return (version, endpointId, ...ids) => {
+    const endpoint = version === 'dev' ? [] : [version, encodeURIComponent(endpointId)];
+    return ['', ...endpoint, operation, ...ids.map(encodeURIComponent)].join('/');
+  };
 }
 
-/** Stops a job: `POST` without a body. */
-export function cancelPath(version: Version, endpointId: string, jobId: string): string {
-  return `${endpointPath(version, endpointId)}/cancel/${encodeURIComponent(jobId)}`;
+export const runPath = pathOf('run');
+export const cancelPath = pathOf('cancel');
+export const healthPath = pathOf('health');
+export const statusPath = pathOf('status');
+
+export interface Route {
+  operation: OperationName;
+  endpointId: string;
+  /** Empty if the operation has no such id, or the path has no valid one. */
+  jobId: string;
+  workerId: string;
+  query: URLSearchParams;
 }
 
-/** The endpoint's queue and workers in numbers. */
-export function healthPath(version: Version, endpointId: string): string {
-  return `${endpointPath(version, endpointId)}/health`;
+const knownVersions: ReadonlySet<string> = new Set(versions);
+
+/** Returns the operation, endpoint and ids that a request target (path and optional query) names; undefined for all other targets. */
+export function findRoute(target: string): Route | undefined {
+  const queryAt = target.indexOf('?');
+  const path = queryAt === -1 ? target : target.slice(0, queryAt);
+  const [root, version, encodedEndpointId, operation, ...rest] = path.split('/', 7);
+  if (root !== '' || version === undefined || !knownVersions.has(version)) return undefined;
+  if (encodedEndpointId === undefined || operation === undefined || !isOperation(operation)) return undefined;
+  const { parts } = operations[operation];
+  if (rest.length !== parts.length) return undefined;
+  const ids = { jobId: '', workerId: '' };
+  for (const [index, part] of parts.entries()) ids[part] = idOf(part, rest[index] ?? '');
+  const query = new URLSearchParams(queryAt === -1 ? '' : target.slice(queryAt + 1));
+  return { operation, endpointId: decode(encodedEndpointId), ...ids, query };
 }
 
-export function statusPath(version: Version, endpointId: string, jobId: string): string {
-  return `${endpointPath(version, endpointId)}/status/${encodeURIComponent(jobId)}`;
+function isOperation(name: string): name is OperationName {
+  return Object.hasOwn(operations, name);
 }
 
-function endpointPath(version: Version, endpointId: string): string {
-  return version === 'dev' ? '' : `/${version}/${encodeURIComponent(endpointId)}`;
+/** Names of machines, containers and processes are worker ids. `@` is excluded, because it separates the id from the key. */
+const workerIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
+
+function idOf(part: Operation['parts'][number], text: string): string {
+  const id = decode(text);
+  return (part === 'jobId' ? jobIdPattern : workerIdPattern).test(id) ? id : '';
+}
+
+/** Returns an empty text, which is no valid id, if the text cannot be decoded. */
+function decode(encoded: string): string {
+  if (!encoded.includes('%')) return encoded;
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return '';
+  }
 }

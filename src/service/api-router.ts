@@ -2,7 +2,9 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openApi } from '../protocol/openapi.ts';
-import type { RequestContext } from './request-context.ts';
+import { operations, type OperationName } from '../protocol/operations.ts';
+import { findRoute, type Route } from '../protocol/paths.ts';
+import type { OperationHandlers, RequestContext } from './request-context.ts';
 import type { AuditLog } from './audit-log.ts';
 import { Console } from './console/console.ts';
 import type { Endpoints } from './endpoints.ts';
@@ -10,16 +12,13 @@ import type { Connections } from './http/connections.ts';
 import type { CrossOrigin } from './http/cross-origin.ts';
 import { type KnownNames, unknownName } from './http/known-names.ts';
 import { type HttpResponse, refusal, tooMany } from './http/http-response.ts';
-import type { JobOperations } from './job-operations.ts';
 import type { TrustedProxies } from '../lib/net/trusted-proxies.ts';
 import type { Admission } from './keys/admission.ts';
 import { type KeyHolder, permits } from './keys/key.ts';
 import type { Quotas } from './keys/quotas.ts';
-import { findRoute, looks, operations, type Route } from './routes.ts';
 import { isLoopback } from './service-options.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { type Metrics, metricsPath } from './metrics.ts';
-import type { WorkerOperations } from './worker-operations.ts';
 
 /** Public: it describes the interface only. */
 const descriptionPath = '/openapi.json';
@@ -35,8 +34,9 @@ export class ApiRouter {
     proxies: TrustedProxies;
     connections: Connections;
     endpoints: Endpoints;
-    jobs: JobOperations;
-    work: WorkerOperations;
+    handlers: OperationHandlers<OperationName>;
+    /** True if the service has accepted this submission before. */
+    wasSubmitted: (context: RequestContext) => boolean;
     rates: RateLimit;
     metrics: Metrics;
     crossOrigin: CrossOrigin;
@@ -95,7 +95,8 @@ export class ApiRouter {
     // Numbers of everybody's jobs.
     if (isMetrics && permits(key, 'jobs') && !key.hasOwnJobsOnly) return metrics.answer(endpoints.all);
     if (route === undefined) return refusal(404, 'not found');
-    const methods: readonly string[] = operations[route.operation].methods;
+    const { methods: described, isAudited = false } = operations[route.operation];
+    const methods = Object.keys(described);
     if (!methods.includes(request.method ?? ''))
       return refusal(405, `${route.operation} takes ${methods.join(' and ')}`, { Allow: methods.join(', ') });
     const endpoint = endpoints.find(route.endpointId);
@@ -111,10 +112,10 @@ export class ApiRouter {
     const context = { route, endpoint, ...common, request, sendContinue, gone };
     const refused = this.#tooFast(key, route) ?? wrongKind(key, route) ?? this.#overQuota(key, context);
     if (refused !== undefined) return refused;
-    const answer = await this.#handOn(context);
     const { operation, endpointId, jobId } = route;
+    const answer = await this.#parts.handlers[operation](context);
     // Each job says which key has submitted it.
-    const isNoted = key.kind === 'admin' && /^(cancel|retry|purge-queue)$/.test(operation);
+    const isNoted = isAudited && key.kind === 'admin';
     if (isNoted && answer !== undefined && answer.status < 400) {
       const what = [operation, endpointId, jobId].filter(Boolean).join(' ');
       this.#parts.audit.note({ event: 'change', key: key.name, from: address, what });
@@ -140,32 +141,6 @@ export class ApiRouter {
     return unknownName(this.#parts.proxies.hostOf(request));
   }
 
-  #handOn(context: RequestContext): Promise<HttpResponse | undefined> {
-    const { operation } = context.route;
-    switch (operation) {
-      case 'job-take':
-      case 'job-take-batch':
-      case 'job-done':
-      case 'job-stream':
-      case 'job-stop':
-      case 'report':
-      case 'ping':
-        return this.#parts.work.answer(operation, context);
-      case 'run':
-      case 'runsync':
-      case 'render':
-      case 'status':
-      case 'status-sync':
-      case 'stream':
-      case 'cancel':
-      case 'retry':
-      case 'purge-queue':
-      case 'health':
-      case 'webhook-secret':
-        return this.#parts.jobs.answer(operation, context);
-    }
-  }
-
   #tooFast(key: KeyHolder, { operation }: Route): HttpResponse | undefined {
     const { rates } = this.#parts;
     const now = performance.now();
@@ -176,15 +151,14 @@ export class ApiRouter {
   }
 
   #overQuota(key: KeyHolder, context: RequestContext): HttpResponse | undefined {
-    const isSubmission = /^(run|runsync|render|retry)$/.test(context.route.operation);
-    const refused = isSubmission ? this.#parts.quotas.refusal(key) : undefined;
-    return refused && !this.#parts.jobs.wasSubmitted(context) ? refused : undefined;
+    const { isQueueing = false } = operations[context.route.operation];
+    const refused = isQueueing ? this.#parts.quotas.refusal(key) : undefined;
+    return refused && !this.#parts.wasSubmitted(context) ? refused : undefined;
   }
 }
 
-/** True for what is answered at once in a few bytes, and for the results of workers, who drop those that are refused. */
 function isShort(route: Route | undefined): boolean {
-  return /^(ping|report|job-done|job-stream|cancel|health)$/.test(route?.operation ?? 'health');
+  return route === undefined || operations[route.operation].isShort === true;
 }
 
 /** Delays the answer to a worker that is refused a job. */
@@ -224,9 +198,10 @@ function isInScope({ endpoints }: KeyHolder, endpointId: string): boolean {
 }
 
 function wrongKind(key: KeyHolder, { operation, endpointId }: Route): HttpResponse | undefined {
-  const right = operations[operation].asker === 'worker' ? 'work' : 'jobs';
+  const { caller } = operations[operation];
+  const right = caller === 'worker' ? 'work' : 'jobs';
   const isPermitted = permits(key, right, endpointId);
-  if (isPermitted && key.isReadOnly && !looks.has(operation))
+  if (isPermitted && key.isReadOnly && caller !== 'reader')
     return refusal(403, `the key ${key.name} is read-only, which does not permit ${operation}`);
   if (isPermitted) return undefined;
   const kind = key.kind === 'admin' ? 'an admin key' : `a ${key.kind} key`;

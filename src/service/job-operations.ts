@@ -1,7 +1,15 @@
 /** The operations of clients: submission, status, waiting for the end, streams, cancellation, retry, health. */
 import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../protocol/messages.ts';
+import { type AnswerOf, type OperationOf, operations } from '../protocol/operations.ts';
 import type { ClientTurns } from './client-turns.ts';
-import { type BodyContext, type RequestContext, bodyOf, keyEnded } from './request-context.ts';
+import {
+  type AnswerOperation,
+  type BodyContext,
+  type OperationHandlers,
+  type RequestContext,
+  bodyOf,
+  keyEnded,
+} from './request-context.ts';
 import {
   type HttpResponse,
   healthAnswer,
@@ -17,7 +25,6 @@ import type { Accepted, JobStore } from './jobs/job-store.ts';
 import { untilFound } from './jobs/job-signals.ts';
 import type { JobRecord } from './jobs/job-statements.ts';
 import type { JobTerms, Idempotency } from './jobs/job.ts';
-import type { Operation } from './routes.ts';
 import { readRunRequest } from './run-request.ts';
 import { secretText, type WebhookSecrets } from './webhooks/webhook-secrets.ts';
 import { hash } from 'node:crypto';
@@ -29,17 +36,32 @@ type Submission = BodyContext &
 
 type Submitted = Accepted | HttpResponse | undefined;
 
-type ClientOperation = Exclude<Operation, `job-${string}` | 'ping' | 'report'>;
-
 /** As long as real services wait, and shorter than the idle timeout of connections. */
 const maxWaitMs = 90_000;
 
 /** Clients poll a stream without news, some of them without a pause. */
 const streamWaitMs = 1_000;
 
-/** Undefined where the client has gone. Throws where the store cannot be used. */
 export class JobOperations {
   readonly #parts;
+
+  readonly handlers: OperationHandlers<OperationOf<'reader' | 'client'>> = {
+    run: this.#checked((context) => this.#run(context)),
+    runsync: this.#checked((context) => this.#runSync(context)),
+    render: this.#checked((context) => this.#runSync(context)),
+    status: this.#checked(({ endpoint, route }) =>
+      this.#status(this.#parts.store.reads.find(endpoint.id, route.jobId)),
+    ),
+    'status-sync': this.#checked((context) => this.#statusOnceEnded(context, context.route.jobId)),
+    stream: this.#checked((context) => this.#stream(context)),
+    cancel: this.#checked(({ endpoint, route }) => this.cancel(endpoint.id, route.jobId)),
+    retry: this.#checked(({ endpoint, route, refuse }) => this.retry(endpoint.id, route.jobId, refuse)),
+    'purge-queue': this.#checked((context) => this.#purge(context)),
+    health: this.#checked(async (context) => this.#health(context)),
+    'webhook-secret': this.#checked(async ({ keyId }) =>
+      jsonResponse({ secret: secretText(this.#parts.secrets.of(keyId)[0]) }),
+    ),
+  };
 
   constructor(parts: {
     store: JobStore;
@@ -57,46 +79,20 @@ export class JobOperations {
     this.#parts = parts;
   }
 
-  async answer(operation: ClientOperation, context: RequestContext): Promise<HttpResponse | undefined> {
-    const { endpoint, route, keyId, hasOwnJobsOnly } = context;
-    const { store } = this.#parts;
-    if (hasOwnJobsOnly && route.jobId !== '' && store.reads.keyOf(route.jobId) !== keyId)
-      return jobNotFound();
-    const wait = route.query.get('wait') ?? '0';
-    if (/sync|render/.test(operation) && !/^\d+(\.\d+)?$/.test(wait)) {
-      const text = `"wait" is ${JSON.stringify(wait.slice(0, 40))}; expected milliseconds, from 0 to ${maxWaitMs} (longer waits end then)`;
-      return refusal(400, text);
-    }
-    switch (operation) {
-      case 'run':
-        return await this.#run(context);
-      case 'runsync':
-      case 'render':
-        return await this.#runSync(context);
-      case 'status':
-        return await this.#status(store.reads.find(endpoint.id, route.jobId));
-      case 'status-sync':
-        return await this.#statusOnceEnded(context, route.jobId);
-      case 'stream':
-        return await this.#stream(context);
-      case 'cancel':
-        return await this.cancel(endpoint.id, route.jobId);
-      case 'retry':
-        return await this.retry(endpoint.id, route.jobId, context.refuse);
-      case 'purge-queue':
-        return jsonResponse({
-          removed: await store.bulk.purgeQueue(endpoint.id, hasOwnJobsOnly ? keyId : undefined),
-          status: 'completed',
-        });
-      case 'health':
-        // It tells clients whose first submission got no answer whether they may send it again.
-        return {
-          ...healthAnswer(store.reads.tally(endpoint.id), endpoint.workers),
-          headers: this.#retention(),
-        };
-      case 'webhook-secret':
-        return jsonResponse({ secret: secretText(this.#parts.secrets.of(keyId)[0]) });
-    }
+  /** Refuses jobs of other keys and waits that are not a number, before the operation begins. */
+  #checked(work: AnswerOperation): AnswerOperation {
+    return async (context) => {
+      const { route, keyId, hasOwnJobsOnly } = context;
+      if (hasOwnJobsOnly && route.jobId !== '' && this.#parts.store.reads.keyOf(route.jobId) !== keyId)
+        return jobNotFound();
+      const isWaiting = operations[route.operation].parameters?.includes('wait') === true;
+      const wait = route.query.get('wait') ?? '0';
+      if (isWaiting && !/^\d+(\.\d+)?$/.test(wait)) {
+        const text = `"wait" is ${JSON.stringify(wait.slice(0, 40))}; expected milliseconds, from 0 to ${maxWaitMs} (longer waits end then)`;
+        return refusal(400, text);
+      }
+      return await work(context);
+    };
   }
 
   /** Whether it was accepted before: where nothing new is accepted, it may still ask for its job. */
@@ -210,6 +206,17 @@ export class JobOperations {
       '}',
     ]);
     return { status: 200, body: inOne([`{"status":"${job.state}","stream":[`, ...parts, ']}']) };
+  }
+
+  async #purge({ endpoint, keyId, hasOwnJobsOnly }: RequestContext): Promise<HttpResponse> {
+    const removed = await this.#parts.store.bulk.purgeQueue(endpoint.id, hasOwnJobsOnly ? keyId : undefined);
+    return jsonResponse({ removed, status: 'completed' } satisfies AnswerOf<'purge-queue'>);
+  }
+
+  /** The header tells clients whose first submission got no answer whether they may send it again. */
+  #health({ endpoint }: RequestContext): HttpResponse {
+    const answer = healthAnswer(this.#parts.store.reads.tally(endpoint.id), endpoint.workers);
+    return { ...answer, headers: this.#retention() };
   }
 
   async cancel(endpointId: string, jobId: string): Promise<HttpResponse> {

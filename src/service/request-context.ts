@@ -1,9 +1,10 @@
 /** An authorised request, as each operation is given it, and reading its body. */
 import type { IncomingMessage } from 'node:http';
 import { JoinedBytes } from '../lib/limits/joined-bytes.ts';
+import type { OperationName } from '../protocol/operations.ts';
+import type { Route } from '../protocol/paths.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type HttpResponse, refusal } from './http/http-response.ts';
-import type { Route } from './routes.ts';
 
 export interface RequestContext {
   route: Route;
@@ -22,6 +23,12 @@ export interface RequestContext {
   /** Aborts when the client has gone, or was refused while its body came. */
   gone: AbortSignal;
 }
+
+/** Returns undefined if the asker has gone. Throws if the store cannot be used. */
+export type AnswerOperation = (context: RequestContext) => Promise<HttpResponse | undefined>;
+
+/** A function for each of these operations. */
+export type OperationHandlers<Name extends OperationName> = { readonly [Each in Name]: AnswerOperation };
 
 /** What reading a body needs. */
 export type BodyContext = Pick<RequestContext, 'request' | 'sendContinue' | 'gone' | 'isKeyGood'>;

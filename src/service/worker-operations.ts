@@ -3,8 +3,14 @@ import { isUtf8 } from 'node:buffer';
 import { maxJsonDepth, scanJson, type ScannedJson, valueOrBeginning } from '../lib/text/scan-json.ts';
 import type { ClientTurns } from './client-turns.ts';
 import type { WorkloadSettings } from './endpoint-settings.ts';
+import type { OperationOf } from '../protocol/operations.ts';
 import { jobIdPattern } from '../protocol/paths.ts';
-import { type RequestContext, bodyOf } from './request-context.ts';
+import {
+  type AnswerOperation,
+  type OperationHandlers,
+  type RequestContext,
+  bodyOf,
+} from './request-context.ts';
 import type { Text } from './jobs/filed-text.ts';
 import { type HttpResponse, emptyResponse, inOne, jsonResponse, refusal } from './http/http-response.ts';
 import type { BodyRoom } from './http/body-room.ts';
@@ -13,11 +19,8 @@ import type { JobResults, WorkerError } from './jobs/job-results.ts';
 import { untilFound } from './jobs/job-signals.ts';
 import type { TakenJob } from './jobs/job-statements.ts';
 import { RateLimit } from './rate-limit.ts';
-import type { Operation } from './routes.ts';
 import { pullingWorker } from './pool/worker-view.ts';
 import { readWorkerReport } from './pool/worker-report.ts';
-
-type WorkerOperation = Extract<Operation, `job-${string}` | 'ping' | 'report'>;
 
 /** A worker gives up after 90 s. */
 const heldOpenMs = 60_000;
@@ -35,6 +38,37 @@ const refusedLines = { requests: 5, withinMs: 60_000 };
 
 export class WorkerOperations {
   readonly #parts;
+
+  readonly handlers: OperationHandlers<OperationOf<'worker'>> = {
+    'job-take': this.#noted((context) =>
+      this.#whileHeld(context, true, async () => {
+        const [job] = await this.#take(context, 1);
+        return job === undefined ? emptyResponse : { status: 200, body: inOne(takenParts(job)) };
+      }),
+    ),
+    'job-take-batch': this.#noted((context) =>
+      this.#whileHeld(context, true, async () => {
+        const jobs = await this.#take(context, batchSize(context.route.query.get('batch_size')));
+        return jobs.length === 0
+          ? emptyResponse
+          : { status: 200, body: inOne(['[', ...jobs.flatMap(listedParts), ']']) };
+      }),
+    ),
+    'job-done': this.#noted(async (context) =>
+      this.#told(context, await this.#whileArriving(context, () => this.#done(context))),
+    ),
+    'job-stream': this.#noted((context) => this.#whileArriving(context, () => this.#addPart(context))),
+    'job-stop': this.#noted((context) => this.#whileHeld(context, false, () => this.#stop(context))),
+    report: this.#noted((context) =>
+      this.#parts.bodies.use(context, maxReportBytes, () => this.#report(context)),
+    ),
+    ping: this.#noted(async (context) => {
+      const { endpoint, route } = context;
+      endpoint.remote.keepAlive(workerIn(context), idsIn(route.query.get('job_id')));
+      return jsonResponse({});
+    }),
+  };
+
   readonly #lines = new RateLimit(refusedLines);
   /** Refused results since the latest line about one, by key. */
   readonly #untold = new Map<string, number>();
@@ -57,40 +91,17 @@ export class WorkerOperations {
     this.#tooManyValues = { ...refusal(400, why), isTooLarge: true };
   }
 
-  /** Undefined where the worker has gone. */
-  async answer(operation: WorkerOperation, context: RequestContext): Promise<HttpResponse | undefined> {
-    const { endpoint, route } = context;
-    const { bodies, turns } = this.#parts;
-    if (operation.startsWith('job-')) turns.noteWorker();
-    if (route.workerId === '') return refusal(404, 'no worker has this id');
-    const worker = workerIn(context);
-    if (!endpoint.remote.noteContact(worker, route.query.get('gpu'), operation !== 'ping'))
-      return refusal(429, 'this endpoint has too many workers, or this key has', { 'Retry-After': '60' });
-    switch (operation) {
-      case 'job-take':
-        return await this.#whileHeld(context, true, async () => {
-          const [job] = await this.#take(context, 1);
-          return job === undefined ? emptyResponse : { status: 200, body: inOne(takenParts(job)) };
-        });
-      case 'job-take-batch':
-        return await this.#whileHeld(context, true, async () => {
-          const jobs = await this.#take(context, batchSize(route.query.get('batch_size')));
-          return jobs.length === 0
-            ? emptyResponse
-            : { status: 200, body: inOne(['[', ...jobs.flatMap(listedParts), ']']) };
-        });
-      case 'job-done':
-        return this.#told(context, await this.#whileArriving(context, () => this.#done(context)));
-      case 'job-stream':
-        return await this.#whileArriving(context, () => this.#addPart(context));
-      case 'job-stop':
-        return await this.#whileHeld(context, false, () => this.#stop(context));
-      case 'report':
-        return await bodies.use(context, maxReportBytes, () => this.#report(context));
-      case 'ping':
-        endpoint.remote.keepAlive(worker, idsIn(route.query.get('job_id')));
-        return jsonResponse({});
-    }
+  /** Notes that the worker was heard of, before the operation begins. */
+  #noted(work: AnswerOperation): AnswerOperation {
+    return async (context) => {
+      const { endpoint, route } = context;
+      const { operation } = route;
+      if (operation.startsWith('job-')) this.#parts.turns.noteWorker();
+      if (route.workerId === '') return refusal(404, 'no worker has this id');
+      if (!endpoint.remote.noteContact(workerIn(context), route.query.get('gpu'), operation !== 'ping'))
+        return refusal(429, 'this endpoint has too many workers, or this key has', { 'Retry-After': '60' });
+      return await work(context);
+    };
   }
 
   async #whileArriving(

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { StatusResponse } from '../../src/protocol/messages.ts';
+import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { type EndpointSettings, endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { answer, answerJson, inTurn, type Script, scriptedServer } from '../fakes/scripted-server.ts';
 import { selfSigned } from '../fakes/self-signed.ts';
@@ -52,14 +52,14 @@ async function start(settings: Partial<EndpointSettings> = {}) {
     work: (...args: string[]) => startWork(argsOf([...args, '--json']), { cwd, env }),
     /** The built program in both tiers. */
     workProgram: (...args: string[]) => new Program(argsOf(args), { cwd, env }),
-    status: async (id: string) => (await askStatus(url, id)).json as StatusResponse,
+    status: async (id: string) => (await askStatus(url, id)).json as AnswerOf<'status'>,
     done: async (input: Record<string, unknown>) => await untilEnded(url, await submit(url, input)),
   };
 }
 
-async function untilEnded(url: string, id: string): Promise<StatusResponse> {
+async function untilEnded(url: string, id: string): Promise<AnswerOf<'status'>> {
   for (;;) {
-    const job = (await ask(url, `/v2/${endpointId}/status-sync/${id}`)).json as StatusResponse;
+    const job = (await ask(url, `/v2/${endpointId}/status-sync/${id}`)).json as AnswerOf<'status'>;
     if (!job.status.startsWith('IN_')) return job;
   }
 }

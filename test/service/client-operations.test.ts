@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { JobResults } from '../../src/service/jobs/job-results.ts';
 import { inProcessWorkload } from './in-process-workload.ts';
-import type { StatusResponse } from '../../src/protocol/messages.ts';
+import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { runPath, versions } from '../../src/protocol/paths.ts';
 import {
   openStore,
@@ -38,7 +38,7 @@ describe.each(['runsync', 'render'])('%s', (operation) => {
   it.each(versions)('answers with the job once it is done (%s)', async (version) => {
     const { url } = await openService({ workload: instantWorkload(() => [{ seed: 7 }]) });
     const reply = await post(url, body(), at(operation, version));
-    const job = reply.json as StatusResponse;
+    const job = reply.json as AnswerOf<'status'>;
     expect(reply.status).toBe(200);
     expect(job).toEqual({
       delayTime: expect.any(Number) as number,
@@ -53,8 +53,8 @@ describe.each(['runsync', 'render'])('%s', (operation) => {
 
   it('answers with the job as it is when its time is over, and the job goes on', async () => {
     const { url, held } = await openService();
-    const first = (await post(url, body(), at(`${operation}?wait=1`))).json as StatusResponse;
-    const second = (await post(url, body(), at(`${operation}?wait=0`))).json as StatusResponse;
+    const first = (await post(url, body(), at(`${operation}?wait=1`))).json as AnswerOf<'status'>;
+    const second = (await post(url, body(), at(`${operation}?wait=0`))).json as AnswerOf<'status'>;
     expect(['IN_QUEUE', 'IN_PROGRESS']).toContain(first.status);
     expect(second).toEqual({ id: second.id, status: 'IN_QUEUE' });
     (await held.next()).complete([1]);
@@ -148,7 +148,7 @@ describe('retry', () => {
   it.each(['FAILED', 'TIMED_OUT'])('queues a job that is %s anew under its id', async (status) => {
     const { url, held } = await openService();
     const policy = status === 'TIMED_OUT' ? { executionTimeout: 1 } : {};
-    const { id } = (await post(url, body({ policy }))).json as StatusResponse;
+    const { id } = (await post(url, body({ policy }))).json as AnswerOf<'status'>;
     const run = await held.next();
     if (status === 'FAILED') run.fail(new Error('no'));
     const before = await statusOnce(url, id, status);
@@ -200,7 +200,7 @@ describe('retry', () => {
 describe('a policy', () => {
   it('of executionTimeout ends a job that runs for too long, and tells its worker', async () => {
     const { url, held } = await openService();
-    const { id } = (await post(url, body({ policy: { executionTimeout: 1 } }))).json as StatusResponse;
+    const { id } = (await post(url, body({ policy: { executionTimeout: 1 } }))).json as AnswerOf<'status'>;
     const run = await held.next();
     expect((await statusOnce(url, id, 'TIMED_OUT')).error).toBe(
       'job timed out: it ran longer than its execution timeout of 1 ms',
@@ -212,7 +212,7 @@ describe('a policy', () => {
 
   it('of ttl ends a job that waits for too long', async () => {
     const { url } = await openService({ workers: 0 });
-    const { id } = (await post(url, body({ policy: { ttl: 1 } }))).json as StatusResponse;
+    const { id } = (await post(url, body({ policy: { ttl: 1 } }))).json as AnswerOf<'status'>;
     expect(await statusOnce(url, id, 'TIMED_OUT')).toEqual({
       error: 'job timed out: it was still in the queue after its time to live of 1 ms',
       id,
@@ -223,7 +223,7 @@ describe('a policy', () => {
   it('of low priority has a job wait behind all others', async () => {
     const { url, held } = await openService();
     await submit(url, { scene: 'first' });
-    const { id: low } = (await post(url, body({ policy: { lowPriority: true } }))).json as StatusResponse;
+    const { id: low } = (await post(url, body({ policy: { lowPriority: true } }))).json as AnswerOf<'status'>;
     const high = await submit(url, { scene: 'high' });
     (await held.next()).complete([1]);
     const second = await held.next();

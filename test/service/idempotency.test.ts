@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { packageFile } from '../../src/lib/files/package-file.ts';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
-import type { HealthResponse, RunResponse } from '../../src/protocol/messages.ts';
+import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { cancelPath, healthPath, runPath } from '../../src/protocol/paths.ts';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { DiskReserve } from '../../src/service/jobs/disk-reserve.ts';
@@ -37,13 +37,13 @@ function send(url: string, key: string, { body: text = body, path, apiKey }: Sen
 async function idOf(reply: Reply | Promise<Reply>): Promise<string> {
   const { status, text, json } = await reply;
   expect(status, text).toBe(200);
-  return (json as RunResponse).id;
+  return (json as AnswerOf<'run'>).id;
 }
 
 /** How many jobs the endpoint has. */
 async function jobsOf(url: string): Promise<number> {
   const { json } = await ask(url, healthPath('v2', endpointId));
-  const { inQueue, inProgress, completed, failed } = (json as HealthResponse).jobs;
+  const { inQueue, inProgress, completed, failed } = (json as AnswerOf<'health'>).jobs;
   return inQueue + inProgress + completed + failed;
 }
 

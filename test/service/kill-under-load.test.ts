@@ -6,7 +6,7 @@ import { packageFile } from '../../src/lib/files/package-file.ts';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { StatusResponse } from '../../src/protocol/messages.ts';
+import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { runPath, statusPath } from '../../src/protocol/paths.ts';
 import { runs } from '../fakes/tier.ts';
 import { addKey, PullingWorker } from './pull-harness.ts';
@@ -92,7 +92,7 @@ async function submitAndSee(url: string, who: number, { accepted, outputs }: Acc
   const input = { ends: true, count, mark: createHash('sha256').update(String(count)).digest('hex') };
   const reply = await post(url, JSON.stringify({ input }), runPath('v2', endpoint));
   expect(reply.status).toBe(200);
-  const { id } = reply.json as StatusResponse;
+  const { id } = reply.json as AnswerOf<'status'>;
   accepted.set(id, { endpoint, count });
   outputs.set(id, await outputOf(url, endpoint, id));
 }
@@ -110,9 +110,9 @@ async function outputOf(url: string, endpoint: string, id: string): Promise<stri
   for (;;) {
     const { status, text, json } = await ask(url, statusPath('v2', endpoint, id));
     if (status !== 200) throw new Error(`job ${id} was answered ${status} ${text}`);
-    if ((json as StatusResponse).status === 'COMPLETED')
+    if ((json as AnswerOf<'status'>).status === 'COMPLETED')
       return /"output":(.*?)(?:,"retries":\d+)?,"status"/.exec(text)?.[1] ?? '';
-    expect((json as StatusResponse).status).toMatch(/^IN_/);
+    expect((json as AnswerOf<'status'>).status).toMatch(/^IN_/);
   }
 }
 

@@ -4,8 +4,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import { DiskReserve } from '../../src/service/jobs/disk-reserve.ts';
-import { operations } from '../../src/service/routes.ts';
 import { openApi } from '../../src/protocol/openapi.ts';
+import { operations } from '../../src/protocol/operations.ts';
 import { addKey } from './pull-harness.ts';
 import { ask, endpointId, key, openService } from './service-harness.ts';
 
@@ -41,11 +41,13 @@ it('has every operation that there is, with its method and its parts, and no oth
   });
   const served = Object.entries(operations).map(([name, { methods, parts }]) => {
     const path = ['', '{version}', '{endpointId}', name, ...parts.map((part) => `{${part}}`)].join('/');
-    return `${methods.join().toLowerCase()} ${path}`;
+    return `${Object.keys(methods).join().toLowerCase()} ${path}`;
   });
   expect(described.toSorted()).toEqual(served.toSorted());
   const ids = JSON.stringify(paths).match(/"operationId":"\w+"/g);
-  expect(new Set(ids).size).toBe(Object.values(operations).flatMap(({ methods }) => methods).length);
+  expect(new Set(ids).size).toBe(
+    Object.values(operations).flatMap(({ methods }) => Object.keys(methods)).length,
+  );
 });
 
 it('describes what clients are answered', async () => {

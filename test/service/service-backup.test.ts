@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writ
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
-import type { StatusResponse } from '../../src/protocol/messages.ts';
+import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { endpointSettings } from '../../src/service/endpoint-settings.ts';
 import type { JobStore } from '../../src/service/jobs/job-store.ts';
 import { backUpService } from '../../src/service/service-backup.ts';
@@ -69,10 +69,10 @@ it('is written while the service runs; what waited or ran then waits for a perso
 
   const second = await openWithConsole({ dataDir: to, endpoints, keys: [] });
   const headers = { Authorization: `Bearer ${client}` };
-  const statusOf = async (id: string): Promise<StatusResponse> =>
+  const statusOf = async (id: string): Promise<AnswerOf<'status'>> =>
     (await (
       await fetch(`${second.url}/v2/${endpointId}/status/${id}`, { headers })
-    ).json()) as StatusResponse;
+    ).json()) as AnswerOf<'status'>;
   expect(await statusOf(done)).toMatchObject({ status: 'COMPLETED', output: { picture: long } });
   expect(await statusOf(running)).toMatchObject({ status: 'IN_QUEUE' });
   expect(await statusOf(waiting)).toMatchObject({ status: 'IN_QUEUE' });

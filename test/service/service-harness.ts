@@ -11,7 +11,7 @@ import type { JobTerms } from '../../src/service/jobs/job.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/start-service.ts';
 import type { Workload } from '../../src/service/workloads/workload.ts';
 import { inProcessWorkload, type ReadJob } from './in-process-workload.ts';
-import type { RunResponse, StatusResponse } from '../../src/protocol/messages.ts';
+import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { runPath, statusPath, type Version } from '../../src/protocol/paths.ts';
 
 export const key = 'key-of-the-tests';
@@ -127,7 +127,7 @@ export async function submit(
 ): Promise<string> {
   const reply = await post(url, JSON.stringify({ input }), runPath(version, endpoint));
   if (reply.status !== 200) throw new Error(`submission was answered ${reply.status} ${reply.text}`);
-  return (reply.json as RunResponse).id;
+  return (reply.json as AnswerOf<'run'>).id;
 }
 
 export function askStatus(url: string, id: string, version: Version = 'v2'): Promise<Reply> {
@@ -155,10 +155,10 @@ export async function accepted(
 }
 
 /** Asks until the job has the status. */
-export async function statusOnce(url: string, id: string, status: string): Promise<StatusResponse> {
+export async function statusOnce(url: string, id: string, status: string): Promise<AnswerOf<'status'>> {
   for (;;) {
     const reply = await askStatus(url, id);
-    const job = reply.json as StatusResponse;
+    const job = reply.json as AnswerOf<'status'>;
     if (job.status === status) return job;
     if (reply.status !== 200) throw new Error(`status was answered ${reply.status} ${reply.text}`);
   }

@@ -10,6 +10,7 @@ import type { OfferedJob } from '../pool/pulling-worker.ts';
 import { JoinedBytes } from '../../lib/limits/joined-bytes.ts';
 import { oneLine } from '../../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
+import type { AnswerOf, OperationOf } from '../../protocol/operations.ts';
 
 export interface ServiceAddress {
   /** Without a slash at the end. */
@@ -25,16 +26,7 @@ export class RefusedForGood extends Error {}
 /** What became of a result: `known` is one that the service has from an earlier try, or nobody wants. */
 export type Delivery = { kind: 'accepted' | 'unwanted' | 'known' } | { kind: 'refused'; why: string };
 
-export interface ReportAnswer {
-  /** Whether it is to end. */
-  drain: boolean;
-  /** What the service has it at. */
-  jobs: string[];
-  /** What the endpoint runs, as `--allow` has it; null where that is not said. */
-  runs: string | null;
-}
-
-type Operation = 'job-take' | 'job-done' | 'job-stream' | 'job-stop' | 'report' | 'ping';
+type Operation = Exclude<OperationOf<'worker'>, 'job-take-batch'>;
 
 interface Question {
   operation: Operation;
@@ -141,7 +133,7 @@ export class ServiceClient {
   async report(
     report: Partial<WorkerReport>,
     signal: AbortSignal,
-  ): Promise<ReportAnswer | { refusal: string }> {
+  ): Promise<AnswerOf<'report'> | { refusal: string }> {
     const question = { operation: 'report', body: [JSON.stringify(report)] } as const;
     return await this.#askUntilAnswered(question, readReportAnswer, signal);
   }
@@ -249,7 +241,11 @@ async function readJob({ status, bytes }: Answer): Promise<OfferedJob | 'none' |
   return { id, inputText, s3Config: s3Config?.toString() ?? null };
 }
 
-function readReportAnswer({ status, json, refusal }: Answer): ReportAnswer | { refusal: string } | undefined {
+function readReportAnswer({
+  status,
+  json,
+  refusal,
+}: Answer): AnswerOf<'report'> | { refusal: string } | undefined {
   if (status === 413 || (status === 400 && refusal !== undefined))
     return { refusal: refusal ?? tooLargeForProxy };
   if (status !== 200 || typeof json?.['drain'] !== 'boolean' || !isTexts(json['jobs'])) return undefined;

@@ -1,5 +1,5 @@
 /** What the service answers, before it goes over the wire. */
-import type { CancelResponse, ErrorResponse, HealthResponse, RunResponse } from '../../protocol/messages.ts';
+import type { Message } from '../../protocol/message-schemas.ts';
 import { byteCountOf, type FiledText, isFile, type OpenText, type Text } from '../jobs/filed-text.ts';
 import { longText } from '../jobs/long-texts.ts';
 import type { JobState } from '../jobs/job.ts';
@@ -20,7 +20,7 @@ export function refusal(status: number, error: string, headers: Record<string, s
 }
 
 export function errorBody(error: string): string {
-  return JSON.stringify({ error } satisfies ErrorResponse);
+  return JSON.stringify({ error } satisfies Message<'Error'>);
 }
 
 export function tooMany(error: string, waitMs: number): HttpResponse {
@@ -29,7 +29,7 @@ export function tooMany(error: string, waitMs: number): HttpResponse {
 
 /** After `run`, `cancel` and `retry`. */
 export function stateAnswer(id: string, status: JobState): HttpResponse {
-  return jsonResponse({ id, status } satisfies RunResponse & CancelResponse);
+  return jsonResponse({ id, status } satisfies Message<'Accepted'>);
 }
 
 export function jsonResponse(body: object, status = 200): HttpResponse {
@@ -47,7 +47,7 @@ export function healthAnswer(
   const count = (state: WorkerState): number => workers.filter((worker) => worker.state === state).length;
   const idle = count('idle');
   const jobs = { completed: COMPLETED, failed: FAILED + TIMED_OUT, inProgress: IN_PROGRESS };
-  const health: HealthResponse = {
+  const health: Message<'Health'> = {
     jobs: { ...jobs, inQueue: IN_QUEUE, retried },
     workers: {
       idle,

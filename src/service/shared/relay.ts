@@ -5,8 +5,9 @@ import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, errors, type Dispatcher } from 'undici';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
+import { operations, type OperationName } from '../../protocol/operations.ts';
+import { findRoute } from '../../protocol/paths.ts';
 import { emptyResponse, type HttpResponse, refusal } from '../http/http-response.ts';
-import { findRoute, type Operation } from '../routes.ts';
 
 /** What became of it: answered, to be asked again, surely not done and not to be sent again from here, or nobody knows. */
 export type Relayed = HttpResponse | 'again' | 'not done' | 'unknown';
@@ -179,9 +180,9 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
  */
 function mayComeTwice(request: IncomingMessage): boolean {
   const operation = operationOf(request);
-  if (operation === 'job-take' || operation === 'job-take-batch' || operation === 'stream') return false;
   const isKeyed = request.headers['idempotency-key'] !== undefined;
-  return request.method === 'GET' || operation === 'status' || operation === 'cancel' || isKeyed;
+  const byDefault = request.method === 'GET' || isKeyed;
+  return (operation && operations[operation].isRepeatable) ?? byDefault;
 }
 
 /** Of these nobody has read a body either. */
@@ -189,7 +190,7 @@ export function onlyReads(request: IncomingMessage): boolean {
   return mayComeTwice(request) && (request.method === 'GET' || operationOf(request) === 'status');
 }
 
-function operationOf({ url = '' }: IncomingMessage): Operation | undefined {
+function operationOf({ url = '' }: IncomingMessage): OperationName | undefined {
   return findRoute(url)?.operation;
 }
 

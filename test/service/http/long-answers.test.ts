@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { rest } from '../../fakes/tier.ts';
-import type { StatusResponse } from '../../../src/protocol/messages.ts';
+import type { AnswerOf } from '../../../src/protocol/operations.ts';
 import { runPath, statusPath } from '../../../src/protocol/paths.ts';
 import { listenOnLoopback } from '../../e2e/listen-on-loopback.ts';
 import {
@@ -71,7 +71,7 @@ rest.it.each(['status', 'status-sync'])(
     for (const version of ['v1', 'v2']) {
       const reply = await ask(url, `/${version}/${endpointId}/${operation}/${id}`);
       expect(reply.headers.get('content-length')).toBe(String(Buffer.byteLength(reply.text)));
-      const { status, output } = reply.json as StatusResponse;
+      const { status, output } = reply.json as AnswerOf<'status'>;
       expect(status).toBe('COMPLETED');
       expect((output as { picture: string }).picture === 'é'.repeat(resultBytes / 2)).toBe(true);
     }
@@ -81,7 +81,7 @@ rest.it.each(['status', 'status-sync'])(
 it('is the answer to a submission that waits for it as well', async () => {
   const { url } = await openService({ workload: instantWorkload(() => 'x'.repeat(megabyte)) });
   const reply = await post(url, '{"input":{"scene":"x"}}', `/v2/${endpointId}/runsync`);
-  expect((reply.json as StatusResponse).output).toHaveLength(megabyte);
+  expect((reply.json as AnswerOf<'status'>).output).toHaveLength(megabyte);
 });
 
 it('takes the memory of its pieces only, with many readers who do not read', async () => {

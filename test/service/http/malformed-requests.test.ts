@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Operation, operations } from '../../../src/service/routes.ts';
+import { type OperationName, operations } from '../../../src/protocol/operations.ts';
 import { jobIdPattern } from '../../../src/protocol/paths.ts';
 import { addKey } from '../pull-harness.ts';
 import { endpointId, key, openService, statusOnce, submit, type TestService } from '../service-harness.ts';
@@ -61,7 +61,7 @@ const placeholders = { client: '<client>', worker: '<worker>' };
 /** An operation, asked for with everything right but one thing. */
 const badOperation: fc.Arbitrary<Buffer> = fc
   .record({
-    operation: fc.constantFrom(...(Object.keys(operations) as Operation[])),
+    operation: fc.constantFrom(...(Object.keys(operations) as OperationName[])),
     version: fc.constantFrom('v1', 'v2'),
     mistake: fc.constantFrom('method', 'kind', 'endpoint', 'more', 'less', 'ids', 'body', 'key'),
     id: fc.oneof(
@@ -77,10 +77,11 @@ const badOperation: fc.Arbitrary<Buffer> = fc
     body: badBody.filter((body) => !isGoodBody(body) && !isGoodResult(body)),
   })
   .map(({ operation, version, mistake, id, noId, query, method, body }) => {
-    const { asker, methods, parts } = operations[operation];
-    const [own] = methods;
-    const other = asker === 'client' ? placeholders.worker : placeholders.client;
-    const right = placeholders[asker];
+    const { caller, methods, parts } = operations[operation];
+    const [own] = Object.keys(methods);
+    const isOfWorkers = caller === 'worker';
+    const other = isOfWorkers ? placeholders.client : placeholders.worker;
+    const right = isOfWorkers ? placeholders.worker : placeholders.client;
     const used = mistake === 'kind' ? other : mistake === 'key' ? `${right}x` : right;
     const isBodiless = own === 'GET' || operation === 'purge-queue';
     const ids = parts.map((part) => (mistake === 'ids' || (isBodiless && part === 'workerId') ? noId : id));

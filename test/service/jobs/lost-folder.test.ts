@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { RunResponse } from '../../../src/protocol/messages.ts';
+import type { AnswerOf } from '../../../src/protocol/operations.ts';
 import {
   askStatus,
   endpointId,
@@ -83,7 +83,7 @@ it('takes jobs on again once it was moved back, and has them at the next start',
   expect((await post(first.url, body)).status).toBe(503);
   renameSync(`${dataDir}-away`, dataDir);
   await expect.poll(() => first.troubles.at(-1)).toMatch(/is back/);
-  const { id } = (await post(first.url, body)).json as RunResponse;
+  const { id } = (await post(first.url, body)).json as AnswerOf<'run'>;
   await first.close();
   const second = await openIn(dataDir);
   expect((await askStatus(second.url, id)).status).toBe(200);

@@ -1,6 +1,6 @@
 /** Promise: a key that is read-only changes nothing, one that expires is refused from then on, and one that is rotated stays the same customer. */
 import { describe, expect, it } from 'vitest';
-import type { RunResponse } from '../../../src/protocol/messages.ts';
+import type { AnswerOf } from '../../../src/protocol/operations.ts';
 import type { KeyForm } from '../../../src/service/keys/check-key.ts';
 import { KeyRefused } from '../../../src/service/keys/key-store.ts';
 import { enter, openWithConsole, withKeys } from '../console/visit.ts';
@@ -127,7 +127,7 @@ describe('a rotated key', () => {
     const submitted = async (key: string): Promise<string> => {
       const headers = { Authorization: `Bearer ${key}`, 'Idempotency-Key': 'scene-7' };
       const init = { method: 'POST', body: '{"input":{"scene":"x"}}', headers };
-      return ((await ask(url, `/v2/${endpointId}/run`, init)).json as RunResponse).id;
+      return ((await ask(url, `/v2/${endpointId}/run`, init)).json as AnswerOf<'run'>).id;
     };
     const id = await submitted(first);
     const second = withKeys(dataDir, (keys) => keys.rotate('customer', {}))?.key ?? '';

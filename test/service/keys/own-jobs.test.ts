@@ -1,6 +1,6 @@
 /** Promise: a key that is limited to its own jobs neither sees, cancels, retries, streams nor purges those of others. */
 import { expect, it } from 'vitest';
-import type { RunResponse } from '../../../src/protocol/messages.ts';
+import type { AnswerOf } from '../../../src/protocol/operations.ts';
 import { openForWriting } from '../../../src/lib/sqlite/database.ts';
 import { KeyStore } from '../../../src/service/keys/key-store.ts';
 import { keySchema } from '../../../src/service/keys/key-tables.ts';
@@ -44,11 +44,11 @@ class Holder {
   }
 
   async submit(headers: Record<string, string> = {}): Promise<string> {
-    return ((await this.ask('POST', 'run', input, headers)).json as RunResponse).id;
+    return ((await this.ask('POST', 'run', input, headers)).json as AnswerOf<'run'>).id;
   }
 
   async statusOf(id: string): Promise<unknown> {
-    return ((await this.ask('GET', `status/${id}`)).json as RunResponse).status;
+    return ((await this.ask('GET', `status/${id}`)).json as AnswerOf<'run'>).status;
   }
 }
 
@@ -94,7 +94,7 @@ it('purges its own jobs, and health and the queue of the others stay', async () 
   const { ann, bob, all } = await openKeyed({ workers: 0 });
   const anns = await Promise.all(Array.from({ length: 150 }, () => ann.submit()));
   const low = (
-    (await ann.ask('POST', 'run', '{"input":{"a":1},"policy":{"lowPriority":true}}')).json as RunResponse
+    (await ann.ask('POST', 'run', '{"input":{"a":1},"policy":{"lowPriority":true}}')).json as AnswerOf<'run'>
   ).id;
   const bobs = [await bob.submit(), await bob.submit()];
   expect((await bob.ask('POST', 'purge-queue')).json).toEqual({ removed: 2, status: 'completed' });

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { StatusResponse } from '../../../src/protocol/messages.ts';
+import type { AnswerOf } from '../../../src/protocol/operations.ts';
 import { listenOnLoopback } from '../../e2e/listen-on-loopback.ts';
 import { withKeys } from '../console/visit.ts';
 import { addKey } from '../pull-harness.ts';
@@ -53,7 +53,7 @@ async function until(isSo: () => boolean): Promise<void> {
 async function submitWith(url: string, webhook: string, input: object = { scene: 'x' }): Promise<string> {
   const reply = await post(url, JSON.stringify({ input, webhook }));
   expect(reply.status).toBe(200);
-  return (reply.json as StatusResponse).id;
+  return (reply.json as AnswerOf<'status'>).id;
 }
 
 it('posts the job with its input and output, once where it is heard', async () => {
@@ -70,7 +70,7 @@ it('posts the job with its input and output, once where it is heard', async () =
   expect([told?.path, told?.type]).toEqual(['/told?a=b', 'application/json']);
   expect(told?.text).toContain(`"input":${input},"output":[{"seed":1}]`);
   expect(JSON.parse(told?.text ?? '')).toMatchObject({
-    id: (json as StatusResponse).id,
+    id: (json as AnswerOf<'status'>).id,
     status: 'COMPLETED',
     delayTime: 0,
     executionTime: 0,
@@ -92,7 +92,7 @@ it('tells of a failure, of a large result, and of a job that is cancelled, too',
   const cancelled = await submitWith(url, target.url);
   await ask(url, `/v2/${endpointId}/cancel/${cancelled}`, { method: 'POST' });
   await until(() => target.told.length === 3);
-  const told = target.told.map(({ text }) => JSON.parse(text) as StatusResponse);
+  const told = target.told.map(({ text }) => JSON.parse(text) as AnswerOf<'status'>);
   expect(told.find(({ id }) => id === failed)).toMatchObject({ status: 'FAILED', error: 'no' });
   expect(told.find(({ id }) => id === large)?.output).toHaveLength(400_000);
   expect(told.find(({ id }) => id === cancelled)).toMatchObject({ status: 'CANCELLED' });
@@ -252,7 +252,7 @@ it('tells of each end of a job that is retried', async () => {
   await ask(url, `/v2/${endpointId}/retry/${id}`, { method: 'POST' });
   (await held.next()).complete([1]);
   await until(() => target.told.length === 2);
-  expect(target.told.map(({ text }) => (JSON.parse(text) as StatusResponse).status)).toEqual([
+  expect(target.told.map(({ text }) => (JSON.parse(text) as AnswerOf<'status'>).status)).toEqual([
     'FAILED',
     'COMPLETED',
   ]);

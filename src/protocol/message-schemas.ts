@@ -1,19 +1,22 @@
-/** The bodies and answers of the job interface as JSON Schema, for its OpenAPI description. */
+/** The bodies and answers of the job interface as JSON Schema, and the types of the values that fit them. */
 import { jobStatuses } from './messages.ts';
 
-const text = { type: 'string' };
-const count = { type: 'integer', minimum: 0 };
-const limitMs = { type: 'integer', minimum: 1 };
-const ms = { type: 'integer', minimum: 0, description: 'milliseconds' };
-const jobId = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,128}$' };
-const status = { $ref: '#/components/schemas/Status' };
+const text = { type: 'string' } as const;
+const count = { type: 'integer', minimum: 0 } as const;
+const limitMs = { type: 'integer', minimum: 1 } as const;
+const ms = { type: 'integer', minimum: 0, description: 'milliseconds' } as const;
+const jobId = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,128}$' } as const;
+const status = { $ref: '#/components/schemas/Status' } as const;
 const anyJson = { description: 'any JSON value' };
 
-function object(properties: Record<string, object>, required = Object.keys(properties)) {
-  return { type: 'object', properties, required };
+function object<const Properties extends object, const Name extends keyof Properties = keyof Properties>(
+  properties: Properties,
+  required: readonly Name[] = Object.keys(properties) as Name[],
+) {
+  return { type: 'object' as const, properties, required };
 }
 
-export const openApiSchemas = {
+export const messageSchemas = {
   Status: { enum: [...jobStatuses] },
   Submission: object(
     {
@@ -67,7 +70,7 @@ export const openApiSchemas = {
     'id',
     'input',
   ]),
-  TakenJobs: { type: 'array', items: { $ref: '#/components/schemas/TakenJob' } },
+  TakenJobs: { type: 'array', items: { $ref: '#/components/schemas/TakenJob' } } as const,
   WorkerResult: {
     ...object({ output: anyJson, error: anyJson, status: text, stopPod: { type: 'boolean' } }, []),
     description:
@@ -107,6 +110,34 @@ export const openApiSchemas = {
     jobs: { type: 'array', items: jobId },
     runs: { type: ['string', 'null'], description: 'such as image:user/name:1.0; null where it is not said' },
   }),
-  Nothing: { type: 'object', maxProperties: 0 },
+  Nothing: { type: 'object', maxProperties: 0 } as const,
   JobsToStop: object({ jobsToStop: { type: 'array', items: jobId } }),
 };
+
+export type MessageName = keyof typeof messageSchemas;
+
+/** The value that a schema describes. Which optional fields of a message are there may depend on its other fields. */
+export type Message<Name extends MessageName> = Fitting<(typeof messageSchemas)[Name]>;
+
+interface Plain {
+  string: string;
+  integer: number;
+  number: number;
+  boolean: boolean;
+  null: null;
+  object: Record<string, unknown>;
+}
+
+type Fitting<Schema> = Schema extends { $ref: `#/components/schemas/${infer Name extends MessageName}` }
+  ? Message<Name>
+  : Schema extends { enum: readonly (infer Value)[] } | { const: infer Value }
+    ? Value
+    : Schema extends { items: infer Item }
+      ? Fitting<Item>[]
+      : Schema extends { properties: infer Properties; required: readonly (infer Required)[] }
+        ? { [Key in keyof Properties & Required]: Fitting<Properties[Key]> } & {
+            [Key in Exclude<keyof Properties, Required>]?: Fitting<Properties[Key]>;
+          }
+        : Schema extends { type: infer Type extends keyof Plain | readonly (keyof Plain)[] }
+          ? Plain[Type extends readonly (infer Each extends keyof Plain)[] ? Each : Type & keyof Plain]
+          : unknown;

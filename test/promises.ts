@@ -153,6 +153,12 @@ export const promises: Record<string, Record<string, string>> = {
       'runner/pipeline/run-batch.test.ts',
     'The service is sent no more submissions than `rate` allows in any ten seconds.':
       'runner/pipeline/service-trouble.test.ts',
+    'Submissions that are refused by chance (2, 5 or 20 % of them) leave the others at least 95 in 100 of their rate.':
+      'runner/pipeline/random-refusals.test.ts',
+    'A run at a limit that nobody told it of uses at least 90 in 100 of it, whether it limits submissions or jobs.':
+      'runner/pipeline/load.test.ts',
+    'If more than half of the submissions of a minute are refused, the run says once what to set.':
+      'runner/pipeline/service-trouble.test.ts',
   },
   'Disk, files and processes': {
     'A program that passes the library a wrong argument is told which one, and nothing begins.':

@@ -27,7 +27,6 @@ export const rest = [
   'test/e2e/pasted-commands.test.ts',
   'test/e2e/serve-containers.test.ts',
   'test/e2e/watch-status.test.ts',
-  'test/runner/pipeline/load.test.ts',
   'test/service/workloads/container-pull.test.ts',
   'test/service/workloads/container-workload.test.ts',
   ...filesWith(/\/engines\//),

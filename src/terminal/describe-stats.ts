@@ -42,7 +42,7 @@ export function belowLimit({ timeMs, tookMs, concurrency }: RunStats): string {
 
 const words: Record<IdleReason, string> = {
   rate: 'your `rate`',
-  slowed: 'slower sending after 429',
+  slowed: '`Retry-After` of the service',
   load: 'the service answered 429',
   outage: 'the service did not answer',
   downloads: 'downloads of pictures',
@@ -76,7 +76,7 @@ function describe429({ lostTo429, requests }: RunStats): string {
   if (answers.submissions + answers.status === 0) return '';
   const lost: [number, string][] = [
     [backOffMs, 'backing off'],
-    [slowedMs, 'sending slower'],
+    [slowedMs, '`Retry-After`'],
     [looksMs, 'polling later'],
   ];
   const parts = lost.filter(([ms]) => ms > 0).map(([ms, how]) => `${formatShortTime(ms)} ${how}`);

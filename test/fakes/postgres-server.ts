@@ -49,12 +49,6 @@ export class PostgresFake {
     return this.#made;
   }
 
-  /** Tells all who listen. */
-  notify(channel: string, text: string): void {
-    const notice = message('A', Buffer.alloc(4), zeroEnded(channel), zeroEnded(text));
-    for (const socket of this.connections.values()) socket.write(notice);
-  }
-
   stop(): void {
     this.#server.close();
     for (const socket of this.connections.values()) socket.destroy();

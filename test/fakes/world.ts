@@ -74,6 +74,8 @@ export class World {
   batch: Pick<BatchIdentity, 'until' | 'values'> = {};
   readonly started = Date.UTC(2026, 0, 1);
   clock = new VirtualClock(this.started);
+  /** In [0, 1). */
+  random = (): number => 0.5;
 
   constructor(behaviour: Behaviour = () => ({}), db: Database = new Sqlite(emptyCheckpoint)) {
     this.db = db;
@@ -169,7 +171,7 @@ export class World {
         keep: async () => undefined,
       },
       clock,
-      random: () => 0.5,
+      random: this.random,
       emit: (event: Event) => {
         if (killer.isDead) return;
         this.events.push(event);

@@ -7,12 +7,12 @@ import { stats, timeMs } from '../fakes/stats.ts';
 it('is a line or two each where there is room', () => {
   expect(describeStats(stats, 120)).toEqual([
     'What held the run back, in 8 h 0 min:',
-    '  in flight below the limit of 64 for 26 % of the time: 14 % nothing left, 8 % the service answered 429, 3 % slower',
-    '            sending after 429',
+    '  in flight below the limit of 64 for 26 % of the time: 14 % nothing left, 8 % the service answered 429, 3 %',
+    '            `Retry-After` of the service',
     '  requests  1.05 submissions and 4.25 status requests a job',
     "  lag       210 ms at p50, 1.4 s at p95 (9,300 jobs) from completion to collection, by the service's times",
     '            at most 900 ms at p50, 2.5 s at p95 (100 jobs), since last seen running: the service reports no times',
-    '  429       500 of 49,870 requests; lost to it: 38 min 24 s backing off, 14 min 24 s sending slower, 4.1 s polling later',
+    '  429       500 of 49,870 requests; lost to it: 38 min 24 s backing off, 14 min 24 s `Retry-After`, 4.1 s polling later',
     '  data      14.1 GB in 9,400 pictures, 490 kB a second',
   ]);
 });

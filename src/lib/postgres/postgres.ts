@@ -49,7 +49,6 @@ export class Postgres implements PostgresSession {
   readonly #connect: () => Client;
   readonly #silentMs: number;
   readonly #farewellMs: number;
-  #listener: Client | undefined;
   /** A connection has broken that nobody used: nothing fails, and yet the server may be another one. */
   onBroken: () => void = () => undefined;
   readonly #open = new Set<ClientBase>();
@@ -117,23 +116,6 @@ export class Postgres implements PostgresSession {
     });
   }
 
-  /** On a connection of its own, if there is none yet. It may break at any time, and then nothing is heard. */
-  async listen(channel: string, onNotice: (text: string) => void): Promise<void> {
-    if (this.#listener !== undefined) return;
-    const listener = this.#connect();
-    this.#listener = listener;
-    const forget = (): void => void (this.#listener = undefined);
-    listener.on('notification', ({ payload }) => onNotice(payload ?? ''));
-    listener.on('error', () => undefined);
-    listener.once('end', forget);
-    try {
-      await listener.connect();
-      await this.#rowsOf(listener, `LISTEN ${quoted(channel)}`, []);
-    } catch {
-      forget();
-    }
-  }
-
   /** On a connection of its own. */
   async keptSession(): Promise<KeptSession> {
     const client = this.#connect();
@@ -160,13 +142,12 @@ export class Postgres implements PostgresSession {
 
   /** Breaks every connection: what waits for an answer fails as `gone`. */
   cut(): void {
-    for (const client of [...this.#open, this.#listener]) if (client) streamOf(client)?.destroy();
+    for (const client of this.#open) streamOf(client)?.destroy();
   }
 
   /** A server that does not hear the farewell is not waited for. */
   async close(): Promise<void> {
     const impatient = setTimeout(() => this.cut(), this.#farewellMs);
-    await this.#listener?.end().catch(() => undefined);
     await this.#pool.end().catch(() => undefined);
     clearTimeout(impatient);
     clearTimeout(this.#watch);

@@ -5,7 +5,7 @@ import { fileDescriber } from '../files/sent-files.ts';
 import type { Config, NamedAxis, ListExpansion, StageSource } from './config.ts';
 import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import type { AxisSource } from './scene-schema.ts';
-import type { RequestRate } from '../core/pacing.ts';
+import type { RequestRate } from '../core/request-rate.ts';
 import type { ServiceDescription } from '../core/service-description.ts';
 import { readServiceInterface, withServiceDefaults, type ServiceInterface } from './service-interface.ts';
 import { filesAsked } from '../core/named-file.ts';

@@ -166,7 +166,7 @@ const configShape = z.strictObject({
     .prefault({})
     .describe('when jobs are polled, planned from the durations of earlier jobs of the run'),
   halt: halt.prefault({}).describe('what stops a run'),
-  rate: rate.prefault({}).describe('rate limits; lowered automatically while the service answers 429'),
+  rate: rate.prefault({}).describe('rate limits; a request answered 429 waits and is sent again'),
   timeouts: timeouts.prefault({}).describe('how long a request and a job may take'),
   pricing: pricing.optional().describe('the price, for showing and limiting costs'),
   limits: limits.prefault({}).describe('limits of a run'),

@@ -6,7 +6,7 @@
  */
 export const idleReasons = {
   rate: 'a submission waits for its turn within `rate.submit`',
-  slowed: 'a submission waits for its turn, which comes later since the service answered 429',
+  slowed: 'a submission waits until the time that the service named to another one (`Retry-After`)',
   load: 'a submission was answered 429 and waits to be sent again',
   outage:
     'the service does not answer, knows none of its jobs, or refuses what has worked: it is asked from time to time',

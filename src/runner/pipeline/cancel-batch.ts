@@ -141,7 +141,7 @@ function askToCancel(run: Run, job: Job): Promise<CancelReply | undefined> {
   const { endpoint } = job;
   const signal = run.stop.leaving;
   return run.access.pass({ operation: 'cancel', endpoint, subject: job.attempt, signal }, () =>
-    run.throttles.cancel.pass(signal, () => run.ports.service.cancel(job, run.abandoned)),
+    run.limiters.cancel.pass(signal, () => run.ports.service.cancel(job, run.abandoned)),
   );
 }
 

@@ -3,8 +3,8 @@ import { sceneNameOf } from '../core/prompt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
 import { losesResult } from '../core/holding.ts';
 import { valuesIn } from '../core/output-value.ts';
-import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
 import { refusalIn } from '../core/refusals.ts';
+import { retryWaitMs } from '../core/request-rate.ts';
 import {
   ageMs,
   factsOf,
@@ -65,9 +65,9 @@ export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> 
   const { endpoint } = job;
   const signal = run.stop.leaving;
   return run.access.pass({ operation: 'status', endpoint, subject: job.attempt, signal }, () => {
-    const queuedAt = run.ports.clock.elapsed();
-    return run.throttles.status.pass(signal, async () => {
-      run.stats.asking(queuedAt);
+    const pausedElapsed = run.limiters.status.isPaused ? run.ports.clock.elapsed() : undefined;
+    return run.limiters.status.pass(signal, async () => {
+      run.stats.asking(pausedElapsed);
       const reply = await run.ports.service.status(job, run.abandoned, heldUp);
       run.stats.move(job.attempt, 'inFlight');
       return reply;
@@ -244,7 +244,7 @@ async function distrust(run: Run, job: Job): Promise<'settled'> {
 /** Stops the job at the service, so that it does not go on costing, and takes what it has brought in the meantime. */
 async function giveUp(run: Run, job: Job, overdue: Failure): Promise<PollResult> {
   const { service } = run.ports;
-  const cancelled = await run.throttles.cancel.pass(run.stop.leaving, () =>
+  const cancelled = await run.limiters.cancel.pass(run.stop.leaving, () =>
     service.cancel(job, run.abandoned),
   );
   const last = cancelled && (await ask(run, job));
@@ -358,10 +358,8 @@ export function retryLater(run: Run, job: Job, failure: Failure): { waitMs: numb
   job.failedPolls += 1;
   const { random, emit } = run.ports;
   const { retry } = run.config;
-  const wait = failure.kind === 'overloaded' ? fullJitterMs : backoffMs;
-  const dueMs = orRetryAfterMs(failure.retryAfterMs, wait(job.failedPolls, retry, random()));
   // Its result may be lying there and be deleted meanwhile: the service is asked at least as often as that.
-  const waitMs = Math.min(retry.longestWait, dueMs);
+  const waitMs = Math.min(retry.longestWait, retryWaitMs(failure, job.failedPolls, retry, random()));
   run.stats.pollFailed(failure, waitMs);
   emit({
     type: 'request-troubled',

@@ -72,7 +72,6 @@ export class JobSlots {
   takeUp(attempts: Submitted[]): void {
     for (const attempt of attempts) {
       this.#run.stats.resume(attempt);
-      this.#run.jobs.held += 1;
       this.#keep(attempt, this.#follow(resumedJob(this.#run.ports.clock, attempt), { waitMs: 0 }));
     }
   }
@@ -106,7 +105,6 @@ export class JobSlots {
   async #resumeOne(attempt: Submitted): Promise<void> {
     const job = resumedJob(this.#run.ports.clock, attempt);
     this.#run.stats.resume(attempt);
-    this.#run.jobs.held += 1;
     const first = poll(this.#run, job);
     this.#keep(attempt, this.#follow(job, first));
     // What it threw ends the run, which waits for the others all the same.
@@ -167,13 +165,8 @@ export class JobSlots {
 
   async #follow(job: Job, first?: PollResult | Promise<PollResult>): Promise<void> {
     if ((await follow(this.#run, job, first)) === 'left') this.#hasLeft = true;
-    this.#release();
-  }
-
-  /** The service holds one job less for us, and may take another. */
-  #release(): void {
-    this.#run.jobs.held -= 1;
-    this.#run.throttles.submit.admitNext();
+    // The service holds one job less, and may accept another.
+    this.#run.limiters.submit.resume();
   }
 
   #keep(attempt: Attempt, work: Promise<void>): void {
@@ -191,7 +184,7 @@ export class JobSlots {
 
   /** How many may be submitted now. */
   #room(): number {
-    const { config, access, reachability, budget, holds, jobs, stop, throttles } = this.#run;
+    const { config, access, reachability, budget, holds, jobs, stop, limiters } = this.#run;
     if (stop.draining.aborted || access.isDoubted(config.endpoint)) return 0;
     // Where the endpoint is uncertain, one submission settles it; uncertain jobs do not block it.
     const known = this.#inFlight.size - jobs.uncertain.size - jobs.awaited.size;
@@ -201,7 +194,7 @@ export class JobSlots {
     return Math.min(
       free,
       probing,
-      throttles.submit.room(),
+      limiters.submit.room(),
       reachability.roomFor(this.#submitting, known === 0),
       budget.roomFor(this.#inFlight.size + holds.count),
     );
@@ -209,23 +202,21 @@ export class JobSlots {
 
   /** Why slots stay free. */
   #idleReason(next: Due | undefined): IdleReason {
-    const { stop, ports, config, access, budget, holds, jobs, reachability, throttles } = this.#run;
+    const { stop, ports, config, access, budget, holds, jobs, reachability, limiters } = this.#run;
     if (stop.draining.aborted) return stop.ending?.kind === 'limit-reached' ? 'limits' : 'stopping';
     // Suspects wait for each other, however many slots there are.
     if (next === undefined || next.isSuspect) return 'nothingLeft';
     if (next.at > ports.clock.now()) return 'retries';
     if (budget.roomFor(this.#inFlight.size + holds.count) === 0) return 'limits';
     if (access.isDoubted(config.endpoint)) return 'outage';
-    if (throttles.submit.room() === 0) return throttles.submit.isSlowed ? 'slowed' : 'rate';
+    if (limiters.submit.room() === 0) return limiters.submit.isPaused ? 'slowed' : 'rate';
     return jobs.uncertain.size > 0 || reachability.roomFor(this.#submitting, false) === 0 ? 'outage' : 'disk';
   }
 
   #idleMs(dueAt: number | undefined): number {
-    const { ports, reachability, deadline, throttles } = this.#run;
+    const { ports, reachability, deadline } = this.#run;
     const untilDueMs = dueAt === undefined ? Infinity : dueAt - ports.clock.now();
-    const wakeMs = [reachability.pauseMs(), throttles.submit.pauseMs(), untilDueMs, deadline.leftMs()].filter(
-      (ms) => ms > 0,
-    );
+    const wakeMs = [reachability.pauseMs(), untilDueMs, deadline.leftMs()].filter((ms) => ms > 0);
     return Math.min(ports.others === undefined ? maxIdleMs : maxSharedIdleMs, ...wakeMs);
   }
 

@@ -5,10 +5,10 @@ import type { HaltRules } from '../core/halting.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { NamedFile } from '../core/named-file.ts';
 import type { NamedValue } from '../core/output-value.ts';
-import type { RequestRate } from '../core/pacing.ts';
 import type { Part } from '../core/part.ts';
 import type { PictureCopy } from '../core/picture-copy.ts';
 import type { PollRules } from '../core/polling.ts';
+import type { RequestRate } from '../core/request-rate.ts';
 import type { RetryRules } from '../core/retry.ts';
 import type { PriceList, SpendingLimits } from '../core/spending.ts';
 

@@ -292,10 +292,8 @@ export interface CheckpointFile {
 export interface OtherRunners {
   /** Resolves when one has died and what it had is this one's; undefined once `signal` aborts. */
   takeOver(signal: AbortSignal): Promise<TakenOver | undefined>;
-  /** `onCount`: so many share the rate of requests, this one included; `onSlowed`: the service has asked one of them to wait. */
-  listen(listener: { onCount(runners: number): void; onSlowed(): void }): void;
-  /** The service has asked this one to wait. */
-  reportSlowed(): void;
+  /** `onCount`: so many share the rate of requests, this one included. */
+  listen(listener: { onCount(runners: number): void }): void;
 }
 
 /** What a runner that died has left to this one. */

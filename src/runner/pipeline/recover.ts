@@ -116,12 +116,11 @@ const unanswered: Failure = {
 export async function workWithOthers(run: Run, slots: Pick<JobSlots, 'takeUp' | 'sendAgain'>): Promise<void> {
   const { others } = run.ports;
   if (others === undefined) return;
-  const { submit, status } = run.throttles;
+  const { submit, status } = run.limiters;
   others.listen({
     onCount: (runners) => {
-      for (const throttle of [submit, status]) throttle.shareAmong(runners);
+      for (const limiter of [submit, status]) limiter.shareAmong(runners);
     },
-    onSlowed: () => submit.slow(),
   });
   try {
     await takeOver(run, others, slots);

@@ -5,12 +5,13 @@ import { Budget, Deadline } from './submission-limits.ts';
 import { EndpointLiveness } from './endpoint-liveness.ts';
 import { FirstRefusals, HaltMonitor, SharedIds } from './halt-monitor.ts';
 import { Holds } from './holds.ts';
+import { RefusalCount } from '../core/request-rate.ts';
 import { pricingOf } from '../core/spending.ts';
 import { PictureNames } from './picture-names.ts';
 import { PollScheduler } from './poll-scheduler.ts';
+import { RateLimiter } from './rate-limiter.ts';
 import type { Clock, Ports, HealthReply } from './ports.ts';
 import { Reachability } from './reachability.ts';
-import { RequestThrottle } from './request-throttle.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
 import { StatsRecorder } from './stats-recorder.ts';
 import type { Stop } from './stop.ts';
@@ -32,13 +33,14 @@ export function startRun(ports: Ports, config: PipelineConfig, stop: Stop) {
   const over = new AbortController();
   const abandoned = abortAfter(shutdown.grace, stop, clock, over.signal);
   const jobs = new JobsInFlight();
-  const throttles = {
-    submit: new RequestThrottle(rate.submit, clock, () => jobs.held),
-    status: new RequestThrottle(rate.status, clock),
-    cancel: new RequestThrottle(cancelRate, clock),
+  const limiters = {
+    submit: new RateLimiter(rate.submit, clock),
+    // A result may lie there and be deleted meanwhile: the service is asked at least as often as that.
+    status: new RateLimiter(rate.status, clock, config.retry.longestWait),
+    cancel: new RateLimiter(cancelRate, clock, config.retry.longestWait),
   };
   const liveness = new EndpointLiveness(clock, (endpoint) =>
-    throttles.status.pass(stop.leaving, () => service.health(endpoint, abandoned)),
+    limiters.status.pass(stop.leaving, () => service.health(endpoint, abandoned)),
   );
   const { refused: refusedMs } = config.halt;
   const access = new Access({ clock, emit: ports.emit, stop, over: over.signal, liveness, refusedMs });
@@ -48,7 +50,8 @@ export function startRun(ports: Ports, config: PipelineConfig, stop: Stop) {
     config,
     stop,
     jobs,
-    throttles,
+    limiters,
+    refusals: new RefusalCount(),
     access,
     reachability,
     /** Aborts when the grace of a leaving run is over: requests in progress are cut. */
@@ -59,10 +62,7 @@ export function startRun(ports: Ports, config: PipelineConfig, stop: Stop) {
     over: over.signal,
     end: () => over.abort(),
     names: new PictureNames(checkpoint, config),
-    stats: new StatsRecorder(config.concurrency, clock, {
-      submit: () => throttles.submit.isSlowed,
-      status: () => throttles.status.isSlowed,
-    }),
+    stats: new StatsRecorder(config.concurrency, clock, () => limiters.submit.isPaused),
     liveness,
     repeats: new Repeats(clock, (endpoint) => liveness.ask(endpoint)),
     deadline: new Deadline(limits, clock, random),
@@ -88,8 +88,6 @@ function abortAfter(ms: number, stop: Stop, clock: Clock, over: AbortSignal): Ab
 class JobsInFlight {
   /** Attempts being submitted or followed. */
   count = 0;
-  /** Of these, jobs that the service has accepted. */
-  held = 0;
   /** Jobs unknown to the service while it is unclear whether the job or the endpoint is gone. */
   readonly uncertain = new Set<Job>();
   /** Jobs whose latest status could not be read. */

@@ -23,7 +23,7 @@ const toleranceMs = 1_000;
 
 export class StatsRecorder {
   readonly #clock: Clock;
-  readonly #isSlowed: Record<'submit' | 'status', () => boolean>;
+  readonly #isPaused: () => boolean;
   readonly #usage: SlotUsage;
   readonly #slots = new Map<number, SlotState>();
   readonly #lags = { told: lagHistogram(), atMost: lagHistogram() };
@@ -33,10 +33,10 @@ export class StatsRecorder {
   readonly #pictures = { files: 0, bytes: 0 };
   #delayedPollsMs = 0;
 
-  /** `isSlowed`: whether the service's 429 slow the requests of an operation down. */
-  constructor(concurrency: number, clock: Clock, isSlowed: Record<'submit' | 'status', () => boolean>) {
+  /** `isPaused`: true while a Retry-After keeps all submissions waiting. */
+  constructor(concurrency: number, clock: Clock, isPaused: () => boolean) {
     this.#clock = clock;
-    this.#isSlowed = isSlowed;
+    this.#isPaused = isPaused;
     this.#usage = new SlotUsage(concurrency, clock.elapsed());
   }
 
@@ -60,7 +60,7 @@ export class StatsRecorder {
     this.#set(attempt, undefined);
   }
 
-  /** Attempts without a slot are ignored; `queued` ones wait for the throttle. */
+  /** Attempts without a slot are ignored; `queued` ones wait for their turn. */
   move(attempt: Attempt, to: SlotState | 'queued'): void {
     if (this.#slots.has(attempt.key)) this.#set(attempt, to === 'queued' ? this.#queued() : to);
   }
@@ -80,10 +80,10 @@ export class StatsRecorder {
     this.move(attempt, kind === 'overloaded' ? 'load' : 'outage');
   }
 
-  /** A status request is sent that has waited for its turn since `queuedAt`. */
-  asking(queuedAt: number): void {
+  /** A status request is sent. `pausedElapsed`: since when it waited for the Retry-After of another one. */
+  asking(pausedElapsed?: number): void {
     this.#requests.status += 1;
-    if (this.#isSlowed.status()) this.#delayedPollsMs += this.#clock.elapsed() - queuedAt;
+    if (pausedElapsed !== undefined) this.#delayedPollsMs += this.#clock.elapsed() - pausedElapsed;
   }
 
   /** A status request failed and is repeated after a wait. */
@@ -140,7 +140,7 @@ export class StatsRecorder {
   }
 
   #queued(): SlotState {
-    return this.#isSlowed.submit() ? 'slowed' : 'rate';
+    return this.#isPaused() ? 'slowed' : 'rate';
   }
 
   #set({ key }: Attempt, to: SlotState | undefined): void {

@@ -3,8 +3,8 @@ import { sceneNameOf } from '../core/prompt.ts';
 import type { AccessRequest } from './access.ts';
 import type { Attempt, Submitted } from '../core/attempt.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
-import { backoffMs, fullJitterMs, orRetryAfterMs } from '../core/backoff.ts';
 import type { Lost } from '../core/lost-submission.ts';
+import { isRefusal, retryWaitMs } from '../core/request-rate.ts';
 import type { SubmitReply } from './ports.ts';
 import { settleWithoutPicture, whileInProgress } from './settle.ts';
 import type { Run } from './run.ts';
@@ -25,7 +25,7 @@ export async function submit(
     const sent = run.repeats.instant();
     const signal = giveUpOf(run, attempt, lost);
     const reply = await run.access.pass(accessOf(run, attempt, signal), () =>
-      run.throttles.submit.pass(signal, () => send(run, attempt, before)),
+      run.limiters.submit.pass(signal, () => send(run, attempt, before)),
     );
     if (reply === undefined) break;
     if (reply.kind === 'accepted') return recordAccepted(run, attempt, reply);
@@ -112,7 +112,9 @@ async function send(run: Run, attempt: Attempt, lost: Lost | undefined): Promise
   const isTaken = (jobId: string): Promise<boolean> => checkpoint.hasJob({ endpoint, jobId });
   const before = lost && { sentAt: lost.sentAt, isTaken };
   const reply = await service.submit(endpoint, input, run.abandoned, idempotency?.key, before);
-  if (reply.kind === 'accepted') run.jobs.held += 1;
+  const isRefused = reply.kind === 'failure' && isRefusal(reply.failure);
+  const advice = run.refusals.add(isRefused, run.ports.clock.elapsed());
+  if (advice !== undefined) run.ports.emit({ type: 'warning', text: advice });
   return reply;
 }
 
@@ -131,8 +133,6 @@ async function recordAccepted(
   run.liveness.add(attempt.endpoint);
   const recorded = await checkpoint.recordSubmitted(attempt, { ...job, at });
   if (recorded !== 'recorded') {
-    run.jobs.held -= 1;
-    run.throttles.submit.admitNext();
     const text = `the service answered with the id of another job, ${jobId}: its picture may belong to either scene${unansweredFailure(recorded.doubtful)}`;
     const failure: Failure = { kind: 'unanswered', text };
     run.sharedIds.add(attempt, jobId, failure);
@@ -166,7 +166,6 @@ function unansweredFailure(sceneId: string | undefined): string {
 function learnReachability(run: Run, { kind, text }: Failure): void {
   // No request was sent.
   if (kind === 'file-changed' || kind === 'checkpoint-gone') return;
-  if (kind === 'overloaded') run.ports.others?.reportSlowed();
   if (kind === 'unanswered' || kind === 'not-reached') run.halts.countSilence('submit', text);
   else run.reachability.answered('submit');
 }
@@ -201,9 +200,7 @@ async function waitForNextTry(
 ): Promise<void> {
   const { clock, random, emit } = run.ports;
   run.stats.backOff(attempt, failure);
-  const { retry } = run.config;
-  const wait = failure.kind === 'overloaded' ? fullJitterMs : backoffMs;
-  const waitMs = orRetryAfterMs(failure.retryAfterMs, wait(tries, retry, random()));
+  const waitMs = retryWaitMs(failure, tries, run.config.retry, random());
   emit({ type: 'request-troubled', ...sceneNameOf(attempt), kind: failure.kind, text: failure.text, waitMs });
   await clock.sleep(waitMs, until);
 }

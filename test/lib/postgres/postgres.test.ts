@@ -99,7 +99,6 @@ describe('a failure', () => {
     onTestFinished(() => db.close());
     await expect(db.query('SELECT 1')).rejects.toMatchObject({ kind: 'gone' });
     await expect(db.keptSession()).rejects.toMatchObject({ kind: 'gone' });
-    await db.listen('news', () => undefined);
     const nowhere = await Postgres.open(parsePostgresAddress('postgres://[::1]:1/d', []), limits);
     await expect(nowhere.query('SELECT 1')).rejects.toThrow('the database [::1]:1/d cannot be reached (');
     await nowhere.close();
@@ -135,37 +134,6 @@ it('has what waits fail as gone when it is cut', async () => {
   db.cut();
   await Promise.all(waiting);
   expect(await db.query('SELECT 1')).toEqual([]);
-});
-
-describe('who listens', () => {
-  it('hears what is told on a connection of its own, once however often it asks', async () => {
-    const server = await PostgresFake.start();
-    const db = await open(server);
-    const heard: string[] = [];
-    for (let time = 0; time < 2; time++) await db.listen('the "news"', (text) => heard.push(text));
-    expect(server.log).toEqual(['LISTEN "the ""news"""']);
-    server.notify('news', 'a');
-    server.notify('news', '');
-    await expect.poll(() => heard).toEqual(['a', '']);
-    for (const socket of server.connections.values()) socket.destroy();
-    await expect.poll(() => server.connections.size).toBe(0);
-    await expect
-      .poll(async () => {
-        await db.listen('news', () => undefined);
-        return server.made;
-      })
-      .toBe(2);
-  });
-
-  it('asks again where it was refused', async () => {
-    const server = await PostgresFake.start();
-    const db = await open(server);
-    server.refusal = { code: '57P03', message: 'starting' };
-    await db.listen('news', () => undefined);
-    server.refusal = undefined;
-    await db.listen('news', () => undefined);
-    expect([server.log, server.made]).toEqual([['LISTEN "news"'], 2]);
-  });
 });
 
 describe('a session that is kept', () => {

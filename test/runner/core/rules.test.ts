@@ -33,7 +33,7 @@ import {
   sentInput,
 } from '../../../src/runner/core/scene.ts';
 import { hasNoJob, hasNoWorker } from '../../../src/runner/core/service-health.ts';
-import { backoffMs, fullJitterMs, orRetryAfterMs } from '../../../src/runner/core/backoff.ts';
+import { backoffMs } from '../../../src/runner/core/backoff.ts';
 
 const settings = {
   attempts: 3,
@@ -143,15 +143,6 @@ it('waits longer each time, never beyond the bound, and not at the same moment a
     ),
   );
   expect(backoffMs(3, settings, 0)).not.toBe(backoffMs(3, settings, 0.9));
-});
-
-it('comes again at once a few times where the service was too busy, and then at any time up to a bound', () => {
-  const waits = [1, 4, 5, 6, 100].map((tries) => fullJitterMs(tries, settings, 0.5));
-  expect(waits).toEqual([0, 0, 500, 1_000, 7_500]);
-});
-
-it('waits as long as the service asks for, if that is a wait at all', () => {
-  expect([undefined, 0, 999, 1_000].map((ms) => orRetryAfterMs(ms, 40))).toEqual([40, 40, 40, 1_000]);
 });
 
 it.each([

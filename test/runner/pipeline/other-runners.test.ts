@@ -15,8 +15,6 @@ class WorldOfTwo extends World {
   /** What the other one does, and leaves. */
   left: (other: OtherRunner) => Promise<TakenOver>;
   shared: Parameters<OtherRunners['listen']>[0] | undefined;
-  /** How often the other one was told that the service asks to wait. */
-  reported = 0;
 
   constructor(left: (other: OtherRunner) => Promise<TakenOver>) {
     super();
@@ -37,7 +35,6 @@ class WorldOfTwo extends World {
     const others: OtherRunners = {
       takeOver,
       listen: (listener) => (this.shared = listener),
-      reportSlowed: () => (this.reported += 1),
     };
     return { ...super.openCheckpoint(), others };
   }
@@ -175,18 +172,6 @@ it('sends its share of the rate, however many they are', async () => {
   expect(ofFour).toBeGreaterThan(1.5 * ofTwo);
   const left = await lasts(({ onCount }) => (onCount(4), onCount(1)));
   expect(left).toBeLessThan(1.1 * alone);
-});
-
-it.each([
-  ['overloaded', 2],
-  ['not-reached', 0],
-] as const)('tells the others where it is asked to wait (%s)', async (kind, reported) => {
-  const world = new WorldOfTwo(() => new Promise(() => undefined));
-  let refusals = 2;
-  world.service.instead.submit = () =>
-    refusals-- > 0 ? { kind: 'failure', failure: { kind, text: kind } } : undefined;
-  await world.run({ manifest: list });
-  expect(world.reported).toBe(reported);
 });
 
 it('ends with the bug where the others cannot be listened to', async () => {

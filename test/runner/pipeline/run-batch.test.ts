@@ -434,9 +434,11 @@ describe('an edited manifest', () => {
     const list = Array.from({ length: rows }, (_, i): [string, string] => [`s${i}`, `scene ${i}`]);
     const world = new World(() => ({ queueMs: 0, executionMs: 200 }));
     let saved = 0;
+    // No submission waits for its turn when the run is stopped.
+    const rate = { ...defaultSettings.rate, submit: { atOnce: 200, perTenSeconds: 100_000 } };
     await world.run({
       manifest: manifestOf(list),
-      settings: { concurrency: 200 },
+      settings: { concurrency: 200, rate },
       onEvent: (event, stop) => {
         if (event.type === 'scene-saved' && ++saved === rows / 2)
           stop.request('drain', { kind: 'interrupted', text: '' });

@@ -20,8 +20,6 @@ export interface LeaseEvents {
   onReach(isReached: boolean, text: string): void;
   /** So many runners have a lease, this one included. */
   onCount(runners: number): void;
-  /** The service has asked another runner to wait. */
-  onSlowed(): void;
   /** The database has gone back to an earlier state: what this runner knows is to be written back. */
   onBehind(): void;
   /** That is done, in words. */
@@ -32,7 +30,6 @@ interface Renewed {
   isBehind: boolean;
   isHeld: boolean;
   runners: number;
-  slowedAt: number;
 }
 
 /** So many renewals a lease: one that gets lost on the way loses nothing. */
@@ -40,9 +37,6 @@ const renewalsPerLease = 4;
 
 const takenOverText =
   'this runner did not reach the shared checkpoint for longer than its lease, and another one has taken over its jobs; nothing was lost. Run the same command again to join in';
-
-const slowedEveryMs = 1_000;
-const slowedMs = '(extract(epoch FROM slowed_at) * 1000)::bigint';
 
 export class Lease {
   readonly #db: Postgres;
@@ -63,8 +57,6 @@ export class Lease {
   /** Whether the answer to the latest adoption got lost: what it took is this one's, and is not known here. */
   #isUnsure = false;
   #runners = 1;
-  #slowedAt = 0;
-  #reportedSlowed = -Infinity;
   #missedElapsed = -Infinity;
 
   constructor(
@@ -148,7 +140,6 @@ export class Lease {
     // Counted from before the request: the answer may have been long on its way.
     const asked = { now: this.#clock.now(), elapsed: this.#clock.elapsed() };
     const renewed = await this.#db.transaction((session) => this.#renewWithin(session));
-    const { isHeld, slowedAt } = renewed;
     // Where nobody could renew a lease for as long as it lasts, all are over at once, and yet the others live.
     const runners = this.#hasMissed ? Math.max(this.#runners, renewed.runners) : renewed.runners;
     if (renewed.isBehind) {
@@ -157,13 +148,10 @@ export class Lease {
       this.#events.onBehind?.();
       return;
     }
-    if (!isHeld) throw this.lose();
+    if (!renewed.isHeld) throw this.lose();
     this.#until = { now: asked.now + this.#leaseMs, elapsed: asked.elapsed + this.#leaseMs };
     if (runners !== this.#runners) this.#events.onCount?.(runners);
     this.#runners = runners;
-    // What a notice said already is not said again.
-    this.#hearSlowed(slowedAt);
-    await this.#db.listen(this.#channel, (text) => this.#hearSlowed(Number(text)));
     if (this.isAdopting && !this.isToGiveOthersTime) await this.#adoptAndTell();
   }
 
@@ -175,30 +163,6 @@ export class Lease {
   async #adoptAndTell(ofOwners?: number[]): Promise<void> {
     const adopted = await this.#adopt(ofOwners);
     if (adopted.length > 0) this.#events.onAdopted?.(adopted);
-  }
-
-  /** At most once a second: it costs the others' pace each time. */
-  reportSlowed(): void {
-    if (this.#clock.elapsed() - this.#reportedSlowed < slowedEveryMs) return;
-    this.#reportedSlowed = this.#clock.elapsed();
-    this.#db
-      .query(
-        `WITH slowed AS (UPDATE ${this.#schema}.runners SET slowed_at = clock_timestamp() WHERE run = $1 RETURNING ${slowedMs} AS at)
-         SELECT pg_notify($2, at::text) FROM slowed`,
-        [this.#run, this.#channel],
-      )
-      .catch(() => undefined);
-  }
-
-  #hearSlowed(at: number): void {
-    if (at <= this.#slowedAt) return;
-    this.#slowedAt = at;
-    const isOwn = this.#clock.elapsed() - this.#reportedSlowed < slowedEveryMs;
-    if (!isOwn) this.#events.onSlowed?.();
-  }
-
-  get #channel(): string {
-    return this.#schema.replaceAll('"', '');
   }
 
   /** Others may take over at once what is left. */
@@ -220,7 +184,7 @@ export class Lease {
       [this.#run],
     );
     const isBehind = known?.token !== token || known.own < seen.own || known.version < seen.version;
-    if (known?.token !== token) return { isBehind, isHeld: true, runners: this.#runners, slowedAt: 0 };
+    if (known?.token !== token) return { isBehind, isHeld: true, runners: this.#runners };
     if (!isBehind) seen.version = known.version;
     const held = await session.query(
       `UPDATE ${this.#schema}.runners SET lease_until = now() + $2 * interval '1 ms' WHERE run = $1 AND NOT is_dead RETURNING run`,
@@ -233,17 +197,10 @@ export class Lease {
          WHERE birth = (SELECT birth FROM ${this.#schema}.account WHERE claims_from > now() FOR UPDATE SKIP LOCKED)`,
         [this.#leaseMs],
       );
-    const [row] = await session.query<{ n: number; slowed: number | null }>(
-      `SELECT count(*) FILTER (WHERE NOT is_dead AND lease_until > now()) AS n,
-         max(${slowedMs}) FILTER (WHERE run <> $1 AND slowed_at > now() - $2 * interval '1 ms') AS slowed FROM ${this.#schema}.runners`,
-      [this.#run, this.#leaseMs],
+    const [row] = await session.query<{ n: number }>(
+      `SELECT count(*) AS n FROM ${this.#schema}.runners WHERE NOT is_dead AND lease_until > now()`,
     );
-    return {
-      isBehind,
-      isHeld: held.length > 0,
-      runners: Math.max(1, row?.n ?? 1),
-      slowedAt: row?.slowed ?? 0,
-    };
+    return { isBehind, isHeld: held.length > 0, runners: Math.max(1, row?.n ?? 1) };
   }
 
   async #adopt(ofOwners?: number[]): Promise<number[]> {

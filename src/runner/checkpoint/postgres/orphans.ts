@@ -60,8 +60,4 @@ export class Orphans implements OtherRunners {
   listen(listener: Parameters<OtherRunners['listen']>[0]): void {
     this.#lease.on(listener);
   }
-
-  reportSlowed(): void {
-    this.#lease.reportSlowed();
-  }
 }

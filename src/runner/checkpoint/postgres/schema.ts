@@ -24,8 +24,8 @@ export type Followed = (typeof followed)[number];
  *   Whoever writes to scenes, attempts or pictures calls `next_version()` first, which keeps others from writing until it commits:
  *   versions come in the order of commits
  * - `removed`: keys of rows that are gone, for copies
- * - `runners`: the leases of runs; `last_group`: the last group of writes that was committed; `slowed_at`: when the service
- *   last asked one of them to wait
+ * - `runners`: the leases of runs; `last_group`: the last group of writes that was committed; `slowed_at` is written
+ *   by earlier programs only
  */
 const first = `
 CREATE TABLE batch (name text PRIMARY KEY, value text NOT NULL);

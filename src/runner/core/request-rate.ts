@@ -1,0 +1,121 @@
+/** How fast requests may follow each other, and how long a refused one waits: pure. */
+import { backoffMs, fullWaitMs, type Backoff } from './backoff.ts';
+import type { Failure } from './failure.ts';
+
+/** A key of `rate` in pipeline.yaml. */
+export interface RequestRate {
+  /** Requests on their way at the same moment. */
+  atOnce: number;
+  /** Requests sent within any ten seconds. */
+  perTenSeconds: number;
+}
+
+/** Share of ten seconds' requests that may be sent in a burst. The rest is sent evenly, so that no ten seconds have more. */
+const burstShare = 0.01;
+
+/** A token for each request that may be sent. All instants are monotonic ms. */
+export class TokenBucket {
+  #perMs = 0;
+  #burst = 1;
+  #tokens: number;
+  #at: number;
+  #pausedUntil = -Infinity;
+
+  constructor(rate: RequestRate, at: number) {
+    this.#at = at;
+    this.#setRate(rate);
+    this.#tokens = this.#burst;
+  }
+
+  /** Changes the rate from now on, such as for a share of it. */
+  change(rate: RequestRate, now: number): void {
+    this.#fill(now);
+    this.#setRate(rate);
+  }
+
+  /** Takes a token, or returns false if there is none. */
+  take(now: number): boolean {
+    if (this.waitMs(now) > 0) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  /** Returns the whole ms until there is a token. */
+  waitMs(now: number): number {
+    this.#fill(now);
+    const untilTokenMs = this.#tokens >= 1 ? 0 : Math.ceil((1 - this.#tokens) / this.#perMs);
+    return Math.max(untilTokenMs, Math.ceil(this.#pausedUntil - now));
+  }
+
+  /** Returns how many requests may be sent within the next `ms`. */
+  tokensWithin(ms: number, now: number): number {
+    this.#fill(now);
+    const pausedMs = Math.max(0, this.#pausedUntil - now);
+    return pausedMs > ms ? 0 : Math.ceil(this.#tokens + this.#perMs * (ms - pausedMs));
+  }
+
+  /** Gives out no token before `until`. */
+  pause(until: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, until);
+  }
+
+  resume(): void {
+    this.#pausedUntil = -Infinity;
+  }
+
+  isPaused(now: number): boolean {
+    return now < this.#pausedUntil;
+  }
+
+  #setRate({ perTenSeconds }: RequestRate): void {
+    this.#burst = Math.max(1, burstShare * perTenSeconds);
+    this.#perMs = ((1 - burstShare) * perTenSeconds) / 10_000;
+  }
+
+  #fill(now: number): void {
+    this.#tokens = Math.min(this.#burst, this.#tokens + this.#perMs * (now - this.#at));
+    this.#at = now;
+  }
+}
+
+/** True if the service refuses a request for now: 429, or another refusal that says when to come back. */
+export function isRefusal({ kind, retryAfterMs = 0 }: Failure): boolean {
+  return kind === 'overloaded' || retryAfterMs > 0;
+}
+
+/** A request that waits longer than this comes back too late when the service has room. */
+const maxJitterMs = 10_000;
+
+/** Returns how long a request waits after its `tries`th failure in a row. `random` is in [0, 1). */
+export function retryWaitMs(failure: Failure, tries: number, settings: Backoff, random: number): number {
+  if (!isRefusal(failure)) return backoffMs(tries, settings, random);
+  // Full jitter: of many requests that were refused together, some come back at any moment.
+  const jitterMs = Math.round(Math.min(maxJitterMs, fullWaitMs(tries, settings)) * random);
+  return Math.max(failure.retryAfterMs ?? 0, jitterMs);
+}
+
+const minuteMs = 60_000;
+/** A few scenes that wait for a full service are no reason to change a setting. */
+const minAnswers = 20;
+
+/** Counts answers and refusals by the minute. */
+export class RefusalCount {
+  #since = -Infinity;
+  #answers = 0;
+  #refusals = 0;
+  #hasAdvised = false;
+
+  /** Counts an answer. Returns advice once, if more than half of the requests of the minute before it were refused. */
+  add(isRefused: boolean, now: number): string | undefined {
+    const [answers, refusals] = [this.#answers, this.#refusals];
+    const isOver = now - this.#since >= minuteMs;
+    this.#since = isOver ? now : this.#since;
+    this.#answers = (isOver ? 0 : answers) + 1;
+    this.#refusals = (isOver ? 0 : refusals) + (isRefused ? 1 : 0);
+    const isTooMany = isOver && answers >= minAnswers && refusals * 2 > answers;
+    if (!isTooMany || this.#hasAdvised) return undefined;
+    this.#hasAdvised = true;
+    const accepted = Math.max(1, Math.ceil((answers - refusals) / 6));
+    return `the service refused ${refusals.toLocaleString('en')} of ${answers.toLocaleString('en')} submissions within a minute. They are sent again, and no scene fails for it. Set \`rate.submit.perTenSeconds\` to about ${accepted.toLocaleString('en')}, or \`concurrency\` to the number of jobs that the service holds`;
+  }
+}

@@ -33,7 +33,7 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   },
   'runner/files': { ours: ['lib', 'runner/core'], packages: ['node:*'] },
   'runner/config': {
-    ours: ['lib', 'protocol/comfyui', 'runner/core', 'runner/files'],
+    ours: ['lib', 'protocol/comfyui-workflow', 'runner/core', 'runner/files'],
     packages: ['zod', 'liquidjs', 'node:*'],
   },
   'runner/client': {

@@ -1,7 +1,7 @@
 /** `nightrender plan --check`: whether the service accepts key and endpoint; no job is started. */
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import { isJsonObject, type JsonObject } from '../lib/text/json.ts';
-import { fillWorkflow } from '../protocol/comfyui.ts';
+import { fillWorkflow } from '../protocol/comfyui-workflow.ts';
 import type { Connection } from '../runner/client/http-render-service.ts';
 import { formatDuration } from '../lib/text/format.ts';
 import type { Config } from '../runner/config/config.ts';

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Workflow } from '../../src/protocol/comfyui.ts';
+import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import { packageFile } from '../../src/lib/files/package-file.ts';
 import { startComfyStandIn } from '../fakes/comfyui.ts';
 import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';

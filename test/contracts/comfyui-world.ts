@@ -1,7 +1,7 @@
 /** ComfyUI as the service contract needs it. */
 import { onTestFinished } from 'vitest';
 import { ByteSemaphore } from '../../src/lib/limits/byte-semaphore.ts';
-import type { Workflow } from '../../src/protocol/comfyui.ts';
+import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import { ComfyuiService } from '../../src/runner/client/comfyui-service.ts';
 import type { Dialect } from './render-service.contract.ts';
 

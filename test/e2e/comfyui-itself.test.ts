@@ -3,7 +3,7 @@ import { exec } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Workflow } from '../../src/protocol/comfyui.ts';
+import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import { comfyuiContract } from '../contracts/comfyui.contract.ts';
 import { comfyuiDialect, comfyuiService } from '../contracts/comfyui-world.ts';
 import { renderServiceContract, type OpenWorld } from '../contracts/render-service.contract.ts';

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
-import type { Workflow } from '../../src/protocol/comfyui.ts';
+import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import { startComfyStandIn, type ComfyStandIn } from '../fakes/comfyui.ts';
 import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
 import { rest } from '../fakes/tier.ts';

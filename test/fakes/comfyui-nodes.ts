@@ -1,6 +1,6 @@
 /** Nodes of ComfyUI 0.3.64 that need no model: what it says of them, what it refuses, and what they make. */
 import sharp from 'sharp';
-import type { Workflow } from '../../src/protocol/comfyui.ts';
+import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/text/json.ts';
 
 const side: JsonValue = ['INT', { default: 512, min: 1, max: 16384, step: 1 }];

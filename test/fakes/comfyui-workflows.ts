@@ -1,5 +1,5 @@
 /** Workflows of nodes that need no model, which a real ComfyUI runs as well as the stand-in. */
-import type { Workflow } from '../../src/protocol/comfyui.ts';
+import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 
 /** A node that makes a picture of one colour, 0 to 0xffffff. */
 export function emptyImage(color: number): Workflow {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { Workflow } from '../../src/protocol/comfyui.ts';
+import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/text/json.ts';
 import { listenOnLoopback } from '../e2e/listen-on-loopback.ts';
 import { reset, send, sendJson } from '../faults/answers.ts';

@@ -3,18 +3,20 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/text/json.ts';
 import {
-  fillWorkflow,
   historyIn,
   isFaultOfWorkflow,
-  promptIdOf,
   queueIn,
-  readWorkflow,
   refusalIn,
-  setProblems,
   viewPath,
+} from '../../src/protocol/comfyui-answers.ts';
+import {
+  fillWorkflow,
+  promptIdOf,
+  readWorkflow,
+  setProblems,
   workflowProblems,
   type Workflow,
-} from '../../src/protocol/comfyui.ts';
+} from '../../src/protocol/comfyui-workflow.ts';
 import { objectInfo } from '../fakes/comfyui-nodes.ts';
 import { emptyImage, saving } from '../fakes/comfyui-workflows.ts';
 

@@ -20,19 +20,19 @@ import { bodyText } from '../../protocol/error-text.ts';
 import { exactInteger } from '../../protocol/json-value.ts';
 import {
   chosenPictures,
-  fillWorkflow,
   historyIn,
-  isFaultOfWorkflow,
-  promptIdIn,
-  promptIdOf,
-  queueIn,
-  refusalIn,
-  viewPath,
-  workflowProblems,
   type HistoryEntry,
   type PlacedPicture,
-  type Workflow,
-} from '../../protocol/comfyui.ts';
+} from '../../protocol/comfyui-answers.ts';
+import {
+  ComfyuiDriver,
+  fetchPicture,
+  historyPath,
+  type ComfyuiAnswer,
+  type ComfyuiRequest,
+  type NothingTold,
+} from '../../protocol/comfyui-driver.ts';
+import { fillWorkflow, isSeed, promptIdOf, seedIn, type Workflow } from '../../protocol/comfyui-workflow.ts';
 import type { HttpResponse } from './exchange.ts';
 import { authorization, type Connection } from './http-render-service.ts';
 import { HttpRequests, type RequestOptions, type TextOutcome } from './http-requests.ts';
@@ -54,14 +54,15 @@ export interface ComfyuiOptions extends RequestOptions {
 /** It knows jobs until it ends, and the last 10,000 of them. */
 const idempotencyMs = 24 * 3_600_000;
 
-/** The last and longest wait for a job to stop. */
-const maxStopMs = 2_560;
-
 /** A request may be on its way for a while, whoever has given it up. */
 const onTheWayMs = 10_000;
 
 type Failed = { kind: 'failure'; failure: Failure };
-type JobState = { kind: 'running' | 'waiting' | 'absent' } | HistoryEntry | Failed;
+
+/** An answer without the key, as the driver reads it and as it came. */
+interface Answer extends ComfyuiAnswer {
+  response: HttpResponse;
+}
 
 export class ComfyuiService implements RenderService {
   readonly #options: ComfyuiOptions;
@@ -93,9 +94,8 @@ export class ComfyuiService implements RenderService {
     if (input['workflow'] !== this.#options.workflowSha256)
       return failed('file-changed', 'the workflow is another than when the list was read: nothing was sent');
     const prompt = fillWorkflow(this.#options.workflow, set, `nightrender/${promptId}`);
-    const body = { prompt, prompt_id: promptId, client_id: 'nightrender', extra_data: {} };
     const send = async (): Promise<SubmitReply> => {
-      const sent = this.#refusal ?? (await this.#post(endpoint, body, Object.keys(set), signal));
+      const sent = this.#refusal ?? (await this.#post(at, promptId, prompt, Object.keys(set), signal));
       if ('kind' in sent) return sent;
       return accepted(sent.jobId, set, idempotencyKey !== undefined && sent.jobId === promptId);
     };
@@ -111,10 +111,10 @@ export class ComfyuiService implements RenderService {
     answer?: KeptAnswer,
   ): Promise<StatusReply> {
     const at = this.#options.connectionOf(endpoint);
-    const job = keptEntry(answer, jobId) ?? (await this.#look(at, jobId, signal));
+    const job = keptEntry(answer, jobId) ?? (await this.#driver(at).look(jobId, signal));
     switch (job.kind) {
-      case 'failure':
-        return job;
+      case 'nothing-told':
+        return this.#failureOf(at, job);
       case 'waiting':
         return { kind: 'running', status: 'pending', isExecuting: false };
       case 'running':
@@ -156,42 +156,33 @@ export class ComfyuiService implements RenderService {
     return this.#requests.copy(request, chunksWithoutKey(write, apiKey), signal);
   }
 
-  /** Never stops what is another's: what runs is named, and what waits may have begun in between. */
   async cancel({ endpoint, jobId }: JobAtService, signal: AbortSignal): Promise<CancelReply> {
     const at = this.#options.connectionOf(endpoint);
-    let job = await this.#look(at, jobId, signal);
-    if (job.kind === 'waiting') {
-      const asked = await this.#ask(at, '/queue', signal, { delete: [jobId] });
-      job = 'failure' in asked ? asked : await this.#look(at, jobId, signal);
-      if (job.kind === 'absent') this.#deleted.add(jobId);
-    }
-    // It stops between two steps, and does not hear of it in the moment of its start.
-    for (let waitMs = 10; job.kind === 'running' && waitMs <= maxStopMs; waitMs *= 2) {
-      const asked = await this.#ask(at, '/interrupt', signal, { prompt_id: jobId });
-      if ('failure' in asked) return asked;
-      await wait(waitMs, undefined, { signal }).catch(() => undefined);
-      job = await this.#look(at, jobId, signal);
-    }
-    if (job.kind === 'failure') return job;
-    if (job.kind !== 'absent' || this.#deleted.has(jobId)) return { kind: 'cancelled' };
+    const job = await this.#driver(at).cancel(jobId, signal);
+    if (job.kind === 'nothing-told') return this.#failureOf(at, job);
+    if (job.kind === 'deleted') this.#deleted.add(jobId);
+    if (job.kind !== 'unknown' || this.#deleted.has(jobId)) return { kind: 'cancelled' };
     return { kind: 'unsupported', text: 'ComfyUI does not know the job' };
   }
 
   async health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply> {
     const at = this.#options.connectionOf(endpoint);
-    const stats = await this.#ask(at, '/system_stats', signal);
-    if ('failure' in stats) return stats;
-    const answer = await this.#ask(at, '/queue', signal);
-    const queue = 'failure' in answer ? undefined : queueIn(answer.json);
-    const jobs = queue && { inProgress: queue.running.length, inQueue: queue.waiting.length };
+    const driver = this.#driver(at);
+    const stats = await driver.stats(signal);
+    if (stats.kind === 'nothing-told') return this.#failureOf(at, stats);
+    const queue = await driver.queue(signal);
+    const jobs = queue.kind === 'queue' && {
+      inProgress: queue.running.length,
+      inQueue: queue.waiting.length,
+    };
     return { kind: 'answers', ...(jobs && { health: { workers: {}, jobs } }), idempotencyMs };
   }
 
-  /** What ComfyUI lacks for a workflow, filled as for one scene; starts nothing. */
+  /** Returns what ComfyUI lacks for a workflow, filled as for one scene. Starts nothing. */
   async check(endpoint: Endpoint, filled: Workflow, signal: AbortSignal): Promise<string[] | Failure> {
-    const info = await this.#ask(this.#options.connectionOf(endpoint), '/object_info', signal);
-    if ('failure' in info) return info.failure;
-    return workflowProblems(filled, info.json, this.#options.node);
+    const at = this.#options.connectionOf(endpoint);
+    const problems = await this.#driver(at).problems(filled, this.#options.node, signal);
+    return Array.isArray(problems) ? problems : this.#failureOf(at, problems).failure;
   }
 
   /** Requests in progress are cut. */
@@ -201,29 +192,26 @@ export class ComfyuiService implements RenderService {
 
   /** `set`: the keys that scenes set, as `node.input`. */
   async #post(
-    endpoint: Endpoint,
-    body: JsonObject,
+    at: Connection,
+    promptId: string,
+    prompt: Workflow,
     set: readonly string[],
     signal: AbortSignal,
   ): Promise<{ jobId: string } | SubmitReply> {
-    const at = this.#options.connectionOf(endpoint);
-    const outcome = await this.#send(at, '/prompt', signal, body);
-    if (outcome.kind === 'too-large') return failed('unanswered', 'the answer to a workflow is too large');
-    if (outcome.kind === 'broken')
-      return failed(outcome.wasSent ? 'unanswered' : 'not-reached', `${outcome.why} (${at.url})`);
-    const read = readSubmission(outcome.answer, at.url, set);
-    if (read.refusal === undefined) return read;
-    const { jobId, refusal } = read;
-    if (refusal.kind !== 'failure') return refusal;
-    if (refusal.failure.kind === 'workflow-refused') this.#refusal = refusal;
-    // What ComfyUI takes of the rest would run for nothing.
-    const left = jobId === undefined ? undefined : await this.cancel({ endpoint, jobId }, signal);
-    if (left?.kind !== 'failure') return refusal;
-    const { kind, text } = refusal.failure;
-    return failed(
-      kind,
-      `${text}; the rest may still run, as it could not be cancelled: ${left.failure.text}`,
-    );
+    const sent = await this.#driver(at).submit(promptId, prompt, set, signal);
+    if (sent.kind === 'accepted') return { jobId: sent.jobId };
+    if (sent.kind === 'nothing-told') return submissionFailure(sent, at.url);
+    const { why, isOfWorkflow, deleted, leftRunning } = sent;
+    if (deleted !== undefined) this.#deleted.add(deleted);
+    const kind = isOfWorkflow ? 'workflow-refused' : 'input-refused';
+    const text = isOfWorkflow
+      ? `ComfyUI refused the workflow because of something that no scene sets: ${why}; \`nightrender plan <pipeline> --check\` names all that is wrong`
+      : `ComfyUI refused what the scene sets: ${why}`;
+    const refusal = failed(kind, text);
+    if (isOfWorkflow) this.#refusal = refusal;
+    if (leftRunning === undefined) return refusal;
+    const { failure } = this.#failureOf(at, leftRunning);
+    return failed(kind, `${text}; the rest may still run, as it could not be cancelled: ${failure.text}`);
   }
 
   async #find(
@@ -233,26 +221,11 @@ export class ComfyuiService implements RenderService {
     sentAt: number,
     signal: AbortSignal,
   ): Promise<SubmitReply> {
-    const job = await this.#look(at, jobId, signal);
-    if (job.kind === 'failure') return job;
+    const job = await this.#driver(at).look(jobId, signal);
+    if (job.kind === 'nothing-told') return this.#failureOf(at, job);
     if (job.kind !== 'absent') return accepted(jobId, set, true);
     if (Date.now() - sentAt < onTheWayMs) return failed('unanswered', 'ComfyUI does not have it yet');
     return { kind: 'not-found', text: 'ComfyUI has it neither in its queue nor in its history' };
-  }
-
-  /** What leaves the queue is in the history at once, so that asked for in this order nothing is overlooked. */
-  async #look(at: Connection, jobId: string, signal: AbortSignal): Promise<JobState> {
-    const answer = await this.#ask(at, '/queue', signal);
-    if ('failure' in answer) return answer;
-    const queue = queueIn(answer.json);
-    if (queue === undefined) return failed('poll-failed', `the queue of ComfyUI cannot be read (${at.url})`);
-    if (queue.running.includes(jobId)) return { kind: 'running' };
-    if (queue.waiting.includes(jobId)) return { kind: 'waiting' };
-    const history = await this.#ask(at, historyPath(jobId), signal);
-    if ('failure' in history) return history;
-    const entry = historyIn(history.json, jobId);
-    if (entry === 'absent') return { kind: 'absent' };
-    return entry ?? failed('poll-failed', `the history of ComfyUI cannot be read (${at.url})`);
   }
 
   /** The bytes of the pictures, or why they did not come, and whether that is final. */
@@ -277,62 +250,73 @@ export class ComfyuiService implements RenderService {
       );
     const fetched: Buffer[] = [];
     for (const [i, picture] of pictures.entries()) {
-      const request = { method: 'GET', url: at.url + viewPath(picture), headers: authorization(at.apiKey) };
       // Room is made for all of them before the first, as if each were so large.
       const room = hold.bytes === 0 ? hold : undefined;
-      const outcome = await this.#requests.exchange(request, signal, room, pictures.length - i);
+      const answer = await fetchPicture(picture, (path) => {
+        const request = { method: 'GET', url: at.url + path, headers: authorization(at.apiKey) };
+        return this.#requests.exchange(request, signal, room, pictures.length - i);
+      });
       const name = `${picture.filename} of node ${picture.node}`;
-      if (outcome.kind === 'too-large')
+      if (answer.kind === 'fetched') fetched.push(answer.bytes);
+      else if (answer.kind === 'gone') return failing('no-output', `${name} is not there any more`);
+      else if (answer.why.kind === 'too-large')
         return failing(
           'result-too-large',
           `${name} is larger than ${this.#requests.limit} (\`limits.body\`)`,
           true,
         );
-      if (outcome.kind === 'broken') return failing('poll-failed', `${outcome.why} (${at.url})`);
-      const { status, bytes } = outcome.answer;
-      if (status === 404) return failing('no-output', `${name} is not there any more`);
-      if (status !== 200) return failing('poll-failed', `${name} was answered ${status} (${at.url})`);
-      fetched.push(bytes);
+      else {
+        const { why } = answer;
+        const text = why.kind === 'broken' ? why.why : `${name} was answered ${why.answer.status}`;
+        return failing('poll-failed', `${text} (${at.url})`);
+      }
     }
     return fetched;
   }
 
-  /** Of a `body` that was taken the answer is empty. */
-  async #ask(
-    at: Connection,
-    path: string,
-    signal: AbortSignal,
-    body?: JsonObject,
-  ): Promise<{ json: JsonObject } | Failed> {
-    const outcome = await this.#send(at, path, signal, body);
-    if (outcome.kind === 'too-large')
-      return failed('poll-failed', `the answer is larger than ${this.#requests.limit} (${at.url}${path})`);
-    if (outcome.kind === 'broken') return failed('poll-failed', `${outcome.why} (${at.url}${path})`);
-    const { answer } = outcome;
-    const json = body === undefined ? jsonIn(answer) : {};
-    if (isSuccess(answer) && json !== undefined) return { json };
-    return { kind: 'failure', failure: readRefusal(answer) ?? unreadable(answer, path) };
+  #driver(at: Connection): ComfyuiDriver<Answer> {
+    return new ComfyuiDriver<Answer>({
+      send: (request, signal) => this.#send(at, request, signal ?? new AbortController().signal),
+      pause: (ms, signal) => wait(ms, undefined, { signal }).catch(() => undefined),
+    });
   }
 
   async #send(
     { url, apiKey }: Connection,
-    path: string,
+    { path, body }: ComfyuiRequest,
     signal: AbortSignal,
-    body?: JsonObject,
-  ): Promise<TextOutcome> {
-    const sent = body === undefined ? { method: 'GET' } : { method: 'POST', body: JSON.stringify(body) };
+  ): Promise<{ kind: 'answered'; answer: Answer } | Exclude<TextOutcome, { kind: 'answered' }>> {
+    const sent = body === undefined ? { method: 'GET' } : { method: 'POST', body };
     const request = { url: url + path, headers: authorization(apiKey), ...sent };
     const outcome = await this.#requests.exchangeText(request, signal);
     if (outcome.kind !== 'answered') return outcome;
-    const { answer } = outcome;
-    const clean = (text = ''): string => textWithoutKey(text, apiKey);
-    const headers = { ...answer.headers, location: clean(answer.headers.location) };
-    return { ...outcome, answer: { ...answer, headers, body: clean(answer.body) } };
+    const { status, headers, body: text } = outcome.answer;
+    const clean = (dirty = ''): string => textWithoutKey(dirty, apiKey);
+    const response = {
+      status,
+      headers: { ...headers, location: clean(headers.location) },
+      body: clean(text),
+    };
+    const json = parseObject(response.body);
+    return { kind: 'answered', answer: { status, json: isJsonObject(json) ? json : undefined, response } };
   }
-}
 
-function historyPath(jobId: string): string {
-  return `/history/${encodeURIComponent(jobId)}`;
+  /** Returns why a request told nothing of a job. */
+  #failureOf({ url }: Connection, { path, why }: NothingTold<Answer>): Failed {
+    switch (why.kind) {
+      case 'answered':
+        return {
+          kind: 'failure',
+          failure: readRefusal(why.answer.response) ?? unreadable(why.answer.response, path),
+        };
+      case 'too-large':
+        return failed('poll-failed', `the answer is larger than ${this.#requests.limit} (${url}${path})`);
+      case 'broken':
+        return failed('poll-failed', `${why.why} (${url}${path})`);
+      case 'unreadable':
+        return failed('poll-failed', `the ${why.what} of ComfyUI cannot be read (${url})`);
+    }
+  }
 }
 
 function keptEntry(answer: KeptAnswer | undefined, jobId: string): HistoryEntry | undefined {
@@ -342,37 +326,25 @@ function keptEntry(answer: KeptAnswer | undefined, jobId: string): HistoryEntry 
   return entry === 'absent' ? undefined : entry;
 }
 
-/** With both, a part is refused and the rest runs. */
-function readSubmission(
-  answer: HttpResponse,
-  url: string,
-  set: readonly string[],
-): { jobId: string; refusal?: undefined } | { jobId?: string; refusal: SubmitReply } {
-  const { status, body } = answer;
-  const json = jsonIn(answer);
-  const refusal = json && refusalOf(json, set);
-  if (status === 400 && refusal !== undefined) return { refusal };
-  if (status === 404 || status === 405) {
-    const text = `nothing takes workflows at ${url} (${status}); see \`endpoint.baseUrl\``;
-    return { refusal: failed('endpoint-unknown', text) };
+/** Returns what became of a submission that ComfyUI neither accepted nor refused in its own words. */
+function submissionFailure({ why }: NothingTold<Answer>, url: string): SubmitReply {
+  switch (why.kind) {
+    case 'too-large':
+    case 'unreadable':
+      return failed('unanswered', 'the answer to a workflow is too large');
+    case 'broken':
+      return failed(why.wasSent ? 'unanswered' : 'not-reached', `${why.why} (${url})`);
+    case 'answered': {
+      const { status, response } = why.answer;
+      if (status === 404 || status === 405) {
+        const text = `nothing takes workflows at ${url} (${status}); see \`endpoint.baseUrl\``;
+        return failed('endpoint-unknown', text);
+      }
+      if (status < 200 || status > 299) return readSubmitAnswer(response);
+      const said = bodyText(response.body) ?? 'an empty body';
+      return failed('unanswered', `ComfyUI answered ${status} without a prompt_id: ${said}`);
+    }
   }
-  if (!isSuccess(answer)) return { refusal: readSubmitAnswer(answer) };
-  const jobId = json && promptIdIn(json);
-  if (jobId !== undefined) return refusal === undefined ? { jobId } : { jobId, refusal };
-  const said = bodyText(body) ?? 'an empty body';
-  return { refusal: failed('unanswered', `ComfyUI answered ${status} without a prompt_id: ${said}`) };
-}
-
-function refusalOf(answer: JsonObject, set: readonly string[]): Failed | undefined {
-  const why = refusalIn(answer);
-  if (why === undefined) return undefined;
-  if (!isFaultOfWorkflow(answer, set))
-    return failed('input-refused', `ComfyUI refused what the scene sets: ${why}`);
-  const all = '`nightrender plan <pipeline> --check` names all that is wrong';
-  return failed(
-    'workflow-refused',
-    `ComfyUI refused the workflow because of something that no scene sets: ${why}; ${all}`,
-  );
 }
 
 /** What the scene sets, with the seed that a person has asked for instead. */
@@ -381,14 +353,9 @@ function setIn({ set, seed }: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(set).map(([key, value]) => [key, isSeed(key) ? seed : value]));
 }
 
-function isSeed(key: string): boolean {
-  return /\.(noise_)?seed$/.test(key);
-}
-
 /** A picture's seed is the one that the scene has set. */
 function accepted(jobId: string, set: JsonObject, canBeFound: boolean): SubmitReply {
-  const [, value] = Object.entries(set).find(([key]) => isSeed(key)) ?? [];
-  const seed = exactInteger(value);
+  const seed = exactInteger(seedIn(set));
   const kept = seed !== undefined && { kept: { seed } };
   return { kind: 'accepted', jobId, status: 'pending', ...kept, ...(canBeFound && { idempotencyMs }) };
 }
@@ -399,13 +366,4 @@ function ended(status: string, failure: Failure, times: JobTimes = {}): StatusRe
 
 function failed(kind: FailureKind, text: string): Failed {
   return { kind: 'failure', failure: { kind, text } };
-}
-
-function isSuccess({ status }: HttpResponse): boolean {
-  return status >= 200 && status <= 299;
-}
-
-function jsonIn({ body }: HttpResponse): JsonObject | undefined {
-  const json = parseObject(body);
-  return isJsonObject(json) ? json : undefined;
 }

@@ -3,7 +3,7 @@ import { similarFile } from '../../lib/files/similar-file.ts';
 import { hash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { nodeProblem, setProblems, readWorkflow, type Workflow } from '../../protocol/comfyui.ts';
+import { nodeProblem, setProblems, readWorkflow, type Workflow } from '../../protocol/comfyui-workflow.ts';
 import { placeholdersIn, type ServiceDescription } from '../core/service-description.ts';
 import { closest } from '../../lib/text/closest.ts';
 import { canonicalJson, isJsonObject } from '../../lib/text/json.ts';

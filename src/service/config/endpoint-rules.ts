@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
-import { setProblems } from '../../protocol/comfyui.ts';
+import { setProblems } from '../../protocol/comfyui-workflow.ts';
 import type { EndpointSettings, WorkloadSettings } from '../endpoint-settings.ts';
 import { isLoopback } from '../service-options.ts';
 import { isNetwork } from '../workloads/container-workload.ts';

@@ -1,19 +1,22 @@
 /** Boxes with ComfyUI as a workload: each is one worker, which has it run the endpoint's workflow, filled for one job after another. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request, type Dispatcher } from 'undici';
+import { chosenPictures, type PlacedPicture } from '../../protocol/comfyui-answers.ts';
 import {
-  chosenPictures,
+  ComfyuiDriver,
+  fetchPicture,
+  type ComfyuiAnswer,
+  type ComfyuiJob,
+  type ComfyuiRequest,
+  type NothingTold,
+} from '../../protocol/comfyui-driver.ts';
+import {
   fillWorkflow,
   promptIdOf,
+  seedIn,
   setProblems,
-  type PlacedPicture,
   type Workflow,
-  historyIn,
-  queueIn,
-  refusalIn,
-  viewPath,
-  type HistoryEntry,
-} from '../../protocol/comfyui.ts';
+} from '../../protocol/comfyui-workflow.ts';
 import { parseExactly } from '../../protocol/json-value.ts';
 import { textOf } from '../pool/supervised.ts';
 import { valuesFor, workflowAt, type WorkflowSet } from './job-workflow.ts';
@@ -124,7 +127,7 @@ class ComfyuiWorker implements Worker {
     this.#running = images
       .catch((error: unknown) => void (error instanceof WorkerDied && this.#end(error.message)))
       .finally(() => (this.#running = undefined));
-    const [, seed] = Object.entries(values).find(([key]) => /\.(noise_)?seed$/.test(key)) ?? [];
+    const seed = seedIn(values);
     const after = seed === undefined ? ']}' : `],"seed":${JSON.stringify(seed)}}`;
     return new JsonText(Buffer.concat([Buffer.from('{"images":['), ...(await images), Buffer.from(after)]));
   }
@@ -212,8 +215,6 @@ class BoxAway extends Error {}
 /** The rest of it was not read. */
 class AnswerTooLarge extends Error {}
 
-type BoxJob = { kind: 'running' | 'waiting' | 'absent' } | HistoryEntry;
-
 const connectTimeoutMs = 10_000;
 /** It answers late while it loads a model. */
 const answerTimeoutMs = 30_000;
@@ -221,12 +222,16 @@ const cancelTimeoutMs = 5_000;
 /** As much as a result may have by default. */
 const maxAnswerBytes = 100 * 1024 * 1024;
 
-interface Answer {
-  status: number;
+interface Answer extends ComfyuiAnswer {
   bytes: Buffer;
 }
 
-/** A box with ComfyUI over HTTP: a workflow is sent to it, looked for, fetched from and cancelled by its id. */
+type Outcome =
+  | { kind: 'answered'; answer: Answer }
+  | { kind: 'too-large' }
+  | { kind: 'broken'; wasSent: true; why: string };
+
+/** A box with ComfyUI over HTTP. */
 class ComfyuiBox {
   readonly url: string;
   readonly #connections = new Agent({
@@ -234,63 +239,68 @@ class ComfyuiBox {
     headersTimeout: answerTimeoutMs,
     bodyTimeout: answerTimeoutMs,
   });
+  readonly #driver = new ComfyuiDriver<Answer>({
+    send: (sent, signal) => this.#send(sent, signal),
+    pause: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+  });
 
   constructor(url: string) {
     this.url = url;
   }
 
-  /** Of its ComfyUI. */
+  /** Returns the version of its ComfyUI. Throws `BoxAway`. */
   async version(signal?: AbortSignal): Promise<string> {
-    const { system } = await this.#read('/system_stats', signal);
+    const stats = await this.#driver.stats(signal);
+    if (stats.kind === 'nothing-told') throw this.#away(stats);
+    const { system } = stats.json;
     const version = isJsonObject(system) ? system['comfyui_version'] : undefined;
     return typeof version === 'string' ? version : 'of an unknown version';
   }
 
-  /** What leaves the queue is in the history at once, so that asked for in this order nothing is overlooked. */
-  async look(id: string, signal?: AbortSignal): Promise<BoxJob> {
-    const queue = queueIn(await this.#read('/queue', signal));
-    if (queue?.running.includes(id) === true) return { kind: 'running' };
-    if (queue?.waiting.includes(id) === true) return { kind: 'waiting' };
-    const entry = historyIn(await this.#read(`/history/${id}`, signal), id);
-    if (queue === undefined || entry === undefined)
-      throw new BoxAway(`what answers at ${this.url} is no ComfyUI`);
-    return entry === 'absent' ? { kind: 'absent' } : entry;
+  /** Throws `BoxAway`. */
+  async look(id: string, signal: AbortSignal): Promise<ComfyuiJob> {
+    const job = await this.#driver.look(id, signal);
+    if (job.kind === 'nothing-told') throw this.#away(job);
+    return job;
   }
 
-  /** Rejects with a text for people where it is refused, or a part of it. */
+  /** Throws an error for people if ComfyUI refuses the workflow or a part of it, `BoxAway` or `WorkerDied`. */
   async submit(id: string, prompt: Workflow): Promise<void> {
-    const body = { prompt, prompt_id: id, client_id: 'nightrender', extra_data: {} };
-    const { status, bytes } = await this.#ask('/prompt', body);
-    const json = parsed(bytes);
-    const refusal = json && refusalIn(json);
-    const isTaken = isSuccess(status);
-    // What it takes of the rest would run for nothing.
-    if (isTaken && refusal !== undefined) await this.cancel(id);
-    if (refusal !== undefined) throw new Error(`ComfyUI refused the workflow: ${refusal}`);
-    if (isTaken) return;
+    // If a submission is cut, its job may still begin after a look at the queue did not find it.
+    const uncut = new AbortController().signal;
+    const sent = await this.#driver.submit(id, prompt, [], uncut);
+    if (sent.kind === 'accepted') return;
+    if (sent.kind === 'refused') throw new Error(`ComfyUI refused the workflow: ${sent.why}`);
+    if (sent.why.kind !== 'answered') throw this.#away(sent);
+    const { status, bytes } = sent.why.answer;
     const text = `${this.url}/prompt answered ${status}: ${bodyText(bytes.toString()) ?? 'an empty body'}`;
-    throw status < 500 ? new Error(text) : new WorkerDied(text);
+    throw status >= 400 && status < 500 ? new Error(text) : new WorkerDied(text);
   }
 
-  /** Never stops what is another's: what runs is named, and what waits may have begun in between. Never rejects. */
+  /** Never rejects: a box that is away may have ended as well, and nobody fetches what it still runs. */
   async cancel(id: string): Promise<void> {
-    const signal = AbortSignal.timeout(cancelTimeoutMs);
-    try {
-      await this.#ask('/queue', { delete: [id] }, signal);
-      const { kind } = await this.look(id, signal);
-      if (kind === 'running') await this.#ask('/interrupt', { prompt_id: id }, signal);
-    } catch {
-      // One that is away may have ended as well; what it still runs, nobody fetches.
-    }
+    await this.#driver.cancel(id, AbortSignal.timeout(cancelTimeoutMs));
   }
 
-  /** Throws `AnswerTooLarge` as soon as it is known to have more than `maxBytes`. */
-  async picture(placed: PlacedPicture, maxBytes: number, signal?: AbortSignal): Promise<Buffer> {
-    const { status, bytes } = await this.#ask(viewPath(placed), undefined, signal, maxBytes);
+  /** Throws `AnswerTooLarge` as soon as the picture is known to have more than `maxBytes`. */
+  async picture(placed: PlacedPicture, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+    const answer = await fetchPicture(placed, (path) => this.#send({ path }, signal, maxBytes));
     const name = `${placed.filename} of node ${placed.node}`;
-    if (status === 404) throw new Error(`${name} is not there any more`);
-    if (status !== 200) throw new BoxAway(`${this.url} answered ${status} for ${name}`);
-    return bytes;
+    switch (answer.kind) {
+      case 'fetched':
+        return answer.bytes;
+      case 'gone':
+        throw new Error(`${name} is not there any more`);
+      case 'failed': {
+        const { why } = answer;
+        if (why.kind === 'too-large') throw new AnswerTooLarge(`${name} is larger than ${maxBytes} bytes`);
+        const text =
+          why.kind === 'broken'
+            ? `${this.url} does not answer: ${why.why}`
+            : `${this.url} answered ${why.answer.status} for ${name}`;
+        throw new BoxAway(text);
+      }
+    }
   }
 
   /** Requests in progress are cut. */
@@ -298,24 +308,28 @@ class ComfyuiBox {
     await this.#connections.destroy();
   }
 
-  async #read(path: string, signal?: AbortSignal): Promise<JsonObject> {
-    const { status, bytes } = await this.#ask(path, undefined, signal);
-    const json = isSuccess(status) ? parsed(bytes) : undefined;
-    if (json === undefined)
-      throw new BoxAway(`${this.url}${path} answered ${status}, and not as ComfyUI does`);
-    return json;
+  #away({ path, why }: NothingTold<Answer>): Error {
+    switch (why.kind) {
+      case 'answered':
+        return new BoxAway(`${this.url}${path} answered ${why.answer.status}, and not as ComfyUI does`);
+      case 'too-large':
+        return new AnswerTooLarge(`the answer of ${this.url}${path} is larger than ${maxAnswerBytes} bytes`);
+      case 'broken':
+        return new BoxAway(`${this.url} does not answer: ${why.why}`);
+      case 'unreadable':
+        return new BoxAway(`what answers at ${this.url} is no ComfyUI`);
+    }
   }
 
-  async #ask(
-    path: string,
-    body?: JsonObject,
-    signal?: AbortSignal,
+  async #send(
+    { path, body }: ComfyuiRequest,
+    signal: AbortSignal | undefined,
     maxBytes = maxAnswerBytes,
-  ): Promise<Answer> {
+  ): Promise<Outcome> {
     const sent: Partial<Dispatcher.RequestOptions> =
       body === undefined
         ? { method: 'GET' }
-        : { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+        : { method: 'POST', body, headers: { 'content-type': 'application/json' } };
     try {
       const answer = await request(this.url + path, {
         ...sent,
@@ -327,14 +341,13 @@ class ComfyuiBox {
       for await (const chunk of answer.body as AsyncIterable<Buffer>) {
         byteCount += chunk.length;
         // Leaving the loop breaks the request off.
-        if (byteCount > maxBytes) throw new AnswerTooLarge();
+        if (byteCount > maxBytes) return { kind: 'too-large' };
         chunks.push(chunk);
       }
-      return { status: answer.statusCode, bytes: Buffer.concat(chunks, byteCount) };
+      const [status, bytes] = [answer.statusCode, Buffer.concat(chunks, byteCount)];
+      return { kind: 'answered', answer: { status, bytes, json: parsed(bytes) } };
     } catch (error) {
-      if (error instanceof AnswerTooLarge)
-        throw new AnswerTooLarge(`the answer of ${this.url}${path} is larger than ${maxBytes} bytes`);
-      throw new BoxAway(`${this.url} does not answer: ${whyOf(error)}`, { cause: error });
+      return { kind: 'broken', wasSent: true, why: whyOf(error) };
     }
   }
 }
@@ -342,10 +355,6 @@ class ComfyuiBox {
 function whyOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return oneLine(error.message) ?? ('code' in error ? String(error.code) : error.name);
-}
-
-function isSuccess(status: number): boolean {
-  return status >= 200 && status <= 299;
 }
 
 function parsed(bytes: Buffer): JsonObject | undefined {

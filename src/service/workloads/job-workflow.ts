@@ -1,6 +1,6 @@
 /** The workflow of an endpoint, read from its file, and filled with a job's input. */
 import { readFileSync } from 'node:fs';
-import { readWorkflow, type Workflow } from '../../protocol/comfyui.ts';
+import { readWorkflow, type Workflow } from '../../protocol/comfyui-workflow.ts';
 import { didYouMean } from '../../lib/text/closest.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 

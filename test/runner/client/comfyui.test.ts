@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
 import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
-import { fillWorkflow, promptIdOf, type Workflow } from '../../../src/protocol/comfyui.ts';
+import { fillWorkflow, promptIdOf, type Workflow } from '../../../src/protocol/comfyui-workflow.ts';
 import type { JobAtService } from '../../../src/runner/core/attempt.ts';
 import { ComfyuiService, type ComfyuiOptions } from '../../../src/runner/client/comfyui-service.ts';
 import type { StatusReply, SubmitReply } from '../../../src/runner/pipeline/ports.ts';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import type { Workflow } from '../../../src/protocol/comfyui.ts';
+import type { Workflow } from '../../../src/protocol/comfyui-workflow.ts';
 import { comfyuiWorkload, type ComfyuiOptions } from '../../../src/service/workloads/comfyui-workload.ts';
 import {
   outputText,

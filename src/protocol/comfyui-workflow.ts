@@ -1,4 +1,4 @@
-/** What ComfyUI is sent and what it answers: workflows in API format, its queue, its history and its nodes. */
+/** Workflows of ComfyUI in API format: reads, fills and checks them. */
 import { createHash } from 'node:crypto';
 import { didYouMean } from '../lib/text/closest.ts';
 import { oneLine } from '../lib/text/format.ts';
@@ -73,143 +73,21 @@ function splitKey(key: string): [id: string, input: string] {
   return dot === -1 ? [key, ''] : [key.slice(0, dot), key.slice(dot + 1)];
 }
 
+/** True if the key of an input, as `node.input`, names a seed. */
+export function isSeed(key: string): boolean {
+  return /\.(noise_)?seed$/.test(key);
+}
+
+/** Returns the seed among the values that are set in a workflow; undefined if none is set. */
+export function seedIn(set: JsonObject): JsonValue | undefined {
+  return Object.entries(set).find(([key]) => isSeed(key))?.[1];
+}
+
 /** The same for the same key: a UUID, which newer versions insist on, in lower case. */
 export function promptIdOf(idempotencyKey: string): string {
   const hex = createHash('sha256').update(idempotencyKey).digest('hex');
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`];
   return [...parts, hex.slice(20, 32)].join('-');
-}
-
-/** What an answer to `POST /prompt` names the job. */
-export function promptIdIn(answer: JsonObject): string | undefined {
-  const id = answer['prompt_id'];
-  return typeof id === 'string' && /^[\w-]{1,128}$/.test(id) ? id : undefined;
-}
-
-/** Why ComfyUI does not run the workflow, or a part of it. Undefined if it runs all of it. */
-export function refusalIn(answer: JsonObject): string | undefined {
-  const ofNodes = nodeErrorsIn(answer).map(
-    ({ id, error, each }) => `node ${nodeName(id, error)}: ${each.map(errorWords).join('; ') || 'no reason'}`,
-  );
-  if (ofNodes.length > 0) return oneLine(ofNodes.join('. '));
-  const { error } = answer;
-  if (error === undefined) return undefined;
-  // Its words name a node by its title, and the class is not among them.
-  const info = isJsonObject(error) && isJsonObject(error['extra_info']) ? error['extra_info'] : {};
-  const id = textOf(info['node_id']);
-  return id === '' ? errorWords(error) : `node ${nodeName(id, info)}: ${errorWords(error)}`;
-}
-
-/** Types of errors that are of the workflow as a whole. */
-const ofWholeWorkflow = new Set([
-  'invalid_prompt',
-  'missing_node_type',
-  'prompt_no_outputs',
-  'no_prompt',
-  'invalid_prompt_id',
-]);
-
-/**
- * True if ComfyUI refuses something that no scene sets, so that it refuses every scene. An error counts by its place, whatever
- * its type. `set`: the keys that scenes set, as `node.input`.
- */
-export function isFaultOfWorkflow(answer: JsonObject, set: readonly string[]): boolean {
-  const isSet = (id: string, input: string): boolean =>
-    set.some((key) => (input === '' ? key.startsWith(`${id}.`) : key === `${id}.${input}`));
-  const isOfWorkflow = (id: string, error: JsonValue): boolean => {
-    const { type, extra_info: info } = isJsonObject(error) ? error : {};
-    // A node's own check sees all of its inputs, and ComfyUI reports it for each of them.
-    const hasPlace = isJsonObject(info) && type !== 'custom_validation_failed';
-    return !isSet(id, hasPlace ? textOf(info['input_name']) : '');
-  };
-  const { error } = answer;
-  if (isJsonObject(error)) {
-    const { type, extra_info: info } = error;
-    const id = isJsonObject(info) ? textOf(info['node_id']) : '';
-    if (ofWholeWorkflow.has(textOf(type)) || (id !== '' && isOfWorkflow(id, error))) return true;
-  }
-  return nodeErrorsIn(answer).some(({ id, each }) =>
-    each.length === 0 ? !isSet(id, '') : each.some((one) => isOfWorkflow(id, one)),
-  );
-}
-
-function nodeErrorsIn({
-  node_errors: errors,
-}: JsonObject): { id: string; error: JsonValue; each: JsonValue[] }[] {
-  return Object.entries(isJsonObject(errors) ? errors : {}).map(([id, error]) => {
-    return { id, error, each: isJsonObject(error) && Array.isArray(error['errors']) ? error['errors'] : [] };
-  });
-}
-
-function errorWords(error: JsonValue): string {
-  if (!isJsonObject(error)) return oneLine(JSON.stringify(error)) ?? '';
-  const [message, details] = [textOf(error['message']), textOf(error['details'])];
-  return oneLine(details === '' ? message : `${message} (${details})`) ?? 'no reason';
-}
-
-/** The ids of an answer to `GET /queue`; undefined where it is none. */
-export function queueIn(answer: JsonObject): { running: string[]; waiting: string[] } | undefined {
-  const { queue_running: running, queue_pending: waiting } = answer;
-  if (!Array.isArray(running) || !Array.isArray(waiting)) return undefined;
-  const idOf = (item: JsonValue): string => (Array.isArray(item) ? textOf(item[1]) : '');
-  return { running: running.map(idOf), waiting: waiting.map(idOf) };
-}
-
-/** A file that a node has written, as `GET /view` is asked for it. */
-export interface PlacedPicture {
-  node: string;
-  filename: string;
-  subfolder: string;
-  /** `temp` for previews, which end with ComfyUI. */
-  type: string;
-}
-
-export type HistoryEntry = { times: { executionTimeMs?: number } } & (
-  { kind: 'done'; pictures: PlacedPicture[] } | { kind: 'failed' | 'interrupted'; text: string }
-);
-
-/** What an answer to `GET /history/{id}` says of it; undefined where it is no such answer. */
-export function historyIn(answer: JsonObject, promptId: string): HistoryEntry | 'absent' | undefined {
-  const entry = answer[promptId];
-  if (!isJsonObject(entry)) return Object.keys(answer).length === 0 ? 'absent' : undefined;
-  const status = isJsonObject(entry['status']) ? entry['status'] : {};
-  const messages = (Array.isArray(status['messages']) ? status['messages'] : []).flatMap(readMessage);
-  const last = messages.at(-1);
-  const tookMs = Number(last?.data['timestamp']) - Number(messages[0]?.data['timestamp']);
-  const times = tookMs >= 0 ? { executionTimeMs: tookMs } : {};
-  if (status['completed'] !== false) return { kind: 'done', pictures: picturesIn(entry['outputs']), times };
-  const [id, type] = [last?.data['node_id'], last?.data['node_type']].map(textOf);
-  const at = id ? ` at node ${nodeName(id, { class_type: type ?? '' })}` : '';
-  if (last?.type === 'execution_interrupted')
-    return { kind: 'interrupted', text: `it was interrupted${at}`, times };
-  const said = [last?.data['exception_type'], last?.data['exception_message']].map(textOf).join(': ');
-  const text = last?.type === 'execution_error' ? `it failed${at}: ${said}` : 'it gave no reason';
-  return { kind: 'failed', text: oneLine(text) ?? '', times };
-}
-
-function readMessage(message: JsonValue): { type: string; data: JsonObject }[] {
-  const [type, data] = Array.isArray(message) ? message : [];
-  return typeof type === 'string' && isJsonObject(data) ? [{ type, data }] : [];
-}
-
-function picturesIn(outputs: unknown): PlacedPicture[] {
-  return Object.entries(isJsonObject(outputs) ? outputs : {}).flatMap(([node, output]) => {
-    const images = isJsonObject(output) && Array.isArray(output['images']) ? output['images'] : [];
-    return images.filter(isJsonObject).map(({ filename, subfolder, type }) => {
-      return { node, filename: textOf(filename), subfolder: textOf(subfolder), type: textOf(type) };
-    });
-  });
-}
-
-/** Those of the `node`, or without one of all that save; previews where none does. */
-export function chosenPictures(pictures: PlacedPicture[], node: string | undefined): PlacedPicture[] {
-  if (node !== undefined) return pictures.filter((picture) => picture.node === node);
-  const saved = pictures.filter(({ type }) => type === 'output');
-  return saved.length > 0 ? saved : pictures.filter(({ type }) => type === 'temp');
-}
-
-export function viewPath({ filename, subfolder, type }: PlacedPicture): string {
-  return `/view?${new URLSearchParams({ filename, subfolder, type }).toString()}`;
 }
 
 /**
@@ -339,8 +217,8 @@ function nodeOf(workflow: Workflow, id: string): WorkflowNode | undefined {
   return Object.hasOwn(workflow, id) ? workflow[id] : undefined;
 }
 
-/** `6 (CLIPTextEncode)`. */
-function nodeName(id: string, node: unknown): string {
+/** Returns the id and the class of a node, as `6 (CLIPTextEncode)`. */
+export function nodeName(id: string, node: unknown): string {
   const type = isJsonObject(node) ? textOf(node['class_type']) : '';
   return oneLine(type === '' ? id : `${id} (${type})`, 80) ?? '';
 }
@@ -356,6 +234,6 @@ function shown(value: JsonValue): string {
   return oneLine(JSON.stringify(value), 80) ?? '';
 }
 
-function textOf(value: unknown): string {
+export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,0 +1,213 @@
+/** Drives a ComfyUI: submits workflows, looks for their jobs, fetches pictures and cancels jobs. Its user sends the requests. */
+import type { JsonObject } from '../lib/text/json.ts';
+import {
+  historyIn,
+  isFaultOfWorkflow,
+  promptIdIn,
+  queueIn,
+  refusalIn,
+  viewPath,
+  type HistoryEntry,
+  type PlacedPicture,
+} from './comfyui-answers.ts';
+import { workflowProblems, type Workflow } from './comfyui-workflow.ts';
+
+/** How a request to ComfyUI is sent, and how time passes. Neither function rejects. */
+export interface ComfyuiTransport<Answer extends ComfyuiAnswer> {
+  send(request: ComfyuiRequest, signal: AbortSignal | undefined): Promise<Outcome<Answer>>;
+  /** Resolves after `ms`, or as soon as `signal` aborts. */
+  pause(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export interface ComfyuiRequest {
+  /** Path and query, after the address of the ComfyUI. */
+  path: string;
+  /** JSON of a POST. A request without a body is a GET. */
+  body?: string;
+}
+
+export interface ComfyuiAnswer {
+  status: number;
+  /** Undefined if the body is no JSON object. */
+  json: JsonObject | undefined;
+}
+
+type Outcome<Answer> = { kind: 'answered'; answer: Answer } | NoAnswer;
+
+type NoAnswer =
+  | { kind: 'too-large' }
+  /** `wasSent` is false only if nothing of the request can have been sent. */
+  | { kind: 'broken'; wasSent: boolean; why: string };
+
+/** A request that told nothing of the job: it got no answer, an answer with an error, or an answer that is not ComfyUI's. */
+export interface NothingTold<Answer> {
+  kind: 'nothing-told';
+  path: string;
+  why: Outcome<Answer> | { kind: 'unreadable'; what: 'queue' | 'history' };
+}
+
+export type ComfyuiJob = { kind: 'running' | 'waiting' | 'absent' } | HistoryEntry;
+
+export type ComfyuiSubmission<Answer> =
+  | { kind: 'accepted'; jobId: string }
+  /**
+   * `isOfWorkflow`: ComfyUI refuses every scene for this reason. If ComfyUI has accepted a part of the workflow, `deleted` is
+   * the id of its job, which was taken out of the queue, or `leftRunning` says why that part could not be cancelled.
+   */
+  | {
+      kind: 'refused';
+      why: string;
+      isOfWorkflow: boolean;
+      deleted?: string;
+      leftRunning?: NothingTold<Answer>;
+    }
+  | NothingTold<Answer>;
+
+/** Longest of the growing waits for a job to stop. */
+const maxStopMs = 2_560;
+
+export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
+  readonly #transport: ComfyuiTransport<Answer>;
+
+  constructor(transport: ComfyuiTransport<Answer>) {
+    this.#transport = transport;
+  }
+
+  /** Submits a filled workflow under `id`. `set`: the keys of the inputs that the scene sets, as `node.input`. */
+  async submit(
+    id: string,
+    prompt: Workflow,
+    set: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ComfyuiSubmission<Answer>> {
+    const body = { prompt, prompt_id: id, client_id: 'nightrender', extra_data: {} };
+    const request = { path: '/prompt', body: JSON.stringify(body) };
+    const outcome = await this.#transport.send(request, signal);
+    const nothing = { kind: 'nothing-told', path: request.path, why: outcome } as const;
+    if (outcome.kind !== 'answered') return nothing;
+    const { status, json } = outcome.answer;
+    const why = json && refusalIn(json);
+    const jobId = json && isSuccess(status) ? promptIdIn(json) : undefined;
+    if (jobId !== undefined && why === undefined) return { kind: 'accepted', jobId };
+    if (json === undefined || why === undefined || (jobId === undefined && status !== 400)) return nothing;
+    const refused = { kind: 'refused', why, isOfWorkflow: isFaultOfWorkflow(json, set) } as const;
+    // ComfyUI runs the part that it accepted, and nobody fetches its pictures.
+    const left = jobId === undefined ? undefined : await this.cancel(jobId, signal);
+    if (left?.kind === 'nothing-told') return { ...refused, leftRunning: left };
+    return left?.kind === 'deleted' && jobId !== undefined ? { ...refused, deleted: jobId } : refused;
+  }
+
+  /** A job leaves the queue and enters the history at once, so no job is overlooked if the queue is requested first. */
+  async look(id: string, signal: AbortSignal): Promise<ComfyuiJob | NothingTold<Answer>> {
+    const queue = await this.queue(signal);
+    if (queue.kind === 'nothing-told') return queue;
+    if (queue.running.includes(id)) return { kind: 'running' };
+    if (queue.waiting.includes(id)) return { kind: 'waiting' };
+    const path = historyPath(id);
+    const told = await this.#ask({ path }, signal);
+    if (told.kind === 'nothing-told') return told;
+    const entry = historyIn(told.json, id);
+    if (entry === undefined)
+      return { kind: 'nothing-told', path, why: { kind: 'unreadable', what: 'history' } };
+    return entry === 'absent' ? { kind: 'absent' } : entry;
+  }
+
+  /**
+   * Cancels a job, and never stops another one: a request to stop names its job. `deleted`: the job was taken out of the queue,
+   * which leaves no trace in ComfyUI. `unknown`: ComfyUI does not know the job.
+   */
+  async cancel(
+    id: string,
+    signal: AbortSignal,
+  ): Promise<{ kind: 'deleted' | 'cancelled' | 'unknown' } | NothingTold<Answer>> {
+    let job = await this.look(id, signal);
+    if (job.kind === 'waiting') {
+      const failed = await this.#tell('/queue', { delete: [id] }, signal);
+      // A waiting job may have begun before ComfyUI read the request.
+      job = failed ?? (await this.look(id, signal));
+      if (job.kind === 'absent') return { kind: 'deleted' };
+    }
+    // ComfyUI stops a job between two steps, and ignores a request that comes while the job starts.
+    for (let waitMs = 10; job.kind === 'running' && waitMs <= maxStopMs; waitMs *= 2) {
+      const failed = await this.#tell('/interrupt', { prompt_id: id }, signal);
+      if (failed !== undefined) return failed;
+      await this.#transport.pause(waitMs, signal);
+      job = await this.look(id, signal);
+    }
+    if (job.kind === 'nothing-told') return job;
+    return { kind: job.kind === 'absent' ? 'unknown' : 'cancelled' };
+  }
+
+  /** Returns the ids of the jobs that run and that wait. */
+  async queue(
+    signal: AbortSignal,
+  ): Promise<{ kind: 'queue'; running: string[]; waiting: string[] } | NothingTold<Answer>> {
+    const path = '/queue';
+    const told = await this.#ask({ path }, signal);
+    if (told.kind === 'nothing-told') return told;
+    const queue = queueIn(told.json);
+    if (queue === undefined)
+      return { kind: 'nothing-told', path, why: { kind: 'unreadable', what: 'queue' } };
+    return { kind: 'queue', ...queue };
+  }
+
+  /** Returns the answer to `GET /system_stats`, which any ComfyUI that works gives. */
+  stats(signal: AbortSignal | undefined): Promise<Told | NothingTold<Answer>> {
+    return this.#ask({ path: '/system_stats' }, signal);
+  }
+
+  /**
+   * Returns why this ComfyUI would refuse a filled workflow, or make no picture by it. Starts nothing. `node`: the node whose
+   * pictures are saved, or undefined for any node.
+   */
+  async problems(
+    filled: Workflow,
+    node: string | undefined,
+    signal: AbortSignal,
+  ): Promise<string[] | NothingTold<Answer>> {
+    const told = await this.#ask({ path: '/object_info' }, signal);
+    return told.kind === 'told' ? workflowProblems(filled, told.json, node) : told;
+  }
+
+  /** Resolves to undefined if ComfyUI has taken the request. The answer to such a request is empty. */
+  async #tell(path: string, body: JsonObject, signal: AbortSignal): Promise<NothingTold<Answer> | undefined> {
+    const why = await this.#transport.send({ path, body: JSON.stringify(body) }, signal);
+    if (why.kind === 'answered' && isSuccess(why.answer.status)) return undefined;
+    return { kind: 'nothing-told', path, why };
+  }
+
+  async #ask(request: ComfyuiRequest, signal: AbortSignal | undefined): Promise<Told | NothingTold<Answer>> {
+    const why = await this.#transport.send(request, signal);
+    const json = why.kind === 'answered' && isSuccess(why.answer.status) ? why.answer.json : undefined;
+    return json === undefined ? { kind: 'nothing-told', path: request.path, why } : { kind: 'told', json };
+  }
+}
+
+interface Told {
+  kind: 'told';
+  json: JsonObject;
+}
+
+/**
+ * Fetches one picture. `gone`: ComfyUI has reported the picture and no longer has its file. `send` sends this one request, and
+ * bounds the bytes of its answer.
+ */
+export async function fetchPicture<Answer extends { status: number; bytes: Buffer }>(
+  picture: PlacedPicture,
+  send: (path: string) => Promise<Outcome<Answer>>,
+): Promise<{ kind: 'fetched'; bytes: Buffer } | { kind: 'gone' } | { kind: 'failed'; why: Outcome<Answer> }> {
+  const why = await send(viewPath(picture));
+  if (why.kind !== 'answered') return { kind: 'failed', why };
+  const { status, bytes } = why.answer;
+  if (status === 200) return { kind: 'fetched', bytes };
+  return status === 404 ? { kind: 'gone' } : { kind: 'failed', why };
+}
+
+/** Returns the path of the answer that tells how a job ended. */
+export function historyPath(jobId: string): string {
+  return `/history/${encodeURIComponent(jobId)}`;
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}

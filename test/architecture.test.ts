@@ -257,6 +257,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
       ),
     17,
   ],
+  'drivers of ComfyUI': [() => sum(files.map((file) => (matches(file, /'\/prompt'/g) > 0 ? 1 : 0))), 1],
   'lines of request rate': [
     () =>
       sum(

@@ -1,6 +1,6 @@
 /** Promise: the layers hold. This table is the rule: who may import whom, of ours and of packages. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const src = resolve(import.meta.dirname, '../src');
@@ -267,6 +267,25 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
       ),
     250,
   ],
+  // `EarlierEndpoint` is how stores of earlier versions have one; nothing but its upgrade reads it.
+  'shapes of an endpoint': [
+    () =>
+      sum(
+        files.map((file) =>
+          /^(service|protocol|web)\//.test(file)
+            ? matches(
+                file,
+                /^(export )?(interface|type) (\w*Endpoint(Settings|Form|Draft)|FileEndpoint|Draft)\b/gm,
+              )
+            : 0,
+        ),
+      ),
+    1,
+  ],
+  'source files that name a workload besides its own': [
+    () => Math.max(...files.flatMap(usersOfWorkloads)),
+    1,
+  ],
   'files with a single importer': [
     () => [...usersOfFiles().values()].filter((users) => users.size === 1).length,
     161,
@@ -312,6 +331,21 @@ function usersOfFiles(): Map<string, Set<string>> {
     for (const target of importsOf(file))
       if (files.includes(target)) users.set(target, (users.get(target) ?? new Set()).add(file));
   return users;
+}
+
+/** For each workload that a file defines, how many files import it. */
+function usersOfWorkloads(file: string): number[] {
+  const names = [...textOf(file).matchAll(/export const (\w+) = defineWorkload\(/g)].map(([, name]) => name);
+  return names.map(
+    (name) =>
+      files.filter(
+        (other) =>
+          importsOf(other).includes(file) &&
+          new RegExp(`import \\{[^}]*\\b${name}\\b[^}]*\\} from '[^']*/${basename(file)}'`).test(
+            textOf(other),
+          ),
+      ).length,
+  );
 }
 
 function sum(counts: number[]): number {

@@ -10,7 +10,7 @@ import { AuditLog } from '../service/audit-log.ts';
 import { checkKey, checkRotation, keyLimitNames, type KeyForm } from '../service/keys/check-key.ts';
 import { unlimited, type KeyLimits, type KeyRecord } from '../service/keys/key.ts';
 import { KeyRefused, type KeyStore } from '../service/keys/key-store.ts';
-import type { FieldProblem } from '../service/endpoint-settings.ts';
+import type { FieldProblem } from '../service/model/endpoint-settings.ts';
 import { readUsage, type KeyUsage } from '../service/keys/read-usage.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './service-data.ts';
 import { shownPath } from '../batch/shown-path.ts';

@@ -2,20 +2,18 @@
 import { textIn } from './reply.ts';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
-import { checkEndpoint, endpointFormSchema } from '../service/config/check-endpoint.ts';
-import { publicUrlExpected, workloadFileProblems } from '../service/config/endpoint-rules.ts';
-import { writtenEndpoint } from '../service/config/read-endpoint.ts';
+import { checkEndpoint, endpointFields, readCatalogue } from '../service/config/check-endpoint.ts';
+import { publicUrlExpected } from '../service/config/endpoint-rules.ts';
+import { writtenEndpoint } from '../service/config/endpoint-schema.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { triedThumbnail } from '../runner/images/thumbnail.ts';
 import { readService, type ServiceSettings } from '../service/config/read-service.ts';
 import { makeFolder } from '../runner/files/folders.ts';
-import { endpointSettings, type EndpointSettings } from '../service/endpoint-settings.ts';
+import { endpointSettings, type EndpointSettings } from '../service/model/endpoint-settings.ts';
 import { readTls } from '../service/http/tls-files.ts';
 import { fitsHeader, isValid, type KeyRecord } from '../service/keys/key.ts';
-import { type WorkloadContext, isLoopback, type SharedOptions } from '../service/service-options.ts';
-import { readCatalogue } from '../service/console/read-catalogue.ts';
+import { isLoopback, type SharedOptions } from '../service/service-options.ts';
 import { type Service, startService } from '../service/start-service.ts';
-import { isNetwork } from '../service/workloads/container-workload.ts';
 import { hideEnvironment } from '../service/workloads/hide-environment.ts';
 import { reserveIn } from '../service/jobs/disk-reserve.ts';
 import { readFileSync, rmSync } from 'node:fs';
@@ -34,7 +32,6 @@ import {
   printServiceFailure,
 } from './service-data.ts';
 import { shownPath } from '../batch/shown-path.ts';
-import { slurmWorkload } from '../service/workloads/slurm-workload.ts';
 import { untilSignal } from './signals.ts';
 import { program } from '../lib/files/program.ts';
 import {
@@ -42,8 +39,8 @@ import {
   gpuSign,
   removeContainersLeftIn,
   workloadNeeds,
-  workloadOf,
-} from '../service/workloads/workload-of.ts';
+} from '../service/workloads/machine-needs.ts';
+import { slurmWorkload, workloadOf } from '../service/workloads/workload-of.ts';
 import { type LoadedCommand, common, oneText, wholeNumber, textOption } from './command.ts';
 import { parsePostgresAddress } from '../lib/postgres/address.ts';
 import type { SharedSettings } from '../service/config/shared-settings.ts';
@@ -141,6 +138,7 @@ async function start(
   assertGuarded(settings, keyAdvice(file, argv), givenKey !== undefined || hasKey(dataDir));
   makeFolder(dataDir, 0o700);
   const needs = workloadNeeds(dataDir, printServiceFailure);
+  const folder = file === undefined ? process.cwd() : dirname(resolve(file));
   const { shared } = settings;
   const store = shared && (await sharedOptions(shared, givenKey !== undefined, printServiceFailure));
   const service = await startService({
@@ -155,11 +153,11 @@ async function start(
     proxies: settings.proxies,
     keys: givenKey === undefined ? [] : [givenKey.key],
     endpoints: settings.endpoints,
-    workloadOf: (endpoint, context: WorkloadContext) => {
-      if (endpoint.on !== null) return slurmWorkload(endpoint, endpoint.on, context);
+    workloadOf: (endpoint, context) => {
+      if (endpoint.on !== undefined) return slurmWorkload(endpoint, endpoint.on, context, folder);
       printMissing(endpoint);
       printUnbound(endpoint);
-      return workloadOf(endpoint, context, needs);
+      return workloadOf(endpoint).start?.(endpoint, { ...context, ...needs });
     },
     retentionMs: settings.retentionMs,
     maxRequestBytes: settings.limits.maxBodyBytes,
@@ -192,12 +190,12 @@ async function start(
             hasPrograms: settings.hasConsolePrograms,
             env: process.env,
             publicUrl: settings.publicUrl,
-            folder: file === undefined ? process.cwd() : dirname(resolve(file)),
+            folder,
             maxQueued: settings.limits.maxQueued,
             publicUrlExpected: publicUrlExpected(settings.publicUrl, settings.isInsecure),
           }),
         show: writtenEndpoint,
-        schema: () => endpointFormSchema(settings.limits.maxQueued),
+        fields: () => endpointFields(settings.limits.maxQueued),
       },
     },
     onProblem: printServiceFailure,
@@ -222,26 +220,20 @@ async function start(
   return { service, stopped };
 }
 
-/** Of an endpoint that was created in the console: for one of the file, the start is refused. */
-function printMissing({ id, workload, environment }: EndpointSettings): void {
-  for (const { field, expected } of workloadFileProblems(workload, process.env, environment))
-    printServiceFailure(`endpoint ${id}: ${field}: expected ${expected}; its jobs wait until it is there`);
+/** Warns of what an endpoint of the console misses on this machine. For an endpoint of the file, the start is refused. */
+function printMissing(settings: EndpointSettings): void {
+  for (const { field, expected } of workloadOf(settings).missing?.(settings, process.env) ?? [])
+    printServiceFailure(
+      `endpoint ${settings.id}: ${field}: expected ${expected}; its jobs wait until it is there`,
+    );
 }
 
 /** Warns of containers of an endpoint that was written before there were these keys. They go on as they did. */
-function printUnbound({ id, workload, network, capabilities }: EndpointSettings): void {
-  const isImage = workload.kind === 'image';
-  const hasContainers = isImage || (workload.kind === 'blender' && workload.image !== null);
-  const hostNetwork = isImage && network === undefined && !workload.arguments.some(isNetwork);
-  const missing = [
-    ...(hostNetwork ? ['`network` (`host` keeps the network of this machine)'] : []),
-    ...(hasContainers && capabilities === undefined
-      ? ['`capabilities` (`[]` drops all, `[default]` keeps them)']
-      : []),
-  ];
+function printUnbound(settings: EndpointSettings): void {
+  const missing = workloadOf(settings).unbounded?.(settings) ?? [];
   if (missing.length > 0)
     printServiceFailure(
-      `endpoint ${id}: its containers run with the rights that earlier versions gave them; write ${missing.join(' and ')}: nightrender help workers`,
+      `endpoint ${settings.id}: its containers run with the rights that earlier versions gave them; write ${missing.join(' and ')}: nightrender help workers`,
     );
 }
 

@@ -7,14 +7,15 @@ import { makeFolder } from '../runner/files/folders.ts';
 import { describeMachine } from '../service/agent/machine.ts';
 import { runAgent } from '../service/agent/agent.ts';
 import { RefusedForGood, ServiceClient } from '../service/agent/service-client.ts';
-import { endpointSettings, type WorkloadSettings } from '../service/endpoint-settings.ts';
+import { endpointSettings } from '../service/model/endpoint-settings.ts';
 import { hideEnvironment } from '../service/workloads/hide-environment.ts';
 import { lockDataFolder } from '../service/jobs/data-folder.ts';
 import { clusterSuffix } from '../service/pool/cluster-workload.ts';
 import { type LoadedCommand, common, textOption, oneText, wholeNumber } from './command.ts';
 import { refuseService, defaultDataDir, printServiceFailure } from './service-data.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
-import { removeContainersLeftIn, workloadNeeds, workloadOf } from '../service/workloads/workload-of.ts';
+import { removeContainersLeftIn, workloadNeeds } from '../service/workloads/machine-needs.ts';
+import { workloadOf } from '../service/workloads/workload-of.ts';
 import { writeOut } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
@@ -116,13 +117,10 @@ async function workUntilTold(
     const clientOf = (workerId: string) => new ServiceClient({ url, endpointId, workerId, workerKey }, say);
     const chosen = await chosenOf(wanted, () => clientOf(name), drain);
     if (chosen === undefined) return 'it was told to end';
-    const settings = endpointSettings({
-      id: endpointId,
-      workload: chosen,
-      gpu: gpu === undefined ? null : { devices: [gpu] },
-      environment: wanted.environment,
-    });
-    const workload = workloadOf(settings, { url, workerKey }, needs);
+    const { environment } = wanted;
+    const devices = gpu === undefined ? undefined : { devices: [gpu] };
+    const settings = endpointSettings({ id: endpointId, gpu: devices, environment }, chosen);
+    const workload = workloadOf(settings).start?.(settings, { url, workerKey, ...needs });
     if (workload === undefined) throw new Error('there is nothing to run');
     say(`Working for ${endpointId} at ${url} as ${name}; Ctrl-C ends it.`);
     const lanes = Array.from({ length: jobs }, async (_, lane) => {
@@ -151,7 +149,7 @@ async function chosenOf(
   { allowed, endpointId }: WorkOptions,
   openClient: () => ServiceClient,
   signal: AbortSignal,
-): Promise<WorkloadSettings | undefined> {
+): Promise<Allowed['workload'] | undefined> {
   const [first] = allowed;
   if (first !== undefined && allowed.length === 1) return first.workload;
   const client = openClient();
@@ -283,7 +281,8 @@ function keyIn(key: string | undefined): string {
 interface Allowed {
   /** As it was given, and as the service says what an endpoint runs. */
   text: string;
-  workload: WorkloadSettings;
+  /** Keys of an endpoint that runs it. */
+  workload: Readonly<Record<string, unknown>>;
 }
 
 /** The scene renderer was once called painter, by files and services too. */
@@ -297,14 +296,13 @@ function allowedIn(list: string): Allowed[] {
   return texts.map((text) => ({ text, workload: workloadIn(text) }));
 }
 
-function workloadIn(text: string): WorkloadSettings {
+function workloadIn(text: string): Allowed['workload'] {
   const [kind = '', ...rest] = text.split(':');
   const what = rest.join(':').trim();
-  if (text === 'painter') return { kind: 'prebuilt', name: 'painter' };
-  if (text === 'scene') return { kind: 'prebuilt', name: 'scene-renderer' };
-  if (kind === 'command' && what !== '')
-    return { kind: 'command', command: ['sh', '-c', what], cwd: process.cwd() };
-  if (kind === 'image' && /^[\w./:@-]+$/.test(what)) return { kind: 'image', image: what, arguments: [] };
+  if (text === 'painter') return { quickDeploy: 'painter' };
+  if (text === 'scene') return { quickDeploy: 'scene-renderer' };
+  if (kind === 'command' && what !== '') return { command: ['sh', '-c', what], cwd: process.cwd() };
+  if (kind === 'image' && /^[\w./:@-]+$/.test(what)) return { image: what };
   throw problem(
     '--allow',
     `${JSON.stringify(text)} is given; expected scene, command:LINE or image:NAME, or several with commas`,

@@ -6,9 +6,9 @@
  * GET    session                                            → { signedIn: boolean }
  * GET    overview                                           → Overview | 401 ApiError (sign in again)
  * GET    catalogue                                          → CatalogueEntry[]: what is offered for quick deploy
- * GET    endpoint-schema                                    → EndpointSchema: what an endpoint may be
- * POST   endpoints                   EndpointForm           → 201 EndpointView | 422 ApiError with problems
- * PUT    endpoints/{id}              EndpointForm           → 200 EndpointView | 422 | 404 | 409 (stands in service.yaml)
+ * GET    endpoint-fields                                    → EndpointFields: what the form of an endpoint is made of
+ * POST   endpoints                   an endpoint            → 201 EndpointView | 422 ApiError with problems
+ * PUT    endpoints/{id}              an endpoint            → 200 EndpointView | 422 | 404 | 409 (stands in service.yaml)
  * DELETE endpoints/{id}                                     → 204 | 404 | 409
  * POST   endpoints/{id}/jobs         { input, policy?, webhook? } → 201 { id } | 400 | 404 | 429
  * POST   endpoints/{id}/pause, endpoints/{id}/resume        → 204 | 404
@@ -61,7 +61,7 @@ export interface CatalogueEntry {
   id: string;
   title: string;
   text: string;
-  runs: { quickDeploy: 'painter' | 'scene-renderer' | 'blender' } | { image: string };
+  runs: { quickDeploy: string } | { image: string };
   environment: Record<string, string>;
   /** GB: memory of one GPU, disk, and what is pulled before the first job; 0 for none. */
   needs: { gpu: number; disk: number; pull: number };
@@ -73,7 +73,12 @@ export interface CatalogueEntry {
 export interface EndpointView {
   /** Where it was made; `file`: with the service, out of its file where it has one. It cannot be edited here. */
   origin: 'file' | 'console';
-  settings: EndpointForm;
+  /** As service.yaml would have it. Values of variables and words of commands may be hidden. */
+  settings: { id: string; name: string; [key: string]: unknown };
+  /** What it runs, in words. */
+  runs: string;
+  /** What fits it, as `nightrender work --allow` takes it. */
+  allow: string;
   jobs: Record<
     'completed' | 'failed' | 'cancelled' | 'timedOut' | 'inProgress' | 'inQueue' | 'retried',
     number
@@ -129,28 +134,10 @@ export interface GpuView {
   celsius: number;
 }
 
-/** As service.yaml has it, with one of `quickDeploy`, `image`, `command`, `module`, `comfyui` and `remote`; all its keys are in the schema. */
-export interface EndpointForm {
-  id: string;
-  name: string;
-  quickDeploy?: 'painter' | 'scene-renderer' | 'blender';
-  image?: string;
-  command?: string[];
-  module?: string;
-  comfyui?: { url: string | string[]; workflow: string; set?: Record<string, unknown> };
-  remote?: true;
-  workers?: number | { min?: number; max: number; idle?: string };
-  quickStart?: boolean;
-  gpu?: string | { devices: (string | number)[] };
-  environment?: Record<string, string>;
-  executionTimeout?: string;
-  ttl?: string;
-  [key: string]: unknown;
-}
-
-/** What a key may hold, as JSON Schema; of these the form of an endpoint is made. */
+/** What a key may hold, as JSON Schema. */
 export interface FieldSchema {
   type?: string;
+  const?: unknown;
   /** Its name for people, where the key is none. */
   title?: string;
   description?: string;
@@ -158,20 +145,34 @@ export interface FieldSchema {
   examples?: unknown[];
   anyOf?: FieldSchema[];
   properties?: Record<string, FieldSchema>;
-  /** Which keys a key needs beside it. */
-  dependencies?: Record<string, string[] | Condition>;
 }
 
-export interface EndpointSchema extends FieldSchema {
+/** What the form of an endpoint is made of. */
+export interface EndpointFields {
   /** What the form of a new one begins with. */
-  default: EndpointForm;
+  begun: Record<string, unknown>;
+  name: FieldSchema;
+  id: FieldSchema;
+  workloads: WorkloadForm[];
 }
 
-/** On the keys that are there. */
-export interface Condition {
-  anyOf?: Condition[];
-  required?: string[];
-  properties?: Record<string, { const: unknown }>;
+/** What an endpoint may run, and the fields that it has then. */
+export interface WorkloadForm {
+  /** The key that chooses it. */
+  key: string;
+  /** Values of the key that choose it, if they are all that the key can hold; new endpoints get the last. */
+  values?: unknown[];
+  /** Name and purpose; left out for what the catalogue of quick deploy offers. */
+  choice?: { title: string; means: string };
+  /** Shown above the fields. */
+  note?: string;
+  /** What its workers compute on if the endpoint does not say; `machine` for the GPUs of the service's machine, null if unknown. */
+  gpu: string | null;
+  /** True if a job's input is a scene in words. */
+  readsScenes: boolean;
+  /** True if all its workers pull their jobs from elsewhere. */
+  isElsewhere: boolean;
+  cards: { title: string; fields: [key: string, schema: FieldSchema][] }[];
 }
 
 export interface JobRow {

@@ -1,5 +1,5 @@
 /** An endpoint at work: its settings, the workers that the service runs for it, and those that pull from elsewhere. */
-import type { EndpointSettings } from './endpoint-settings.ts';
+import type { EndpointSettings } from './model/endpoint-settings.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import type { JobOfWorker } from './jobs/job-transitions.ts';
 import type { JobResults } from './jobs/job-results.ts';
@@ -42,7 +42,7 @@ export class Endpoint {
       if (lines.length > 0) store.work.keepLog(job, lines.join('\n')).catch(failed);
     };
     const onStalled = (workerId: string, why: string): void => this.restart(workerId, why);
-    const { id: endpointId, stallMs } = settings;
+    const { id: endpointId, stall: stallMs = null } = settings;
     const logOf = (jobId: string): readonly string[] => this.logOf(jobId);
     const elsewhere = { store, endpointId, stallMs, logOf, onTakenAway, onStalled, onProblem };
     this.remote = new RemoteWorkers(silenceMs === undefined ? elsewhere : { ...elsewhere, silenceMs });

@@ -1,5 +1,10 @@
 /** The endpoints of the service: those of its file, and those created in the console, which are in the store. */
-import { type EndpointSettings, endpointSettings, type FieldProblem } from './endpoint-settings.ts';
+import {
+  defaultIdleMs,
+  type EndpointSettings,
+  endpointSettings,
+  type FieldProblem,
+} from './model/endpoint-settings.ts';
 import { Endpoint, type RunnableWorkload } from './endpoint.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import type { JobResults } from './jobs/job-results.ts';
@@ -32,8 +37,7 @@ export class Endpoints {
     this.#givenIds = new Set(parts.given.map(({ id }) => id));
     for (const settings of parts.given) this.#start(settings);
     for (const { settings } of this.#sql.all.all()) {
-      // One that an earlier version has kept lacks what was not known then.
-      const made = endpointSettings(JSON.parse(settings) as EndpointSettings);
+      const made = settingsIn(settings);
       if (!this.#open.has(made.id)) this.#start(made);
     }
   }
@@ -121,7 +125,7 @@ export class Endpoints {
 
   #start(settings: EndpointSettings): Endpoint {
     const { store, results, workloadOf, silenceMs, onProblem } = this.#parts;
-    const workload = settings.workers === 0 ? undefined : workloadOf(settings);
+    const workload = settings.workers.max === 0 ? undefined : workloadOf(settings);
     const endpoint = new Endpoint({ store, results, settings, workload, silenceMs, onProblem });
     this.#open.set(settings.id, endpoint);
     return endpoint;
@@ -159,4 +163,77 @@ function prepareStatements({ file: { db } }: JobStore) {
     remove: db.prepare<[string]>('DELETE FROM endpoint WHERE id = ?'),
     forgetTally: db.prepare<[string]>('DELETE FROM tally WHERE endpointId = ?'),
   };
+}
+
+/** Reads an endpoint out of the store. What was not known when it was kept is as by default. */
+function settingsIn(text: string): EndpointSettings {
+  const stored = JSON.parse(text) as EndpointSettings | EarlierEndpoint;
+  return isEarlier(stored) ? upgraded(stored) : endpointSettings(stored, {});
+}
+
+/** An endpoint as 0.2.0 and versions up to the next one kept it; keys that are not here are the same today. */
+interface EarlierEndpoint {
+  id: string;
+  workload: { kind: string } & Record<string, unknown>;
+  on?: { slurm: string[] } | null;
+  workers: number;
+  minWorkers?: number;
+  idleMs?: number;
+  recycle?: { jobs: number | null; memoryBytes: number | null; ms: number | null };
+  stallMs?: number | null;
+  gpu?: { label: string } | { devices: string[] } | null;
+  memoryBytes?: number | null;
+  cpus?: number | null;
+  executionTimeoutMs: number;
+  ttlMs: number;
+}
+
+function isEarlier(stored: EndpointSettings | EarlierEndpoint): stored is EarlierEndpoint {
+  return typeof stored.workers === 'number';
+}
+
+function upgraded(stored: EarlierEndpoint): EndpointSettings {
+  const { workload, on, workers: max, minWorkers: min = 0, idleMs: idle = defaultIdleMs, ...rest } = stored;
+  const { recycle, stallMs, gpu, memoryBytes, cpus, executionTimeoutMs, ttlMs, ...same } = rest;
+  return endpointSettings(
+    {
+      ...same,
+      on: on ? { slurm: on.slurm } : undefined,
+      workers: { min, max, idle },
+      recycle: {
+        jobs: recycle?.jobs ?? undefined,
+        memory: recycle?.memoryBytes ?? undefined,
+        time: recycle?.ms ?? undefined,
+      },
+      stall: stallMs ?? undefined,
+      gpu: gpu && 'label' in gpu ? gpu.label : (gpu ?? undefined),
+      memory: memoryBytes ?? undefined,
+      cpus: cpus ?? undefined,
+      executionTimeout: executionTimeoutMs,
+      ttl: ttlMs,
+    },
+    upgradedWorkload(workload),
+  );
+}
+
+function upgradedWorkload({ kind, ...own }: EarlierEndpoint['workload']): Record<string, unknown> {
+  switch (kind) {
+    case 'prebuilt':
+      return { quickDeploy: own['name'] };
+    case 'blender':
+      return { quickDeploy: kind, blender: { image: null, ...own } };
+    case 'command':
+      // Without a folder it ran where the service was started.
+      return { ...own, cwd: own['cwd'] ?? process.cwd() };
+    case 'module':
+      return { module: own['path'] };
+    case 'comfyui': {
+      const { urls: url, workflow, set } = own;
+      return { comfyui: { url, workflow, set } };
+    }
+    case 'remote':
+      return { remote: true };
+    default:
+      return own;
+  }
 }

@@ -123,7 +123,7 @@ export class JobOperations {
     // It may have been removed while the body arrived.
     if (endpoint.isRemoved) return endpointGone();
     const { id, settings } = endpoint;
-    const { executionTimeoutMs, ttlMs, retries: maxRetries, maxQueued } = settings;
+    const { executionTimeout: executionTimeoutMs, ttl: ttlMs, retries: maxRetries, maxQueued } = settings;
     const idempotency = idempotencyOf(context, body);
     const own = { executionTimeoutMs, ttlMs, maxRetries, keyId, idempotency };
     const terms = { ...own, ...submission.terms, ...given };

@@ -1,12 +1,9 @@
 /** The service that a batch starts for itself, if it has no other: it draws in threads of the batch's own process. */
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { packageFile } from '../lib/files/package-file.ts';
-import { endpointSettings } from './endpoint-settings.ts';
+import { endpointSettings } from './model/endpoint-settings.ts';
+import { rendererPath } from './workloads/renderer-workload.ts';
 import { threadWorkload } from './workloads/thread-workload.ts';
-
-/** The worker module that draws scenes. */
-export const rendererPath = packageFile('dist/renderers/scene/handler.js');
 
 /** Draws scenes in threads of this process. A request that it cannot read fails the job with the reason. */
 export const localWorkload = threadWorkload('scene-renderer', rendererPath);

@@ -246,7 +246,7 @@ function openEndpoints(
     onProblem,
     given,
     workloadOf: (settings) => {
-      if (settings.on === null)
+      if (settings.on === undefined)
         return workloadOf(settings, {
           url: workersUrl,
           publicUrl: options.publicUrl,

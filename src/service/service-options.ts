@@ -5,11 +5,11 @@ import type { CatalogueEntry } from '../protocol/console-data.ts';
 import { defaultMaxValues } from '../lib/text/scan-json.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../protocol/messages.ts';
 import type { EndpointForms } from './console/console-request.ts';
-import type { EndpointSettings } from './endpoint-settings.ts';
+import type { EndpointSettings } from './model/endpoint-settings.ts';
 import type { RunnableWorkload } from './endpoint.ts';
 import type { TlsFiles } from './http/tls-files.ts';
 import { type ClientLimits, defaultClientLimits } from './http/send-response.ts';
-import type { AnswerLimits } from './workloads/workload.ts';
+import type { WorkloadContext } from './workloads/workload-definition.ts';
 import { fitsHeader } from './keys/key.ts';
 import type { Bucket } from '../lib/s3/bucket.ts';
 
@@ -85,18 +85,6 @@ export interface SharedOptions {
   reachedAt?: string | undefined;
   /** Says who leads. */
   onChange: (text: string) => void;
-}
-
-/** What workers need to reach the service. */
-export interface WorkloadContext {
-  /** Of the service, on this machine. */
-  url: string;
-  /** Where others reach it; undefined if nobody has said. */
-  publicUrl?: string | undefined;
-  /** For the endpoint alone. */
-  workerKey: string;
-  /** Of what its workers answer; the usual ones by default. */
-  limits?: AnswerLimits;
 }
 
 export interface ConsoleOptions {
@@ -196,7 +184,7 @@ function assertEndpoints(endpoints: readonly EndpointSettings[]): void {
   const repeated = ids.find((id, index) => ids.indexOf(id) !== index);
   if (repeated !== undefined) throw new Error(`two endpoints have the id ${repeated}`);
   for (const { id, workers } of endpoints) {
-    if (!Number.isSafeInteger(workers) || workers < 0)
-      throw new Error(`endpoint ${id} has ${workers} workers, but must have a whole number of them`);
+    if (!Number.isSafeInteger(workers.max) || workers.max < 0)
+      throw new Error(`endpoint ${id} has ${workers.max} workers, but must have a whole number of them`);
   }
 }

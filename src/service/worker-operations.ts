@@ -2,8 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import { maxJsonDepth, scanJson, type ScannedJson, valueOrBeginning } from '../lib/text/scan-json.ts';
 import type { ClientTurns } from './client-turns.ts';
-import type { WorkloadSettings } from './endpoint-settings.ts';
 import type { OperationOf } from '../protocol/operations.ts';
+import type { EndpointSettings } from './model/endpoint-settings.ts';
+import { workloadOf } from './workloads/workload-of.ts';
 import { jobIdPattern } from '../protocol/paths.ts';
 import {
   type AnswerOperation,
@@ -257,7 +258,7 @@ export class WorkerOperations {
     const jobs = await endpoint.remote.report(workerId, report);
     const drain = endpoint.remote.isDraining(workerId);
     if (report.state === 'leaving') await endpoint.leave(workerId);
-    return jsonResponse({ drain, jobs, runs: namedWorkload(endpoint.settings.workload) });
+    return jsonResponse({ drain, jobs, runs: nameElsewhere(endpoint.settings) });
   }
 
   async #stop(context: RequestContext): Promise<HttpResponse> {
@@ -289,11 +290,9 @@ export class WorkerOperations {
   }
 }
 
-/** What a machine elsewhere may be allowed to run for the endpoint; null for what is of this machine alone. */
-function namedWorkload(workload: WorkloadSettings): string | null {
-  if (workload.kind === 'image') return `image:${workload.image}`;
-  if (workload.kind !== 'prebuilt') return null;
-  return workload.name === 'painter' ? 'painter' : 'scene';
+/** Returns what a machine elsewhere may be allowed to run for the endpoint; null for what is of this machine alone. */
+function nameElsewhere(settings: EndpointSettings): string | null {
+  return workloadOf(settings).nameElsewhere?.(settings) ?? null;
 }
 
 function workerIn({ route, keyId }: RequestContext): string {

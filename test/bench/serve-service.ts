@@ -1,6 +1,6 @@
 /** The service in a process of its own: `node serve-service.js DATA`; obeys its parent and ends with it. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { startService } from '../../src/service/start-service.ts';
 import { endpointId } from './serve-data.ts';
 import type { Order, Use } from './serve-process.ts';
@@ -10,9 +10,7 @@ let clockAheadMs = 0;
 const service = await startService({
   dataDir,
   keys: [],
-  endpoints: [
-    endpointSettings({ id: endpointId, workers: 0, workload: { kind: 'remote' }, maxQueued: 10_000_000 }),
-  ],
+  endpoints: [endpointSettings({ id: endpointId, workers: 0, maxQueued: 10_000_000 }, { remote: true })],
   workloadOf: () => undefined,
   // What is measured is the service, not what it is told to allow.
   rate: { requests: 1e9, withinMs: 1_000 },

@@ -2,7 +2,7 @@
 import { localWorkload } from '../../src/service/local-service.ts';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { startService } from '../../src/service/start-service.ts';
 import { folderWith, testKey } from './cli.ts';
 

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AnswerOf } from '../../src/protocol/operations.ts';
-import { type EndpointSettings, endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { answer, answerJson, inTurn, type Script, scriptedServer } from '../fakes/scripted-server.ts';
 import { selfSigned } from '../fakes/self-signed.ts';
 import { isWhole, rest } from '../fakes/tier.ts';
@@ -34,12 +34,10 @@ process.stdin.setEncoding('utf8').on('data', async (text) => {
 });`;
 
 /** A service with an endpoint for workers elsewhere, and a worker's key for it. */
-async function start(settings: Partial<EndpointSettings> = {}) {
+async function start(runs: Record<string, unknown> = { remote: true }) {
   const cwd = folderWith({ 'program.mjs': program });
   const { url, dataDir } = await openService({
-    endpoints: [
-      endpointSettings({ id: endpointId, workers: 0, retries: 1, workload: { kind: 'remote' }, ...settings }),
-    ],
+    endpoints: [endpointSettings({ id: endpointId, workers: 0, retries: 1 }, runs)],
   });
   const key = addKey(dataDir, 'worker', [endpointId]);
   const argsOf = (args: string[]) => ['work', url, '--endpoint', endpointId, '--data', 'box', ...args];
@@ -218,7 +216,7 @@ it('ends in words where its key is revoked', async () => {
 });
 
 it('runs of what its owner allows what the endpoint has, and nothing else', async () => {
-  const { done, work } = await start({ workload: { kind: 'prebuilt', name: 'painter' } });
+  const { done, work } = await start({ quickDeploy: 'painter' });
   const refused = await work('--allow', 'command:echo a,b, image:me/worker:2').finish();
   expect([refused.code, refused.stderr]).toEqual([
     2,

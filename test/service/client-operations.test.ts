@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { JobResults } from '../../src/service/jobs/job-results.ts';
 import { inProcessWorkload } from './in-process-workload.ts';
 import type { AnswerOf } from '../../src/protocol/operations.ts';

@@ -1,6 +1,6 @@
 /** Workers elsewhere that bring, ask for or say too much: the service stays up, and no job of theirs is stuck. */
 import { beforeEach, expect, test } from 'vitest';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { addKey } from './pull-harness.ts';
 import { key as clientKey, openService, type TestService } from './service-harness.ts';
 
@@ -12,7 +12,7 @@ beforeEach(async () => {
   ownKeys = new Map();
   service = await openService({
     endpoints: [
-      endpointSettings({ id: 'farm', workload: { kind: 'remote' }, workers: 0 }),
+      endpointSettings({ id: 'farm', workers: 0 }, { remote: true }),
       endpointSettings({ id: 'container' }),
     ],
     workloadOf: ({ id }, context) => {
@@ -53,7 +53,7 @@ test('a batch of jobs with long inputs is as large as an answer may be, and the 
 
 test('a result of more values than are allowed fails its job in words, and the worker hears why', async () => {
   const small = await openService({
-    endpoints: [endpointSettings({ id: 'farm', workload: { kind: 'remote' }, workers: 0 })],
+    endpoints: [endpointSettings({ id: 'farm', workers: 0 }, { remote: true })],
     maxValues: 1_000,
   });
   service = small;

@@ -7,7 +7,7 @@ import { packageFile } from '../../src/lib/files/package-file.ts';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import type { AnswerOf } from '../../src/protocol/operations.ts';
 import { cancelPath, healthPath, runPath } from '../../src/protocol/paths.ts';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { DiskReserve } from '../../src/service/jobs/disk-reserve.ts';
 import { jobSchema } from '../../src/service/jobs/job-schema.ts';
 import { JobStore } from '../../src/service/jobs/job-store.ts';

@@ -2,7 +2,7 @@
 import { localWorkload } from '../../src/service/local-service.ts';
 import { expect, it } from 'vitest';
 import { workloadOf } from '../../src/service/workloads/workload-of.ts';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { openService, statusOnce, submit } from './service-harness.ts';
 
 const pngSignature = '89504e470d0a1a0a';
@@ -37,10 +37,10 @@ it('answers with the picture as base64, its seed and the words that it does not 
 });
 
 it.each(['painter', 'scene-renderer'] as const)('runs the scene renderer where a file says %s', (name) => {
-  const settings = endpointSettings({ id: 'a', workload: { kind: 'prebuilt', name } });
+  const settings = endpointSettings({ id: 'a' }, { quickDeploy: name });
   const context = { url: 'http://127.0.0.1', workerKey: 'key' };
-  const needs = { dataDir: '', serviceId: '', containerTool: () => Promise.reject(new Error('none')) };
-  expect(workloadOf(settings, context, needs)?.name).toMatch(/scene.handler\.js$/);
+  const needs = { serviceId: '', containerTool: () => Promise.reject(new Error('none')) };
+  expect(workloadOf(settings).start?.(settings, { ...context, ...needs }).name).toMatch(/scene.handler\.js$/);
 });
 
 it('fails a job that it cannot read, in words', async () => {

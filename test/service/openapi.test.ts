@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { DiskReserve } from '../../src/service/jobs/disk-reserve.ts';
 import { openApi } from '../../src/protocol/openapi.ts';
 import { operations } from '../../src/protocol/operations.ts';

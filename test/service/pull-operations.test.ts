@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { runs } from '../fakes/tier.ts';
 import { cancelPath, healthPath, type Version } from '../../src/protocol/paths.ts';
 import { SlowClient } from './http/slow-client.ts';
@@ -437,7 +437,7 @@ describe('a worker that falls silent', () => {
       holdTime();
       const stallMs = silenceMs / 2;
       const { url, worker, workerKey } = await openPulled({
-        endpoints: [endpointSettings({ id: endpointId, workers: 0, stallMs })],
+        endpoints: [endpointSettings({ id: endpointId, workers: 0, stall: stallMs })],
         requestTimeoutMs: 100 * silenceMs,
       });
       const [id, other] = [await submit(url, { a: 1 }), await submit(url, { a: 2 })];

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { type Exchange } from '../foreign/recorder.ts';
 import { root } from '../e2e/cli.ts';
 import { addKey } from './pull-harness.ts';
@@ -11,7 +11,7 @@ import { key, openService } from './service-harness.ts';
 const exchanges = JSON.parse(readFileSync(join(root, 'test/fixtures/python-sdk.json'), 'utf8')) as Exchange[];
 
 it('answers the recorded requests of worker and client', async () => {
-  const endpoints = [endpointSettings({ id: 'farm', retries: 1, workload: { kind: 'remote' }, workers: 0 })];
+  const endpoints = [endpointSettings({ id: 'farm', retries: 1, workers: 0 }, { remote: true })];
   const { url, dataDir } = await openService({ endpoints });
   const words: [name: string, text: string][] = [
     ['CLIENT-KEY', key],

@@ -1,7 +1,7 @@
 /** What the service refuses, and in which words. */
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { cancelPath, runPath, statusPath } from '../../src/protocol/paths.ts';
 import { ask, askStatus, endpointId, key, openService, post, submit } from './service-harness.ts';
 

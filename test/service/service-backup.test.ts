@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Sqlite } from '../../src/lib/sqlite/better-sqlite3.ts';
 import type { AnswerOf } from '../../src/protocol/operations.ts';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import type { JobStore } from '../../src/service/jobs/job-store.ts';
 import { backUpService } from '../../src/service/service-backup.ts';
 import { inProcess, linesOf } from '../e2e/cli.ts';

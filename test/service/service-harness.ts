@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { JobStore, type JobStoreOptions } from '../../src/service/jobs/job-store.ts';
 import type { JobTerms } from '../../src/service/jobs/job.ts';
 import { type Service, type ServiceOptions, startService } from '../../src/service/start-service.ts';

@@ -2,7 +2,7 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { endpointSettings } from '../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import { parsePostgresAddress } from '../../src/lib/postgres/address.ts';
 import { checkServiceOptions, type ServiceOptions } from '../../src/service/service-options.ts';
 import { ask, makeDataDir, openService } from './service-harness.ts';

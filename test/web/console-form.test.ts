@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
+import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FieldSchema } from '../../src/protocol/console-data.ts';
-import { checkEndpoint, endpointFormSchema } from '../../src/service/config/check-endpoint.ts';
-import { writtenEndpoint } from '../../src/service/config/read-endpoint.ts';
+import { checkEndpoint } from '../../src/service/config/check-endpoint.ts';
+import { endpointSchema, writtenEndpoint } from '../../src/service/config/endpoint-schema.ts';
+import { workloads } from '../../src/service/workloads/workloads.ts';
 import { noBrowser, openBrowser } from './browser.ts';
 import { endpointView } from './console-things.ts';
 import { enter, field } from './console-visit.ts';
@@ -166,14 +168,14 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
         found.add(path);
       }
     }
-    const { quickDeploy } = endpointFormSchema(1).properties ?? {};
-    for (const name of (quickDeploy as { enum: string[] }).enum) {
+    for (const name of workloads.flatMap(({ values }) => values?.names ?? [])) {
       // An old name, which files may still say.
       if (name === 'painter') continue;
       await page.getByRole('radio', { name: new RegExp(`^${name}`, 'i') }).check();
     }
     await run(page, 'Workers elsewhere');
-    expect([...found].toSorted()).toEqual(pathsOf(endpointFormSchema(1)).toSorted());
+    const schema = z.toJSONSchema(endpointSchema, { io: 'input', unrepresentable: 'any' }) as FieldSchema;
+    expect([...found].toSorted()).toEqual(pathsOf(schema).toSorted());
     expect(troubles()).toEqual([]);
   });
 
@@ -224,7 +226,8 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
     await input(page, 'gpu.devices').fill('0, GPU-1');
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Endpoint “Mine” is changed.').waitFor();
-    expect(service.runs).toMatchObject({ on: null, gpu: { devices: ['0', 'GPU-1'] } });
+    expect(service.runs).toMatchObject({ gpu: { devices: ['0', 'GPU-1'] } });
+    expect(service.runs).not.toHaveProperty('on');
   });
 
   it.each(wrong)('says at each field of %s what is wrong with it', async (workload, all) => {
@@ -254,7 +257,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser (skipped where there is n
       maxHeat: { type: 'object', properties: { degrees: { type: 'integer', title: 'Degrees' } } },
       isWarm: { type: 'boolean', description: 'whether it is warm' },
     };
-    Object.assign(service.schema.properties ?? {}, later);
+    service.fields.workloads[0]?.cards.push({ title: 'More', fields: Object.entries(later) });
     const { page } = await enter(browser, service, '#/new');
     await field(page, 'Name').fill('Mine');
     await field(page, 'Colour').fill('amber');

@@ -1,20 +1,21 @@
 /** Endpoints, workers, jobs and keys as a console's server tells of them. */
 import type {
-  EndpointForm,
   EndpointView,
   FailedWebhooks,
   JobView,
   KeyView,
   WorkerView,
 } from '../../src/protocol/console-data.ts';
+import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
+import { workloadOf } from '../../src/service/workloads/workload-of.ts';
 
 /** The painter, unless `change` says what else it runs. */
-export function endpointForm(change: Partial<EndpointForm> = {}): EndpointForm {
+export function endpointForm(change: Record<string, unknown> = {}): EndpointView['settings'] {
   const isOther = ['image', 'command', 'module', 'remote'].some((key) => key in change);
   return {
     id: 'painter',
     name: 'Painter',
-    ...(!isOther && { quickDeploy: 'painter' as const }),
+    ...(!isOther && { quickDeploy: 'painter' }),
     workers: 2,
     quickStart: true,
     retries: 2,
@@ -35,9 +36,13 @@ export function endpointView(settings = endpointForm(), change: Partial<Endpoint
     inQueue: 0,
     retried: 0,
   };
+  const shown = { ...endpointSettings({ id: settings.id }, settings) };
+  const workload = workloadOf(shown);
   return {
     origin: 'console',
     settings,
+    runs: workload.words(shown),
+    allow: workload.onCluster?.(shown).allow ?? workload.nameElsewhere?.(shown) ?? 'scene',
     jobs,
     latest: [],
     workers: [],

@@ -1,16 +1,15 @@
 /** A console's server with all it knows in memory: what the page of the console is tested against. */
-import { readCatalogue } from '../../src/service/console/read-catalogue.ts';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { builtPage } from '../../src/lib/net/built-page.ts';
-import { checkEndpoint, endpointFormSchema } from '../../src/service/config/check-endpoint.ts';
-import { writtenEndpoint } from '../../src/service/config/read-endpoint.ts';
-import type { EndpointSettings } from '../../src/service/endpoint-settings.ts';
+import { checkEndpoint, endpointFields, readCatalogue } from '../../src/service/config/check-endpoint.ts';
+import { writtenEndpoint } from '../../src/service/config/endpoint-schema.ts';
+import type { EndpointSettings } from '../../src/service/model/endpoint-settings.ts';
 import type {
   AuditEntry,
-  EndpointSchema,
+  EndpointFields,
   FailedWebhooks,
   JobHistoryView,
   JobView,
@@ -35,8 +34,8 @@ export interface FakeConsole {
   asked: string[];
   /** Bodies of what was sent, by method and path. */
   sent: Map<string, unknown>;
-  /** What an endpoint may be. */
-  schema: EndpointSchema;
+  /** What the form of an endpoint is made of. */
+  fields: EndpointFields;
   /** What the service runs of the endpoint that was made or changed last. */
   runs: EndpointSettings | undefined;
   /** Whether the cookie is good; false signs everybody out. */
@@ -67,7 +66,7 @@ export async function startFakeConsole(port = 0): Promise<FakeConsole> {
     webhooks: { givenUp: 0, waiting: 0, webhooks: [] },
     asked: [],
     sent: new Map(),
-    schema: endpointFormSchema(10_000),
+    fields: endpointFields(10_000),
     runs: undefined,
     isKnown: true,
     isAway: false,
@@ -136,20 +135,20 @@ const routes: Record<string, (state: FakeConsole, request: Request) => Said> = {
   'DELETE session': () => ({ status: 204, cookie: 'console=' }),
   'GET overview': (state) => ({ status: 200, body: { ...state.overview, now: Date.now() } }),
   'GET catalogue': () => ({ status: 200, body: readCatalogue() }),
-  'GET endpoint-schema': ({ schema }) => ({ status: 200, body: schema }),
+  'GET endpoint-fields': ({ fields }) => ({ status: 200, body: fields }),
   'POST endpoints': (state, { body }) => {
     const checked = checkedBy(state, body);
-    if ('status' in checked) return checked;
-    const view = endpointView(writtenEndpoint(checked));
+    if ('refusal' in checked) return checked.refusal;
+    const view = endpointView(writtenEndpoint(checked.settings));
     state.overview.endpoints.push(view);
     return { status: 201, body: view };
   },
   'PUT endpoints/{id}': (state, { body, id }) => {
     const checked = checkedBy(state, body, id);
-    if ('status' in checked) return checked;
+    if ('refusal' in checked) return checked.refusal;
     const view = state.overview.endpoints.find(({ settings }) => settings.id === id);
     if (view === undefined) return no(404, 'There is no such endpoint.');
-    view.settings = writtenEndpoint(checked);
+    Object.assign(view, { ...endpointView(writtenEndpoint(checked.settings)), workers: view.workers });
     return { status: 200, body: view };
   },
   'DELETE endpoints/{id}': (state, { id }) => {
@@ -257,7 +256,11 @@ function moved(state: FakeConsole, id: string, change: Partial<JobView>): Said {
 }
 
 /** As the service itself checks it. */
-function checkedBy(state: FakeConsole, given: unknown, own?: string): EndpointSettings | Said {
+function checkedBy(
+  state: FakeConsole,
+  given: unknown,
+  own?: string,
+): { settings: EndpointSettings } | { refusal: Said } {
   const all = state.overview.endpoints.map(({ settings }) => settings);
   const checked = checkEndpoint(given, {
     others: all.filter(({ id }) => id !== own),
@@ -269,9 +272,11 @@ function checkedBy(state: FakeConsole, given: unknown, own?: string): EndpointSe
     before: undefined,
   });
   if ('problems' in checked)
-    return { status: 422, body: { error: 'Some fields are wrong.', problems: checked.problems } };
+    return {
+      refusal: { status: 422, body: { error: 'Some fields are wrong.', problems: checked.problems } },
+    };
   state.runs = checked.settings;
-  return checked.settings;
+  return checked;
 }
 
 function no(status: number, error: string): Said {

@@ -1,4 +1,4 @@
-/** Durations (`30s`, `30m`, `2h`) and sizes (`64MB`), as people write them. */
+/** Durations (`30s`, `30m`, `2h`), sizes (`64MB`), paths and addresses, as people write them. */
 import { z } from 'zod';
 
 const msPerUnit = new Map([
@@ -24,22 +24,32 @@ export const longestWait = '20d';
 
 /** A text such as `30s`, within bounds written likewise, read as ms. */
 export function durationWithin(min: string, max: string) {
-  return quantity(msPerUnit, min, max, `a duration from ${min} to ${max}, such as 30s, 5m or 2h`);
+  const expected = `a duration from ${min} to ${max}, such as 30s, 5m or 2h`;
+  return quantity(msPerUnit, min, max, expected, durationText);
 }
 
 /** A text such as `64MB`, within bounds written likewise, read as bytes. */
 export function sizeWithin(min: string, max: string) {
-  return quantity(bytesPerUnit, min, max, `a size from ${min} to ${max}, such as 500kB, 64MB or 128MiB`);
+  const expected = `a size from ${min} to ${max}, such as 500kB, 64MB or 128MiB`;
+  return quantity(bytesPerUnit, min, max, expected, sizeText);
 }
 
-function quantity(units: Map<string, number>, min: string, max: string, expected: string) {
+function quantity(
+  units: Map<string, number>,
+  min: string,
+  max: string,
+  expected: string,
+  textOf: (amount: number) => string,
+) {
   const pattern = String.raw`^\s*\d+(\.\d+)?\s*(${[...units.keys()].join('|')})\s*$`;
-  const written = z.string(expected).meta({ pattern });
-  return written.transform((text, context) => {
-    const found = amountOf(text, units);
-    if (found >= amountOf(min, units) && found <= amountOf(max, units)) return found;
-    context.addIssue({ code: 'custom', message: expected });
-    return z.NEVER;
+  return z.codec(z.string(expected).meta({ pattern }), z.number(), {
+    decode: (text, context) => {
+      const found = amountOf(text, units);
+      if (found >= amountOf(min, units) && found <= amountOf(max, units)) return found;
+      context.issues.push({ code: 'custom', message: expected, input: text });
+      return z.NEVER;
+    },
+    encode: textOf,
   });
 }
 
@@ -74,6 +84,24 @@ export const count = (min: number, max: number, what: string) => {
 };
 
 export const path = z.string('a path').min(1, 'a path');
+
+/** A text that can be an argument of a program: C ends a string at a NUL. */
+export const programText = z
+  .string('a text')
+  .max(100_000, 'a text of at most 100000 characters')
+  .refine((given) => !given.includes('\0'), 'a text without NUL characters');
+
+/** A path that a program is given. */
+export const filePath = programText.min(1, 'a path');
+
+/** Returns the schema of an address of a service, perhaps with a path. */
+export function address(expected: string) {
+  return z
+    .string(expected)
+    .regex(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, expected)
+    .refine((text) => URL.canParse(text), expected);
+}
+
 export const flag = z.boolean('true or false').default(false);
 
 export const money = (what: string) => z.number(what).positive(what);

@@ -1,11 +1,28 @@
 /** An endpoint from the console, checked as one of service.yaml is, and what its form is made of. */
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { packageFile } from '../../lib/files/package-file.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { deepest } from '../../lib/yaml/check-shape.ts';
-import type { EndpointSchema } from '../../protocol/console-data.ts';
-import { endpointSettings, type EndpointSettings, type FieldProblem } from '../endpoint-settings.ts';
-import { endpointSchema } from './endpoint-schema.ts';
-import { readEndpoint, settingsOf, writtenEndpoint } from './read-endpoint.ts';
+import { readYaml } from '../../lib/yaml/read-yaml.ts';
+import type {
+  CatalogueEntry,
+  EndpointFields,
+  FieldSchema,
+  WorkloadForm,
+} from '../../protocol/console-data.ts';
+import {
+  endpointSettings,
+  type EndpointSettings,
+  type FieldProblem,
+  identityFields,
+} from '../model/endpoint-settings.ts';
+import { image } from '../workloads/image-name.ts';
+import type { WorkloadDefinition } from '../workloads/workload-definition.ts';
+import { findWorkload, workloadOf } from '../workloads/workload-of.ts';
+import { workloads } from '../workloads/workloads.ts';
+import { endpointSchema, fieldsOf, writtenEndpoint } from './endpoint-schema.ts';
+import { readEndpoint, settingsOf } from './read-endpoint.ts';
 import type { EndpointContext } from './endpoint-rules.ts';
 
 /** A problem is told by the path of its key, with dots within it; an empty one is the endpoint as a whole. */
@@ -24,8 +41,8 @@ export function checkEndpoint(
 ): { settings: EndpointSettings } | { problems: FieldProblem[] } {
   if (!isJsonObject(given)) return { problems: [{ field: '', text: 'expected the fields of an endpoint' }] };
   const issues = endpointSchema.safeParse(given).error?.issues ?? [];
-  const { draft, problems } = readEndpoint(withBounds(given), context);
-  if (draft.on !== undefined && context.publicUrlExpected !== undefined)
+  const { fields, problems } = readEndpoint(withBounds(given), context);
+  if (Object.hasOwn(given, 'on') && context.publicUrlExpected !== undefined)
     problems.push({
       field: 'on',
       expected: `no cluster as long as \`publicUrl\` in service.yaml is not ${context.publicUrlExpected}`,
@@ -36,7 +53,7 @@ export function checkEndpoint(
     ...problems.map(({ field, expected }) => ({ field, text: `expected ${expected}` })),
   ];
   if (found.length === 0) {
-    const settings = settingsOf(draft, context.maxQueued);
+    const settings = settingsOf(fields, context.maxQueued);
     if (!context.hasPrograms) found.push(...programProblems(settings, context.before));
     if (found.length === 0) return { settings };
   }
@@ -47,48 +64,22 @@ export function checkEndpoint(
 
 function programProblems(settings: EndpointSettings, before: EndpointSettings | undefined): FieldProblem[] {
   const known = before === undefined ? {} : programsIn(before);
+  const textOf = (value: unknown): string => JSON.stringify(value ?? null);
   const isNew = ([field, value]: [string, unknown]): boolean =>
-    !['null', '[]', '{}'].includes(JSON.stringify(value)) &&
-    JSON.stringify(value) !== JSON.stringify(known[field]);
+    !['null', '[]', '{}'].includes(textOf(value)) && textOf(value) !== textOf(known[field]);
   const text = 'not allowed in the console (`console.programs` of service.yaml): write it into service.yaml';
   return Object.entries(programsIn(settings))
     .filter(isNew)
     .map(([field]) => ({ field, text }));
 }
 
-/** Returns what decides which programs run on this machine, by the keys of the form. Variables can name programs as well. */
-function programsIn({
-  workload,
-  environment,
-  on,
-  capabilities = [],
-}: EndpointSettings): Record<string, unknown> {
-  // With some of them a container becomes the machine's root.
-  const added = capabilities.filter((name) => name !== 'default');
-  switch (workload.kind) {
-    case 'command':
-      return { command: [workload.command, workload.cwd], environment, on };
-    case 'module':
-      return { module: workload.path, environment };
-    case 'image':
-      return { arguments: workload.arguments, capabilities: added };
-    case 'blender': {
-      const { program, scripts, image } = workload;
-      if (image !== null) return { 'blender.scripts': scripts, capabilities: added, on };
-      return { 'blender.scripts': scripts, 'blender.program': program, environment, on };
-    }
-    case 'prebuilt':
-      return { environment, on };
-    case 'comfyui':
-    case 'remote':
-      return {};
-  }
+function programsIn(settings: EndpointSettings): Readonly<Record<string, unknown>> {
+  return workloadOf(settings).programs?.(settings) ?? {};
 }
 
 /** Adds the defaults of new endpoints: containers are kept apart unless their form says otherwise. */
 function withBounds(given: JsonObject): JsonObject {
-  if (given['image'] !== undefined) return { network: 'default', capabilities: [], ...given };
-  return given['quickDeploy'] === 'blender' ? { capabilities: [], ...given } : given;
+  return { ...(findWorkload(given)?.consoleDefaults as JsonObject | undefined), ...given };
 }
 
 function shapeProblems(issue: z.core.$ZodIssue): FieldProblem[] {
@@ -111,9 +102,105 @@ function variableProblems(value: JsonValue, path: string[] = []): FieldProblem[]
   return Object.entries(value).flatMap(([key, inner]) => variableProblems(inner, [...path, key]));
 }
 
-/** As JSON Schema. Its default is what a form begins with: what holds where nothing is said, with workers that stay up. */
-export function endpointFormSchema(maxQueued: number): EndpointSchema {
-  const begun = endpointSettings({ id: '', quickStart: true, maxQueued });
-  const schema = z.toJSONSchema(endpointSchema, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
-  return { ...(schema as object), default: writtenEndpoint(begun) };
+/** Returns what the form of an endpoint is made of. It begins with what holds if nothing is said, and with workers that stay up. */
+export function endpointFields(maxQueued: number): EndpointFields {
+  const {
+    id: _,
+    name: _name,
+    ...begun
+  } = writtenEndpoint(endpointSettings({ id: '', quickStart: true, maxQueued }));
+  const { name, id } = schemasOf(identityFields);
+  return { begun, name: name ?? {}, id: id ?? {}, workloads: workloads.map(formOf) };
+}
+
+/** Order of the keys in the cards of the form. Keys that a workload brings come first, and all others last. */
+const cards: [title: string, keys: string[]][] = [
+  ['Workers and GPU', ['workers', 'quickStart', 'gpu', 'on', 'memory', 'cpus']],
+  ['Limits of jobs', ['executionTimeout', 'ttl', 'retries', 'maxQueued']],
+  ['Replacing workers', ['recycle', 'stall']],
+  ['Environment', ['environment']],
+];
+
+function formOf(workload: WorkloadDefinition): WorkloadForm {
+  const { key, values, fields, without = {}, choice, note, gpu, readsScenes = false, start } = workload;
+  const schemas = schemasOf(fieldsOf(workload));
+  for (const path of Object.keys(without)) {
+    const [name = '', inner] = path.split('.');
+    const { [name]: schema } = schemas;
+    if (inner !== undefined && schema !== undefined) schemas[name] = withoutKey(schema, inner);
+  }
+  // Choosing it is all that there is to say with such a key.
+  const chosen: unknown[] | undefined = values ? [...values.names] : constantOf(schemas[key]);
+  if (chosen !== undefined) delete schemas[key];
+  const placed = new Set(['name', 'id', ...cards.flatMap(([, keys]) => keys)]);
+  const all = Object.keys(schemas).filter((each) => !placed.has(each));
+  const isOwn = (each: string): boolean => each === key || Object.hasOwn(fields, each);
+  const sections: typeof cards = [
+    ['Workload', all.filter(isOwn)],
+    ...cards,
+    ['More', all.filter((each) => !isOwn(each))],
+  ];
+  return {
+    key,
+    ...(chosen && { values: chosen }),
+    ...(choice && { choice }),
+    ...(note !== undefined && { note }),
+    gpu,
+    readsScenes,
+    isElsewhere: start === undefined,
+    cards: sections.map(([title, keys]) => ({
+      title,
+      fields: keys.flatMap((each): [string, FieldSchema][] => {
+        const { [each]: schema } = schemas;
+        return schema === undefined ? [] : [[each, schema]];
+      }),
+    })),
+  };
+}
+
+function schemasOf(fields: z.ZodRawShape): Record<string, FieldSchema> {
+  const options = { io: 'input', target: 'draft-7', unrepresentable: 'any' } as const;
+  return (z.toJSONSchema(z.object(fields), options) as FieldSchema).properties ?? {};
+}
+
+/** Returns a schema without a key of a section, and without the section if nothing is left in it. */
+function withoutKey(schema: FieldSchema, key: string): FieldSchema {
+  const { properties, anyOf } = schema;
+  if (properties !== undefined) {
+    const { [key]: _, ...others } = properties;
+    return { ...schema, properties: others };
+  }
+  if (anyOf === undefined) return schema;
+  const kept = anyOf.map((each) => withoutKey(each, key));
+  return {
+    ...schema,
+    anyOf: kept.filter((each) => each.properties === undefined || Object.keys(each.properties).length > 0),
+  };
+}
+
+function constantOf(schema: FieldSchema | undefined): unknown[] | undefined {
+  return schema !== undefined && 'const' in schema ? [schema.const] : undefined;
+}
+
+const text = z.string().trim().min(1).max(200);
+const quickDeploy = z.enum(workloads.flatMap(({ values }) => values?.names ?? []));
+const gigabytes = z.number().min(0).max(1000);
+
+export const catalogueSchema: z.ZodType<CatalogueEntry[]> = z.array(
+  z.strictObject({
+    id: z.string().regex(/^[a-z0-9-]+$/),
+    title: text,
+    text,
+    runs: z.union([z.strictObject({ quickDeploy }), z.strictObject({ image })]),
+    environment: z.record(z.string(), z.string()).default({}),
+    needs: z.strictObject({ gpu: gigabytes, disk: gigabytes, pull: gigabytes }),
+    input: z.record(z.string(), text),
+    example: z.record(z.string(), z.json()),
+  }),
+);
+
+/** Reads the catalogue of quick deploy: what the form offers, what each needs, its input and an example. Throws if it is not as it must be. */
+export function readCatalogue(): CatalogueEntry[] {
+  const file = packageFile('src/service/catalogue.yaml');
+  return catalogueSchema.parse(readYaml(file, readFileSync(file, 'utf8'), {}).value);
 }

@@ -1,235 +1,102 @@
-/** Every key of an endpoint, in service.yaml as in the console's form, which is made of this. A message says what was expected. */
+/** The schema of an endpoint in service.yaml, made of the table of workloads. */
 import { z } from 'zod';
-import { count, durationWithin, flag } from '../../lib/yaml/scalar-schemas.ts';
-import { longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
+import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import {
-  address,
-  blender,
-  cluster,
-  comfyui,
-  environment,
-  filePath,
-  gpuDevices,
-  programText,
-} from './endpoint-sections.ts';
-import { recycle, workerRange } from './endpoint-sections.ts';
-import { image } from './image-name.ts';
-import { serviceUrlExpected } from './endpoint-rules.ts';
+  commonFields,
+  type EndpointSettings,
+  identityFields,
+  limitedKeys,
+} from '../model/endpoint-settings.ts';
+import type { WorkloadDefinition } from '../workloads/workload-definition.ts';
+import { workloadOf } from '../workloads/workload-of.ts';
+import { workloads } from '../workloads/workloads.ts';
 
-const nameExpected = 'a name of at most 64 characters, on one line';
-const idExpected = 'an id of 1 to 128 letters, digits, - and _';
+/** Keys that say what a worker runs. An endpoint has one of them. */
+export const workloadKeys = [...new Set(workloads.map(({ key }) => key))];
 
-export const quickDeploy = z.enum(
-  ['painter', 'scene-renderer', 'blender'],
-  'painter, scene-renderer or blender',
-);
+/** Keys that the workloads bring, in the order of the table. What several of them have comes with the last. */
+const ownFields: Record<string, z.core.$ZodType> = {};
+for (const definition of workloads)
+  for (const [key, schema] of schemasOf(definition)) {
+    delete ownFields[key];
+    ownFields[key] = schema;
+  }
 
-const argumentExpected =
-  'an option of `docker run` with its value after =, such as --shm-size=1g; a separate word would be taken as the image';
+export const endpointSchema = z.strictObject({ ...identityFields, ...ownFields, ...commonFields }).meta({
+  oneOf: workloadKeys.map((key) => ({ required: [key] })),
+  dependencies: {
+    ...Object.fromEntries([...Object.keys(ownFields), ...Object.keys(limitedKeys)].flatMap(dependency)),
+    on: ['workers'],
+  },
+});
 
-const commandExpected = 'a list such as [python3, worker.py]';
+function schemasOf({ key, fields }: WorkloadDefinition): [string, z.core.$ZodType][] {
+  const values = workloads.flatMap((each) => (each.key === key ? (each.values ?? []) : []));
+  const own = Object.entries(fields).map(([name, schema]): [string, z.core.$ZodType] => [
+    name,
+    z.optional(schema),
+  ]);
+  // Another workload has brought it already.
+  if (values.length === 0 || Object.hasOwn(ownFields, key)) return own;
+  const names = values.flatMap((each) => each.names);
+  const expected = names.join(', ').replace(/, ([^,]*)$/, ' or $1');
+  const choice = z.enum(names, expected).optional();
+  const description = values.map((each) => each.description).join(' or ');
+  return [[key, choice.describe(`a built-in workload: ${description}`)], ...own];
+}
 
-const labelExpected = 'a label such as 24 GB';
+/** Returns which workloads a key needs beside it, for editors; nothing for a key that names a workload. */
+function dependency(key: string): [string, unknown][] {
+  if (workloadKeys.includes(key)) return [];
+  const takers = workloads.filter((each) => takesKey(each, key));
+  const all = takers.map(({ key: needed, values }) => ({
+    ...(values && { properties: { [needed]: { const: values.names.at(-1) } } }),
+    required: [needed],
+  }));
+  const [only] = all;
+  if (only === undefined || all.length > 1) return [[key, { anyOf: all }]];
+  return [[key, 'properties' in only ? only : only.required]];
+}
 
-const networkExpected = 'host, default, or the name of a network of docker or podman';
+/** True if a workload takes a key, be it its own or one that only some of them take. */
+export function takesKey({ fields, takes = [] }: WorkloadDefinition, key: string): boolean {
+  return Object.hasOwn(fields, key) || takes.some((each) => each === key);
+}
 
-const capabilityExpected = 'a capability such as CHOWN, or default';
+/** Returns the schema of the keys that have an effect on a workload, in the order of the console's form. */
+export function fieldsOf(definition: WorkloadDefinition): Record<string, z.core.$ZodType> {
+  const { key, fields, without = {} } = definition;
+  const hasEffect = (name: string): boolean =>
+    !Object.hasOwn(without, name) && (!Object.hasOwn(limitedKeys, name) || takesKey(definition, name));
+  const common = Object.entries(commonFields).filter(([name]) => hasEffect(name));
+  const own = ownFields[key];
+  return {
+    ...identityFields,
+    ...(own && { [key]: own }),
+    ...fields,
+    ...Object.fromEntries(common),
+  };
+}
 
-const cpusExpected = 'processors, a number from 0.01 to 1024';
-
-/** The keys that say what a worker runs, of which an endpoint has one. */
-export const workloadKeys = ['quickDeploy', 'image', 'command', 'module', 'comfyui', 'remote'] as const;
-
-/** Those of which there are processes of their own. */
-const processKeys = ['image', 'command', 'module'] as const satisfies (typeof workloadKeys)[number][];
-
-const isBlender = { properties: { quickDeploy: { const: 'blender' } }, required: ['quickDeploy'] };
-
-const limit = durationWithin('1s', longestWait).optional();
-
-export const endpointSchema = z
-  .strictObject({
-    name: z
-      .string(nameExpected)
-      .regex(/^\s*[^\s\p{C}]([^\p{C}\p{Zl}\p{Zp}]{0,62}[^\s\p{C}])?\s*$/u, nameExpected)
-      .transform((text) => text.trim())
-      .describe('the name of the endpoint for people; unique'),
-    id: z
-      .string(idExpected)
-      .regex(/^[A-Za-z0-9_-]{1,128}$/, idExpected)
-      .optional()
-      .describe('the id in the URLs of the endpoint; made of the name by default'),
-    quickDeploy: quickDeploy
-      .optional()
-      .describe(
-        'a built-in workload: `scene-renderer` (no GPU; `painter` is its old name) or `blender`, which has to be installed',
-      ),
-    blender: blender
-      .optional()
-      .describe('of `quickDeploy: blender`; paths are relative to the folder of service.yaml'),
-    image: image.optional().meta({
-      description:
-        'a container image for linux/amd64, run by docker or podman: <registry_user>/<image_name>:<tag>',
-      examples: ['registry_user/image_name:tag'],
-    }),
-    arguments: z
-      .array(programText.regex(/^--?[A-Za-z0-9]/, argumentExpected), 'a list such as [--shm-size=1g]')
-      .optional()
-      .meta({
-        title: 'Further arguments',
-        description: 'more options of `docker run`, each with its value after =, such as --shm-size=1g',
-      }),
-    network: z
-      .string(networkExpected)
-      .regex(/^(?!none$)[A-Za-z0-9][A-Za-z0-9_.:,=/-]*$/, networkExpected)
-      .optional()
-      .meta({
-        description:
-          'the network of the containers: `default` for that of docker or podman, a name, or `host` for that of this machine, with all that listens there',
-        examples: ['default'],
-      }),
-    serviceUrl: address(serviceUrlExpected)
-      .optional()
-      .meta({
-        title: 'Address of the service',
-        description:
-          'the address at which the containers reach this service, unless their network is `host`; `publicUrl` by default',
-        examples: ['http://172.17.0.1:4747'],
-      }),
-    capabilities: z
-      .array(
-        z.string(capabilityExpected).regex(/^(default|(CAP_)?[A-Z][A-Z_]*)$/, capabilityExpected),
-        'a list such as [CHOWN, SETUID, SETGID]',
-      )
-      .optional()
-      .meta({
-        description:
-          'capabilities that containers keep, such as CHOWN; with a list, processes gain no privileges and are 4,096 at most. `default` leaves all that to docker or podman',
-      }),
-    command: z
-      .array(programText, commandExpected)
-      .min(1, commandExpected)
-      .refine(([program]) => program !== '', { path: [0], message: 'the name or path of a program' })
-      .optional()
-      .meta({
-        description:
-          'a program with its arguments; it reads jobs from standard input and writes results to standard output',
-        examples: [['python3', 'worker.py']],
-      }),
-    cwd: filePath.optional().meta({
-      title: 'Folder',
-      description:
-        'the folder in which the command runs, relative to that of service.yaml, which it is by default',
-    }),
-    module: filePath
-      .regex(/\.[cm]?[jt]s$/, 'the path of a JavaScript module, such as ./handler.mjs')
-      .optional()
-      .meta({
-        title: 'File of the module',
-        description: 'a JavaScript module that exports `handler`',
-        examples: ['/srv/worker.mjs'],
-      }),
-    comfyui: comfyui
-      .optional()
-      .describe('boxes with ComfyUI, each of which is one worker, and the workflow that they run'),
-    remote: z
-      .literal(true, 'true')
-      .optional()
-      .describe('true leaves the jobs to workers elsewhere and starts none here'),
-    workers: z
-      .union(
-        [count(0, 1_000, 'workers that are started here'), workerRange],
-        'workers that are started here, a whole number from 0 to 1000, or such as {min: 0, max: 8, idle: 5m}',
-      )
-      .optional()
-      .meta({
-        description:
-          'workers started at most, 1 by default; 0 leaves the jobs to workers elsewhere. One that keeps exiting is restarted after 2 s to 1 min',
-      }),
-    on: z
-      .union(
-        [z.literal('slurm'), cluster],
-        'slurm, or such as {slurm: [--gres=gpu:1]}; for Kubernetes see nightrender help kubernetes-workers',
-      )
-      .optional()
-      .meta({
-        title: 'Workers run on',
-        description: 'a cluster that runs the workers as jobs: as many of `workers` as the queue asks for',
-      }),
-    quickStart: flag.describe('keeps workers running instead of starting them for jobs'),
-    gpu: z
-      .union(
-        [
-          z
-            .string(labelExpected)
-            .regex(/^[^\p{C}]{1,64}$/u, labelExpected)
-            .regex(/\S/, labelExpected),
-          gpuDevices,
-        ],
-        'a label such as 24 GB, or devices such as {devices: [0, 1]}',
-      )
-      .optional()
-      .meta({
-        title: 'GPU configuration',
-        description:
-          'the GPU: a label for people such as `24 GB`, or `devices` of this machine, which workers are given',
-      }),
-    memory: sizeWithin('16MB', '16000GB')
-      .optional()
-      .describe(
-        'the memory limit of a container, or of the process of a command or module, such as 8GB; one that exceeds it is killed. None by default',
-      ),
-    cpus: z
-      .number(cpusExpected)
-      .min(0.01, cpusExpected)
-      .max(1024, cpusExpected)
-      .optional()
-      .meta({ title: 'CPUs', description: 'the processor limit of a container; none by default' }),
-    executionTimeout: limit.meta({
-      title: 'Execution time-out',
-      description: 'a job that takes longer in a worker is TIMED_OUT; 10m by default',
-    }),
-    ttl: limit.meta({
-      title: 'Time to live',
-      description: 'a job that has not ended this long after its submission is TIMED_OUT; 24h by default',
-    }),
-    retries: count(0, 100, 'times that a job is tried again')
-      .optional()
-      .describe('how often a job is retried after its worker died, before it fails; 2 by default'),
-    maxQueued: count(1, 10_000_000, 'jobs that wait').optional().meta({
-      title: 'Longest queue',
-      description:
-        'submissions are answered with 429 while this many jobs wait; `limits.maxQueued` by default',
-    }),
-    recycle: recycle
-      .optional()
-      .describe(
-        'a worker beyond one of these is replaced when its job is done; by default only that of Blender is, after 200 jobs',
-      ),
-    stall: limit.meta({
-      title: 'Stall time',
-      description:
-        'a worker that writes no progress, stream or log line of its job for so long is ended, and the job retried; never by default',
-    }),
-    environment: environment.meta({
-      title: 'Variables',
-      description:
-        'environment variables of the workers; those that the service sets itself, such as RUNPOD_POD_ID, are refused',
-    }),
-  })
-  .meta({
-    oneOf: workloadKeys.map((key) => ({ required: [key] })),
-    dependencies: {
-      arguments: ['image'],
-      blender: isBlender,
-      cwd: ['command'],
-      memory: { anyOf: [...processKeys.map((key) => ({ required: [key] })), isBlender] },
-      cpus: ['image'],
-      network: ['image'],
-      serviceUrl: ['image'],
-      capabilities: { anyOf: [{ required: ['image'] }, isBlender] },
-      on: ['workers'],
-    },
+/** Returns an endpoint as service.yaml would have it: read again, it gives the same settings. Its paths are absolute. */
+export function writtenEndpoint(settings: EndpointSettings): { id: string; name: string } & JsonObject {
+  const definition = workloadOf(settings);
+  const named: Readonly<Record<string, unknown>> = {
+    ...settings,
+    ...definition.namedDefaults?.(settings),
+  };
+  const defaults = definition.defaults?.(settings) ?? {};
+  const written = Object.entries(fieldsOf(definition)).flatMap(([key, schema]): [string, JsonValue][] => {
+    const value = named[key];
+    if (value === undefined || (JSON.stringify(value) === '{}' && defaults[key] === undefined)) return [];
+    // What an earlier version let in may be refused by now.
+    const { success, data } = z.safeEncode(schema, value);
+    return [[key, JSON.parse(JSON.stringify(success ? data : value), withoutNull) as JsonValue]];
   });
+  const { id, name } = settings;
+  return { ...Object.fromEntries(written), id, name };
+}
 
-export type FileEndpoint = z.output<typeof endpointSchema>;
+function withoutNull(_: string, value: unknown): unknown {
+  return value ?? undefined;
+}

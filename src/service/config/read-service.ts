@@ -2,13 +2,14 @@
 import { dirname, resolve } from 'node:path';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { checkAgainst, problemAt, readFields } from '../../lib/yaml/check-shape.ts';
-import { publicUrlExpected, type EndpointDraft, type FieldExpectation } from './endpoint-rules.ts';
+import type { FieldExpectation } from '../workloads/workload-definition.ts';
+import { publicUrlExpected } from './endpoint-rules.ts';
 import { readEndpoint, settingsOf } from './read-endpoint.ts';
 import { gatherProblems, ConfigError, type Problem } from '../../lib/yaml/problem.ts';
 import { serviceLayout, serviceSchema } from './service-schema.ts';
 import { sharedProblems, type SharedSettings } from './shared-settings.ts';
 import { readTls, TlsProblem, type TlsFiles } from '../http/tls-files.ts';
-import type { EndpointSettings } from '../endpoint-settings.ts';
+import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import { secretsOf } from '../../lib/yaml/shown.ts';
 import type { YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { readYamlFile, type Override } from '../../lib/yaml/yaml-file.ts';
@@ -24,7 +25,7 @@ export function readService(
   const secrets = secretsOf(undefined, env);
   const folder = dirname(resolve(file ?? '.'));
   const { raw, given, problems } = checkAgainst(serviceSchema, yaml, secrets, serviceLayout);
-  const { drafts, found } = readEndpoints(given, folder, env);
+  const { all: endpoints, found } = readEndpoints(given, folder, env);
   const told = found.map(({ index, field, expected }) =>
     problemAt(['endpoints', index, ...pathOf(field)], expected, { value: yaml.value, yaml, secrets }),
   );
@@ -36,7 +37,7 @@ export function readService(
   const wrong = tls && tlsProblem(tls);
   if (wrong !== undefined)
     told.push(problemAt(['tls', wrong.field], wrong.message, { value: yaml.value, yaml, secrets }));
-  const urlProblem = drafts.some(({ on }) => on !== undefined) ? publicUrlProblem(given) : undefined;
+  const urlProblem = hasCluster(given) ? publicUrlProblem(given) : undefined;
   if (urlProblem !== undefined)
     told.push(problemAt(['publicUrl'], urlProblem, { value: yaml.value, yaml, secrets }));
   for (const { field, expected } of sharedProblems(given))
@@ -68,7 +69,7 @@ export function readService(
     hasPrivateWebhooks: raw.webhooks.private ?? raw.webhooks.allowPrivate ?? null,
     origins: raw.cors,
     hosts: raw.hosts,
-    endpoints: drafts.map((draft) => settingsOf(draft, raw.limits.maxQueued)),
+    endpoints: endpoints.map((fields) => settingsOf(fields, raw.limits.maxQueued)),
   };
 }
 
@@ -113,18 +114,28 @@ function readEndpoints(
   given: unknown,
   folder: string,
   env: NodeJS.ProcessEnv,
-): { drafts: EndpointDraft[]; found: Found[] } {
-  const { endpoints, publicUrl: url } = isJsonObject(given) ? given : {};
+): { all: Partial<EndpointSettings>[]; found: Found[] } {
+  const { publicUrl: url } = isJsonObject(given) ? given : {};
   const publicUrl = typeof url === 'string' ? url : undefined;
-  const drafts: EndpointDraft[] = [];
+  const all: Partial<EndpointSettings>[] = [];
   const found: Found[] = [];
-  for (const [index, endpoint] of (Array.isArray(endpoints) ? endpoints : []).entries()) {
+  for (const [index, endpoint] of endpointsIn(given).entries()) {
     if (!isJsonObject(endpoint)) continue;
-    const { draft, problems } = readEndpoint(endpoint, { others: drafts, env, folder, publicUrl });
-    drafts.push(draft);
+    const { fields, problems } = readEndpoint(endpoint, { others: all, env, folder, publicUrl });
+    all.push(fields);
     found.push(...problems.map((problem) => ({ ...problem, index })));
   }
-  return { drafts, found };
+  return { all, found };
+}
+
+/** True if a cluster is to run workers, also if what is said of it is wrong. */
+function hasCluster(given: unknown): boolean {
+  return endpointsIn(given).some((endpoint) => isJsonObject(endpoint) && Object.hasOwn(endpoint, 'on'));
+}
+
+function endpointsIn(given: unknown): JsonValue[] {
+  const { endpoints } = isJsonObject(given) ? given : {};
+  return Array.isArray(endpoints) ? endpoints : [];
 }
 
 function pathOf(field: string): (string | number)[] {

@@ -5,15 +5,12 @@ import type { Layout } from '../../lib/yaml/check-shape.ts';
 import { endpointSchema } from './endpoint-schema.ts';
 import {
   address,
-  blender,
-  cluster,
-  comfyui,
+  count,
+  durationWithin,
   filePath,
-  gpuDevices,
-  recycle,
-  workerRange,
-} from './endpoint-sections.ts';
-import { count, durationWithin, longestWait, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
+  longestWait,
+  sizeWithin,
+} from '../../lib/yaml/scalar-schemas.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { isAddressRange } from '../../lib/net/trusted-proxies.ts';
 import { fileSchema } from '../../lib/yaml/file-schema.ts';
@@ -168,7 +165,21 @@ export const serviceSchema = z.strictObject({
 });
 
 const ofService = { tls, limits, shutdown, console: webConsole, webhooks };
-const ofEndpoint = { gpu: gpuDevices, on: cluster, workers: workerRange, recycle, blender, comfyui };
+const ofEndpoint = Object.fromEntries(
+  Object.entries(endpointSchema.shape).flatMap(([key, schema]) => {
+    const section = sectionIn(schema);
+    return section === undefined ? [] : [[key, section]];
+  }),
+);
+
+/** Returns the keys that a value may have, be it in one of several ways; undefined if none. */
+function sectionIn(schema: z.core.$ZodType): z.ZodObject | undefined {
+  if (schema instanceof z.ZodObject) return schema;
+  if (schema instanceof z.ZodPipe) return sectionIn(schema.in);
+  if (schema instanceof z.ZodUnion) return schema.options.map(sectionIn).find((each) => each !== undefined);
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) return sectionIn(schema.unwrap());
+  return undefined;
+}
 
 function within<T extends z.ZodObject>(sections: Record<string, T>, key: unknown): T | undefined {
   return typeof key === 'string' && Object.hasOwn(sections, key) ? sections[key] : undefined;

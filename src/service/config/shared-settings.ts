@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isPostgresAddress, postgresExpected } from '../../lib/postgres/address.ts';
 import { bucketExpected, bucketUrl } from '../../lib/s3/address.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
-import type { FieldExpectation } from './endpoint-rules.ts';
+import type { FieldExpectation } from '../workloads/workload-definition.ts';
 
 export interface SharedSettings {
   /** Address of the database; it may hold a password. */

@@ -1,9 +1,9 @@
 /** Requests and forms of the console's page. */
 import type { Page } from '../../lib/net/built-page.ts';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
-import type { CatalogueEntry, EndpointForm, EndpointSchema, Overview } from '../../protocol/console-data.ts';
+import type { CatalogueEntry, EndpointFields, EndpointView, Overview } from '../../protocol/console-data.ts';
 import type { AuditLog } from '../audit-log.ts';
-import type { EndpointSettings } from '../endpoint-settings.ts';
+import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import type { Endpoints } from '../endpoints.ts';
 import type { Connections } from '../http/connections.ts';
 import type { JobOperations } from '../job-operations.ts';
@@ -12,7 +12,7 @@ import type { Admission } from '../keys/admission.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import type { Quotas } from '../keys/quotas.ts';
 import { type BodyContext, bodyOf } from '../request-context.ts';
-import type { FieldProblem } from '../endpoint-settings.ts';
+import type { FieldProblem } from '../model/endpoint-settings.ts';
 import { type HttpResponse, jsonResponse, refusal } from '../http/http-response.ts';
 import type { KeyHolder } from '../keys/key.ts';
 
@@ -50,8 +50,8 @@ export interface EndpointForms {
     others: EndpointSettings[],
     before: EndpointSettings | undefined,
   ): { settings: EndpointSettings } | { problems: FieldProblem[] };
-  show(settings: EndpointSettings): EndpointForm;
-  schema(): EndpointSchema;
+  show(settings: EndpointSettings): EndpointView['settings'];
+  fields(): EndpointFields;
 }
 
 /** A request of the page, from somebody who is signed in. */

@@ -29,7 +29,7 @@ export class Console {
     this.#operations = [
       ['GET', /^overview$/, (context) => jsonResponse(endpoints.overview(context))],
       ['GET', /^catalogue$/, () => jsonResponse(service.catalogue)],
-      ['GET', /^endpoint-schema$/, () => jsonResponse(service.forms.schema())],
+      ['GET', /^endpoint-fields$/, () => jsonResponse(service.forms.fields())],
       ['POST', /^endpoints$/, (context) => endpoints.add(context)],
       ['PUT', /^endpoints\/([^/]+)$/, (context) => endpoints.change(context)],
       ['DELETE', /^endpoints\/([^/]+)$/, (context) => endpoints.remove(context)],

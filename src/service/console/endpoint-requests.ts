@@ -1,6 +1,8 @@
 /** The console's requests about endpoints. */
-import type { EndpointForm, EndpointView, Overview } from '../../protocol/console-data.ts';
-import type { EndpointSettings } from '../endpoint-settings.ts';
+import type { EndpointView, Overview } from '../../protocol/console-data.ts';
+import type { EndpointSettings } from '../model/endpoint-settings.ts';
+import { hiddenWord } from '../workloads/workload-definition.ts';
+import { workloadOf } from '../workloads/workload-of.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { EndpointOfFile } from '../endpoints.ts';
 import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../http/http-response.ts';
@@ -24,21 +26,28 @@ export class EndpointRequests {
       isReadOnly,
       gpus: gpus(),
       containerLack: containerLack(),
-      endpoints: all.map(({ endpoint, workers }) => {
-        const view = this.#viewOf(endpoint, workers, among);
-        return isReadOnly ? { ...view, settings: withoutWords(withoutSecrets(view.settings)) } : view;
-      }),
+      endpoints: all.map(({ endpoint, workers }) => this.#viewOf(endpoint, isReadOnly, workers, among)),
     };
   }
 
-  #viewOf(endpoint: Endpoint, workers = endpoint.workers, among = workers.length): EndpointView {
+  #viewOf(
+    endpoint: Endpoint,
+    isReadOnly = false,
+    workers = endpoint.workers,
+    among = workers.length,
+  ): EndpointView {
     const { store, endpoints, forms } = this.#service;
     const tally = store.reads.tally(endpoint.id);
     const origin = endpoints.originOf(endpoint.id);
-    const settings = forms.show(endpoint.settings);
+    const shown = isReadOnly ? withoutWords(endpoint.settings) : endpoint.settings;
+    const workload = workloadOf(shown);
+    const settings = forms.show(shown);
     return {
       origin,
-      settings: origin === 'file' ? withoutSecrets(settings) : settings,
+      // In a file they may come from the environment, and must not be readable here; nor for those who only look.
+      settings: isReadOnly || origin === 'file' ? withoutValues(settings) : settings,
+      runs: workload.words(shown),
+      allow: workload.onCluster?.(shown).allow ?? workload.nameElsewhere?.(shown) ?? 'scene',
       jobs: {
         completed: tally.COMPLETED ?? 0,
         failed: tally.FAILED ?? 0,
@@ -117,32 +126,30 @@ export class EndpointRequests {
 }
 
 /** Neither values of variables nor words of a command line are told: both may be secrets. */
-function tellOf({ id, workload, environment }: EndpointSettings, { told }: ConsoleRequest): void {
-  const variables = Object.keys(environment).join(', ');
+function tellOf(settings: EndpointSettings, { told }: ConsoleRequest): void {
+  const { key, fields } = workloadOf(settings);
+  const own = Object.entries(withoutWords(settings)).filter(
+    ([name]) => name === key || Object.hasOwn(fields, name),
+  );
+  const variables = Object.keys(settings.environment).join(', ');
   Object.assign(told, {
-    endpoint: id,
-    runs: JSON.stringify(withoutWords(workload)),
+    endpoint: settings.id,
+    runs: JSON.stringify(Object.fromEntries(own)),
     ...(variables !== '' && { variables }),
   });
 }
 
-/** In a file they may come from the environment, and must not be readable here; nor for those who only look. */
-function withoutSecrets(form: EndpointForm): EndpointForm {
-  if (form.environment === undefined) return form;
-  const environment = Object.fromEntries(Object.keys(form.environment).map((name) => [name, hidden]));
-  return { ...form, environment };
+/** Hides the values of variables. */
+function withoutValues(settings: EndpointView['settings']): EndpointView['settings'] {
+  const { environment } = settings;
+  if (typeof environment !== 'object' || environment === null) return settings;
+  const names = Object.keys(environment).map((name) => [name, hiddenWord]);
+  return { ...settings, environment: Object.fromEntries(names) };
 }
 
-const hidden = '••••';
-
-/** Hides the words of a command line, such as `--env=TOKEN=…`. The program itself, which comes first in a command, stays. */
-function withoutWords<Words extends object>(given: Words): Words {
-  const { command, arguments: options } = given as { command?: string[]; arguments?: string[] };
-  return {
-    ...given,
-    ...(command !== undefined && { command: command.map((word, i) => (i === 0 ? word : hidden)) }),
-    ...(options !== undefined && { arguments: options.map(() => hidden) }),
-  };
+/** Hides the words of a command line, such as `--env=TOKEN=…`. */
+function withoutWords(settings: EndpointSettings): EndpointSettings {
+  return { ...settings, ...workloadOf(settings).concealed?.(settings) };
 }
 
 async function unlessOfFile(work: () => Promise<HttpResponse>): Promise<HttpResponse> {

@@ -3,7 +3,7 @@ import { InUse } from '../../lib/files/in-use.ts';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import { type Database, openForWriting } from '../../lib/sqlite/database.ts';
-import type { FieldProblem } from '../endpoint-settings.ts';
+import type { FieldProblem } from '../model/endpoint-settings.ts';
 import {
   checkKey,
   checkRotation,

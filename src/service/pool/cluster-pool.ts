@@ -117,7 +117,7 @@ export class ClusterPool {
   async #check(): Promise<void> {
     const { store, endpoint, remote } = this.#pooled;
     const cluster = this.#cluster;
-    const isQuiet = endpoint.minWorkers === 0 && store.reads.takeable(endpoint.id) === 0;
+    const isQuiet = endpoint.workers.min === 0 && store.reads.takeable(endpoint.id) === 0;
     if (isQuiet && this.#tasks?.length === 0 && this.#intent === undefined) return;
     const before = this.#tasks ?? [];
     const tasks = await cluster.tasks();
@@ -131,7 +131,7 @@ export class ClusterPool {
     const working = tasks.filter(({ id }) => !useless.has(id));
     const running = working.flatMap(({ id }) => views.get(id)?.jobIds ?? []).length;
     const queued = store.reads.takeable(endpoint.id);
-    const { minWorkers: min, workers: max } = endpoint;
+    const { min, max } = endpoint.workers;
     const { start, cancel } = clusterChange({ queued, running, min, max, tasks, useless });
     for (const { id } of cancel) this.#cancelled.add(id);
     if (cancel.length > 0) await cluster.cancelWaiting(cancel.map(({ id }) => id));
@@ -163,7 +163,7 @@ export class ClusterPool {
   /** It did a job, or waited for one as long as it should. */
   #wasUseful(view: WorkerView | undefined): boolean {
     if (view === undefined) return false;
-    const longMs = Math.min(firstPauseMs, this.#pooled.endpoint.idleMs) / 2;
+    const longMs = Math.min(firstPauseMs, this.#pooled.endpoint.workers.idle) / 2;
     return view.jobsDone > 0 || this.#pooled.store.clock.now() - view.since > longMs;
   }
 

@@ -34,9 +34,9 @@ export class WorkerPool {
       },
       onDone: (worker) => this.#replaceWornOut(worker),
     });
-    this.#workers = Array.from({ length: endpoint.workers }, () => this.#supervise());
+    this.#workers = Array.from({ length: endpoint.workers.max }, () => this.#supervise());
     this.#unsubscribe = store.signals.on(`queued ${endpoint.id}`, () => this.#jobs.wake());
-    this.#timer = setInterval(() => this.#check(), Math.min(5_000, endpoint.idleMs / 4)).unref();
+    this.#timer = setInterval(() => this.#check(), Math.min(5_000, endpoint.workers.idle / 4)).unref();
     this.#jobs.wake();
   }
 
@@ -101,11 +101,11 @@ export class WorkerPool {
   /** One that asks over the network may be at more jobs. */
   #replaceWornOut(worker: Supervised): void {
     const { store, remote, endpoint } = this.#pooled;
-    const { jobs, ms, memoryBytes } = endpoint.recycle;
+    const { jobs, time, memory } = endpoint.recycle;
     const isWornOut =
       remote.jobsDoneBy(this.#idOf(worker)) >= (jobs ?? Infinity) ||
-      store.clock.now() - worker.since >= (ms ?? Infinity) ||
-      (memoryBytes !== null && (worker.worker?.memoryBytes?.() ?? 0) > memoryBytes);
+      store.clock.now() - worker.since >= (time ?? Infinity) ||
+      (memory !== undefined && (worker.worker?.memoryBytes?.() ?? 0) > memory);
     if (!isWornOut) return;
     if (this.#isRemote) remote.drain(worker.workerId);
     else void this.#retire(worker);
@@ -161,8 +161,8 @@ export class WorkerPool {
 
   /** How many are kept without a job. */
   get #kept(): number {
-    const { quickStart, workers, minWorkers } = this.#pooled.endpoint;
-    return quickStart ? workers : minWorkers;
+    const { quickStart, workers } = this.#pooled.endpoint;
+    return quickStart ? workers.max : workers.min;
   }
 
   /** Starts as many as there are jobs that wait for one, and those that are kept. */
@@ -192,7 +192,7 @@ export class WorkerPool {
         this.#problem = null;
       }
       if (view.jobIds.length > 0) continue;
-      const isIdle = store.clock.now() - Math.max(view.since, worker.since) > endpoint.idleMs;
+      const isIdle = store.clock.now() - Math.max(view.since, worker.since) > endpoint.workers.idle;
       if (remote.isDraining(view.id)) void this.#retire(worker);
       else if (isIdle && spare > 0 && store.reads.takeable(endpoint.id) === 0) {
         spare -= 1;

@@ -1,32 +1,111 @@
 /** `quickDeploy: blender` as a workload: where Blender is, what its worker may read, and its container where there is one. */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { totalmem, tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
 import { packageFile } from '../../lib/files/package-file.ts';
-import type { EndpointSettings, WorkloadSettings } from '../endpoint-settings.ts';
-import { isProgram } from '../config/endpoint-rules.ts';
+import { filePath } from '../../lib/yaml/scalar-schemas.ts';
+import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import { type ContainerTool, runTool } from './container-tool.ts';
+import { folderExpected, isProgram, programExpected } from './expected-files.ts';
+import { image } from './image-name.ts';
 import { helperEnvironment } from './worker-environment.ts';
-import { capabilityArguments, serviceLabel } from './container-workload.ts';
+import {
+  addedCapabilities,
+  capabilityArguments,
+  capabilityList,
+  noCapabilities,
+  serviceLabel,
+  unboundedCapabilities,
+} from './container-workload.ts';
 import { moduleWorkload } from './module-workload.ts';
 import type { WorkerContext, Workload } from './workload.ts';
 
-type BlenderSettings = Extract<WorkloadSettings, { kind: 'blender' }>;
+import {
+  at,
+  defineWorkload,
+  deviceProblems,
+  noCluster,
+  programVariables,
+  type WorkloadNeeds,
+} from './workload-definition.ts';
 
-interface BlenderNeeds {
-  containerTool: () => Promise<ContainerTool>;
-  serviceId: string;
-}
+const ownPath = filePath.nullable().default(null);
+
+const section = z.strictObject({
+  program: ownPath.describe('the program; else the one in PATH'),
+  assets: ownPath.meta({
+    title: 'Folder of files',
+    description: 'the folder of .blend, glTF and OBJ files that jobs may name; none by default',
+    examples: ['/srv/models'],
+  }),
+  scripts: ownPath.meta({
+    title: 'Folder of scripts',
+    description:
+      'the folder of Python scripts that jobs may run, with the rights of the service; none by default',
+  }),
+  image: image.nullable().default(null).meta({
+    title: 'Image with Blender',
+    description: 'an image with Blender, in which podman or docker runs it; none by default',
+  }),
+});
+
+const unsaid = section.parse({});
+
+export const blender = defineWorkload({
+  key: 'quickDeploy',
+  values: { names: ['blender'], description: '`blender`, which has to be installed' },
+  fields: {
+    blender: section
+      .optional()
+      .describe('of `quickDeploy: blender`; paths are relative to the folder of service.yaml'),
+    capabilities: capabilityList,
+  },
+  elsewhere: {
+    blender: 'none: only `quickDeploy: blender` has such settings',
+    capabilities: noCapabilities,
+  },
+  takes: ['memory'],
+  without: noCluster,
+  gpu: 'machine',
+  words: () => 'Quick deploy: blender',
+  // It leaks.
+  defaults: () => ({ recycle: { jobs: 200 } }),
+  consoleDefaults: { capabilities: [] },
+  inFolder: ({ blender: own = unsaid }, folder) => {
+    const absolute = (given: string | null): string | null => given && resolve(folder, given);
+    const { program, assets, scripts } = own;
+    const paths = { program: absolute(program), assets: absolute(assets), scripts: absolute(scripts) };
+    return { blender: { ...own, ...paths } };
+  },
+  namedDefaults: ({ capabilities: kept = ['default'] }) => ({ capabilities: kept }),
+  problems: deviceProblems,
+  missing: ({ blender: { program, assets, scripts } = unsaid }) => [
+    ...at('blender.program', program === null ? undefined : programExpected(program, [])),
+    ...at('blender.assets', assets === null ? undefined : folderExpected(assets)),
+    ...at('blender.scripts', scripts === null ? undefined : folderExpected(scripts)),
+  ],
+  unbounded: ({ blender: own, capabilities: kept }) =>
+    (own?.image ?? null) === null || kept !== undefined ? [] : [unboundedCapabilities],
+  programs: ({ blender: own = unsaid, capabilities: kept, environment, on }) => {
+    const scripts = { 'blender.scripts': own.scripts };
+    if (own.image !== null) return { ...scripts, capabilities: addedCapabilities(kept), on };
+    return { ...scripts, 'blender.program': own.program, environment, on };
+  },
+  start: (settings, needs) => blenderWorkload(settings, needs),
+});
+
+type BlenderSettings = EndpointSettings & {
+  blender?: z.output<typeof section> | undefined;
+  capabilities?: string[] | undefined;
+};
 
 const handler = packageFile('dist/renderers/blender/handler.js');
 const startTimeoutMs = 120_000;
 
-export function blenderWorkload(
-  settings: EndpointSettings,
-  workload: BlenderSettings,
-  environment: Record<string, string>,
-  needs: BlenderNeeds,
-): Workload {
+export function blenderWorkload(settings: BlenderSettings, needs: WorkloadNeeds): Workload {
+  const { blender: workload = unsaid } = settings;
+  const environment = programVariables(settings);
   const start = async (context: WorkerContext): ReturnType<Workload['startWorker']> => {
     // Its own folder for all that it writes, which goes with it.
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'nightrender-blender-')));
@@ -41,7 +120,7 @@ export function blenderWorkload(
       const command =
         container === undefined
           ? [programOf(workload, { ...process.env, ...environment })]
-          : containerCommand(container, { settings, workload, name, folder, serviceId: needs.serviceId });
+          : containerCommand(container, { settings, name, folder, serviceId: needs.serviceId });
       const { assets, scripts } = workload;
       const module = moduleWorkload({
         endpointId: settings.id,
@@ -80,12 +159,12 @@ function graphics(env: NodeJS.ProcessEnv): Record<string, string> {
 }
 
 /** Three quarters of what the machine has, in equal parts: a scene that wants more ends alone. */
-function memoryOf({ memoryBytes, workers }: EndpointSettings): number {
+function memoryOf({ memory, workers }: EndpointSettings): number {
   const all = Math.min(totalmem(), process.constrainedMemory() || Infinity);
-  return memoryBytes ?? Math.floor((all * 0.75) / Math.max(1, workers));
+  return memory ?? Math.floor((all * 0.75) / Math.max(1, workers.max));
 }
 
-function programOf({ program }: BlenderSettings, env: NodeJS.ProcessEnv): string {
+function programOf({ program }: z.output<typeof section>, env: NodeJS.ProcessEnv): string {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   const found = [program ?? [], ...folders.map((folder) => join(folder, 'blender'))].flat().find(isProgram);
   if (found !== undefined && (program === null || found === program)) return found;
@@ -98,8 +177,7 @@ function programOf({ program }: BlenderSettings, env: NodeJS.ProcessEnv): string
 }
 
 interface ContainerNeeds {
-  settings: EndpointSettings;
-  workload: BlenderSettings;
+  settings: BlenderSettings;
   name: string;
   folder: string;
   serviceId: string;
@@ -107,7 +185,8 @@ interface ContainerNeeds {
 
 /** It reaches no network, sees the folders that the endpoint allows, and writes to its own alone, as root if the tool runs it so. */
 function containerCommand(tool: ContainerTool, needs: ContainerNeeds): string[] {
-  const { settings, workload, name, folder, serviceId } = needs;
+  const { settings, name, folder, serviceId } = needs;
+  const { blender: workload = unsaid } = settings;
   const seen = [dirname(handler), workload.assets, workload.scripts].filter((each) => each !== null);
   return [
     ...tool.command,

@@ -1,12 +1,149 @@
 /** A container image as a workload: its containers pull their jobs, as workers elsewhere do. */
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { address, programText } from '../../lib/yaml/scalar-schemas.ts';
 import { type ContainerTool, runTool } from './container-tool.ts';
 import { WorkerLog } from './worker-log.ts';
-import { helperEnvironment, publicWorkerDefaults } from './worker-environment.ts';
+import { image as imageName } from './image-name.ts';
+import { helperEnvironment, publicWorkerDefaults, workerEnvironment } from './worker-environment.ts';
 import { WorkerProcess } from './worker-process.ts';
 import type { PullWorker, PullWorkload, WorkerContext } from './workload.ts';
-import type { EndpointSettings } from '../endpoint-settings.ts';
+import type { EndpointSettings } from '../model/endpoint-settings.ts';
+import { at, defineWorkload, hiddenWord, noCluster, type WorkloadEdges } from './workload-definition.ts';
+
+const argumentExpected =
+  'an option of `docker run` with its value after =, such as --shm-size=1g; a separate word would be taken as the image';
+
+const networkExpected = 'host, default, or the name of a network of docker or podman';
+
+const serviceUrlExpected =
+  'the address at which the containers reach this service, such as http://172.17.0.1:4747, or `network: host`';
+
+const capabilityExpected = 'a capability such as CHOWN, or default';
+
+/** Schema of the capabilities that containers keep. */
+export const capabilityList = z
+  .array(
+    z.string(capabilityExpected).regex(/^(default|(CAP_)?[A-Z][A-Z_]*)$/, capabilityExpected),
+    'a list such as [CHOWN, SETUID, SETGID]',
+  )
+  .optional()
+  .meta({
+    description:
+      'capabilities that containers keep, such as CHOWN; with a list, processes gain no privileges and are 4,096 at most. `default` leaves all that to docker or podman',
+  });
+
+export const noCapabilities = 'none: only containers have capabilities';
+
+export const unboundedCapabilities = '`capabilities` (`[]` drops all, `[default]` keeps them)';
+
+const noNetwork = 'none: only an image has a network of its own';
+
+export const container = defineWorkload({
+  key: 'image',
+  fields: {
+    image: imageName.meta({
+      description:
+        'a container image for linux/amd64, run by docker or podman: <registry_user>/<image_name>:<tag>',
+      examples: ['registry_user/image_name:tag'],
+    }),
+    arguments: z
+      .array(programText.regex(/^--?[A-Za-z0-9]/, argumentExpected), 'a list such as [--shm-size=1g]')
+      .optional()
+      .meta({
+        title: 'Further arguments',
+        description: 'more options of `docker run`, each with its value after =, such as --shm-size=1g',
+      }),
+    network: z
+      .string(networkExpected)
+      .regex(/^(?!none$)[A-Za-z0-9][A-Za-z0-9_.:,=/-]*$/, networkExpected)
+      .optional()
+      .meta({
+        description:
+          'the network of the containers: `default` for that of docker or podman, a name, or `host` for that of this machine, with all that listens there',
+        examples: ['default'],
+      }),
+    serviceUrl: address(serviceUrlExpected)
+      .overwrite((url) => url.replace(/\/+$/, ''))
+      .optional()
+      .meta({
+        title: 'Address of the service',
+        description:
+          'the address at which the containers reach this service, unless their network is `host`; `publicUrl` by default',
+        examples: ['http://172.17.0.1:4747'],
+      }),
+    capabilities: capabilityList,
+  },
+  elsewhere: {
+    arguments: 'none: only an image takes options of `docker run`',
+    network: noNetwork,
+    serviceUrl: noNetwork,
+    capabilities: noCapabilities,
+  },
+  takes: ['memory', 'cpus'],
+  without: {
+    ...noCluster,
+    'recycle.memory': 'no memory: a container has its `memory`, beyond which it is killed',
+  },
+  choice: { title: 'Container image', means: 'Run by docker or podman.' },
+  gpu: 'is given no GPU',
+  words: ({ image }) => `Image ${image}`,
+  concealed: ({ arguments: options }) =>
+    options === undefined ? {} : { arguments: options.map(() => hiddenWord) },
+  consoleDefaults: { network: 'default', capabilities: [] },
+  namedDefaults: ({ network, arguments: options = [], capabilities: kept = ['default'] }) => ({
+    capabilities: kept,
+    ...(network === undefined && !options.some(isNetwork) && { network: 'host' }),
+  }),
+  problems: ({ network, serviceUrl, arguments: options = [] }, publicUrl) => {
+    if (network === undefined) return [];
+    const isReached = network === 'host' || Boolean(serviceUrl ?? publicUrl);
+    return [
+      ...at('arguments', options.some(isNetwork) ? 'no --network: the key `network` says it' : undefined),
+      ...at('serviceUrl', isReached ? undefined : serviceUrlExpected),
+    ];
+  },
+  unbounded: ({ network, arguments: options = [], capabilities: kept }) => [
+    ...(network === undefined && !options.some(isNetwork)
+      ? ['`network` (`host` keeps the network of this machine)']
+      : []),
+    ...(kept === undefined ? [unboundedCapabilities] : []),
+  ],
+  programs: ({ arguments: options, capabilities: kept }) => ({
+    arguments: options,
+    capabilities: addedCapabilities(kept),
+  }),
+  nameElsewhere: ({ image }) => `image:${image}`,
+  start: (settings, edges) => ({
+    name: settings.image,
+    startPullWorker: async (started) =>
+      await containerWorkload({
+        ...settings,
+        tool: await edges.containerTool(),
+        serviceId: edges.serviceId,
+        endpointId: settings.id,
+        arguments: settings.arguments ?? [],
+        pullEnvironment: (workerId) => environmentOf(settings, edges, workerId),
+      }).startPullWorker(started),
+  }),
+});
+
+/** With some of them a container becomes the machine's root. */
+export function addedCapabilities(all: readonly string[] = []): string[] {
+  return all.filter((name) => name !== 'default');
+}
+
+function environmentOf(
+  { id: endpointId, gpu, network, serviceUrl }: EndpointSettings,
+  { url, publicUrl = url, workerKey }: WorkloadEdges,
+  workerId: string,
+): Record<string, string> {
+  const isHere = network === undefined || network === 'host';
+  const baseUrl = isHere ? url : typeof serviceUrl === 'string' ? serviceUrl : publicUrl;
+  const gpuName = typeof gpu === 'object' ? gpu.devices.join(',') : (gpu ?? null);
+  return workerEnvironment({ baseUrl, endpointId, workerKey, gpuName, workerId });
+}
 
 /** An image of many gigabytes may have to come first. */
 const createTimeoutMs = 2 * 60 * 60_000;
@@ -149,12 +286,14 @@ export interface ContainerOptions {
   environment: Readonly<Record<string, string>>;
   /** How a worker of this id reaches the service, its key among them: what `workerEnvironment` gives. */
   pullEnvironment: (workerId: string) => Readonly<Record<string, string>>;
-  memoryBytes: number | null;
-  cpus: number | null;
-  /** As in `EndpointSettings`. */
+  /** Bytes and processors; undefined for no bound. */
+  memory?: number | undefined;
+  cpus?: number | undefined;
+  /** Network of the tool, or `default` for its usual one; undefined if nobody has said, as in earlier versions: that of the machine. */
   network?: string | undefined;
+  /** Capabilities that containers keep, or `default` for those that the tool gives; undefined if nobody has said, which means the same. */
   capabilities?: readonly string[] | undefined;
-  gpu: EndpointSettings['gpu'];
+  gpu?: EndpointSettings['gpu'];
 }
 
 /** Of a container for finding it again. */
@@ -168,7 +307,7 @@ export function serviceLabel(serviceId: string): string {
  * Throws, in words, for an argument that is no option.
  */
 export function createArguments(name: string, options: ContainerOptions): string[] {
-  const { tool, serviceId, memoryBytes, cpus, gpu, image } = options;
+  const { tool, serviceId, memory, cpus, gpu, image } = options;
   assertOptions(options.arguments);
   const further = [...tool.containerArguments, ...options.arguments];
   const unsaid = further.some(isNetwork) ? 'default' : 'host';
@@ -179,8 +318,8 @@ export function createArguments(name: string, options: ContainerOptions): string
     ...capabilityArguments(options.capabilities),
     ...further,
     ...(network === 'default' ? [] : [`--network=${network}`]),
-    ...(memoryBytes === null ? [] : [`--memory=${memoryBytes}b`]),
-    ...(cpus === null ? [] : [`--cpus=${cpus}`]),
+    ...(memory === undefined ? [] : [`--memory=${memory}b`]),
+    ...(cpus === undefined ? [] : [`--cpus=${cpus}`]),
     ...gpuArguments(tool.kind, gpu),
     `--label=${serviceLabel(serviceId)}`,
     `--name=${name}`,
@@ -189,7 +328,7 @@ export function createArguments(name: string, options: ContainerOptions): string
   ];
 }
 
-export function isNetwork(argument: string): boolean {
+function isNetwork(argument: string): boolean {
   return /^--net(work)?(=|$)/.test(argument);
 }
 
@@ -214,8 +353,8 @@ function assertOptions(given: readonly string[]): void {
 
 /** A label says how large a GPU should be, not which one of this machine it is: all of them, then. */
 function gpuArguments(kind: ContainerTool['kind'], gpu: EndpointSettings['gpu']): string[] {
-  if (gpu === null) return [];
-  const devices = 'devices' in gpu ? gpu.devices : ['all'];
+  if (gpu === undefined) return [];
+  const devices = typeof gpu === 'string' ? ['all'] : gpu.devices;
   const isWhole = (device: string): boolean => device.startsWith('/') || device.includes('=');
   const whole = devices.filter(isWhole).map((device) => `--device=${device}`);
   const numbers = devices.filter((device) => !isWhole(device));

@@ -1,11 +1,43 @@
 /** A JavaScript module as a workload, in a process of its own, so that nothing it does harms the service. */
 import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { packageFile } from '../../lib/files/package-file.ts';
+import { filePath } from '../../lib/yaml/scalar-schemas.ts';
+import { moduleExpected } from './expected-files.ts';
 import { LineWorker } from './line-worker.ts';
 import { processEnvironment } from './worker-environment.ts';
 import { WorkerLog } from './worker-log.ts';
 import { WorkerProcess } from './worker-process.ts';
 import type { AnswerLimits, Worker, WorkerContext, Workload } from './workload.ts';
+import { at, defineWorkload, deviceProblems, noCluster, programVariables } from './workload-definition.ts';
+
+export const jsModule = defineWorkload({
+  key: 'module',
+  fields: {
+    module: filePath.regex(/\.[cm]?[jt]s$/, 'the path of a JavaScript module, such as ./handler.mjs').meta({
+      title: 'File of the module',
+      description: 'a JavaScript module that exports `handler`',
+      examples: ['/srv/worker.mjs'],
+    }),
+  },
+  takes: ['memory'],
+  without: noCluster,
+  choice: { title: 'Module', means: 'A JavaScript file that exports a handler.' },
+  gpu: 'machine',
+  words: ({ module }) => `Module ${module}`,
+  inFolder: ({ module }, folder) => ({ module: resolve(folder, module) }),
+  problems: deviceProblems,
+  missing: ({ module }) => at('module', moduleExpected(module)),
+  programs: ({ module, environment }) => ({ module, environment }),
+  start: ({ id: endpointId, module: path, memory = null, ...settings }, { limits }) =>
+    moduleWorkload({
+      endpointId,
+      path,
+      environment: programVariables(settings),
+      memoryBytes: memory,
+      limits,
+    }),
+});
 
 /** Models take their time to load. */
 const defaultStartTimeoutMs = 10 * 60_000;

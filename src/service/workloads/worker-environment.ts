@@ -13,9 +13,6 @@ export interface PullWorkerIdentity {
 
 const pingIntervalMs = 10_000;
 
-/** Names of variables that are the service's own: who a worker is, its key, and where it asks. A regular expression. */
-export const ownVariables = 'RUNPOD_(WEBHOOK_.*|PING_INTERVAL|ENDPOINT_ID|POD_ID|AI_API_KEY)';
-
 /** Releases from 1.9.0 on end at their start where they do not reach the internet. An endpoint may set something else. */
 export const publicWorkerDefaults = { RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: 'true' };
 

@@ -1,7 +1,7 @@
 /** The console of `nightrender serve`: endpoints, jobs and keys. */
 import { render, type JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { CatalogueEntry, EndpointSchema, Overview } from '../../protocol/console-data.ts';
+import type { CatalogueEntry, EndpointFields, Overview } from '../../protocol/console-data.ts';
 import { Dialog } from '../shared/dialog.tsx';
 import { hourWords } from '../shared/number-words.ts';
 import { ask, Refused, signIn, signOut, updateLink, useLink } from './ask.ts';
@@ -25,11 +25,11 @@ function ConsolePage(): JSX.Element {
   const { isSignedOut, awaySince } = useLink();
   const { data: overview, refused, refresh } = usePolled<Overview>('overview', () => 2_000);
   const { data: catalogue } = usePolled<CatalogueEntry[]>('catalogue', untilKnown);
-  const { data: schema } = usePolled<EndpointSchema>('endpoint-schema', untilKnown);
+  const { data: fields } = usePolled<EndpointFields>('endpoint-fields', untilKnown);
   const [said, setSaid] = useState({ text: '', at: '' });
   const say = useCallback((text: string, at = location.hash) => setSaid({ text, at }), []);
   const aheadMs = useMemo(() => (overview?.now ?? Date.now()) - Date.now(), [overview]);
-  const isThere = overview !== undefined && catalogue !== undefined && schema !== undefined;
+  const isThere = overview !== undefined && catalogue !== undefined && fields !== undefined;
   useArrival(hash, isThere, isSignedOut && !isThere);
   if (!isThere) {
     if (isSignedOut) return <Entrance />;
@@ -41,7 +41,7 @@ function ConsolePage(): JSX.Element {
       </p>
     );
   }
-  const service: Service = { overview, catalogue, schema, aheadMs, refresh, say };
+  const service: Service = { overview, catalogue, fields, aheadMs, refresh, say };
   return (
     <ServiceContext.Provider value={service}>
       <TopBar route={route} />

@@ -1,26 +1,34 @@
-/** An endpoint as it stands in the form: the object that service.yaml has, with what was typed for other workloads as well. */
-import type { Condition, FieldSchema } from '../../protocol/console-data.ts';
+/** An endpoint as it stands in the form: keys of service.yaml, with what was typed for other workloads as well. */
+import type { CatalogueEntry, FieldSchema, WorkloadForm } from '../../protocol/console-data.ts';
 import type { Problem } from './ask.ts';
 import { joinWords, splitWords } from './command-words.ts';
 
-export type Draft = Record<string, unknown>;
+export type Keys = Readonly<Record<string, unknown>>;
 
-/** What each part of the form is given. */
+/** Props of each part of the form. */
 export interface PartProps {
-  draft: Draft;
-  /** The one of these that says what a worker runs. */
-  kind: WorkloadKey;
-  schema: FieldSchema;
+  keys: Keys;
+  /** What is to run. */
+  workload: WorkloadForm;
   problems: Problem[];
-  /** Of some keys; undefined leaves one out. */
-  onChange(change: Draft, kind?: WorkloadKey): void;
+  /** Changes some keys; undefined leaves one out. */
+  onChange(change: Keys, workload?: WorkloadForm): void;
 }
 
-export const workloadKeys = ['quickDeploy', 'image', 'command', 'module', 'comfyui', 'remote'] as const;
-export type WorkloadKey = (typeof workloadKeys)[number];
+/** Returns what an endpoint runs; the first workload if its keys do not say. */
+export function workloadIn(all: WorkloadForm[], keys: Keys): WorkloadForm {
+  const found = all.find(
+    ({ key, values }) => keys[key] !== undefined && (values === undefined || values.includes(keys[key])),
+  );
+  const [first] = all;
+  if (first === undefined) throw new Error('the service runs no workload');
+  return found ?? first;
+}
 
-export function workloadKeyOf(draft: Draft): WorkloadKey {
-  return workloadKeys.find((key) => draft[key] !== undefined) ?? 'quickDeploy';
+/** Returns true if an endpoint with this workload and these keys is what a card of the catalogue offers. */
+export function isOfCard({ runs }: CatalogueEntry, { key, values }: WorkloadForm, keys: Keys): boolean {
+  const [[name, value] = ['', '']] = Object.entries(runs);
+  return name === key && (values === undefined ? keys[key] === value : values.includes(value));
 }
 
 /** Stands in the place of a value that what was typed does not give; it keeps the form from being sent. */
@@ -32,12 +40,20 @@ export class Unreadable {
   }
 }
 
-/** What the service is sent, or what cannot even be sent; all else is for the service to judge. */
-export function formOf({ draft, kind, schema }: Omit<PartProps, 'problems' | 'onChange'>): Draft | Problem[] {
-  const given = { ...draft, [kind]: draft[kind] ?? '' };
-  const form = Object.fromEntries(usedKeys(schema, draft, kind).map((key) => [key, given[key]]));
+/** Returns what the service is sent, or what cannot even be sent; all else is for the service to judge. */
+export function endpointToSend(keys: Keys, workload: WorkloadForm): Keys | Problem[] {
+  const { key, values } = workload;
+  const chosen = values === undefined ? (keys[key] ?? '') : keys[key];
+  const given: Keys = { ...keys, [key]: chosen };
+  const sent = ['name', 'id', key, ...shownKeys(workload)];
+  const form = Object.fromEntries(sent.map((name) => [name, given[name]]));
   const problems = unreadableIn(form, []);
   return problems.length > 0 ? problems : form;
+}
+
+/** Returns the keys that have a field. */
+export function shownKeys({ cards }: WorkloadForm): string[] {
+  return cards.flatMap(({ fields }) => fields.map(([key]) => key));
 }
 
 function unreadableIn(value: unknown, path: string[]): Problem[] {
@@ -47,45 +63,17 @@ function unreadableIn(value: unknown, path: string[]): Problem[] {
     : [];
 }
 
-/** What has no effect on a workload and is refused there, beside what the schema says of that. */
-const useless: Record<string, string[]> = {
-  blender: ['on'],
-  image: ['on'],
-  module: ['on'],
-  comfyui: ['on', 'workers', 'quickStart', 'recycle', 'environment'],
-  remote: ['on', 'workers', 'quickStart', 'recycle', 'environment'],
-};
-
-/** The keys that the workload leaves room for. */
-export function usedKeys(schema: FieldSchema, draft: Draft, kind: WorkloadKey): string[] {
-  const { properties = {}, dependencies = {} } = schema;
-  const runs = kind === 'quickDeploy' ? String(draft[kind]) : kind;
-  const isThere = (key: string): boolean => key === kind || !workloadKeys.some((other) => other === key);
-  const holds = ({ anyOf, required = [], properties: given = {} }: Condition): boolean =>
-    required.every(isThere) &&
-    Object.entries(given).every(([key, value]) => draft[key] === value.const) &&
-    (anyOf === undefined || anyOf.some(holds));
-  return Object.keys(properties).filter((key) => {
-    const needed = dependencies[key] ?? [];
-    return (
-      isThere(key) &&
-      useless[runs]?.includes(key) !== true &&
-      holds(Array.isArray(needed) ? { required: needed } : needed)
-    );
-  });
-}
-
 /** A value with keys of its own; nothing for any other. */
-export function sectionOf(value: unknown): Draft {
+export function sectionOf(value: unknown): Keys {
   return isSection(value) ? value : {};
 }
 
-export function isSection(value: unknown): value is Draft {
+export function isSection(value: unknown): value is Keys {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Undefined where nothing is left in it. */
-export function withKey(section: Draft, key: string, value: unknown): Draft | undefined {
+export function withKey(section: Keys, key: string, value: unknown): Keys | undefined {
   const all = Object.entries({ ...section, [key]: value }).filter(([, each]) => each !== undefined);
   return all.length === 0 ? undefined : Object.fromEntries(all);
 }

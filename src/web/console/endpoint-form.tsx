@@ -1,20 +1,20 @@
 /** Creating an endpoint, and changing one, in a form made of the schema that the service checks it by: a key without an input of its own gets one by its type. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { EndpointView, FieldSchema } from '../../protocol/console-data.ts';
+import type { EndpointView, FieldSchema, WorkloadForm } from '../../protocol/console-data.ts';
 import { ask } from './ask.ts';
 import { NothingHere, Card } from './pieces.tsx';
 import { to } from './route.ts';
 import { useEndpoint, useService } from './service.ts';
 import {
-  formOf,
+  endpointToSend,
   idFromName,
   problemAt,
   sectionOf,
-  usedKeys,
+  shownKeys,
   withKey,
-  workloadKeyOf,
-  type Draft,
+  workloadIn,
+  type Keys,
   type PartProps,
 } from './endpoint-draft.ts';
 import { ClusterFields, GpuFields, WorkersFields, WorkloadChoice } from './endpoint-inputs.tsx';
@@ -24,12 +24,11 @@ import { sentence, TypedField } from './typed-field.tsx';
 
 export function NewPage(): JSX.Element {
   const arrive = useArrival();
-  const { id: _, name: _name, ...begun } = useService().schema.default;
   return (
     <>
       <h1>New endpoint</h1>
       <EndpointForm
-        draft={begun}
+        keys={useService().fields.begun}
         isNew
         action="Create endpoint"
         back={to.overview}
@@ -75,7 +74,7 @@ export function EditPage({ id }: { id: string }): JSX.Element {
         Edit <bdi>{opened.settings.name}</bdi>
       </h1>
       <EndpointForm
-        draft={opened.settings}
+        keys={opened.settings}
         isNew={false}
         action="Save changes"
         back={to.endpoint(id)}
@@ -88,89 +87,52 @@ export function EditPage({ id }: { id: string }): JSX.Element {
 }
 
 interface Props {
-  draft: Draft;
+  keys: Keys;
   isNew: boolean;
   /** What is done, on the button. */
   action: string;
   /** Where it is left for. */
   back: string;
   /** Rejects with what the service has against it. */
-  onSave(form: Draft): Promise<void>;
+  onSave(endpoint: Keys): Promise<void>;
 }
 
-/** In which card a key is; the last one has those that are in none. */
-const cards: [title: string, keys: string[]][] = [
-  [
-    'Workload',
-    [
-      'blender',
-      'image',
-      'arguments',
-      'network',
-      'serviceUrl',
-      'capabilities',
-      'command',
-      'cwd',
-      'module',
-      'comfyui',
-    ],
-  ],
-  ['Workers and GPU', ['workers', 'quickStart', 'gpu', 'on', 'memory', 'cpus']],
-  ['Limits of jobs', ['executionTimeout', 'ttl', 'retries', 'maxQueued']],
-  ['Replacing workers', ['recycle', 'stall']],
-  ['Environment', ['environment']],
-  ['More', []],
-];
-
-/** In a card, or above all. */
-const placed = new Set([...cards.flatMap(([, keys]) => keys), 'name', 'id', 'quickDeploy', 'remote']);
-
-const inputs: Record<string, (part: PartProps) => JSX.Element> = {
+/** Inputs of keys that hold one value or keys of their own. */
+const inputs: Record<string, (part: PartProps & { schema: FieldSchema }) => JSX.Element> = {
   workers: WorkersFields,
   on: ClusterFields,
   gpu: GpuFields,
 };
 
-function EndpointForm({ draft: first, isNew, action, back, onSave }: Props): JSX.Element {
-  const { schema } = useService();
-  const [{ draft, kind }, setState] = useState({ draft: first, kind: workloadKeyOf(first) });
+function EndpointForm({ keys: first, isNew, action, back, onSave }: Props): JSX.Element {
+  const { workloads } = useService().fields;
+  const [{ keys, workload }, setState] = useState({ keys: first, workload: workloadIn(workloads, first) });
   const sending = useSending(async () => {
-    const read = formOf({ draft, kind, schema });
+    const read = endpointToSend(keys, workload);
     return Array.isArray(read) ? read : onSave(read);
   });
   const { problems, isBusy } = sending;
-  const keys = usedKeys(schema, draft, kind);
   const part: PartProps = {
-    draft,
-    kind,
-    schema,
+    keys,
+    workload,
     problems,
     onChange: (change, chosen) =>
-      setState((before) => ({ draft: { ...before.draft, ...change }, kind: chosen ?? before.kind })),
+      setState((before) => ({
+        keys: { ...before.keys, ...change },
+        workload: chosen ?? before.workload,
+      })),
   };
-  const others = keys.filter((key) => !placed.has(key));
+  const shown = new Set(['name', 'id', workload.key, ...shownKeys(workload)]);
   return (
     <Form sending={sending} class="stack wide">
       <OtherProblems
-        texts={problems
-          .filter(({ field }) => !keys.includes(field.split('.')[0] ?? ''))
-          .map(({ text }) => text)}
+        texts={problems.filter(({ field }) => !shown.has(field.split('.')[0] ?? '')).map(({ text }) => text)}
       />
       <WorkloadChoice {...part} />
       <Names {...part} isNew={isNew} />
-      {kind === 'remote' && (
-        <p class="message calm">
-          The service starts no workers for this endpoint. Once it is created, its page shows what a worker
-          elsewhere needs to pull jobs.
-        </p>
-      )}
-      {cards.map(([title, ofCard]) => (
-        <KeysCard
-          key={title}
-          {...part}
-          title={title}
-          keys={ofCard.length === 0 ? others : ofCard.filter((key) => keys.includes(key))}
-        />
+      {workload.note !== undefined && <p class="message calm">{workload.note}</p>}
+      {workload.cards.map((card) => (
+        <KeysCard key={card.title} {...part} {...card} />
       ))}
       <p class="unseen" role="status">
         {problems.length > 0 ? 'Not saved: fix the problems below.' : ''}
@@ -187,13 +149,13 @@ function EndpointForm({ draft: first, isNew, action, back, onSave }: Props): JSX
   );
 }
 
-function KeysCard({ title, keys, ...part }: PartProps & { title: string; keys: string[] }) {
-  if (keys.length === 0) return null;
+function KeysCard({ title, fields, ...part }: PartProps & WorkloadForm['cards'][number]) {
+  if (fields.length === 0) return null;
   return (
     <Card title={title}>
       <div class="fields">
-        {keys.map((name) => (
-          <KeyFields key={name} {...part} name={name} />
+        {fields.map(([name, schema]) => (
+          <KeyFields key={name} {...part} name={name} schema={schema} />
         ))}
       </div>
     </Card>
@@ -201,9 +163,8 @@ function KeysCard({ title, keys, ...part }: PartProps & { title: string; keys: s
 }
 
 /** What is typed for a key, or for those that it holds. */
-function KeyFields({ name, ...part }: PartProps & { name: string }): JSX.Element {
-  const { draft, problems, onChange } = part;
-  const { [name]: schema = {} } = part.schema.properties ?? {};
+function KeyFields({ name, ...part }: PartProps & { name: string; schema: FieldSchema }): JSX.Element {
+  const { keys, schema, problems, onChange } = part;
   const Input = inputs[name];
   if (Input !== undefined) return <Input {...part} />;
   const fieldOf = (path: string, each: FieldSchema, value: unknown, onValue: (value: unknown) => void) => (
@@ -217,8 +178,8 @@ function KeyFields({ name, ...part }: PartProps & { name: string }): JSX.Element
     />
   );
   if (schema.properties === undefined)
-    return fieldOf(name, schema, draft[name], (value) => onChange({ [name]: value }));
-  const section = sectionOf(draft[name]);
+    return fieldOf(name, schema, keys[name], (value) => onChange({ [name]: value }));
+  const section = sectionOf(keys[name]);
   const ofAll = problems.filter(({ field }) => field === name).map(({ text }) => text);
   return (
     <>
@@ -237,18 +198,18 @@ function KeyFields({ name, ...part }: PartProps & { name: string }): JSX.Element
 
 /** What an endpoint is called. */
 function Names({ isNew, ...part }: PartProps & { isNew: boolean }): JSX.Element {
-  const { draft, schema, problems, onChange } = part;
+  const { keys, problems, onChange } = part;
   const [isIdTyped, setIsIdTyped] = useState(false);
-  const url = useService().overview.url.replace(/\/+$/, '');
-  const id = typeof draft['id'] === 'string' ? draft['id'] : '';
-  const { name, id: idSchema } = schema.properties ?? {};
+  const { overview, fields } = useService();
+  const url = overview.url.replace(/\/+$/, '');
+  const id = typeof keys['id'] === 'string' ? keys['id'] : '';
   return (
     <Card title="Name and address">
       <div class="fields">
         <TypedField
           path="name"
-          schema={name ?? {}}
-          value={draft['name']}
+          schema={fields.name}
+          value={keys['name']}
           problem={problemAt(problems, 'name')}
           onValue={(value) =>
             onChange({
@@ -261,11 +222,11 @@ function Names({ isNew, ...part }: PartProps & { isNew: boolean }): JSX.Element 
           <TypedField
             path="id"
             schema={{
-              ...idSchema,
+              ...fields.id,
               description: `Part of its URL: ${url}/v2/${id === '' ? '…' : id}/run`,
               examples: ['as the name'],
             }}
-            value={draft['id']}
+            value={keys['id']}
             problem={problemAt(problems, 'id')}
             onValue={(value) => {
               setIsIdTyped(value !== undefined);

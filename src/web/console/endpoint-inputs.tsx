@@ -1,20 +1,19 @@
 /** Inputs of an endpoint for what it runs, and for what may be one value or keys of its own: its workers, where they run, and their GPU. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { FieldSchema, CatalogueEntry } from '../../protocol/console-data.ts';
+import type { FieldSchema, CatalogueEntry, WorkloadForm } from '../../protocol/console-data.ts';
 import { Select } from '../shared/choices.tsx';
 import {
+  isOfCard,
   isSection,
   list,
   problemAt,
   sectionOf,
-  usedKeys,
   withKey,
   type PartProps,
-  type Draft,
-  type WorkloadKey,
+  type Keys,
 } from './endpoint-draft.ts';
-import { currentName, entryLack, needsWords } from './endpoint-words.ts';
+import { entryLack, needsWords } from './endpoint-words.ts';
 import { Coded, Field, Option } from './field.tsx';
 import { labelOf, sentence, TypedField } from './typed-field.tsx';
 import { useService } from './service.ts';
@@ -24,10 +23,13 @@ function sectionSchema(schema: FieldSchema | undefined): Record<string, FieldSch
   return schema?.anyOf?.find(({ properties }) => properties !== undefined)?.properties ?? {};
 }
 
+/** Props of an input for one key. */
+type InputProps = PartProps & { schema: FieldSchema };
+
 /** A number, or with `min` and `idle` a range. */
-export function WorkersFields({ draft, schema, problems, onChange }: PartProps): JSX.Element {
-  const all = schema.properties?.['workers'] ?? {};
-  const range = isSection(draft['workers']) ? draft['workers'] : { max: draft['workers'] };
+export function WorkersFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
+  const { workers } = keys;
+  const range: Keys = isSection(workers) ? workers : { max: workers };
   const change = (key: string, value: unknown): void => {
     const { max, ...others } = withKey(range, key, value) ?? {};
     onChange({ workers: Object.keys(others).length === 0 ? max : { ...others, max } });
@@ -58,9 +60,8 @@ export function WorkersFields({ draft, schema, problems, onChange }: PartProps):
 }
 
 /** Nothing for this machine. */
-export function ClusterFields({ draft, schema, problems, onChange }: PartProps): JSX.Element {
-  const { on } = draft;
-  const all = schema.properties?.['on'] ?? {};
+export function ClusterFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
+  const { on } = keys;
   const isOfOptions = problems.some(({ field }) => field.startsWith('on.slurm'));
   const problem = problemAt(problems, 'on');
   return (
@@ -92,21 +93,17 @@ export function ClusterFields({ draft, schema, problems, onChange }: PartProps):
 export const gpuSizes = ['16 GB', '24 GB', '32 GB', '48 GB', '80 GB'];
 
 /** A size for people, another label, or devices. */
-export function GpuFields({ draft, kind, schema, problems, onChange }: PartProps): JSX.Element {
-  const { gpu, quickDeploy } = draft;
-  const all = schema.properties?.['gpu'] ?? {};
+export function GpuFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
+  const { gpu } = keys;
   const [isLabel, setIsLabel] = useState(false);
   const ofText = !isLabel && gpuSizes.some((size) => size === gpu) ? String(gpu) : 'label';
   const way = gpu === undefined ? 'none' : isSection(gpu) ? 'devices' : ofText;
-  // It draws on the processor.
-  const hasDevices =
-    usedKeys(schema, draft, kind).includes('environment') &&
-    (kind !== 'quickDeploy' || currentName(quickDeploy) !== 'scene-renderer');
+  const { devices } = sectionSchema(all);
   const options = [
     ['none', 'none'],
     ...gpuSizes.map((size) => [size, size]),
     ['label', 'another label …'],
-    ...(hasDevices || way === 'devices' ? [['devices', 'devices of this machine …']] : []),
+    ...(devices !== undefined || way === 'devices' ? [['devices', 'devices of this machine …']] : []),
   ] as [string, string][];
   const choose = (chosen: string): void => {
     setIsLabel(chosen === 'label');
@@ -138,11 +135,11 @@ export function GpuFields({ draft, kind, schema, problems, onChange }: PartProps
       {way === 'devices' && (
         <TypedField
           path="gpu.devices"
-          schema={sectionSchema(all)['devices'] ?? {}}
+          schema={devices ?? {}}
           typed={list}
           value={sectionOf(gpu)['devices']}
           problem={problem}
-          onValue={(devices) => onChange({ gpu: { devices } })}
+          onValue={(given) => onChange({ gpu: { devices: given } })}
         />
       )}
     </>
@@ -170,14 +167,6 @@ function SelectField({ path, schema, problem, ...rest }: SelectProps): JSX.Eleme
   );
 }
 
-const ownCode: readonly [WorkloadKey, string, string][] = [
-  ['image', 'Container image', 'Run by docker or podman.'],
-  ['command', 'Command', 'A program that reads jobs and writes results as JSON lines.'],
-  ['module', 'Module', 'A JavaScript file that exports a handler.'],
-  ['comfyui', 'ComfyUI', 'Boxes that run a workflow, one worker each.'],
-  ['remote', 'Workers elsewhere', 'Other machines pull the jobs with a worker key.'],
-];
-
 interface ChoiceProps {
   name: string;
   means: string;
@@ -190,12 +179,17 @@ interface ChoiceProps {
 }
 
 /** Chooses what an endpoint runs: quick deploy out of the catalogue, or custom deployment. */
-export function WorkloadChoice({ draft, kind, problems, onChange }: PartProps): JSX.Element {
-  const { overview, catalogue } = useService();
-  const problem = problemAt(problems, 'quickDeploy', 'remote');
+export function WorkloadChoice({ keys, workload, problems, onChange }: PartProps): JSX.Element {
+  const {
+    overview,
+    catalogue,
+    fields: { workloads },
+  } = useService();
+  const unshown = workloads.filter(({ values }) => values !== undefined).map(({ key }) => key);
+  const problem = problemAt(problems, ...new Set(unshown));
   const isWrong = problem !== '';
   const cards = catalogue.map((entry) => ({ entry, lack: entryLack(entry, overview) }));
-  const card = cards.find(({ entry }) => isOf(entry, draft, kind))?.entry;
+  const card = cards.find(({ entry }) => isOf(entry, workload, keys))?.entry;
   return (
     <div class="stack">
       <div class="columns even">
@@ -212,9 +206,7 @@ export function WorkloadChoice({ draft, kind, problems, onChange }: PartProps): 
               isChosen={entry === card}
               isLacking={lack !== null}
               isWrong={isWrong}
-              onChoose={() =>
-                onChange(filledFrom(entry, card), 'image' in entry.runs ? 'image' : 'quickDeploy')
-              }
+              onChoose={() => onChange(filledFrom(entry, card), workloadOfCard(entry, workloads))}
             />
           ))}
           {cards.some(({ lack }) => lack !== null) && (
@@ -225,16 +217,19 @@ export function WorkloadChoice({ draft, kind, problems, onChange }: PartProps): 
           <legend>
             Custom deployment <small>Your own code.</small>
           </legend>
-          {ownCode.map(([key, name, means]) => (
-            <Choice
-              key={key}
-              name={name}
-              means={means}
-              isChosen={kind === key && card === undefined}
-              isWrong={isWrong}
-              onChoose={() => onChange({ ...emptied(card), ...(key === 'remote' && { remote: true }) }, key)}
-            />
-          ))}
+          {workloads.map(
+            (each) =>
+              each.choice !== undefined && (
+                <Choice
+                  key={each.key}
+                  name={each.choice.title}
+                  means={each.choice.means}
+                  isChosen={each === workload && card === undefined}
+                  isWrong={isWrong}
+                  onChoose={() => onChange({ ...emptied(card), ...valueOf(each) }, each)}
+                />
+              ),
+          )}
         </fieldset>
       </div>
       <p id="workload-problem" class="problem">
@@ -266,26 +261,34 @@ function Choice(props: ChoiceProps): JSX.Element {
   );
 }
 
+/** Returns the value of the workload's key, if the key has no field. */
+function valueOf({ key, values }: WorkloadForm): Keys {
+  return values === undefined ? {} : { [key]: values.at(-1) };
+}
+
 /** Cards of one image differ in their environment. */
-function isOf({ runs, environment }: CatalogueEntry, draft: Draft, kind: WorkloadKey): boolean {
-  if (!('image' in runs)) return kind === 'quickDeploy' && currentName(draft[kind]) === runs.quickDeploy;
-  const given = sectionOf(draft['environment']);
-  const hasAll = Object.entries(environment).every(([name, value]) => given[name] === value);
-  return kind === 'image' && draft[kind] === runs.image && hasAll;
+function isOf(entry: CatalogueEntry, workload: WorkloadForm, keys: Keys): boolean {
+  const given = sectionOf(keys['environment']);
+  const hasAll = Object.entries(entry.environment).every(([name, value]) => given[name] === value);
+  return isOfCard(entry, workload, keys) && hasAll;
+}
+
+function workloadOfCard(entry: CatalogueEntry, all: WorkloadForm[]): WorkloadForm | undefined {
+  return all.find((each) => isOfCard(entry, each, entry.runs));
 }
 
 /** The form as the card has it. */
-function filledFrom({ runs, needs, environment }: CatalogueEntry, before: CatalogueEntry | undefined): Draft {
-  if (!('image' in runs)) return { quickDeploy: runs.quickDeploy, ...emptied(before) };
+function filledFrom({ runs, needs, environment }: CatalogueEntry, before: CatalogueEntry | undefined): Keys {
+  if (!('image' in runs)) return { ...runs, ...emptied(before) };
   return {
-    image: runs.image,
+    ...runs,
     gpu: gpuSizes.find((size) => Number.parseInt(size, 10) >= needs.gpu),
     environment: Object.keys(environment).length === 0 ? undefined : environment,
   };
 }
 
 /** What a card of an image had filled in. */
-function emptied(card: CatalogueEntry | undefined): Draft {
+function emptied(card: CatalogueEntry | undefined): Keys {
   return card !== undefined && 'image' in card.runs
     ? { image: undefined, gpu: undefined, environment: undefined }
     : {};

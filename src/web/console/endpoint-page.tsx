@@ -1,18 +1,10 @@
 /** One endpoint: a job to try it with, its jobs, its workers, and how it is used. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { EndpointView, EndpointForm, WorkerView } from '../../protocol/console-data.ts';
+import type { EndpointView, WorkerView, WorkloadForm } from '../../protocol/console-data.ts';
 import { counted, countWords, durationWords } from '../shared/number-words.ts';
 import { ask } from './ask.ts';
-import {
-  gpuWords,
-  standing,
-  workloadWords,
-  cardOf,
-  deathWords,
-  workerCounts,
-  workerStates,
-} from './endpoint-words.ts';
+import { gpuWords, standing, deathWords, workerCounts, workerStates } from './endpoint-words.ts';
 import { useSending } from './form.tsx';
 import { History } from './history.tsx';
 import { JobForm } from './job-form.tsx';
@@ -21,7 +13,7 @@ import { JobCounts } from './overview-page.tsx';
 import { Card, Mark, NothingHere } from './pieces.tsx';
 import { Question } from './question.tsx';
 import { to } from './route.ts';
-import { useEndpoint, useService } from './service.ts';
+import { useEndpoint, useService, useWorkload } from './service.ts';
 import { Choices } from '../shared/choices.tsx';
 import { Copyable, LongText } from '../shared/text.tsx';
 import { useNow } from '../shared/hooks.ts';
@@ -36,7 +28,7 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
       <div class="columns">
         <div class="stack wide">
           <Card title="Submit a job">
-            <JobForm key={id} settings={endpoint.settings} />
+            <JobForm key={id} endpoint={endpoint} />
           </Card>
         </div>
         <div class="stack wide">
@@ -44,7 +36,7 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
             <Workers endpoint={endpoint} />
           </Card>
           <Card title="Use it">
-            <UseIt settings={endpoint.settings} />
+            <UseIt endpoint={endpoint} />
           </Card>
         </div>
       </div>
@@ -55,10 +47,11 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
 }
 
 function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
-  const { settings, origin, trouble, jobs } = endpoint;
+  const { settings, origin, trouble, jobs, runs } = endpoint;
   const { overview } = useService();
-  const { tone, word } = standing(endpoint);
-  const gpu = gpuWords(settings, overview);
+  const { workload } = useWorkload(endpoint);
+  const { tone, word } = standing(endpoint, workload);
+  const gpu = gpuWords(endpoint, workload, overview);
   return (
     <div class="stack">
       <div class="row">
@@ -78,7 +71,7 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         </div>
       </div>
       <p class="soft">
-        <Mark tone={tone}>{word}</Mark> · <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi>
+        <Mark tone={tone}>{word}</Mark> · <code>{settings.id}</code> · <bdi>{runs}</bdi>
         {gpu !== null && (
           <>
             {' · '}
@@ -156,19 +149,19 @@ function Remove({ endpoint: { settings, jobs } }: { endpoint: EndpointView }): J
 type Way = 'curl' | 'python' | 'javascript' | 'yaml' | 'worker';
 
 /** Shows how programs use an endpoint: lines to copy, for the address at which its reader has come to the service. */
-function UseIt({ settings }: { settings: EndpointForm }): JSX.Element {
+function UseIt({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const [way, setWay] = useState<Way>('curl');
-  const isRemote = settings.remote === true;
+  const { workload, card } = useWorkload(endpoint);
   const options: [Way, string][] = [
     ['curl', 'curl'],
     ['python', 'Python'],
     ['javascript', 'JavaScript'],
     ['yaml', 'pipeline.yaml'],
-    ...(isRemote ? [['worker', 'Worker'] satisfies [Way, string]] : []),
+    ...(workload.isElsewhere ? [['worker', 'Worker'] satisfies [Way, string]] : []),
   ];
   const { label, lines } = ways[way];
-  const example = cardOf(settings, useService().catalogue)?.example;
-  const at = { base: location.origin, id: settings.id, input: inputText(example ?? anyExample) };
+  const input = inputText(card?.example ?? anyExample);
+  const at = { base: location.origin, id: endpoint.settings.id, input };
   return (
     <>
       <Choices label="Language" options={options} chosen={way} onChoose={setWay} />
@@ -281,13 +274,15 @@ const fewWorkers = 12;
 const lastWords = 4;
 
 /** Shows the workers of an endpoint, and what each wrote last. */
-function Workers({ endpoint: { workers, settings } }: { endpoint: EndpointView }): JSX.Element {
+function Workers({ endpoint }: { endpoint: EndpointView }): JSX.Element {
+  const { workers, settings } = endpoint;
+  const { workload } = useWorkload(endpoint);
   const now = useNow(useService().aheadMs, 1_000);
   const [state, setState] = useState<WorkerView['state']>();
   const [hasAll, setHasAll] = useState(false);
   const chosen = workers.filter((worker) => state === undefined || worker.state === state);
   const shown = hasAll ? chosen : chosen.slice(0, fewWorkers);
-  if (workers.length === 0) return <p class="soft">{absence(settings)}</p>;
+  if (workers.length === 0) return <p class="soft">{absence(settings, workload)}</p>;
   return (
     <>
       <Choices
@@ -317,8 +312,8 @@ function Workers({ endpoint: { workers, settings } }: { endpoint: EndpointView }
   );
 }
 
-function absence({ remote, quickStart }: EndpointView['settings']): string {
-  if (remote === true) return 'None has connected yet. See “Use it” for how to start one.';
+function absence({ quickStart }: EndpointView['settings'], { isElsewhere }: WorkloadForm): string {
+  if (isElsewhere) return 'None has connected yet. See “Use it” for how to start one.';
   return quickStart === true ? 'None.' : 'None; they start when a job arrives.';
 }
 

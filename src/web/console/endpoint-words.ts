@@ -1,11 +1,12 @@
 /** Endpoints and their workers in words. */
 import type {
   CatalogueEntry,
-  EndpointForm,
   EndpointView,
   Overview,
   WorkerView,
+  WorkloadForm,
 } from '../../protocol/console-data.ts';
+import { isSection } from './endpoint-draft.ts';
 import { durationWords } from '../shared/number-words.ts';
 import type { Tone } from '../shared/tone.ts';
 
@@ -43,14 +44,6 @@ export function deathWords(
   return `It ended ${ago(lastDeath.at)}: ${why} Another starts ${next}.`;
 }
 
-export function workloadWords({ quickDeploy, image, command, module, comfyui }: EndpointForm): string {
-  if (quickDeploy !== undefined) return `Quick deploy: ${quickDeploy}`;
-  if (image !== undefined) return `Image ${image}`;
-  if (command !== undefined) return `Command ${command.join(' ')}`;
-  if (comfyui !== undefined) return `ComfyUI at ${[comfyui.url].flat().join(', ')}`;
-  return module === undefined ? 'Workers elsewhere' : `Module ${module}`;
-}
-
 /** Where it was made, if not here. */
 export function originWords({ origin }: EndpointView, { file }: Overview): string | null {
   if (origin === 'console') return null;
@@ -69,21 +62,6 @@ function machineWords(gpus: string[]): string {
 export function machineSentence(gpus: string[]): string {
   if (gpus.length > 0) return `This machine has ${machineWords(gpus)}.`;
   return 'nvidia-smi finds no GPU on this machine: programs compute on its processors. Workers elsewhere bring their own.';
-}
-
-/** The scene renderer was once called painter. */
-export function currentName(quickDeploy: unknown): unknown {
-  return quickDeploy === 'painter' ? 'scene-renderer' : quickDeploy;
-}
-
-/** The card that it was made of; cards of one image have one input. */
-export function cardOf(
-  { image, quickDeploy }: EndpointForm,
-  catalogue: CatalogueEntry[],
-): CatalogueEntry | undefined {
-  return catalogue.find(({ runs }) =>
-    'image' in runs ? runs.image === image : runs.quickDeploy === currentName(quickDeploy),
-  );
 }
 
 /** What a card of the catalogue needs. */
@@ -112,20 +90,22 @@ function memoryOf(gpu: string): number {
 
 /** What its workers compute on; null where it is not known. */
 export function gpuWords(
-  { gpu, quickDeploy, image, comfyui, remote }: EndpointForm,
+  { settings: { gpu } }: EndpointView,
+  workload: WorkloadForm,
   { gpus }: Overview,
 ): string | null {
   if (typeof gpu === 'string') return `GPU ${gpu}`;
-  if (gpu !== undefined)
-    return `GPU ${gpu.devices.length === 1 ? 'device' : 'devices'} ${gpu.devices.join(', ')}`;
-  if (currentName(quickDeploy) === 'scene-renderer') return 'needs no GPU';
-  if (image !== undefined) return 'is given no GPU';
-  if (comfyui !== undefined || remote === true || gpus === null) return null;
+  if (isSection(gpu) && Array.isArray(gpu['devices']))
+    return `GPU ${gpu['devices'].length === 1 ? 'device' : 'devices'} ${gpu['devices'].join(', ')}`;
+  if (workload.gpu !== 'machine' || gpus === null) return workload.gpu === 'machine' ? null : workload.gpu;
   return gpus.length === 0 ? 'no GPU found' : machineWords(gpus);
 }
 
 /** How it stands, in a word or two. */
-export function standing(endpoint: EndpointView): { tone: Tone; word: string } {
+export function standing(
+  endpoint: EndpointView,
+  { isElsewhere }: WorkloadForm,
+): { tone: Tone; word: string } {
   const { trouble, workers, settings, isPaused } = endpoint;
   if (isPaused) return { tone: 'wait', word: 'Paused' };
   if (trouble !== null) return { tone: 'bad', word: 'Error' };
@@ -133,8 +113,8 @@ export function standing(endpoint: EndpointView): { tone: Tone; word: string } {
   if (workers.some(({ state }) => state === 'idle')) return { tone: 'good', word: 'Ready' };
   if (workers.some(({ state }) => state === 'unhealthy')) return { tone: 'bad', word: 'No worker is up' };
   if (workers.length > 0) return { tone: 'wait', word: 'Starting' };
-  if (settings.remote === true) return { tone: 'wait', word: 'No worker yet' };
-  return settings.quickStart === true
+  if (isElsewhere) return { tone: 'wait', word: 'No worker yet' };
+  return settings['quickStart'] === true
     ? { tone: 'wait', word: 'No worker' }
     : { tone: 'good', word: 'Asleep until a job comes' };
 }

@@ -1,29 +1,30 @@
 /** Submits a job to an endpoint, and shows what comes of it. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { CatalogueEntry, EndpointForm } from '../../protocol/console-data.ts';
+import type { CatalogueEntry, EndpointView } from '../../protocol/console-data.ts';
 import { Choices } from '../shared/choices.tsx';
 import { useNow } from '../shared/hooks.ts';
 import { LongText } from '../shared/text.tsx';
 import { ask, type Problem } from './ask.ts';
-import { cardOf, currentName } from './endpoint-words.ts';
 import { Option, TextField } from './field.tsx';
 import { Form, OtherProblems, problemOf, useSending } from './form.tsx';
 import { JobActions, JobPictures, useJob } from './job-parts.tsx';
 import { delayWords, executionWords, statusWords } from './job-words.ts';
 import { Mark } from './pieces.tsx';
 import { to } from './route.ts';
-import { useService } from './service.ts';
+import { useService, useWorkload } from './service.ts';
 
 const ways = [
   ['fields', 'Scene'],
   ['json', 'JSON'],
 ] as const;
 
-export function JobForm({ settings }: { settings: EndpointForm }): JSX.Element {
-  const { refresh, catalogue } = useService();
-  const isScene = hasScene(settings);
-  const card = isScene ? undefined : cardOf(settings, catalogue);
+export function JobForm({ endpoint }: { endpoint: EndpointView }): JSX.Element {
+  const { settings } = endpoint;
+  const { refresh } = useService();
+  const { workload, card: found } = useWorkload(endpoint);
+  const isScene = workload.readsScenes;
+  const card = isScene ? undefined : found;
   const [typed, setTyped] = useState<TypedInput>({
     ...nothingTyped,
     way: isScene ? 'fields' : 'json',
@@ -133,7 +134,7 @@ function SceneFields({ fields, problems, onFields }: SceneProps): JSX.Element {
 }
 
 interface TermsProps {
-  settings: EndpointForm;
+  settings: EndpointView['settings'];
   terms: TypedTerms;
   problems: Problem[];
   onTerms(change: Partial<TypedTerms>): void;
@@ -142,8 +143,13 @@ interface TermsProps {
 /** Folded away, as few jobs need other terms than their endpoint's. */
 function TermsFields({ settings, terms, problems, onTerms }: TermsProps): JSX.Element {
   const fields = [
-    ['executionTimeout', 'Execution time-out', 'The longest it may run.', settings.executionTimeout],
-    ['ttl', 'Time to live', 'From submission to end.', settings.ttl],
+    [
+      'executionTimeout',
+      'Execution time-out',
+      'The longest it may run.',
+      textIn(settings['executionTimeout']),
+    ],
+    ['ttl', 'Time to live', 'From submission to end.', textIn(settings['ttl'])],
     ['webhook', 'Webhook', 'Receives the job when it ends.', 'https://…'],
   ] as const;
   const isWrong = fields.some(([field]) => problemOf(problems, field) !== '');
@@ -207,9 +213,8 @@ type JobInput = Record<string, unknown>;
 
 type Read<T> = { value: T } | { problems: Problem[] };
 
-/** Whether its workers are ours, so that what they read is known. */
-function hasScene({ quickDeploy }: EndpointForm): boolean {
-  return currentName(quickDeploy) === 'scene-renderer';
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 const nothingTyped = {

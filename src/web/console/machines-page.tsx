@@ -11,6 +11,7 @@ import { Mark, Card } from './pieces.tsx';
 import { Question } from './question.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
+import { workloadIn } from './endpoint-draft.ts';
 import { Select } from '../shared/choices.tsx';
 import { joinWords } from './command-words.ts';
 import { Field, TextField } from './field.tsx';
@@ -213,11 +214,12 @@ export function AddMachinePage(): JSX.Element {
 }
 
 function Choose({ endpoints, onMade }: { endpoints: EndpointView[]; onMade(made: Made): void }): JSX.Element {
-  const first = endpoints.find(({ settings }) => settings.remote === true) ?? endpoints[0];
+  const { workloads } = useService().fields;
+  const first = endpoints.find((each) => workloadIn(workloads, each.settings).isElsewhere) ?? endpoints[0];
   const [wanted, setWanted] = useState<Wanted>({
     endpoint: first?.settings.id ?? '',
     name: '',
-    allow: allowed(first),
+    allow: first?.allow ?? '',
   });
   const sending = useSending(async () => {
     if (wanted.name.trim() === '') return [{ field: 'name', text: 'Give the machine a name.' }];
@@ -249,7 +251,7 @@ function Choose({ endpoints, onMade }: { endpoints: EndpointView[]; onMade(made:
               chosen={wanted.endpoint}
               onChoose={(id) => {
                 const chosen = endpoints.find(({ settings }) => settings.id === id);
-                setWanted({ ...wanted, endpoint: id, allow: allowed(chosen) });
+                setWanted({ ...wanted, endpoint: id, allow: chosen?.allow ?? '' });
               }}
             />
           )}
@@ -274,14 +276,6 @@ function Choose({ endpoints, onMade }: { endpoints: EndpointView[]; onMade(made:
       </Form>
     </Card>
   );
-}
-
-/** What fits the endpoint, as `nightrender work --allow` takes it. */
-function allowed(endpoint: EndpointView | undefined): string {
-  const { quickDeploy, image, command } = endpoint?.settings ?? {};
-  if (quickDeploy === 'painter') return 'painter';
-  if (image !== undefined) return `image:${image}`;
-  return command === undefined ? 'scene' : `command:${joinWords(command)}`;
 }
 
 function Start({ made: { wanted, key, known } }: { made: Made }): JSX.Element {

@@ -10,13 +10,12 @@ import {
   standing,
   workerCounts,
   workerStates,
-  workloadWords,
 } from './endpoint-words.ts';
 import { History } from './history.tsx';
 import { Thumbnail } from './job-parts.tsx';
 import { Card, Mark } from './pieces.tsx';
 import { to } from './route.ts';
-import { useService } from './service.ts';
+import { useService, useWorkload } from './service.ts';
 
 export function OverviewPage(): JSX.Element {
   const { endpoints, gpus } = useService().overview;
@@ -66,7 +65,8 @@ function Cards({ endpoints }: { endpoints: EndpointView[] }): JSX.Element {
 function EndpointCard({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const { settings, trouble } = endpoint;
   const { overview } = useService();
-  const { tone, word } = standing(endpoint);
+  const { workload } = useWorkload(endpoint);
+  const { tone, word } = standing(endpoint, workload);
   const origin = originWords(endpoint, overview);
   return (
     <article class="card stack endpoint">
@@ -79,8 +79,8 @@ function EndpointCard({ endpoint }: { endpoint: EndpointView }): JSX.Element {
         <Mark tone={tone}>{word}</Mark>
       </div>
       <p class="hint">
-        <code>{settings.id}</code> · <bdi>{workloadWords(settings)}</bdi>
-        {[gpuWords(settings, overview), origin].map(
+        <code>{settings.id}</code> · <bdi>{endpoint.runs}</bdi>
+        {[gpuWords(endpoint, workload, overview), origin].map(
           (words) =>
             words !== null && (
               <span key={words}>

@@ -4,15 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { checkEndpoint, endpointFormSchema } from '../../../src/service/config/check-endpoint.ts';
+import { checkEndpoint, endpointFields } from '../../../src/service/config/check-endpoint.ts';
 import { publicUrlExpected } from '../../../src/service/config/endpoint-rules.ts';
-import { writtenEndpoint } from '../../../src/service/config/read-endpoint.ts';
-import {
-  blenderRecycle,
-  type EndpointSettings,
-  endpointSettings,
-  neverRecycled,
-} from '../../../src/service/endpoint-settings.ts';
+import { writtenEndpoint } from '../../../src/service/config/endpoint-schema.ts';
+import { type EndpointSettings, endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { fill } from '../../runner/config/service-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'nightrender-test-'));
@@ -76,24 +71,22 @@ it('reads what people write', () => {
   expect(settingsOf(form)).toEqual({
     id: 'a',
     name: 'A',
-    workload: { kind: 'image', image: 'user/name:1.0', arguments: ['--init'] },
-    on: null,
-    workers: 2,
-    minWorkers: 1,
-    idleMs: 300_000,
+    image: 'user/name:1.0',
+    arguments: ['--init'],
+    workers: { min: 1, max: 2, idle: 300_000 },
     quickStart: true,
-    recycle: { jobs: 9, memoryBytes: null, ms: 21_600_000 },
-    stallMs: 300_000,
+    recycle: { jobs: 9, time: 21_600_000 },
+    stall: 300_000,
     gpu: { devices: ['0', '1'] },
-    memoryBytes: 8e9,
+    memory: 8e9,
     cpus: 1.5,
     network: 'farm',
     serviceUrl: 'http://172.17.0.1:4747',
     capabilities: ['CHOWN'],
     environment: { MODEL: 'x' },
     retries: 0,
-    executionTimeoutMs: 600_000,
-    ttlMs: 86_400_000,
+    executionTimeout: 600_000,
+    ttl: 86_400_000,
     maxQueued: 5,
   });
 });
@@ -102,18 +95,18 @@ it('gives what is left out as service.yaml does, and an id out of the name', () 
   expect(settingsOf({ name: ' Über Painter ', quickDeploy: 'scene-renderer' })).toEqual(
     endpointSettings({ id: 'uber-painter', name: 'Über Painter', maxQueued: 10_000 }),
   );
-  expect(settingsOf({ name: 'B', quickDeploy: 'blender' }).recycle).toEqual(blenderRecycle);
-  expect(settingsOf({ name: 'F', remote: true }).workers).toBe(0);
+  expect(settingsOf({ name: 'B', quickDeploy: 'blender' }).recycle).toEqual({ jobs: 200 });
+  expect(settingsOf({ name: 'F', remote: true }).workers.max).toBe(0);
 });
 
 it('has a worker for each box with ComfyUI, which comes back as it was', () => {
   const set = { '3.seed': '{{ seed }}' };
   const comfyui = { url: 'http://box:8188/', workflow: 'flow.json', set };
   const one = settingsOf({ name: 'C', comfyui });
-  const workload = { kind: 'comfyui', urls: ['http://box:8188'], workflow: `${folder}/flow.json`, set };
-  expect(one).toMatchObject({ workload, workers: 1, minWorkers: 1 });
+  const read = { url: ['http://box:8188'], workflow: `${folder}/flow.json`, set };
+  expect(one).toMatchObject({ comfyui: read, workers: { min: 1, max: 1 } });
   const two = settingsOf({ name: 'C', comfyui: { ...comfyui, url: ['http://a', 'http://b'] } });
-  expect(two).toMatchObject({ workers: 2, minWorkers: 2 });
+  expect(two).toMatchObject({ workers: { min: 2, max: 2 } });
   expect([one, two].map((each) => settingsOf(writtenEndpoint(each)))).toEqual([one, two]);
 });
 
@@ -127,7 +120,7 @@ it('says at the keys of boxes what is wrong with them', () => {
 });
 
 it('begins a form with what holds where nothing is said', () => {
-  const begun = { ...endpointFormSchema(7).default, id: 'a', name: 'A' };
+  const begun = { ...endpointFields(7).begun, id: 'a', name: 'A' };
   expect(settingsOf(begun)).toEqual(endpointSettings({ id: 'a', name: 'A', quickStart: true, maxQueued: 7 }));
 });
 
@@ -149,15 +142,15 @@ it('keeps containers of the console apart unless they are said to be otherwise',
 });
 
 it('leaves a container of an earlier version as it was, also when something else is changed', () => {
-  const workload = { kind: 'image' as const, image: 'user/name:1.0', arguments: [] };
-  const shown = writtenEndpoint(endpointSettings({ id: 'i', name: 'I', workload, maxQueued: 10_000 }));
+  const workload = { image: 'user/name:1.0', arguments: [] };
+  const shown = writtenEndpoint(endpointSettings({ id: 'i', name: 'I', maxQueued: 10_000 }, workload));
   expect(shown).toMatchObject({ network: 'host', capabilities: ['default'] });
   expect(settingsOf(shown)).toMatchObject({ network: 'host', capabilities: ['default'] });
 });
 
 it('takes a cluster where the service says how its workers reach it', () => {
   const on = { on: { slurm: ['--gres=gpu:1'] }, workers: { min: 0, max: 64, idle: '5m' } };
-  expect(settingsOf({ ...worker, ...on }).on).toEqual({ slurm: ['--gres=gpu:1'], folder });
+  expect(settingsOf({ ...worker, ...on }).on).toEqual({ slurm: ['--gres=gpu:1'] });
   const without = { ...context, publicUrlExpected: publicUrlExpected(undefined, false) };
   expect(checkEndpoint({ ...worker, ...on }, without)).toEqual({
     problems: [{ field: 'on', text: expect.stringContaining('`publicUrl` in service.yaml') }],
@@ -262,16 +255,12 @@ describe('a field', () => {
 
 it('takes paths that are relative to the folder of service.yaml, and names of programs', () => {
   const command = [`${folder}/bin/worker`];
-  expect(settingsOf({ ...worker, command: ['bin/worker'], cwd: 'bin' }).workload).toEqual({
-    kind: 'command',
+  expect(settingsOf({ ...worker, command: ['bin/worker'], cwd: 'bin' })).toMatchObject({
     command,
     cwd: `${folder}/bin`,
   });
-  expect(settingsOf({ ...worker, command }).workload).toEqual({ kind: 'command', command, cwd: folder });
-  expect(settingsOf({ name: 'A', module: 'handler.mjs' }).workload).toEqual({
-    kind: 'module',
-    path: `${folder}/handler.mjs`,
-  });
+  expect(settingsOf({ ...worker, command })).toMatchObject({ command, cwd: folder });
+  expect(settingsOf({ name: 'A', module: 'handler.mjs' })['module']).toBe(`${folder}/handler.mjs`);
 });
 
 it.each([
@@ -333,82 +322,93 @@ describe('an endpoint of a console that may name no programs', () => {
 const text = fc.string({ maxLength: 20 }).filter((each) => !each.includes('${') && !each.includes('\0'));
 const device = fc.oneof(fc.nat(9).map(String), fc.stringMatching(/^GPU-[0-9a-f]{4}$/));
 const ms = fc.integer({ min: 1_000, max: 86_400_000 });
-const recycleOf = (memoryBytes: fc.Arbitrary<number | null>) =>
-  fc.record({ jobs: fc.option(fc.integer({ min: 1, max: 1_000_000 })), memoryBytes, ms: fc.option(ms) });
-const capacity = fc.oneof(
-  fc.record({ workers: fc.nat(1_000) }),
-  fc.record({ workers: fc.integer({ min: 9, max: 1_000 }), minWorkers: fc.nat(9), idleMs: ms }),
+/** Left out as often as not. */
+const maybe = <T>(key: string, value: fc.Arbitrary<T>) => fc.record({ [key]: value }, { requiredKeys: [] });
+const size = fc.oneof(
+  fc.integer({ min: 16, max: 64_000 }).map((megabytes) => megabytes * 1e6),
+  fc.integer({ min: 16e6, max: 64e9 }),
 );
-const inContainer = fc.record({
-  workload: fc.record({
-    kind: fc.constant('image' as const),
-    image: fc
-      .stringMatching(/^[a-z0-9]{1,8}\/[a-z0-9]{1,8}:[a-z0-9.]{0,4}[a-z0-9]$/)
-      .filter((each) => !each.includes(':.')),
-    arguments: fc.array(
-      text.map((each) => `--label=${each}`),
-      { maxLength: 3 },
-    ),
-  }),
-  memoryBytes: fc.option(
-    fc.oneof(
-      fc.integer({ min: 16, max: 64_000 }).map((megabytes) => megabytes * 1e6),
-      fc.integer({ min: 16e6, max: 64e9 }),
-    ),
-  ),
-  cpus: fc.option(fc.integer({ min: 1, max: 4_000 }).map((hundredths) => hundredths / 100)),
-  recycle: recycleOf(fc.constant(null)),
-  network: fc.constantFrom('host', 'default', 'farm'),
-  serviceUrl: fc.constant('http://172.17.0.1:4747'),
-  capabilities: fc.constantFrom<string[][]>([], ['default'], ['CHOWN', 'SETUID']),
-});
-const onItsOwn = fc.record({
-  workload: fc.oneof(
-    fc.constant({ kind: 'prebuilt' as const, name: 'scene-renderer' as const }),
-    fc.constant({ kind: 'module' as const, path: `${folder}/handler.mjs` }),
+const recycleOf = (memory: fc.Arbitrary<number>, requiredKeys: []) =>
+  fc.record({ jobs: fc.integer({ min: 1, max: 1_000_000 }), memory, time: ms }, { requiredKeys });
+const workers = fc.oneof(
+  fc.nat(1_000).map((max) => ({ min: 0, max, idle: 60_000 })),
+  fc.record({ min: fc.nat(9), max: fc.integer({ min: 9, max: 1_000 }), idle: ms }),
+);
+const inContainer = fc
+  .tuple(
     fc.record({
-      kind: fc.constant('blender' as const),
-      program: fc.constantFrom(null, `${folder}/bin/worker`),
-      assets: fc.constantFrom(null, folder),
-      scripts: fc.constantFrom(null, `${folder}/bin`),
-      image: fc.constantFrom(null, 'user/blender:4'),
+      image: fc
+        .stringMatching(/^[a-z0-9]{1,8}\/[a-z0-9]{1,8}:[a-z0-9.]{0,4}[a-z0-9]$/)
+        .filter((each) => !each.includes(':.')),
+      arguments: fc.array(
+        text.map((each) => `--label=${each}`),
+        { maxLength: 3 },
+      ),
+      recycle: recycleOf(size, []).map(({ jobs, time }) => ({
+        ...(jobs !== undefined && { jobs }),
+        ...(time !== undefined && { time }),
+      })),
+      network: fc.constantFrom('host', 'default', 'farm'),
+      serviceUrl: fc.constant('http://172.17.0.1:4747'),
+      capabilities: fc.constantFrom<string[][]>([], ['default'], ['CHOWN', 'SETUID']),
     }),
-    fc.array(text).map((rest) => ({ kind: 'command' as const, command: ['worker', ...rest], cwd: folder })),
-  ),
-  memoryBytes: fc.constant(null),
-  cpus: fc.constant(null),
-  recycle: fc.oneof(fc.constant(neverRecycled), recycleOf(fc.option(fc.integer({ min: 16e6, max: 64e9 })))),
-});
+    maybe('memory', size),
+    maybe(
+      'cpus',
+      fc.integer({ min: 1, max: 4_000 }).map((hundredths) => hundredths / 100),
+    ),
+  )
+  .map((all) => Object.assign({}, ...all) as Record<string, unknown>);
+const onItsOwn = fc
+  .tuple(
+    fc.oneof(
+      fc.constant({ quickDeploy: 'scene-renderer' }),
+      fc.constant({ module: `${folder}/handler.mjs` }),
+      fc.record({
+        quickDeploy: fc.constant('blender'),
+        blender: fc.record({
+          program: fc.constantFrom(null, `${folder}/bin/worker`),
+          assets: fc.constantFrom(null, folder),
+          scripts: fc.constantFrom(null, `${folder}/bin`),
+          image: fc.constantFrom(null, 'user/blender:4'),
+        }),
+        capabilities: fc.constant([]),
+      }),
+      fc.array(text).map((rest) => ({ command: ['worker', ...rest], cwd: folder })),
+    ),
+    fc.record({ recycle: recycleOf(size, []) }),
+  )
+  .map(([workload, recycle]): Record<string, unknown> => ({ ...workload, ...recycle }));
+const gpu = fc.oneof(
+  fc.stringMatching(/^[0-9]{1,3} GB$/),
+  fc.record({ devices: fc.uniqueArray(device, { minLength: 1, maxLength: 4 }) }),
+);
 
 const settings: fc.Arbitrary<EndpointSettings> = fc
   .tuple(
     fc.oneof(inContainer, onItsOwn),
-    capacity,
     fc.record({
+      workers,
       id: fc.stringMatching(/^[A-Za-z0-9_-]{1,128}$/),
       name: fc.stringMatching(/^[A-Za-zäöüß☾]([A-Za-z äöüß☾.]{0,20}[A-Za-zäöüß☾])?$/),
       quickStart: fc.boolean(),
-      gpu: fc.option(
-        fc.oneof(
-          fc.record({ label: fc.stringMatching(/^[0-9]{1,3} GB$/) }),
-          fc.record({ devices: fc.uniqueArray(device, { minLength: 1, maxLength: 4 }) }),
-        ),
-      ),
       environment: fc.dictionary(
         fc.stringMatching(/^[A-Z_][A-Z0-9]{0,5}$/).filter((name) => name !== 'PATH'),
         text,
       ),
       retries: fc.nat(100),
-      stallMs: fc.option(ms),
-      executionTimeoutMs: fc.integer({ min: 1_000, max: 86_400_000 }),
-      ttlMs: fc.oneof(
+      executionTimeout: fc.integer({ min: 1_000, max: 86_400_000 }),
+      ttl: fc.oneof(
         fc.integer({ min: 86_400_000, max: 20 * 86_400_000 }),
         fc.integer({ min: 1, max: 20 }).map((days) => days * 86_400_000),
       ),
       maxQueued: fc.integer({ min: 1, max: 10_000_000 }),
     }),
+    maybe('gpu', gpu),
+    maybe('stall', ms),
   )
-  .map(([workload, workers, others]) => endpointSettings({ ...others, ...workers, ...workload }))
-  .map((each) => (each.workload.kind === 'blender' ? { ...each, capabilities: [] } : each))
-  .filter(({ workload, gpu }) => workload.kind !== 'prebuilt' || gpu === null || 'label' in gpu)
+  .map(([{ recycle, ...workload }, others, ...more]) =>
+    endpointSettings({ ...others, ...(Object.assign({ recycle }, ...more) as object) }, workload),
+  )
+  .filter(({ quickDeploy, gpu: given }) => quickDeploy !== 'scene-renderer' || typeof given !== 'object')
   .filter(({ id, name }) => id.toLowerCase() !== 'night' && name.toLowerCase() !== 'night');

@@ -13,10 +13,8 @@ it('is read with the options of sbatch; its files are looked for there, not here
   const { settings } = serviceOf(text);
   expect(settings.publicUrl).toBe('https://render.example');
   expect(settings.endpoints[0]).toMatchObject({
-    on: { slurm: ['--gres=gpu:1'], folder: expect.stringMatching(/^\//) },
-    workers: 64,
-    minWorkers: 1,
-    idleMs: 300_000,
+    on: { slurm: ['--gres=gpu:1'] },
+    workers: { min: 1, max: 64, idle: 300_000 },
   });
 });
 

@@ -1,7 +1,6 @@
 /** Promise: a service.yaml is what the service does, or every problem with it is told at once, each at its place. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { neverRecycled } from '../../../src/service/endpoint-settings.ts';
 import { readService } from '../../../src/service/config/read-service.ts';
 import { marked, placesOf } from '../../runner/config/pipeline-file.ts';
 import {
@@ -11,20 +10,14 @@ import {
   writeService,
 } from '../../runner/config/service-file.ts';
 
-/** What is left out of all these. */
-const unsaid = { on: null, minWorkers: 0, idleMs: 60_000, recycle: neverRecycled, stallMs: null };
-
 const asByDefault = {
-  workers: 1,
+  workers: { min: 0, max: 1, idle: 60_000 },
   quickStart: false,
-  ...unsaid,
-  gpu: null,
-  memoryBytes: null,
-  cpus: null,
+  recycle: {},
   environment: {},
   retries: 2,
-  executionTimeoutMs: 600_000,
-  ttlMs: 86_400_000,
+  executionTimeout: 600_000,
+  ttl: 86_400_000,
   maxQueued: 10_000,
 };
 
@@ -82,24 +75,24 @@ endpoints:
           ...asByDefault,
           id: 'night-renderer',
           name: 'Night renderer',
-          workload: { kind: 'prebuilt', name: 'scene-renderer' },
-          gpu: { label: '24 GB' },
-          workers: 2,
+          quickDeploy: 'scene-renderer',
+          gpu: '24 GB',
+          workers: { min: 0, max: 2, idle: 60_000 },
           quickStart: true,
-          ...unsaid,
           environment: { TOKEN: 'hf', VERSION: '1.10', MASK: '0x1F', ON: 'true' },
           retries: 0,
-          executionTimeoutMs: 30_000,
-          ttlMs: 5_400_000,
+          executionTimeout: 30_000,
+          ttl: 5_400_000,
           maxQueued: 3,
         },
         {
           ...asByDefault,
           id: 'Mine_2',
           name: 'Container',
-          workload: { kind: 'image', image: 'host.example:5000/user/name:1.0', arguments: ['--shm-size=1g'] },
+          image: 'host.example:5000/user/name:1.0',
+          arguments: ['--shm-size=1g'],
           gpu: { devices: ['0', 'GPU-5f'] },
-          memoryBytes: 8e9,
+          memory: 8e9,
           cpus: 1.5,
           maxQueued: 7,
         },
@@ -107,8 +100,8 @@ endpoints:
           ...asByDefault,
           id: 'elsewhere',
           name: 'Elsewhere',
-          workload: { kind: 'remote' },
-          workers: 0,
+          remote: true,
+          workers: { min: 0, max: 0, idle: 60_000 },
           maxQueued: 7,
         },
       ],
@@ -124,7 +117,7 @@ endpoints:
   - {name: C, ${image}, network: farm, serviceUrl: 'http://172.17.0.1:1/', capabilities: []}
 `);
     expect(
-      settings.endpoints.map(({ network, serviceUrl, capabilities }) => [network, serviceUrl, capabilities]),
+      settings.endpoints.map((each) => [each['network'], each['serviceUrl'], each['capabilities']]),
     ).toEqual([
       [undefined, undefined, undefined],
       ['default', undefined, ['CHOWN']],
@@ -141,10 +134,10 @@ endpoints:
   - {name: By path, command: [bin/worker], cwd: bin}
   - {name: Module, module: ./handler.mjs}
 `);
-    expect(settings.endpoints.map(({ workload }) => workload)).toEqual([
-      { kind: 'command', command: ['worker', 'job.py'], cwd: folder },
-      { kind: 'command', command: [join(folder, 'bin/worker')], cwd: join(folder, 'bin') },
-      { kind: 'module', path: join(folder, 'handler.mjs') },
+    expect(settings.endpoints).toMatchObject([
+      { command: ['worker', 'job.py'], cwd: folder },
+      { command: [join(folder, 'bin/worker')], cwd: join(folder, 'bin') },
+      { module: join(folder, 'handler.mjs') },
     ]);
   });
 
@@ -165,12 +158,12 @@ endpoints:
 
   it('gives a job that may not live for 10 minutes no longer in a worker than it lives', () => {
     const { settings } = serviceOf('endpoints: [{name: A, quickDeploy: painter, ttl: 2m}]');
-    expect(settings.endpoints[0]).toMatchObject({ executionTimeoutMs: 120_000, ttlMs: 120_000 });
+    expect(settings.endpoints[0]).toMatchObject({ executionTimeout: 120_000, ttl: 120_000 });
   });
 
   it('takes a number from the environment', () => {
     const text = 'endpoints:\n  - name: A\n    quickDeploy: painter\n    workers: ${N}\n';
-    expect(serviceOf(text, { env: { N: '3' } }).settings.endpoints[0]).toMatchObject({ workers: 3 });
+    expect(serviceOf(text, { env: { N: '3' } }).settings.endpoints[0]).toMatchObject({ workers: { max: 3 } });
   });
 
   it.each([

@@ -3,6 +3,7 @@ import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { workloadKeys } from '../../../src/service/config/endpoint-schema.ts';
 import { serviceExample } from '../../../src/service/config/service-example.ts';
 import { serviceJsonSchema } from '../../../src/service/config/service-schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/lib/text/json.ts';
@@ -28,7 +29,7 @@ it('accepts the example, whose endpoints are as its comments say', () => {
   expect(text).toMatch(/^# yaml-language-server: \$schema=service\.schema\.json\n/);
   expect(isValid(parse(text))).toBe(true);
   expect(serviceOf(text).settings.endpoints).toMatchObject([
-    { id: 'night-renderer', workload: { kind: 'prebuilt', name: 'scene-renderer' } },
+    { id: 'night-renderer', quickDeploy: 'scene-renderer' },
   ]);
 });
 
@@ -41,9 +42,9 @@ it('accepts what the comments of the example show as well', () => {
   expect(isValid(parse(all))).toBe(true);
   const { endpoints, hasPrivateWebhooks } = serviceOf(all, { env: { HF_TOKEN: 'x' } }).settings;
   expect(hasPrivateWebhooks).toBe(true);
-  expect(endpoints.map(({ workload }) => workload.kind)).toEqual([
-    'prebuilt',
-    'blender',
+  expect(endpoints.map((each) => workloadKeys.find((key) => each[key] !== undefined))).toEqual([
+    'quickDeploy',
+    'quickDeploy',
     'image',
     'command',
     'module',

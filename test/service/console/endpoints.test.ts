@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { WorkerView } from '../../../src/protocol/console-data.ts';
-import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import type { Workload } from '../../../src/service/workloads/workload.ts';
 import { inProcessWorkload } from '../in-process-workload.ts';
@@ -102,8 +102,8 @@ it('hides what the file gives to workers, and shows what was given here', async 
   const command = ['cat'];
   await visit.make({ id: 'mine', name: 'mine', workers: 0, command, environment });
   const [file, own] = (await visit.overview()).endpoints;
-  expect(file?.settings.environment).toEqual({ TOKEN: '••••' });
-  expect(own?.settings.environment).toEqual(environment);
+  expect(file?.settings['environment']).toEqual({ TOKEN: '••••' });
+  expect(own?.settings['environment']).toEqual(environment);
 });
 
 it('says all that is wrong beside its fields, and makes nothing', async () => {

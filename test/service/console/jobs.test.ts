@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { BulkCount, JobHistoryView, JobPage, JobRow } from '../../../src/protocol/console-data.ts';
 import { prepareStatements, firstPicture } from '../../../src/service/console/job-views.ts';
-import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { WorkerDied, type Workload } from '../../../src/service/workloads/workload.ts';
 import { inProcessWorkload, readJob } from '../in-process-workload.ts';

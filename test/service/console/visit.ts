@@ -2,15 +2,9 @@
 import sharp from 'sharp';
 import { expect } from 'vitest';
 import { triedThumbnail } from '../../../src/runner/images/thumbnail.ts';
-import { checkEndpoint, endpointFormSchema } from '../../../src/service/config/check-endpoint.ts';
-import { writtenEndpoint } from '../../../src/service/config/read-endpoint.ts';
-import type {
-  EndpointForm,
-  EndpointView,
-  JobView,
-  KeyView,
-  Overview,
-} from '../../../src/protocol/console-data.ts';
+import { checkEndpoint, endpointFields } from '../../../src/service/config/check-endpoint.ts';
+import { writtenEndpoint } from '../../../src/service/config/endpoint-schema.ts';
+import type { EndpointView, JobView, KeyView, Overview } from '../../../src/protocol/console-data.ts';
 import { KeyStore } from '../../../src/service/keys/key-store.ts';
 import type { ConsoleOptions } from '../../../src/service/service-options.ts';
 import { endpointForm as form } from '../../web/console-things.ts';
@@ -37,7 +31,7 @@ const consoleOptions: ConsoleOptions = {
         publicUrlExpected: undefined,
       }),
     show: writtenEndpoint,
-    schema: () => endpointFormSchema(10_000),
+    fields: () => endpointFields(10_000),
   },
 };
 
@@ -111,7 +105,7 @@ export class Visit {
     return (await this.overview()).endpoints.find(({ settings }) => settings.id === id);
   }
 
-  async make(change: Partial<EndpointForm>): Promise<EndpointView> {
+  async make(change: Record<string, unknown>): Promise<EndpointView> {
     const { status, body } = await this.ask('POST', 'endpoints', form(change));
     expect([status, body]).toEqual([201, body]);
     return body as EndpointView;

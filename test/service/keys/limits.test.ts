@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openForWriting } from '../../../src/lib/sqlite/database.ts';
-import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import type { KeyForm } from '../../../src/service/keys/check-key.ts';
 import { unlimited } from '../../../src/service/keys/key.ts';

@@ -1,6 +1,5 @@
 /** Promise: a cluster runs the workers that its queue asks for, is asked ever more slowly where it refuses them or they end at once, and told of once; what it may have taken is not asked for again. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { neverRecycled } from '../../../src/service/endpoint-settings.ts';
 import { ClusterPool } from '../../../src/service/pool/cluster-pool.ts';
 import type { ClusterTask, ClusterWorkload } from '../../../src/service/pool/cluster-workload.ts';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
@@ -68,11 +67,11 @@ async function open(take: (cluster: ClusterTask[], mark: string) => void, begin:
   const { db } = store.file;
   if (intent !== undefined) db.prepare('INSERT INTO clusterIntent VALUES (?, ?)').run(endpointId, intent);
   const problems: string[] = [];
-  const endpoint = { id: endpointId, workers: 4, minWorkers: min, idleMs: 60_000, quickStart: false };
+  const workers = { min, max: 4, idle: 60_000 };
   const pooled = {
     store,
     remote,
-    endpoint: { ...endpoint, recycle: neverRecycled, stallMs: null },
+    endpoint: { id: endpointId, workers, quickStart: false, recycle: {} },
     onProblem: (text: string) => void problems.push(text),
   };
   const pool = new ClusterPool(pooled, cluster);

@@ -1,6 +1,6 @@
 /** Promise: of idle workers as many are kept as are wanted, however long the others take to end. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { OwnWorkerKeys } from '../../../src/service/keys/key.ts';
@@ -10,7 +10,7 @@ import { pullingWorker } from '../../../src/service/pool/worker-view.ts';
 import { accepted, endpointId, openStore } from '../service-harness.ts';
 
 const idleMs = 60_000;
-const endpoint = endpointSettings({ id: endpointId, workers: 2, minWorkers: 1, idleMs });
+const endpoint = endpointSettings({ id: endpointId, workers: { min: 1, max: 2, idle: idleMs } });
 
 /** Workers that do not end before they are let go, and a store with two jobs for them. */
 async function open() {

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
 import { expect, it } from 'vitest';
-import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import type { PullWorkload } from '../../../src/service/workloads/workload.ts';
 import { addKey, PullingWorker } from '../pull-harness.ts';
 import { cancelPath, healthPath } from '../../../src/protocol/paths.ts';

@@ -2,11 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import {
-  type EndpointSettings,
-  endpointSettings,
-  neverRecycled,
-} from '../../../src/service/endpoint-settings.ts';
+import { type EndpointSettings, endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { commandWorkload } from '../../../src/service/workloads/command-workload.ts';
 import { PullingWorker } from '../pull-harness.ts';
 import {
@@ -46,7 +42,7 @@ function holdTime(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-async function open(settings: Partial<EndpointSettings>) {
+async function open(settings: Partial<Pick<EndpointSettings, 'recycle' | 'stall'>>) {
   const dataDir = await makeDataDir();
   const path = join(dataDir, 'program.mjs');
   writeFileSync(path, program);
@@ -65,7 +61,7 @@ async function open(settings: Partial<EndpointSettings>) {
 }
 
 it('replaces a worker after so many jobs', async () => {
-  const { done, troubles } = await open({ recycle: { ...neverRecycled, jobs: 2 } });
+  const { done, troubles } = await open({ recycle: { jobs: 2 } });
   const pids = [];
   for (let job = 0; job < 5; job++) pids.push(await done({ job }));
   const [a, b, c, d, e] = pids;
@@ -74,16 +70,16 @@ it('replaces a worker after so many jobs', async () => {
 });
 
 it('replaces a worker that is as old as it may be, and no other', async () => {
-  const old = await open({ recycle: { ...neverRecycled, ms: 1 } });
+  const old = await open({ recycle: { time: 1 } });
   expect(await old.done({ a: 1 })).not.toBe(await old.done({ a: 2 }));
-  const young = await open({ recycle: { ...neverRecycled, ms: 3_600_000 } });
+  const young = await open({ recycle: { time: 3_600_000 } });
   expect(await young.done({ a: 1 })).toBe(await young.done({ a: 2 }));
 });
 
 it.skipIf(process.platform !== 'linux')(
   'replaces a worker that has too much memory, when its job is done (skipped where there is no /proc)',
   async () => {
-    const { done } = await open({ recycle: { ...neverRecycled, memoryBytes: 200_000_000 } });
+    const { done } = await open({ recycle: { memory: 200_000_000 } });
     const first = await done({ a: 1 });
     expect(await done({ grow: 250_000_000 })).toBe(first);
     expect(await done({ a: 1 })).not.toBe(first);
@@ -92,7 +88,7 @@ it.skipIf(process.platform !== 'linux')(
 
 it('ends a worker that shows nothing of its job, and gives the job to the next', async () => {
   holdTime();
-  const { url, dataDir, troubles } = await open({ stallMs });
+  const { url, dataDir, troubles } = await open({ stall: stallMs });
   const hung = join(dataDir, 'hung');
   const id = await submit(url, { hangOnce: hung });
   await expect.poll(() => existsSync(hung)).toBe(true);
@@ -104,7 +100,7 @@ it('ends a worker that shows nothing of its job, and gives the job to the next',
 
 it('leaves one alone that goes on showing something', async () => {
   holdTime();
-  const { url, dataDir } = await open({ stallMs });
+  const { url, dataDir } = await open({ stall: stallMs });
   const stepFile = join(dataDir, 'step');
   const id = await submit(url, { steps: 5, stepFile });
   await statusOnce(url, id, 'IN_PROGRESS');
@@ -122,7 +118,7 @@ it('leaves one alone that goes on showing something', async () => {
 it('fails a job in words that stalls each time', async () => {
   holdTime();
   const { url, held } = await openService({
-    endpoints: [endpointSettings({ id: endpointId, retries: 0, stallMs: 1_000 })],
+    endpoints: [endpointSettings({ id: endpointId, retries: 0, stall: 1_000 })],
   });
   const id = await submit(url, { scene: 'x' });
   await held.next();
@@ -133,7 +129,7 @@ it('fails a job in words that stalls each time', async () => {
 
 it('keeps as many workers without a job as are wanted, and starts more for jobs', async () => {
   const { url, held } = await openService({
-    endpoints: [endpointSettings({ id: endpointId, workers: 3, minWorkers: 1, idleMs: 100 })],
+    endpoints: [endpointSettings({ id: endpointId, workers: { min: 1, max: 3, idle: 100 } })],
   });
   const workers = async () =>
     (await ask(url, `/v2/${endpointId}/health`)).json as { workers: { idle: number; running: number } };
@@ -149,12 +145,19 @@ it('keeps as many workers without a job as are wanted, and starts more for jobs'
 });
 
 /** A worker of the service's own that asks for jobs itself: the test asks in its place. */
-async function openPulling(settings: Partial<EndpointSettings>) {
+async function openPulling(settings: Partial<Pick<EndpointSettings, 'recycle' | 'stall' | 'workers'>>) {
   const started: { id: string; isStopped: boolean; goes: Promise<void> }[] = [];
   let key = '';
   const service = await openService({
     clientLimits: { refusedTakeMs: 1 },
-    endpoints: [endpointSettings({ id: endpointId, workers: 1, quickStart: true, idleMs: 200, ...settings })],
+    endpoints: [
+      endpointSettings({
+        id: endpointId,
+        workers: { min: 0, max: 1, idle: 200 },
+        quickStart: true,
+        ...settings,
+      }),
+    ],
     workloadOf: (_settings, context) => {
       key = context.workerKey;
       return {
@@ -179,7 +182,7 @@ async function openPulling(settings: Partial<EndpointSettings>) {
 }
 
 it('replaces a container after so many jobs: it is given no more, and ended', async () => {
-  const { url, started, worker } = await openPulling({ recycle: { ...neverRecycled, jobs: 1 } });
+  const { url, started, worker } = await openPulling({ recycle: { jobs: 1 } });
   const first = await worker(0);
   const [id, next] = [await submit(url, { a: 1 }), await submit(url, { a: 2 })];
   await first.take();
@@ -201,7 +204,7 @@ it('replaces a container after so many jobs: it is given no more, and ended', as
 
 it('ends a container that shows nothing of its job', async () => {
   holdTime();
-  const { url, started, worker } = await openPulling({ stallMs: 1_000 });
+  const { url, started, worker } = await openPulling({ stall: 1_000 });
   const first = await worker(0);
   const id = await submit(url, { a: 1 });
   await first.take();

@@ -1,6 +1,6 @@
 /** Promise: a worker that ends again and again is started at growing intervals, and those who run the service are told. */
 import { expect, it, onTestFinished } from 'vitest';
-import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
 import { JobsAtHand } from '../../../src/service/pool/jobs-at-hand.ts';
 import { PullingWorker } from '../../../src/service/pool/pulling-worker.ts';

@@ -1,6 +1,6 @@
 /** Workers: how many at once, in which order, and what a workload cannot do to the service. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { JobResults } from '../../../src/service/jobs/job-results.ts';
 import { RemoteWorkers } from '../../../src/service/pool/remote-workers.ts';
 import { WorkerPool } from '../../../src/service/pool/worker-pool.ts';

@@ -3,7 +3,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { blenderWorkload } from '../../../src/service/workloads/blender-workload.ts';
-import { endpointSettings } from '../../../src/service/endpoint-settings.ts';
+import { endpointSettings } from '../../../src/service/model/endpoint-settings.ts';
 import { folderWith } from '../../e2e/cli.ts';
 
 /** What podman is told, whose container ends at once. */
@@ -12,17 +12,11 @@ async function toldBy(capabilities?: string[]): Promise<string> {
   const podman = join(folder, 'podman');
   writeFileSync(podman, `#!/bin/sh\n[ "$1" != run ] || echo "$@" >${folder}/told\nexit 1\n`);
   chmodSync(podman, 0o755);
-  const image = {
-    kind: 'blender',
-    program: null,
-    assets: null,
-    scripts: null,
-    image: 'me/blender:4',
-  } as const;
-  const settings = endpointSettings({ id: 'b', workload: image, ...(capabilities && { capabilities }) });
+  const blender = { program: null, assets: null, scripts: null, image: 'me/blender:4' };
+  const settings = { ...endpointSettings({ id: 'b' }), blender, capabilities };
   const tool = { kind: 'podman' as const, command: [podman], containerArguments: [] };
-  const needs = { containerTool: () => Promise.resolve(tool), serviceId: 's' };
-  const workload = blenderWorkload(settings, image, {}, needs);
+  const edges = { url: '', workerKey: '', containerTool: () => Promise.resolve(tool), serviceId: 's' };
+  const workload = blenderWorkload(settings, edges);
   await expect(workload.startWorker({ workerId: 'w', log: () => undefined })).rejects.toThrow();
   return readFileSync(join(folder, 'told'), 'utf8');
 }

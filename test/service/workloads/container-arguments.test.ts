@@ -15,9 +15,6 @@ function told(options: Partial<ContainerOptions> = {}, kind: 'docker' | 'podman'
     image: 'user/image:1',
     arguments: [],
     environment: { KEY: 'secret' },
-    memoryBytes: null,
-    cpus: null,
-    gpu: null,
     pullEnvironment: () => ({}),
     ...options,
   };
@@ -32,19 +29,19 @@ describe('the arguments', () => {
   });
 
   it('bound its memory and processors', () => {
-    expect(told({ memoryBytes: 512 * 2 ** 20, cpus: 1.5 })).toContain('--memory=536870912b --cpus=1.5 ');
+    expect(told({ memory: 512 * 2 ** 20, cpus: 1.5 })).toContain('--memory=536870912b --cpus=1.5 ');
   });
 
   it.each([
-    ['docker', { label: '24 GB' }, '--gpus=all'],
-    ['podman', { label: '24 GB' }, '--device=nvidia.com/gpu=all'],
+    ['docker', '24 GB', '--gpus=all'],
+    ['podman', '24 GB', '--device=nvidia.com/gpu=all'],
     ['docker', { devices: ['0'] }, '--gpus="device=0"'],
     ['docker', { devices: ['0', '2'] }, '--gpus="device=0,2"'],
     ['podman', { devices: ['0', '2'] }, '--device=nvidia.com/gpu=0 --device=nvidia.com/gpu=2'],
     ['docker', { devices: ['/dev/dri/renderD128'] }, '--device=/dev/dri/renderD128'],
     ['podman', { devices: ['/dev/kfd', 'amd.com/gpu=1'] }, '--device=/dev/kfd --device=amd.com/gpu=1'],
   ] as const)('give it, with %s, the GPU of %j', (kind, gpu, text) => {
-    const settings = 'devices' in gpu ? { devices: [...gpu.devices] } : gpu;
+    const settings = typeof gpu === 'string' ? gpu : { devices: [...gpu.devices] };
     expect(told({ gpu: settings }, kind)).toBe(`create --network=host ${text} ${always}`);
   });
 
@@ -96,7 +93,7 @@ describe('the arguments', () => {
   );
 
   it('leave no word over for an image where an option lacks its value', () => {
-    const words = told({ arguments: ['--volume'], memoryBytes: 1_000, cpus: 1, gpu: { devices: ['0'] } });
+    const words = told({ arguments: ['--volume'], memory: 1_000, cpus: 1, gpu: { devices: ['0'] } });
     const bare = words.split(' ').filter((word) => !word.startsWith('-'));
     expect(bare).toEqual(['create', 'user/image:1']);
   });

@@ -45,9 +45,6 @@ it.skipIf(skipped !== '')(`takes its jobs, answers them and is stopped ${skipped
     image: testImage,
     arguments: mounted.map((folder) => `--volume=${folder}:${folder}:ro`),
     environment: { SCRIPT: `exec ${python.program} ${worker}` },
-    memoryBytes: null,
-    cpus: null,
-    gpu: null,
   });
   const log: string[] = [];
   const container = await workload.startPullWorker({

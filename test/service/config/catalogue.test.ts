@@ -1,6 +1,6 @@
 /** Promise: every card of quick deploy is complete: what runs, what it needs, its input and an example of it. */
 import { expect, it } from 'vitest';
-import { catalogueSchema, readCatalogue } from '../../../src/service/console/read-catalogue.ts';
+import { catalogueSchema, readCatalogue } from '../../../src/service/config/check-endpoint.ts';
 
 const catalogue = readCatalogue();
 

@@ -1,0 +1,28 @@
+/** `remote: true`: the jobs are left to workers elsewhere, which pull them. */
+import { z } from 'zod';
+import { workersUpTo } from '../model/endpoint-settings.ts';
+import { defineWorkload, noCluster } from './workload-definition.ts';
+
+const why = 'its workers run elsewhere';
+
+export const remote = defineWorkload({
+  key: 'remote',
+  fields: {
+    remote: z
+      .literal(true, 'true')
+      .describe('true leaves the jobs to workers elsewhere and starts none here'),
+  },
+  without: {
+    ...noCluster,
+    'gpu.devices': `no devices, since ${why}; use a label such as 24 GB`,
+    environment: `no variables, since ${why}`,
+    workers: `0, since ${why}`,
+    recycle: `none, since ${why}: \`nightrender work --recycle\` replaces them`,
+    quickStart: `false, since ${why}`,
+  },
+  choice: { title: 'Workers elsewhere', means: 'Other machines pull the jobs with a worker key.' },
+  note: 'The service starts no workers for this endpoint. Once it is created, its page shows what a worker elsewhere needs to pull jobs.',
+  gpu: null,
+  words: () => 'Workers elsewhere',
+  defaults: () => ({ workers: workersUpTo(0) }),
+});

@@ -1,0 +1,32 @@
+/** `quickDeploy: scene-renderer`: our own renderer, which draws scenes on the processor. */
+import { packageFile } from '../../lib/files/package-file.ts';
+import { moduleWorkload } from './module-workload.ts';
+import { defineWorkload } from './workload-definition.ts';
+
+/** The worker module that draws scenes. */
+export const rendererPath = packageFile('dist/renderers/scene/handler.js');
+
+export const renderer = defineWorkload({
+  key: 'quickDeploy',
+  // Files, keys and workers elsewhere may still say the old name.
+  values: {
+    names: ['painter', 'scene-renderer'],
+    description: '`scene-renderer` (no GPU; `painter` is its old name)',
+  },
+  fields: {},
+  without: {
+    'gpu.devices': 'no devices, since scene-renderer needs no GPU; use a label such as 24 GB',
+  },
+  gpu: 'needs no GPU',
+  readsScenes: true,
+  words: ({ quickDeploy }) => `Quick deploy: ${String(quickDeploy)}`,
+  programs: ({ environment, on }) => ({ environment, on }),
+  nameElsewhere: (settings) => allowedName(settings),
+  onCluster: (settings) => ({ allow: allowedName(settings) }),
+  start: ({ id: endpointId, environment }) => moduleWorkload({ endpointId, path: rendererPath, environment }),
+});
+
+/** Returns the name as `nightrender work --allow` has it. */
+function allowedName({ quickDeploy }: Readonly<Record<string, unknown>>): string {
+  return quickDeploy === 'painter' ? 'painter' : 'scene';
+}

@@ -257,7 +257,14 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
       ),
     17,
   ],
-  'drivers of ComfyUI': [() => sum(files.map((file) => (matches(file, /'\/prompt'/g) > 0 ? 1 : 0))), 1],
+  'classes that implement the port of a job service': [
+    () => sum(files.map((file) => matches(file, /\bimplements RenderService\b/g))),
+    3,
+  ],
+  'files that submit workflows to ComfyUI or stop its jobs': [
+    () => files.filter((file) => /path: '\/prompt'|'\/interrupt'/.test(textOf(file))).length,
+    1,
+  ],
   'lines of request rate': [
     () =>
       sum(

@@ -14,7 +14,7 @@ import { workflowProblems, type Workflow } from './comfyui-workflow.ts';
 
 /** How a request to ComfyUI is sent, and how time passes. Neither function rejects. */
 export interface ComfyuiTransport<Answer extends ComfyuiAnswer> {
-  send(request: ComfyuiRequest, signal: AbortSignal | undefined): Promise<Outcome<Answer>>;
+  send(request: ComfyuiRequest, signal: AbortSignal): Promise<ComfyuiOutcome<Answer>>;
   /** Resolves after `ms`, or as soon as `signal` aborts. */
   pause(ms: number, signal: AbortSignal): Promise<void>;
 }
@@ -32,9 +32,8 @@ export interface ComfyuiAnswer {
   json: JsonObject | undefined;
 }
 
-type Outcome<Answer> = { kind: 'answered'; answer: Answer } | NoAnswer;
-
-type NoAnswer =
+export type ComfyuiOutcome<Answer> =
+  | { kind: 'answered'; answer: Answer }
   | { kind: 'too-large' }
   /** `wasSent` is false only if nothing of the request can have been sent. */
   | { kind: 'broken'; wasSent: boolean; why: string };
@@ -43,7 +42,7 @@ type NoAnswer =
 export interface NothingTold<Answer> {
   kind: 'nothing-told';
   path: string;
-  why: Outcome<Answer> | { kind: 'unreadable'; what: 'queue' | 'history' };
+  why: ComfyuiOutcome<Answer> | { kind: 'unreadable'; what: 'queue' | 'history' };
 }
 
 export type ComfyuiJob = { kind: 'running' | 'waiting' | 'absent' } | HistoryEntry;
@@ -51,16 +50,10 @@ export type ComfyuiJob = { kind: 'running' | 'waiting' | 'absent' } | HistoryEnt
 export type ComfyuiSubmission<Answer> =
   | { kind: 'accepted'; jobId: string }
   /**
-   * `isOfWorkflow`: ComfyUI refuses every scene for this reason. If ComfyUI has accepted a part of the workflow, `deleted` is
-   * the id of its job, which was taken out of the queue, or `leftRunning` says why that part could not be cancelled.
+   * `isOfWorkflow`: ComfyUI refuses every scene for this reason. `leftRunning`: ComfyUI has accepted a part of the workflow,
+   * and this part could not be cancelled.
    */
-  | {
-      kind: 'refused';
-      why: string;
-      isOfWorkflow: boolean;
-      deleted?: string;
-      leftRunning?: NothingTold<Answer>;
-    }
+  | { kind: 'refused'; why: string; isOfWorkflow: boolean; leftRunning?: NothingTold<Answer> }
   | NothingTold<Answer>;
 
 /** Longest of the growing waits for a job to stop. */
@@ -68,9 +61,12 @@ const maxStopMs = 2_560;
 
 export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
   readonly #transport: ComfyuiTransport<Answer>;
+  readonly #deleted: Set<string>;
 
-  constructor(transport: ComfyuiTransport<Answer>) {
+  /** `deleted` collects the ids of jobs that were taken out of the queue, since ComfyUI keeps no trace of them. */
+  constructor(transport: ComfyuiTransport<Answer>, deleted = new Set<string>()) {
     this.#transport = transport;
+    this.#deleted = deleted;
   }
 
   /** Submits a filled workflow under `id`. `set`: the keys of the inputs that the scene sets, as `node.input`. */
@@ -82,6 +78,7 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
   ): Promise<ComfyuiSubmission<Answer>> {
     const body = { prompt, prompt_id: id, client_id: 'nightrender', extra_data: {} };
     const request = { path: '/prompt', body: JSON.stringify(body) };
+    this.#deleted.delete(id);
     const outcome = await this.#transport.send(request, signal);
     const nothing = { kind: 'nothing-told', path: request.path, why: outcome } as const;
     if (outcome.kind !== 'answered') return nothing;
@@ -93,8 +90,7 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
     const refused = { kind: 'refused', why, isOfWorkflow: isFaultOfWorkflow(json, set) } as const;
     // ComfyUI runs the part that it accepted, and nobody fetches its pictures.
     const left = jobId === undefined ? undefined : await this.cancel(jobId, signal);
-    if (left?.kind === 'nothing-told') return { ...refused, leftRunning: left };
-    return left?.kind === 'deleted' && jobId !== undefined ? { ...refused, deleted: jobId } : refused;
+    return left?.kind === 'nothing-told' ? { ...refused, leftRunning: left } : refused;
   }
 
   /** A job leaves the queue and enters the history at once, so no job is overlooked if the queue is requested first. */
@@ -109,23 +105,27 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
     const entry = historyIn(told.json, id);
     if (entry === undefined)
       return { kind: 'nothing-told', path, why: { kind: 'unreadable', what: 'history' } };
-    return entry === 'absent' ? { kind: 'absent' } : entry;
+    if (entry !== 'absent') return entry;
+    if (!this.#deleted.has(id)) return { kind: 'absent' };
+    return { kind: 'interrupted', text: 'it was taken out of the queue', times: {} };
   }
 
   /**
-   * Cancels a job, and never stops another one: a request to stop names its job. `deleted`: the job was taken out of the queue,
-   * which leaves no trace in ComfyUI. `unknown`: ComfyUI does not know the job.
+   * Cancels a job, and never stops another one: a request to stop names its job. `unknown`: ComfyUI does not know the job.
    */
   async cancel(
     id: string,
     signal: AbortSignal,
-  ): Promise<{ kind: 'deleted' | 'cancelled' | 'unknown' } | NothingTold<Answer>> {
+  ): Promise<{ kind: 'cancelled' | 'unknown' } | NothingTold<Answer>> {
     let job = await this.look(id, signal);
     if (job.kind === 'waiting') {
       const failed = await this.#tell('/queue', { delete: [id] }, signal);
       // A waiting job may have begun before ComfyUI read the request.
       job = failed ?? (await this.look(id, signal));
-      if (job.kind === 'absent') return { kind: 'deleted' };
+      if (job.kind === 'absent') {
+        this.#deleted.add(id);
+        return { kind: 'cancelled' };
+      }
     }
     // ComfyUI stops a job between two steps, and ignores a request that comes while the job starts.
     for (let waitMs = 10; job.kind === 'running' && waitMs <= maxStopMs; waitMs *= 2) {
@@ -152,7 +152,7 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
   }
 
   /** Returns the answer to `GET /system_stats`, which any ComfyUI that works gives. */
-  stats(signal: AbortSignal | undefined): Promise<Told | NothingTold<Answer>> {
+  stats(signal: AbortSignal): Promise<Told | NothingTold<Answer>> {
     return this.#ask({ path: '/system_stats' }, signal);
   }
 
@@ -176,7 +176,7 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
     return { kind: 'nothing-told', path, why };
   }
 
-  async #ask(request: ComfyuiRequest, signal: AbortSignal | undefined): Promise<Told | NothingTold<Answer>> {
+  async #ask(request: ComfyuiRequest, signal: AbortSignal): Promise<Told | NothingTold<Answer>> {
     const why = await this.#transport.send(request, signal);
     const json = why.kind === 'answered' && isSuccess(why.answer.status) ? why.answer.json : undefined;
     return json === undefined ? { kind: 'nothing-told', path: request.path, why } : { kind: 'told', json };
@@ -194,8 +194,10 @@ interface Told {
  */
 export async function fetchPicture<Answer extends { status: number; bytes: Buffer }>(
   picture: PlacedPicture,
-  send: (path: string) => Promise<Outcome<Answer>>,
-): Promise<{ kind: 'fetched'; bytes: Buffer } | { kind: 'gone' } | { kind: 'failed'; why: Outcome<Answer> }> {
+  send: (path: string) => Promise<ComfyuiOutcome<Answer>>,
+): Promise<
+  { kind: 'fetched'; bytes: Buffer } | { kind: 'gone' } | { kind: 'failed'; why: ComfyuiOutcome<Answer> }
+> {
   const why = await send(viewPath(picture));
   if (why.kind !== 'answered') return { kind: 'failed', why };
   const { status, bytes } = why.answer;

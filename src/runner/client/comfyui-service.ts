@@ -1,4 +1,4 @@
-/** ComfyUI over HTTP: implements the road's `RenderService` port with one workflow, which each scene has filled in its own way. */
+/** ComfyUI over HTTP: implements the road's `RenderService` port with one workflow, which each scene fills in its own way. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Endpoint, JobAtService } from '../core/attempt.ts';
@@ -16,8 +16,6 @@ import type {
   SubmitReply,
   WriteChunk,
 } from '../pipeline/ports.ts';
-import { bodyText } from '../../protocol/error-text.ts';
-import { exactInteger } from '../../protocol/json-value.ts';
 import {
   chosenPictures,
   historyIn,
@@ -28,50 +26,49 @@ import {
   ComfyuiDriver,
   fetchPicture,
   historyPath,
-  type ComfyuiAnswer,
   type ComfyuiRequest,
+  type ComfyuiTransport,
   type NothingTold,
 } from '../../protocol/comfyui-driver.ts';
 import { fillWorkflow, isSeed, promptIdOf, seedIn, type Workflow } from '../../protocol/comfyui-workflow.ts';
-import type { HttpResponse } from './exchange.ts';
+import { bodyText } from '../../protocol/error-text.ts';
+import { exactInteger } from '../../protocol/json-value.ts';
+import type { HttpResponse, Outcome } from './exchange.ts';
 import { authorization, type Connection } from './http-render-service.ts';
-import { HttpRequests, type RequestOptions, type TextOutcome } from './http-requests.ts';
+import { HttpRequests, type Request, type RequestOptions } from './http-requests.ts';
 import { parseObject } from './parse-body.ts';
 import { readSubmitAnswer } from './read-submit-answers.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 import { chunksWithoutKey, textWithoutKey } from './without-key.ts';
 
 export interface ComfyuiOptions extends RequestOptions {
-  /** The key is of a proxy before it; ComfyUI has none. */
+  /** The key is of a proxy before ComfyUI, which has no keys. */
   connectionOf: (endpoint: Endpoint) => Connection;
   workflow: Workflow;
-  /** Of its file, as scenes have it that are sent with it. */
+  /** Sha256 of the workflow's file, as the inputs of its scenes name it. */
   workflowSha256: string;
-  /** Whose pictures are saved; of all that save where undefined. */
+  /** Node whose pictures are saved; undefined for all nodes that save. */
   node: string | undefined;
 }
 
-/** It knows jobs until it ends, and the last 10,000 of them. */
+/** ComfyUI knows a job until it ends itself, and remembers the last 10,000 jobs. */
 const idempotencyMs = 24 * 3_600_000;
 
-/** A request may be on its way for a while, whoever has given it up. */
+/** A request may still arrive this long after its sender has given up. */
 const onTheWayMs = 10_000;
 
-type Failed = { kind: 'failure'; failure: Failure };
+/** `json` is the body, if that is a JSON object. */
+type Answer = HttpResponse & { json: JsonObject | undefined };
 
-/** An answer without the key, as the driver reads it and as it came. */
-interface Answer extends ComfyuiAnswer {
-  response: HttpResponse;
-}
+type Failed = { kind: 'failure'; failure: Failure };
 
 export class ComfyuiService implements RenderService {
   readonly #options: ComfyuiOptions;
   readonly #requests: HttpRequests;
-  /** Jobs that were taken out of the queue, which leaves no trace there. */
   readonly #deleted = new Set<string>();
-  /** The first submission goes alone: if the workflow is wrong for all scenes, one answer tells. */
+  /** The first submission is sent alone: if the workflow is wrong for all scenes, one answer tells. */
   #first: Promise<unknown> | undefined;
-  /** What ComfyUI has said of a workflow that is wrong for all scenes. */
+  /** Reply to a workflow that is wrong for all scenes. */
   #refusal: SubmitReply | undefined;
 
   constructor(options: ComfyuiOptions) {
@@ -79,7 +76,7 @@ export class ComfyuiService implements RenderService {
     this.#requests = new HttpRequests(options);
   }
 
-  /** `input` is `{ workflow, set }`, the first being the sha256 of the workflow's file. */
+  /** `input` is `{ workflow, set }`, where `workflow` is the sha256 of the workflow's file. */
   async submit(
     endpoint: Endpoint,
     input: JsonObject,
@@ -87,17 +84,17 @@ export class ComfyuiService implements RenderService {
     idempotencyKey?: string,
     lost?: LostSubmission,
   ): Promise<SubmitReply> {
-    const at = this.#options.connectionOf(endpoint);
     const promptId = idempotencyKey === undefined ? randomUUID() : promptIdOf(idempotencyKey);
     const set = setIn(input);
-    if (lost !== undefined) return this.#find(at, promptId, set, lost.sentAt, signal);
+    if (lost !== undefined) return this.#find(endpoint, promptId, set, lost.sentAt, signal);
     if (input['workflow'] !== this.#options.workflowSha256)
       return failed('file-changed', 'the workflow is another than when the list was read: nothing was sent');
-    const prompt = fillWorkflow(this.#options.workflow, set, `nightrender/${promptId}`);
     const send = async (): Promise<SubmitReply> => {
-      const sent = this.#refusal ?? (await this.#post(at, promptId, prompt, Object.keys(set), signal));
-      if ('kind' in sent) return sent;
-      return accepted(sent.jobId, set, idempotencyKey !== undefined && sent.jobId === promptId);
+      const reply = this.#refusal ?? (await this.#send(endpoint, promptId, set, signal));
+      if (reply.kind !== 'accepted' || (idempotencyKey !== undefined && reply.jobId === promptId))
+        return reply;
+      const { idempotencyMs: _, ...unknown } = reply;
+      return unknown;
     };
     if (this.#first === undefined) return (this.#first = send());
     await this.#first;
@@ -114,15 +111,16 @@ export class ComfyuiService implements RenderService {
     const job = keptEntry(answer, jobId) ?? (await this.#driver(at).look(jobId, signal));
     switch (job.kind) {
       case 'nothing-told':
-        return this.#failureOf(at, job);
+        return this.#failure(at, job);
       case 'waiting':
         return { kind: 'running', status: 'pending', isExecuting: false };
       case 'running':
         return { kind: 'running', status: 'running', isExecuting: true };
       case 'absent':
-        return this.#deleted.has(jobId)
-          ? ended('interrupted', { kind: 'job-cancelled', text: 'it was taken out of the queue' })
-          : { kind: 'missing', text: 'ComfyUI does not know the job: it was restarted, or has forgotten it' };
+        return {
+          kind: 'missing',
+          text: 'ComfyUI does not know the job: it was restarted, or has forgotten it',
+        };
       case 'failed':
         return ended('error', { kind: 'job-failed', text: job.text }, job.times);
       case 'interrupted':
@@ -151,26 +149,25 @@ export class ComfyuiService implements RenderService {
   }
 
   copyResult({ endpoint, jobId }: JobAtService, write: WriteChunk, signal: AbortSignal): Promise<boolean> {
-    const { url, apiKey } = this.#options.connectionOf(endpoint);
-    const request = { method: 'GET', url: url + historyPath(jobId), headers: authorization(apiKey) };
-    return this.#requests.copy(request, chunksWithoutKey(write, apiKey), signal);
+    const at = this.#options.connectionOf(endpoint);
+    const request = requestOf(at, { path: historyPath(jobId) });
+    return this.#requests.copy(request, chunksWithoutKey(write, at.apiKey), signal);
   }
 
   async cancel({ endpoint, jobId }: JobAtService, signal: AbortSignal): Promise<CancelReply> {
     const at = this.#options.connectionOf(endpoint);
-    const job = await this.#driver(at).cancel(jobId, signal);
-    if (job.kind === 'nothing-told') return this.#failureOf(at, job);
-    if (job.kind === 'deleted') this.#deleted.add(jobId);
-    if (job.kind !== 'unknown' || this.#deleted.has(jobId)) return { kind: 'cancelled' };
-    return { kind: 'unsupported', text: 'ComfyUI does not know the job' };
+    const reply = await this.#driver(at).cancel(jobId, signal);
+    if (reply.kind === 'nothing-told') return this.#failure(at, reply);
+    return reply.kind === 'cancelled'
+      ? { kind: 'cancelled' }
+      : { kind: 'unsupported', text: 'ComfyUI does not know the job' };
   }
 
   async health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply> {
     const at = this.#options.connectionOf(endpoint);
-    const driver = this.#driver(at);
-    const stats = await driver.stats(signal);
-    if (stats.kind === 'nothing-told') return this.#failureOf(at, stats);
-    const queue = await driver.queue(signal);
+    const stats = await this.#driver(at).stats(signal);
+    if (stats.kind === 'nothing-told') return this.#failure(at, stats);
+    const queue = await this.#driver(at).queue(signal);
     const jobs = queue.kind === 'queue' && {
       inProgress: queue.running.length,
       inQueue: queue.waiting.length,
@@ -182,53 +179,61 @@ export class ComfyuiService implements RenderService {
   async check(endpoint: Endpoint, filled: Workflow, signal: AbortSignal): Promise<string[] | Failure> {
     const at = this.#options.connectionOf(endpoint);
     const problems = await this.#driver(at).problems(filled, this.#options.node, signal);
-    return Array.isArray(problems) ? problems : this.#failureOf(at, problems).failure;
+    return Array.isArray(problems) ? problems : this.#failure(at, problems).failure;
   }
 
-  /** Requests in progress are cut. */
+  /** Cuts requests in progress. */
   close(): Promise<void> {
     return this.#requests.close();
   }
 
-  /** `set`: the keys that scenes set, as `node.input`. */
-  async #post(
-    at: Connection,
+  async #send(
+    endpoint: Endpoint,
     promptId: string,
-    prompt: Workflow,
-    set: readonly string[],
+    set: JsonObject,
     signal: AbortSignal,
-  ): Promise<{ jobId: string } | SubmitReply> {
-    const sent = await this.#driver(at).submit(promptId, prompt, set, signal);
-    if (sent.kind === 'accepted') return { jobId: sent.jobId };
-    if (sent.kind === 'nothing-told') return submissionFailure(sent, at.url);
-    const { why, isOfWorkflow, deleted, leftRunning } = sent;
-    if (deleted !== undefined) this.#deleted.add(deleted);
-    const kind = isOfWorkflow ? 'workflow-refused' : 'input-refused';
-    const text = isOfWorkflow
-      ? `ComfyUI refused the workflow because of something that no scene sets: ${why}; \`nightrender plan <pipeline> --check\` names all that is wrong`
-      : `ComfyUI refused what the scene sets: ${why}`;
-    const refusal = failed(kind, text);
-    if (isOfWorkflow) this.#refusal = refusal;
-    if (leftRunning === undefined) return refusal;
-    const { failure } = this.#failureOf(at, leftRunning);
-    return failed(kind, `${text}; the rest may still run, as it could not be cancelled: ${failure.text}`);
+  ): Promise<SubmitReply> {
+    const at = this.#options.connectionOf(endpoint);
+    const prompt = fillWorkflow(this.#options.workflow, set, `nightrender/${promptId}`);
+    const reply = await this.#driver(at).submit(promptId, prompt, Object.keys(set), signal);
+    switch (reply.kind) {
+      case 'accepted':
+        return accepted(reply.jobId, set);
+      case 'nothing-told':
+        return unaccepted(at, reply);
+      case 'refused': {
+        const { why, isOfWorkflow, leftRunning } = reply;
+        const refusal = isOfWorkflow
+          ? failed(
+              'workflow-refused',
+              `ComfyUI refused the workflow because of something that no scene sets: ${why}; \`nightrender plan <pipeline> --check\` names all that is wrong`,
+            )
+          : failed('input-refused', `ComfyUI refused what the scene sets: ${why}`);
+        if (isOfWorkflow) this.#refusal = refusal;
+        if (leftRunning === undefined) return refusal;
+        const { failure } = this.#failure(at, leftRunning);
+        const { kind, text } = refusal.failure;
+        return failed(kind, `${text}; the rest may still run, as it could not be cancelled: ${failure.text}`);
+      }
+    }
   }
 
   async #find(
-    at: Connection,
+    endpoint: Endpoint,
     jobId: string,
     set: JsonObject,
     sentAt: number,
     signal: AbortSignal,
   ): Promise<SubmitReply> {
+    const at = this.#options.connectionOf(endpoint);
     const job = await this.#driver(at).look(jobId, signal);
-    if (job.kind === 'nothing-told') return this.#failureOf(at, job);
-    if (job.kind !== 'absent') return accepted(jobId, set, true);
+    if (job.kind === 'nothing-told') return this.#failure(at, job);
+    if (job.kind !== 'absent') return accepted(jobId, set);
     if (Date.now() - sentAt < onTheWayMs) return failed('unanswered', 'ComfyUI does not have it yet');
     return { kind: 'not-found', text: 'ComfyUI has it neither in its queue nor in its history' };
   }
 
-  /** The bytes of the pictures, or why they did not come, and whether that is final. */
+  /** Returns the bytes of the pictures, or why they did not come and whether this is final. */
   async #fetch(
     at: Connection,
     all: PlacedPicture[],
@@ -250,73 +255,64 @@ export class ComfyuiService implements RenderService {
       );
     const fetched: Buffer[] = [];
     for (const [i, picture] of pictures.entries()) {
-      // Room is made for all of them before the first, as if each were so large.
+      // Memory for all pictures is reserved before the first one, as if each were as large.
       const room = hold.bytes === 0 ? hold : undefined;
-      const answer = await fetchPicture(picture, (path) => {
-        const request = { method: 'GET', url: at.url + path, headers: authorization(at.apiKey) };
-        return this.#requests.exchange(request, signal, room, pictures.length - i);
-      });
+      const send = (path: string): Promise<Outcome> =>
+        this.#requests.exchange(requestOf(at, { path }), signal, room, pictures.length - i);
+      const reply = await fetchPicture(picture, send);
       const name = `${picture.filename} of node ${picture.node}`;
-      if (answer.kind === 'fetched') fetched.push(answer.bytes);
-      else if (answer.kind === 'gone') return failing('no-output', `${name} is not there any more`);
-      else if (answer.why.kind === 'too-large')
+      if (reply.kind === 'gone') return failing('no-output', `${name} is not there any more`);
+      if (reply.kind === 'fetched') {
+        fetched.push(reply.bytes);
+        continue;
+      }
+      const { why } = reply;
+      if (why.kind === 'too-large')
         return failing(
           'result-too-large',
           `${name} is larger than ${this.#requests.limit} (\`limits.body\`)`,
           true,
         );
-      else {
-        const { why } = answer;
-        const text = why.kind === 'broken' ? why.why : `${name} was answered ${why.answer.status}`;
-        return failing('poll-failed', `${text} (${at.url})`);
-      }
+      const said = why.kind === 'broken' ? why.why : `${name} was answered ${why.answer.status}`;
+      return failing('poll-failed', `${said} (${at.url})`);
     }
     return fetched;
   }
 
   #driver(at: Connection): ComfyuiDriver<Answer> {
-    return new ComfyuiDriver<Answer>({
-      send: (request, signal) => this.#send(at, request, signal ?? new AbortController().signal),
+    const transport: ComfyuiTransport<Answer> = {
+      send: async (request, signal) => {
+        const outcome = await this.#requests.exchangeText(requestOf(at, request), signal);
+        if (outcome.kind !== 'answered') return outcome;
+        const { answer } = outcome;
+        const clean = (text = ''): string => textWithoutKey(text, at.apiKey);
+        const body = clean(answer.body);
+        const headers = { ...answer.headers, location: clean(answer.headers.location) };
+        const json = parseObject(body) as JsonObject | undefined;
+        return { kind: 'answered', answer: { ...answer, headers, body, json } };
+      },
       pause: (ms, signal) => wait(ms, undefined, { signal }).catch(() => undefined),
-    });
-  }
-
-  async #send(
-    { url, apiKey }: Connection,
-    { path, body }: ComfyuiRequest,
-    signal: AbortSignal,
-  ): Promise<{ kind: 'answered'; answer: Answer } | Exclude<TextOutcome, { kind: 'answered' }>> {
-    const sent = body === undefined ? { method: 'GET' } : { method: 'POST', body };
-    const request = { url: url + path, headers: authorization(apiKey), ...sent };
-    const outcome = await this.#requests.exchangeText(request, signal);
-    if (outcome.kind !== 'answered') return outcome;
-    const { status, headers, body: text } = outcome.answer;
-    const clean = (dirty = ''): string => textWithoutKey(dirty, apiKey);
-    const response = {
-      status,
-      headers: { ...headers, location: clean(headers.location) },
-      body: clean(text),
     };
-    const json = parseObject(response.body);
-    return { kind: 'answered', answer: { status, json: isJsonObject(json) ? json : undefined, response } };
+    return new ComfyuiDriver(transport, this.#deleted);
   }
 
-  /** Returns why a request told nothing of a job. */
-  #failureOf({ url }: Connection, { path, why }: NothingTold<Answer>): Failed {
+  #failure({ url }: Connection, { path, why }: NothingTold<Answer>): Failed {
     switch (why.kind) {
-      case 'answered':
-        return {
-          kind: 'failure',
-          failure: readRefusal(why.answer.response) ?? unreadable(why.answer.response, path),
-        };
       case 'too-large':
         return failed('poll-failed', `the answer is larger than ${this.#requests.limit} (${url}${path})`);
       case 'broken':
         return failed('poll-failed', `${why.why} (${url}${path})`);
       case 'unreadable':
         return failed('poll-failed', `the ${why.what} of ComfyUI cannot be read (${url})`);
+      case 'answered':
+        return { kind: 'failure', failure: readRefusal(why.answer) ?? unreadable(why.answer, path) };
     }
   }
+}
+
+function requestOf({ url, apiKey }: Connection, { path, body }: ComfyuiRequest): Request {
+  const headers = authorization(apiKey);
+  return { method: body === undefined ? 'GET' : 'POST', url: url + path, headers, ...(body && { body }) };
 }
 
 function keptEntry(answer: KeptAnswer | undefined, jobId: string): HistoryEntry | undefined {
@@ -326,38 +322,44 @@ function keptEntry(answer: KeptAnswer | undefined, jobId: string): HistoryEntry 
   return entry === 'absent' ? undefined : entry;
 }
 
-/** Returns what became of a submission that ComfyUI neither accepted nor refused in its own words. */
-function submissionFailure({ why }: NothingTold<Answer>, url: string): SubmitReply {
+/** Reads an answer to a submission that neither names a job nor says what is wrong with the workflow. */
+function unaccepted({ url }: Connection, { why }: NothingTold<Answer>): SubmitReply {
   switch (why.kind) {
-    case 'too-large':
     case 'unreadable':
+    case 'too-large':
       return failed('unanswered', 'the answer to a workflow is too large');
     case 'broken':
       return failed(why.wasSent ? 'unanswered' : 'not-reached', `${why.why} (${url})`);
     case 'answered': {
-      const { status, response } = why.answer;
-      if (status === 404 || status === 405) {
-        const text = `nothing takes workflows at ${url} (${status}); see \`endpoint.baseUrl\``;
-        return failed('endpoint-unknown', text);
-      }
-      if (status < 200 || status > 299) return readSubmitAnswer(response);
-      const said = bodyText(response.body) ?? 'an empty body';
+      const { status, body } = why.answer;
+      if (status === 404 || status === 405)
+        return failed(
+          'endpoint-unknown',
+          `nothing takes workflows at ${url} (${status}); see \`endpoint.baseUrl\``,
+        );
+      if (status < 200 || status > 299) return readSubmitAnswer(why.answer);
+      const said = bodyText(body) ?? 'an empty body';
       return failed('unanswered', `ComfyUI answered ${status} without a prompt_id: ${said}`);
     }
   }
 }
 
-/** What the scene sets, with the seed that a person has asked for instead. */
+/** Returns what the scene sets, with the seed that a person has asked for instead of the scene's own. */
 function setIn({ set, seed }: JsonObject): JsonObject {
   if (!isJsonObject(set) || seed === undefined) return isJsonObject(set) ? set : {};
   return Object.fromEntries(Object.entries(set).map(([key, value]) => [key, isSeed(key) ? seed : value]));
 }
 
-/** A picture's seed is the one that the scene has set. */
-function accepted(jobId: string, set: JsonObject, canBeFound: boolean): SubmitReply {
+/** The seed of a picture is the one that its scene sets. */
+function accepted(jobId: string, set: JsonObject): SubmitReply & { kind: 'accepted' } {
   const seed = exactInteger(seedIn(set));
-  const kept = seed !== undefined && { kept: { seed } };
-  return { kind: 'accepted', jobId, status: 'pending', ...kept, ...(canBeFound && { idempotencyMs }) };
+  return {
+    kind: 'accepted',
+    jobId,
+    status: 'pending',
+    ...(seed !== undefined && { kept: { seed } }),
+    idempotencyMs,
+  };
 }
 
 function ended(status: string, failure: Failure, times: JobTimes = {}): StatusReply {

@@ -1,12 +1,12 @@
 /** Boxes with ComfyUI as a workload: each is one worker, which has it run the endpoint's workflow, filled for one job after another. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Agent, request, type Dispatcher } from 'undici';
+import { Agent, request } from 'undici';
 import { chosenPictures, type PlacedPicture } from '../../protocol/comfyui-answers.ts';
 import {
   ComfyuiDriver,
   fetchPicture,
   type ComfyuiAnswer,
-  type ComfyuiJob,
+  type ComfyuiOutcome,
   type ComfyuiRequest,
   type NothingTold,
 } from '../../protocol/comfyui-driver.ts';
@@ -17,11 +17,14 @@ import {
   setProblems,
   type Workflow,
 } from '../../protocol/comfyui-workflow.ts';
+import { bodyText } from '../../protocol/error-text.ts';
 import { parseExactly } from '../../protocol/json-value.ts';
-import { textOf } from '../pool/supervised.ts';
-import { valuesFor, workflowAt, type WorkflowSet } from './job-workflow.ts';
+import { oneLine } from '../../lib/text/format.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { scanJson } from '../../lib/text/scan-json.ts';
 import type { Text } from '../jobs/filed-text.ts';
+import { textOf } from '../pool/supervised.ts';
+import { valuesFor, workflowAt, type WorkflowSet } from './job-workflow.ts';
 import {
   defaultAnswerLimits,
   JsonText,
@@ -32,9 +35,6 @@ import {
   type Workload,
   type WorkloadJob,
 } from './workload.ts';
-import { oneLine } from '../../lib/text/format.ts';
-import { bodyText } from '../../protocol/error-text.ts';
-import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 
 export interface ComfyuiOptions {
   /** Of the boxes, without a slash at the end. */
@@ -65,7 +65,7 @@ export function comfyuiWorkload(options: ComfyuiOptions): Workload {
       const letGo = (): void => void free.push(url);
       try {
         const workflow = workflowOf(options);
-        log(`ComfyUI ${await box.version(signal)} at ${url}`);
+        log(`ComfyUI ${await versionOf(box, signal)} at ${url}`);
         return new ComfyuiWorker(box, workflow, options, letGo);
       } catch (error) {
         letGo();
@@ -120,16 +120,13 @@ class ComfyuiWorker implements Worker {
   async run({ id, inputText }: WorkloadJob, { signal }: RunReport): Promise<unknown> {
     if (this.#endedBecause !== undefined) throw new WorkerAway(this.#endedBecause);
     const values = valuesFor(this.#options.set, await inputOf(inputText));
-    // The same each time: what a service that was killed has begun is found again.
-    const promptId = promptIdOf(id);
-    const prompt = fillWorkflow(this.#workflow, values, `nightrender/${promptId}`);
-    const images = this.#follow(promptId, prompt, AbortSignal.any([signal, this.#stop.signal]));
-    this.#running = images
+    const stop = AbortSignal.any([signal, this.#stop.signal]);
+    // The id is always the same, so a job that a killed service has begun is found again.
+    const pictures = this.#follow(promptIdOf(id), values, stop);
+    this.#running = pictures
       .catch((error: unknown) => void (error instanceof WorkerDied && this.#end(error.message)))
       .finally(() => (this.#running = undefined));
-    const seed = seedIn(values);
-    const after = seed === undefined ? ']}' : `],"seed":${JSON.stringify(seed)}}`;
-    return new JsonText(Buffer.concat([Buffer.from('{"images":['), ...(await images), Buffer.from(after)]));
+    return new JsonText(outputOf(await pictures, seedIn(values)));
   }
 
   async stop(): Promise<void> {
@@ -138,20 +135,23 @@ class ComfyuiWorker implements Worker {
     this.#end('it was stopped');
   }
 
-  async #follow(promptId: string, prompt: Workflow, stop: AbortSignal): Promise<Buffer[]> {
+  async #follow(promptId: string, values: JsonObject, stop: AbortSignal): Promise<FetchedPicture[]> {
+    const { url, driver } = this.#box;
     const begunAt = performance.now();
+    let jobId = promptId;
     let [isThere, failures] = [false, 0];
     for (;;) {
       try {
-        const job = await this.#box.look(promptId, stop);
+        const job = await driver.look(jobId, stop);
+        if (job.kind === 'nothing-told') throw failureOf(url, job);
         if (job.kind === 'done') return await this.#fetch(job.pictures, stop);
         if (job.kind === 'waiting' || job.kind === 'running') isThere = true;
         else if (!isThere) {
-          // What it has failed at is of an earlier attempt.
-          await this.#box.submit(promptId, prompt);
+          // A failure that is there already is of an earlier attempt.
+          jobId = await this.#submit(promptId, values);
           isThere = true;
         } else if ('text' in job) throw new Error(job.text);
-        else throw new WorkerDied(`ComfyUI at ${this.#box.url} lost the job: it was restarted`);
+        else throw new WorkerDied(`ComfyUI at ${url} lost the job: it was restarted`);
         failures = 0;
       } catch (error) {
         if (!(error instanceof BoxAway) && !stop.aborted) throw error;
@@ -163,39 +163,68 @@ class ComfyuiWorker implements Worker {
       const grownMs = Math.min(maxPollMs, pauseMs + (performance.now() - begunAt) / 10);
       await sleep(grownMs, undefined, { signal: stop }).catch(() => undefined);
       if (!stop.aborted) continue;
-      await this.#box.cancel(promptId);
+      // A box that does not answer may have ended as well. Nobody fetches what it still runs.
+      await driver.cancel(jobId, AbortSignal.timeout(cancelTimeoutMs));
       throw new Error('nobody wants the job any more');
     }
   }
 
-  /** One after the other, as the parts of a list in JSON; none is fetched any more once they are too large together. */
-  async #fetch(all: PlacedPicture[], stop: AbortSignal): Promise<Buffer[]> {
+  /** Returns the id of the job. A submission is never cut: ComfyUI could accept the workflow after the job was cancelled. */
+  async #submit(promptId: string, values: JsonObject): Promise<string> {
+    const { url, driver } = this.#box;
+    const prompt = fillWorkflow(this.#workflow, values, `nightrender/${promptId}`);
+    const uncut = new AbortController().signal;
+    const reply = await driver.submit(promptId, prompt, Object.keys(values), uncut);
+    if (reply.kind === 'accepted') return reply.jobId;
+    if (reply.kind === 'refused') {
+      const what = reply.isOfWorkflow ? 'the workflow' : 'what the input sets';
+      throw new Error(`ComfyUI refused ${what}: ${reply.why}`);
+    }
+    if (reply.why.kind !== 'answered') throw failureOf(url, reply);
+    const { status, body } = reply.why.answer;
+    // The next look tells whether the job is there.
+    if (status >= 200 && status <= 299) return promptId;
+    const text = `${url}/prompt answered ${status}: ${bodyText(body.toString()) ?? 'an empty body'}`;
+    throw status < 500 ? new Error(text) : new WorkerDied(text);
+  }
+
+  /** Fetches one picture after the other, and no more once they are too large together. */
+  async #fetch(all: PlacedPicture[], stop: AbortSignal): Promise<FetchedPicture[]> {
     const pictures = chosenPictures(all, undefined);
     if (pictures.length === 0) throw new Error('no node of the workflow saved a picture');
     const { maxBytes = defaultAnswerLimits.maxBytes } = this.#options;
-    const images: Buffer[] = [];
+    const fetched: FetchedPicture[] = [];
     let left = maxBytes;
-    for (const [index, placed] of pictures.entries()) {
+    for (const [index, { filename, node, ...place }] of pictures.entries()) {
       // Base64 has four letters for three bytes.
-      const picture = await this.#box
-        .picture(placed, Math.floor((left * 3) / 4), stop)
-        .catch((error: unknown) => {
-          if (!(error instanceof AnswerTooLarge)) throw error;
-          const where = `picture ${index + 1} of ${pictures.length} (${placed.filename})`;
-          throw new Error(`the result would exceed ${maxBytes} bytes with ${where}`, { cause: error });
-        });
-      const before = `${index === 0 ? '' : ','}{"filename":${JSON.stringify(placed.filename)},"type":"base64","data":"`;
-      const parts = [before, picture.toString('base64'), '"}'].map((part) => Buffer.from(part));
-      images.push(...parts);
-      left -= parts.reduce((sum, { length }) => sum + length, 0);
+      const maxPictureBytes = Math.floor((left * 3) / 4);
+      const reply = await fetchPicture({ filename, node, ...place }, (path) =>
+        this.#box.send({ path }, stop, maxPictureBytes),
+      );
+      const name = `${filename} of node ${node}`;
+      if (reply.kind === 'gone') throw new Error(`${name} is not there any more`);
+      if (reply.kind === 'failed') {
+        const { why } = reply;
+        if (why.kind === 'too-large')
+          throw new Error(
+            `the result would exceed ${maxBytes} bytes with picture ${index + 1} of ${pictures.length} (${filename})`,
+          );
+        if (why.kind === 'broken') throw new BoxAway(why.why);
+        throw new BoxAway(`${this.#box.url} answered ${why.answer.status} for ${name}`);
+      }
+      const { bytes } = reply;
+      const before = `${index === 0 ? '' : ','}{"filename":${JSON.stringify(filename)},"type":"base64","data":"`;
+      const length = Buffer.byteLength(before) + Math.ceil(bytes.length / 3) * 4 + afterPicture.length;
+      fetched.push({ before, bytes, length });
+      left -= length;
     }
-    return images;
+    return fetched;
   }
 
   /** One that is at a job finds out by itself. */
   async #checkIdle(): Promise<void> {
     if (this.#running !== undefined) return;
-    const why = await this.#box.version().then(() => undefined, textOf);
+    const why = await versionOf(this.#box).then(() => undefined, textOf);
     if (why !== undefined && this.#running === undefined) this.#end(why);
   }
 
@@ -209,146 +238,126 @@ class ComfyuiWorker implements Worker {
   }
 }
 
-/** It did not answer, or not as ComfyUI does: it may at another time. */
+interface FetchedPicture {
+  /** JSON text before its base64. */
+  before: string;
+  bytes: Buffer;
+  /** Bytes of its JSON text. */
+  length: number;
+}
+
+const afterPicture = '"}';
+
+/** Returns the JSON of a job's output. Each picture is encoded once, straight into it. */
+function outputOf(pictures: FetchedPicture[], seed: JsonValue | undefined): Buffer {
+  const first = '{"images":[';
+  const last = seed === undefined ? ']}' : `],"seed":${JSON.stringify(seed)}}`;
+  const length = pictures.reduce(
+    (sum, picture) => sum + picture.length,
+    first.length + Buffer.byteLength(last),
+  );
+  const output = Buffer.allocUnsafe(length);
+  let at = output.write(first);
+  for (const { before, bytes } of pictures) {
+    at += output.write(before, at);
+    at += output.write(bytes.toString('base64'), at, 'latin1');
+    at += output.write(afterPicture, at);
+  }
+  output.write(last, at);
+  return output;
+}
+
+/** The box did not answer, or not as ComfyUI does. It may answer at another time. */
 class BoxAway extends Error {}
 
-/** The rest of it was not read. */
-class AnswerTooLarge extends Error {}
-
 const connectTimeoutMs = 10_000;
-/** It answers late while it loads a model. */
+/** ComfyUI answers late while it loads a model. */
 const answerTimeoutMs = 30_000;
 const cancelTimeoutMs = 5_000;
 /** As much as a result may have by default. */
 const maxAnswerBytes = 100 * 1024 * 1024;
 
-interface Answer extends ComfyuiAnswer {
-  bytes: Buffer;
+interface BoxAnswer extends ComfyuiAnswer {
+  body: Buffer;
 }
 
-type Outcome =
-  | { kind: 'answered'; answer: Answer }
-  | { kind: 'too-large' }
-  | { kind: 'broken'; wasSent: true; why: string };
+type BoxOutcome = ComfyuiOutcome<{ status: number; bytes: Buffer }>;
 
-/** A box with ComfyUI over HTTP. */
+/** A box with ComfyUI, and its connections. */
 class ComfyuiBox {
   readonly url: string;
+  readonly driver: ComfyuiDriver<BoxAnswer>;
   readonly #connections = new Agent({
     connect: { timeout: connectTimeoutMs },
     headersTimeout: answerTimeoutMs,
     bodyTimeout: answerTimeoutMs,
   });
-  readonly #driver = new ComfyuiDriver<Answer>({
-    send: (sent, signal) => this.#send(sent, signal),
-    pause: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
-  });
 
   constructor(url: string) {
     this.url = url;
+    this.driver = new ComfyuiDriver({
+      send: async (sent, signal) => {
+        const outcome = await this.send(sent, signal, maxAnswerBytes);
+        if (outcome.kind !== 'answered') return outcome;
+        const { status, bytes: body } = outcome.answer;
+        return { kind: 'answered', answer: { status, body, json: parsed(body) } };
+      },
+      pause: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+    });
   }
 
-  /** Returns the version of its ComfyUI. Throws `BoxAway`. */
-  async version(signal?: AbortSignal): Promise<string> {
-    const stats = await this.#driver.stats(signal);
-    if (stats.kind === 'nothing-told') throw this.#away(stats);
-    const { system } = stats.json;
-    const version = isJsonObject(system) ? system['comfyui_version'] : undefined;
-    return typeof version === 'string' ? version : 'of an unknown version';
-  }
-
-  /** Throws `BoxAway`. */
-  async look(id: string, signal: AbortSignal): Promise<ComfyuiJob> {
-    const job = await this.#driver.look(id, signal);
-    if (job.kind === 'nothing-told') throw this.#away(job);
-    return job;
-  }
-
-  /** Throws an error for people if ComfyUI refuses the workflow or a part of it, `BoxAway` or `WorkerDied`. */
-  async submit(id: string, prompt: Workflow): Promise<void> {
-    // If a submission is cut, its job may still begin after a look at the queue did not find it.
-    const uncut = new AbortController().signal;
-    const sent = await this.#driver.submit(id, prompt, [], uncut);
-    if (sent.kind === 'accepted') return;
-    if (sent.kind === 'refused') throw new Error(`ComfyUI refused the workflow: ${sent.why}`);
-    if (sent.why.kind !== 'answered') throw this.#away(sent);
-    const { status, bytes } = sent.why.answer;
-    const text = `${this.url}/prompt answered ${status}: ${bodyText(bytes.toString()) ?? 'an empty body'}`;
-    throw status >= 400 && status < 500 ? new Error(text) : new WorkerDied(text);
-  }
-
-  /** Never rejects: a box that is away may have ended as well, and nobody fetches what it still runs. */
-  async cancel(id: string): Promise<void> {
-    await this.#driver.cancel(id, AbortSignal.timeout(cancelTimeoutMs));
-  }
-
-  /** Throws `AnswerTooLarge` as soon as the picture is known to have more than `maxBytes`. */
-  async picture(placed: PlacedPicture, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
-    const answer = await fetchPicture(placed, (path) => this.#send({ path }, signal, maxBytes));
-    const name = `${placed.filename} of node ${placed.node}`;
-    switch (answer.kind) {
-      case 'fetched':
-        return answer.bytes;
-      case 'gone':
-        throw new Error(`${name} is not there any more`);
-      case 'failed': {
-        const { why } = answer;
-        if (why.kind === 'too-large') throw new AnswerTooLarge(`${name} is larger than ${maxBytes} bytes`);
-        const text =
-          why.kind === 'broken'
-            ? `${this.url} does not answer: ${why.why}`
-            : `${this.url} answered ${why.answer.status} for ${name}`;
-        throw new BoxAway(text);
-      }
-    }
-  }
-
-  /** Requests in progress are cut. */
-  async close(): Promise<void> {
-    await this.#connections.destroy();
-  }
-
-  #away({ path, why }: NothingTold<Answer>): Error {
-    switch (why.kind) {
-      case 'answered':
-        return new BoxAway(`${this.url}${path} answered ${why.answer.status}, and not as ComfyUI does`);
-      case 'too-large':
-        return new AnswerTooLarge(`the answer of ${this.url}${path} is larger than ${maxAnswerBytes} bytes`);
-      case 'broken':
-        return new BoxAway(`${this.url} does not answer: ${why.why}`);
-      case 'unreadable':
-        return new BoxAway(`what answers at ${this.url} is no ComfyUI`);
-    }
-  }
-
-  async #send(
-    { path, body }: ComfyuiRequest,
-    signal: AbortSignal | undefined,
-    maxBytes = maxAnswerBytes,
-  ): Promise<Outcome> {
-    const sent: Partial<Dispatcher.RequestOptions> =
-      body === undefined
-        ? { method: 'GET' }
-        : { method: 'POST', body, headers: { 'content-type': 'application/json' } };
+  /** Never rejects. An answer with more than `maxBytes` is broken off. */
+  async send({ path, body }: ComfyuiRequest, signal: AbortSignal, maxBytes: number): Promise<BoxOutcome> {
+    const chunks: Buffer[] = [];
+    let byteCount = 0;
     try {
       const answer = await request(this.url + path, {
-        ...sent,
+        method: body === undefined ? 'GET' : 'POST',
+        ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
         dispatcher: this.#connections,
-        ...(signal && { signal }),
+        signal,
       });
-      const chunks: Buffer[] = [];
-      let byteCount = 0;
       for await (const chunk of answer.body as AsyncIterable<Buffer>) {
         byteCount += chunk.length;
         // Leaving the loop breaks the request off.
         if (byteCount > maxBytes) return { kind: 'too-large' };
         chunks.push(chunk);
       }
-      const [status, bytes] = [answer.statusCode, Buffer.concat(chunks, byteCount)];
-      return { kind: 'answered', answer: { status, bytes, json: parsed(bytes) } };
+      const bytes = Buffer.concat(chunks, byteCount);
+      return { kind: 'answered', answer: { status: answer.statusCode, bytes } };
     } catch (error) {
-      return { kind: 'broken', wasSent: true, why: whyOf(error) };
+      return { kind: 'broken', wasSent: true, why: `${this.url} does not answer: ${whyOf(error)}` };
     }
+  }
+
+  /** Cuts requests in progress. */
+  async close(): Promise<void> {
+    await this.#connections.destroy();
+  }
+}
+
+/** Throws if the box does not answer as ComfyUI does. */
+async function versionOf(
+  { driver, url }: ComfyuiBox,
+  signal = new AbortController().signal,
+): Promise<string> {
+  const stats = await driver.stats(signal);
+  if (stats.kind === 'nothing-told') throw failureOf(url, stats);
+  const { system } = stats.json;
+  const version = isJsonObject(system) ? system['comfyui_version'] : undefined;
+  return typeof version === 'string' ? version : 'of an unknown version';
+}
+
+function failureOf(url: string, { path, why }: NothingTold<BoxAnswer>): Error {
+  switch (why.kind) {
+    case 'too-large':
+      return new Error(`the answer of ${url}${path} is larger than ${maxAnswerBytes} bytes`);
+    case 'broken':
+      return new BoxAway(why.why);
+    case 'unreadable':
+      return new BoxAway(`what answers at ${url} is no ComfyUI`);
+    case 'answered':
+      return new BoxAway(`${url}${path} answered ${why.answer.status}, and not as ComfyUI does`);
   }
 }
 

@@ -14,7 +14,7 @@ import {
 import { startComfyStandIn, type ComfyStandIn } from '../../fakes/comfyui.ts';
 import { emptyImage, failing, saving, sleeping } from '../../fakes/comfyui-workflows.ts';
 import { unusedPort } from '../../e2e/listen-on-loopback.ts';
-import { reset, send } from '../../faults/answers.ts';
+import { reset, send, sendJson } from '../../faults/answers.ts';
 import { makeFolder, start, type StartedWorker } from './started-worker.ts';
 
 const set = { '1.color': '{{ color }}' };
@@ -127,7 +127,7 @@ it('fails the job with the node that failed and what that said', async () => {
 it('fails the job where ComfyUI refuses its workflow', async () => {
   const { worker } = await boxOf();
   await expect(worker.job({ color: -1 }).output).rejects.toThrow(
-    'ComfyUI refused the workflow: node 1 (EmptyImage): Value -1 smaller than min of 0 (color)',
+    'ComfyUI refused what the input sets: node 1 (EmptyImage): Value -1 smaller than min of 0 (color)',
   );
 });
 
@@ -226,6 +226,19 @@ it('finds what it has sent where the answer was lost', async () => {
   comfy.lostAnswers = 1;
   expect(await worker.job({}).output).toMatchObject({ images: [{}] });
   expect(comfy.accepted).toHaveLength(1);
+});
+
+it('follows the job under the id that ComfyUI gave it', async () => {
+  const { comfy, worker } = await boxOf();
+  const messages = [['execution_error', { exception_type: 'Error', exception_message: 'of its own' }]];
+  const entry = { outputs: {}, status: { completed: false, messages } };
+  comfy.meet = (path, response) => {
+    if (path === '/prompt') sendJson(response, { prompt_id: 'its-own', node_errors: {} });
+    else if (path === '/history/its-own') sendJson(response, { 'its-own': entry });
+    else return false;
+    return true;
+  };
+  await expect(worker.job({}).output).rejects.toThrow('it failed: Error: of its own');
 });
 
 it('finds what a service that was killed had it begin', async () => {

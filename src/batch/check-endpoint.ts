@@ -2,7 +2,7 @@
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import { isJsonObject, type JsonObject } from '../lib/text/json.ts';
 import { fillWorkflow } from '../protocol/comfyui-workflow.ts';
-import type { Connection } from '../runner/client/http-render-service.ts';
+import type { Connection } from '../runner/client/http-service.ts';
 import { formatDuration } from '../lib/text/format.ts';
 import type { Config } from '../runner/config/config.ts';
 import type { Failure } from '../runner/core/failure.ts';
@@ -40,7 +40,7 @@ export async function checkEndpoint(
   try {
     const health = await service.health(endpoint, signal);
     if (spoken.kind === 'described')
-      return { ...judgeDescribed(health), reads: readingOf(spoken.description) };
+      return { ...judgeDescribed(health, spoken.description), reads: readingOf(spoken.description) };
     return await judge(health, service, config, signal);
   } finally {
     await service.close();
@@ -66,15 +66,20 @@ function judgeWorkflow(problems: string[] | Failure): EndpointCheck {
       };
 }
 
-function judgeDescribed(health: HealthReply): EndpointCheck {
+function judgeDescribed(health: HealthReply, { check }: ServiceDescription): EndpointCheck {
   switch (health.kind) {
-    case 'answers':
-      return { ending: 'complete', text: 'address, key and id are accepted' };
+    case 'answers': {
+      const { workers } = health.health ?? {};
+      return { ending: 'complete', text: 'address, key and id are accepted', ...(workers && { workers }) };
+    }
     case 'failure':
       return refused(health.failure);
     case 'unknown':
-      return health.isUnasked === true
-        ? { ending: 'complete', text: `${health.text}, so that nothing was asked` }
+      if (health.isUnasked === true)
+        return { ending: 'complete', text: `${health.text}, so that nothing was asked` };
+      // Without a check, nothing tells of the id.
+      return check === undefined
+        ? { ending: 'complete', text: `${health.text}: it is reachable, but key and id could not be checked` }
         : { ending: 'not-allowed', text: `${health.text}; see \`endpoint.id\`` };
   }
 }

@@ -2,7 +2,7 @@
 import { plural, formatInstant } from '../lib/text/format.ts';
 import { join } from 'node:path';
 import { openCheckpointForReading, type JobsInFlight } from '../runner/checkpoint/open-checkpoint.ts';
-import type { Connection } from '../runner/client/http-render-service.ts';
+import type { Connection } from '../runner/client/http-service.ts';
 import type { Config } from '../runner/config/config.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { versionOfJobs, type Endpoint } from '../runner/core/attempt.ts';

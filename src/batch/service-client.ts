@@ -2,16 +2,12 @@
 import type { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import type { JsonObject, JsonValue } from '../lib/text/json.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
-import { runPath } from '../protocol/paths.ts';
 import { ComfyuiService } from '../runner/client/comfyui-service.ts';
+import { DescribedDialect } from '../runner/client/described-dialect.ts';
 import { DescribedRequests } from '../runner/client/described-requests.ts';
-import { DescribedService } from '../runner/client/described-service.ts';
-import {
-  HttpRenderService,
-  type Connection,
-  type HttpOptions,
-} from '../runner/client/http-render-service.ts';
+import { HttpService, type Connection } from '../runner/client/http-service.ts';
 import type { Config } from '../runner/config/config.ts';
+import { jobsDescription } from '../runner/config/read-description.ts';
 import { versionOfJobs, type Endpoint } from '../runner/core/attempt.ts';
 import type { ServiceDescription } from '../runner/core/service-description.ts';
 import type { RenderService } from '../runner/pipeline/ports.ts';
@@ -26,34 +22,31 @@ export function openService(
 ): ServiceClient {
   const once = warnOnce(warn);
   const { image, files, values } = config.output;
-  const options = {
-    memory,
-    connectionOf,
-    requestTimeoutMs: config.timeouts.request,
-    maxBodyBytes: config.limits.body,
-    image,
-    files,
-    values,
-    onFoundAt: (path: string) =>
-      once(
-        `the picture is taken from ${path} of the output, since it is the only one there; \`output.image: ${path}\` takes it from nowhere else`,
-      ),
+  const onFoundAt = (path: string): void =>
+    once(
+      `the picture is taken from ${path} of the output, since it is the only one there; \`output.image: ${path}\` takes it from nowhere else`,
+    );
+  const open = (endpoint: Endpoint): ServiceClient => {
+    const description = descriptionFor(config, endpoint);
+    if (description === undefined)
+      return openComfyui(config, config.service as ComfyuiInterface, connectionOf, memory);
+    const isOfJobs = versionOfJobs(endpoint) !== undefined;
+    const statuses = isOfJobs ? config.statuses : undefined;
+    return new HttpService({
+      memory,
+      connectionOf,
+      requestTimeoutMs: config.timeouts.request,
+      maxBodyBytes: config.limits.body,
+      dialect: new DescribedDialect(description, { image, files, values, onFoundAt, statuses }),
+      onUnknownStatus: (status) => once(isOfJobs ? unknownToJobs(status) : unknownTo(description, status)),
+    });
   };
-  const jobs = new HttpRenderService({
-    ...options,
-    statuses: config.statuses,
-    onUnknownStatus: (status) =>
-      once(
-        `the service says "${status}" of a job, a word that is not known; without an output the job counts as waiting, until \`timeouts.queue\` is over; \`endpoint.statuses\` says what the word means`,
-      ),
-  });
-  const { service } = config;
-  if (service.kind === 'jobs') return jobs;
-  const other =
-    service.kind === 'described'
-      ? openDescribed(options, service.description, warn)
-      : openComfyui(config, service, connectionOf, memory);
-  const of = (endpoint: Endpoint): RenderService => (versionOfJobs(endpoint) === undefined ? other : jobs);
+  const clients = new Map<string, ServiceClient>();
+  const of = (endpoint: Endpoint): ServiceClient => {
+    const client = clients.get(endpoint.version) ?? open(endpoint);
+    clients.set(endpoint.version, client);
+    return client;
+  };
   return {
     submit: (endpoint, ...rest) => of(endpoint).submit(endpoint, ...rest),
     status: (job, ...rest) => of(job.endpoint).status(job, ...rest),
@@ -61,9 +54,27 @@ export function openService(
     cancel: (job, ...rest) => of(job.endpoint).cancel(job, ...rest),
     health: (endpoint, ...rest) => of(endpoint).health(endpoint, ...rest),
     close: async () => {
-      await Promise.all([jobs.close(), other.close()]);
+      await Promise.all([...clients.values()].map((client) => client.close()));
     },
   };
+}
+
+type ComfyuiInterface = Config['service'] & { kind: 'comfyui' };
+
+/** The description that an endpoint is spoken to by; undefined for ComfyUI. Jobs of job services are asked for as such. */
+function descriptionFor({ service }: Config, endpoint: Endpoint): ServiceDescription | undefined {
+  const version = versionOfJobs(endpoint);
+  if (version !== undefined) return jobsDescription(version);
+  if (service.kind === 'jobs') throw new Error(`${endpoint.version} is not the interface of job services`);
+  return service.kind === 'described' ? service.description : undefined;
+}
+
+function unknownToJobs(status: string): string {
+  return `the service says "${status}" of a job, a word that is not known; without an output the job counts as waiting, until \`timeouts.queue\` is over; \`endpoint.statuses\` says what the word means`;
+}
+
+function unknownTo({ name }: ServiceDescription, status: string): string {
+  return `${name} says "${status}" of a job, which its description does not know: the job counts as waiting, until \`timeouts.queue\` is over`;
 }
 
 const maxWarnings = 20;
@@ -78,22 +89,9 @@ function warnOnce(warn: (text: string) => void): (text: string) => void {
   };
 }
 
-function openDescribed(
-  options: HttpOptions,
-  description: ServiceDescription,
-  warn: (text: string) => void,
-): DescribedService {
-  const { name } = description;
-  const onUnknownStatus = (status: string): void =>
-    warn(
-      `${name} says "${status}" of a job, which its description does not know: the job counts as waiting, until \`timeouts.queue\` is over`,
-    );
-  return new DescribedService({ ...options, description, onUnknownStatus });
-}
-
 export function openComfyui(
   { timeouts, limits, output }: Config,
-  { workflow, sha256 }: Config['service'] & { kind: 'comfyui' },
+  { workflow, sha256 }: ComfyuiInterface,
   connectionOf: (endpoint: Endpoint) => Connection,
   memory: ByteSemaphore,
 ): ComfyuiService {
@@ -110,26 +108,19 @@ export function openComfyui(
 
 /** The request that submits an input, without the key; of a workflow its file and what is set in it. */
 export function submissionOf(
-  { service }: Config,
+  config: Config,
   endpoint: Endpoint,
   input: JsonObject,
 ): { method: string; url: string; body: JsonValue } {
   const { baseUrl } = endpoint;
-  switch (service.kind) {
-    case 'jobs':
-      return {
-        method: 'POST',
-        url: baseUrl + runPath(versionOfJobs(endpoint) ?? 'v2', endpoint.id),
-        body: { input },
-      };
-    case 'described': {
-      const requests = new DescribedRequests(service.description, () => ({ url: baseUrl, apiKey: '' }));
-      const { method, url, body = 'null' } = requests.submission(endpoint, input);
-      return { method, url, body: JSON.parse(body) as JsonValue };
-    }
-    case 'comfyui': {
-      const { set = {} } = input;
-      return { method: 'POST', url: `${baseUrl}/prompt`, body: { workflow: shownFile(service.file), set } };
-    }
+  const description = descriptionFor(config, endpoint);
+  if (description === undefined) {
+    const { set = {} } = input;
+    const { file } = config.service as ComfyuiInterface;
+    return { method: 'POST', url: `${baseUrl}/prompt`, body: { workflow: shownFile(file), set } };
   }
+  const at = { url: baseUrl, apiKey: '' };
+  const requests = new DescribedRequests(description);
+  const { method, url, body = 'null' } = requests.submission({ endpoint, at }, input);
+  return { method, url, body: JSON.parse(body) as JsonValue };
 }

@@ -184,6 +184,11 @@ export function valuesAt(value: unknown, path: string): unknown[] {
   return placesAt(value, path).map((place) => place.value);
 }
 
+/** The first value at a path. A member of this very name counts even if it holds nothing. */
+export function firstValueAt(value: unknown, path: string): unknown {
+  return isJsonObject(value) && Object.hasOwn(value, path) ? value[path] : valuesAt(value, path)[0];
+}
+
 /** `a|b` is the first of these keys that holds something; none for a path that leads nowhere or is none. */
 function placesAt(output: unknown, path: string): Place[] {
   let places: Place[] = [{ value: output, owners: [], index: 0 }];

@@ -1,7 +1,9 @@
 /** The service contract on each implementation; on a real endpoint where one is named in the environment. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { HttpRenderService } from '../../src/runner/client/http-render-service.ts';
+import { DescribedDialect } from '../../src/runner/client/described-dialect.ts';
+import { HttpService } from '../../src/runner/client/http-service.ts';
+import { jobsDescription } from '../../src/runner/config/read-description.ts';
 import { ByteSemaphore } from '../../src/lib/limits/byte-semaphore.ts';
 import type { Endpoint } from '../../src/runner/core/attempt.ts';
 import type { StatusReply } from '../../src/runner/pipeline/ports.ts';
@@ -182,12 +184,12 @@ it.skipIf(missing)(
   30 * 60_000,
 );
 
-function clientOf(url: string, apiKey: string): HttpRenderService {
-  const service = new HttpRenderService({
+function clientOf(url: string, apiKey: string): HttpService {
+  const service = new HttpService({
+    dialect: new DescribedDialect(jobsDescription('v2'), { image: undefined, statuses: {} }),
     connectionOf: () => ({ url, apiKey }),
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
-    image: undefined,
     memory: new ByteSemaphore(128_000_000),
   });
   onTestFinished(() => service.close());

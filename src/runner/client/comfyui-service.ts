@@ -34,10 +34,10 @@ import { fillWorkflow, isSeed, promptIdOf, seedIn, type Workflow } from '../../p
 import { bodyText } from '../../protocol/error-text.ts';
 import { exactInteger } from '../../protocol/json-value.ts';
 import type { HttpResponse, Outcome } from './exchange.ts';
-import { authorization, type Connection } from './http-render-service.ts';
+import type { Connection } from './http-service.ts';
 import { HttpRequests, type Request, type RequestOptions } from './http-requests.ts';
 import { parseObject } from './parse-body.ts';
-import { readSubmitAnswer } from './read-submit-answers.ts';
+import { readRejected } from './read-submit-answers.ts';
 import { readRefusal, unreadable } from './read-refusal.ts';
 import { chunksWithoutKey, textWithoutKey } from './without-key.ts';
 
@@ -315,6 +315,10 @@ function requestOf({ url, apiKey }: Connection, { path, body }: ComfyuiRequest):
   return { method: body === undefined ? 'GET' : 'POST', url: url + path, headers, ...(body && { body }) };
 }
 
+function authorization(apiKey: string): Record<string, string> {
+  return apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
+}
+
 function keptEntry(answer: KeptAnswer | undefined, jobId: string): HistoryEntry | undefined {
   if (answer === undefined || answer === 'too-large') return undefined;
   const json = parseObject(Buffer.from(answer).toString());
@@ -337,7 +341,7 @@ function unaccepted({ url }: Connection, { why }: NothingTold<Answer>): SubmitRe
           'endpoint-unknown',
           `nothing takes workflows at ${url} (${status}); see \`endpoint.baseUrl\``,
         );
-      if (status < 200 || status > 299) return readSubmitAnswer(why.answer);
+      if (status < 200 || status > 299) return { kind: 'failure', failure: readRejected(why.answer) };
       const said = bodyText(body) ?? 'an empty body';
       return failed('unanswered', `ComfyUI answered ${status} without a prompt_id: ${said}`);
     }

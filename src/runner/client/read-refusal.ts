@@ -67,3 +67,13 @@ export function unreadable({ status, headers, body }: HttpResponse, what: string
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
 }
+
+/** An operation that has failed. */
+export interface Failed {
+  kind: 'failure';
+  failure: Failure;
+}
+
+export function failure(kind: FailureKind, text: string): Failed {
+  return { kind: 'failure', failure: { kind, text } };
+}

@@ -2,14 +2,13 @@
 import { oneLine } from '../../lib/text/format.ts';
 import { bodyText } from '../../protocol/error-text.ts';
 import { describeValue } from '../../protocol/json-value.ts';
-import { valuesAt } from '../../protocol/output-shapes.ts';
-import type { FailureKind } from '../core/failure.ts';
+import { firstValueAt } from '../../protocol/output-shapes.ts';
+import type { Failure } from '../core/failure.ts';
 import type { SubmitReply } from '../pipeline/ports.ts';
 import type { HttpResponse } from './exchange.ts';
 import { parseObject } from './parse-body.ts';
-import { readEcho } from './read-idempotency.ts';
-import { readJobId, statusWord } from './read-job-answers.ts';
-import { readRefusal } from './read-refusal.ts';
+import { failure, readRefusal } from './read-refusal.ts';
+import { readJobId, statusWord } from './status-reader.ts';
 
 /** Where an acceptance has what is to be known of a job. */
 export interface AcceptedPlaces {
@@ -20,74 +19,73 @@ export interface AcceptedPlaces {
   /** Members of the answer that are kept, and those of them that have to be there. */
   keep: readonly string[];
   needed: readonly string[];
-  /** True if no answer has had an id there yet: if the place is wrong, each submission would be paid for in vain. */
-  isUnproven?: boolean;
 }
 
-const jobsPlaces: AcceptedPlaces = { jobId: 'id', status: 'status', keep: [], needed: [] };
-
-/** `idempotencyKey`: the one that it was sent with. */
+/** `isProven`: false if no answer has had an id there yet. If the place is wrong, each submission would be paid for in vain. */
 export function readSubmitAnswer(
   answer: HttpResponse,
-  idempotencyKey?: string,
-  places = jobsPlaces,
+  places: AcceptedPlaces,
+  isProven: boolean,
 ): SubmitReply {
+  const { status } = answer;
+  if (status >= 200 && status <= 299) return readAccepted(answer, places, isProven);
+  return { kind: 'failure', failure: readRejected(answer) };
+}
+
+/** Why an answer that is not 2xx accepts no job. */
+export function readRejected(answer: HttpResponse): Failure {
   const { status, body } = answer;
-  if (status >= 200 && status <= 299) return readAccepted(answer, idempotencyKey, places);
   const refusal = readRefusal(answer);
-  if (refusal !== undefined) return { kind: 'failure', failure: refusal };
+  if (refusal !== undefined) return refusal;
   const said = bodyText(body) ?? 'no message';
   if (status >= 300 && status <= 399) {
     const target = oneLine(answer.headers.location ?? '') ?? 'nowhere';
     const text = `the service redirects (${status}) to ${target}; set endpoint.baseUrl to the final URL`;
-    return failureReply('endpoint-unknown', text);
+    return { kind: 'endpoint-unknown', text };
   }
   if (status === 404 || status === 410) {
     const text = `the endpoint is not known to the service; see \`endpoint.baseUrl\` and \`endpoint.id\` (${status}: ${said})`;
-    return failureReply('endpoint-unknown', text);
+    return { kind: 'endpoint-unknown', text };
   }
-  if (status === 405) {
-    return failureReply('endpoint-unknown', `the URL accepts no submissions (405: ${said})`);
-  }
+  if (status === 405)
+    return { kind: 'endpoint-unknown', text: `the URL accepts no submissions (405: ${said})` };
   if (status >= 500 || status === 408)
-    return failureReply('unanswered', `the service answered ${status}: ${said}`);
-  return failureReply('input-refused', `the service refused the input (${status}): ${said}`);
+    return { kind: 'unanswered', text: `the service answered ${status}: ${said}` };
+  return { kind: 'input-refused', text: `the service refused the input (${status}): ${said}` };
 }
 
-/** The job id of an answer that was cut behind it: that much is certain, and the job is paid for. */
-export function jobIdAtBeginning(body: string): string | undefined {
-  const [, id] = /^\s*\{\s*"id"\s*:\s*"([^"\\]*)"/.exec(body) ?? [];
-  return readJobId(id);
+/**
+ * The job id of an answer that was cut behind it: that much is certain, and the job is paid for. Undefined if more is needed to
+ * ask for the job.
+ */
+export function jobIdAtBeginning(body: string, { jobId: place, needed }: AcceptedPlaces): string | undefined {
+  const [, name, id] = /^\s*\{\s*"([^"\\]*)"\s*:\s*"([^"\\]*)"/.exec(body) ?? [];
+  return name === place && needed.length === 0 ? readJobId(id) : undefined;
 }
 
-function readAccepted(
-  answer: HttpResponse,
-  idempotencyKey: string | undefined,
-  places: AcceptedPlaces,
-): SubmitReply {
+function readAccepted(answer: HttpResponse, places: AcceptedPlaces, isProven: boolean): SubmitReply {
   const { status, body } = answer;
   const reply = parseObject(body);
-  const cutId = reply === undefined && places === jobsPlaces ? jobIdAtBeginning(body) : undefined;
-  const cut = cutId === undefined ? undefined : { jobId: cutId, status: '' };
-  const job = reply === undefined ? cut : readAcceptedJob(reply, places);
-  if (job !== undefined) return { kind: 'accepted', ...job, ...readEcho(answer.headers, idempotencyKey) };
-  const id = reply?.[places.jobId] === undefined ? valuesAt(reply, places.jobId)[0] : reply[places.jobId];
+  const cutId = reply === undefined ? jobIdAtBeginning(body, places) : undefined;
+  if (cutId !== undefined) return { kind: 'accepted', jobId: cutId, status: '' };
+  const job = readAcceptedJob(reply, places);
+  if (job !== undefined) return { kind: 'accepted', ...job };
+  const id = firstValueAt(reply, places.jobId);
   // Some paths answer 200 and put the real status into the body.
-  const inside = id === undefined ? reply?.['status'] : undefined;
+  const inside = id === undefined ? firstValueAt(reply, places.status) : undefined;
   if (inside === 401 || inside === 402 || inside === 403)
-    return readSubmitAnswer({ ...answer, status: inside });
+    return { kind: 'failure', failure: readRejected({ ...answer, status: inside }) };
   if (id !== undefined) {
     const shown = oneLine(typeof id === 'string' ? JSON.stringify(id) : describeValue(id), 150) ?? '';
     const text =
       readJobId(id) === undefined
         ? `the service accepted the job with the unusable id ${shown} (1 to 128 printable ASCII characters without spaces)`
         : `the service accepted the job ${shown} without ${lackingIn(reply, places).join(', ')}, by which it would be asked for`;
-    return { kind: 'failure', failure: { kind: 'unanswered', text }, isEachLost: true };
+    return { ...failure('unanswered', text), isEachLost: true };
   }
-  const where = places.isUnproven === true ? ` at ${places.jobId} (\`submit.job\`)` : '';
+  const where = isProven ? '' : ` at ${places.jobId} (\`submit.job\`)`;
   const text = `the service answered ${status} without a job id${where}: ${bodyText(body) ?? 'an empty body'}`;
-  const unnamed = failureReply('unanswered', text);
-  return places.isUnproven === true ? { ...unnamed, isEachLost: true } : unnamed;
+  return { ...failure('unanswered', text), ...(!isProven && { isEachLost: true }) };
 }
 
 /** Undefined where it cannot be asked for by what stands there. */
@@ -95,7 +93,7 @@ export function readAcceptedJob(
   reply: unknown,
   places: AcceptedPlaces,
 ): { jobId: string; status: string; kept?: Record<string, string> } | undefined {
-  const jobId = readJobId(valuesAt(reply, places.jobId)[0]);
+  const jobId = readJobId(firstValueAt(reply, places.jobId));
   if (jobId === undefined || lackingIn(reply, places).length > 0) return undefined;
   const kept = places.keep.flatMap((name) => {
     const text = keptText(reply, name);
@@ -103,7 +101,7 @@ export function readAcceptedJob(
   });
   return {
     jobId,
-    status: statusWord(valuesAt(reply, places.status)[0]),
+    status: statusWord(firstValueAt(reply, places.status)),
     ...(kept.length > 0 && { kept: Object.fromEntries(kept) as Record<string, string> }),
   };
 }
@@ -114,11 +112,7 @@ function lackingIn(reply: unknown, { needed }: AcceptedPlaces): string[] {
 
 /** An address with a signature has a few hundred characters. */
 function keptText(reply: unknown, name: string): string | undefined {
-  const [value] = valuesAt(reply, name);
+  const value = firstValueAt(reply, name);
   const text = typeof value === 'number' ? String(value) : value;
   return typeof text === 'string' && text.length <= 4_000 ? text : undefined;
-}
-
-function failureReply(kind: FailureKind, text: string): SubmitReply & { kind: 'failure' } {
-  return { kind: 'failure', failure: { kind, text } };
 }

@@ -14,7 +14,7 @@ import { ConfigError, gatherProblems } from '../../lib/yaml/problem.ts';
 import { duration } from '../../lib/yaml/scalar-schemas.ts';
 import type { Path, YamlFile } from '../../lib/yaml/read-yaml.ts';
 import { readYamlFile } from '../../lib/yaml/yaml-file.ts';
-import { endpointVersions } from '../core/attempt.ts';
+import { endpointVersions, type EndpointVersion } from '../core/attempt.ts';
 import { host } from './output-schema.ts';
 import { statusMeaning } from './schema.ts';
 
@@ -59,6 +59,8 @@ function request<Shape extends z.ZodRawShape>(more: Shape) {
     );
 }
 
+const yesNo = 'true or false';
+
 const descriptionShape = z.strictObject({
   baseUrl: z
     .url({ protocol: /^https?$/, error: 'an http(s) URL' })
@@ -66,14 +68,14 @@ const descriptionShape = z.strictObject({
     .describe('where the service is; left out, the pipeline has to say it'),
   id: text
     .default('the id of what renders there')
-    .describe('what `endpoint.id` is, for people; the pipeline needs one where a request has `{{ id }}`'),
+    .describe('what `endpoint.id` is, for people; needed if a request has `{{ id }}`'),
   auth: z
     .union(
       [headerText, z.record(headerName, headerText)],
       'the header Authorization, or headers with their values',
     )
     .default('Bearer {{ apiKey }}')
-    .describe('the header `Authorization`, or headers by name: `{ X-Token: "{{ apiKey }}" }`'),
+    .describe('the header `Authorization`, or headers by name'),
   key: text
     .regex(/^[A-Z_][A-Z0-9_]*$/, 'the name of a variable')
     .default('NIGHTRENDER_API_KEY')
@@ -88,22 +90,23 @@ const descriptionShape = z.strictObject({
     keep: z
       .array(text, 'names of members of the answer')
       .default([])
-      .describe('members of the answer that later requests need, such as addresses: `{{ job.NAME }}`'),
-    remembers: duration
+      .describe('members of the answer that later requests need: `{{ job.NAME }}`'),
+    remembers: z
+      .union([z.literal('echoed'), duration], 'a time such as 24h, or echoed')
       .optional()
-      .describe('how long what is sent again under its `{{ idempotencyKey }}` makes no second job'),
+      .describe('how long a submission is known by its `{{ idempotencyKey }}`, or `echoed`'),
   }).describe('**required**: submits a job'),
   status: request({
     at: answerPath.describe('the status in the answer'),
     job: answerPath
       .optional()
-      .describe(
-        "the job's id in the answer; as at `submit.job` by default. If it is another job's, nothing is saved",
-      ),
+      .describe("the job's id in the answer, as at `submit.job` by default, to be compared"),
     map: z
       .record(text, statusMeaning)
-      .describe('its words: each is `waiting`, `running`, `done`, `failed`, `cancelled` or `timed-out`'),
+      .describe('its words: `waiting`, `running`, `done`, `failed`, `cancelled` or `timed-out`'),
     seconds: answerPath.optional().describe('seconds of execution, for `pricing.perSecond` and times'),
+    delayMs: answerPath.optional().describe('milliseconds in the queue'),
+    executionMs: answerPath.optional().describe('milliseconds of execution, in place of `seconds`'),
     expired: answerPath
       .optional()
       .describe('holds something, other than false, where the result was deleted'),
@@ -117,12 +120,20 @@ const descriptionShape = z.strictObject({
         .union([answerPath, z.array(answerPath)], 'a path, or several')
         .default([])
         .describe('pictures in the output: a path, or several that are tried in turn'),
+      comesFirst: z
+        .boolean(yesNo)
+        .default(false)
+        .describe('`true`: an output counts even if something is at `failed`'),
+      withKey: z
+        .boolean(yesNo)
+        .default(true)
+        .describe('`false`: pictures at its own address are downloaded without the key'),
     })
     .prefault({})
     .describe('where pictures are'),
   failed: answerPath
     .default('error')
-    .describe('why a job failed; of a job that is done, something there means that it failed'),
+    .describe('why a job failed; a job that is done has failed if something is there'),
   texts: z
     .record(
       text,
@@ -132,9 +143,7 @@ const descriptionShape = z.strictObject({
       ),
     )
     .default({})
-    .describe(
-      'texts in a refusal or failure: each means `cancelled`, `no-credit`, `unknown-id`, `refused-input` or `not-yet`',
-    ),
+    .describe('texts in a refusal or failure, and what each means'),
   cancel: request({}).optional().describe('cancels a job; left out, none can be'),
   find: request({
     items: answerPath.describe('the list in the answer, newest first'),
@@ -150,6 +159,12 @@ const descriptionShape = z.strictObject({
   })
     .optional()
     .describe('asked by `plan --check`; 404 means that the id is unknown'),
+  health: request({
+    jobs: answerPath.optional().describe('counts of jobs, such as `inProgress` and `inQueue`'),
+    workers: answerPath.optional().describe('counts of workers, such as `running`, `idle` and `throttled`'),
+  })
+    .optional()
+    .describe('in place of `check`, also during a run: whether it is there, and how busy'),
   keeps: duration.prefault('30m').describe('how long a result is kept after its completion'),
   limits: z
     .strictObject({
@@ -166,7 +181,7 @@ const descriptionShape = z.strictObject({
   origins: z
     .array(z.url({ protocol: /^https?$/, error: 'an http(s) URL' }), 'a list of URLs')
     .default([])
-    .describe('where the service is besides, as `https://backup.example.com`: the key may go there'),
+    .describe('where the service is besides, such as `https://backup.example.com`'),
   hosts: z
     .array(host, 'host names such as cdn.example.com')
     .default([])
@@ -188,23 +203,35 @@ const layout: Layout = {
   },
 };
 
-/** `speaks` is one of `knownServices`, or the path of a file relative to `base`. Throws `ConfigError` where that is wrong. */
+/** `speaks` is one of `knownServices`, or the path of a file relative to `base`. Throws `ConfigError` if the file is wrong. */
 export function readDescription(speaks: string, base: string, env: NodeJS.ProcessEnv): ServiceDescription {
-  const isKnown = isKnownService(speaks);
-  const file = isKnown ? packageFile(`src/runner/config/services/${speaks}.yaml`) : resolve(base, speaks);
+  return isKnownService(speaks) ? readShipped(speaks) : read(resolve(base, speaks), env, false);
+}
+
+/** Returns the description of job services, or of a worker's development server. */
+export function jobsDescription(version: EndpointVersion): ServiceDescription {
+  return readShipped(version === 'dev' ? version : 'jobs');
+}
+
+function readShipped(name: string): ServiceDescription {
+  return read(packageFile(`src/runner/config/services/${name}.yaml`), {}, true);
+}
+
+/** `isOurs`: the file comes with the program. */
+function read(file: string, env: NodeJS.ProcessEnv, isOurs: boolean): ServiceDescription {
   const yaml = readYamlFile(file, env, { expected: 'the description of a service' });
   if (yaml.isBroken) throw new ConfigError(yaml.problems);
   const { raw, problems } = checkAgainst<RawDescription>(descriptionShape, yaml, [], layout);
   const name = basename(file).replace(/\.ya?ml$/i, '');
   const report = (path: Path, problem: string): void =>
     void problems.push({ where: yaml.placeOf(path), text: problem });
-  if (!isKnown && [...endpointVersions, ...knownServices, 'comfyui', 'jobs'].includes(name))
+  if (!isOurs && [...endpointVersions, ...knownServices, 'comfyui', 'jobs'].includes(name))
     report([], `${name} is the name of a known interface; give the file another`);
-  if (raw !== undefined) checkPlaceholders(raw, report);
+  if (raw !== undefined) checkContent(raw, isOurs, report);
   checkVariables(yaml, yaml.value, [], report);
   const all = gatherProblems(yaml, problems, []);
   if (raw === undefined || all.length > 0) throw new ConfigError(all);
-  return descriptionOf(name, raw, isKnown);
+  return descriptionOf(name, raw, isOurs);
 }
 
 /** Of a file of one's own. */
@@ -214,10 +241,10 @@ export function descriptionSchema(): JsonObject {
 
 type ReportAt = (path: Path, text: string) => void;
 
-/** Names that may stand in a placeholder, by the section that has it. */
-function checkPlaceholders(raw: RawDescription, report: ReportAt): void {
+/** Reports placeholders that their section does not have, and keys that need one another or exclude one another. */
+function checkContent(raw: RawDescription, isOurs: boolean, report: ReportAt): void {
   const { body, ...sending } = raw.submit;
-  const everywhere = ['baseUrl', 'id', 'model'];
+  const everywhere = ['baseUrl', 'id', 'model', ...(isOurs ? ['version'] : [])];
   const ofJob = [...everywhere, 'job.id', ...raw.submit.keep.map((name) => `job.${name}`)];
   const allowed: [Path, unknown, string[]][] = [
     [['auth'], raw.auth, ['apiKey']],
@@ -228,6 +255,7 @@ function checkPlaceholders(raw: RawDescription, report: ReportAt): void {
     [['cancel'], raw.cancel, ofJob],
     [['find'], raw.find, [...everywhere, 'since']],
     [['check'], raw.check, everywhere],
+    [['health'], raw.health, everywhere],
   ];
   for (const [path, value, names] of allowed)
     for (const name of placeholdersIn(JSON.stringify(value ?? '')))
@@ -243,6 +271,10 @@ function checkPlaceholders(raw: RawDescription, report: ReportAt): void {
     report(['submit', 'body'], 'submit.body needs {{ input }}, as a whole value: what the scene sends');
   if (raw.submit.remembers !== undefined && !JSON.stringify(raw.submit).includes('idempotencyKey'))
     report(['submit', 'remembers'], 'submit.remembers needs {{ idempotencyKey }} in a header or in the body');
+  if (raw.submit.remembers === 'echoed' && !JSON.stringify(raw.submit.headers).includes('idempotencyKey'))
+    report(['submit', 'remembers'], 'submit.remembers: echoed needs {{ idempotencyKey }} in a header');
+  if (raw.check !== undefined && raw.health !== undefined)
+    report(['health'], 'health takes the place of check; leave one of them out');
 }
 
 /** Whatever else it holds may be shown. */
@@ -256,27 +288,31 @@ function checkVariables(yaml: YamlFile, value: unknown, path: (string | number)[
     );
 }
 
-function descriptionOf(name: string, raw: RawDescription, isKnown: boolean): ServiceDescription {
-  const { submit, status, result, find, check } = raw;
+function descriptionOf(name: string, raw: RawDescription, isProven: boolean): ServiceDescription {
+  const { submit, status, result, find, check, health } = raw;
   return {
     name,
+    isProven,
     baseUrl: raw.baseUrl?.replace(/\/+$/, ''),
     id: raw.id,
     auth: typeof raw.auth === 'string' ? { authorization: raw.auth } : raw.auth,
     keyVariable: raw.key,
     submit: { ...submit, ...requestOf(submit) },
-    status: { ...status, ...requestOf(status), job: status.job ?? submit.job, isJobNamed: isKnown },
+    status: { ...status, ...requestOf(status), job: status.job ?? submit.job },
     result: {
       request: result.get === undefined ? undefined : { method: 'GET', url: result.get },
       job: result.job,
       output: result.output ?? '',
       pictures: [result.pictures].flat(),
+      comesFirst: result.comesFirst,
+      withKey: result.withKey,
     },
     failed: raw.failed,
     texts: raw.texts,
     cancel: raw.cancel && requestOf(raw.cancel),
     find: find && { ...find, ...requestOf(find) },
     check: check && { ...check, ...requestOf(check) },
+    health: health && { ...health, ...requestOf(health) },
     keepsMs: raw.keeps,
     limits: raw.limits,
     origins: raw.origins,

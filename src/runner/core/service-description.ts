@@ -1,4 +1,4 @@
-/** What a service says and is told, as data: how jobs are submitted, asked for and cancelled at one whose interface is not ours. */
+/** What a service says and is told, as data: how jobs are submitted, asked for and cancelled. */
 import type { JsonValue } from '../../lib/text/json.ts';
 
 /** What a status means. */
@@ -18,6 +18,8 @@ type AnswerPath = string;
 
 export interface ServiceDescription {
   name: string;
+  /** True if its paths are known to be right. Otherwise a path is believed once an answer had something there. */
+  isProven: boolean;
   /** Where it is, unless the pipeline says otherwise; without a trailing slash. */
   baseUrl: string | undefined;
   /** What `endpoint.id` is, for people. */
@@ -35,18 +37,22 @@ export interface ServiceDescription {
     job: AnswerPath;
     /** Members of the answer that later requests need. */
     keep: string[];
-    /** How long a submission that is sent again under its `{{ idempotencyKey }}` makes no second job. */
-    remembers?: number | undefined;
+    /**
+     * How long a submission that is sent again under its `{{ idempotencyKey }}` makes no second job, in ms. `echoed`: for as long
+     * as the service says, if its answer repeats the header with the key.
+     */
+    remembers?: number | 'echoed' | undefined;
   };
   status: DescribedRequest & {
     at: AnswerPath;
     map: Readonly<Record<string, StatusMeaning>>;
     /** The job's id, by which an answer that is another job's is known. */
     job: AnswerPath;
-    /** True if each status is known to have it; otherwise that is believed once one had it. */
-    isJobNamed: boolean;
-    /** Of execution, for what is paid by the second. */
+    /** Seconds of execution, for what is paid by the second. */
     seconds?: AnswerPath | undefined;
+    /** Milliseconds in the queue, and of execution. */
+    delayMs?: AnswerPath | undefined;
+    executionMs?: AnswerPath | undefined;
     /** Holds something where the result was deleted. */
     expired?: AnswerPath | undefined;
   };
@@ -59,8 +65,12 @@ export interface ServiceDescription {
     output: AnswerPath;
     /** Tried in turn; empty where the shape of the output says it. */
     pictures: AnswerPath[];
+    /** True if the output of a job that is done counts even if something is at `failed`. */
+    comesFirst: boolean;
+    /** True if pictures at the address of the service are fetched with its key. */
+    withKey: boolean;
   };
-  /** The words of a failure; their being there is one. */
+  /** The words of a failure. If they are there, the job has failed. */
   failed: AnswerPath;
   /** Texts in an answer that mean more than its status does. */
   texts: Readonly<Record<string, TextMeaning>>;
@@ -78,6 +88,9 @@ export interface ServiceDescription {
     | undefined;
   /** Shows, without a job, whether address, key and id are right: where it answers, and holds something there. */
   check: (DescribedRequest & { has?: AnswerPath | undefined }) | undefined;
+  /** Counts of jobs and workers, by their states. A description has this or `check`. */
+  health:
+    (DescribedRequest & { jobs?: AnswerPath | undefined; workers?: AnswerPath | undefined }) | undefined;
   /** How long a result is kept from its completion. */
   keepsMs: number;
   limits: {
@@ -96,15 +109,29 @@ export function placeholdersIn(text: string): string[] {
   return [...text.matchAll(placeholder)].map(([, name = '']) => name);
 }
 
-/** With each placeholder replaced that has a value; `spell` writes one where it does not begin the text. */
-export function fillText(
+/** Values by the names of their placeholders. */
+export type Values = Readonly<Record<string, string>>;
+
+/**
+ * Compiles a text into a function that replaces each placeholder that has a value. `spell` writes a value that does not begin
+ * the text.
+ */
+export function compileText(
   text: string,
-  values: Readonly<Record<string, string>>,
   spell: (value: string, name: string) => string = (value) => value,
-): string {
-  return text.replaceAll(placeholder, (whole, name: string, offset: number) => {
-    const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (value === undefined) return whole;
-    return offset === 0 ? value : spell(value, name);
-  });
+): (values: Values) => string {
+  // Texts and names of placeholders take turns.
+  const parts = text.split(placeholder);
+  const names = placeholdersIn(text);
+  const wholes = text.match(placeholder) ?? [];
+  return (values) => {
+    let filled = parts[0] ?? '';
+    for (const [i, name] of names.entries()) {
+      const value = Object.hasOwn(values, name) ? values[name] : undefined;
+      const isFirst = i === 0 && filled === '';
+      const written = value === undefined || isFirst ? value : spell(value, name);
+      filled += (written ?? wholes[i] ?? '') + (parts[2 * i + 2] ?? '');
+    }
+    return filled;
+  };
 }

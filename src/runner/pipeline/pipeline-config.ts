@@ -20,8 +20,8 @@ export interface PipelineConfig {
   freshness: number;
   /** No result is deleted before, counted from its completion. */
   keepsMs: number;
-  /** A service that is `described` reports no health. */
-  service: { kind: string };
+  /** A service that is `described` reports health only if its description has a request for it. */
+  service: { kind: string; description?: { health: object | undefined } };
   /** Jobs in flight at most. */
   concurrency: number;
   retry: RetryRules;

@@ -143,7 +143,8 @@ const firstMs = 3_000;
 const healthEveryMs = 30_000;
 
 async function watchHealth(run: Run): Promise<void> {
-  if (run.config.service.kind === 'described') return;
+  const { kind, description } = run.config.service;
+  if (kind === 'described' && description?.health === undefined) return;
   try {
     await reportHealth(run);
   } catch (thrown) {

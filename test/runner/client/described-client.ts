@@ -2,7 +2,8 @@
 import { expect, onTestFinished } from 'vitest';
 import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
-import { DescribedService, type DescribedOptions } from '../../../src/runner/client/described-service.ts';
+import { DescribedDialect } from '../../../src/runner/client/described-dialect.ts';
+import { HttpService } from '../../../src/runner/client/http-service.ts';
 import { readDescription } from '../../../src/runner/config/read-description.ts';
 import type { Endpoint, JobAtService } from '../../../src/runner/core/attempt.ts';
 import type { ServiceDescription } from '../../../src/runner/core/service-description.ts';
@@ -15,7 +16,7 @@ import type {
 } from '../../../src/runner/pipeline/ports.ts';
 import { falKey } from '../../fakes/fal-service.ts';
 import { replicateKey } from '../../fakes/replicate-service.ts';
-import { keepsKey, withoutHold } from './client.ts';
+import { keepsKey, withoutHold, type ClientOptions } from './client.ts';
 
 const signal = new AbortController().signal;
 export const input = { prompt: 'a hill', seed: 5 };
@@ -23,7 +24,7 @@ export const model = 'fal-ai/flux/dev';
 export const replicateModel = 'black-forest-labs/flux-schnell';
 
 export interface DescribedClient {
-  service: DescribedService;
+  service: HttpService;
   submit(input?: JsonObject, lost?: LostSubmission): Promise<SubmitReply>;
   /** Of a submission that is accepted, what is asked for from then on. */
   job(input?: JsonObject): Promise<JobAtService>;
@@ -37,15 +38,14 @@ export function describedClient(
   description: ServiceDescription,
   id: string,
   apiKey: string,
-  more: Partial<DescribedOptions> = {},
+  more: ClientOptions = {},
 ): DescribedClient {
-  const service = new DescribedService({
-    description,
+  const service = new HttpService({
+    dialect: new DescribedDialect(description, { image: undefined, ...more }),
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey }),
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
     memory: new ByteSemaphore(128_000_000),
-    image: undefined,
     ...more,
   });
   onTestFinished(() => service.close());

@@ -6,9 +6,8 @@ import { onePixel } from '../../fakes/fal-service.ts';
 import { answer, answerJson, inTurn, scriptedServer, type Script } from '../../fakes/scripted-server.ts';
 import { ConfigError } from '../../../src/lib/yaml/problem.ts';
 import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
-import type { DescribedOptions } from '../../../src/runner/client/described-service.ts';
 import { readDescription } from '../../../src/runner/config/read-description.ts';
-import { ended, failure, withheld } from './client.ts';
+import { ended, failure, withheld, type ClientOptions } from './client.ts';
 import { describedClient, input, lostAt, type DescribedClient } from './described-client.ts';
 
 const key = 'id-1:canary-"secret"-9';
@@ -36,7 +35,7 @@ interface Answers {
 async function serviceWith(
   { submit, status, result, cancel, check }: Answers,
   text = description,
-  more?: Partial<DescribedOptions>,
+  more?: ClientOptions,
 ): Promise<DescribedClient> {
   const served = await scriptedServer((socket, request) => {
     const accepted = answerJson({ id: 'j1', result_url: `${served.url}/results/j1` });
@@ -278,7 +277,9 @@ describe('a submission', () => {
   it('that brings more than is read may have been accepted, and one that cannot be sent has not', async () => {
     const large = answerJson({ id: 'j1', note: 'x'.repeat(100_000) });
     const client = await serviceWith({ submit: large }, description, { maxBodyBytes: 90_000 });
-    expect(await client.submit()).toMatchObject(failure('unanswered', /the answer is too large \(http:/));
+    expect(await client.submit()).toMatchObject(
+      failure('unanswered', /the answer is larger than 90000 bytes \(http:/),
+    );
     const own = readDescription('own.yaml', folderWith({ 'own.yaml': description }), {});
     const nobody = describedClient(`http://127.0.0.1:${await unusedPort()}`, own, '', key);
     expect(await nobody.submit()).toMatchObject(failure('not-reached', /refused.*\(http:.*\/jobs\)/));

@@ -1,8 +1,9 @@
 /** Promise: pictures read from the bytes of an answer are the same, and refused for the same reasons, as read from its text. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readLargeStatusAnswer } from '../../../src/runner/client/read-large-status-answer.ts';
-import { readStatusAnswer } from '../../../src/runner/client/read-job-answers.ts';
+import { readLarge } from '../../../src/runner/client/parse-body.ts';
+import { StatusReader } from '../../../src/runner/client/status-reader.ts';
+import { jobsDescription } from '../../../src/runner/config/read-description.ts';
 import { textOf } from '../../../src/runner/client/exchange.ts';
 import { decodeBase64 } from '../../../src/runner/images/decode-base64.ts';
 import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
@@ -130,6 +131,8 @@ const body = fc
     return bytes;
   });
 
+const reader = new StatusReader(jobsDescription('v2'), { image: undefined, statuses: {} });
+
 it('for any body', () => {
   const seen = { lifted: 0, left: 0 };
   const numRuns = runs(600, { ms: 2, weight: 2 });
@@ -137,8 +140,8 @@ it('for any body', () => {
     fc.property(body, (bytes) => {
       const head = { status: 200, headers: {} };
       const came = Buffer.from(bytes);
-      const usual = readStatusAnswer({ ...head, body: textOf(came) }, 'job-1', { image: undefined });
-      const reply = readLargeStatusAnswer({ ...head, bytes }, 'job-1', { image: undefined });
+      const usual = reader.status({ ...head, body: textOf(came) }, 'job-1') as StatusReply;
+      const reply = readLarge({ ...head, bytes }, (text) => reader.status(text, 'job-1'));
       seen[reply === undefined ? 'left' : 'lifted'] += 1;
       if (reply === undefined) expect(bytes.equals(came)).toBe(true);
       else expect(decoded(reply)).toEqual(decoded(usual));

@@ -4,8 +4,11 @@ import { expect, it } from 'vitest';
 import type { FilePlace } from '../../../src/runner/core/named-file.ts';
 import type { NamedValue } from '../../../src/runner/core/output-value.ts';
 import type { FoundPicture } from '../../../src/runner/core/picture.ts';
-import { readStatusAnswer } from '../../../src/runner/client/read-job-answers.ts';
-import { readLargeStatusAnswer } from '../../../src/runner/client/read-large-status-answer.ts';
+import { StatusReader } from '../../../src/runner/client/status-reader.ts';
+import { jobsDescription } from '../../../src/runner/config/read-description.ts';
+import { readLarge } from '../../../src/runner/client/parse-body.ts';
+import type { HttpResponse } from '../../../src/runner/client/exchange.ts';
+import type { StatusReply } from '../../../src/runner/pipeline/ports.ts';
 import { answer } from '../../fakes/scripted-server.ts';
 import { jobId, statusFrom } from './client.ts';
 
@@ -128,16 +131,18 @@ it('reads large answers alike, also with long texts within JSON', () => {
     );
   const head = { status: 200, headers: {} };
   const plain = body('{"id":12345678901234567890}');
-  const usual = readStatusAnswer({ ...head, body: plain.toString('latin1') }, 'job-1', places);
-  const lifted = readLargeStatusAnswer({ ...head, bytes: Buffer.from(plain) }, 'job-1', places);
+  const reader = new StatusReader(jobsDescription('v2'), places);
+  const read = (text: HttpResponse): StatusReply => reader.status(text, 'job-1') as StatusReply;
+  const usual = read({ ...head, body: plain.toString('latin1') });
+  const lifted = readLarge({ ...head, bytes: Buffer.from(plain) }, read);
   expect(decoded(lifted)).toEqual(decoded(usual));
   expect(decoded(lifted)).toHaveLength(3);
   // What would be put in its place must not get into the file.
   const nested = body(`{"texture":"${large(30_000)}"}`);
-  expect(readLargeStatusAnswer({ ...head, bytes: nested }, 'job-1', places)).toBeUndefined();
+  expect(readLarge({ ...head, bytes: nested }, read)).toBeUndefined();
 });
 
-function decoded(reply: ReturnType<typeof readLargeStatusAnswer>): [string | undefined, string][] {
+function decoded(reply: StatusReply | undefined): [string | undefined, string][] {
   if (reply?.kind !== 'completed') return expect.fail('not completed');
   return reply.pictures.map((file) => {
     const bytes = 'bytes' in file ? file.bytes : Buffer.from('base64' in file ? file.base64 : '', 'base64');

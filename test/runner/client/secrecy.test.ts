@@ -64,7 +64,7 @@ it.each<[string, object]>([
 it('in a job id, which is then not taken: it would be recorded and shown', async () => {
   const { url } = await scriptedServer(answerJson({ id: 'job-abcdef0123456789', status: 'IN_QUEUE' }));
   const { submit } = clientOf(url, { apiKey: 'abcdef0123456789' });
-  expect(await submit()).toEqual(failure('unanswered', 'job id'));
+  expect(await submit()).toEqual({ ...failure('unanswered', 'job id'), isEachLost: true });
 });
 
 it('in the address that is told with a broken connection', async () => {

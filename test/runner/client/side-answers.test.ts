@@ -36,7 +36,7 @@ describe('a cancellation', () => {
     expect(await cancelAnswered(answer(status, 'x'.repeat(2_000)), endless)).toEqual({ kind: 'cancelled' });
   });
 
-  it.each([404, 405, 410, 501])('is not there with %i', async (status) => {
+  it.each([400, 404, 405, 409, 410, 422, 501])('is not there, or too late, with %i', async (status) => {
     const text = `the service does not cancel the job (${status}: no message)`;
     expect(await cancelAnswered(answer(status))).toEqual({ kind: 'unsupported', text });
   });
@@ -61,6 +61,10 @@ describe('the health of an endpoint', () => {
     expect(await healthAnswered(answer(200, body))).toEqual({ kind: 'unknown', text: words });
   });
 
+  it('is not told by 400, which is a failure', async () => {
+    expect(await healthAnswered(answer(400, page))).toEqual(failure('poll-failed'));
+  });
+
   it('is not told by more than is read', async () => {
     const script = answer(200, `{"jobs":"${'x'.repeat(2_000)}"}`);
     expect(await healthAnswered(script, { maxBodyBytes: 1_000 })).toEqual({ kind: 'unknown', text: words });
@@ -79,7 +83,6 @@ describe.each([
     [500, 'poll-failed'],
     [524, 'poll-failed'],
     [302, 'poll-failed'],
-    [400, 'poll-failed'],
   ])('that is answered %i is a failure: %s', async (status, kind) => {
     expect(await asked(answer(status, page))).toEqual(failure(kind));
   });

@@ -1,0 +1,259 @@
+/** The dialect of a service whose interface is described as data: which requests are sent, and who reads their answers. */
+import type { JobAtService } from '../core/attempt.ts';
+import { placeholdersIn, type ServiceDescription } from '../core/service-description.ts';
+import { bodyText } from '../../protocol/error-text.ts';
+import type {
+  CancelReply,
+  HealthReply,
+  LostSubmission,
+  StatusReply,
+  SubmitReply,
+} from '../pipeline/ports.ts';
+import { DescribedRequests } from './described-requests.ts';
+import type { HttpResponse, Outcome } from './exchange.ts';
+import { findSubmission, RecentSubmissions } from './find-submission.ts';
+import type { Dialect, Line, Submission } from './http-service.ts';
+import type { Request, TextOutcome } from './http-requests.ts';
+import { readLifted } from './parse-body.ts';
+import { failure, noKeySent, readRefusal, type Failed } from './read-refusal.ts';
+import {
+  readCancelAnswer,
+  readCheckAnswer,
+  readEcho,
+  readHealthAnswer,
+  readRetention,
+} from './read-side-answers.ts';
+import { StatusReader, type StatusPlaces } from './status-reader.ts';
+import { jobIdAtBeginning, readSubmitAnswer, type AcceptedPlaces } from './read-submit-answers.ts';
+
+export class DescribedDialect implements Dialect {
+  readonly #description: ServiceDescription;
+  readonly #requests: DescribedRequests;
+  readonly #reader: StatusReader;
+  readonly #accepted: AcceptedPlaces;
+  readonly #submissions = new RecentSubmissions();
+  /** True if an answer to a submission had an id at the described place. */
+  #hasNamedJob: boolean;
+
+  constructor(description: ServiceDescription, places: StatusPlaces) {
+    this.#description = description;
+    this.#requests = new DescribedRequests(description);
+    this.#reader = new StatusReader(description, places);
+    this.#accepted = acceptedPlaces(description);
+    this.#hasNamedJob = description.isProven;
+  }
+
+  submit(line: Line, submission: Submission): Promise<SubmitReply> {
+    const { find, submit } = this.#description;
+    const { input, lost } = submission;
+    if (find !== undefined)
+      return this.#submissions.during(input, () =>
+        lost === undefined ? this.#send(line, submission) : this.#find(line, submission, lost, find),
+      );
+    if (lost === undefined || submit.remembers !== undefined) return this.#send(line, submission);
+    return Promise.resolve({ kind: 'not-found', text: 'the service has no list to look for its job in' });
+  }
+
+  async status(line: Line, job: JobAtService): Promise<StatusReply> {
+    const request = this.#requests.ofJob(line, job, this.#description.status);
+    const outcome = await line.fetch(request);
+    const reply = this.#read(line, request, outcome, (answer) => {
+      return this.#refusedElsewhere(line, request, answer) ?? this.#reader.status(answer, job.jobId);
+    });
+    if (reply.kind !== 'done') return reply;
+    const { status, times } = reply;
+    const result = await this.#result(line, job, (answer) =>
+      this.#reader.result(answer, job.jobId, reply.failure),
+    );
+    if (result.kind === 'completed' || result.kind === 'ended') return { ...result, status, ...times };
+    return result.kind === 'failure' ? { ...result, done: { status, ...times } } : result;
+  }
+
+  readKept(line: Line, job: JobAtService, outcome: Outcome): StatusReply {
+    const { request } = this.#description.result;
+    const asked = this.resultRequest(line, job);
+    const reply = this.#read(line, asked, outcome, (answer) =>
+      request === undefined
+        ? this.#reader.status(answer, job.jobId)
+        : this.#reader.result(answer, job.jobId, undefined),
+    );
+    // Only a status whose result is elsewhere is `done`.
+    return reply.kind === 'done' ? failure('poll-failed', 'the kept answer has no result') : reply;
+  }
+
+  resultRequest(line: Line, job: JobAtService): Request {
+    const { result, status } = this.#description;
+    return this.#requests.ofJob(line, job, result.request ?? status);
+  }
+
+  pictureRequest(line: Line, url: string): Request | undefined {
+    if (!this.#description.result.withKey || !this.#requests.isOwn(line.at, url)) return undefined;
+    return this.#requests.to(line.at, 'GET', url);
+  }
+
+  async cancel(line: Line, job: JobAtService): Promise<CancelReply> {
+    const { cancel, name } = this.#description;
+    if (cancel === undefined)
+      return { kind: 'unsupported', text: `the description of ${name} does not say how a job is cancelled` };
+    const request = this.#requests.ofJob(line, job, cancel);
+    const outcome = await line.ask(request);
+    if (outcome.kind === 'too-large') return { kind: 'cancelled' };
+    if (outcome.kind === 'broken') return failure('poll-failed', whyNot(outcome, line, request));
+    return this.#refusedElsewhere(line, request, outcome.answer) ?? readCancelAnswer(outcome.answer);
+  }
+
+  async health(line: Line): Promise<HealthReply> {
+    const { check, health, name } = this.#description;
+    const described = health ?? check;
+    const unasked = (text: string): HealthReply => ({ kind: 'unknown', text, isUnasked: true });
+    if (described === undefined) return unasked(`the description of ${name} does not say how it is checked`);
+    const request = this.#requests.of(line, described);
+    if (!this.#requests.isOwn(line.at, request.url))
+      return unasked(`${name} is checked elsewhere than at \`endpoint.baseUrl\``);
+    const outcome = await line.ask(request);
+    if (outcome.kind === 'too-large' && health !== undefined) {
+      const text = `the response is too large for the health of an endpoint (${addressOf(request)})`;
+      return { kind: 'unknown', text };
+    }
+    if (outcome.kind !== 'answered') return failure('poll-failed', whyNot(outcome, line, request));
+    const { answer } = outcome;
+    const reply =
+      health === undefined
+        ? readCheckAnswer(answer, check?.has, `${name} does not know ${line.endpoint.id}`)
+        : readHealthAnswer(answer, health);
+    return reply.kind === 'answers' ? { ...reply, ...this.#knownFor, ...this.#shownIn(answer) } : reply;
+  }
+
+  isKnownStatus(word: string): boolean {
+    return this.#reader.meaningOf(word) !== undefined;
+  }
+
+  async #send(line: Line, { input, idempotencyKey }: Submission): Promise<SubmitReply> {
+    const request = this.#requests.submission(line, input, idempotencyKey);
+    const outcome = await line.ask(request);
+    if (outcome.kind === 'too-large') return failure('unanswered', whyNot(outcome, line, request));
+    if (outcome.kind === 'broken') {
+      const jobId = jobIdAtBeginning(outcome.beginning, this.#accepted);
+      if (jobId !== undefined) return { kind: 'accepted', jobId, status: '', ...this.#knownFor };
+      return failure(outcome.wasSent ? 'unanswered' : 'not-reached', whyNot(outcome, line, request));
+    }
+    const { answer } = outcome;
+    const reply = readSubmitAnswer(answer, this.#accepted, this.#hasNamedJob);
+    if (reply.kind === 'accepted') {
+      this.#hasNamedJob = true;
+      return { ...reply, ...this.#knownFor, ...this.#echoIn(answer, request, idempotencyKey) };
+    }
+    const elsewhere = this.#refusedElsewhere(line, request, answer);
+    if (elsewhere !== undefined) return failure('key-refused', elsewhere.failure.text);
+    const kind = answer.status >= 400 ? this.#reader.kindByText(answer.body) : undefined;
+    if (reply.kind !== 'failure' || kind === undefined || kind === reply.failure.kind) return reply;
+    return failure(kind, `the service answered ${answer.status}: ${bodyText(answer.body) ?? 'no message'}`);
+  }
+
+  async #find(
+    line: Line,
+    { input }: Submission,
+    lost: LostSubmission,
+    find: NonNullable<ServiceDescription['find']>,
+  ): Promise<SubmitReply> {
+    const isAlone = this.#submissions.isAlone(input);
+    const isTaken = async (jobId: string): Promise<boolean> =>
+      this.#submissions.hasAccepted(jobId) || lost.isTaken(jobId);
+    const ask = (since: string, url?: string): Promise<TextOutcome> => {
+      const first = this.#requests.of(line, find, { since });
+      return line.ask(url === undefined ? first : this.#nextPage(line, first, url));
+    };
+    const reply = await findSubmission(
+      { input, lost: { ...lost, isTaken }, isAlone },
+      { ...find, accepted: { ...this.#accepted, jobId: find.job ?? this.#accepted.jobId } },
+      ask,
+    );
+    return reply.kind === 'accepted' ? { ...reply, ...this.#knownFor } : reply;
+  }
+
+  /** At the service itself, whatever host a proxy before it has it name. */
+  #nextPage({ at }: Line, { method, url: first }: Request, url: string): Request {
+    const { pathname, search, href } = URL.canParse(url, first) ? new URL(url, first) : new URL(first);
+    const own = this.#requests.isOwn(at, href) ? href : new URL(first).origin + pathname + search;
+    return this.#requests.to(at, method, own);
+  }
+
+  async #result(
+    line: Line,
+    job: JobAtService,
+    read: (answer: HttpResponse) => StatusReply,
+  ): Promise<StatusReply> {
+    const request = this.resultRequest(line, job);
+    const outcome = await line.fetch(request);
+    return this.#read(line, request, outcome, (answer) => {
+      // A text that the description knows says more than the code.
+      const isKnown = answer.status >= 400 && this.#reader.kindByText(answer.body) !== undefined;
+      return (isKnown ? undefined : this.#refusedElsewhere(line, request, answer)) ?? read(answer);
+    });
+  }
+
+  /** Reads an answer that may bring pictures: those of a large one without making text of them. */
+  #read<Reply extends { kind: string }>(
+    line: Line,
+    request: Request,
+    outcome: Outcome,
+    read: (answer: HttpResponse) => Reply | StatusReply,
+  ): Reply | StatusReply {
+    switch (outcome.kind) {
+      case 'answered':
+        return readLifted(outcome.answer, read);
+      case 'too-large': {
+        const text = `the result is larger than ${line.limit} (\`limits.body\`)`;
+        return { ...failure('result-too-large', text), kind: 'ended', status: this.#reader.doneWord };
+      }
+      case 'broken':
+        return failure('poll-failed', whyNot(outcome, line, request));
+    }
+  }
+
+  /** An address at another host is asked without the key: that this is refused says nothing of the key. */
+  #refusedElsewhere({ at }: Line, { url }: Request, answer: HttpResponse): Failed | undefined {
+    const refusal = readRefusal(answer);
+    if (refusal === undefined || refusal.kind === 'overloaded' || this.#requests.isOwn(at, url))
+      return undefined;
+    return failure('poll-failed', `${new URL(url).host} answers ${answer.status}: ${noKeySent}`);
+  }
+
+  get #knownFor(): { idempotencyMs?: number } {
+    const { find, keepsMs, submit } = this.#description;
+    const idempotencyMs = find === undefined ? submit.remembers : keepsMs;
+    return typeof idempotencyMs === 'number' ? { idempotencyMs } : {};
+  }
+
+  #shownIn({ headers }: HttpResponse): { idempotencyMs?: number } {
+    return this.#description.submit.remembers === 'echoed' ? readRetention(headers) : {};
+  }
+
+  #echoIn({ headers }: HttpResponse, sent: Request, key: string | undefined): { idempotencyMs?: number } {
+    const name = this.#requests.keyHeader;
+    const value = name === undefined || key === undefined ? undefined : sent.headers?.[name];
+    if (this.#description.submit.remembers !== 'echoed' || name === undefined || value === undefined)
+      return {};
+    return readEcho(headers, name, value);
+  }
+}
+
+function acceptedPlaces({ submit, status, result: { request } }: ServiceDescription): AcceptedPlaces {
+  const used = placeholdersIn([status.url, request?.url].join(' '));
+  const needed = submit.keep.filter((name) => used.includes(`job.${name}`));
+  return { jobId: submit.job, status: status.at, keep: submit.keep, needed };
+}
+
+function whyNot(
+  outcome: Exclude<TextOutcome, { kind: 'answered' }>,
+  { limit }: Line,
+  request: Request,
+): string {
+  const why = outcome.kind === 'broken' ? outcome.why : `the answer is larger than ${limit}`;
+  return `${why} (${addressOf(request)})`;
+}
+
+/** A query may be a signature. */
+function addressOf({ url }: Request): string {
+  return url.replace(/\?.*/s, '');
+}

@@ -1,0 +1,218 @@
+/** A service over HTTP, whatever its interface: implements the road's `RenderService` port. One `Dialect` says how it is spoken to. */
+import type { Endpoint, JobAtService } from '../core/attempt.ts';
+import type { Failure } from '../core/failure.ts';
+import type { FoundPicture } from '../core/picture.ts';
+import type { JsonObject } from '../../lib/text/json.ts';
+import type {
+  CancelReply,
+  HealthReply,
+  Hold,
+  KeptAnswer,
+  LostSubmission,
+  RenderService,
+  StatusReply,
+  SubmitReply,
+  WriteChunk,
+} from '../pipeline/ports.ts';
+import { keptOutcome, redirectOf, type Outcome } from './exchange.ts';
+import {
+  HttpRequests,
+  isSameOrigin,
+  type Request,
+  type RequestOptions,
+  type TextOutcome,
+} from './http-requests.ts';
+import { failure } from './read-refusal.ts';
+import { chunksWithoutKey, repeatsKey, textWithoutKey, withoutKey } from './without-key.ts';
+
+/** Where an endpoint's address leads at present, and the key for it. */
+export interface Connection {
+  /** http(s) URL without a trailing slash; may have a path. */
+  url: string;
+  apiKey: string;
+}
+
+/** An endpoint, and how it is reached during one call. */
+export interface Line {
+  endpoint: Endpoint;
+  at: Connection;
+  /** Largest answer that is read, for people: `64 MB`. */
+  limit: string;
+  /** Sends a request whose answer brings no pictures. */
+  ask(request: Request): Promise<TextOutcome>;
+  /** Sends a request whose answer may bring pictures. What the answer takes is held until they are saved. */
+  fetch(request: Request): Promise<Outcome>;
+}
+
+export interface Submission {
+  input: JsonObject;
+  idempotencyKey: string | undefined;
+  /** Present if it may have been sent before. */
+  lost: LostSubmission | undefined;
+}
+
+/** The interface of one kind of service: what is requested of it, and what its answers mean. */
+export interface Dialect {
+  submit(line: Line, submission: Submission): Promise<SubmitReply>;
+  /** Asks for a job and, if it is done, for its result. */
+  status(line: Line, job: JobAtService): Promise<StatusReply>;
+  /** Reads an answer that `resultRequest` has brought earlier. */
+  readKept(line: Line, job: JobAtService, outcome: Outcome): StatusReply;
+  /** The request that brings the result of a job once more. */
+  resultRequest(line: Line, job: JobAtService): Request;
+  /** The request for a picture that lies at the service itself, with its key; undefined if it is downloaded like all others. */
+  pictureRequest(line: Line, url: string): Request | undefined;
+  cancel(line: Line, job: JobAtService): Promise<CancelReply>;
+  health(line: Line): Promise<HealthReply>;
+  isKnownStatus(word: string): boolean;
+}
+
+export interface HttpOptions extends RequestOptions {
+  dialect: Dialect;
+  connectionOf: (endpoint: Endpoint) => Connection;
+  /** Called once for each status that is not known, up to `maxUnknownStatuses`: some services put the progress into it. */
+  onUnknownStatus?: ((status: string) => void) | undefined;
+}
+
+const maxUnknownStatuses = 10;
+
+export class HttpService implements RenderService {
+  readonly #options: HttpOptions;
+  readonly #dialect: Dialect;
+  readonly #http: HttpRequests;
+  readonly #unknownStatuses = new Set<string>();
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    this.#dialect = options.dialect;
+    this.#http = new HttpRequests(options);
+  }
+
+  async submit(
+    endpoint: Endpoint,
+    input: JsonObject,
+    signal: AbortSignal,
+    idempotencyKey?: string,
+    lost?: LostSubmission,
+  ): Promise<SubmitReply> {
+    const line = this.#line(endpoint, signal);
+    const { apiKey } = line.at;
+    const reply = await this.#dialect.submit(line, { input, idempotencyKey, lost });
+    const named = reply.kind === 'accepted' ? [reply.jobId, ...Object.values(reply.kept ?? {})] : [];
+    if (named.some((text) => repeatsKey(text, apiKey))) {
+      const what = 'the job id, or an address of the job';
+      const text = `the service put the key into ${what}, which must not be recorded`;
+      return { ...failure('unanswered', text), isEachLost: true };
+    }
+    return withoutKey(reply, apiKey);
+  }
+
+  async status(
+    job: JobAtService,
+    signal: AbortSignal,
+    onHeldUp?: () => void,
+    kept?: KeptAnswer,
+  ): Promise<StatusReply> {
+    const hold = this.#http.reserve(onHeldUp);
+    const line = this.#line(job.endpoint, signal, hold);
+    const told =
+      kept === undefined
+        ? await this.#dialect.status(line, job)
+        : this.#dialect.readKept(line, job, await keptOutcome(kept, hold, signal));
+    if (told.kind === 'running' || told.kind === 'ended')
+      this.#sayUnknown(textWithoutKey(told.status, line.at.apiKey));
+    const reply = told.kind === 'completed' ? await this.#withPictures(line, told, signal, hold) : told;
+    if (reply.kind !== 'completed') hold.release();
+    return withoutKey(reply, line.at.apiKey);
+  }
+
+  copyResult(job: JobAtService, write: WriteChunk, signal: AbortSignal): Promise<boolean> {
+    const line = this.#line(job.endpoint, signal);
+    const request = this.#dialect.resultRequest(line, job);
+    return this.#http.copy(request, chunksWithoutKey(write, line.at.apiKey), signal);
+  }
+
+  /** May be sent again: a job is stopped once. */
+  async cancel(job: JobAtService, signal: AbortSignal): Promise<CancelReply> {
+    const line = this.#line(job.endpoint, signal);
+    return withoutKey(await this.#dialect.cancel(line, job), line.at.apiKey);
+  }
+
+  async health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply> {
+    const line = this.#line(endpoint, signal);
+    return withoutKey(await this.#dialect.health(line), line.at.apiKey);
+  }
+
+  /** Requests in progress are cut. */
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  #line(endpoint: Endpoint, signal: AbortSignal, hold?: Hold): Line {
+    return {
+      endpoint,
+      at: this.#options.connectionOf(endpoint),
+      limit: this.#http.limit,
+      ask: (request) => this.#http.exchangeText(request, signal),
+      fetch: (request) => this.#http.exchange(request, signal, hold),
+    };
+  }
+
+  #sayUnknown(status: string): void {
+    const said = this.#unknownStatuses;
+    // An empty word says nothing, and 202 is the code of an answer without a word.
+    if (status === '' || status === '202' || said.has(status) || this.#dialect.isKnownStatus(status)) return;
+    if (said.size >= maxUnknownStatuses) return;
+    said.add(status);
+    this.#options.onUnknownStatus?.(status);
+  }
+
+  /**
+   * Fetches the pictures that lie at the service itself, which come with its key. All others are downloaded later, without the
+   * key. A picture that does not come is asked for again with its job, so that a refused key shows.
+   */
+  async #withPictures(
+    line: Line,
+    told: StatusReply & { kind: 'completed' },
+    signal: AbortSignal,
+    hold: Hold,
+  ): Promise<StatusReply> {
+    const { kind, pictures: found, ...done } = told;
+    // The answer that named them is of no use any more, and what comes from the addresses may have to wait.
+    if (found.every((picture) => 'url' in picture)) hold.release();
+    const own = found.map((picture) =>
+      'url' in picture ? this.#dialect.pictureRequest(line, picture.url) : undefined,
+    );
+    const bodies = own.filter((request) => request !== undefined).length;
+    const pictures: FoundPicture[] = [];
+    for (const [i, picture] of found.entries()) {
+      const request = own[i];
+      if (request === undefined || !('url' in picture)) {
+        pictures.push(picture);
+        continue;
+      }
+      const { url, ...rest } = picture;
+      const fetched = readPicture(await this.#http.exchange(request, signal, hold, bodies), url);
+      if (!('kind' in fetched)) pictures.push({ ...fetched, ...rest });
+      else if (fetched.kind === 'result-too-large') return { kind: 'ended', failure: fetched, ...done };
+      else return { kind: 'failure', failure: fetched, done };
+    }
+    const isHolding = hold.bytes > 0 || pictures.some((picture) => 'url' in picture);
+    return { kind, ...done, pictures, ...(isHolding && { hold }) };
+  }
+}
+
+/** Its bytes, or the address elsewhere from which it is downloaded. */
+function readPicture(outcome: Outcome, url: string): { bytes: Buffer } | { url: string } | Failure {
+  if (outcome.kind === 'broken') return { kind: 'poll-failed', text: `${outcome.why} (${url})` };
+  if (outcome.kind === 'too-large')
+    return { kind: 'result-too-large', text: `the picture at ${url} is larger than \`limits.body\`` };
+  const { status, bytes } = outcome.answer;
+  const target = redirectOf(outcome, url);
+  // Within the origin the redirect was followed as often as it may be.
+  if (target !== undefined && URL.canParse(target) && !isSameOrigin(target, url)) return { url: target };
+  if (status <= 299) return { bytes };
+  const isRefused = status === 401 || status === 403;
+  const kind = status >= 500 || status === 429 ? 'poll-failed' : 'download-failed';
+  return { kind: isRefused ? 'picture-refused' : kind, text: `the picture at ${url} was answered ${status}` };
+}

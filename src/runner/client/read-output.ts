@@ -1,0 +1,177 @@
+/** Finds what is to be saved in the output of a job: pictures, and files beside them. */
+import { createHash } from 'node:crypto';
+import { isJsonObject } from '../../lib/text/json.ts';
+import { oneLine } from '../../lib/text/format.ts';
+import type { Failure, FailureKind } from '../core/failure.ts';
+import { noPicture, type FilePlace } from '../core/named-file.ts';
+import { oddValues, type NamedValue } from '../core/output-value.ts';
+import type { FoundPicture } from '../core/picture.ts';
+import { isContentRefusal } from '../../protocol/content-refusal.ts';
+import { describeValue, isNothing } from '../../protocol/json-value.ts';
+import { memberText } from '../../protocol/member-text.ts';
+import { findPictures, type FoundOutput } from '../../protocol/output-shapes.ts';
+import { restOfOutput } from '../../protocol/rest-of-output.ts';
+import { textsInOutput } from '../../protocol/texts-in-output.ts';
+
+/** Where an output has what is to be saved. */
+export interface OutputPlaces {
+  /** Path of the picture, for outputs of no known shape; `none` where there is none. */
+  image: string | undefined;
+  files?: readonly FilePlace[];
+  /** What is wanted of the rest of the output. */
+  values?: readonly NamedValue[];
+  /** Called for each picture that was found as the only one of its output, with its path. */
+  onFoundAt?: (path: string) => void;
+}
+
+/** Pictures, and files after them. `textOfOutput`: its JSON as it came. */
+export function readOutput(
+  output: unknown,
+  textOfOutput: () => string,
+  { image, files = [], values = [], onFoundAt }: OutputPlaces,
+): { pictures: FoundPicture[] } | Failure {
+  const beside = findFiles(output, textOfOutput, files);
+  if (image === noPicture && 'files' in beside)
+    return { pictures: beside.files.map((file, i) => (i === 0 ? withRest(file, output, values) : file)) };
+  const paths = values.length === 0 ? undefined : values.map(({ at }) => at);
+  const found = findPictures(output, image, paths);
+  switch (found.kind) {
+    case 'none':
+      return { kind: 'no-output', text: `the job COMPLETED without output; ${whyNone(output)}` };
+    case 'failure': {
+      const { message } = found;
+      // What this program says of it begins so, too.
+      const text = message.startsWith('the worker ') ? message : `the worker says: ${message}`;
+      return { kind: refusedOr('failed-inside', message), text };
+    }
+    case 'unknown':
+      return image === noPicture ? withFiles([], beside, output) : unknownShape(found, output);
+    case 'pictures': {
+      const { pictures, at } = found;
+      if (at !== undefined) onFoundAt?.(at);
+      return withFiles(
+        pictures.map((picture) => withOdd(at === undefined ? picture : foundAt(picture, at), values)),
+        beside,
+        output,
+      );
+    }
+  }
+}
+
+function whyNone(output: unknown): string {
+  if (output === undefined || output === null)
+    return "results above the service's size limit are dropped like this";
+  return `what it handed in is ${Array.isArray(output) ? 'an empty list' : 'empty'}`;
+}
+
+function foundAt(picture: FoundPicture, at: string): FoundPicture {
+  return { ...picture, output: { ...picture.output, at } };
+}
+
+/** Of a job without pictures the first of its files has what is kept of the output. */
+function withRest(file: FoundPicture, output: unknown, values: readonly NamedValue[]): FoundPicture {
+  const sole: unknown = Array.isArray(output) && output.length === 1 ? output[0] : output;
+  if (values.length === 0 || !isJsonObject(sole)) return file;
+  const rest = restOfOutput(
+    [sole],
+    { index: 0, count: 1 },
+    values.map(({ at }) => at),
+  );
+  return rest === undefined ? file : withOdd({ ...file, output: rest }, values);
+}
+
+function withOdd(picture: FoundPicture, values: readonly NamedValue[]): FoundPicture {
+  const odd = oddValues(picture.output ?? {}, values);
+  return odd.length === 0 ? picture : { ...picture, output: { ...picture.output, odd } };
+}
+
+function withFiles(
+  pictures: FoundPicture[],
+  beside: ReturnType<typeof findFiles>,
+  output: unknown,
+): { pictures: FoundPicture[] } | Failure {
+  if ('files' in beside) return { pictures: [...pictures, ...beside.files] };
+  return notFound(beside.problem, output);
+}
+
+type Unknown = FoundOutput & { kind: 'unknown' };
+
+function unknownShape(
+  { found, advice = 'say where it is with output.image' }: Unknown,
+  output: unknown,
+): Failure {
+  const text = `no picture was found in the output, which holds ${oneLine(found)}; ${advice}`;
+  return notFound(text, output);
+}
+
+function notFound(text: string, output: unknown): Failure {
+  return { kind: 'picture-not-found', text, digest: digestOf(output), ...addressesIn(output) };
+}
+
+export function addressesIn(output: unknown): Pick<Failure, 'isByAddress'> {
+  return textsInOutput(output, false).hasAddress ? { isByAddress: true } : {};
+}
+
+function digestOf(output: unknown): string {
+  return createHash('sha256').update(JSON.stringify(output)).digest('hex');
+}
+
+/** `otherwise`: the kind if these words are no refusal by content. */
+export function refusedOr(otherwise: FailureKind, words: string): FailureKind {
+  return isContentRefusal(words) ? 'content-refused' : otherwise;
+}
+
+/** Parsed, and as it is written: numbers of any size stay what they are. */
+interface Written {
+  value: unknown;
+  text: string;
+}
+
+/** Each in the order of `places`, or what is missing. */
+function findFiles(
+  output: unknown,
+  textOfOutput: () => string,
+  places: readonly FilePlace[],
+): { files: FoundPicture[] } | { problem: string } {
+  const files: FoundPicture[] = [];
+  for (const place of places) {
+    const file = fileAt({ value: output, text: textOfOutput() }, place);
+    if (file === undefined) {
+      const { label, at } = place;
+      return {
+        problem: `the file ${label} is not at ${at.join('.')} of the output, which holds ${describeValue(output)}`,
+      };
+    }
+    files.push(file);
+  }
+  return { files };
+}
+
+function fileAt(output: Written, { label, kind, at }: FilePlace): FoundPicture | undefined {
+  const named = { label, kind };
+  const found = at.reduce<Written | undefined>((within, key) => within && member(within, key), output);
+  const last = found && soleItem(found, kind !== 'json');
+  if (last === undefined || last.value === null) return undefined;
+  const { value, text } = last;
+  if (typeof value !== 'string')
+    return kind === 'json' ? { bytes: Buffer.from(`${text}\n`), named } : undefined;
+  if (isNothing(value)) return undefined;
+  if (/^\s*https?:\/\//i.test(value)) return { url: value.trim(), named };
+  // No base64 begins so: the worker has put its JSON into a text.
+  return kind === 'json' && /^\s*[{[]/.test(value)
+    ? { bytes: Buffer.from(value), named }
+    : { base64: value, named };
+}
+
+function member(within: Written, key: string): Written | undefined {
+  const { value, text } = soleItem(within);
+  if (!isJsonObject(value) || !Object.hasOwn(value, key)) return undefined;
+  return { value: value[key], text: memberText(text, key) ?? '' };
+}
+
+/** A list of one object counts as that object. */
+function soleItem(written: Written, isAny = true): Written {
+  const { value, text } = written;
+  if (!isAny || !Array.isArray(value) || value.length !== 1) return written;
+  return { value: value[0] as unknown, text: text.trim().slice(1, -1).trim() };
+}

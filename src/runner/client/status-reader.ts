@@ -1,0 +1,285 @@
+/** Reads what the answers of a described service say of a job: statuses by its map, failures and outputs by its paths. */
+import { oneLine } from '../../lib/text/format.ts';
+import { failureRules, type Failure, type FailureKind } from '../core/failure.ts';
+import type { ServiceDescription, StatusMeaning, TextMeaning } from '../core/service-description.ts';
+import type { JobTimes } from '../core/settlement.ts';
+import { bodyText, errorText } from '../../protocol/error-text.ts';
+import { isNothing } from '../../protocol/json-value.ts';
+import { memberText } from '../../protocol/member-text.ts';
+import { firstValueAt, valuesAt } from '../../protocol/output-shapes.ts';
+import type { StatusReply } from '../pipeline/ports.ts';
+import type { HttpResponse } from './exchange.ts';
+import { parseJson, parseObject } from './parse-body.ts';
+import { addressesIn, readOutput, refusedOr, type OutputPlaces } from './read-output.ts';
+import { failure, readRefusal, unreadable } from './read-refusal.ts';
+
+/** What a pipeline says of the answers besides the description. */
+export interface StatusPlaces extends OutputPlaces {
+  /** Status words that come before those of the description (`endpoint.statuses`); undefined if a pipeline cannot name any. */
+  statuses?: Readonly<Record<string, StatusMeaning>> | undefined;
+}
+
+/** The job is done, and its result takes a request of its own. */
+interface Done {
+  kind: 'done';
+  status: string;
+  times: JobTimes;
+  /** What its status says of a failure all the same; its result says more of that. */
+  failure: Failure | undefined;
+}
+
+export class StatusReader {
+  readonly #description: ServiceDescription;
+  readonly #places: StatusPlaces;
+  readonly #meanings: ReadonlyMap<string, StatusMeaning>;
+  readonly #spelled: ReadonlyMap<string, StatusMeaning>;
+  /** True if a status names its job at the described place. */
+  #isJobNamed: boolean;
+  /** The word of a job that is done. */
+  readonly doneWord: string;
+
+  constructor(description: ServiceDescription, places: StatusPlaces) {
+    this.#description = description;
+    this.#places = places;
+    this.#isJobNamed = description.isProven;
+    const { map } = description.status;
+    const statuses = Object.entries(places.statuses ?? {});
+    const own = new Set(statuses.map(([word]) => spelled(word)));
+    const words = [...statuses, ...Object.entries(map).filter(([word]) => !own.has(spelled(word)))];
+    this.#meanings = new Map(words);
+    this.#spelled = new Map(words.toReversed().map(([word, meaning]) => [spelled(word), meaning]));
+    this.doneWord = Object.keys(map).find((word) => map[word] === 'done') ?? '';
+  }
+
+  /** Undefined if nothing has the word, however it is written: `Completed`, `in progress`. */
+  meaningOf(word: string): StatusMeaning | undefined {
+    return this.#meanings.get(word) ?? this.#spelled.get(spelled(word));
+  }
+
+  /** A status that is not known means waiting, until the job is overdue. */
+  status(answer: HttpResponse, jobId: string): StatusReply | Done {
+    const { status: described } = this.#description;
+    const { status: code } = answer;
+    if (code === 404 || code === 410) return missing(answer);
+    const refusal = readRefusal(answer);
+    if (refusal !== undefined) return { kind: 'failure', failure: refusal };
+    const body = isSuccess(code) ? parseObject(answer.body) : undefined;
+    const named = firstValueAt(body, described.job);
+    this.#isJobNamed ||= readJobId(named) === jobId;
+    const other = this.#isJobNamed ? ofAnother(named, jobId, 'status') : undefined;
+    if (other !== undefined) return other;
+    const said = firstValueAt(body, described.at);
+    // Some paths answer 200 and put the real status into the body.
+    if (typeof said === 'number' && said >= 400 && said <= 599 && this.meaningOf(String(said)) === undefined)
+      return this.status({ ...answer, status: said }, jobId);
+    const isWord = said === null || ['string', 'number', 'boolean'].includes(typeof said);
+    if (body !== undefined && isWord)
+      return this.#job(body, typeof said === 'string' ? said : JSON.stringify(said), answer);
+    // Kin of the job service say so until the job is done.
+    if (code === 202 && said === undefined) return { kind: 'running', status: '202', isExecuting: false };
+    return { kind: 'failure', failure: unreadable(answer, 'a status request') };
+  }
+
+  /** Reads the answer with the result of a job. `failed`: what its status has said of a failure. */
+  result(answer: HttpResponse, jobId: string, failed: Failure | undefined): StatusReply {
+    const { job, output } = this.#description.result;
+    const ended = (why: Failure): StatusReply => ({ kind: 'ended', status: this.doneWord, failure: why });
+    if (answer.status === 404 || answer.status === 410)
+      // If the job has failed, there need not be a result that says so.
+      return failed === undefined ? missing(answer) : ended(failed);
+    const known = answer.status >= 400 ? this.kindByText(answer.body) : undefined;
+    const refusal = known === undefined ? readRefusal(answer) : undefined;
+    if (refusal !== undefined) return { kind: 'failure', failure: refusal };
+    const result = parseJson(answer.body);
+    const askAgain: StatusReply = { kind: 'failure', failure: unreadable(answer, 'the result of a job') };
+    if (!isSuccess(answer.status)) {
+      const why = this.#refusedResult(answer, result, known, failed !== undefined);
+      if (why === undefined) return askAgain;
+      return failureRules[why.kind].next === 'stop' ? { kind: 'failure', failure: why } : ended(why);
+    }
+    if (result === undefined) return askAgain;
+    const other = job === undefined ? undefined : ofAnother(valuesAt(result, job)[0], jobId, 'result');
+    return other ?? this.#collect(result, output, answer, this.doneWord, {});
+  }
+
+  /** The kind by a text that the description knows, if the words of the body have it. What repeats the input does not count. */
+  kindByText(body: string): FailureKind | undefined {
+    const texts = Object.entries(this.#description.texts);
+    if (texts.length === 0) return undefined;
+    const words = errorText(parseJson(body)) ?? '';
+    const [, meaning] = texts.find(([text]) => words.includes(text)) ?? [];
+    return meaning && textKinds[meaning];
+  }
+
+  #job(body: Record<string, unknown>, said: string, answer: HttpResponse): StatusReply | Done {
+    const { status: described, result } = this.#description;
+    if (described.expired !== undefined && valuesAt(body, described.expired).some(holdsSomething)) {
+      const text = `the service has deleted the result (it says ${described.expired})`;
+      return { kind: 'missing', text, isDeleted: true };
+    }
+    const status = statusWord(said);
+    const times = this.#timesIn(body);
+    const meaning = this.#meanings.get(said) ?? this.meaningOf(status);
+    if (meaning === 'waiting' || meaning === 'running')
+      return { kind: 'running', status, isExecuting: meaning === 'running', ...times };
+    const words = meaning === 'done' && result.comesFirst ? undefined : this.#failureWords(body);
+    const hasOwnResult = result.request !== undefined;
+    if (meaning === 'done' && (words === undefined || hasOwnResult)) {
+      if (!hasOwnResult) return this.#collect(body, result.output, answer, status, times);
+      const kind = this.kindByText(answer.body) ?? 'failed-inside';
+      const failed = words === undefined ? undefined : { kind, text: `${status}: ${words}` };
+      return { kind: 'done', status, times, failure: failed };
+    }
+    // If all of the answer is said to be the output, nothing of it is known to be one.
+    const output = hasOwnResult || result.output === '' ? undefined : firstValueAt(body, result.output);
+    if (meaning === undefined) {
+      if (words === undefined && isNothing(output))
+        return { kind: 'running', status, isExecuting: false, ...times };
+      return { kind: 'ended', status, failure: this.#unknownStatus(status, output, words), ...times };
+    }
+    const why = words ?? errorText(output) ?? 'the service gave no reason';
+    const kind = this.kindByText(answer.body) ?? refusedOr(endingKinds[meaning], why);
+    return { kind: 'ended', status, failure: { kind, text: `${status}: ${why}` }, ...times };
+  }
+
+  /**
+   * A failed job says so where its result is asked for, with whatever code its model has. A 5xx may be a proxy's and is no
+   * failed job, unless a text of the description (`known`) or the status itself says that the job has failed (`isFailed`).
+   */
+  #refusedResult(
+    { status }: HttpResponse,
+    body: unknown,
+    known: FailureKind | undefined,
+    isFailed: boolean,
+  ): Failure | undefined {
+    const words = this.#failureWords(body);
+    const isOnTheWay = status < 400 || status === 408 || (status >= 500 && !isFailed);
+    if (words === undefined || (isOnTheWay && known === undefined)) return undefined;
+    const kind = known ?? refusedOr(refusals.get(status) ?? 'failed-inside', words);
+    if (failureRules[kind].next === 'try-again') return undefined;
+    return { kind, text: `its result is ${status}: ${words}` };
+  }
+
+  #collect(
+    result: unknown,
+    place: string,
+    { body }: HttpResponse,
+    status: string,
+    times: JobTimes,
+  ): StatusReply {
+    const output = place === '' ? result : firstValueAt(result, place);
+    const isPicturePath = (path: string): boolean =>
+      valuesAt(output, path).some((value) => typeof value === 'string');
+    const image = this.#places.image ?? this.#description.result.pictures.find(isPicturePath);
+    // Numbers of any size stay what they are, if the output is a member of the answer or all of it.
+    const textOfOutput = (): string =>
+      place === '' ? body : (memberText(body, place) ?? JSON.stringify(output) ?? '');
+    const found = readOutput(output, textOfOutput, { ...this.#places, image });
+    return 'pictures' in found
+      ? { kind: 'completed', status, pictures: found.pictures, ...times }
+      : { kind: 'ended', status, failure: found, ...times };
+  }
+
+  /** Undefined if nothing has failed; some services always have the member. */
+  #failureWords(body: unknown): string | undefined {
+    const values = valuesAt(body, this.#description.failed);
+    return errorText(values.filter((value) => value !== 0 && value !== false));
+  }
+
+  /** A job that may be over is not waited for: its result would be deleted meanwhile. */
+  #unknownStatus(status: string, output: unknown, said: string | undefined): Failure {
+    const setting = this.#places.statuses === undefined ? 'status.map' : 'endpoint.statuses';
+    const what = isNothing(output) ? `an error${said === undefined ? '' : ` ("${said}")`}` : 'an output';
+    const entry = `{ ${JSON.stringify(status)}: ${isNothing(output) ? 'failed' : 'done'} }`;
+    const text = `the service says "${status}" of the job, a word that is not known, and hands in ${what}; say what it means: \`${setting}: ${entry}\``;
+    return { kind: 'status-unknown', text, ...addressesIn(output) };
+  }
+
+  #timesIn(body: Record<string, unknown>): JobTimes {
+    const { seconds, delayMs, executionMs } = this.#description.status;
+    const delayTimeMs = readMs(delayMs && firstValueAt(body, delayMs));
+    const executed = executionMs && firstValueAt(body, executionMs);
+    const lasted = seconds && firstValueAt(body, seconds);
+    const executionTimeMs = readMs(executed ?? (typeof lasted === 'number' ? lasted * 1_000 : undefined));
+    return {
+      ...(delayTimeMs !== undefined && { delayTimeMs }),
+      ...(executionTimeMs !== undefined && { executionTimeMs }),
+    };
+  }
+}
+
+const textKinds: Record<TextMeaning, FailureKind> = {
+  cancelled: 'job-cancelled',
+  'no-credit': 'account-unusable',
+  'unknown-id': 'endpoint-unknown',
+  'refused-input': 'input-refused',
+  'not-yet': 'poll-failed',
+};
+
+const endingKinds = {
+  done: 'failed-inside',
+  failed: 'job-failed',
+  cancelled: 'job-cancelled',
+  'timed-out': 'job-timed-out',
+} as const;
+
+/** What the scene sends is wrong; the client closed the request, as nginx has it. */
+const refusals = new Map<number, FailureKind>([
+  [400, 'input-refused'],
+  [422, 'input-refused'],
+  [499, 'job-cancelled'],
+]);
+
+function missing({ status, body }: HttpResponse): StatusReply {
+  const text = `the service does not know the job (${status}: ${bodyText(body) ?? 'no message'})`;
+  return { kind: 'missing', text };
+}
+
+/**
+ * The reply for an answer that names another job by `id`: proxies mix answers up, and its picture would be a wrong one. An
+ * answer without an id proves nothing.
+ */
+function ofAnother(id: unknown, jobId: string, what: 'status' | 'result'): StatusReply | undefined {
+  const named = readJobId(id);
+  if (named === undefined || named === jobId) return undefined;
+  const text = `the ${what} request for job ${jobId} was answered with the ${what} of job ${named}`;
+  return { ...failure('poll-failed', text), isForeign: true };
+}
+
+function spelled(word: string): string {
+  return word.toUpperCase().replaceAll(/[ -]/g, '_');
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
+
+function holdsSomething(value: unknown): boolean {
+  return value !== false && !isNothing(value);
+}
+
+/** No job takes longer; what is said beyond it is no time, and the sum of many such fits into no column. */
+const maxTimeMs = 30 * 86_400_000;
+
+function readMs(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= maxTimeMs ? Math.round(value) : undefined;
+}
+
+/** Anything that can be printed and sent, percent-encoded, as one part of a path; `.` and `..` lead elsewhere there. */
+const usable = /^(?!\.{1,2}$)[\x21-\x7e]{1,128}$/;
+
+/** Undefined if it is none that a job can be asked for by. */
+export function readJobId(id: unknown): string | undefined {
+  const text = Number.isSafeInteger(id) ? String(id) : id;
+  return typeof text === 'string' && usable.test(text) ? text : undefined;
+}
+
+const maxWordLength = 64;
+
+/** As the service spells it, on one line; empty if it says nothing. */
+export function statusWord(value: unknown): string {
+  if (value === undefined) return '';
+  if (typeof value === 'string') return oneLine(value, maxWordLength) ?? '';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' && value !== null ? 'an object' : JSON.stringify(value);
+}

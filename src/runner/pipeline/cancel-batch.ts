@@ -2,6 +2,7 @@
 import type { Submitted } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
+import { isRefusal } from '../core/request-rate.ts';
 import { quarantine, suspectDeaths } from '../core/retry.ts';
 import {
   ask,
@@ -43,8 +44,10 @@ export interface JobLeft {
 
 /** Nothing is submitted here, so that nothing has to be halted. */
 const neverHalt = { consecutive: Infinity, percent: 100, minimum: Infinity, unreachable: Infinity };
-/** A request that brings nothing useful is made again so often; whoever cancels is waiting for it. */
+/** Times that a request is made if it brings nothing useful: whoever cancels is waiting for it. */
 const maxTries = 4;
+/** Time in which a request that is refused for load counts as no try. Each job that is given up may run on, and bills. */
+const maxRefusedMs = 10 * 60_000;
 
 /** Works until each job was cancelled and polled, or `stop` is requested. Throws only for a bug. */
 export async function cancelBatch(ports: Ports, config: PipelineConfig, stop: Stop): Promise<CancelResult> {
@@ -79,7 +82,7 @@ async function findIntended(run: Run): Promise<number> {
   const { length } = await run.ports.checkpoint.recover();
   let found = 0;
   for (const { attempt, lost } of await takeUpIntended(run)) {
-    const sent = await submitAgain(run, attempt, lost, maxTries);
+    const sent = await submitAgain(run, attempt, lost, patienceOf(run));
     if (sent === 'left') await recordDeath(run, attempt);
     else if (sent !== undefined) found += 1;
   }
@@ -128,13 +131,23 @@ async function insist<Reply extends CancelReply | StatusReply>(
   job: Job,
   request: () => Promise<Reply | undefined>,
 ): Promise<Reply | undefined> {
-  for (let tries = 1; ; tries++) {
+  for (const isEnough = patienceOf(run); ;) {
     const reply = await request();
-    if (reply?.kind !== 'failure' || tries === maxTries) return reply;
+    if (reply?.kind !== 'failure' || isEnough(reply.failure)) return reply;
     const { waitMs } = retryLater(run, job, reply.failure);
     await run.ports.clock.sleep(waitMs, run.stop.leaving);
     if (run.stop.leaving.aborted) return undefined;
   }
+}
+
+/** Returns a function that is told of each failure of one request, and returns true if the request was made often enough. */
+function patienceOf({ ports: { clock } }: Run): (failure: Failure) => boolean {
+  const since = clock.elapsed();
+  let tries = 0;
+  return (failure) => {
+    if (!isRefusal(failure) || clock.elapsed() - since > maxRefusedMs) tries += 1;
+    return tries >= maxTries;
+  };
 }
 
 function askToCancel(run: Run, job: Job): Promise<CancelReply | undefined> {

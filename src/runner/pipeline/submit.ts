@@ -17,9 +17,9 @@ export async function submit(
   run: Run,
   attempt: Attempt,
   lost?: Lost,
-  maxTries = Infinity,
+  isEnough: (failure: Failure) => boolean = () => false,
 ): Promise<Submitted | 'left' | undefined> {
-  for (let tries = 1; tries <= maxTries && isToBeSent(run, attempt, lost); tries++) {
+  for (let tries = 1; isToBeSent(run, attempt, lost); tries++) {
     run.stats.move(attempt, 'queued');
     const before = lost;
     const sent = run.repeats.instant();
@@ -39,6 +39,7 @@ export async function submit(
       await recordRefusal(run, attempt, lost === undefined ? failure : lostFailure(lost, failure));
       return undefined;
     }
+    if (isEnough(failure)) break;
     await waitForNextTry(run, attempt, failure, tries, giveUpOf(run, attempt, lost));
   }
   if (lost !== undefined) return 'left';
@@ -47,16 +48,16 @@ export async function submit(
 }
 
 /**
- * What a dead run may have sent, `maxTries` times at most: where the program dies with it again, that is held against
- * its scene.
+ * Sends what a crashed run may have sent, until `isEnough` says that it failed often enough. If the program crashes again
+ * meanwhile, that counts against the scene.
  */
 export async function submitAgain(
   run: Run,
   attempt: Attempt,
   lost: Lost,
-  maxTries?: number,
+  isEnough?: (failure: Failure) => boolean,
 ): ReturnType<typeof submit> {
-  return whileInProgress(run.ports.checkpoint, attempt, () => submit(run, attempt, lost, maxTries));
+  return whileInProgress(run.ports.checkpoint, attempt, () => submit(run, attempt, lost, isEnough));
 }
 
 /** What may be a job is asked for as long as jobs are polled, unless the service answers nobody, or may not know it. */

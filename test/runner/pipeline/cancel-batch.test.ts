@@ -20,6 +20,30 @@ async function leftInFlight(world: World, count: number): Promise<World> {
   return world;
 }
 
+describe('a service that accepts 20 cancellations in ten seconds', () => {
+  it('cancels 200 jobs all the same: a job that is given up would run on, and bill', async () => {
+    const world = await leftInFlight(new World(() => ({ queueMs: 0, executionMs: 60 * minutes })), 200);
+    const accepted: number[] = [];
+    world.service.instead.cancel = () => {
+      const now = world.clock.elapsed();
+      if (accepted.filter((at) => at > now - 10_000).length >= 20)
+        return { kind: 'failure', failure: { kind: 'overloaded', text: '429' } };
+      accepted.push(now);
+      return undefined;
+    };
+    expect(await world.cancel()).toMatchObject({ ending: { kind: 'complete' }, found: 200, left: [] });
+    expect(accepted).toHaveLength(200);
+  });
+
+  it('that refuses every cancellation is given up after a while, and the jobs are named', async () => {
+    const world = await leftInFlight(new World(() => ({ queueMs: 0, executionMs: 60 * minutes })), 3);
+    world.service.instead.cancel = () => ({ kind: 'failure', failure: { kind: 'overloaded', text: '429' } });
+    const result = await world.cancel();
+    expect(result?.left.map(({ why }) => why)).toEqual(Array(3).fill('it could not be cancelled: 429'));
+    expect(world.clock.elapsed()).toBeLessThan(30 * minutes);
+  });
+});
+
 describe('a job in flight', () => {
   it('is cancelled; its scene waits, the attempt counts for nothing, and the next run renders it', async () => {
     const world = await leftInFlight(new World(), 3);

@@ -116,6 +116,13 @@ const wrong: [workload: string, all: [path: string, text: string][]][] = [
   [
     'ComfyUI',
     [
+      ['comfyui.url', ''],
+      ['comfyui.workflow', ''],
+    ],
+  ],
+  [
+    'ComfyUI',
+    [
       ['comfyui.url', 'box'],
       ['comfyui.workflow', ''],
       ['comfyui.set', '6.text={{ a.b }}'],

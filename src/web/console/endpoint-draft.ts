@@ -42,8 +42,11 @@ export class Unreadable {
 
 /** Returns what the service is sent, or what cannot even be sent; all else is for the service to judge. */
 export function endpointToSend(keys: Keys, workload: WorkloadForm): Keys | Problem[] {
-  const { key, values } = workload;
-  const chosen = values === undefined ? (keys[key] ?? '') : keys[key];
+  const { key, values, cards } = workload;
+  const schemas = Object.fromEntries(cards.flatMap(({ fields }) => fields));
+  // Sent as an empty object, so that the service names each missing field.
+  const empty = schemas[key]?.properties === undefined ? '' : {};
+  const chosen = values === undefined ? (keys[key] ?? empty) : keys[key];
   const given: Keys = { ...keys, [key]: chosen };
   const sent = ['name', 'id', key, ...shownKeys(workload)];
   const form = Object.fromEntries(sent.map((name) => [name, given[name]]));

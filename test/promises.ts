@@ -316,11 +316,12 @@ export const promises: Record<string, Record<string, string>> = {
     'Inputs, outputs and errors are gone from the disk once they have been kept long enough.':
       'service/retention.test.ts',
     'A backup of a running service is whole, and a service that starts on it pays for nothing twice.':
-      'service/service-backup.test.ts',
+      'service/instance/service-backup.test.ts',
     'A full disk keeps nobody from ending jobs.': 'service/jobs/full-disk.test.ts',
     'No job is taken on into a data folder that was deleted or replaced.': 'service/jobs/lost-folder.test.ts',
     'Long results cost no memory, however many slow readers they have.': 'service/http/long-answers.test.ts',
-    'Nobody without a key of yours is let in from other machines.': 'service/service-options.test.ts',
+    'Nobody without a key of yours is let in from other machines.':
+      'service/instance/service-options.test.ts',
     'Who tries keys is told to wait, and nobody else.': 'service/keys/admission.test.ts',
     'What needs no key is answered under the names of the service only.': 'service/http/known-names.test.ts',
     'A key that is limited to its own jobs knows no others.': 'service/keys/own-jobs.test.ts',

@@ -9,7 +9,7 @@ import { writeOut } from '../terminal/console.ts';
 import { definitionOf, loadAll, type Commands, type LoadedCommand } from './command.ts';
 import { failureRules } from '../runner/core/failure.ts';
 import { rowKinds, rowStates } from '../runner/core/scene-record.ts';
-import { keyKinds } from '../service/keys/key.ts';
+import { keyKinds } from '../service/model/key.ts';
 
 /** That a script is printed for. */
 const shells = ['bash', 'zsh', 'fish'] as const;

@@ -38,7 +38,7 @@ export async function batchOf(
 ): Promise<Batch> {
   // Commands without a batch load neither.
   const { Batch: opened } = await import('../batch/batch.ts');
-  const { localService } = await import('../service/local-service.ts');
+  const { localService } = await import('../service/instance/local-service.ts');
   const { output } = argv;
   return opened.at({
     file,

@@ -11,9 +11,9 @@ import { readService, type ServiceSettings } from '../service/config/read-servic
 import { makeFolder } from '../runner/files/folders.ts';
 import { endpointSettings, type EndpointSettings } from '../service/model/endpoint-settings.ts';
 import { readTls } from '../service/http/tls-files.ts';
-import { fitsHeader, isValid, type KeyRecord } from '../service/keys/key.ts';
-import { isLoopback, type SharedOptions } from '../service/service-options.ts';
-import { type Service, startService } from '../service/start-service.ts';
+import { fitsHeader, isValid, type KeyRecord } from '../service/model/key.ts';
+import { isLoopback, type SharedOptions } from '../service/instance/service-options.ts';
+import { type Service, startService } from '../service/instance/start-service.ts';
 import { hideEnvironment } from '../service/workloads/hide-environment.ts';
 import { reserveIn } from '../service/jobs/disk-reserve.ts';
 import { readFileSync, rmSync } from 'node:fs';
@@ -44,7 +44,7 @@ import { slurmWorkload, workloadOf } from '../service/workloads/workload-of.ts';
 import { type LoadedCommand, common, oneText, wholeNumber, textOption } from './command.ts';
 import { parsePostgresAddress } from '../lib/postgres/address.ts';
 import type { SharedSettings } from '../service/config/shared-settings.ts';
-import { schemaParameter } from '../service/shared/page-store.ts';
+import { schemaParameter } from '../service/replication/page-store.ts';
 import { openBucket } from '../batch/pictures-place.ts';
 import sharp from 'sharp';
 

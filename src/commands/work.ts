@@ -10,7 +10,7 @@ import { RefusedForGood, ServiceClient } from '../service/agent/service-client.t
 import { endpointSettings } from '../service/model/endpoint-settings.ts';
 import { hideEnvironment } from '../service/workloads/hide-environment.ts';
 import { lockDataFolder } from '../service/jobs/data-folder.ts';
-import { clusterSuffix } from '../service/pool/cluster-workload.ts';
+import { clusterSuffix } from '../service/workloads/cluster-workload.ts';
 import { type LoadedCommand, common, textOption, oneText, wholeNumber } from './command.ts';
 import { refuseService, defaultDataDir, printServiceFailure } from './service-data.ts';
 import { StoppedEarly } from '../runner/pipeline/stop.ts';
@@ -22,8 +22,8 @@ import { writeJsonLine } from '../terminal/json-lines.ts';
 import { z } from 'zod';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { durationWithin, longestWait } from '../lib/yaml/scalar-schemas.ts';
-import { fitsHeader } from '../service/keys/key.ts';
-import { isLoopback } from '../service/service-options.ts';
+import { fitsHeader } from '../service/model/key.ts';
+import { isLoopback } from '../service/instance/service-options.ts';
 
 const keyName = 'NIGHTRENDER_WORKER_KEY';
 

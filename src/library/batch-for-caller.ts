@@ -2,7 +2,7 @@
 import { Batch } from '../batch/batch.ts';
 import { overridesOf } from '../batch/overrides.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
-import { localService } from '../service/local-service.ts';
+import { localService } from '../service/instance/local-service.ts';
 
 /** `file`: a pipeline.yaml or the folder with one; for those who only read, the output folder as well. `options`: by the names of command-line options. */
 export function batchForCaller(

@@ -1,7 +1,7 @@
 /** The service in a process of its own: `node serve-service.js DATA`; obeys its parent and ends with it. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
-import { startService } from '../../src/service/start-service.ts';
+import { startService } from '../../src/service/instance/start-service.ts';
 import { endpointId } from './serve-data.ts';
 import type { Order, Use } from './serve-process.ts';
 

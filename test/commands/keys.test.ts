@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { widthOf } from '../../src/terminal/fit-text.ts';
 import { keyLines } from '../../src/commands/keys.ts';
-import { noLimits } from '../../src/service/keys/key.ts';
+import { noLimits } from '../../src/service/model/key.ts';
 
 const at = new Date(2026, 10, 21, 22, 5, 59).getTime();
 const noTerms = {

@@ -231,9 +231,9 @@ export function newBatch(baseUrl: string, count: number, more = ''): string {
 
 /** A service that draws, within this process, with its data in `service`; it ends with the test. */
 export async function serve(dir: string): Promise<{ url: string; dataDir: string }> {
-  const { startService } = await import('../../src/service/start-service.ts');
+  const { startService } = await import('../../src/service/instance/start-service.ts');
   const { endpointSettings } = await import('../../src/service/model/endpoint-settings.ts');
-  const { localWorkload } = await import('../../src/service/local-service.ts');
+  const { localWorkload } = await import('../../src/service/instance/local-service.ts');
   const dataDir = join(dir, 'service');
   const service = await startService({
     dataDir,

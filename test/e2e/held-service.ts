@@ -1,9 +1,9 @@
 /** The local service within the test, whose worker begins to draw when the test lets it. */
-import { localWorkload } from '../../src/service/local-service.ts';
+import { localWorkload } from '../../src/service/instance/local-service.ts';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';
-import { startService } from '../../src/service/start-service.ts';
+import { startService } from '../../src/service/instance/start-service.ts';
 import { folderWith, testKey } from './cli.ts';
 
 export interface HeldService {

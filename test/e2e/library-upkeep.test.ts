@@ -15,7 +15,7 @@ import {
   verifyBatch,
 } from '../../src/index.ts';
 import type { RunOptions, RunResult } from '../../src/library/library.ts';
-import { localService } from '../../src/service/local-service.ts';
+import { localService } from '../../src/service/instance/local-service.ts';
 import { editCheckpoint } from '../fakes/edit-checkpoint.ts';
 import { folderWith, holdBatch, newBatch, pipeline, scenes, testKey } from './cli.ts';
 import { startHeldStandIn, startStandIn } from './stand-ins.ts';

@@ -72,7 +72,7 @@ const areas: Area[] = [
     ],
   },
   { folder: 'src/service/jobs', tests: [['test/service/jobs'], ...serviceTests] },
-  { folder: 'src/service/pool', tests: [['test/service/pool'], ...serviceTests] },
+  { folder: 'src/service/workers', tests: [['test/service/workers'], ...serviceTests] },
   {
     folder: 'src/lib',
     tests: [['test/lib'], ['test/runner', 'test/service'], ['test/e2e', 'test/commands']],

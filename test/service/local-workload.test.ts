@@ -1,5 +1,5 @@
 /** Promise: the renderer of a batch's own service answers with a picture, its seed and what it does not show. */
-import { localWorkload } from '../../src/service/local-service.ts';
+import { localWorkload } from '../../src/service/instance/local-service.ts';
 import { expect, it } from 'vitest';
 import { workloadOf } from '../../src/service/workloads/workload-of.ts';
 import { endpointSettings } from '../../src/service/model/endpoint-settings.ts';

@@ -8,8 +8,8 @@ import {
   type OfferedJob,
   type Outcome,
   PullingWorker,
-} from '../pool/pulling-worker.ts';
-import { Supervised } from '../pool/supervised.ts';
+} from '../workers/pulling-worker.ts';
+import { Supervised } from '../workers/supervised.ts';
 import {
   outputText,
   type PullWorker,

@@ -201,6 +201,6 @@ export const catalogueSchema: z.ZodType<CatalogueEntry[]> = z.array(
 
 /** Reads the catalogue of quick deploy: what the form offers, what each needs, its input and an example. Throws if it is not as it must be. */
 export function readCatalogue(): CatalogueEntry[] {
-  const file = packageFile('src/service/catalogue.yaml');
+  const file = packageFile('src/service/config/catalogue.yaml');
   return catalogueSchema.parse(readYaml(file, readFileSync(file, 'utf8'), {}).value);
 }

@@ -1,7 +1,7 @@
 /** What the fields of an endpoint say of one another, of the other endpoints and of this machine. */
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import { type EndpointSettings, limitedKeys } from '../model/endpoint-settings.ts';
-import { isLoopback } from '../service-options.ts';
+import { isLoopback } from '../instance/service-options.ts';
 import { at, type FieldExpectation, type WorkloadDefinition } from '../workloads/workload-definition.ts';
 import { findWorkload } from '../workloads/workload-of.ts';
 import { workloads } from '../workloads/workloads.ts';

@@ -1,7 +1,7 @@
 /** An endpoint as service.yaml has it, read into settings; in the file as in the console. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import { readFields } from '../../lib/yaml/check-shape.ts';
-import { defaultTerms } from '../jobs/job.ts';
+import { defaultTerms } from '../model/job.ts';
 import { endpointSettings, type EndpointSettings } from '../model/endpoint-settings.ts';
 import type { FieldExpectation } from '../workloads/workload-definition.ts';
 import { findWorkload } from '../workloads/workload-of.ts';

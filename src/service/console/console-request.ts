@@ -2,19 +2,19 @@
 import type { Page } from '../../lib/net/built-page.ts';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import type { CatalogueEntry, EndpointFields, EndpointView, Overview } from '../../protocol/console-data.ts';
-import type { AuditLog } from '../audit-log.ts';
+import type { AuditLog } from '../keys/audit-log.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
-import type { Endpoints } from '../endpoints.ts';
+import type { Endpoints } from '../workers/endpoints.ts';
 import type { Connections } from '../http/connections.ts';
-import type { JobOperations } from '../job-operations.ts';
+import type { JobOperations } from '../api/job-operations.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { Admission } from '../keys/admission.ts';
 import type { KeyStore } from '../keys/key-store.ts';
-import type { Quotas } from '../keys/quotas.ts';
-import { type BodyContext, bodyOf } from '../request-context.ts';
+import type { Quotas } from '../api/quotas.ts';
+import { type BodyContext, bodyOf } from '../api/request-context.ts';
 import type { FieldProblem } from '../model/endpoint-settings.ts';
-import { type HttpResponse, jsonResponse, refusal } from '../http/http-response.ts';
-import type { KeyHolder } from '../keys/key.ts';
+import { type HttpResponse, jsonResponse, refusal } from '../api/http-response.ts';
+import type { KeyHolder } from '../model/key.ts';
 
 /** What the console shows and changes. */
 export interface ConsoleService {

@@ -1,14 +1,14 @@
 /** The console: its page, its sessions, and the routing of its requests. */
 import type { IncomingMessage } from 'node:http';
 import { createHash, randomBytes } from 'node:crypto';
-import { type HttpResponse, emptyResponse, jsonResponse, refusal, tooMany } from '../http/http-response.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal, tooMany } from '../api/http-response.ts';
 import { type ConsoleService, formOf, type Operation } from './console-request.ts';
 import { EndpointRequests } from './endpoint-requests.ts';
 import { JobRequests, WebhookRequests } from './job-requests.ts';
 import { KeyRequests } from './key-requests.ts';
-import { type KeyHolder, digestOf, permits } from '../keys/key.ts';
-import type { BodyContext } from '../request-context.ts';
-import type { AuditLog } from '../audit-log.ts';
+import { type KeyHolder, digestOf, permits } from '../model/key.ts';
+import type { BodyContext } from '../api/request-context.ts';
+import type { AuditLog } from '../keys/audit-log.ts';
 import type { Admission } from '../keys/admission.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 

@@ -3,10 +3,10 @@ import type { EndpointView, Overview } from '../../protocol/console-data.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import { hiddenWord } from '../workloads/workload-definition.ts';
 import { workloadOf } from '../workloads/workload-of.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { EndpointOfFile } from '../endpoints.ts';
-import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../http/http-response.ts';
-import { isAccepted } from '../job-operations.ts';
+import type { Endpoint } from '../workers/endpoint.ts';
+import { EndpointOfFile } from '../workers/endpoints.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../api/http-response.ts';
+import { isAccepted } from '../api/job-operations.ts';
 import { type ConsoleRequest, type ConsoleService, formOf, problemsAnswer } from './console-request.ts';
 
 export class EndpointRequests {

@@ -4,7 +4,7 @@ import type { JobPage, JobRow, JobView } from '../../protocol/console-data.ts';
 import { isFile, type OpenText, type Text, wholeOf } from '../jobs/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
-import { shownWorker } from '../pool/worker-view.ts';
+import { shownWorker } from '../model/worker-view.ts';
 import { maxJsonDepth, scanJson } from '../../lib/text/scan-json.ts';
 
 /** Who submitted a job, by the id of the key. */

@@ -1,12 +1,12 @@
 /** The console's requests about keys. */
-import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../http/http-response.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal } from '../api/http-response.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import { keyLimitNames } from '../keys/check-key.ts';
 import { type KeyStore, KeyStoreBusy, KeyRefused } from '../keys/key-store.ts';
 import { type ConsoleRequest, type ConsoleService, formOf, problemsAnswer } from './console-request.ts';
 import type { KeyView } from '../../protocol/console-data.ts';
-import { type KeyHolder, type KeyRecord, unlimited } from '../keys/key.ts';
-import type { Quotas } from '../keys/quotas.ts';
+import { type KeyHolder, type KeyRecord, unlimited } from '../model/key.ts';
+import type { Quotas } from '../api/quotas.ts';
 
 export class KeyRequests {
   readonly #keys: KeyStore;

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf } from '../../lib/net/addresses.ts';
-import type { KeyHolder, KeyKind } from '../keys/key.ts';
-import { type HttpResponse, tooMany } from './http-response.ts';
+import type { KeyHolder, KeyKind } from '../model/key.ts';
+import { type HttpResponse, tooMany } from '../api/http-response.ts';
 
 interface Connection {
   socket: Socket;

@@ -8,7 +8,7 @@ import { isDiskFull } from '../jobs/disk-reserve.ts';
 import { closeFilesOf } from '../jobs/filed-text.ts';
 import { BodyWatch } from './body-watch.ts';
 import type { Connections } from './connections.ts';
-import { type HttpResponse, errorBody, refusal } from './http-response.ts';
+import { type HttpResponse, errorBody, refusal } from '../api/http-response.ts';
 import { type ClientLimits, sendAnswer } from './send-response.ts';
 import { followTls, readTls, type TlsFiles } from './tls-files.ts';
 

@@ -1,6 +1,6 @@
 /** The names of the service: what is answered without a key is answered under these alone, so that no page reads it by DNS rebinding. */
 import { isIP } from 'node:net';
-import { type HttpResponse, refusal } from './http-response.ts';
+import { type HttpResponse, refusal } from '../api/http-response.ts';
 
 export class KnownNames {
   readonly #names: readonly string[];

@@ -9,7 +9,7 @@ import {
   piecesOf,
   type Text,
 } from '../jobs/filed-text.ts';
-import type { HttpResponse } from './http-response.ts';
+import type { HttpResponse } from '../api/http-response.ts';
 
 type ReadingLimits = Pick<ClientLimits, 'readingMs' | 'bytesReadPerSecond' | 'drainMs'>;
 

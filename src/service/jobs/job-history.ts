@@ -1,6 +1,6 @@
 /** What became of jobs, by the minute and for a day: counted in memory as they end, so that it costs no query. */
 import type { JobHistoryView, Quantiles } from '../../protocol/console-data.ts';
-import type { JobState } from './job.ts';
+import type { JobState } from '../model/job.ts';
 
 /** Epoch ms; `startedAt` is null where no worker had it. */
 export interface EndedJob {

@@ -3,7 +3,7 @@ import type { OpenText } from './filed-text.ts';
 import type { FairQueue } from './fair-queue.ts';
 import type { JobExpiry } from './job-expiry.ts';
 import type { JobOfWorker } from './job-transitions.ts';
-import type { JobState } from './job.ts';
+import type { JobState } from '../model/job.ts';
 import type { JobRecord, JobMetadata, prepareJobStatements } from './job-statements.ts';
 import type { LongTexts } from './long-texts.ts';
 import type { StorePieces } from './store-pieces.ts';

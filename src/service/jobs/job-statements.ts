@@ -1,7 +1,7 @@
 /** The job store's statements, prepared once. */
 import type { Text } from './filed-text.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
-import type { JobState } from './job.ts';
+import type { JobState } from '../model/job.ts';
 import type { StoredText } from './long-texts.ts';
 
 /** A job that a worker has been given. */

@@ -9,15 +9,15 @@ import { JobDurations } from './job-durations.ts';
 import { JobHistory } from './job-history.ts';
 import { JobExpiry } from './job-expiry.ts';
 import { JobTransitions } from './job-transitions.ts';
-import { type Idempotency, type JobState, defaultTerms, type JobTerms } from './job.ts';
+import { type Idempotency, type JobState, defaultTerms, type JobTerms } from '../model/job.ts';
 import { JobReads } from './job-reads.ts';
 import { BulkJobs } from './bulk-jobs.ts';
 import { jobSchema } from './job-schema.ts';
 import { JobSignals } from './job-signals.ts';
 import { JobStreams } from './job-streams.ts';
 import { JobWork } from './job-work.ts';
-import type { Replica } from '../shared/replica.ts';
-import type { SharedFiles } from '../shared/shared-files.ts';
+import type { Replica } from '../replication/replica.ts';
+import type { SharedFiles } from '../replication/shared-files.ts';
 import type { Text } from './filed-text.ts';
 import { LongTexts, longText } from './long-texts.ts';
 

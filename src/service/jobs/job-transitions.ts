@@ -1,9 +1,9 @@
 /** How a job comes into the store and moves in it; all of this happens within the caller's transaction. */
 import type { Database } from '../../lib/sqlite/database.ts';
-import { prepareWebhookStatements, queueOf } from '../webhooks/webhook-statements.ts';
+import { prepareWebhookStatements, queueOf } from './webhook-statements.ts';
 import type { EndedJob } from './job-history.ts';
 import { FairQueue } from './fair-queue.ts';
-import { assertTransition, type JobState, type JobTerms } from './job.ts';
+import { assertTransition, type JobState, type JobTerms } from '../model/job.ts';
 import {
   type DueJob,
   type JobChange,

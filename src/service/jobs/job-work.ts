@@ -2,7 +2,7 @@
 import { isDiskFull } from './disk-reserve.ts';
 import type { JobOfWorker, JobTaker } from './job-transitions.ts';
 import type { Text } from './filed-text.ts';
-import type { JobState } from './job.ts';
+import type { JobState } from '../model/job.ts';
 import type { JobReads } from './job-reads.ts';
 import type { JobChange, TakenJob, WaitingJob } from './job-statements.ts';
 import { longText } from './long-texts.ts';

@@ -1,7 +1,7 @@
 /** What the parts of an open job store share: its file, its transitions, its long texts and the room for them. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { GroupCommit } from '../../lib/sqlite/group-commit.ts';
-import type { Replica } from '../shared/replica.ts';
+import type { Replica } from '../replication/replica.ts';
 import type { DiskReserve } from './disk-reserve.ts';
 import type { JobSignals } from './job-signals.ts';
 import type { JobTransitions } from './job-transitions.ts';

@@ -1,7 +1,7 @@
 /** Admits requests with a valid key, and limits the guessing of keys. */
 import { addressGroup } from '../../lib/net/addresses.ts';
 import type { KeyStore } from './key-store.ts';
-import { digestOf, presentedKey, type KeyHolder } from './key.ts';
+import { digestOf, presentedKey, type KeyHolder } from '../model/key.ts';
 
 /** `wrong` for no key as well; with `waitMs` it is one of too many, and may even be a good one. */
 export type Admitted = { holder: KeyHolder } | 'wrong' | { waitMs: number };

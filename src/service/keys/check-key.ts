@@ -1,7 +1,7 @@
 /** Checks what is asked for of a new key. */
 import { durationWithin, sizeWithin } from '../../lib/yaml/scalar-schemas.ts';
 import type { FieldProblem } from '../model/endpoint-settings.ts';
-import { keyKinds, type KeyKind, type KeyLimits } from './key.ts';
+import { keyKinds, type KeyKind, type KeyLimits } from '../model/key.ts';
 
 /** As it comes from a form or a command line. */
 export interface KeyForm {

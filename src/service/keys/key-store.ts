@@ -26,7 +26,7 @@ import {
   noLimits,
   type KeyRecord,
   OwnWorkerKeys,
-} from './key.ts';
+} from '../model/key.ts';
 
 /** A key that comes from outside, such as from the environment: it holds for as long as the store is open. */
 export interface GivenKey {

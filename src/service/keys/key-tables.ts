@@ -1,6 +1,6 @@
 /** `keys.sqlite`: its schema and its statements. */
 import type { Schema, Database } from '../../lib/sqlite/database.ts';
-import type { KeyKind } from './key.ts';
+import type { KeyKind } from '../model/key.ts';
 
 /**
  * One row a key, which stays when the key is revoked: its usage is listed by its name, which is never given to another

@@ -10,7 +10,7 @@ import {
   programText,
   sizeWithin,
 } from '../../lib/yaml/scalar-schemas.ts';
-import { defaultTerms } from '../jobs/job.ts';
+import { defaultTerms } from './job.ts';
 
 /** Worker that was started for a job is kept so long without one. */
 export const defaultIdleMs = 60_000;

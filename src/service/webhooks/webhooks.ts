@@ -5,7 +5,7 @@ import { Agent, request } from 'undici';
 import { type Internet, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
 import { withTimeLimit } from '../../lib/limits/time-limit.ts';
 import { oneLine } from '../../lib/text/format.ts';
-import { statusBody } from '../http/http-response.ts';
+import { statusBody } from '../api/http-response.ts';
 import {
   closeFilesOf,
   type FiledText,
@@ -16,7 +16,7 @@ import {
 } from '../jobs/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import { signedHeaders, type WebhookSecrets } from './webhook-secrets.ts';
-import { type DueWebhook, prepareWebhookStatements } from './webhook-statements.ts';
+import { type DueWebhook, prepareWebhookStatements } from '../jobs/webhook-statements.ts';
 
 /** A webhook waits for its next try as long as its job has ended by then, within these bounds. */
 const waitsMs = { shortest: 10_000, longest: 60 * 60_000 };

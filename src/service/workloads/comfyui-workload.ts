@@ -23,7 +23,7 @@ import { oneLine } from '../../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { scanJson } from '../../lib/text/scan-json.ts';
 import type { Text } from '../jobs/filed-text.ts';
-import { textOf } from '../pool/supervised.ts';
+import { textOf } from '../workers/supervised.ts';
 import { valuesFor, workflowAt, type WorkflowSet } from './job-workflow.ts';
 import {
   defaultAnswerLimits,

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { textOf } from '../pool/supervised.ts';
+import { textOf } from '../workers/supervised.ts';
 import { findContainerTool } from './container-tool.ts';
 import { removeLeftContainers } from './container-workload.ts';
 import { helperEnvironment } from './worker-environment.ts';

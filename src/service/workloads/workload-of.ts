@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cancelWaitingWorkers, slurmWorkers, startSlurmWorkers } from '../../clusters/slurm-workers.ts';
 import { packageFile } from '../../lib/files/package-file.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
-import type { ClusterWorkload } from '../pool/cluster-workload.ts';
+import type { ClusterWorkload } from './cluster-workload.ts';
 import type { WorkloadContext, WorkloadDefinition } from './workload-definition.ts';
 import { workloads } from './workloads.ts';
 

@@ -1,5 +1,5 @@
 /** Jobs in the console: the list, and all about one of them. */
-import { localWorkload } from '../../../src/service/local-service.ts';
+import { localWorkload } from '../../../src/service/instance/local-service.ts';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { BulkCount, JobHistoryView, JobPage, JobRow } from '../../../src/protocol/console-data.ts';

@@ -6,7 +6,7 @@ import { checkEndpoint, endpointFields } from '../../../src/service/config/check
 import { writtenEndpoint } from '../../../src/service/config/endpoint-schema.ts';
 import type { EndpointView, JobView, KeyView, Overview } from '../../../src/protocol/console-data.ts';
 import { KeyStore } from '../../../src/service/keys/key-store.ts';
-import type { ConsoleOptions } from '../../../src/service/service-options.ts';
+import type { ConsoleOptions } from '../../../src/service/instance/service-options.ts';
 import { endpointForm as form } from '../../web/console-things.ts';
 import { key, openService, type TestService, type TestServiceOptions } from '../service-harness.ts';
 

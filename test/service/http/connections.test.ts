@@ -2,7 +2,7 @@
 import { Socket } from 'node:net';
 import { expect, it, vi } from 'vitest';
 import { Connections } from '../../../src/service/http/connections.ts';
-import { unlimited } from '../../../src/service/keys/key.ts';
+import { unlimited } from '../../../src/service/model/key.ts';
 import { healthPath, statusPath } from '../../../src/protocol/paths.ts';
 import { openWithConsole, enter, withKeys } from '../console/visit.ts';
 import { addKey, PullingWorker } from '../pull-harness.ts';

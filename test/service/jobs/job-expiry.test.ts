@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openForReading } from '../../../src/lib/sqlite/database.ts';
 import { FolderWatch } from '../../../src/service/jobs/data-folder.ts';
-import { Sweeper } from '../../../src/service/sweeper.ts';
+import { Sweeper } from '../../../src/service/jobs/sweeper.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { accepted, openStore } from '../service-harness.ts';
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { JobDurations } from '../../../src/service/jobs/job-durations.ts';
 import { JobHistory, type EndedJob } from '../../../src/service/jobs/job-history.ts';
-import type { JobState } from '../../../src/service/jobs/job.ts';
+import type { JobState } from '../../../src/service/model/job.ts';
 
 const minute = 60_000;
 /** Such that a step of a day begins with it. */

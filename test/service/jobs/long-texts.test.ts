@@ -13,7 +13,7 @@ import {
   wholeOf,
 } from '../../../src/service/jobs/filed-text.ts';
 import { longText, LongTexts, type StoredText } from '../../../src/service/jobs/long-texts.ts';
-import { type FileStore, SharedFiles } from '../../../src/service/shared/shared-files.ts';
+import { type FileStore, SharedFiles } from '../../../src/service/replication/shared-files.ts';
 import type { JobStore } from '../../../src/service/jobs/job-store.ts';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { openStore, accepted, bytesIn, makeDataDir } from '../service-harness.ts';

@@ -6,7 +6,7 @@ import { assert as assertProperty, array, property, stringMatching } from 'fast-
 import { describe, expect, it } from 'vitest';
 import { jobSchema } from '../../../src/service/jobs/job-schema.ts';
 import { KeyStore, KeyStoreBusy, KeyRefused } from '../../../src/service/keys/key-store.ts';
-import { unlimited } from '../../../src/service/keys/key.ts';
+import { unlimited } from '../../../src/service/model/key.ts';
 import { openForWriting, UnusableDatabase } from '../../../src/lib/sqlite/database.ts';
 import { client, makePath, openJobStore } from './key-harness.ts';
 

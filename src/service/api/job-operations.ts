@@ -1,0 +1,304 @@
+/** The operations of clients: submission, status, waiting for the end, streams, cancellation, retry, health. */
+import { idempotencyKeyHeader, idempotencyRetentionHeader } from '../../protocol/messages.ts';
+import { type AnswerOf, type OperationOf, operations } from '../../protocol/operations.ts';
+import type { ClientTurns } from './client-turns.ts';
+import {
+  type AnswerOperation,
+  type BodyContext,
+  type OperationHandlers,
+  type RequestContext,
+  bodyOf,
+  keyEnded,
+} from './request-context.ts';
+import {
+  type HttpResponse,
+  healthAnswer,
+  inOne,
+  jsonResponse,
+  refusal,
+  stateAnswer,
+  statusAnswer,
+} from './http-response.ts';
+import type { BodyRoom } from './body-room.ts';
+import type { FolderWatch } from '../jobs/data-folder.ts';
+import type { Accepted, JobStore } from '../jobs/job-store.ts';
+import { untilFound } from '../jobs/job-signals.ts';
+import type { JobRecord } from '../jobs/job-statements.ts';
+import type { JobTerms, Idempotency } from '../model/job.ts';
+import { readRunRequest } from './run-request.ts';
+import { secretText, type WebhookSecrets } from '../webhooks/webhook-secrets.ts';
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+type Submission = BodyContext &
+  Pick<RequestContext, 'endpoint' | 'keyId'> &
+  Partial<Pick<RequestContext, 'refuse'>>;
+
+type Submitted = Accepted | HttpResponse | undefined;
+
+/** As long as real services wait, and shorter than the idle timeout of connections. */
+const maxWaitMs = 90_000;
+
+/** Clients poll a stream without news, some of them without a pause. */
+const streamWaitMs = 1_000;
+
+export class JobOperations {
+  readonly #parts;
+
+  readonly handlers: OperationHandlers<OperationOf<'reader' | 'client'>> = {
+    run: this.#checked((context) => this.#run(context)),
+    runsync: this.#checked((context) => this.#runSync(context)),
+    render: this.#checked((context) => this.#runSync(context)),
+    status: this.#checked(({ endpoint, route }) =>
+      this.#status(this.#parts.store.reads.find(endpoint.id, route.jobId)),
+    ),
+    'status-sync': this.#checked((context) => this.#statusOnceEnded(context, context.route.jobId)),
+    stream: this.#checked((context) => this.#stream(context)),
+    cancel: this.#checked(({ endpoint, route }) => this.cancel(endpoint.id, route.jobId)),
+    retry: this.#checked(({ endpoint, route, refuse }) => this.retry(endpoint.id, route.jobId, refuse)),
+    'purge-queue': this.#checked((context) => this.#purge(context)),
+    health: this.#checked(async (context) => this.#health(context)),
+    'webhook-secret': this.#checked(async ({ keyId }) =>
+      jsonResponse({ secret: secretText(this.#parts.secrets.of(keyId)[0]) }),
+    ),
+  };
+
+  constructor(parts: {
+    store: JobStore;
+    /** Of the store's. */
+    folder: FolderWatch;
+    maxRequestBytes: number;
+    /** In the body of a submission. */
+    maxValues: number;
+    bodies: BodyRoom;
+    turns: ClientTurns;
+    /** Whether webhooks may lead to this machine and its network. */
+    hasPrivateWebhooks: boolean;
+    secrets: WebhookSecrets;
+  }) {
+    this.#parts = parts;
+  }
+
+  /** Refuses jobs of other keys and waits that are not a number, before the operation begins. */
+  #checked(work: AnswerOperation): AnswerOperation {
+    return async (context) => {
+      const { route, keyId, hasOwnJobsOnly } = context;
+      if (hasOwnJobsOnly && route.jobId !== '' && this.#parts.store.reads.keyOf(route.jobId) !== keyId)
+        return jobNotFound();
+      const isWaiting = operations[route.operation].parameters?.includes('wait') === true;
+      const wait = route.query.get('wait') ?? '0';
+      if (isWaiting && !/^\d+(\.\d+)?$/.test(wait)) {
+        const text = `"wait" is ${JSON.stringify(wait.slice(0, 40))}; expected milliseconds, from 0 to ${maxWaitMs} (longer waits end then)`;
+        return refusal(400, text);
+      }
+      return await work(context);
+    };
+  }
+
+  /** Whether it was accepted before: where nothing new is accepted, it may still ask for its job. */
+  wasSubmitted(context: Pick<Submission, 'request' | 'endpoint' | 'keyId'>): boolean {
+    const key = idempotencyKeyOf(context);
+    return key !== null && this.#parts.store.reads.wasSubmitted(key);
+  }
+
+  /** Accepts a job, finds the one that the same submission was accepted as before, or refuses it. */
+  submit(context: Submission, given: Partial<JobTerms> = {}): Promise<Submitted> {
+    const { bodies, maxRequestBytes } = this.#parts;
+    // Real services take twice as much from clients that wait.
+    const maxBytes = given.isSync === true ? 2 * maxRequestBytes : maxRequestBytes;
+    return bodies.use(context, maxBytes, () => this.#submit(context, given, maxBytes));
+  }
+
+  async #submit(context: Submission, given: Partial<JobTerms>, maxBytes: number): Promise<Submitted> {
+    const wrong = wrongIdempotencyKey(context.request);
+    if (wrong !== undefined) return wrong;
+    if (this.#parts.folder.isLost) return folderLost();
+    if (this.#parts.store.reserve.isFull && !this.wasSubmitted(context)) return noRoom();
+    const body = await bodyOf(context, maxBytes);
+    if (!Buffer.isBuffer(body)) return body;
+    const { hasPrivateWebhooks: hasPrivate, maxValues } = this.#parts;
+    const submission = await readRunRequest(body, { hasPrivate, maxValues });
+    if (submission.kind === 'refused') return refusal(400, submission.why);
+    const { endpoint, keyId } = context;
+    // It may have been removed while the body arrived.
+    if (endpoint.isRemoved) return endpointGone();
+    const { id, settings } = endpoint;
+    const { executionTimeout: executionTimeoutMs, ttl: ttlMs, retries: maxRetries, maxQueued } = settings;
+    const idempotency = idempotencyOf(context, body);
+    const own = { executionTimeoutMs, ttlMs, maxRetries, keyId, idempotency };
+    const terms = { ...own, ...submission.terms, ...given };
+    const { store, turns } = this.#parts;
+    const { input } = submission;
+    const { executionTimeoutMs: askedMs } = submission.terms;
+    const limits = { maxQueued, refuse: () => context.refuse?.(input.length, askedMs) };
+    const accepted = await turns.use(() => store.accept(id, input, terms, limits));
+    if (accepted === undefined) return queueFull(maxQueued);
+    if (accepted === 'another body') return anotherBody();
+    if (!isAccepted(accepted)) return accepted;
+    // The folder may be lost, or the endpoint removed, since: the job must not run.
+    const late = this.#parts.folder.check() ? folderLost() : endpoint.isRemoved ? endpointGone() : undefined;
+    if (late !== undefined && accepted.isNew) await store.cancel(id, accepted.id);
+    return late ?? accepted;
+  }
+
+  async #run(context: RequestContext): Promise<HttpResponse | undefined> {
+    const job = await this.submit(context);
+    const answer = isAccepted(job) ? stateAnswer(job.id, job.state) : job;
+    return answer && this.#honouring(answer, context);
+  }
+
+  async #runSync(context: RequestContext): Promise<HttpResponse | undefined> {
+    const job = await this.submit(context, { isSync: true });
+    const answer = isAccepted(job) ? await this.#statusOnceEnded(context, job.id) : job;
+    return answer && this.#honouring(answer, context);
+  }
+
+  /** Echoes the submission's key, so that its client knows that it may send it again. */
+  #honouring(answer: HttpResponse, { request }: RequestContext): HttpResponse {
+    const key = sentKey(request);
+    if (key === undefined || wrongIdempotencyKey(request) !== undefined) return answer;
+    return { ...answer, headers: { ...answer.headers, [idempotencyKeyHeader]: key, ...this.#retention() } };
+  }
+
+  #retention(): Record<string, string> {
+    const { idempotencyMs } = this.#parts.store.expiry;
+    return { [idempotencyRetentionHeader]: String(Math.floor(idempotencyMs / 1_000)) };
+  }
+
+  async #statusOnceEnded(context: RequestContext, id: string): Promise<HttpResponse> {
+    const job = await this.#untilEnded(context, id);
+    return context.isKeyGood() ? await this.#status(job) : keyEnded();
+  }
+
+  /** The job when it has ended, or as it is when the time is over. */
+  async #untilEnded({ endpoint, route, gone }: RequestContext, id: string): Promise<JobRecord | undefined> {
+    const { store } = this.#parts;
+    if (!store.reads.has(endpoint.id, id)) return undefined;
+    const waitMs = Math.min(Number(route.query.get('wait') ?? maxWaitMs), maxWaitMs);
+    const waiting = { waitMs, signal: gone };
+    await untilFound(store.signals, [`changed ${id}`], waiting, () => store.reads.hasEnded(id) || undefined);
+    return store.reads.find(endpoint.id, id);
+  }
+
+  async #status(job: JobRecord | undefined): Promise<HttpResponse> {
+    const opened = job && (await this.#parts.store.reads.open(job));
+    return opened === undefined ? jobNotFound() : statusAnswer(opened);
+  }
+
+  /** Waits briefly for news. */
+  async #stream(context: RequestContext): Promise<HttpResponse | undefined> {
+    const { endpoint, route, gone } = context;
+    const { jobId } = route;
+    const { store } = this.#parts;
+    if (!store.reads.has(endpoint.id, jobId)) return jobNotFound();
+    const waiting = { waitMs: streamWaitMs, signal: gone };
+    await untilFound(store.signals, [`streamed ${jobId}`, `changed ${jobId}`], waiting, () => {
+      return store.streams.hasNews(jobId) || store.reads.hasEnded(jobId) || undefined;
+    });
+    // Parts are delivered once.
+    if (gone.aborted) return undefined;
+    if (!context.isKeyGood()) return keyEnded();
+    const job = store.reads.find(endpoint.id, jobId);
+    if (job === undefined) return jobNotFound();
+    const parts = (await store.streams.drain(jobId)).flatMap((output, index) => [
+      index === 0 ? '{"output":' : ',{"output":',
+      output,
+      '}',
+    ]);
+    return { status: 200, body: inOne([`{"status":"${job.state}","stream":[`, ...parts, ']}']) };
+  }
+
+  async #purge({ endpoint, keyId, hasOwnJobsOnly }: RequestContext): Promise<HttpResponse> {
+    const removed = await this.#parts.store.bulk.purgeQueue(endpoint.id, hasOwnJobsOnly ? keyId : undefined);
+    return jsonResponse({ removed, status: 'completed' } satisfies AnswerOf<'purge-queue'>);
+  }
+
+  /** The header tells clients whose first submission got no answer whether they may send it again. */
+  #health({ endpoint }: RequestContext): HttpResponse {
+    const answer = healthAnswer(this.#parts.store.reads.tally(endpoint.id), endpoint.workers);
+    return { ...answer, headers: this.#retention() };
+  }
+
+  async cancel(endpointId: string, jobId: string): Promise<HttpResponse> {
+    const state = await this.#parts.store.cancel(endpointId, jobId);
+    return state === undefined ? jobNotFound() : stateAnswer(jobId, state);
+  }
+
+  async retry(endpointId: string, jobId: string, refuse?: RequestContext['refuse']): Promise<HttpResponse> {
+    if (this.#parts.folder.isLost) return folderLost();
+    if (this.#parts.store.reserve.isFull) return noRoom();
+    const was = await this.#parts.store.retry(endpointId, jobId, refuse);
+    if (was === undefined) return jobNotFound();
+    if (typeof was === 'object') return was;
+    if (was === 'FAILED' || was === 'TIMED_OUT') return stateAnswer(jobId, 'IN_QUEUE');
+    if (was === 'without credentials')
+      return refusal(409, 'the "s3Config" of the job was deleted when it ended: submit the job anew');
+    return refusal(409, `the job is ${was}; only one that is FAILED or TIMED_OUT can be retried`);
+  }
+}
+
+export function isAccepted(job: Submitted): job is Accepted {
+  return job !== undefined && 'isNew' in job;
+}
+
+function anotherBody(): HttpResponse {
+  const text = `the ${idempotencyKeyHeader} was used for another body; submit this one under a key of its own`;
+  return refusal(422, text);
+}
+
+function queueFull(maxQueued: number): HttpResponse {
+  const text = `the queue of this endpoint is full: ${maxQueued} jobs wait`;
+  return refusal(429, text, { 'Retry-After': '10' });
+}
+
+function endpointGone(): HttpResponse {
+  return refusal(404, 'endpoint not found');
+}
+
+function folderLost(): HttpResponse {
+  return refusal(
+    503,
+    'the data folder of the service is missing: it accepts no jobs until the folder is back',
+  );
+}
+
+function noRoom(): HttpResponse {
+  return refusal(507, 'the disk of the service is full: it accepts no jobs until there is space');
+}
+
+function jobNotFound(): HttpResponse {
+  return refusal(404, 'job not found');
+}
+
+type Request = Pick<IncomingMessage, 'headers'>;
+type KeyedSubmission = Pick<RequestContext, 'request' | 'endpoint' | 'keyId'>;
+
+/** Undefined for none. */
+function sentKey({ headers }: Request): string | undefined {
+  // Where it came twice, Node joins both, and the space between them makes it a wrong one.
+  return headers[idempotencyKeyHeader.toLowerCase()]?.toString();
+}
+
+/** Why it is not accepted; undefined where it is, or there is none. */
+function wrongIdempotencyKey(request: Request): HttpResponse | undefined {
+  const key = sentKey(request);
+  if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return undefined;
+  const text = `the header ${idempotencyKeyHeader} is not accepted; expected 1 to 255 ASCII characters without spaces`;
+  return refusal(400, text);
+}
+
+/** What the submission is known by; null where it has no key. */
+function idempotencyOf(submission: KeyedSubmission, body: Buffer): Idempotency | null {
+  const key = idempotencyKeyOf(submission);
+  return key && { key, body: digestOf(body) };
+}
+
+/** With the client's own key in it, so that nobody comes upon the job of another. */
+function idempotencyKeyOf({ request, endpoint, keyId }: KeyedSubmission): Buffer | null {
+  const sent = sentKey(request);
+  return sent === undefined ? null : digestOf(JSON.stringify([endpoint.id, keyId, sent]));
+}
+
+function digestOf(data: string | Buffer): Buffer {
+  return hash('sha256', data, 'buffer');
+}

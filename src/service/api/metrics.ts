@@ -1,0 +1,136 @@
+/** `GET /metrics`: the service in numbers, in the text format of Prometheus (prometheus.io/docs/instrumenting/exposition_formats). */
+import type { Endpoint } from '../workers/endpoint.ts';
+import type { HttpResponse } from './http-response.ts';
+import { bucketSeconds, type Histogram } from '../jobs/job-durations.ts';
+import { type LoopDelay, loopDelaySeconds } from './loop-delay.ts';
+import type { JobStore } from '../jobs/job-store.ts';
+
+export const metricsPath = '/metrics';
+
+type Labels = Record<string, string>;
+
+export class Metrics {
+  readonly #store: JobStore;
+  readonly #loopDelay: LoopDelay;
+  /** That of `JobClock`, epoch ms. */
+  readonly #now: () => number;
+  /** Answers by operation and status code. */
+  readonly #answers = new Map<string, number>();
+
+  constructor(store: JobStore, now: () => number, loopDelay: LoopDelay) {
+    this.#store = store;
+    this.#loopDelay = loopDelay;
+    this.#now = now;
+  }
+
+  count(operation: string, status: number): void {
+    const key = `${operation} ${status}`;
+    this.#answers.set(key, (this.#answers.get(key) ?? 0) + 1);
+  }
+
+  /** Costs a few reads by key for each endpoint, however many jobs there are. */
+  answer(endpoints: readonly Endpoint[]): HttpResponse {
+    const body = [
+      ...metric(
+        'jobs',
+        'gauge',
+        'Jobs by status; those that have ended stay counted.',
+        endpoints.flatMap((endpoint) => this.#jobsOf(endpoint)),
+      ),
+      ...metric(
+        'queue_oldest_seconds',
+        'gauge',
+        'For how long the next job has waited; 0 where none waits.',
+        endpoints.map(({ id }) => line({ endpoint: id }, this.#waitedSeconds(id))),
+      ),
+      ...this.#histogram('delay', 'From the queue to a worker, of jobs that have ended.', endpoints),
+      ...this.#histogram('execution', 'In a worker, of jobs that have ended.', endpoints),
+      ...metric(
+        'endpoint_paused',
+        'gauge',
+        '1 where workers are given no jobs.',
+        endpoints.map(({ id }) => line({ endpoint: id }, this.#store.reads.isPaused(id) ? 1 : 0)),
+      ),
+      ...metric('workers', 'gauge', 'Workers by state.', endpoints.flatMap(workersOf)),
+      ...metric(
+        'http_requests_total',
+        'counter',
+        'Answered requests by operation and status code.',
+        [...this.#answers].map(([key, count]) => {
+          const [operation = '', code = ''] = key.split(' ');
+          return line({ operation, code }, count);
+        }),
+      ),
+      ...metric(
+        'event_loop_delay_seconds',
+        'histogram',
+        'How late the service came to what was due, looked at every 50 ms.',
+        bucketsOf({}, this.#loopDelay.histogram, loopDelaySeconds),
+      ),
+    ];
+    const headers = { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' };
+    return { status: 200, headers, body: `${body.join('\n')}\n` };
+  }
+
+  #jobsOf({ id }: Endpoint): Sample[] {
+    const { retried: _retried, ...states } = this.#store.reads.tally(id);
+    return Object.entries(states).map(([status, jobs]) => line({ endpoint: id, status }, jobs));
+  }
+
+  #waitedSeconds(endpointId: string): number {
+    const since = this.#store.reads.nextQueuedAt(endpointId);
+    return since === undefined ? 0 : Math.max(0, this.#now() - since) / 1_000;
+  }
+
+  #histogram(which: 'delay' | 'execution', help: string, endpoints: readonly Endpoint[]): string[] {
+    const samples = endpoints.flatMap(({ id }) =>
+      bucketsOf({ endpoint: id }, this.#store.durations.of(id)[which], bucketSeconds),
+    );
+    return metric(`job_${which}_seconds`, 'histogram', help, samples);
+  }
+}
+
+/** What follows the name of a metric: a suffix of the name, labels, and the value. */
+type Sample = { suffix?: string; labels: Labels; value: number };
+
+function line(labels: Labels, value: number, suffix = ''): Sample {
+  return { suffix, labels, value };
+}
+
+function metric(name: string, type: string, help: string, samples: Sample[]): string[] {
+  const full = `nightrender_${name}`;
+  return [
+    `# HELP ${full} ${help}`,
+    `# TYPE ${full} ${type}`,
+    ...samples.map(({ suffix = '', labels, value }) => `${full}${suffix}{${labelText(labels)}} ${value}`),
+  ];
+}
+
+function labelText(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${value.replaceAll(/["\\\n]/g, escaped)}"`)
+    .join(',');
+}
+
+function escaped(character: string): string {
+  return character === '\n' ? String.raw`\n` : `\\${character}`;
+}
+
+function bucketsOf(
+  labels: Labels,
+  { buckets, count, sumSeconds }: Histogram,
+  bounds: readonly number[],
+): Sample[] {
+  return [
+    ...bounds.map((le, index) => line({ ...labels, le: String(le) }, buckets[index] ?? 0, '_bucket')),
+    line({ ...labels, le: '+Inf' }, count, '_bucket'),
+    line(labels, sumSeconds, '_sum'),
+    line(labels, count, '_count'),
+  ];
+}
+
+function workersOf({ id, workers }: Endpoint): Sample[] {
+  const counts = new Map<string, number>();
+  for (const { state } of workers) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return [...counts].map(([state, count]) => line({ endpoint: id, state }, count));
+}

@@ -1,0 +1,87 @@
+/** Refuses submissions of keys whose jobs have taken, or may take, their time of the day, or that have as much in the queue as they may. */
+import { durationText, sizeText } from '../../lib/yaml/scalar-schemas.ts';
+import { type HttpResponse, refusal, tooMany } from './http-response.ts';
+import type { JobStore } from '../jobs/job-store.ts';
+import type { KeyHolder } from '../model/key.ts';
+
+const dayMs = 86_400_000;
+
+/** When jobs may have ended, so that there is room. */
+const retryMs = 10_000;
+
+interface Open {
+  queued: number;
+  queuedBytes: number;
+  openMs: number;
+}
+
+export class Quotas {
+  readonly #used: (keyId: string, day: number) => number;
+  readonly #open: (keyId: string) => Open;
+  readonly #now: () => number;
+
+  /** `now`: that of `JobClock`, epoch ms. */
+  constructor({ file: { db } }: JobStore, now: () => number) {
+    const used = db.prepare<[string, number], { ms: number }>(
+      'SELECT coalesce(sum(dayMs), 0) AS ms FROM usage WHERE keyId = ? AND day = ?',
+    );
+    const open = db.prepare<[string], Open>(
+      `SELECT coalesce(sum(queued), 0) AS queued, coalesce(sum(queuedBytes), 0) AS queuedBytes,
+         coalesce(sum(openMs), 0) AS openMs FROM usage WHERE keyId = ?`,
+    );
+    this.#used = (keyId, day) => used.get(keyId, day)?.ms ?? 0;
+    this.#open = (keyId) => open.get(keyId) ?? { queued: 0, queuedBytes: 0, openMs: 0 };
+    this.#now = now;
+  }
+
+  /** Execution time, in ms, of the jobs that ended today (UTC). */
+  usedToday(keyId: string): number {
+    return this.#used(keyId, Math.floor(this.#now() / dayMs));
+  }
+
+  /**
+   * Returns why the key may queue no job whose input has so many bytes; undefined if it may. `askedMs`: the execution timeout that the
+   * submission asks for, if it asks for one.
+   */
+  refusal({ id, name, quotaMs, limits }: KeyHolder, bytes = 0, askedMs = 0): HttpResponse | undefined {
+    const { maxQueued, maxQueuedBytes } = limits;
+    if (quotaMs === null && maxQueued === null && maxQueuedBytes === null) return undefined;
+    const { queued, queuedBytes, openMs } = this.#open(id);
+    if (maxQueued !== null && queued >= maxQueued)
+      return tooMany(`the key ${name} has ${queued} jobs in the queue, the most that it may have`, retryMs);
+    if (maxQueuedBytes !== null && queuedBytes + bytes > maxQueuedBytes) {
+      const most = `the key ${name} may have ${sizeText(maxQueuedBytes)} of inputs in the queue`;
+      if (bytes > maxQueuedBytes) return refusal(400, `${most}, and this one has ${bytes} bytes`);
+      return tooMany(`${most}, and has ${queuedBytes} bytes`, retryMs);
+    }
+    return quotaMs === null ? undefined : this.#overQuota({ id, name, quotaMs }, openMs, askedMs);
+  }
+
+  /**
+   * Jobs that wait or run count with the most that they may take. If the timeout of the endpoint is longer than what is left, one more job
+   * is accepted; a timeout that the submission asks for has to fit.
+   */
+  #overQuota(
+    { id, name, quotaMs }: { id: string; name: string; quotaMs: number },
+    openMs: number,
+    askedMs: number,
+  ): HttpResponse | undefined {
+    const usedMs = this.usedToday(id);
+    const quota = `its quota of ${durationText(quotaMs)} of execution time a day`;
+    if (askedMs > quotaMs) {
+      const asked = durationText(Math.ceil(askedMs / 1_000) * 1_000);
+      const most = `the key ${name} has a quota of ${durationText(quotaMs)} a day`;
+      return refusal(400, `the job asks for an execution timeout of ${asked}, and ${most}`);
+    }
+    if (usedMs + openMs < quotaMs && usedMs + openMs + askedMs <= quotaMs) return undefined;
+    if (usedMs < quotaMs) {
+      const open = durationText(Math.ceil(openMs / 1_000) * 1_000);
+      const text = `the jobs of the key ${name} that wait or run may take ${open} by their execution timeouts, which is all that is left of ${quota}; submit more when some have ended`;
+      return tooMany(text, retryMs);
+    }
+    const now = this.#now();
+    const next = (Math.floor(now / dayMs) + 1) * dayMs;
+    const text = `the key ${name} has used ${quota}; it begins anew at ${new Date(next).toISOString()}`;
+    return tooMany(text, next - now);
+  }
+}

@@ -1,0 +1,27 @@
+/** Limits how often something is done, for each who does it. */
+import type { Rate } from '../instance/service-options.ts';
+
+interface Bucket {
+  left: number;
+  filledAt: number;
+}
+
+export class RateLimit {
+  readonly #rate: Rate;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(rate: Rate) {
+    this.#rate = rate;
+  }
+
+  /** 0 where one more may be made at `nowMs` (monotonic); otherwise how many ms to wait. */
+  take(who: string, nowMs: number, { requests, withinMs } = this.#rate): number {
+    const bucket = this.#buckets.get(who) ?? { left: requests, filledAt: nowMs };
+    bucket.left = Math.min(requests, bucket.left + ((nowMs - bucket.filledAt) * requests) / withinMs);
+    bucket.filledAt = nowMs;
+    this.#buckets.set(who, bucket);
+    if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * withinMs) / requests);
+    bucket.left -= 1;
+    return 0;
+  }
+}

@@ -1,0 +1,209 @@
+/** Authorises each request by its key, operation and endpoint, and routes it. */
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { openApi } from '../../protocol/openapi.ts';
+import { operations, type OperationName } from '../../protocol/operations.ts';
+import { findRoute, type Route } from '../../protocol/paths.ts';
+import type { OperationHandlers, RequestContext } from '../api/request-context.ts';
+import type { AuditLog } from '../keys/audit-log.ts';
+import { Console } from '../console/console.ts';
+import type { Endpoints } from '../workers/endpoints.ts';
+import type { Connections } from './connections.ts';
+import type { CrossOrigin } from './cross-origin.ts';
+import { type KnownNames, unknownName } from './known-names.ts';
+import { type HttpResponse, refusal, tooMany } from '../api/http-response.ts';
+import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
+import type { Admission } from '../keys/admission.ts';
+import { type KeyHolder, permits } from '../model/key.ts';
+import type { Quotas } from '../api/quotas.ts';
+import { isLoopback } from '../instance/service-options.ts';
+import type { RateLimit } from '../api/rate-limit.ts';
+import { type Metrics, metricsPath } from '../api/metrics.ts';
+
+/** Public: it describes the interface only. */
+const descriptionPath = '/openapi.json';
+const description = JSON.stringify(openApi);
+
+export class ApiRouter {
+  readonly #parts;
+
+  constructor(parts: {
+    admission: Admission;
+    audit: AuditLog;
+    quotas: Quotas;
+    proxies: TrustedProxies;
+    connections: Connections;
+    endpoints: Endpoints;
+    handlers: OperationHandlers<OperationName>;
+    /** True if the service has accepted this submission before. */
+    wasSubmitted: (context: RequestContext) => boolean;
+    rates: RateLimit;
+    metrics: Metrics;
+    crossOrigin: CrossOrigin;
+    names: KnownNames;
+    mayBeBehindProxy: boolean;
+    /** Undefined where there is none. */
+    webConsole: Console | undefined;
+    refusedTakeMs: number;
+  }) {
+    this.#parts = parts;
+  }
+
+  /** Undefined where the client has gone. Throws where the store cannot be used. */
+  async answer(
+    request: IncomingMessage,
+    sendContinue: (maxBytes?: number) => void,
+    gone: AbortSignal,
+  ): Promise<HttpResponse | undefined> {
+    const { webConsole, crossOrigin, metrics, refusedTakeMs } = this.#parts;
+    const route = findRoute(request.url ?? '');
+    const isConsoles = webConsole !== undefined && Console.handles(request.url ?? '');
+    const answering = () => this.#answer(request, route, sendContinue, gone);
+    const answer = isConsoles
+      ? this.#isKnown(request)
+        ? await webConsole.answer(request, sendContinue, gone)
+        : this.#misdirected(request)
+      : (crossOrigin.preflight(request) ??
+        (await (route?.operation.startsWith('job-take')
+          ? unhurried(answering(), refusedTakeMs, gone)
+          : answering())));
+    if (answer === undefined) return undefined;
+    metrics.count(route?.operation ?? 'other', answer.status);
+    return isConsoles ? answer : crossOrigin.allow(answer, request);
+  }
+
+  async #answer(
+    request: IncomingMessage,
+    route: Route | undefined,
+    sendContinue: (maxBytes?: number) => void,
+    gone: AbortSignal,
+  ): Promise<HttpResponse | undefined> {
+    const { metrics, endpoints, proxies } = this.#parts;
+    const address = proxies.addressOf(request);
+    const open = this.#openAt(request, address);
+    if (open !== undefined && this.#isKnown(request)) return open();
+    const admitted = this.#parts.admission.admit(request.headers.authorization, address);
+    if (admitted === 'wrong' && open !== undefined) return this.#misdirected(request);
+    if (admitted === 'wrong')
+      return refusal(401, 'the API key is missing or unknown', { 'WWW-Authenticate': 'Bearer' });
+    if ('waitMs' in admitted) return tooMany('too many wrong keys from this address', admitted.waitMs);
+    const key = admitted.holder;
+    const crowded = this.#parts.connections.take(request, key, !isShort(route));
+    if (crowded !== undefined) return crowded;
+    if (open !== undefined) return open();
+    const isMetrics = request.method === 'GET' && request.url === metricsPath;
+    // Numbers of everybody's jobs.
+    if (isMetrics && permits(key, 'jobs') && !key.hasOwnJobsOnly) return metrics.answer(endpoints.all);
+    if (route === undefined) return refusal(404, 'not found');
+    const { methods: described, isAudited = false } = operations[route.operation];
+    const methods = Object.keys(described);
+    if (!methods.includes(request.method ?? ''))
+      return refusal(405, `${route.operation} takes ${methods.join(' and ')}`, { Allow: methods.join(', ') });
+    const endpoint = endpoints.find(route.endpointId);
+    // Endpoints outside the key's scope look missing.
+    if (endpoint === undefined || !isInScope(key, route.endpointId))
+      return endpointNotFound(
+        this.#parts.endpoints.all.map(({ id }) => id).filter((id) => isInScope(key, id)),
+      );
+    const isKeyGood = (): boolean => this.#parts.admission.isGood(request.headers.authorization);
+    const { id: keyId, hasOwnJobsOnly } = key;
+    const refuse = (bytes: number, askedMs?: number) => this.#parts.quotas.refusal(key, bytes, askedMs);
+    const common = { keyId, hasOwnJobsOnly, isKeyGood, refuse };
+    const context = { route, endpoint, ...common, request, sendContinue, gone };
+    const refused = this.#tooFast(key, route) ?? wrongKind(key, route) ?? this.#overQuota(key, context);
+    if (refused !== undefined) return refused;
+    const { operation, endpointId, jobId } = route;
+    const answer = await this.#parts.handlers[operation](context);
+    // Each job says which key has submitted it.
+    const isNoted = isAudited && key.kind === 'admin';
+    if (isNoted && answer !== undefined && answer.status < 400) {
+      const what = [operation, endpointId, jobId].filter(Boolean).join(' ');
+      this.#parts.audit.note({ event: 'change', key: key.name, from: address, what });
+    }
+    return answer;
+  }
+
+  /** What needs no key under a known name; undefined for everything else. */
+  #openAt(request: IncomingMessage, address: string | undefined) {
+    const { method, url } = request;
+    if (method !== 'GET') return undefined;
+    if (url === descriptionPath) return (): HttpResponse => ({ status: 200, body: description });
+    const { metrics, endpoints, mayBeBehindProxy } = this.#parts;
+    if (url !== metricsPath || mayBeBehindProxy || !isOfThisMachine(request, address)) return undefined;
+    return (): HttpResponse => metrics.answer(endpoints.all);
+  }
+
+  #isKnown(request: IncomingMessage): boolean {
+    return this.#parts.names.has(this.#parts.proxies.hostOf(request));
+  }
+
+  #misdirected(request: IncomingMessage): HttpResponse {
+    return unknownName(this.#parts.proxies.hostOf(request));
+  }
+
+  #tooFast(key: KeyHolder, { operation }: Route): HttpResponse | undefined {
+    const { rates } = this.#parts;
+    const now = performance.now();
+    const { requestsPerSecond: requests } = key.limits;
+    const ownMs = requests === null ? 0 : rates.take(key.id, now, { requests, withinMs: 1_000 });
+    const waitMs = ownMs || rates.take(`${key.id} ${operation}`, now);
+    return waitMs === 0 ? undefined : tooMany('too many requests', waitMs);
+  }
+
+  #overQuota(key: KeyHolder, context: RequestContext): HttpResponse | undefined {
+    const { isQueueing = false } = operations[context.route.operation];
+    const refused = isQueueing ? this.#parts.quotas.refusal(key) : undefined;
+    return refused && !this.#parts.wasSubmitted(context) ? refused : undefined;
+  }
+}
+
+function isShort(route: Route | undefined): boolean {
+  return route === undefined || operations[route.operation].isShort === true;
+}
+
+/** Delays the answer to a worker that is refused a job. */
+async function unhurried(
+  answering: Promise<HttpResponse | undefined>,
+  refusedTakeMs: number,
+  gone: AbortSignal,
+) {
+  const isGiven = await answering.then(
+    (answer) => answer === undefined || answer.status < 400,
+    () => false,
+  );
+  if (!isGiven) await pause(refusedTakeMs, undefined, { signal: gone, ref: false }).catch(() => undefined);
+  return await answering;
+}
+
+const maxNamed = 10;
+
+/** `ids`: those that the key may know of. */
+function endpointNotFound(ids: string[]): HttpResponse {
+  const more = ids.length > maxNamed ? [`${ids.length - maxNamed} more`] : [];
+  const named = [...ids.slice(0, maxNamed), ...more].join(', ');
+  const known = named === '' ? '' : `; there ${ids.length === 1 ? 'is' : 'are'} ${named}`;
+  return refusal(404, `endpoint not found${known}`);
+}
+
+/** A proxy on this machine hands on requests from anywhere; nginx does so by HTTP/1.0 unless it is told otherwise. */
+function isOfThisMachine({ headers, httpVersion }: IncomingMessage, address = ''): boolean {
+  const isForwarded =
+    httpVersion === '1.0' ||
+    ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers[name] !== undefined);
+  return !isForwarded && isLoopback(address.replace(/^::ffff:/, ''));
+}
+
+function isInScope({ endpoints }: KeyHolder, endpointId: string): boolean {
+  return endpoints === null || endpoints.includes(endpointId);
+}
+
+function wrongKind(key: KeyHolder, { operation, endpointId }: Route): HttpResponse | undefined {
+  const { caller } = operations[operation];
+  const right = caller === 'worker' ? 'work' : 'jobs';
+  const isPermitted = permits(key, right, endpointId);
+  if (isPermitted && key.isReadOnly && caller !== 'reader')
+    return refusal(403, `the key ${key.name} is read-only, which does not permit ${operation}`);
+  if (isPermitted) return undefined;
+  const kind = key.kind === 'admin' ? 'an admin key' : `a ${key.kind} key`;
+  return refusal(403, `the key ${key.name} is ${kind}, which does not permit ${operation}`);
+}

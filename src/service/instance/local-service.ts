@@ -1,0 +1,56 @@
+/** The service that a batch starts for itself, if it has no other: it draws in threads of the batch's own process. */
+import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { endpointSettings } from '../model/endpoint-settings.ts';
+import { rendererPath } from '../workloads/renderer-workload.ts';
+import { threadWorkload } from '../workloads/thread-workload.ts';
+
+/** Draws scenes in threads of this process. A request that it cannot read fails the job with the reason. */
+export const localWorkload = threadWorkload('scene-renderer', rendererPath);
+
+/** Maximum number of drawing threads. Each has memory of its own: 2,048 × 2,048 pixels take up to 120 MB. */
+const maxThreads = 8;
+
+interface LocalStart {
+  dataDir: string;
+  endpointIds: string[];
+  onProblem: (text: string) => void;
+}
+
+/** Loads the service when it is needed: most commands on a batch start none. */
+export const localService = {
+  /** Starts the service on loopback. Its jobs live in the batch's folder, so they survive a kill as jobs at a remote service do. */
+  start: async ({ dataDir, endpointIds, onProblem }: LocalStart) => {
+    const { startService } = await import('./start-service.ts');
+    const apiKey = randomBytes(24).toString('hex');
+    const service = await startService({
+      dataDir,
+      keys: [apiKey],
+      endpoints: endpointIds.map((id) =>
+        endpointSettings({ id, workers: Math.min(availableParallelism(), maxThreads) }),
+      ),
+      workloadOf: () => localWorkload,
+      onProblem,
+    });
+    const deletions = new Set<Promise<void>>();
+    return {
+      url: service.url,
+      apiKey,
+      collected: (jobId: string): void => {
+        // A job that cannot be deleted, on a disk that fails, goes once its retention is over.
+        const deletion = service.deleteJob(jobId).catch(() => undefined);
+        deletions.add(deletion);
+        void deletion.then(() => deletions.delete(deletion));
+      },
+      close: async (): Promise<void> => {
+        await Promise.all(deletions);
+        await service.close();
+      },
+    };
+  },
+  /** Throws `UnusableDatabase` if the service could not go on with this copy of its database. */
+  assertDatabase: async (file: string): Promise<void> => {
+    const { assertJobDatabase } = await import('./start-service.ts');
+    assertJobDatabase(file);
+  },
+};

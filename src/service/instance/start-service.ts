@@ -1,0 +1,84 @@
+/** The service: the job interface over HTTP, on one's own machine or on several that share a store. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
+import { Connections } from '../http/connections.ts';
+import { type AnswerRequest, type HttpServer, startHttpServer } from '../http/http-server.ts';
+import { keepToOneself, lockDataFolder } from '../jobs/data-folder.ts';
+import { openForWriting } from '../../lib/sqlite/database.ts';
+import { jobSchema } from '../jobs/job-schema.ts';
+import { openService, type OpenService, type Surroundings } from './open-service.ts';
+import { checkServiceOptions, type CheckedOptions, type ServiceOptions } from './service-options.ts';
+import { shareService } from './share-service.ts';
+
+export type { ServiceOptions } from './service-options.ts';
+
+export interface Service {
+  /** Without a slash at the end. */
+  url: string;
+  /** Deletes a job that has ended, with its result, before its retention is over. Not for a shared store. */
+  deleteJob(id: string): Promise<void>;
+  /** Jobs in progress have their grace. Then workloads are told to stop, and their jobs go back to the queue for the next start. */
+  close(): Promise<void>;
+}
+
+/** What answers behind the HTTP servers. */
+type Answering = Pick<OpenService, 'answer' | 'drain' | 'close'> & Partial<Pick<OpenService, 'deleteJob'>>;
+
+/**
+ * Opens the store in the data folder or the shared one, resumes its queue, and listens. Throws where the options are of
+ * no use, `DataFolderInUse` where another service runs on the folder, and what the system says of folder and port.
+ */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const checked = checkServiceOptions(options);
+  mkdirSync(checked.dataDir, { recursive: true, mode: 0o700 });
+  const lock = lockDataFolder(join(checked.dataDir, 'lock.sqlite'));
+  const servers: HttpServer[] = [];
+  const connections = new Connections(checked.maxConnections);
+  const closeConnections = async () => void (await Promise.all(servers.map((server) => server.close())));
+  try {
+    keepToOneself(checked.dataDir, checked.onProblem);
+    // Workers need its URL, so it listens before the endpoints open.
+    let answering: Answering | undefined;
+    const answerRequest: AnswerRequest = async (...asked) => answering?.answer(...asked);
+    servers.push(await startHttpServer({ ...checked, tls: checked.tls, connections, answerRequest }));
+    if (checked.tls !== undefined) {
+      // Workers that are started here need not know the certificate.
+      const here = { ...checked, tls: undefined, host: '127.0.0.1', port: 0 };
+      servers.push(await startHttpServer({ ...here, connections, answerRequest }));
+    }
+    const [url = '', workersUrl = url] = servers.map((server) => server.url);
+    const certifiedNames = () => servers.flatMap((server) => server.certifiedNames());
+    const around = { url, workersUrl, certifiedNames, connections, closeConnections };
+    answering = await openBehind(checked, around);
+    const { drain, close, deleteJob = async () => undefined } = answering;
+    let closing: Promise<void> | undefined;
+    const closeOnce = async (): Promise<void> => {
+      await drain();
+      for (const server of servers) server.stopListening();
+      await close();
+      lock.release();
+    };
+    return { url, deleteJob, close: () => (closing ??= closeOnce()) };
+  } catch (error) {
+    await closeConnections();
+    lock.release();
+    throw error;
+  }
+}
+
+function openBehind(
+  checked: CheckedOptions,
+  around: Omit<Surroundings, 'dataDir' | 'proxies' | 'shared'>,
+): Promise<Answering> {
+  const { dataDir, store } = checked;
+  const proxies = new TrustedProxies(checked.proxies);
+  return store === undefined
+    ? openService(checked, { ...around, dataDir, proxies })
+    : shareService(checked, store, { ...around, proxies });
+}
+
+/** Throws `UnusableDatabase` if a service could not go on with this copy of its database. */
+export function assertJobDatabase(file: string): void {
+  openForWriting(file, jobSchema).close();
+}

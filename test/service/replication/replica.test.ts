@@ -1,0 +1,169 @@
+/** Promise: what a replica has written is the database as of a commit, whole, whatever is done to it. */
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { Sqlite } from '../../../src/lib/sqlite/better-sqlite3.ts';
+import { openForWriting } from '../../../src/lib/sqlite/database.ts';
+import { applyChanges, type Changes } from '../../../src/service/replication/page-changes.ts';
+import { Replica } from '../../../src/service/replication/replica.ts';
+import { random, rest, runs, seed } from '../../fakes/tier.ts';
+
+const small = {
+  applicationId: 7,
+  migrations: ['CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT); CREATE INDEX i ON t (text)'],
+};
+
+/** A database with its replica, which writes to a store that is kept here: a copy of the file, and all changes since that was begun. */
+function open(schema = small) {
+  const dir = mkdtempSync(join(tmpdir(), 'nightrender-replica-'));
+  const db = openForWriting(join(dir, 'a.sqlite'), schema);
+  const store: { copy: Buffer; log: Changes[] } = { copy: Buffer.alloc(0), log: [] };
+  const replica = new Replica(db, 'a.sqlite', async (_, changes) => void store.log.push(changes));
+  onTestFinished(() => {
+    replica.close();
+    db.close();
+    rmSync(dir, { recursive: true });
+  });
+  /** While `meanwhile` is done between any two of its pages. */
+  const copy = async (meanwhile: () => void | Promise<void>): Promise<void> => {
+    const from = store.log.length;
+    expect(replica.truncate()).toBe(true);
+    const pages: Buffer[] = [];
+    for (;;) {
+      const some = await replica.read(pages.length + 1, 1);
+      if (some.length === 0) break;
+      pages.push(some);
+      await meanwhile();
+    }
+    await replica.settled();
+    Object.assign(store, { copy: Buffer.concat(pages), log: store.log.slice(from) });
+  };
+  const restored = (): unknown[] => {
+    const path = join(dir, 'restored.sqlite');
+    writeFileSync(path, store.copy);
+    const file = openSync(path, 'r+');
+    for (const changes of store.log) applyChanges(file, changes);
+    closeSync(file);
+    const made = new Sqlite(path);
+    try {
+      expect(made.pragma('integrity_check', { simple: true }), `seed ${seed}`).toBe('ok');
+      return made.prepare('SELECT * FROM t ORDER BY id').all();
+    } finally {
+      made.close();
+      for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
+    }
+  };
+  const rows = (): unknown[] => db.prepare('SELECT * FROM t ORDER BY id').all();
+  return { db, replica, copy, store, restored, rows };
+}
+
+const text = (): string => 'x'.repeat(random(3_000));
+
+it('whatever is inserted, deleted, undone, vacuumed and truncated, also while it is copied', async () => {
+  for (let round = 0; round < runs(12, { ms: 170 }); round++) {
+    const { db, replica, copy, restored, rows } = open();
+    const insert = db.prepare('INSERT INTO t (text) VALUES (?)');
+    const steps: (() => void | Promise<void>)[] = [
+      () => void insert.run(text()),
+      () => void db.transaction(() => Array.from({ length: random(200) }, () => insert.run(text())))(),
+      () => void db.prepare('DELETE FROM t WHERE id % ? = 0').run(2 + random(4)),
+      () => {
+        // More than the cache holds: some of it is in the log by now.
+        db.exec('BEGIN');
+        for (let i = 0; i < random(4_000); i++) insert.run(text());
+        db.exec('ROLLBACK');
+      },
+      () => void db.exec('VACUUM'),
+      () => replica.truncate(),
+      () => replica.settled(),
+      () => {
+        let left = random(4);
+        return copy(() => (left-- > 0 ? steps[random(steps.length - 1)]?.() : undefined));
+      },
+    ];
+    for (let step = 0; step < 30; step++) await steps[random(steps.length)]?.();
+    await replica.settled();
+    expect(restored(), `seed ${seed}`).toEqual(rows());
+  }
+});
+
+it.each(['written', 'not written'])(
+  'what shrinks and grows again is there, with its end %s in between',
+  async (between) => {
+    const { db, replica, restored, rows } = open();
+    const fill = (): void => {
+      const insert = db.prepare('INSERT INTO t (text) VALUES (?)');
+      for (let i = 0; i < 300; i++) insert.run('x'.repeat(1_000));
+    };
+    fill();
+    // The file has the pages, and keeps them until the log is begun anew.
+    replica.truncate();
+    db.exec('DELETE FROM t; VACUUM');
+    if (between === 'written') await replica.settled();
+    fill();
+    await replica.settled();
+    expect(restored()).toEqual(rows());
+  },
+);
+
+it('a transaction that is not over is none of it', async () => {
+  const { db, replica, restored, rows } = open();
+  db.prepare("INSERT INTO t (text) VALUES ('kept')").run();
+  const before = rows();
+  db.exec('BEGIN');
+  for (let i = 0; i < 4_000; i++) db.prepare('INSERT INTO t (text) VALUES (?)').run('y'.repeat(2_000));
+  await replica.settled();
+  expect(restored()).toEqual(before);
+  db.exec('COMMIT');
+  await replica.settled();
+  expect(restored()).toEqual(rows());
+});
+
+rest.it('what a new version makes of a large database is there, all of it', async () => {
+  const rewritten = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+    INSERT INTO t (text) SELECT hex(randomblob(1500)) FROM n`;
+  const { db, replica, restored, rows } = open({ ...small, migrations: [...small.migrations, rewritten] });
+  db.prepare("INSERT INTO t (text) VALUES ('new')").run();
+  await replica.settled();
+  expect(restored()).toEqual(rows());
+});
+
+rest.it('a log that has grown begins anew, and what is written after it is there', async () => {
+  const { db, replica, restored, rows } = open();
+  const insert = db.prepare('INSERT INTO t (text) VALUES (?)');
+  for (let i = 0; i < 6; i++) {
+    db.transaction(() => Array.from({ length: 2_000 }, () => insert.run('z'.repeat(2_500))))();
+    await replica.settled();
+  }
+  insert.run('last');
+  await replica.settled();
+  expect(restored()).toEqual(rows());
+});
+
+it('says where another program that reads the file is in the way of a copy', () => {
+  const { db, replica } = open();
+  db.pragma('busy_timeout = 0');
+  db.prepare("INSERT INTO t (text) VALUES ('x')").run();
+  const reader = new Sqlite(db.name);
+  reader.exec('BEGIN');
+  reader.prepare('SELECT * FROM t').all();
+  db.prepare("INSERT INTO t (text) VALUES ('y')").run();
+  expect(replica.truncate()).toBe(false);
+  reader.close();
+  expect(replica.truncate()).toBe(true);
+});
+
+it('of a page in which little has changed little is written, once the page is known', async () => {
+  const { db, replica, store } = open();
+  const insert = db.prepare('INSERT INTO t (text) VALUES (?)');
+  for (let i = 0; i < 100; i++) insert.run('x'.repeat(300));
+  await replica.settled();
+  const before = store.log.length;
+  for (let i = 0; i < 20; i++) {
+    insert.run(`changed ${i}`);
+    await replica.settled();
+  }
+  const bytes = store.log.slice(before).reduce((sum, { packed }) => sum + packed.length, 0);
+  expect(bytes / 20).toBeLessThan(1_000);
+});

@@ -246,7 +246,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
           ),
         ),
       ),
-    58,
+    57,
   ],
   'shapes of rows, scenes, pictures and attempts in runner': [
     () =>
@@ -259,7 +259,7 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
   ],
   'classes that implement the port of a job service': [
     () => sum(files.map((file) => matches(file, /\bimplements RenderService\b/g))),
-    2,
+    1,
   ],
   'files that submit workflows to ComfyUI or stop its jobs': [
     () => files.filter((file) => /path: '\/prompt'|'\/interrupt'/.test(textOf(file))).length,

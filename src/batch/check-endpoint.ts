@@ -1,7 +1,6 @@
 /** `nightrender plan --check`: whether the service accepts key and endpoint; no job is started. */
 import { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
-import { isJsonObject, type JsonObject } from '../lib/text/json.ts';
-import { fillWorkflow } from '../protocol/comfyui-workflow.ts';
+import { isJsonObject } from '../lib/text/json.ts';
 import type { Connection } from '../runner/client/http-service.ts';
 import { formatDuration } from '../lib/text/format.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -9,7 +8,7 @@ import type { Failure } from '../runner/core/failure.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
 import type { EndpointCheck, FirstRequest } from '../runner/core/plan.ts';
 import type { ServiceDescription } from '../runner/core/service-description.ts';
-import { openComfyui, openService } from './service-client.ts';
+import { openService } from './service-client.ts';
 import type { HealthReply, RenderService } from '../runner/pipeline/ports.ts';
 
 /** No service gives out such an id. */
@@ -27,17 +26,12 @@ export async function checkEndpoint(
   const connectionOf = ({ baseUrl }: Endpoint): Connection => ({ url: baseUrl, apiKey });
   const memory = new ByteSemaphore(config.limits.memory);
   const { service: spoken } = config;
-  if (spoken.kind === 'comfyui') {
-    const service = openComfyui(config, spoken, connectionOf, memory);
-    try {
-      const filled = fillWorkflow(spoken.workflow, setIn(first), '');
-      return judgeWorkflow(await service.check(endpoint, filled, signal));
-    } finally {
-      await service.close();
-    }
-  }
   const service = openService(config, connectionOf, memory);
   try {
+    if (spoken.kind === 'comfyui') {
+      const input = isJsonObject(first?.body) ? first.body : {};
+      return judgeWorkflow(await service.problems(endpoint, input, signal));
+    }
     const health = await service.health(endpoint, signal);
     if (spoken.kind === 'described')
       return { ...judgeDescribed(health, spoken.description), reads: readingOf(spoken.description) };
@@ -45,12 +39,6 @@ export async function checkEndpoint(
   } finally {
     await service.close();
   }
-}
-
-/** What the first scene sets in the workflow. */
-function setIn(first: FirstRequest | undefined): JsonObject {
-  const set = isJsonObject(first?.body) ? first.body['set'] : undefined;
-  return isJsonObject(set) ? set : {};
 }
 
 function judgeWorkflow(problems: string[] | Failure): EndpointCheck {

@@ -2,7 +2,7 @@
 import type { ByteSemaphore } from '../lib/limits/byte-semaphore.ts';
 import type { JsonObject, JsonValue } from '../lib/text/json.ts';
 import { shownFile } from '../lib/yaml/yaml-file.ts';
-import { ComfyuiService } from '../runner/client/comfyui-service.ts';
+import { ComfyuiDialect } from '../runner/client/comfyui-dialect.ts';
 import { DescribedDialect } from '../runner/client/described-dialect.ts';
 import { DescribedRequests } from '../runner/client/described-requests.ts';
 import { HttpService, type Connection } from '../runner/client/http-service.ts';
@@ -12,7 +12,7 @@ import { versionOfJobs, type Endpoint } from '../runner/core/attempt.ts';
 import type { ServiceDescription } from '../runner/core/service-description.ts';
 import type { RenderService } from '../runner/pipeline/ports.ts';
 
-export type ServiceClient = RenderService & { close(): Promise<void> };
+export type ServiceClient = RenderService & Pick<HttpService, 'problems' | 'close'>;
 
 export function openService(
   config: Config,
@@ -26,23 +26,29 @@ export function openService(
     once(
       `the picture is taken from ${path} of the output, since it is the only one there; \`output.image: ${path}\` takes it from nowhere else`,
     );
-  const open = (endpoint: Endpoint): ServiceClient => {
-    const description = descriptionFor(config, endpoint);
-    if (description === undefined)
-      return openComfyui(config, config.service as ComfyuiInterface, connectionOf, memory);
-    const isOfJobs = versionOfJobs(endpoint) !== undefined;
-    const statuses = isOfJobs ? config.statuses : undefined;
-    return new HttpService({
+  const open = (endpoint: Endpoint): HttpService => {
+    const options = {
       memory,
       connectionOf,
       requestTimeoutMs: config.timeouts.request,
       maxBodyBytes: config.limits.body,
+    };
+    const description = descriptionFor(config, endpoint);
+    if (description === undefined) {
+      const { workflow, sha256 } = config.service as ComfyuiInterface;
+      const dialect = new ComfyuiDialect({ workflow, workflowSha256: sha256, node: image });
+      return new HttpService({ ...options, dialect });
+    }
+    const isOfJobs = versionOfJobs(endpoint) !== undefined;
+    const statuses = isOfJobs ? config.statuses : undefined;
+    return new HttpService({
+      ...options,
       dialect: new DescribedDialect(description, { image, files, values, onFoundAt, statuses }),
       onUnknownStatus: (status) => once(isOfJobs ? unknownToJobs(status) : unknownTo(description, status)),
     });
   };
-  const clients = new Map<string, ServiceClient>();
-  const of = (endpoint: Endpoint): ServiceClient => {
+  const clients = new Map<string, HttpService>();
+  const of = (endpoint: Endpoint): HttpService => {
     const client = clients.get(endpoint.version) ?? open(endpoint);
     clients.set(endpoint.version, client);
     return client;
@@ -53,6 +59,7 @@ export function openService(
     copyResult: (job, ...rest) => of(job.endpoint).copyResult(job, ...rest),
     cancel: (job, ...rest) => of(job.endpoint).cancel(job, ...rest),
     health: (endpoint, ...rest) => of(endpoint).health(endpoint, ...rest),
+    problems: (endpoint, ...rest) => of(endpoint).problems(endpoint, ...rest),
     close: async () => {
       await Promise.all([...clients.values()].map((client) => client.close()));
     },
@@ -87,23 +94,6 @@ function warnOnce(warn: (text: string) => void): (text: string) => void {
     said.add(text);
     warn(text);
   };
-}
-
-export function openComfyui(
-  { timeouts, limits, output }: Config,
-  { workflow, sha256 }: ComfyuiInterface,
-  connectionOf: (endpoint: Endpoint) => Connection,
-  memory: ByteSemaphore,
-): ComfyuiService {
-  return new ComfyuiService({
-    memory,
-    connectionOf,
-    requestTimeoutMs: timeouts.request,
-    maxBodyBytes: limits.body,
-    workflow,
-    workflowSha256: sha256,
-    node: output.image,
-  });
 }
 
 /** The request that submits an input, without the key; of a workflow its file and what is set in it. */

@@ -1,4 +1,4 @@
-/** Drives a ComfyUI: submits workflows, looks for their jobs, fetches pictures and cancels jobs. Its user sends the requests. */
+/** Drives a ComfyUI: submits workflows, looks for their jobs and cancels jobs. Its user sends the requests. */
 import type { JsonObject } from '../lib/text/json.ts';
 import {
   historyIn,
@@ -6,9 +6,7 @@ import {
   promptIdIn,
   queueIn,
   refusalIn,
-  viewPath,
   type HistoryEntry,
-  type PlacedPicture,
 } from './comfyui-answers.ts';
 import { workflowProblems, type Workflow } from './comfyui-workflow.ts';
 
@@ -186,23 +184,6 @@ export class ComfyuiDriver<Answer extends ComfyuiAnswer> {
 interface Told {
   kind: 'told';
   json: JsonObject;
-}
-
-/**
- * Fetches one picture. `gone`: ComfyUI has reported the picture and no longer has its file. `send` sends this one request, and
- * bounds the bytes of its answer.
- */
-export async function fetchPicture<Answer extends { status: number; bytes: Buffer }>(
-  picture: PlacedPicture,
-  send: (path: string) => Promise<ComfyuiOutcome<Answer>>,
-): Promise<
-  { kind: 'fetched'; bytes: Buffer } | { kind: 'gone' } | { kind: 'failed'; why: ComfyuiOutcome<Answer> }
-> {
-  const why = await send(viewPath(picture));
-  if (why.kind !== 'answered') return { kind: 'failed', why };
-  const { status, bytes } = why.answer;
-  if (status === 200) return { kind: 'fetched', bytes };
-  return status === 404 ? { kind: 'gone' } : { kind: 'failed', why };
 }
 
 /** Returns the path of the answer that tells how a job ended. */

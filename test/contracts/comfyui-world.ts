@@ -2,7 +2,8 @@
 import { onTestFinished } from 'vitest';
 import { ByteSemaphore } from '../../src/lib/limits/byte-semaphore.ts';
 import type { Workflow } from '../../src/protocol/comfyui-workflow.ts';
-import { ComfyuiService } from '../../src/runner/client/comfyui-service.ts';
+import { ComfyuiDialect } from '../../src/runner/client/comfyui-dialect.ts';
+import { HttpService } from '../../src/runner/client/http-service.ts';
 import type { Dialect } from './render-service.contract.ts';
 
 /** Each scene is a colour, 0 to 0xffffff. */
@@ -24,12 +25,10 @@ export function comfyuiDialect(colour: number): Dialect {
 }
 
 /** Ends with the test. */
-export function comfyuiService(url: string, workflow: Workflow): ComfyuiService {
-  const service = new ComfyuiService({
+export function comfyuiService(url: string, workflow: Workflow): HttpService {
+  const service = new HttpService({
+    dialect: new ComfyuiDialect({ workflow, workflowSha256: sha256, node: undefined }),
     connectionOf: () => ({ url, apiKey: '' }),
-    workflow,
-    workflowSha256: sha256,
-    node: undefined,
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
     memory: new ByteSemaphore(128_000_000),

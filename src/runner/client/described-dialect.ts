@@ -1,28 +1,29 @@
 /** The dialect of a service whose interface is described as data: which requests are sent, and who reads their answers. */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { JobAtService } from '../core/attempt.ts';
+import type { Failure } from '../core/failure.ts';
+import { toldOf, type FoundPicture } from '../core/picture.ts';
 import { placeholdersIn, type ServiceDescription } from '../core/service-description.ts';
+import { jobStates, workerStates, type ServiceHealth } from '../core/service-health.ts';
+import { isJsonObject } from '../../lib/text/json.ts';
 import { bodyText } from '../../protocol/error-text.ts';
+import { defaultRetentionMs, idempotencyRetentionHeader } from '../../protocol/messages.ts';
+import { firstValueAt, valuesAt } from '../../protocol/output-shapes.ts';
 import type {
   CancelReply,
   HealthReply,
   LostSubmission,
+  ShownIdempotency,
   StatusReply,
   SubmitReply,
 } from '../pipeline/ports.ts';
 import { DescribedRequests } from './described-requests.ts';
 import type { HttpResponse, Outcome } from './exchange.ts';
 import { findSubmission, RecentSubmissions } from './find-submission.ts';
-import type { Dialect, Line, Submission } from './http-service.ts';
+import type { Dialect, Line, PictureRequest, Submission, ToldStatus } from './http-service.ts';
 import type { Request, TextOutcome } from './http-requests.ts';
-import { readLifted } from './parse-body.ts';
-import { failure, noKeySent, readRefusal, type Failed } from './read-refusal.ts';
-import {
-  readCancelAnswer,
-  readCheckAnswer,
-  readEcho,
-  readHealthAnswer,
-  readRetention,
-} from './read-side-answers.ts';
+import { parseObject, readLifted } from './parse-body.ts';
+import { failure, noKeySent, readRefusal, unreadable, type Failed } from './read-refusal.ts';
 import { StatusReader, type StatusPlaces } from './status-reader.ts';
 import { jobIdAtBeginning, readSubmitAnswer, type AcceptedPlaces } from './read-submit-answers.ts';
 
@@ -54,22 +55,23 @@ export class DescribedDialect implements Dialect {
     return Promise.resolve({ kind: 'not-found', text: 'the service has no list to look for its job in' });
   }
 
-  async status(line: Line, job: JobAtService): Promise<StatusReply> {
+  async status(line: Line, job: JobAtService): Promise<ToldStatus> {
     const request = this.#requests.ofJob(line, job, this.#description.status);
     const outcome = await line.fetch(request);
     const reply = this.#read(line, request, outcome, (answer) => {
       return this.#refusedElsewhere(line, request, answer) ?? this.#reader.status(answer, job.jobId);
     });
-    if (reply.kind !== 'done') return reply;
+    if (reply.kind !== 'done') return this.#withOwn(line, reply);
     const { status, times } = reply;
     const result = await this.#result(line, job, (answer) =>
       this.#reader.result(answer, job.jobId, reply.failure),
     );
-    if (result.kind === 'completed' || result.kind === 'ended') return { ...result, status, ...times };
+    if (result.kind === 'completed' || result.kind === 'ended')
+      return this.#withOwn(line, { ...result, status, ...times });
     return result.kind === 'failure' ? { ...result, done: { status, ...times } } : result;
   }
 
-  readKept(line: Line, job: JobAtService, outcome: Outcome): StatusReply {
+  readKept(line: Line, job: JobAtService, outcome: Outcome): ToldStatus {
     const { request } = this.#description.result;
     const asked = this.resultRequest(line, job);
     const reply = this.#read(line, asked, outcome, (answer) =>
@@ -78,17 +80,13 @@ export class DescribedDialect implements Dialect {
         : this.#reader.result(answer, job.jobId, undefined),
     );
     // Only a status whose result is elsewhere is `done`.
-    return reply.kind === 'done' ? failure('poll-failed', 'the kept answer has no result') : reply;
+    if (reply.kind === 'done') return failure('poll-failed', 'the kept answer has no result');
+    return this.#withOwn(line, reply);
   }
 
   resultRequest(line: Line, job: JobAtService): Request {
     const { result, status } = this.#description;
     return this.#requests.ofJob(line, job, result.request ?? status);
-  }
-
-  pictureRequest(line: Line, url: string): Request | undefined {
-    if (!this.#description.result.withKey || !this.#requests.isOwn(line.at, url)) return undefined;
-    return this.#requests.to(line.at, 'GET', url);
   }
 
   async cancel(line: Line, job: JobAtService): Promise<CancelReply> {
@@ -192,6 +190,17 @@ export class DescribedDialect implements Dialect {
     });
   }
 
+  /** Names pictures at the service itself as such. All others are downloaded. */
+  #withOwn(line: Line, reply: StatusReply): ToldStatus {
+    if (reply.kind !== 'completed' || !this.#description.result.withKey) return reply;
+    const pictures = reply.pictures.map((picture): FoundPicture | PictureRequest => {
+      if (!('url' in picture) || !this.#requests.isOwn(line.at, picture.url)) return picture;
+      const request = this.#requests.to(line.at, 'GET', picture.url);
+      return { request, name: `the picture at ${picture.url}`, told: toldOf(picture) };
+    });
+    return { ...reply, pictures };
+  }
+
   /** Reads an answer that may bring pictures: those of a large one without making text of them. */
   #read<Reply extends { kind: string }>(
     line: Line,
@@ -256,4 +265,102 @@ function whyNot(
 /** A query may be a signature. */
 function addressOf({ url }: Request): string {
   return url.replace(/\?.*/s, '');
+}
+
+/** The job has ended meanwhile, as the next poll shows, or there is no such operation. */
+const uncancelled = new Set([400, 404, 405, 409, 410, 422, 501]);
+
+function readCancelAnswer(answer: HttpResponse): CancelReply {
+  const { status, body } = answer;
+  if (uncancelled.has(status))
+    return { kind: 'unsupported', text: `the service does not cancel the job (${inWords(answer)})` };
+  const refused = refusalOf(answer, isSuccess(status) ? parseObject(body) : undefined);
+  if (refused !== undefined) return { kind: 'failure', failure: refused };
+  if (isSuccess(status)) return { kind: 'cancelled' };
+  return { kind: 'failure', failure: unreadable(answer, 'the cancellation of a job') };
+}
+
+const noHealth = new Set([404, 405, 410, 501]);
+
+function readHealthAnswer(
+  answer: HttpResponse,
+  places: NonNullable<ServiceDescription['health']>,
+): HealthReply {
+  const { status } = answer;
+  if (noHealth.has(status)) {
+    const text = `the service does not report the endpoint's health (${inWords(answer)})`;
+    return { kind: 'unknown', text };
+  }
+  const body = isSuccess(status) ? parseObject(answer.body) : undefined;
+  const refused = refusalOf(answer, body);
+  if (refused !== undefined) return { kind: 'failure', failure: refused };
+  if (body !== undefined) return { kind: 'answers', ...readHealth(body, places) };
+  if (isSuccess(status))
+    return { kind: 'unknown', text: `the endpoint's health is not a JSON object (${inWords(answer)})` };
+  return { kind: 'failure', failure: unreadable(answer, 'the health request') };
+}
+
+/** `has`: a path that holds something if the id is known. `unknown` begins the text of an answer that does not know it. */
+function readCheckAnswer(answer: HttpResponse, has: string | undefined, unknown: string): HealthReply {
+  const { status } = answer;
+  const body = isSuccess(status) ? parseObject(answer.body) : undefined;
+  const refused = refusalOf(answer, body);
+  if (refused !== undefined) return { kind: 'failure', failure: refused };
+  if (isSuccess(status) && (has === undefined || valuesAt(body, has).length > 0)) return { kind: 'answers' };
+  if (isSuccess(status) || status === 404 || status === 410)
+    return { kind: 'unknown', text: `${unknown} (${inWords(answer)})` };
+  return { kind: 'failure', failure: unreadable(answer, 'the check') };
+}
+
+/**
+ * How long the service knows a submission by its key: it repeats the header of the key, and may say for how long. Results are
+ * kept for as long at least.
+ */
+function readEcho(headers: IncomingHttpHeaders, name: string, sent: string): ShownIdempotency {
+  if (headers[name.toLowerCase()] !== sent) return {};
+  const { idempotencyMs = defaultRetentionMs } = readRetention(headers);
+  return { idempotencyMs };
+}
+
+/** Reads the same from an answer to anything but a submission. */
+function readRetention(headers: IncomingHttpHeaders): ShownIdempotency {
+  const text = headers[idempotencyRetentionHeader.toLowerCase()];
+  return typeof text === 'string' && /^\d{1,9}$/.test(text) ? { idempotencyMs: Number(text) * 1_000 } : {};
+}
+
+/** What is not a count is left out; without any count it is no health report. */
+function readHealth(
+  body: Record<string, unknown>,
+  places: NonNullable<ServiceDescription['health']>,
+): { health?: ServiceHealth } {
+  const at = (place: string | undefined): unknown =>
+    place === undefined ? undefined : firstValueAt(body, place);
+  const workers = countsIn(at(places.workers), workerStates);
+  const jobs = countsIn(at(places.jobs), jobStates);
+  const isTold = Object.keys(workers).length + Object.keys(jobs).length > 0;
+  return isTold ? { health: { workers, jobs } } : {};
+}
+
+function countsIn<Key extends string>(value: unknown, keys: readonly Key[]): Partial<Record<Key, number>> {
+  if (!isJsonObject(value)) return {};
+  const counts: Partial<Record<Key, number>> = {};
+  for (const key of keys) {
+    const count = value[key];
+    if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) counts[key] = count;
+  }
+  return counts;
+}
+
+/** Some paths answer 200 and put the real status into the body. */
+function refusalOf(answer: HttpResponse, body: Record<string, unknown> | undefined): Failure | undefined {
+  const inside = body?.['status'];
+  return readRefusal(typeof inside === 'number' ? { ...answer, status: inside } : answer);
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
+
+function inWords({ status, body }: HttpResponse): string {
+  return `${status}: ${bodyText(body) ?? 'no message'}`;
 }

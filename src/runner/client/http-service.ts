@@ -1,7 +1,7 @@
 /** A service over HTTP, whatever its interface: implements the road's `RenderService` port. One `Dialect` says how it is spoken to. */
 import type { Endpoint, JobAtService } from '../core/attempt.ts';
-import type { Failure } from '../core/failure.ts';
-import type { FoundPicture } from '../core/picture.ts';
+import type { Failure, FailureKind } from '../core/failure.ts';
+import type { FoundPicture, toldOf } from '../core/picture.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type {
   CancelReply,
@@ -38,10 +38,15 @@ export interface Line {
   at: Connection;
   /** Largest answer that is read, for people: `64 MB`. */
   limit: string;
+  /** Ends the call. */
+  signal: AbortSignal;
   /** Sends a request whose answer brings no pictures. */
   ask(request: Request): Promise<TextOutcome>;
-  /** Sends a request whose answer may bring pictures. What the answer takes is held until they are saved. */
-  fetch(request: Request): Promise<Outcome>;
+  /**
+   * Sends a request whose answer may bring pictures. What the answer takes is held until they are saved, for `bodies` answers of
+   * its size.
+   */
+  fetch(request: Request, bodies?: number): Promise<Outcome>;
 }
 
 export interface Submission {
@@ -51,19 +56,36 @@ export interface Submission {
   lost: LostSubmission | undefined;
 }
 
+/** A picture that lies at the service itself, and is fetched with its key. */
+export interface PictureRequest {
+  request: Request;
+  /** The subject of a sentence about it, for people. */
+  name: string;
+  /** What a 404 means; undefined if it means no more than any other refusal. */
+  gone?: Failure;
+  told: ReturnType<typeof toldOf>;
+}
+
+type Completed = StatusReply & { kind: 'completed' };
+
+/** A reply to the pipeline whose pictures may still have to be fetched. */
+export type ToldStatus =
+  | Exclude<StatusReply, Completed>
+  | (Omit<Completed, 'pictures' | 'hold'> & { pictures: (FoundPicture | PictureRequest)[] });
+
 /** The interface of one kind of service: what is requested of it, and what its answers mean. */
 export interface Dialect {
   submit(line: Line, submission: Submission): Promise<SubmitReply>;
   /** Asks for a job and, if it is done, for its result. */
-  status(line: Line, job: JobAtService): Promise<StatusReply>;
+  status(line: Line, job: JobAtService): Promise<ToldStatus>;
   /** Reads an answer that `resultRequest` has brought earlier. */
-  readKept(line: Line, job: JobAtService, outcome: Outcome): StatusReply;
+  readKept(line: Line, job: JobAtService, outcome: Outcome): ToldStatus;
   /** The request that brings the result of a job once more. */
   resultRequest(line: Line, job: JobAtService): Request;
-  /** The request for a picture that lies at the service itself, with its key; undefined if it is downloaded like all others. */
-  pictureRequest(line: Line, url: string): Request | undefined;
   cancel(line: Line, job: JobAtService): Promise<CancelReply>;
   health(line: Line): Promise<HealthReply>;
+  /** Returns why the service would refuse an input. Starts nothing. Absent if the service cannot be asked. */
+  problems?(line: Line, input: JsonObject): Promise<string[] | Failure>;
   isKnownStatus(word: string): boolean;
 }
 
@@ -121,7 +143,7 @@ export class HttpService implements RenderService {
         : this.#dialect.readKept(line, job, await keptOutcome(kept, hold, signal));
     if (told.kind === 'running' || told.kind === 'ended')
       this.#sayUnknown(textWithoutKey(told.status, line.at.apiKey));
-    const reply = told.kind === 'completed' ? await this.#withPictures(line, told, signal, hold) : told;
+    const reply = told.kind === 'completed' ? await this.#withPictures(line, told, hold) : told;
     if (reply.kind !== 'completed') hold.release();
     return withoutKey(reply, line.at.apiKey);
   }
@@ -143,6 +165,14 @@ export class HttpService implements RenderService {
     return withoutKey(await this.#dialect.health(line), line.at.apiKey);
   }
 
+  /** Returns why the service would refuse an input; no reasons if it cannot be asked. Starts nothing. */
+  async problems(endpoint: Endpoint, input: JsonObject, signal: AbortSignal): Promise<string[] | Failure> {
+    const line = this.#line(endpoint, signal);
+    const problems = (await this.#dialect.problems?.(line, input)) ?? [];
+    const clean = (text: string): string => textWithoutKey(text, line.at.apiKey);
+    return Array.isArray(problems) ? problems.map(clean) : { ...problems, text: clean(problems.text) };
+  }
+
   /** Requests in progress are cut. */
   close(): Promise<void> {
     return this.#http.close();
@@ -153,8 +183,9 @@ export class HttpService implements RenderService {
       endpoint,
       at: this.#options.connectionOf(endpoint),
       limit: this.#http.limit,
+      signal,
       ask: (request) => this.#http.exchangeText(request, signal),
-      fetch: (request) => this.#http.exchange(request, signal, hold),
+      fetch: (request, bodies) => this.#http.exchange(request, signal, hold, bodies),
     };
   }
 
@@ -173,27 +204,21 @@ export class HttpService implements RenderService {
    */
   async #withPictures(
     line: Line,
-    told: StatusReply & { kind: 'completed' },
-    signal: AbortSignal,
+    told: ToldStatus & { kind: 'completed' },
     hold: Hold,
   ): Promise<StatusReply> {
     const { kind, pictures: found, ...done } = told;
     // The answer that named them is of no use any more, and what comes from the addresses may have to wait.
-    if (found.every((picture) => 'url' in picture)) hold.release();
-    const own = found.map((picture) =>
-      'url' in picture ? this.#dialect.pictureRequest(line, picture.url) : undefined,
-    );
-    const bodies = own.filter((request) => request !== undefined).length;
+    if (found.every((picture) => 'url' in picture || 'request' in picture)) hold.release();
+    const bodies = found.filter((picture) => 'request' in picture).length;
     const pictures: FoundPicture[] = [];
-    for (const [i, picture] of found.entries()) {
-      const request = own[i];
-      if (request === undefined || !('url' in picture)) {
+    for (const picture of found) {
+      if (!('request' in picture)) {
         pictures.push(picture);
         continue;
       }
-      const { url, ...rest } = picture;
-      const fetched = readPicture(await this.#http.exchange(request, signal, hold, bodies), url);
-      if (!('kind' in fetched)) pictures.push({ ...fetched, ...rest });
+      const fetched = readPicture(await line.fetch(picture.request, bodies), picture, line.limit);
+      if (!('kind' in fetched)) pictures.push({ ...fetched, ...picture.told });
       else if (fetched.kind === 'result-too-large') return { kind: 'ended', failure: fetched, ...done };
       else return { kind: 'failure', failure: fetched, done };
     }
@@ -203,16 +228,22 @@ export class HttpService implements RenderService {
 }
 
 /** Its bytes, or the address elsewhere from which it is downloaded. */
-function readPicture(outcome: Outcome, url: string): { bytes: Buffer } | { url: string } | Failure {
-  if (outcome.kind === 'broken') return { kind: 'poll-failed', text: `${outcome.why} (${url})` };
+function readPicture(
+  outcome: Outcome,
+  { request: { url }, name, gone }: PictureRequest,
+  limit: string,
+): { bytes: Buffer } | { url: string } | Failure {
+  const failed = (kind: FailureKind, text: string): Failure => ({ kind, text, isByAddress: true });
+  if (outcome.kind === 'broken') return failed('poll-failed', `${outcome.why} (${url})`);
   if (outcome.kind === 'too-large')
-    return { kind: 'result-too-large', text: `the picture at ${url} is larger than \`limits.body\`` };
+    return failed('result-too-large', `${name} is larger than ${limit} (\`limits.body\`)`);
   const { status, bytes } = outcome.answer;
   const target = redirectOf(outcome, url);
   // Within the origin the redirect was followed as often as it may be.
   if (target !== undefined && URL.canParse(target) && !isSameOrigin(target, url)) return { url: target };
   if (status <= 299) return { bytes };
+  if (status === 404 && gone !== undefined) return gone;
   const isRefused = status === 401 || status === 403;
   const kind = status >= 500 || status === 429 ? 'poll-failed' : 'download-failed';
-  return { kind: isRefused ? 'picture-refused' : kind, text: `the picture at ${url} was answered ${status}` };
+  return failed(isRefused ? 'picture-refused' : kind, `${name} was answered ${status}`);
 }

@@ -1,10 +1,9 @@
 /** Boxes with ComfyUI as a workload: each is one worker, which has it run the endpoint's workflow, filled for one job after another. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { chosenPictures, type PlacedPicture } from '../../protocol/comfyui-answers.ts';
+import { chosenPictures, viewPath, type PlacedPicture } from '../../protocol/comfyui-answers.ts';
 import {
   ComfyuiDriver,
-  fetchPicture,
   type ComfyuiAnswer,
   type ComfyuiOutcome,
   type ComfyuiRequest,
@@ -198,21 +197,17 @@ class ComfyuiWorker implements Worker {
     for (const [index, { filename, node, ...place }] of pictures.entries()) {
       // Base64 has four letters for three bytes.
       const maxPictureBytes = Math.floor((left * 3) / 4);
-      const reply = await fetchPicture({ filename, node, ...place }, (path) =>
-        this.#box.send({ path }, stop, maxPictureBytes),
-      );
+      const path = viewPath({ filename, node, ...place });
+      const outcome = await this.#box.send({ path }, stop, maxPictureBytes);
       const name = `${filename} of node ${node}`;
-      if (reply.kind === 'gone') throw new Error(`${name} is not there any more`);
-      if (reply.kind === 'failed') {
-        const { why } = reply;
-        if (why.kind === 'too-large')
-          throw new Error(
-            `the result would exceed ${maxBytes} bytes with picture ${index + 1} of ${pictures.length} (${filename})`,
-          );
-        if (why.kind === 'broken') throw new BoxAway(why.why);
-        throw new BoxAway(`${this.#box.url} answered ${why.answer.status} for ${name}`);
-      }
-      const { bytes } = reply;
+      if (outcome.kind === 'too-large')
+        throw new Error(
+          `the result would exceed ${maxBytes} bytes with picture ${index + 1} of ${pictures.length} (${filename})`,
+        );
+      if (outcome.kind === 'broken') throw new BoxAway(outcome.why);
+      const { status, bytes } = outcome.answer;
+      if (status === 404) throw new Error(`${name} is not there any more`);
+      if (status !== 200) throw new BoxAway(`${this.#box.url} answered ${status} for ${name}`);
       const before = `${index === 0 ? '' : ','}{"filename":${JSON.stringify(filename)},"type":"base64","data":"`;
       const length = Buffer.byteLength(before) + Math.ceil(bytes.length / 3) * 4 + afterPicture.length;
       fetched.push({ before, bytes, length });

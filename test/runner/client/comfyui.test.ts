@@ -3,9 +3,10 @@ import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
 import { ByteSemaphore } from '../../../src/lib/limits/byte-semaphore.ts';
 import type { JsonObject } from '../../../src/lib/text/json.ts';
-import { fillWorkflow, promptIdOf, type Workflow } from '../../../src/protocol/comfyui-workflow.ts';
+import { promptIdOf, type Workflow } from '../../../src/protocol/comfyui-workflow.ts';
 import type { JobAtService } from '../../../src/runner/core/attempt.ts';
-import { ComfyuiService, type ComfyuiOptions } from '../../../src/runner/client/comfyui-service.ts';
+import { ComfyuiDialect } from '../../../src/runner/client/comfyui-dialect.ts';
+import { HttpService } from '../../../src/runner/client/http-service.ts';
 import type { StatusReply, SubmitReply } from '../../../src/runner/pipeline/ports.ts';
 import { startComfyStandIn, type ComfyStandIn } from '../../fakes/comfyui.ts';
 import { emptyImage, failing, saving, sleeping } from '../../fakes/comfyui-workflows.ts';
@@ -19,7 +20,7 @@ const lost = { sentAt: 0, isTaken: async () => false };
 
 interface Client {
   comfy: ComfyStandIn;
-  service: ComfyuiService;
+  service: HttpService;
   memory: ByteSemaphore;
   submit(key: string, set?: JsonObject): Promise<SubmitReply>;
   find(key: string, set?: JsonObject): Promise<SubmitReply>;
@@ -29,21 +30,15 @@ interface Client {
   end(job: JobAtService): Promise<StatusReply>;
 }
 
-async function clientOf(
-  workflow: Workflow = saving(emptyImage(1)),
-  options: Partial<ComfyuiOptions> = {},
-): Promise<Client> {
+async function clientOf(workflow: Workflow = saving(emptyImage(1)), node?: string): Promise<Client> {
   const comfy = await startComfyStandIn();
   const memory = new ByteSemaphore(128_000_000);
-  const service = new ComfyuiService({
+  const service = new HttpService({
+    dialect: new ComfyuiDialect({ workflow, workflowSha256: sha256, node }),
     connectionOf: ({ baseUrl }) => ({ url: baseUrl, apiKey: canary }),
-    workflow,
-    workflowSha256: sha256,
-    node: undefined,
     requestTimeoutMs: 30_000,
     maxBodyBytes: 64_000_000,
     memory,
-    ...options,
   });
   onTestFinished(() => service.close());
   const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
@@ -332,7 +327,7 @@ it('collects what all nodes have saved, or the one that is named, and previews w
   const two = { ...saving(emptyImage(1)), 8: { class_type: 'PreviewImage', inputs: { images: ['1', 0] } } };
   const save = { class_type: 'SaveImage', inputs: { images: ['1', 0], filename_prefix: 'x' } };
   const counts = async (workflow: Workflow, node?: string): Promise<unknown> => {
-    const { comfy, job, end } = await clientOf(workflow, { node });
+    const { comfy, job, end } = await clientOf(workflow, node);
     const reply = await end(await job('one'));
     const views = comfy.requests.filter(({ path }) => path.startsWith('/view')).map(({ path }) => path);
     return reply.kind === 'completed' ? views.map((path) => /type=(\w+)/.exec(path)?.[1]) : reply;
@@ -369,7 +364,7 @@ it('holds memory for all pictures of a job until they are saved', async () => {
   comfy.meet = (path, response) =>
     path.startsWith('/view') && (send(response, views++ === 0 ? 200 : 502, Buffer.alloc(100_000)), true);
   expect(await end(await job('two'))).toEqual(
-    withheld('poll-failed', /_00002_\.png of node 9 was answered 502 \(http:/),
+    withheld('poll-failed', /_00002_\.png of node 9 was answered 502$/),
   );
   expect(memory.tryTake(128_000_000)).toBe(true);
 });
@@ -387,7 +382,7 @@ it('does not take an answer for one that says nothing of the job', async () => {
       `the history of ComfyUI cannot be read (${comfy.url})`,
     ],
     [(path, response) => path.startsWith('/history') && (send(response, 200), true), '200: an empty body'],
-    [(path, response) => path.startsWith('/view') && (reset(response), true), `(${comfy.url})`],
+    [(path, response) => path.startsWith('/view') && (reset(response), true), `(${comfy.url}/view?`],
   ];
   for (const [meet, words] of answers) {
     comfy.meet = meet;
@@ -452,12 +447,12 @@ it('names nodes and models that a ComfyUI lacks, and starts nothing', async () =
   };
   const { comfy, service } = await clientOf(workflow);
   const endpoint = { baseUrl: comfy.url, id: '', version: 'comfyui' };
-  expect(await service.check(endpoint, fillWorkflow(workflow, { '5.dim': 'z' }, ''), signal)).toEqual([
+  expect(await service.problems(endpoint, { set: { '5.dim': 'z' } }, signal)).toEqual([
     'node 4 (CheckpointLoaderSimple): this ComfyUI does not have "sd.safetensors" for ckpt_name; it has none',
     'node 5 (LatentCut): this ComfyUI does not have "z" for dim; it has "x", "y", "t"',
     'node 7 (UltraUpscale): this ComfyUI has no such node; install it there',
   ]);
   expect(comfy.accepted).toEqual([]);
   comfy.meet = (_, response) => (send(response, 500), true);
-  expect(await service.check(endpoint, workflow, signal)).toMatchObject({ kind: 'poll-failed' });
+  expect(await service.problems(endpoint, {}, signal)).toMatchObject({ kind: 'poll-failed' });
 });

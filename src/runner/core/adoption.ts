@@ -1,26 +1,29 @@
-/** Pictures on disk without a record, and the scenes that adopt them. */
+/** Pictures on disk that the checkpoint does not know, and the scenes that adopt them. */
 import type { Endpoint } from './attempt.ts';
 import type { SavedPicture } from './picture.ts';
 import type { Origin } from './provenance.ts';
 import type { Scene } from './scene.ts';
 
-/** What the name of a picture is made of. */
+/** Fields of a scene that the file name of its picture is made from. */
 export type SceneToName = Pick<Scene, 'id' | 'columns' | 'input'>;
 
-/** A scene of the batch that may adopt pictures. */
+/** Scene of the batch that may adopt pictures. */
 export type FoundScene = SceneToName & { sceneKey: number; isWaiting: boolean };
 
-/** A scene whose pictures were found; null where their job is unknown. */
+/** Scene whose pictures were found. `jobId` is null if the job is unknown. */
 export type AdoptedScene = Pick<FoundScene, 'sceneKey'> & {
   endpoint: Endpoint;
   jobId: string | null;
   pictures: SavedPicture[];
 };
 
-/** An undamaged picture without a record; `origin` where the file or its sidecar names it. */
+/**
+ * Undamaged picture that the checkpoint does not know. `origin` is undefined if neither the file nor its
+ * sidecar records it.
+ */
 export interface ExaminedPicture {
   picture: SavedPicture;
-  /** The name that it was given, where its file has another. */
+  /** Name that the picture was given, if the name of its file differs from it. */
   name?: string;
   origin: Origin | undefined;
 }

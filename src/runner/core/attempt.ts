@@ -1,15 +1,15 @@
-/** An attempt: one submission of a scene, one job, one bill; its states live in this table and nowhere else. */
+/** An attempt: one submission of a scene, one job, one bill. Only the table in this file defines its states. */
 import type { FailureKind } from './failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 
 /**
- * The states of an attempt and the moves between them; a state without moves is settled.
+ * States of an attempt and the moves between them. A state without moves is settled.
  *
- * - `intended`: on disk, perhaps sent
- * - `submitted`: the service has named its job
- * - `unanswered`: sent, and no answer came: it may run and bill
- * - `refused`: surely not accepted: no job, no bill
- * - `saved`, `failed`: the job ended, with pictures on disk or without
+ * - `intended`: recorded on disk and perhaps sent
+ * - `submitted`: the service has returned a job id
+ * - `unanswered`: sent without an answer, so a job may run and be billed
+ * - `refused`: certainly not accepted, so there is no job and no bill
+ * - `saved`, `failed`: the job ended, with or without pictures on disk
  * - `expired`: the service has deleted the result
  */
 export const attemptMoves = {
@@ -25,26 +25,35 @@ export const attemptMoves = {
 export type AttemptState = keyof typeof attemptMoves;
 export type SettledState = 'unanswered' | 'refused' | 'saved' | 'failed' | 'expired';
 
-/** `dev`: a development server, whose addresses have neither version nor id. */
+/**
+ * Versions of the job service's interface. `dev` is a development server, whose URLs contain neither version
+ * nor id.
+ */
 export const endpointVersions = ['v1', 'v2', 'dev'] as const;
 
 export type EndpointVersion = (typeof endpointVersions)[number];
 
-/** Where a job was sent; `baseUrl` is an http(s) URL without a trailing slash, or `local`. */
+/** Address to which a job is sent. `baseUrl` is an http(s) URL without a trailing slash, or `local`. */
 export interface Endpoint {
   baseUrl: string;
-  /** Empty where a server has one alone. */
+  /** Id of the endpoint at its service. Empty if a server has only one endpoint. */
   id: string;
-  /** Of the interface of job services, as above; of any other its name, such as `fal`. */
+  /** An `EndpointVersion` for a job service. For any other service its name, such as `fal`. */
   version: string;
 }
 
-/** Whether it has the interface of job services (`endpoint.speaks: jobs`). */
+/**
+ * Returns the version of the job service's interface (`endpoint.speaks: jobs`), or undefined for any other
+ * service.
+ */
 export function versionOfJobs({ version }: Endpoint): EndpointVersion | undefined {
   return endpointVersions.find((known) => known === version);
 }
 
-/** `https://host/v2/id`, `local/v2/id`, `https://queue.fal.run/owner/model` or a server's `http://host:8000`; a `baseUrl` holds no key. */
+/**
+ * Returns an address such as `https://host/v2/id`, `local/v2/id`, `https://queue.fal.run/owner/model` or
+ * `http://host:8000`. It contains no key, because a `baseUrl` holds none.
+ */
 export function endpointAddress(endpoint: Endpoint): string {
   const { baseUrl, id } = endpoint;
   const version = versionOfJobs(endpoint);
@@ -52,19 +61,21 @@ export function endpointAddress(endpoint: Endpoint): string {
   return [baseUrl, version ?? '', id].filter((part) => part !== '').join('/');
 }
 
-/** By which a service that honours it knows a submission that is sent again, and makes no second job of it. */
+/**
+ * Idempotency key of an attempt. A service that supports keys makes only one job of an attempt that is sent
+ * twice.
+ */
 export interface Idempotency {
-  /** The same for the attempt each time it is sent, and for no other anywhere. */
+  /** Unique to the attempt, and the same each time that the attempt is sent. */
   key: string;
-  /** When the attempt was put on record, epoch ms: before it was sent first. */
+  /** Time at which the attempt was recorded, in epoch ms. It is always before the first sending. */
   intendedAt: number;
-  /** How long the service knows it, as it has shown in the run that recorded the attempt. */
+  /** Time in ms for which the service remembers the key, as observed by the run that recorded the attempt. */
   shownMs?: number;
 }
 
-/** An attempt as the road carries it along. */
 export interface Attempt {
-  /** The checkpoint's key of this attempt. */
+  /** Key of the attempt in the checkpoint. */
   key: number;
   sceneId: string;
   fingerprint: string;
@@ -72,63 +83,63 @@ export interface Attempt {
   number: number;
   input: JsonObject;
   columns: JsonObject;
-  /** Whether another row of the manifest has taken this scene's id by now. */
+  /** True if another row of the manifest has taken the id of this scene. */
   isReplaced: boolean;
   endpoint: Endpoint;
-  /** How the scene's earlier attempts ended. */
   before: AttemptHistory;
-  /** Violent deaths of the program while it handled this scene. */
+  /** Number of times that the program crashed while it handled this scene. */
   deaths: number;
-  /** Whether the scene is not in the manifest any more. */
+  /** True if the scene is no longer in the manifest. */
   isWithdrawn?: boolean;
-  /** Absent where an earlier version, which sent none, recorded it. */
+  /** Absent if an earlier version, which sent no keys, recorded the attempt. */
   idempotency?: Idempotency;
-  /** Absent until the service has named it. */
+  /** Absent until the service has returned a job id. */
   job?: SubmittedJob;
 }
 
-/** A job as it is asked for at its service. */
+/** A job as its service has to be asked for it. */
 export interface JobAtService {
   endpoint: Endpoint;
   jobId: string;
-  /** What the service said of it when it was accepted and needs to be asked for it, by name, such as `status_url`. */
+  /** Values of the answer to the submission that later requests need, by name, such as `status_url`. */
   kept?: Record<string, string>;
 }
 
-/** The job of an attempt, as it is on record. */
 export interface SubmittedJob extends JobAtService {
   submittedAt: number;
-  /** Whether another submission was answered with its job id, too. */
+  /** True if the service gave the same job id to another submission. */
   isShared?: boolean;
-  /** Present if its result waits for a setting. */
+  /** Present if the result waits for a setting. */
   held?: Held;
 }
 
-/** An attempt whose job the service has named. */
 export type Submitted = Attempt & { job: SubmittedJob };
 
-/** Why the result of a job that is over cannot be used with the settings of the run that collected it. */
+/** Reason why the result of a finished job cannot be used with the settings of the run that collected it. */
 export interface Held {
   kind: FailureKind;
   text: string;
-  /** When the service was first seen to say that the job is over, epoch ms. */
+  /** Time at which the service was first seen to report the end of the job, in epoch ms. */
   completedAt: number;
-  /** Identifies the kept answer: hex sha256 of its bytes, `@`, and the name of the machine that has it. Absent if none is kept. */
+  /**
+   * Identifies the kept answer: hex SHA-256 of its bytes, `@`, and the name of the machine that has it.
+   * Absent if no answer is kept.
+   */
   answer?: string;
 }
 
-/** How many earlier attempts of a scene ended in which way, since a person last put it back. */
+/** Number of earlier attempts of a scene by outcome, since a user last put the scene back. */
 export interface AttemptHistory {
   failed: number;
   unanswered: number;
   expired: number;
-  /** The failure kinds of the failed ones, oldest first. */
+  /** Failure kinds of the failed attempts, oldest first. */
   failedKinds: string[];
-  /** The digests of what the failed ones brought. */
+  /** Digests of the rejected content that failed attempts returned. */
   digests: string[];
 }
 
-/** Throws where `to` cannot follow `from`: a bug of ours, never the user's or the service's doing. */
+/** Throws if `to` cannot follow `from`. That is always a bug in this program. */
 export function assertAttemptMove(from: AttemptState, to: AttemptState): void {
   const allowed: readonly AttemptState[] = attemptMoves[from];
   if (!allowed.includes(to)) throw new Error(`an attempt cannot move from ${from} to ${to}`);

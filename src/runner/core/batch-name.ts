@@ -1,6 +1,6 @@
-/** What a batch is called where people see it: the gallery, the terminal. */
+/** The name of a batch in the gallery and the terminal. */
 
-/** The end of its output folder's absolute path: `night/out`. */
+/** Returns the last two parts of the output folder's path, such as `night/out`. */
 export function batchName(dir: string): string {
   return dir
     .split(/[/\\]+/)

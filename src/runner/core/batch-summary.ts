@@ -1,55 +1,57 @@
-/** A batch in numbers: read from the checkpoint, written by `report/`, shown by `status`. */
+/** A batch in numbers: read from the checkpoint, written into the report and shown by `status`. */
 import type { PartRecord } from './part.ts';
 import type { PictureTotals } from './picture.ts';
 import type { RunStats } from './run-stats.ts';
 import type { SceneCounts } from './scene.ts';
 import type { BatchCost } from './spending.ts';
 
-/** A batch in numbers that are quick to compute, for `status`. */
+/** Numbers of a batch that are quick to compute, for `status`. */
 export interface BatchNumbers {
-  /** Scenes by state; `invalid` counts the manifest's skipped rows. */
+  /** Number of scenes by state. `invalid` counts skipped rows of the manifest. */
   scenes: SceneCounts;
   pictures: PictureTotals;
-  /** Those of `output.files`; absent where there are none. */
+  /** Totals of the files of `output.files`. Absent if there are none. */
   files?: { files: number; bytes: number };
   attempts: {
     total: number;
-    /** In flight now. */
+    /** Attempts whose jobs are in flight. */
     submitted: number;
     saved: number;
     failed: number;
-    /** Sent without an answer: these may have run and been billed for nothing. */
+    /** Attempts sent without an answer: these may have run and been billed for nothing. */
     unanswered: number;
-    /** Finished and deleted by the service before they were collected, or lost by it: billed for nothing. */
+    /** Attempts whose result the service deleted or lost before it was collected: billed for nothing. */
     expired: number;
-    /** Not accepted by the service: no job, no bill. */
+    /** Attempts that the service did not accept: no job, no bill. */
     refused: number;
   };
   /** Null without `pricing`. */
   cost: BatchCost | null;
-  /** Attempts that failed, by kind, most frequent first. */
+  /** Failed attempts by kind, most frequent first. */
   failures: { kind: string; attempts: number; lastText: string }[];
-  /** Jobs in flight whose results wait for a setting, by the kind of failure; `kept`: those whose answers are kept. */
+  /**
+   * Finished jobs whose results wait for a setting, by kind of failure. `kept` counts results whose answers
+   * are kept.
+   */
   held: { kind: string; results: number; kept: number; lastText: string }[];
-  /** What the latest run had to render, where that was a preview; null where it was all of the batch. */
+  /** Part of the batch that the latest run rendered as a preview. Null if the latest run rendered the whole batch. */
   part: PartRecord | null;
-  /** The newest start of the program on this batch. */
+  /** Newest start of the program on this batch. */
   lastRun: RunRecord | null;
 }
 
-/** A batch in numbers, for the report. */
 export interface BatchSummary extends BatchNumbers {
   times: {
     firstSubmittedAt: number | null;
     lastSavedAt: number | null;
-    /** Sum over saved attempts of what the service says it worked. */
+    /** Sum of the execution times that the service reported for saved attempts. */
     executionTimeMs: number;
     medianDelayTimeMs: number | null;
     medianExecutionTimeMs: number | null;
   };
 }
 
-/** A start of the program on the batch, without what it needed. */
+/** One start of the program on the batch, without its statistics. */
 export type RunSpan = Omit<RunRecord, 'stats'>;
 
 export interface RunRecord {
@@ -57,11 +59,11 @@ export interface RunRecord {
   pid: number;
   host: string;
   startedAt: number;
-  /** Null while it runs, and after a death without a word. */
+  /** Null during the run, and after a crash. */
   endedAt: number | null;
   exitCode: number | null;
-  /** Why it ended, in a sentence; null as above. */
+  /** Reason why the run ended, in a sentence. Null during the run, and after a crash. */
   ending: string | null;
-  /** What it needed and what held it back; null as above, and where it rendered nothing (`cancel`). */
+  /** Statistics of the run. Null during the run, after a crash, and if it rendered nothing (`cancel`). */
   stats: RunStats | null;
 }

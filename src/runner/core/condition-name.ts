@@ -1,6 +1,6 @@
-/** What conditions call the columns of a batch. */
+/** Names that conditions use for the columns of a batch. */
 
-/** What every scene has. */
+/** Names that every scene has, whatever the columns of its list. */
 export const sceneNames = [
   'id',
   'state',
@@ -12,14 +12,17 @@ export const sceneNames = [
   'ignored_words',
 ] as const;
 
-/** A column with a name that every scene has is `manifest.` and its name, as in results.csv. */
+/**
+ * Returns the name of a column in conditions: `manifest.<column>` if every scene already has that name, as in
+ * results.csv.
+ */
 export function conditionName(column: string): string {
   return sceneNames.some((name) => name === column) ? `manifest.${column}` : column;
 }
 
 const plainWord = /^(?!(?:and|or|not|contains|true|false)$)[\p{L}_][\p{L}\p{M}\p{N}_.-]*$/iu;
 
-/** As it is written in a condition. */
+/** Returns the name as it is written in a condition: in square brackets unless it is a plain word. */
 export function quotedName(name: string): string {
   return plainWord.test(name) ? name : `[${name.replaceAll(']', ']]')}]`;
 }

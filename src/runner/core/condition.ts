@@ -1,20 +1,21 @@
-/** Conditions over what is known of a scene, such as `score >= 0.6 and season = 'spring'`. */
+/** Conditions on the values of a scene, such as `score >= 0.6 and season = 'spring'`. */
 import { didYouMean } from '../../lib/text/closest.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
 import { numberOf } from './number-of.ts';
 
-/** The condition cannot be understood; the message says why, and at which character. */
+/** Thrown if a condition cannot be parsed. The message says why, and at which character. */
 export class ConditionError extends Error {}
 
-/** What a name stands for; undefined or null where the scene has no such value. */
+/** Returns the value of a name; undefined or null if the scene has no such value. */
 type ValueOf = (name: string) => JsonValue | undefined;
 
-/** Undefined where it depends on a value that the scene does not have. */
+/** Evaluates a condition. Undefined if the result depends on a value that the scene does not have. */
 export type Condition = (valueOf: ValueOf) => boolean | undefined;
 
 /**
- * Comparisons (`=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`) joined by `and` before `or`, `not` and brackets. Names are those
- * that are `known`, in square brackets where they are not plain words; texts stand in quotes. Throws `ConditionError`.
+ * Compiles comparisons (`=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`) joined by `and`, `or`, `not` and
+ * parentheses; `and` binds tighter than `or`. Names must be in `known`, and stand in square brackets unless
+ * they are plain words. Texts stand in quotes. Throws `ConditionError`.
  */
 export function compileCondition(text: string, known: readonly string[]): Condition {
   return new Parser(tokensOf(text), known).whole();
@@ -22,9 +23,9 @@ export function compileCondition(text: string, known: readonly string[]): Condit
 
 interface Token {
   kind: (typeof shapes)[number][0] | 'end';
-  /** Of a text or a name, without its quotes or brackets. */
+  /** Text of the token. A quoted text or bracketed name is without its quotes or brackets. */
   text: string;
-  /** Counted from 1. */
+  /** Position of the first character, counted from 1. */
   at: number;
 }
 
@@ -83,7 +84,7 @@ interface Operand {
   valueIn: (valueOf: ValueOf) => JsonValue | undefined;
 }
 
-/** Of `not` and brackets. */
+/** Nesting depth of `not` and parentheses. */
 const maxDepth = 100;
 
 class Parser {
@@ -187,7 +188,10 @@ function unexpected({ kind, text, at }: Token, expected: string): ConditionError
   return new ConditionError(`${found} at character ${at} is not expected there; expected ${expected}`);
 }
 
-/** One that `decides` is enough; else what is missing leaves it open. */
+/**
+ * Combines conditions by `or` (`decides` is true) or `and` (false). A missing value makes the result
+ * undefined unless another condition decides.
+ */
 function decidedBy(decides: boolean, all: Condition[]): Condition {
   const [only, ...more] = all;
   if (only !== undefined && more.length === 0) return only;
@@ -206,7 +210,7 @@ function opposite(result: boolean | undefined): boolean | undefined {
   return result === undefined ? undefined : !result;
 }
 
-/** `either`: as numbers where both are numbers. */
+/** Way to compare two values. `either` compares as numbers if both are numbers. */
 type As = 'numbers' | 'texts' | 'either';
 
 type Compare = (left: JsonValue | undefined, right: JsonValue | undefined, as: As) => boolean | undefined;
@@ -234,7 +238,7 @@ function ordered(test: (order: number) => boolean): Compare {
   };
 }
 
-/** An element of a list, else a part of a text; in any case. */
+/** Compares with each element of a list, or searches within a text. Ignores case. */
 function containsText(value: JsonValue, part: JsonValue): boolean {
   const wanted = textOf(part).toLowerCase();
   if (Array.isArray(value)) return value.some((each) => textOf(each).toLowerCase() === wanted);

@@ -1,4 +1,4 @@
-/** What pictures are called where `output.name` is not set. */
+/** File names of pictures if `output.name` is not set. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import { portablePath, portableSegment } from './naming.ts';
 import { withoutFormat } from './picture-format.ts';
@@ -6,12 +6,13 @@ import { promptOf } from './prompt.ts';
 import { sceneRules, type RulesVersion } from './scene-rules.ts';
 
 /**
- * What a batch has decided at its first start, for good: by the id alone, or, if the list has no ids, by the words of what is
- * sent; `prompt`: by the column that seemed to be the prompt, as earlier versions named them.
+ * Naming scheme that a batch fixes at its first start. `id` uses the id alone. `sent` uses the words of the
+ * input if the list has no ids. `prompt` is the scheme of earlier versions: words of the column that seems to
+ * be the prompt.
  */
 export type DefaultNames = 'id' | 'prompt' | 'sent';
 
-/** A portable path: `harbour.png` for a row with an id, `a-photo-of-a-bench-e52f02.png` for one without. */
+/** Returns a portable path: `harbour.png` for a row with an id, `a-photo-of-a-bench-e52f02.png` for a row without. */
 export function defaultName(
   { id, columns, input }: { id: string; columns: JsonObject; input: JsonObject },
   names: DefaultNames,
@@ -21,28 +22,37 @@ export function defaultName(
   return portablePath(`${portableSegment(stem)}.png`);
 }
 
-/** How a batch that begins by these rules names pictures of rows without ids. */
+/** Returns the naming scheme for rows without ids in a batch that begins with these rules. */
 export function wordsOf(rules: RulesVersion): DefaultNames {
   return sceneRules[rules].asksWhichIsSent ? 'sent' : 'prompt';
 }
 
-/** By which rule such pictures seem to have been named, those of rows without ids: by the id alone, or by `words`. */
+/**
+ * Guesses the naming scheme from existing files of rows without ids: `id` if a name is a bare hash, otherwise
+ * `words`.
+ */
 export function namesOf(files: readonly string[], words: DefaultNames): DefaultNames {
   return files.some((file) => /^[0-9a-f]{12}(?:-[^/]*)?$/.test(withoutFormat(file))) ? 'id' : words;
 }
 
-/** Of the id that its input gave the row, half of the hash stays, and what tells apart equal rows and expanded ones. */
+/**
+ * Shortens an id made from a hash to the prompt's words and half of the hash. The ending that distinguishes
+ * equal rows and expanded rows stays.
+ */
 function stemOf(id: string, prompt: string): string {
   const [, hash, rest = ''] = /^([0-9a-f]{6})[0-9a-f]{6}(-.*)?$/s.exec(id) ?? [];
   const words = slugOf(prompt);
   return hash === undefined || words === '' ? id : `${words}-${hash}${rest}`;
 }
 
-/** Characters of a slug at most, and of the text that it is made of. */
+/** Maximum length of a slug, and of the text that it is made from, in characters. */
 const maxSlugLength = 48;
 const maxReadLength = 200;
 
-/** `A photo, of a BENCH!` → `a-photo-of-a-bench`: letters and digits of any script, cut between two words where there are some. */
+/**
+ * Turns `A photo, of a BENCH!` into `a-photo-of-a-bench`. Keeps letters and digits of any script, and cuts
+ * between words if possible.
+ */
 export function slugOf(text: string): string {
   const words = text
     .slice(0, maxReadLength)

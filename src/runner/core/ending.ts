@@ -1,11 +1,10 @@
-/** The ways the program ends, with the exit codes that scripts rely on. */
+/** The ways in which the program ends, with the exit codes that scripts rely on. */
 
 export interface EndingRule {
   exitCode: number;
-  /** Whether the same command resumes it. */
   isResumable: boolean;
   means: string;
-  /** What has to be done before it can go on, where something has. */
+  /** Step that the user has to take before the run can resume. Absent if there is none. */
   first?: string;
 }
 
@@ -48,14 +47,12 @@ export const endings = {
 
 export type EndingKind = keyof typeof endings;
 
-/** After these a run may not have done what was left to do at its end. */
+/** Exit codes after which a run may have left part of its final work undone. */
 export const disorderlyExitCodes = [endings.bug.exitCode, endings['output-unwritable'].exitCode] as const;
 
-/** How a run ended, for people and for the exit code. */
 export interface Ending {
   kind: EndingKind;
-  /** One sentence. */
   text: string;
-  /** What the batch knew is lost, so that the same command does not simply go on. */
+  /** True if the checkpoint is lost, so the same command cannot simply resume. */
   isLost?: true;
 }

@@ -1,12 +1,12 @@
-/** Counts equal rows while they are read, in 16 bytes a row: a map of a million texts takes ten times as much. */
+/** Counts equal rows while they are read, in 16 bytes a row instead of about 160 in a map of texts. */
 
-/** Of each fingerprint, how many rows there were so far, this one included. */
+/** Returns a function that counts the rows with a fingerprint so far, including the current one. */
 export function equalRows(): (fingerprint: string) => number {
   let seen = new Float64Array(1024);
   let used = 0;
   const repeats = new Map<number, number>();
   return (fingerprint) => {
-    // As much of it as `sceneIdOf` takes; 0 is an empty place.
+    // Uses the same 12 characters as `sceneIdOf`. 0 marks an empty slot.
     const key = Number.parseInt(fingerprint.slice(0, 12), 16) + 1;
     const place = placeOf(seen, key);
     if (seen[place] === key) {
@@ -21,7 +21,10 @@ export function equalRows(): (fingerprint: string) => number {
   };
 }
 
-/** Where the key is, or the empty place for it: fingerprints are spread evenly. */
+/**
+ * Returns the index of the key, or of the empty slot for it. Linear probing suffices because fingerprints are
+ * evenly spread.
+ */
 function placeOf(seen: Float64Array, key: number): number {
   let place = key % seen.length;
   while (seen[place] !== 0 && seen[place] !== key) place = (place + 1) % seen.length;

@@ -1,44 +1,45 @@
-/** From a row to many scenes: its product with lists of values, each scene under an id that no edit of a list changes. */
+/** Expands a row into many scenes by lists of values. Adding a value to a list changes no other scene's id. */
 import { hash } from 'node:crypto';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import type { SceneRules } from './scene-rules.ts';
 
-/** A column that the expansion adds, and the values that it takes. */
+/** A column that the expansion adds, with its values. */
 export interface Axis {
   name: string;
-  /** All different, unless in `zip`. */
+  /** Distinct, except in `zip`. */
   values: readonly JsonValue[];
 }
 
 export interface Expansion {
-  /** Each with each. */
+  /** Axes that are combined with each other. */
   matrix: readonly Axis[];
-  /** Of equal length, walked together. */
+  /** Axes of equal length that advance together. */
   zip: readonly Axis[];
-  /** Combinations that have all of these values are left out. */
+  /** Rules for combinations to leave out. A combination is left out if it has all values of a rule. */
   exclude: readonly ReadonlyMap<string, JsonValue>[];
-  /** Seeds of each scene, in the column `seed`; 0 for none. */
+  /** Number of seeds of each scene, in the column `seed`. 0 means none. */
   seeds: number;
   seedRules: Pick<SceneRules, 'seedBits' | 'seedsOf'>;
 }
 
-/** One value of every axis, and in a scene of a row one seed. */
+/** One value of every axis and, in a scene of a row, one seed. */
 export interface Combination {
-  /** Columns that the axes add to those of the row. */
   columns: JsonObject;
   /** Empty if there is no axis and no row. */
   id: string;
-  /** 1 for the first seed of its row and axes; absent if there are no seeds. */
+  /** 1 for the first seed of its row and axes. Absent if there are no seeds. */
   seedNumber?: number;
 }
 
-/** The most scenes that a batch is expanded to. */
+/** Maximum number of scenes in an expanded batch. */
 export const maxExpanded = 10_000_000;
 
-/** The number of the seed within its row and combination: a column, unless the list has one of that name. */
+/**
+ * Column for the number of the seed within its row and combination. A column of that name in the list takes
+ * precedence.
+ */
 export const seedNumberColumn = 'seed_number';
 
-/** The columns that an expansion adds, in order. */
 export function axisNames({ matrix, zip, seeds }: Named): string[] {
   return [...matrix, ...zip].map(({ name }) => name).concat(seeds > 0 ? ['seed'] : []);
 }
@@ -49,23 +50,23 @@ interface Named {
   seeds: number;
 }
 
-/** Scenes of one row before `exclude`. */
+/** Returns the number of scenes of one row before `exclude`. */
 export function scenesPerRow({ matrix, zip, seeds }: Expansion): number {
   const zipped = zip[0]?.values.length ?? 1;
   return matrix.reduce((count, { values }) => count * values.length, zipped * Math.max(seeds, 1));
 }
 
-/** The last axis changes fastest. One at a time: there may be millions. */
+/** Generates all combinations; the last axis changes fastest. A generator, because there may be millions. */
 export function combinations(expansion: Expansion): Generator<Combination> {
   const dimensions = dimensionsOf(expansion);
   const names = [...expansion.matrix, ...expansion.zip].map(({ name }) => name);
-  // Neither the order of the axes nor whether they are walked together makes another scene.
+  // Sorted, so the id depends neither on the order of the axes nor on whether they are zipped.
   const order = names.map((name, index) => ({ name, index })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const places = order.map(({ index }) => index);
   return walk({ dimensions, places }, [], { depth: 0, rules: expansion.exclude });
 }
 
-/** The scenes of a row in the order of its combinations; `rowId` is empty where there is no row. */
+/** Generates the scenes of a row in the order of its combinations. `rowId` is empty if there is no row. */
 export function* expandRow(
   rowId: string,
   chosen: Iterable<Combination>,
@@ -81,12 +82,12 @@ export function* expandRow(
   }
 }
 
-/** Equal for values that `exclude` takes for one: 25 out of a file is a text. */
+/** Returns a text that is equal for values that `exclude` treats as equal: 25 from a file is a text. */
 export function valueText(value: JsonValue): string {
   return typeof value === 'string' ? value : canonicalJson(value);
 }
 
-/** Values that are taken together, with their names. */
+/** Values that are chosen together, with their names. */
 interface Choice {
   values: { name: string; value: JsonValue; slug: string; text: string }[];
 }
@@ -106,7 +107,7 @@ function dimensionsOf({ matrix, zip }: Expansion): Choice[][] {
 
 interface Walk {
   dimensions: Choice[][];
-  /** Of each part of the id, the place of its axis. */
+  /** Index of the axis for each part of the id. */
   places: number[];
 }
 
@@ -129,7 +130,7 @@ function* walk(
   }
 }
 
-/** The rules that may still hold, without what holds already. */
+/** Returns the rules that this choice does not contradict, without the values that it already matches. */
 function narrowed(rules: Rules, { values }: Choice): Rules {
   return rules.flatMap((rule) => {
     const left = new Map(rule);
@@ -143,7 +144,7 @@ function narrowed(rules: Rules, { values }: Choice): Rules {
   });
 }
 
-/** Far below the longest file name, so that row and ending have room. */
+/** Far below the maximum length of a file name, which leaves space for the row and the ending. */
 const maxIdLength = 100;
 
 function combined({ places }: Walk, chosen: Choice['values']): Combination {
@@ -158,15 +159,19 @@ function combined({ places }: Walk, chosen: Choice['values']): Combination {
 const maxPlainLength = 32;
 const maxHeadLength = 24;
 
-/** In lower case, since file systems take `Oil` and `oil` for one name; no underscore, which stands for a space. */
+/**
+ * Lower case, because some file systems treat `Oil` and `oil` as the same name. No underscore, because it
+ * replaces a space.
+ */
 const plainText = /^[a-z0-9]+(?:[. ][a-z0-9]+)*$/;
 
-/** What numbers and booleans look like here: a text that does, too, gets a hash. */
+/** Slugs of numbers and booleans. A text that looks like one of these gets a hash. */
 const like = /^(?:m?\d+(?:\.\d+)?|true|false)$/;
 
 /**
- * Of lower-case letters, digits, `.`, `_` and `~`, never `-`, and of one value alone, whatever else is in its list:
- * `oil painting` is `oil_painting`, 25 is `25`, -0.5 is `m0.5`, and `Oil` and `"25"` end in `~` and a hash.
+ * Returns a slug of lower-case letters, digits, `.`, `_` and `~`, never `-`. It is unique to the value,
+ * whatever else is in its list. `oil painting` becomes `oil_painting`, 25 `25` and -0.5 `m0.5`. `Oil` and
+ * `"25"` end in `~` and a hash.
  */
 export function valueSlug(value: JsonValue): string {
   if (typeof value === 'string') {
@@ -189,10 +194,10 @@ function hashed(text: string, value: JsonValue): string {
   return `${head}~${hash('sha256', canonicalJson(value)).slice(0, 10)}`;
 }
 
-/** Whole numbers from 0 to 2^bits - 1, all different; the first of them stay when more are asked for. */
+/** Returns `count` distinct whole numbers from 0 to 2^bits - 1. A larger `count` keeps the first numbers. */
 export function seedsOf(of: string, count: number, bits: SceneRules['seedBits']): number[] {
   const seeds = new Set<number>();
-  // A number that is there already would make the same picture twice.
+  // Duplicates are skipped, because they would make the same picture twice.
   for (let index = 1; seeds.size < count; index++) {
     seeds.add(Number.parseInt(hash('sha256', `${of}\n${index}`).slice(0, 8), 16) % 2 ** bits);
   }

@@ -1,16 +1,17 @@
-/** Everything that is known to go wrong, as data: who causes it, what happens next and what it means. */
+/** All known failures as data: who causes each, what happens next and what it means. */
 
 /**
- * What follows a failure.
+ * Consequence of a failure.
  *
- * - `stop`: the run ends; the attempt and its scene stay as they were
- * - `try-again`: the same request is sent again later; neither attempt nor scene is touched
+ * - `stop`: the run ends, and the attempt and its scene stay as they were
+ * - `try-again`: the same request is sent again later, and neither attempt nor scene changes
  * - `resubmit`: a new attempt, because the outcome of this one is unknown or its result is gone
  * - `hold`: the attempt stays in flight and its scene waits for a setting; see `holding.ts`
- * - `put-back`: the scene waits to be rendered again; the attempt counts for nothing
- * - `new-attempt`: a new attempt while the scene has any left, else the scene has failed; the very same bytes twice: at once
- * - `new-attempt-once`: one new attempt, since it mostly fails the same way again
- * - `fail-scene`: the scene has failed: sending the same again cannot help
+ * - `put-back`: the scene waits to be rendered again, and the attempt does not count
+ * - `new-attempt`: a new attempt if the scene has any left, otherwise the scene has failed. It has also
+ *   failed if identical bytes come twice
+ * - `new-attempt-once`: one new attempt, because a second failure of this kind is usually final
+ * - `fail-scene`: the scene has failed, because sending the same again cannot help
  */
 export type Consequence =
   'stop' | 'try-again' | 'resubmit' | 'hold' | 'put-back' | 'new-attempt' | 'new-attempt-once' | 'fail-scene';
@@ -215,25 +216,24 @@ export function isFailureKind(text: string): text is FailureKind {
   return Object.hasOwn(failureRules, text);
 }
 
-/** An expected failure. */
 export interface Failure {
   kind: FailureKind;
-  /** One sentence for people: what happened, in the words of the service where it had any. Never the key. */
+  /** One sentence for people, with the service's message if there is one. Never contains the key. */
   text: string;
-  /** Wait at least this long before the next request, as the service asked. */
+  /** Minimum wait in ms before the next request, as the service asked. */
   retryAfterMs?: number;
-  /** True if the output names pictures by address: each lives only as long as its host keeps it. */
+  /** True if the output refers to pictures by URL. Each of them is available only as long as its host keeps it. */
   isByAddress?: true;
   /** True if `timeouts.execution` ended the job, and not `timeouts.queue`. */
   isExecution?: true;
-  /** Hex sha256 of what came instead of a good picture: identifies the same picture when it comes again. */
+  /** Hex SHA-256 of the rejected content. Recognizes the same content if it comes again. */
   digest?: string;
 }
 
-/** A failure that ends the run, thrown where no caller below the run itself could do anything about it. */
+/** A failure that ends the run. It is thrown because only the run itself can react to it. */
 export class FatalFailure extends Error {
   readonly failure: Failure;
-  /** Whether what is in flight can be collected before the run ends. */
+  /** True if jobs in flight can be collected before the run ends. */
   readonly isCollecting: boolean;
 
   constructor(failure: Failure, isCollecting = false) {

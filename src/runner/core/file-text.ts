@@ -1,15 +1,18 @@
-/** Texts of an input that files become a part of when they are sent: until then a scene holds where they are and what they are. */
+/** Input texts that contain files. A scene stores path and checksum; the content is inserted when it is sent. */
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 
 export interface SentFile {
-  /** From the folder of pipeline.yaml. */
+  /** Relative to the folder of pipeline.yaml. */
   path: string;
-  /** Hex, of the bytes. */
+  /** Hex checksum of the file's bytes. */
   sha256: string;
   bytes: number;
 }
 
-/** The only key of an object that stands for such a text: its pieces, in order. Nobody else may use it. */
+/**
+ * The only key of an object that stands for such a text. Its value is the list of pieces, in order. Input may
+ * not use this key.
+ */
 export const fileTextKey = '$file_base64';
 
 type Piece = string | SentFile;
@@ -18,7 +21,7 @@ export function fileText(pieces: Piece[]): JsonObject {
   return { [fileTextKey]: pieces as unknown as JsonValue };
 }
 
-/** Whether a value that is none of ours could be taken for one. */
+/** True if a value of the user's could be mistaken for a text that contains files. */
 export function looksLikeFileText(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.some(looksLikeFileText);
   return (
@@ -34,26 +37,25 @@ export function filesIn(value: JsonValue): SentFile[] {
   return pieces.filter((piece) => typeof piece !== 'string');
 }
 
-/** How long the file is as base64. */
 export function base64Bytes({ bytes }: SentFile): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-/** The value with the text that `textOf` gives in the place of each file. */
+/** Returns the value with each file replaced by the text that `textOf` returns. */
 export function withFiles<Value extends JsonValue>(input: Value, textOf: (file: SentFile) => string): Value {
   return replaced(input, (pieces) =>
     pieces.map((piece) => (typeof piece === 'string' ? piece : textOf(piece))).join(''),
   ) as Value;
 }
 
-/** Identifies the input: a moved file is the same, an edited one is another. */
+/** Returns the input without paths, for the fingerprint: a moved file keeps it, an edited file changes it. */
 export function withoutPaths(input: JsonObject): JsonObject {
   return replaced(input, (pieces) =>
     fileText(pieces.map((piece) => (typeof piece === 'string' ? piece : { ...piece, path: '' }))),
   ) as JsonObject;
 }
 
-/** Any value for people: `<photos/a.jpg, 3.1 MB as base64>`. */
+/** Returns the value with files described for people: `<photos/a.jpg, 3.1 MB as base64>`. */
 export function withFilesNamed(value: JsonValue): JsonValue {
   return withFiles(value, (file) => `<${file.path}, ${formatBytes(base64Bytes(file))} as base64>`);
 }
@@ -71,7 +73,7 @@ function replaced(value: JsonValue, textOf: (pieces: Piece[]) => JsonValue): Jso
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, replaced(inner, textOf)]));
 }
 
-/** Pictures of others may say anything of themselves under this key. */
+/** Checked piece by piece, because metadata of foreign pictures may hold anything under this key. */
 function piecesOf(value: JsonObject): Piece[] | undefined {
   const pieces: unknown = Object.hasOwn(value, fileTextKey) ? value[fileTextKey] : undefined;
   return Array.isArray(pieces) && pieces.every(isPiece) ? pieces : undefined;

@@ -1,35 +1,36 @@
-/** What the rest of a batch will cost and how long it will take, by what its earlier runs needed, else by `pricing`. */
+/** Estimates what the rest of a batch will cost and how long it will take, from earlier runs or `pricing`. */
 import { type Billed, priceOf, unseenJob, type Pricing, type SpendingLimits } from './spending.ts';
 
-/** What earlier runs of the batch needed. */
+/** Measurements of the batch's earlier runs. */
 export interface Experience {
-  /** Scenes that were saved. */
   saved: number;
-  /** What all submissions cost together, failed ones included; undefined without a price. */
+  /** Cost of all submissions, including failed ones. Undefined without a price. */
   spent: number | undefined;
-  /** Submissions so far. */
+  /** Number of submissions so far. */
   jobs: number;
-  /** Medians of the latest saved jobs, how many these are; null where the service reported none. */
+  /** Number of latest saved jobs behind the medians. A median is null if the service reported no times. */
   sample: number;
   executionMs: number | null;
-  /** From submission to the saved picture. */
+  /** Median time from submission to the saved picture. */
   inFlightMs: number | null;
-  /** The latest run with an orderly end that rendered something. */
+  /** Latest run that rendered something and ended in order. */
   lastRun: { jobs: number; tookMs: number; concurrency: number } | null;
 }
 
 export interface Forecast {
-  /** How many are to be rendered. */
+  /** Number of scenes to be rendered. */
   scenes: number;
-  /** Whether `pricing` is set, without which costs are unknown. */
   isPriced: boolean;
-  /** In the currency of `pricing`; null where that is unknown. `assumed`: of a scene, where earlier runs do not tell. */
+  /**
+   * In the currency of `pricing`; null if the cost is unknown. `assumed` is the job assumed for each scene;
+   * absent if earlier runs show the cost.
+   */
   cost: { amount: number; perScene: number; currency: string; assumed?: Partial<Billed> } | null;
-  /** Null where that is unknown. */
+  /** Null if the time is unknown. */
   time: { fromMs: number; toMs: number } | null;
-  /** Its source. */
+  /** Measurements that the forecast is based on. */
   ground: Omit<Experience, 'spent'>;
-  /** Limits that end the run before all is rendered, and how many are rendered by then. */
+  /** Limits that will end the run early, with the number of scenes rendered by then. */
   cuts: Cut[];
 }
 
@@ -42,10 +43,10 @@ export interface ForecastRequest {
   scenes: number;
   concurrency: number;
   pricing: Pricing | undefined;
-  /** How long a job executes where no earlier run tells; undefined where nobody has said it. */
+  /** Expected execution time if no earlier run shows it; undefined if it is not configured. */
   expectMs: number | undefined;
   limits: SpendingLimits;
-  /** Until the run submits nothing more; undefined without such a limit. */
+  /** Time until the run stops submitting; undefined without such a limit. */
   leftMs: number | undefined;
 }
 
@@ -57,7 +58,10 @@ export function forecast(asked: ForecastRequest, experience: Experience): Foreca
   return { scenes: asked.scenes, isPriced: asked.pricing !== undefined, cost, time, ground, cuts };
 }
 
-/** What a saved scene has cost on the average, with all that failed on the way; else what `pricing` says of one job. */
+/**
+ * Multiplies the average cost of a saved scene, failed attempts included. Without earlier runs, uses the job
+ * that `pricing` describes.
+ */
 function costOf({ scenes, pricing }: ForecastRequest, { saved, spent = 0 }: Experience): Forecast['cost'] {
   if (pricing === undefined) return null;
   const isKnown = saved > 0 && spent > 0;
@@ -69,8 +73,8 @@ function costOf({ scenes, pricing }: ForecastRequest, { saved, spent = 0 }: Expe
 }
 
 /**
- * With as many jobs in flight as may be, each as long as it was; or at the pace of the latest run, whatever held it
- * back. Where nothing was in flight yet, as long as a job is expected to execute.
+ * Computes a range from two estimates: full concurrency with the median job, and the throughput of the latest
+ * run. If no job is known yet, uses `expectMs`.
  */
 function timeOf({ scenes, concurrency, expectMs }: ForecastRequest, seen: Experience): Forecast['time'] {
   const rounds = Math.max(1, scenes / concurrency);

@@ -1,98 +1,99 @@
-/** What the page of the report is given: in the page itself, and in the files of rows that it loads. Instants are epoch ms. */
+/** Data for the report's page: JSON in the page itself, and files of rows that it loads. Instants are epoch ms. */
 import type { SavedPicture, PictureTotals } from './picture.ts';
 import type { RecordGallery } from './record-columns.ts';
 
-/** In the page, as JSON. */
+/** JSON that is embedded in the page. */
 export interface GalleryData {
-  /** What the batch is called. */
   title: string;
   endpoint: string;
   program: string;
   writtenAt: number;
-  /** Scenes by state. */
   scenes: Record<string, number>;
   pictures: PictureTotals;
-  /** Where the pictures are for a page that was opened from a disk, with a `/` at its end; null where they are beside it. */
+  /** URL of the pictures for a page opened from a disk, ending in `/`. Null if the pictures are next to the page. */
   picturesAt: string | null;
-  /** Of a stage: what the paths in its column picture are relative to, from the page, with a `/` at its end; null elsewhere. */
+  /**
+   * For a stage: base of the paths in its column `picture`, relative to the page and ending in `/`. Otherwise
+   * null.
+   */
   stageAt: string | null;
-  /** Whether links to pictures show them to whoever has the page. */
+  /** True if links to pictures are signed, so they show pictures to anyone who has the page. */
   isSigned: boolean;
-  /** Submissions so far, and how many of them have an unknown cost. */
+  /** Number of submissions, and of those whose cost is unknown. */
   attempts: { total: number; unanswered: number; expired: number };
   cost: { spent: number; currency: string } | null;
-  /** `runMs`: that of all runs, which may overlap, without the pauses between them. */
+  /** `runMs` is the total time of all runs. Overlaps count once, and pauses between runs do not count. */
   times: { firstSubmittedAt: number | null; runMs: number; executionTimeMs: number };
   failures: GalleryFailure[];
-  /** The latest runs, oldest first. */
+  /** Latest runs, oldest first. */
   runs: GalleryRun[];
   columns: GalleryColumn[];
-  /** Names of those that `scenes` of pipeline.yaml adds, in order. */
+  /** Columns that `scenes` of pipeline.yaml adds, in order. */
   axes: string[];
-  /** What has to be known of how its pictures were chosen, in a sentence; null where there is nothing. */
+  /** Sentence about a bias in how the pictures were chosen. Null if there is none. */
   bias: string | null;
-  /** The batch as commands take it, such as `pipeline.yaml`: more options may follow. */
+  /** The batch as a command argument, such as `pipeline.yaml`. More options may follow. */
   batch: string;
-  /** Where the rows are: their folder, relative to the page, and how many each file has, in order. */
+  /** Folder of the row files, relative to the page, and number of rows in each file, in order. */
   chunks: { folder: string; rows: number[] };
-  /** Of the whole batch; with a second one, of the latest run. */
+  /** First the whole batch. A second element is the latest run. */
   nights: GalleryNight[];
   delay: GalleryTimes | null;
   execution: GalleryTimes | null;
 }
 
-/** A kind of failure for which scenes were set aside. */
+/** A kind of failure of scenes that were set aside. */
 export interface GalleryFailure {
   kind: string;
   means: string;
   scenes: number;
-  /** The most frequent first. */
+  /** Most frequent first. */
   causes: GalleryCause[];
-  /** What puts exactly these back; null for what no retry can fix. */
+  /** Command that puts exactly these scenes back. Null if no retry can fix the failure. */
   command: string | null;
 }
 
-/** Scenes that failed with texts which differ in numbers, ids and addresses alone. */
+/** Failed scenes whose texts differ only in numbers, ids and URLs. */
 export interface GalleryCause {
   scenes: number;
-  /** In the words of the service, of one of them. */
+  /** Failure text of one of the scenes. */
   text: string;
-  /** The numbers from 0 of the first rows of them. */
+  /** Row indexes of the first scenes, counted from 0. */
   first: number[];
-  /** Whether these are all that were beyond the most causes that are told apart. */
+  /** True for the cause that collects all scenes beyond the maximum number of causes. */
   isRest?: true;
 }
 
 export interface GalleryRun {
   run: number;
   startedAt: number;
-  /** Null while it runs, and after a death without a word. */
+  /** Null during the run, and after a crash. */
   endedAt: number | null;
   ending: string | null;
 }
 
 export interface GalleryColumn {
   name: string;
-  /** Its values as text with the number of rows each, where they are few; null where they are many. */
+  /** Distinct values as text, with the number of rows of each. Null if there are too many. */
   choices: [text: string, rows: number][] | null;
-  /** Whether several rows have the same value, however many values there are: a grid can be laid out by it. */
+  /** True if several rows share a value, so a grid can be grouped by this column. */
   isShared?: true;
-  /** Whether it is one of `output.values`. */
+  /** True if the column is one of `output.values`. */
   isValue?: true;
-  /** Where it is a number wherever there is a value; it has no choices then. */
+  /** Present if all values are numbers. Such a column has no choices. */
   range?: GalleryRange;
 }
 
 export interface GalleryRange {
   least: number;
   most: number;
-  /** How many rows have how much: bins of this width, the first begins at `from`. */
+  /** Histogram of the values: bins of equal width, the first of which begins at `from`. */
   from: number;
   width: number;
   bins: number[];
 }
 
-/** How many scenes were saved and failed in which part of a time, all parts being as long. */
+/** Number of scenes saved and failed in each of the equal parts of a period. */
 export interface GalleryNight {
   startedAt: number;
   endedAt: number;
@@ -100,42 +101,44 @@ export interface GalleryNight {
   failed: number[];
 }
 
-/** How often which times were seen. Ms. */
+/** Distribution of durations, in ms. */
 export interface GalleryTimes {
   count: number;
   p50Ms: number;
   p95Ms: number;
   mostMs: number;
-  /** Where the last bin ends; longer ones are in it too. */
+  /** End of the last bin, which also counts all longer durations. */
   upToMs: number;
   bins: number[];
 }
 
-/** A scene. What is null, nought or empty is left out. */
+/** A scene in a row file. Values that are null, 0 or empty are left out. */
 export interface GalleryRow extends RecordGallery {
   id?: string;
   state: string;
-  /** The text, or the number of the column that it stands in. */
+  /** The text, or the index of the column that contains it. */
   prompt?: string | number;
   pictures?: GalleryPicture[];
-  /** Its other files: what each is called, where it is, and its bytes. */
   files?: GalleryFile[];
   /** In the order of the columns. */
   values?: unknown[];
-  /** What is sent besides the prompt and what stands in a column of the same name. */
+  /** Input values that are neither the prompt nor equal to the column of the same name. */
   input?: Record<string, unknown>;
   failure?: [kind: string, text: string];
   source: string;
 }
 
-/** Addresses are relative to the page. */
+/** A file of `output.files`. Its URL is relative to the page. */
 export interface GalleryFile {
   label: string;
   file: string;
   bytes: number;
-  /** Whether its address tells its name and leads nowhere. */
+  /** True if the URL only tells the file's name and cannot be opened. */
   isNamedOnly?: true;
 }
 
-/** `file` and `thumbnail` are relative to the page, too. `thumbnail`: absent if the picture itself is small. */
+/**
+ * A picture. `file` and `thumbnail` are relative to the page. `thumbnail` is absent if the picture itself is
+ * small.
+ */
 export type GalleryPicture = Omit<SavedPicture, 'label' | 'sha256'> & { thumbnail?: string };

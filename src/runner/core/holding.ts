@@ -2,13 +2,12 @@
 import { failureRules, type Failure, type FailureKind } from './failure.ts';
 
 export interface HoldEvidence {
-  /** True if a picture of this batch was saved with the present settings. */
   isAnyFound: boolean;
-  /** True if a job of the same endpoint has ended otherwise than by a time-out. */
+  /** True if a job of the same endpoint has ended other than by a timeout. */
   hasEndedOtherwise: boolean;
 }
 
-/** True if a setting, and not the scene, is at fault for the failure of a job that is over. */
+/** True if a setting, and not the scene, causes the failure of a finished job. */
 export function isHeld(
   { kind, isExecution }: Failure,
   { isAnyFound, hasEndedOtherwise }: HoldEvidence,
@@ -18,15 +17,15 @@ export function isHeld(
   return failureRules[kind].next === 'hold';
 }
 
-/** Once the settings have found a picture, an output without one is its own job's fault. */
+/** Once the current settings have found a picture, the job itself is at fault for an output without one. */
 const isOwnOnceFound = new Set<FailureKind>(['picture-not-found', 'status-unknown', 'value-not-found']);
 
-/** True for a job that the service or the run ended because it took too long to execute. */
+/** True if the service or the run ended the job because it took too long. */
 export function isTimeout(kind: FailureKind): boolean {
   return kind === 'job-timed-out' || kind === 'job-overdue';
 }
 
-/** True if the failure means that a result was paid for, came or lay at the service, and is lost. */
+/** True if a paid result is lost with this failure, either received or still at the service. */
 export function losesResult(kind: FailureKind): boolean {
   return lostWith.has(kind);
 }
@@ -48,7 +47,7 @@ const lostWith = new Set<FailureKind>([
   'bad-file',
 ]);
 
-/** The setting that a person has to change, in words. */
+/** Returns the setting that the user has to change, in words. */
 export function settingFor(kind: FailureKind): string {
   return settings[kind] ?? '`output`';
 }
@@ -71,10 +70,13 @@ export interface HeldResults {
   setting: string;
   kind: FailureKind;
   count: number;
-  /** Number of results whose answer is kept; the others are only at the service. */
+  /** Number of results whose answer is kept. The others are only at the service. */
   kept: number;
-  /** Number of results that name pictures by address: kept or not, each lives only as long as its host keeps it. */
+  /**
+   * Number of results that refer to pictures by URL. Even if the answer is kept, pictures are available only
+   * as long as their host keeps them.
+   */
   addresses: number;
-  /** Until when the service keeps the first of them, epoch ms. */
+  /** Time until which the service keeps the oldest of these results, in epoch ms. */
   keptUntil: number;
 }

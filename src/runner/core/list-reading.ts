@@ -1,23 +1,29 @@
-/** How a list is read, and where it has its ids. */
+/** Rules for reading a list, and for finding its column of ids. */
 
-/** How a list is read: what pipeline.yaml says of it, and the rules that its batch began with. */
+/** Rules for reading a list, from pipeline.yaml and from the version of the rules that the batch began with. */
 export interface ListReading {
-  /** Names of the columns of CSV and TSV without a header; undefined if the first row has them. */
+  /** Column names of a CSV or TSV file without a header. Undefined if the first row is the header. */
   header?: readonly string[] | undefined;
-  /** Lines of text, CSV and TSV that begin with this and a space are left out; undefined for none. */
+  /**
+   * Prefix of comment lines in text, CSV and TSV: lines that begin with it and a space are skipped. Undefined
+   * for none.
+   */
   comments?: string | undefined;
-  /** Undefined for UTF-8, and UTF-16 with a byte order mark. */
+  /** Undefined for UTF-8, or UTF-16 with a byte order mark. */
   encoding?: 'windows-1252' | undefined;
-  /** As in `SceneRules`. */
+  /** The following fields are documented in `SceneRules`. */
   trimsLines: boolean;
   readsSpreadsheets: boolean;
   findsIds: boolean;
 }
 
-/** For a list of which neither a batch nor a pipeline.yaml says anything. */
+/** Rules for a list without a batch and a pipeline.yaml. */
 export const plainReading: ListReading = { trimsLines: false, readsSpreadsheets: true, findsIds: true };
 
-/** The column of ids; undefined if there is none. An exact `id` counts before `ID`, `Id` and the like. */
+/**
+ * Returns the name of the id column, or undefined if there is none. An exact `id` takes precedence over `ID`,
+ * `Id` and the like.
+ */
 export function idColumnOf(
   columns: readonly string[],
   { findsIds }: Pick<ListReading, 'findsIds'>,

@@ -1,76 +1,77 @@
-/** What the gallery is given of a batch that is watched, besides the data of a report: sent by `watch/`, shown by `web/`. */
+/** Data that a live gallery gets in addition to the report's: sent by the watch server, shown in the browser. */
 import type { GalleryData, GalleryRow } from './gallery-data.ts';
 import type { RunCondition } from './run-condition.ts';
 import type { BatchCost } from './spending.ts';
 
-/** How many scenes are in which state; `invalid` counts rows of the manifest that were skipped. */
+/** Number of scenes by state. `invalid` counts skipped rows of the manifest. */
 export type LiveCounts = Record<
   'waiting' | 'active' | 'saved' | 'failed' | 'withdrawn' | 'invalid',
   number
 > & {
-  /** Absent where there are none. */
+  /** Absent if there are none. */
   unneeded?: number;
 };
 
-/** How a batch stands at one moment. Instants are epoch ms. */
+/** State of a batch at one moment. Instants are epoch ms. */
 export interface LiveState {
-  /** What the batch is called. */
   name: string;
-  /** The command that resumes it. */
+  /** Command that resumes the batch. */
   command: string;
   run: RunCondition;
-  /** Null while there is no batch, and where it cannot be read. */
+  /** Null if there is no batch yet, or if it cannot be read. */
   numbers: LiveNumbers | null;
 }
 
 export interface LiveNumbers {
   scenes: LiveCounts;
-  /** Submissions so far. */
+  /** Number of submissions so far. */
   attempts: number;
-  /** Those among them that may have been billed for nothing: unanswered and expired ones. */
+  /** Number of submissions that may have been billed for nothing: unanswered and expired. */
   doubtful: number;
   /** Null without `pricing`. */
   cost: BatchCost | null;
-  /** When the work that is left is done at the pace of late; null where that is unknown. */
+  /** Estimated time of completion at the current throughput. Null if it is unknown. */
   doneAt: number | null;
-  /** Scenes saved a second of late; null where that is unknown. */
+  /** Scenes saved per second recently. Null if it is unknown. */
   perSecond: number | null;
-  /** Ms from the end of a job to its saved picture, in the middle of the latest; null where the service tells no times. */
+  /**
+   * Median time in ms from the end of a job to its saved picture, over the latest jobs. Null if the service
+   * reports no times.
+   */
   lagMs: number | null;
-  /** The most scenes first. */
+  /** Sorted by number of scenes, largest first. */
   failures: LiveFailure[];
 }
 
-/** What went wrong, of one kind. */
 export interface LiveFailure {
   kind: string;
   attempts: number;
-  /** Scenes that are set aside because of it. */
+  /** Number of scenes that are set aside because of this kind. */
   scenes: number;
   lastText: string;
 }
 
-/** A scene that has a new picture. */
+/** A scene with a new picture. */
 export interface ArrivedScene<Row = GalleryRow> {
-  /** Rises with every picture. */
+  /** Increases with every picture. */
   picture: number;
-  /** The number of its row from 0. */
+  /** Index of its row, counted from 0. */
   index: number;
   row: Row;
 }
 
-/** All that is newer than what the page has. */
+/** Everything that is newer than the state of the page. */
 export interface LiveNews extends LiveState {
-  /** The server's clock. */
+  /** Current time of the server. */
   now: number;
-  /** What the page asks with next: what it has is as new as this. */
+  /** Version of this state. The page sends it with its next request. */
   revision: number;
-  /** The newest first. */
+  /** Newest first. */
   arrived: ArrivedScene[];
-  /** Where the rows are; with another folder none of those that the page has are good any more. */
+  /** Folder and sizes of the row files. If the folder differs, all loaded rows are outdated. */
   chunks?: GalleryData['chunks'];
-  /** The numbers from 0 of the files among these whose rows are others now. */
+  /** Indexes of the row files whose rows have changed, counted from 0. */
   changed: number[];
-  /** What is counted over all rows, which takes a while: some time old. */
+  /** Totals over all rows. They take a while to compute, so they may be outdated. */
   gallery?: GalleryData;
 }

@@ -1,25 +1,28 @@
-/** A submission that was sent and whose answer was lost, and for how long it may be sent again. */
+/** A submission whose answer was lost, and the time for which it may be sent again. */
 import type { Idempotency } from './attempt.ts';
 import type { Failure } from './failure.ts';
 
 export interface Lost {
   failure: Failure;
-  /** When it was sent first, or before that, by the wall clock (epoch ms). */
+  /** Time of the first sending, or an earlier time if that is unknown, in epoch ms. */
   sentAt: number;
-  /** By the monotonic one, where it was in this run. */
+  /** The same time in monotonic ms. Absent if an earlier run sent it. */
   sentElapsed?: number;
 }
 
-/** Of a run that has ended: it may have been sent at any time since it was put on record. */
+/** Describes a lost submission of an earlier run. It may have been sent at any time since it was recorded. */
 export function lostBefore({ intendedAt }: Idempotency, failure: Failure): Lost {
   return { failure, sentAt: intendedAt };
 }
 
-/** Of the time for which the service says that it knows a submission, this much is left: requests take theirs, and clocks differ. */
+/** Share of the service's retention time that is not used, because requests take time and clocks differ. */
 const spareShare = 0.1;
 const minSpareMs = 60_000;
 
-/** The monotonic clock stands still while the machine sleeps, and the other one may be set back. */
+/**
+ * True if the service still recognizes the submission. Uses both clocks: the monotonic clock stops while the
+ * machine sleeps, and the wall clock may be set back.
+ */
 export function isKnownStill(
   { sentAt, sentElapsed }: Lost,
   knownMs: number,

@@ -1,4 +1,4 @@
-/** Files that a scene has besides its pictures: what `output.files` asks for, and which saved scenes lack. */
+/** Files of a scene besides its pictures: the entries of `output.files`, and saved scenes that lack them. */
 
 export const fileKinds = ['png', 'exr', 'json', 'glb', 'npz'] as const;
 
@@ -6,41 +6,41 @@ export type FileKind = (typeof fileKinds)[number];
 
 /** One entry of `output.files`. */
 export interface NamedFile {
-  /** Its key: `depth`. */
+  /** Key of the entry, such as `depth`. */
   label: string;
   kind: FileKind;
 }
 
-/** That and where it is in a job's output: keys, outermost first. */
+/** An entry of `output.files` with its path in a job's output: keys, outermost first. */
 export interface FilePlace extends NamedFile {
   at: string[];
 }
 
-/** `output.image` of jobs that give files alone. */
+/** Value of `output.image` for jobs that return only files. */
 export const noPicture = 'none';
 
 export function endingOfKind(kind: FileKind): string {
   return `.${kind}`;
 }
 
-/** Of a file that is on record, by its ending. */
+/** Returns the kind of a recorded file by its extension. */
 export function kindOfFile(file: string): FileKind {
   return fileKinds.find((kind) => file.endsWith(`.${kind}`)) ?? 'png';
 }
 
-/** A job without pictures and files, of which only values are wanted, leaves its whole output. */
+/** Returns the files to save. If only values are wanted of a job, its whole output is saved as a file. */
 export function filesAsked(image: string | undefined, files: FilePlace[]): FilePlace[] {
   const isBare = image === noPicture && files.length === 0;
   return isBare ? [{ label: 'output', kind: 'json', at: [] }] : files;
 }
 
-/** How many saved scenes have no such file, since they were saved before it was asked for. */
+/** Number of saved scenes that lack a file because they were saved before it was requested. */
 export interface LackingFile {
   label: string;
   scenes: number;
 }
 
-/** What should be known of them; undefined where there is none. */
+/** Returns a note about the lacking files, or undefined if there are none. */
 export function lackingText(lacking: readonly LackingFile[]): string | undefined {
   if (lacking.length === 0) return undefined;
   const each = lacking.map(({ label, scenes }) =>

@@ -1,11 +1,11 @@
-/** File names that every file system takes: portable, short, inside the folder, and compared as folders do. */
+/** File names that work on every file system: portable, short and inside the images folder. */
 import { fileKinds, type NamedFile } from './named-file.ts';
 import { pictureEndings } from './picture-format.ts';
 
-/** The most bytes of UTF-8 a name has, folders and `.png` included. */
+/** Maximum length of a name in bytes of UTF-8, including folders and `.png`. */
 export const maxNameBytes = 200;
 
-/** Bytes that `withSuffix` keeps free for what it inserts. */
+/** Bytes that `withSuffix` reserves for the suffix. */
 const maxSuffixBytes = 32;
 const maxFolders = 9;
 const ending = '.png';
@@ -13,8 +13,9 @@ const pictureKinds = Object.values(pictureEndings).map((end) => end.slice(1));
 const endings = new RegExp(String.raw`\.(?:${[...fileKinds, ...pictureKinds].join('|')})$`);
 
 /**
- * A rendered name as a portable relative path that ends in `.png`. Slashes make folders; every part is safe on Linux,
- * macOS and Windows. A name that is too long loses the ends of its longest parts. Portable names are left as they are.
+ * Turns a rendered name into a portable relative path that ends in `.png`. Slashes make folders, and every
+ * part is safe on Linux, macOS and Windows. If a name is too long, its longest parts are shortened. Portable
+ * names are unchanged.
  */
 export function portablePath(rendered: string): string {
   const parts = rendered.split('/');
@@ -23,14 +24,14 @@ export function portablePath(rendered: string): string {
   return fit([...folders, withEnding(name)], maxNameBytes).join('/');
 }
 
-/** What a placeholder's value becomes within a name: one part of a path at most, never several. */
+/** Turns a placeholder's value into at most one part of a path, never several. */
 export function portableSegment(value: string): string {
   return cutToBytes(clean(value), maxNameBytes);
 }
 
 /**
- * A portable path with `suffix` before its ending. Distinct suffixes give distinct names, since what is cut off a long
- * path to make room does not depend on the suffix.
+ * Inserts `suffix` before the extension of a portable path. Distinct suffixes give distinct names, because
+ * the shortening of a long path does not depend on the suffix.
  */
 export function withSuffix(path: string, suffix: string): string {
   if (!/^[-.][\w-]{1,31}$/.test(suffix)) throw new Error(`not a suffix for a file name: ${suffix}`);
@@ -40,20 +41,23 @@ export function withSuffix(path: string, suffix: string): string {
 }
 
 /**
- * The file beside a picture: `a/b.png` and `depth` make `a/b-depth.exr`. Short enough that no later suffix cuts the label
- * off.
+ * Returns the name of a file next to a picture: `a/b.png` and `depth` give `a/b-depth.exr`. It is short
+ * enough that no later suffix cuts the label off.
  */
 export function namedFile(picture: string, { label, kind }: NamedFile): string {
   const parts = fit(picture.split('/'), maxNameBytes - 3 * maxSuffixBytes);
   return `${parts.join('/').slice(0, -endingOf(picture).length)}-${label}.${kind}`;
 }
 
-/** The file of a picture in a bucket: no other attempt, and no other content, has the same. */
+/** Returns the name of a picture's file in a bucket. It is unique to the attempt and the content. */
 export function attemptFile(name: string, attempt: number, sha256: string): string {
   return withSuffix(name, `-${attempt}-${sha256.slice(0, 8)}`);
 }
 
-/** Of such a file, the name that the picture was given, and the attempt; undefined where it is none. */
+/**
+ * Splits a name made by `attemptFile` into the picture's name and the attempt. Undefined if the name has
+ * another form.
+ */
 export function readAttemptFile(file: string): { name: string; attempt: number } | undefined {
   const end = endingOf(file);
   const [, stem, attempt] = /^(.*)-(\d{1,15})-[0-9a-f]{8}$/s.exec(file.slice(0, -end.length)) ?? [];
@@ -62,8 +66,9 @@ export function readAttemptFile(file: string): { name: string; attempt: number }
 }
 
 /**
- * Equal for two names that some file system takes for one, because it ignores case or how accents are composed, and for
- * pictures that differ in nothing but their format: their copies and sidecars would have one name.
+ * Returns a key that is equal for names that some file system treats as equal, because it ignores case or
+ * Unicode composition. It is also equal for pictures that differ only in format, because their copies and
+ * sidecars would have the same name.
  */
 export function nameKey(path: string): string {
   return path
@@ -77,7 +82,7 @@ export function nameKey(path: string): string {
 
 const otherFormats = /\.(?:JPG|WEBP|AVIF)$/;
 
-// Half surrogates, control and format characters, and code points that are none. The joiners stay: scripts and emoji
+// Lone surrogates, control and format characters, and noncharacters. Joiners stay, because scripts and emoji
 // need them.
 const unprintable = /(?![\u200C\u200D])[\p{Cs}\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/gu;
 
@@ -88,10 +93,9 @@ function clean(text: string): string {
     .replaceAll(/[<>:"/\\|?*]/g, '-');
 }
 
-/** Windows takes these for devices, whatever follows a dot or spaces. */
+/** Windows treats these names as devices, whatever follows a dot or spaces. */
 const device = /^(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|CLOCK\$|(?:COM|LPT)[0-9¹²³])\s*(?:\.|$)/i;
 
-/** A part without dots and spaces at its ends that is no device. */
 function tidy(part: string): string {
   const end = withoutTail(part);
   let start = 0;
@@ -110,7 +114,7 @@ function isEdge(character = ''): boolean {
   return character.trim() === '' || '.\u200C\u200D'.includes(character);
 }
 
-/** The last part, tidy and with its ending exactly once. */
+/** Tidies the last part and gives it its extension exactly once. */
 function withEnding(name: string, end = ending): string {
   let stem = withoutTail(name);
   while (stem.toLowerCase().endsWith(end)) stem = withoutTail(stem.slice(0, -end.length));
@@ -121,7 +125,7 @@ function endingOf(path: string): string {
   return endings.exec(path)?.[0] ?? ending;
 }
 
-/** The parts, the longest of them cut to equal length until all fit; the ending stays. */
+/** Cuts the longest parts to equal length until all parts fit. The extension stays. */
 function fit(parts: string[], maxBytes: number): string[] {
   const sizes = parts.map(bytesOf);
   const room = maxBytes - (parts.length - 1);
@@ -135,13 +139,13 @@ function fit(parts: string[], maxBytes: number): string[] {
   });
 }
 
-/** The longest beginning within `maxBytes` that ends between two characters as people count them. */
+/** Returns the longest prefix within `maxBytes` that ends between two graphemes. */
 function cutToBytes(text: string, maxBytes: number): string {
-  // A code unit takes at least a byte, so what lies further back can never fit.
+  // A code unit takes at least one byte, so text further back can never fit.
   const start = text.slice(0, maxBytes + 1);
   if (bytesOf(start) <= maxBytes) return text;
   const whole = Array.from(graphemes.segment(start), ({ segment }) => segment);
-  // A letter under a pile of marks can be longer than any name: then between two code points.
+  // A letter with many combining marks can exceed the limit. In that case it is cut between code points.
   return takeBytes(whole, maxBytes) || takeBytes(Array.from(start), maxBytes);
 }
 

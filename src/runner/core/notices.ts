@@ -1,34 +1,32 @@
-/** What of a run is worth a notice, and when: pure, so that nights can be played through. */
+/** Decides which events of a run are worth a notification, and when. Pure, so tests can simulate whole runs. */
 import type { EndingKind } from './ending.ts';
 
 export type NoticeEvent = 'start' | 'finish' | 'halt' | 'failures' | 'stall';
 
-/** Who is notified of a run. */
 export interface NoticeTarget {
   kind: 'ping' | 'slack' | 'webhook' | 'command';
-  /** The address, which is a secret, or the command. */
+  /** URL, which is a secret, or command. */
   to: string;
   rules: NoticeRules;
 }
 
-/** What one target receives. */
 export interface NoticeRules {
   isStart: boolean;
-  /** However the run ended. */
+  /** Notify when the run ends, in any way. */
   isFinish: boolean;
-  /** Where a failure ended it. */
+  /** Notify when a failure ends the run. */
   isHalt: boolean;
-  /** Once so many attempts of the run have failed. */
+  /** Notify once when this many attempts of the run have failed. */
   failures?: number;
-  /** Where nothing was finished for so long while jobs are in flight; once a stall. */
+  /** Notify if no job has finished for this long while jobs are in flight, once per stall. */
   stallMs?: number;
 }
 
-/** What one target's rules have seen of the run. */
+/** State of the run as one target's rules have seen it. */
 export interface Watch {
   inFlight: number;
   failed: number;
-  /** When the last job was finished, or the first of those in flight was submitted; monotonic ms. */
+  /** Time at which the last job finished, or the first job in flight was submitted, in monotonic ms. */
   quietSince: number;
   isStallReported: boolean;
 }
@@ -37,7 +35,7 @@ export function newWatch(now: number): Watch {
   return { inFlight: 0, failed: 0, quietSince: now, isStallReported: false };
 }
 
-/** So many jobs are in flight more. */
+/** Returns the state after `jobs` more were submitted. */
 export function submitted(watch: Watch, jobs: number, now: number): Watch {
   const isFirst = watch.inFlight === 0;
   return {
@@ -47,7 +45,10 @@ export function submitted(watch: Watch, jobs: number, now: number): Watch {
   };
 }
 
-/** `wasInFlight`: an attempt that the service never took fails without having been. */
+/**
+ * Returns the state after an attempt finished. `wasInFlight` is false for an attempt that the service never
+ * accepted.
+ */
 export function finished(
   watch: Watch,
   how: { hasFailed: boolean; wasInFlight: boolean },
@@ -62,18 +63,18 @@ export function finished(
   };
 }
 
-/** Whether this failure is the one to report. */
+/** True if this failure reaches the limit to report. */
 export function isFailureDue({ failures }: NoticeRules, before: Watch, after: Watch): boolean {
   return failures !== undefined && before.failed < failures && after.failed >= failures;
 }
 
-/** When the present quiet becomes a stall; undefined where it cannot. */
+/** Returns when the current silence becomes a stall, in monotonic ms. Undefined if it cannot become one. */
 export function stallAt({ stallMs }: NoticeRules, watch: Watch): number | undefined {
   if (stallMs === undefined || watch.inFlight === 0 || watch.isStallReported) return undefined;
   return watch.quietSince + stallMs;
 }
 
-/** What the end of a run is to a target; undefined where it wants no word of it. */
+/** Returns the event that the end of a run is for a target, or undefined if the target does not want it. */
 export function endNotice(
   { isFinish, isHalt }: NoticeRules,
   ending: EndingKind,
@@ -82,7 +83,7 @@ export function endNotice(
   return isFinish ? 'finish' : undefined;
 }
 
-/** What the run ended for by itself: neither a person nor a limit that a person has set. */
+/** True if a failure ended the run, and not a user or a limit. */
 function isTrouble(ending: EndingKind): boolean {
   return ['wrong-use', 'halted', 'not-allowed', 'output-unwritable', 'bug'].includes(ending);
 }

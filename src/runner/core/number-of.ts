@@ -1,4 +1,4 @@
-/** The number that a value is, or that its text is. */
+/** Returns the value if it is a number, or the number that its text represents. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   const isNumber = typeof value === 'string' && /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\s*$/i.test(value);

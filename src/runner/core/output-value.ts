@@ -1,17 +1,17 @@
-/** Values out of a job's output, such as a score: what `output.values` asks for. */
+/** Values from a job's output, such as a score, as `output.values` defines them. */
 import { valueAt, type JsonObject } from '../../lib/text/json.ts';
 import type { PictureOutput } from './picture.ts';
 
 /** One entry of `output.values`. */
 export interface NamedValue {
   name: string;
-  /** Where it is: keys, outermost first. */
+  /** Path in the output: keys, outermost first. */
   at: string[];
 }
 
 type Values = Record<string, number | string | boolean>;
 
-/** By name: numbers, texts, true and false; what is not there has no entry, nor has anything else that is at its place. */
+/** Returns numbers, texts and booleans by name. Missing values and values of other types are left out. */
 export function valuesIn(output: PictureOutput | undefined, asked: readonly NamedValue[]): Values {
   const values: Values = {};
   for (const { name, at } of asked) {
@@ -22,7 +22,7 @@ export function valuesIn(output: PictureOutput | undefined, asked: readonly Name
   return values;
 }
 
-/** Names of those at whose place there is something else. */
+/** Returns the names of values whose path holds an object, a list or null. */
 export function oddValues(output: PictureOutput | undefined, asked: readonly NamedValue[]): string[] {
   return asked.flatMap(({ name, at }) => (typeof keptAt(output, at) === 'object' ? [name] : []));
 }
@@ -32,7 +32,7 @@ function keptAt({ rest = {} }: PictureOutput = {}, at: readonly string[]): unkno
   return Object.hasOwn(rest, joined) ? valueAt(rest[joined], []) : valueAt(rest, at);
 }
 
-/** The columns of a row with its values, which go before columns of their names. */
+/** Returns the columns of a row together with its values. A value replaces a column of the same name. */
 export function withValues(
   columns: JsonObject,
   output: PictureOutput | undefined,

@@ -1,15 +1,18 @@
 /** Files next to a picture: its sidecar, and copies in other formats and sizes. */
 import { formatOfFile, pictureEndings, withoutFormat, type PictureFormat } from './picture-format.ts';
 
-/** Where it says where it comes from, unless it does so itself. */
+/** Extension of the file that records where a picture comes from, unless the picture contains that itself. */
 export const sidecarEnding = '.json';
 
-/** `a/b.png` and `.json` make `a/b.json`. */
+/** Replaces a picture's extension: `a/b.png` and `.json` give `a/b.json`. */
 export function sidecarPath(file: string, ending: string): string {
   return withoutFormat(file) + ending;
 }
 
-/** `a.json`, a file of a scene, would be the sidecar of `a.png`: each makes the other a name to stay away from. */
+/**
+ * Returns names that conflict through sidecars: a scene's own file `a.json` and the sidecar of `a.png` would
+ * be the same file.
+ */
 export function sidecarTwin(file: string): string[] {
   if (file.endsWith(sidecarEnding)) return [`${file.slice(0, -sidecarEnding.length)}.png`];
   return formatOfFile(file) === undefined ? [] : [sidecarPath(file, sidecarEnding)];
@@ -19,7 +22,7 @@ export interface PictureCopy {
   format: 'webp' | 'jpeg' | 'avif';
   /** 1 to 100. */
   quality: number;
-  /** Pixels of the longer side, at most; as large as the picture where absent. */
+  /** Maximum length of the longer side in pixels. Absent for the size of the picture. */
   size?: number | undefined;
 }
 
@@ -28,19 +31,19 @@ const formats = { webp: 'WebP', jpeg: 'JPEG', avif: 'AVIF' } as const satisfies 
   PictureFormat
 >;
 
-/** What takes the place of the picture's ending: `.webp`, `-512.jpg`. */
+/** Returns the suffix that replaces the picture's extension, such as `.webp` or `-512.jpg`. */
 export function copyEnding({ format, size }: Pick<PictureCopy, 'format' | 'size'>): string {
   return (size === undefined ? '' : `-${size}`) + pictureEndings[formats[format]];
 }
 
-/** Whether another picture may have the name of such a copy: `a-512.jpg`. */
+/** True if another picture may have the same name as such a copy, such as `a-512.jpg`. */
 export function isSized(ending: string): boolean {
   return ending.startsWith('-');
 }
 
 /**
- * Names of pictures that would have a copy of the same name as one of `file`: with `.webp` and `-512.webp`, `a-512.png`
- * and `a.png` both make `a-512.webp`.
+ * Returns names of pictures whose copies would have the same name as a copy of `file`. With `.webp` and
+ * `-512.webp`, both `a-512.png` and `a.png` give `a-512.webp`.
  */
 export function clashingNames(file: string, endings: readonly string[]): string[] {
   const middles = endings.flatMap((long) =>

@@ -1,13 +1,12 @@
-/** The formats that pictures are saved in, and the names of their files. */
+/** Formats in which pictures are saved, and their file extensions. */
 
-/** The ending of the files of each. */
 export const pictureEndings = { PNG: '.png', JPEG: '.jpg', WebP: '.webp', AVIF: '.avif' } as const;
 
 export type PictureFormat = keyof typeof pictureEndings;
 
 const ending = /\.(?:png|jpg|webp|avif)$/;
 
-/** By its ending; undefined where it has none of these. */
+/** Returns the format by extension, or undefined if the extension is not one of a picture. */
 export function formatOfFile(file: string): PictureFormat | undefined {
   return formats.find((format) => file.endsWith(pictureEndings[format]));
 }
@@ -15,9 +14,10 @@ export function formatOfFile(file: string): PictureFormat | undefined {
 const formats = Object.keys(pictureEndings) as PictureFormat[];
 
 /**
- * Of files with these endings the pictures alone: not the copies that have these endings in place of the picture's own, nor a
- * second file that differs in nothing but its format. Where originals are not kept, what has the name of a copy is none, and what
- * has that of a smaller one, whether it is still made or not.
+ * Returns only the pictures among files with picture extensions. Leaves out copies, which replace the
+ * picture's extension, and a second file that differs only in format. If originals are not kept, also leaves
+ * out files with the name of a copy, and files with the name of a smaller copy, even one that is no longer
+ * made.
  */
 export function picturesAmong(
   files: readonly string[],
@@ -47,12 +47,11 @@ export function picturesAmong(
   return [...byStem.values()].filter((file) => !isCopy(file) && !isAlone(file));
 }
 
-/** Without the ending of a picture. */
 export function withoutFormat(file: string): string {
   return file.replace(ending, '');
 }
 
-/** A picture is given a name that ends in `.png`, and its file the ending of what it is: `a/b.png` becomes `a/b.jpg`. */
+/** Replaces the `.png` of a picture's name by the extension of its actual format: `a/b.png` becomes `a/b.jpg`. */
 export function withFormat(name: string, format: PictureFormat): string {
   return withoutFormat(name) + pictureEndings[format];
 }

@@ -1,63 +1,63 @@
-/** A picture on its way from a job's output to a file and its thumbnail, and what its file contains. */
+/** A picture on its way from a job's output to a file and a thumbnail, and the data recorded with it. */
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { NamedFile } from './named-file.ts';
 import type { PictureFormat } from './picture-format.ts';
 
-/** What a job's output says of a picture besides, under its keys there; a service need not say any of it. */
+/** Additional information about a picture in a job's output, under its keys there. All of it is optional. */
 export interface PictureOutput {
-  /** Words of what stands there as a box with its name. */
+  /** Words that the picture shows as labelled boxes. */
   labelled_words?: string[];
-  /** Words that nothing in the picture stands for. */
+  /** Words that the picture does not show. */
   ignored_words?: string[];
-  /** What else is not as it was said, in sentences. */
+  /** Other differences from the prompt, in sentences. */
   notes?: string[];
-  /** All else that is small enough to be kept, where `output.values` asks for some of it. */
+  /** Other members of the output that are small enough to be kept, if `output.values` needs any. */
   rest?: JsonObject;
-  /** There was more. */
+  /** True if `rest` is incomplete because the output was too long. */
   isCut?: true;
-  /** Where it was found in an output of no known shape, as its only picture: `result.image`. */
+  /** Path at which the only picture of an output of unknown shape was found, such as `result.image`. */
   at?: string;
-  /** Names of `output.values` at whose place there is no number, text or truth. */
+  /** Names of `output.values` whose path holds an object, a list or null. */
   odd?: string[];
 }
 
-/** What a job's output says of a picture, or of another file. */
+/** Information in a job's output about a picture or another file. */
 interface Told {
-  /** The seed in the service's digits, exact beyond 2^53; absent where the output names none. */
+  /** Seed in the service's digits, exact beyond 2^53. Absent if the output contains none. */
   seed?: string;
   output?: PictureOutput;
-  /** What it is where it is no picture: one of `output.files`. */
+  /** The entry of `output.files` if this is a file and not a picture. */
   named?: NamedFile;
 }
 
-/** Base64 text as it came (a `data:` prefix and white space included), or what was downloaded. */
+/** Content of a picture: base64 text as received, including a `data:` prefix and white space, or downloaded bytes. */
 export type HeldPicture = ({ base64: string } | { bytes: Uint8Array }) & Told;
 
-/** What a job's output holds: a picture, or the address of one. */
+/** A picture in a job's output: its content or its URL. */
 export type FoundPicture = HeldPicture | ({ url: string } & Told);
 
-/** A picture, or one of `output.files`, that has passed every check: the file that is to be written. */
+/** A picture, or a file of `output.files`, that has passed every check and is ready to be written. */
 export interface Picture extends Told {
-  /** Of a picture whole, in its format; of another file what came. */
+  /** Complete picture in its format, or the file as received. */
   content: Uint8Array;
-  /** Absent of another file, whose name says what it is. */
+  /** Absent for a file that is not a picture. */
   format?: PictureFormat;
-  /** Pixels; 0 of a file that has none. */
+  /** Size in pixels. 0 for a file without a size. */
   width: number;
   height: number;
-  /** Hex, of `content`. */
+  /** Hex checksum of `content`. */
   sha256: string;
-  /** JPEG; absent where the picture needs none, none was asked for, or none could be made. */
+  /** JPEG. Absent if the picture is small, no thumbnail was requested, or none could be made. */
   thumbnail?: Uint8Array;
-  /** Its sidecars, by the ending that takes the place of its own. */
+  /** Sidecar files, by the suffix that replaces the picture's extension. */
   beside?: { ending: string; bytes: Uint8Array }[];
 }
 
-/** A picture on disk under its final name, or a file beside it. */
+/** A picture, or another file of a scene, on disk under its final name. */
 export interface SavedPicture extends Pick<Picture, 'width' | 'height' | 'sha256' | 'seed' | 'output'> {
-  /** Of one of `output.files`; absent of a picture. */
+  /** Label in `output.files`. Absent for a picture. */
   label?: string;
-  /** Relative to the images folder, `/` between folders. */
+  /** Path relative to the images folder, with `/` between folders. */
   file: string;
   bytes: number;
 }
@@ -65,22 +65,28 @@ export interface SavedPicture extends Pick<Picture, 'width' | 'height' | 'sha256
 export interface PictureTotals {
   files: number;
   bytes: number;
-  /** Those that show words as labelled boxes, and those that leave words out; absent where there are neither. */
+  /**
+   * Pictures that show words as labelled boxes, and pictures that leave words out. Absent if there are none
+   * of either.
+   */
   labelled?: number;
   ignored?: number;
-  /** Those that lack one of `output.values` since something else is at its place, and those whose output was too long to be kept; as above. */
+  /**
+   * Pictures with an unusable value for `output.values`, and pictures whose output was too long to keep.
+   * Absent if there are none of either.
+   */
   odd?: number;
-  /** Saved by this run without a value that `scenes.until` asks for. */
+  /** Scenes saved by this run that lack a value which `scenes.until` needs. */
   unjudged?: number;
   cut?: number;
 }
 
-/** Returns what the output says of the picture, without its content. */
+/** Returns the information about the picture without its content. */
 export function toldOf({ seed, output, named }: Told): Told {
   return { ...(seed !== undefined && { seed }), ...(output && { output }), ...(named && { named }) };
 }
 
-/** Without what is kept of the rest, which columns show. */
+/** Returns only the lists of words and notes. Columns show the other values. */
 export function wordListsOf({ labelled_words, ignored_words, notes }: PictureOutput): PictureOutput {
   return {
     ...(labelled_words && { labelled_words }),
@@ -89,7 +95,10 @@ export function wordListsOf({ labelled_words, ignored_words, notes }: PictureOut
   };
 }
 
-/** What a picture does not show as it was said, in sentences; empty where all is shown, or nothing is known of it. */
+/**
+ * Returns sentences about the parts of the prompt that the picture does not show as asked. Empty if there are
+ * none or nothing is known.
+ */
 export function lostWords(output: PictureOutput = {}): string {
   const { labelled_words: labelled = [], ignored_words: ignored = [], notes = [] } = output;
   const lists = [
@@ -99,21 +108,22 @@ export function lostWords(output: PictureOutput = {}): string {
   return [...lists, ...notes].filter((text) => text !== '').join(' ');
 }
 
-/** What a scene has, with pictures and named files apart. */
+/** Separates the pictures of a scene from its other files. */
 export function splitFiles(saved: SavedPicture[]): { pictures: SavedPicture[]; files: SavedPicture[] } {
   const isFile = ({ label }: SavedPicture): boolean => label !== undefined;
   return { pictures: saved.filter((one) => !isFile(one)), files: saved.filter(isFile) };
 }
 
-/** Pixels of a thumbnail's longer side, at most. */
+/** Maximum length of a thumbnail's longer side in pixels. */
 export const thumbnailSide = 320;
 
-/** A picture within `thumbnailSide` that has no more bytes is quick to show as it is. */
+/** Maximum size in bytes of a picture that is shown without a thumbnail. It must also fit within `thumbnailSide`. */
 const fewBytes = 32_000;
 
 /**
- * The thumbnail's path from the report's folder, `/` between folders; undefined where the picture is small enough to be
- * shown itself. Named after the content: no rename of the picture touches it, and pictures of the same bytes share it.
+ * Returns the thumbnail's path from the report's folder, with `/` between folders. Undefined if the picture
+ * is small enough to be shown itself. The name is a hash of the content, so a renamed picture keeps its
+ * thumbnail and equal pictures share one.
  */
 export function thumbnailOf(
   picture: Pick<SavedPicture, 'width' | 'height' | 'bytes' | 'sha256'>,
@@ -123,7 +133,7 @@ export function thumbnailOf(
   return `thumbnails/${sha256.slice(0, 2)}/${sha256.slice(0, 32)}.jpg`;
 }
 
-/** Versions that made WebPs of pictures left them under this name. */
+/** Returns the name that earlier versions used, which made WebP thumbnails. */
 export function earlierThumbnail(thumbnail: string): string {
   return thumbnail.replace(/\.jpg$/, '.webp');
 }

@@ -1,4 +1,4 @@
-/** What a manifest asks for compared with the checkpoint: the answer to "what is left to do". */
+/** Compares the manifest with the checkpoint to answer "what is left to do". */
 import { endpointAddress, type Endpoint } from './attempt.ts';
 import type { ServiceHealth } from './service-health.ts';
 import type { EndingKind } from './ending.ts';
@@ -8,31 +8,32 @@ import type { SceneCounts } from './scene.ts';
 import { formatCost } from './spending.ts';
 
 export interface Plan {
-  /** Rows whose id the batch has not seen before. */
+  /** Rows with an id that is new to the batch. */
   added: number;
-  /** Rows whose input was edited: rendered again, the old picture kept. */
+  /** Rows whose input was edited. They are rendered again, and the old pictures stay. */
   changed: number;
-  /** Rows that the batch knows with this very input. */
+  /** Rows whose id and input the batch already knows. */
   unchanged: number;
-  /** Scenes that are no longer in the manifest, since this run. */
+  /** Scenes that the latest comparison found to be no longer in the manifest. */
   withdrawn: number;
-  /** Absent where there are none. */
+  /** Absent if there are none. */
   repeated?: RepeatedRows;
-  /** Seeds that are sent only where those before them fall short, which is yet open; as above. */
+  /** Seeds that are sent only if earlier seeds fall short, which is not known yet. Absent if there are none. */
   heldSeeds?: number;
 }
 
-/** Rows that add to the input what another row of the list does. */
+/** Rows whose input is the same as that of another row of the list. */
 export interface RepeatedRows {
   rows: number;
-  /** Whether they are left out (`skipRepeatedRows`). */
+  /** True if these rows are left out (`skipRepeatedRows`). */
   isSkipped: boolean;
 }
 
 /**
- * True if a list seems to be cut off: more than a third of its scenes are gone, and none is new. A row that was edited
- * under its id is not new, unless more rows were edited than stayed: then the list was replaced by another one.
- * `before`: number of scenes that the list had. `isOneEdited` is asked if scenes are new: true if they are one edited row.
+ * True if a list seems truncated: more than a third of its scenes are gone and none is new. A row that was
+ * edited under its id is not new, unless more rows were edited than unchanged, because then another list
+ * replaced this one. `before` is the number of scenes that the list had. `isOneEdited` is called only if
+ * scenes are new, and returns true if these are one edited row.
  */
 export function isCutOff(plan: Plan, before: number, isOneEdited: () => boolean): boolean {
   const { added, changed, unchanged, withdrawn } = plan;
@@ -42,13 +43,11 @@ export function isCutOff(plan: Plan, before: number, isOneEdited: () => boolean)
   return came === 0 || (returned === 0 && isOneEdited());
 }
 
-/** Saved scenes that an edit of the pipeline file or of the columns renders again. */
+/** Saved scenes that will be rendered again because the pipeline file or the columns were edited. */
 export interface Edits {
-  /** Number of scenes to be rendered again. */
   scenes: number;
-  /** Number of scenes that are saved. */
   saved: number;
-  /** Price of rendering these scenes again; null if it is unknown. */
+  /** Price of rendering these scenes again. Null if it is unknown. */
   cost: { amount: number; currency: string } | null;
 }
 
@@ -61,10 +60,10 @@ export function describeEdits({ scenes, saved, cost }: Edits): string {
   return `${scenes.toLocaleString('en')} of ${saved.toLocaleString('en')} saved scenes are to be rendered again, ${price}, because the template, the matrix or the columns changed`;
 }
 
-/** Thrown if a person has to decide before the batch is changed or anything is sent. */
+/** Thrown if a user has to decide before the batch is changed or anything is sent. */
 export class PlanRefused extends Error {}
 
-/** Thrown before anything has changed, unless the edit is accepted. */
+/** Thrown before anything is changed, unless the edit is accepted. */
 export class EditsRefused extends PlanRefused {
   constructor(edits: Edits) {
     super(
@@ -73,9 +72,9 @@ export class EditsRefused extends PlanRefused {
   }
 }
 
-/** Thrown before anything has changed, unless it was said that the list may be shorter. */
+/** Thrown before anything is changed, unless the user has allowed a shorter list. */
 export class ListCutOff extends PlanRefused {
-  /** `first`: the first scene that went, and where its row stood. */
+  /** `first` is the first scene that is gone, with the former position of its row. */
   constructor({ withdrawn }: Plan, before: number, first: { id: string; source: string } | undefined) {
     const which = first === undefined ? '' : ` (the first is ${first.id}, which was at ${first.source})`;
     const gone = `${withdrawn.toLocaleString('en')} of ${before.toLocaleString('en')} scenes are no longer in the list${which}, and none is new`;
@@ -85,9 +84,9 @@ export class ListCutOff extends PlanRefused {
   }
 }
 
-/** Thrown before anything is sent, unless it was said what is to become of them. */
+/** Thrown before anything is sent, unless the user has said how to treat these pictures. */
 export class UnknownPictures extends PlanRefused {
-  /** `example`: one of them, as the folder of pictures has it. */
+  /** `example` is the path of one of these pictures in the images folder. */
   constructor(count: number, example: string) {
     const [have, them] =
       count === 1
@@ -99,13 +98,13 @@ export class UnknownPictures extends PlanRefused {
   }
 }
 
-/** How many saved scenes have their pictures from there. */
+/** Number of saved scenes whose pictures were made at an endpoint. */
 export interface MadeAt {
   endpoint: Endpoint;
   scenes: number;
 }
 
-/** What should be known where the rest of a batch goes to another endpoint; undefined where it does not. */
+/** Returns a note if the rest of a batch goes to another endpoint than before, otherwise undefined. */
 export function endpointChange(
   made: readonly MadeAt[],
   { waiting, active, saved, failed }: SceneCounts,
@@ -123,69 +122,66 @@ export function endpointChange(
   return `the endpoint has changed: ${where.join(', ')}; ${rest} to ${next}`;
 }
 
-/** What the next run of a batch would do, for people who are to decide whether it shall. */
+/** Describes what the next run of a batch would do, for a user who decides whether to start it. */
 export interface BatchPlan {
-  /** Whether a run holds the batch at this moment. */
   isRunning: boolean;
   changes: Plan;
-  /** When the manifest has been compared. */
+  /** Scenes by state after the comparison with the manifest. */
   counts: SceneCounts;
-  /** Of the scenes of the part that was asked for; null where it was all. */
+  /** Scenes of the requested part by state. Null if the whole batch was requested. */
   part: SceneCounts | null;
   setAside: SetAside;
   requests: FirstRequest[];
   forecast: Forecast;
-  /** Where more seeds may turn out to be needed: the scenes if all are, and what they cost; that is null where it is unknown. */
+  /** Number of scenes if all held seeds are needed, and their cost. The cost is null if it is unknown. */
   atMost: { scenes: number; cost: number | null } | null;
-  /** Path of the newest picture that was found as the only one of an output of no known shape; null where there is none. */
+  /** Path of the latest picture that was found in an output of unknown shape. Null if there is none. */
   foundAt: string | null;
-  /** Which files saved scenes lack, in words; null where none does. */
+  /** Note about files that saved scenes lack. Null if none is lacking. */
   lacking: string | null;
-  /** What should be known of the list, in sentences. */
   notes: string[];
-  /** What `plan` says of the list, in sentences; a run does not say it. */
+  /** Further notes about the list, which only `plan` prints. */
   remarks: string[];
-  /** What should be known of the folder, in words; null where there is nothing. */
+  /** Warning about the folder. Null if there is none. */
   warning: string | null;
 }
 
-/** What a run does not render by itself, and what is not over. */
+/** Scenes and rows that a run does not render by itself, and submissions that are not over. */
 export interface SetAside {
-  /** Jobs at the service, which are collected first. */
+  /** Jobs at the service, which a run collects first. */
   inFlight: number;
-  /** Submissions that were begun, that may have been sent. */
+  /** Submissions that were begun and may have been sent. */
   intended: number;
   /** Failed scenes by kind, most frequent first. */
   failed: { kind: string; scenes: number }[];
-  /** The first of the rows that are skipped. */
+  /** The first skipped rows. */
   badRows: { source: string; problem: string }[];
 }
 
-/** As it would be sent. */
+/** First request of a scene as a run would send it. */
 export interface FirstRequest {
   scene: string;
   /** 1 for the scene's first submission. */
   attempt: number;
-  /** Submissions of the scene that came before and may have been paid: one that was refused is none. */
+  /** Number of earlier submissions that may have been billed. Refused submissions do not count. */
   before: number;
   method: string;
-  /** Begins with `local` where the address is made up at the start of a run. */
+  /** Begins with `local` if the address is chosen when a run starts. */
   url: string;
   body: JsonValue;
-  /** Of its first picture, within the folder of pictures. */
+  /** Path of the first picture in the images folder. */
   file: string;
-  /** The name that is another scene's already, so that `file` is another one; null where it is free. */
+  /** Preferred name of the picture if another scene already has it. Null if the name is free. */
   taken: string | null;
 }
 
-/** What the service said to a question that starts nothing. */
+/** Reply of the service to a request that starts no job. */
 export interface EndpointCheck {
-  /** How a run would end by that: `complete` unless something prevents it. */
+  /** How a run would end because of this reply. `complete` if nothing prevents the run. */
   ending: EndingKind;
-  /** One sentence. */
   text: string;
-  /** By state, in the service's words. */
+  /** Number of workers by the service's name for their state. */
   workers?: ServiceHealth['workers'];
-  /** Where a run looks in the answers of a service that is described, each a line. */
+  /** Paths that a run reads in the answers of a described service, one per line. */
   reads?: string[];
 }

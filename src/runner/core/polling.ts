@@ -1,52 +1,54 @@
-/** When to poll a job again: soon after it has completed, and seldom before; learned from the jobs before it. */
+/** Decides when to poll a job: soon after it has completed and rarely before, learned from earlier jobs. */
 import { shareOf, withObservation, type ObservedTimes } from './observed-times.ts';
 
-/** The key `polling` of pipeline.yaml; durations are in ms. */
+/** Key `polling` of pipeline.yaml. Durations are in ms. */
 export interface PollRules {
   /**
-   * How long a finished result is to lie at the service on the average before it is collected, as a share (0 to 1) of
-   * the time that jobs execute. Smaller: results come sooner, for more requests (half the lag for twice as many).
+   * Target for the average time that a finished result waits at the service, as a share of the execution time
+   * (0 to 1). A smaller value gives results sooner for more requests: half the lag takes twice as many.
    */
   lag: number;
   shortest: number;
-  /** Far below the retention period, so that no result expires between two polls. */
+  /** Far below the retention period, so no result expires between two polls. */
   longest: number;
 }
 
-/** What is known of a job since its latest poll, or since its submission where there was none. */
+/** State of a job at its latest poll, or at its submission if it was not polled yet. */
 export interface PollState {
-  /** From its submission to that poll. */
+  /** Time from the submission to the latest poll. */
   ageMs: number;
   seen: 'nothing' | 'waiting' | 'executing';
-  /** From when it began to that poll; 0 where it was not seen executing. */
+  /** Time from the beginning of execution to the latest poll. 0 if the job was not seen executing. */
   executedMs: number;
 }
 
-/** What a job is among the jobs in flight. */
+/** Role of a job among the jobs in flight. */
 export interface PollRole {
-  /** Jobs in flight, where no scene waits any more: one of them will be the last, for which all else waits. */
+  /**
+   * Number of jobs in flight if no scene is waiting, otherwise undefined. The batch then ends with the last
+   * of them.
+   */
   lastOf: number | undefined;
-  /** Whether it is one of the few that are polled often while nothing is known of such jobs. */
+  /** True for the few jobs that are polled often while execution times are unknown. */
   isProbe: boolean;
 }
 
-/** What a run has learned of how long its jobs take. */
+/** Durations of this run's completed jobs. */
 export interface LearnedTimes {
-  /** Jobs that were learned from. */
   jobs: number;
-  /** Ms from beginning to completion. */
+  /** Execution times in ms. */
   executions: ObservedTimes;
-  /** Ms from submission to completion of the very latest jobs: queues grow and shrink. */
+  /** Times in ms from submission to completion of only the latest jobs, because queues grow and shrink. */
   totals: readonly number[];
 }
 
 export const nothingLearned: LearnedTimes = { jobs: 0, executions: [], totals: [] };
 
-/** Of this many completed jobs more is to be learned than from growing waits. */
+/** Number of completed jobs from which learned times replace growing waits. */
 export const enoughJobs = 4;
 const maxTotals = 32;
 
-/** With one more completed job. `random`: 0 ≤ random < 1. */
+/** Returns the learned times updated with one completed job. `random` is in [0, 1). */
 export function withCompleted(
   { jobs, executions, totals }: LearnedTimes,
   { delayMs, executionMs }: { delayMs: number; executionMs: number },
@@ -59,7 +61,7 @@ export function withCompleted(
   };
 }
 
-/** Ms from the latest poll, or from the submission, to the next one. `random`: 0 ≤ random < 1. */
+/** Returns the time in ms from the latest poll, or from the submission, to the next poll. `random` is in [0, 1). */
 export function nextPollMs(
   state: PollState,
   learned: LearnedTimes,
@@ -72,23 +74,26 @@ export function nextPollMs(
     learned.jobs < enoughJobs
       ? growingMs(state, rules, role, random)
       : learnedMs(state, learned, rules, role);
-  // What it does at present takes this long already: so little lag is nothing to it.
+  // A lag this small compared with the time so far does not matter.
   const soFarMs = state.seen === 'executing' ? state.executedMs : state.ageMs;
   return Math.round(Math.min(longest, Math.max(shortest, (lag / 2) * soFarMs, waitMs)));
 }
 
-/** Nobody but a probe is polled sooner while nothing is known; what the probes show makes a new plan for all. */
+/** Minimum first wait of jobs that are not probes. The results of the probes soon give all jobs a new schedule. */
 const firstPollMs = 250;
 
-/** Waits grow with the age: those of probes slowly, and the others learn from them and are spread meanwhile. */
+/** Returns a wait that grows with the age: slowly for probes, and with jitter for the other jobs. */
 function growingMs({ ageMs }: PollState, { shortest }: PollRules, { isProbe }: PollRole, random: number) {
   if (isProbe) return ageMs / 4;
   return ageMs === 0 ? Math.max(firstPollMs, shortest) * (1 + 3 * random) : ageMs * (1 + random);
 }
 
-/** Polls are no closer to each other, so that no shorter lag can be had on the average. */
+/**
+ * Minimum lag as a share of `shortest`. Polls are at least `shortest` apart, so the average lag cannot be
+ * smaller.
+ */
 const minLagShare = 0.6;
-/** For a batch that ends with this job, its lag counts as that of so many others. */
+/** Weight of the last job's lag, which delays the end of the whole batch. */
 const weightOfLast = 16;
 
 function learnedMs(
@@ -100,21 +105,24 @@ function learnedMs(
   const { executions } = learned;
   const share = (part: number): number => shareOf(executions, part) ?? 0;
   const lagMs = Math.max(minLagShare * shortest, lag * share(0.5));
-  // Polls at twice that lag while most jobs complete, and a single one where all take the same.
+  // Polls twice per lag while most jobs complete, or only once if all jobs take equally long.
   const atPollMs = lagMs / (1 + (share(0.75) - share(0.25)) / (2 * lagMs));
   const weight = lastOf === undefined ? 1 : 1 + weightOfLast / Math.max(1, lastOf);
   const waitMs = untilLagMs(timesLeft(state, learned), atPollMs / weight);
-  // Some jobs were done by now, and this may be one of them that takes a little longer, though all others take far longer.
+  // The fastest jobs are done by now. This may be one of them, even if most jobs take far longer.
   const isAmongDone = state.seen === 'executing' && state.executedMs >= share(0.1);
   return isAmongDone ? Math.min(state.executedMs, waitMs) : waitMs;
 }
 
-/** Ms to a poll at which a result is expected to have been lying for `lagMs`, where each of the ascending `times` is as likely. */
+/**
+ * Returns the time in ms until the result is expected to have waited for `lagMs`. Each of the ascending
+ * `times` is equally likely to be the completion.
+ */
 export function untilLagMs(times: readonly number[], lagMs: number): number {
   let sum = lagMs * times.length;
   let passed = 0;
   for (const time of times) {
-    // Between two times the lag grows evenly by those that have passed.
+    // Between two times the expected lag grows linearly with the number of times that have passed.
     if (passed * time > sum) break;
     sum += time;
     passed += 1;
@@ -122,15 +130,15 @@ export function untilLagMs(times: readonly number[], lagMs: number): number {
   return sum / Math.max(1, passed);
 }
 
-/** So few say little about longer times. */
+/** Below this number, the sample says little about longer times. */
 const fewTimes = 16;
-/** A job that outlasts others may be done any moment, such as after this share of what it took so far. */
+/** A job that exceeds most known times may end at any moment. This share of its time so far is assumed to remain. */
 const outlastingShare = 0.04;
 
-/** Ms from the latest poll to the completion, ascending, each as likely as any other. */
+/** Returns equally likely times in ms from the latest poll to the completion, ascending. */
 function timesLeft({ seen, executedMs }: PollState, { executions, totals }: LearnedTimes): number[] {
   if (seen === 'nothing') return totals.toSorted((a, b) => a - b);
-  // One that waits may begin at any moment.
+  // A waiting job may begin at any moment, so its full execution time remains.
   const left = executions.filter((ms) => ms > executedMs).map((ms) => ms - executedMs);
   return left.length < fewTimes && executedMs > 0
     ? [...left, outlastingShare * executedMs].toSorted((a, b) => a - b)

@@ -1,19 +1,19 @@
-/** The words of a scene that people know it by. */
+/** Finds the prompt by which people recognize a scene. */
 import { oneLine } from '../../lib/text/format.ts';
 import { isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 
 /**
- * What its input calls its prompt, else its row; else the longest text that is sent, or stands in the row. Undefined where
- * there is none.
+ * Returns the prompt of the input, else of the row, else the longest text of the input or the row. Undefined
+ * if there is no text.
  */
 export function promptOf(input: JsonObject, columns: JsonObject): string | undefined {
   return named(input) ?? named(columns) ?? longest(input) ?? longest(columns);
 }
 
-/** What people read of a scene: its id, and where the list has none, so that the id is a hash, its prompt. */
+/** Name of a scene for people: its id and, if the list has no ids and the id is a hash, its prompt. */
 export interface SceneName {
   scene: string;
-  /** On one line, cut to `maxShownLength` characters. */
+  /** One line, cut to `maxShownLength` characters. */
   prompt?: string;
 }
 
@@ -26,7 +26,7 @@ export function sceneNameOf(scene: { sceneId: string; input: JsonObject; columns
   return { scene: sceneId, ...(prompt !== undefined && { prompt }) };
 }
 
-/** In any case; of several the first counts. */
+/** Keys of prompts, in order of preference. Case is ignored. */
 const names = ['prompt', 'scene', 'text', 'positive_prompt'];
 
 function named(from: JsonObject): string | undefined {
@@ -36,7 +36,7 @@ function named(from: JsonObject): string | undefined {
     .find((text) => text !== undefined);
 }
 
-/** Characters. Longer texts are files sent as base64 rather than anything that is read. */
+/** Maximum length in characters. Longer texts are files in base64 and not prompts. */
 const maxReadLength = 16_000;
 
 function longest(from: JsonObject): string | undefined {
@@ -46,7 +46,7 @@ function longest(from: JsonObject): string | undefined {
   return texts.toSorted((a, b) => b.length - a.length)[0];
 }
 
-/** Of what ComfyUI is sent, what is set in its workflow, as `6.text`. */
+/** Returns the texts by key. For ComfyUI these are the settings of its workflow, such as `6.text`. */
 function textsOf(from: JsonObject): [string, string][] {
   const { workflow, set } = from;
   const texts = typeof workflow === 'string' && isJsonObject(set) ? set : from;

@@ -1,4 +1,4 @@
-/** Where a picture comes from: what it says of itself, where that is asked for, to programs and to people. */
+/** Origin of a picture: the metadata written into it, for programs and for people. */
 import { type Endpoint, endpointVersions, type Submitted } from './attempt.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import type { PictureOutput, SavedPicture } from './picture.ts';
@@ -7,23 +7,23 @@ import { readRulesVersion, type RulesVersion } from './scene-rules.ts';
 
 export interface Provenance {
   scene: string;
-  /** Undefined where the input holds no text. */
+  /** Undefined if the input contains no text. */
   prompt: string | undefined;
-  /** What the job was sent, very long texts cut. */
+  /** Input that was sent to the job, with very long texts cut. */
   input: JsonObject;
-  /** In the service's digits; null where the output named none. */
+  /** Seed in the service's digits. Null if the output contains none. */
   seed: string | null;
   /** 1 for the first picture of the job. */
   number: number;
   jobId: string;
   endpoint: Endpoint;
-  /** What is kept of the output besides. */
+  /** Other recorded information from the output. */
   output?: PictureOutput | undefined;
 }
 
-/** Longer texts are files sent as base64 rather than anything that is read. */
+/** Longer texts are files in base64 and not text to read. */
 const maxCharacters = 16_000;
-/** Kept of those, to identify what it was. */
+/** Number of characters kept of a cut text, to identify it. */
 const fewCharacters = 100;
 
 export function provenanceOf(
@@ -57,16 +57,16 @@ function cutText(text: string): string {
   return `${text.slice(0, fewCharacters)}… (${(text.length - fewCharacters).toLocaleString('en')} characters left out)`;
 }
 
-/** Raised when a reader would no longer understand it. */
+/** Increased when older readers would no longer understand the format. */
 const formatVersion = 1;
 
-/** What writes a provenance: `nightrender x.y.z`, and the rules that the batch's lists are read by. */
+/** Writer of a provenance: `nightrender x.y.z`, and the rules by which the batch reads its lists. */
 export interface ProvenanceWriter {
   program: string;
   rules: RulesVersion;
 }
 
-/** As it is written into a picture, or into its sidecar. */
+/** Returns the JSON that is written into a picture or its sidecar. */
 export function provenanceJson(provenance: Provenance, { program, rules }: ProvenanceWriter): JsonObject {
   const { scene, prompt = null, input, seed, number, jobId, endpoint, output } = provenance;
   const { baseUrl, id, version } = endpoint;
@@ -85,14 +85,14 @@ export function provenanceJson(provenance: Provenance, { program, rules }: Prove
   };
 }
 
-/** Which scene and job a picture comes from, as its file records it. */
+/** Scene and job of a picture, as recorded in its file. */
 export type Origin = Pick<
   Provenance,
   'scene' | 'input' | 'seed' | 'number' | 'jobId' | 'endpoint' | 'output'
 > &
   Pick<Partial<ProvenanceWriter>, 'rules'>;
 
-/** Out of `provenanceJson`; undefined where it is anything else. */
+/** Reads the JSON of `provenanceJson`. Undefined if it is anything else. */
 export function readOrigin(json: unknown): Origin | undefined {
   if (!isJsonObject(json) || json['formatVersion'] !== formatVersion || !isJsonObject(json['endpoint']))
     return undefined;
@@ -109,7 +109,7 @@ export function readOrigin(json: unknown): Origin | undefined {
   return { scene, input, seed: seedText, number, ...from };
 }
 
-/** Anybody may have written it: lists are of texts, or are none. */
+/** Reads only lists of texts, because anyone may have written the file. */
 function readOutput(json: unknown): PictureOutput | undefined {
   if (!isJsonObject(json)) return undefined;
   const { rest, ...others } = json;
@@ -119,12 +119,12 @@ function readOutput(json: unknown): PictureOutput | undefined {
   return { ...(Object.fromEntries(lists) as PictureOutput), ...(isJsonObject(rest) && { rest }) };
 }
 
-/** Whether the picture is of exactly what the scene sends. */
+/** True if the picture was made from exactly the current input of the scene. */
 export function isOriginOf(origin: Origin, scene: { id: string; input: JsonObject }): boolean {
   return origin.scene === scene.id && canonicalJson(origin.input) === canonicalJson(cutTexts(scene.input));
 }
 
-/** Names under which picture viewers and other programs read these. */
+/** Names under which picture viewers and other programs show these settings. */
 const wellKnown: Readonly<Record<string, string>> = {
   steps: 'Steps',
   num_inference_steps: 'Steps',
@@ -136,8 +136,8 @@ const wellKnown: Readonly<Record<string, string>> = {
 };
 
 /**
- * In the layout that programs around image models write and read under `parameters`: the prompt, then what it should not
- * show, then a line of names and values.
+ * Returns the text that image generation programs store under `parameters`: the prompt, the negative prompt,
+ * and a line of names and values.
  */
 export function parametersText(
   { prompt, input, seed, jobId, endpoint }: Provenance,

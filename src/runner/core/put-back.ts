@@ -1,35 +1,35 @@
-/** Which scenes a person puts back to be rendered again. */
+/** The choice of scenes that a user puts back to be rendered again. */
 import type { FailureKind } from './failure.ts';
 import type { SceneState } from './scene.ts';
 
-/** What is asked for adds up. */
+/** Union of all the scenes that the fields select. */
 export interface PutBackChoice {
   /** Failed scenes of these kinds. */
   kinds: 'every' | FailureKind[];
   /** Failed scenes with these ids. */
   ids: string[];
-  /** Scenes whose job is in flight at any other address than this one; the local service has none. */
+  /** Base URL: selects scenes whose job is in flight anywhere else, except at the local service. */
   notAt: string | undefined;
-  /** Ids of scenes whose job in flight is given up, wherever it is. */
+  /** Ids of scenes whose job in flight is given up, at any address. */
   giveUp?: string[];
-  /** Whether `ids` may be saved, too: they are rendered again. */
+  /** True if `ids` may also be saved scenes, which are rendered again. */
   isAgain?: boolean;
-  /** Makes the seeds that `ids` send from now on, where they are to be others. */
+  /** Generates new seeds for `ids`. Absent if seeds stay. */
   newSeed?: (() => number) | undefined;
 }
 
-/** An id that cannot be put back, or (`isGiveUp`) whose scene has nothing in flight. */
+/** An id that cannot be put back or, with `isGiveUp`, whose scene has no job in flight. */
 export interface WrongId {
   id: string;
   state: SceneState | 'unknown';
   isGiveUp?: true;
-  /** Its input has no seed that could be another. */
+  /** True if a new seed was requested and the input has none. */
   isSeedless?: true;
 }
 
 export interface PutBack {
-  /** Scenes that wait to be rendered again. */
+  /** Number of scenes that now wait to be rendered again. */
   scenes: number;
-  /** Of these, or of scenes that are withdrawn: jobs that were in flight. */
+  /** Number of jobs in flight that were given up, including those of withdrawn scenes. */
   givenUp: number;
 }

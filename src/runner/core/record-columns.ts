@@ -1,16 +1,15 @@
-/** The single values of a scene's record that every form of the results shows, in their order: one table of their names. */
+/** Table of the simple values in a scene's record, with their names in every form of the results, in order. */
 
 /**
- * `column` is the name in the checkpoint and in results.csv, `json` that in results.jsonl, `gallery` that in the gallery. A
- * `count` is a number; of all others null means that it is not known, or not yet.
+ * `column` is the name in the checkpoint and in results.csv, `json` in results.jsonl and `gallery` in the
+ * gallery. A `count` is a number. Null in the others means not known, or not known yet.
  */
 const recordColumns = {
   jobId: { is: 'text', column: 'job_id', json: 'jobId', gallery: 'job' },
-  // Submissions so far.
   attempts: { is: 'count', column: 'attempts', json: 'attempts', gallery: 'attempts' },
-  // Submissions that were sent without an answer: each may have run and been billed for nothing.
+  // Sent without an answer. Each may have run and been billed for nothing.
   unanswered: { is: 'count', column: 'unanswered', json: 'unanswered', gallery: 'unanswered' },
-  // Submissions whose result was gone before it was collected: billed for nothing.
+  // Deleted before the result was collected. Each was billed for nothing.
   expired: { is: 'count', column: 'expired', json: 'expired', gallery: 'expired' },
   delayTimeMs: { is: 'ms', column: 'delay_time_ms', json: 'delayTime', gallery: 'delayMs' },
   executionTimeMs: { is: 'ms', column: 'execution_time_ms', json: 'executionTime', gallery: 'executionMs' },
@@ -47,25 +46,24 @@ export type RecordJson = {
     : RecordValues[Key];
 };
 
-/** What is null or 0 is left out. */
+/** Values that are null or 0 are left out. */
 export type RecordGallery = {
   [Key in RecordKey as Columns[Key]['gallery']]?: NonNullable<RecordValues[Key]>;
 };
 
 const entries = Object.entries(recordColumns) as [RecordKey, RecordColumn][];
 
-/** Returns what `make` makes of each column, by its names in one of the forms. */
+/** Returns the result of `make` for each column, by the column's name in the given form. */
 export function byColumn<Made>(
   form: 'column' | 'json' | 'gallery',
   make: (key: RecordKey, is: RecordColumn['is']) => Made,
 ): Record<string, Made> {
   const made: Record<string, Made> = {};
-  // A report does this for each scene: a list of entries in between takes twice as long.
+  // Runs for each scene of a report. An intermediate list of entries would take twice as long.
   for (const [key, column] of entries) made[column[form]] = make(key, column.is);
   return made;
 }
 
-/** Returns a copy of `like` with the values of `row`. */
 export function withValuesOf<Like extends RecordValues>(row: RecordValues, like: Like): Like {
   const copy = { ...like };
   const values: Record<string, unknown> = copy;
@@ -73,7 +71,7 @@ export function withValuesOf<Like extends RecordValues>(row: RecordValues, like:
   return copy;
 }
 
-/** The values of a row that nothing was sent for. */
+/** Values of a row for which nothing was sent. */
 export const nothingSent = Object.fromEntries(
   entries.map(([key, { is }]) => [key, is === 'count' ? 0 : null]),
 ) as RecordValues;

@@ -1,10 +1,10 @@
-/** When a service that has let a run in and then refuses it is believed: pure. */
+/** Decides when to believe a service that refuses access after it has worked in this run. Pure. */
 import { formatDuration } from '../../lib/text/format.ts';
 import type { Failure, FailureKind } from './failure.ts';
 
 export type Operation = 'submit' | 'status' | 'cancel' | 'health';
 
-/** Refusals of one operation in a row; `since` is the monotonic time of the first, in ms. */
+/** Consecutive refusals of one operation. `since` is the time of the first, in monotonic ms. */
 export interface Refusals {
   count: number;
   since: number;
@@ -37,23 +37,26 @@ export function withRefusal({ count, since }: Refusals, now: number): Refusals {
 
 const enoughRefusals = 3;
 
-/** `lastMs` is how long the refusals have to last (`halt.refused`). */
+/** True if enough refusals have lasted for at least `lastMs` (`halt.refused`). */
 export function isBelieved({ count, since }: Refusals, now: number, lastMs: number): boolean {
   return count >= enoughRefusals && now - since >= lastMs;
 }
 
-/** Returns the failure with how long it was doubted. */
+/** Returns the failure, with the number and duration of the refusals in its text. */
 export function believed(failure: Failure, { count, since }: Refusals, now: number): Failure {
   const times = `${count} times in a row within ${formatDuration(now - since)}`;
   return { ...failure, text: `${failure.text}; refused ${times}, after it had worked in this run` };
 }
 
-/** Returns how long to wait before round `round` (from 1): with 30 s for `lastMs`, 1, 2, 4, 8, 16 and then 30 s. */
+/**
+ * Returns the wait in ms before round `round`, counted from 1. With 30 s for `lastMs`: 1, 2, 4, 8, 16 and
+ * then 30 s.
+ */
 export function askAgainMs(round: number, lastMs: number): number {
   return Math.round(Math.min(lastMs, (lastMs / 30) * 2 ** (round - 1)));
 }
 
-/** True if refusals and silence alternate for so long that ordinary requests are to show what is wrong. */
+/** True if refusals and silence have alternated for so long that ordinary requests should show the cause. */
 export function isLongDoubt(tookMs: number, lastMs: number): boolean {
   return tookMs >= 4 * lastMs;
 }

@@ -1,19 +1,19 @@
-/** How fast requests may follow each other, and how long a refused one waits: pure. */
+/** Decides how fast requests may follow each other, and how long a refused request waits. Pure. */
 import { backoffMs, fullWaitMs, type Backoff } from './backoff.ts';
 import type { Failure } from './failure.ts';
 
 /** A key of `rate` in pipeline.yaml. */
 export interface RequestRate {
-  /** Requests on their way at the same moment. */
+  /** Maximum number of concurrent requests. */
   atOnce: number;
-  /** Requests sent within any ten seconds. */
+  /** Maximum number of requests in any ten seconds. */
   perTenSeconds: number;
 }
 
-/** Share of ten seconds' requests that may be sent in a burst. The rest is sent evenly, so that no ten seconds have more. */
+/** Share of ten seconds' requests that may be sent in a burst. The rest is spread evenly within the limit. */
 const burstShare = 0.01;
 
-/** A token for each request that may be sent. All instants are monotonic ms. */
+/** Token bucket: each request takes a token. All instants are monotonic ms. */
 export class TokenBucket {
   #perMs = 0;
   #burst = 1;
@@ -27,7 +27,7 @@ export class TokenBucket {
     this.#tokens = this.#burst;
   }
 
-  /** Changes the rate from now on, such as for a share of it. */
+  /** Changes the rate from now on, for example when runners share it. */
   change(rate: RequestRate, now: number): void {
     this.#fill(now);
     this.#setRate(rate);
@@ -40,7 +40,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Returns the whole ms until there is a token. */
+  /** Returns the whole ms until a token is available. */
   waitMs(now: number): number {
     this.#fill(now);
     const untilTokenMs = this.#tokens >= 1 ? 0 : Math.ceil((1 - this.#tokens) / this.#perMs);
@@ -78,34 +78,34 @@ export class TokenBucket {
   }
 }
 
-/** True if the service refuses a request for now: 429, or another refusal that says when to come back. */
+/** True if the service refuses a request temporarily: 429, or another refusal with a time to retry. */
 export function isRefusal({ kind, retryAfterMs = 0 }: Failure): boolean {
   return kind === 'overloaded' || retryAfterMs > 0;
 }
 
-/** A request that waits longer than this comes back too late when the service has room. */
+/** Maximum jitter. A request that waits longer leaves free capacity of the service unused. */
 const maxJitterMs = 10_000;
 
-/** Returns how long a request waits after its `tries`th failure in a row. `random` is in [0, 1). */
+/** Returns the wait in ms after the `tries`th consecutive failure. `random` is in [0, 1). */
 export function retryWaitMs(failure: Failure, tries: number, settings: Backoff, random: number): number {
   if (!isRefusal(failure)) return backoffMs(tries, settings, random);
-  // Full jitter: of many requests that were refused together, some come back at any moment.
+  // Full jitter: of many requests that were refused together, some retry at any moment.
   const jitterMs = Math.round(Math.min(maxJitterMs, fullWaitMs(tries, settings)) * random);
   return Math.max(failure.retryAfterMs ?? 0, jitterMs);
 }
 
 const minuteMs = 60_000;
-/** A few scenes that wait for a full service are no reason to change a setting. */
+/** Minimum number of answers. A few refusals by a full service are no reason to change a setting. */
 const minAnswers = 20;
 
-/** Counts answers and refusals by the minute. */
+/** Counts answers and refusals per minute. */
 export class RefusalCount {
   #since = -Infinity;
   #answers = 0;
   #refusals = 0;
   #hasAdvised = false;
 
-  /** Counts an answer. Returns advice once, if more than half of the requests of the minute before it were refused. */
+  /** Counts an answer. Returns advice once, if most requests of the previous minute were refused. */
   add(isRefused: boolean, now: number): string | undefined {
     const [answers, refusals] = [this.#answers, this.#refusals];
     const isOver = now - this.#since >= minuteMs;

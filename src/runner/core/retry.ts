@@ -1,32 +1,38 @@
-/** Whether a scene whose attempt ended without a picture, or with the program's death, gets another one, and when. */
+/** Decides whether a scene gets another attempt after a failure or a crash, and when. */
 import { type Failure, failureRules } from './failure.ts';
 import type { AttemptHistory } from './attempt.ts';
 import { backoffMs, type Backoff } from './backoff.ts';
 
-/** The key `retry` of pipeline.yaml. */
+/** Key `retry` of pipeline.yaml. */
 export interface RetryRules extends Backoff {
-  /** Failed attempts after which a scene has failed. */
+  /** Number of failed attempts after which a scene has failed. */
   attempts: number;
-  /** Submissions of one scene after which it has failed, whatever became of them: a bound on what can be billed. */
+  /** Number of submissions after which a scene has failed, whatever their outcome. Limits what can be billed. */
   submissions: number;
-  /** What follows an attempt with an unknown outcome: another one, or nothing until a person decides. */
+  /** Action after an attempt with unknown outcome: another attempt, or nothing until a user decides. */
   unanswered: 'resubmit' | 'hold';
 }
 
 export type AfterFailure =
   | { state: 'failed'; failure: Failure }
-  /** `isAtBound`: it would have failed, had the service answered anybody; the run had better stop submitting. */
+  /**
+   * `isAtBound`: the scene is at the limit of submissions and stays only because the service is down. The run
+   * should stop submitting.
+   */
   | { state: 'waiting'; dueAt: number; isAtBound?: true };
 
 export interface FailedAt {
   now: number;
-  /** 0 ≤ random < 1. */
+  /** In [0, 1). */
   random: number;
-  /** Whether the service answers no submission at the moment: that never counts against a scene. */
+  /** True if the service currently answers no submissions. An outage never counts against a scene. */
   isOutage: boolean;
 }
 
-/** `before` are the scene's attempts before this one, since it was last put back by a person. */
+/**
+ * Returns the state of the scene after a failure. `before` counts its earlier attempts since a user last put
+ * it back.
+ */
 export function sceneAfter(
   failure: Failure,
   before: AttemptHistory,
@@ -54,7 +60,8 @@ export function sceneAfter(
       return before.failedKinds.includes(failure.kind) || failures >= settings.attempts
         ? failed
         : again(failures);
-    // One that is held is not settled; its scene's own failure by now, it is like any other.
+    // A held failure is not settled. If it is settled now, the scene itself is at fault, as with other
+    // failures.
     case 'hold':
     case 'new-attempt':
       return failures >= settings.attempts || cameBefore ? failed : again(failures);
@@ -63,11 +70,11 @@ export function sceneAfter(
   }
 }
 
-/** After so many deaths a scene is handled last and alone. */
+/** Number of crashes after which a scene is handled last and alone. */
 export const suspectDeaths = 2;
 const maxDeaths = 3;
 
-/** Why a scene is set aside, or undefined where it is not. */
+/** Returns why a scene is quarantined, or undefined if it is not. */
 export function quarantine(deaths: number): Failure | undefined {
   if (deaths < maxDeaths) return undefined;
   const text = `the program died ${deaths} times while it sent this scene or handled its result; \`nightrender retry\` puts it back`;

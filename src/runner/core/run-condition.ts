@@ -1,10 +1,11 @@
-/** How a batch's run is doing, judged from outside of it. */
+/** Condition of a batch's run, judged from outside the run. */
 
 /**
  * - `none`: there is no batch yet
- * - `starting`: somebody holds the batch, and no run of theirs is on record yet
- * - `running`, `stalled`: at work; `stalled` where nothing has finished since `quietSince` and should have
- * - `ended`: with a word; `killed`: without one
+ * - `starting`: a process holds the batch and has not recorded its run yet
+ * - `running`, `stalled`: at work; `stalled` if nothing has finished since `quietSince` although it should
+ *   have
+ * - `ended`: ended and recorded its end; `killed`: ended without recording it
  * - `unreadable`: the checkpoint cannot be read, for the reason given
  */
 export type RunCondition =
@@ -17,37 +18,34 @@ export type RunCondition =
   | { kind: 'unreadable'; text: string };
 
 export interface RunTrace {
-  /** Whether a run holds the batch at this moment. */
   isHeld: boolean;
-  /** As in its record. */
   lastRun: {
     startedAt: number;
     endedAt: number | null;
     exitCode: number | null;
     ending: string | null;
   } | null;
-  /** Attempts in flight. */
   inFlight: number;
-  /** The latest that came to their ends, in any order. */
+  /** Latest ended attempts, in any order. */
   ended: readonly EndedAttempt[];
 }
 
-/** An attempt that came to its end, at an epoch ms. */
+/** An ended attempt. Instants are epoch ms. */
 export interface EndedAttempt {
   at: number;
   submittedAt: number | null;
   executionTimeMs: number | null;
-  /** Whether its scene is through with it: saved, or set aside. */
+  /** True if the scene was saved or set aside, so it gets no further attempt. */
   hasFinished: boolean;
 }
 
-/** However short the jobs are, none counts as late before. */
+/** Minimum silence before a run counts as stalled, even if its jobs are short. */
 const minQuietMs = 5 * 60_000;
 
-/** With nothing known of how long jobs take, a cold start of workers is given this long. */
+/** Silence allowed while job durations are unknown: time for a cold start of workers. */
 const firstQuietMs = 20 * 60_000;
 
-/** Quiet for so many times what the slowest of the latest jobs took is no chance. */
+/** Silence allowed, as a multiple of the slowest of the latest jobs. */
 const slownessBorne = 3;
 
 export function conditionOf(trace: RunTrace, now: number): RunCondition {
@@ -62,12 +60,12 @@ export function conditionOf(trace: RunTrace, now: number): RunCondition {
   return isQuiet ? { kind: 'stalled', since: startedAt, quietSince } : { kind: 'running', since: startedAt };
 }
 
-/** Null where none has ended. */
+/** Returns the latest end in epoch ms, or null if no attempt has ended. */
 export function lastEndedAt(ended: readonly EndedAttempt[]): number | null {
   return ended.reduce((last: number | null, { at }) => Math.max(last ?? 0, at), null);
 }
 
-/** So many of the latest jobs show how long one takes. */
+/** Number of latest jobs from which durations are taken. */
 const latestJobs = 50;
 
 function quietBorneMs(ended: readonly EndedAttempt[]): number {

@@ -1,32 +1,37 @@
-/** What a run needed and what held it back, in numbers. */
+/** Statistics of a run: what it needed and what held it back. */
 import type { SlotState } from './slot-usage.ts';
 
-/** Ms are whole. */
+/** Durations are whole ms. */
 export interface RunStats {
-  /** From the beginning of the plan until nothing was in flight here any more. */
+  /** From the beginning of the plan until no job of this run was in flight. */
   tookMs: number;
-  /** How many jobs might be in flight. */
+  /** Maximum number of jobs in flight. */
   concurrency: number;
-  /** That the service accepted, and that earlier runs had left in flight. */
+  /** Jobs that the service accepted, and jobs that earlier runs had left in flight. */
   jobs: { submitted: number; resumed: number };
   requests: { submissions: number; status: number };
-  /** Submissions a job that was accepted, status requests a job that was followed; null without such a job. */
+  /** Submissions per accepted job, and status requests per followed job. Null without such jobs. */
   requestsPerJob: { submissions: number | null; status: number | null };
-  /** From a job's completion to the arrival of its result, where the service reports its times; null where it never did. */
+  /**
+   * Time from a job's completion to the arrival of its result, for jobs whose times the service reports. Null
+   * if there are none.
+   */
   lagMs: Percentiles | null;
-  /** As above for all other jobs: since the last poll that saw them running, which is longer; null where there are none. */
+  /**
+   * Upper bound of the lag for all other jobs: time since the last poll that saw the job running. Null if
+   * there are none.
+   */
   lagAtMostMs: Percentiles | null;
   lostTo429: {
-    /** How many were answered 429. */
     answers: { submissions: number; status: number };
-    /** As in `timeMs.load` and `timeMs.slowed`. */
+    /** The same as `timeMs.load` and `timeMs.slowed`. */
     backOffMs: number;
     slowedMs: number;
-    /** By which polls came later, in the same measure; some of them would have found nothing. */
+    /** Delay of polls, in the same unit as `timeMs`. Some of these polls would have found nothing. */
     looksMs: number;
   };
   pictures: { files: number; bytes: number; bytesPerSecond: number | null };
-  /** What became of the slots' time; the sum is `tookMs`: half of the slots for an hour count as half an hour. */
+  /** Time of the slots by state; the sum is `tookMs`. Half of the slots for an hour count as half an hour. */
   timeMs: Record<SlotState, number>;
 }
 

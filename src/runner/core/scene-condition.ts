@@ -1,4 +1,4 @@
-/** What conditions ask of one scene: its columns and values, and what else is known of it. */
+/** Values of one scene that conditions can use: its columns, its output values and other facts. */
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import { compileCondition } from './condition.ts';
 import { conditionName } from './condition-name.ts';
@@ -6,12 +6,12 @@ import type { SavedPicture } from './picture.ts';
 import { promptOf } from './prompt.ts';
 import type { SceneRecord } from './scene-record.ts';
 
-/** `columns`: those of the row and, by their names, the values of its job's output. */
+/** `columns` contains the columns of the row and the values of the job's output. */
 export type KnownScene = Pick<SceneRecord, 'id' | 'columns' | 'input'> & {
   pictures: Pick<SavedPicture, 'seed' | 'output'>[];
 };
 
-/** What a scene has besides its columns, by name. */
+/** Facts of a scene besides its columns, by name. */
 export type Facts<Scene> = Record<string, (scene: Scene) => JsonValue | undefined>;
 
 export const sceneFacts = {
@@ -22,7 +22,10 @@ export const sceneFacts = {
   ignored_words: ({ pictures }) => pictures.flatMap(({ output }) => output?.ignored_words ?? []),
 } satisfies Facts<KnownScene>;
 
-/** A column that has the name of a fact is called `manifest.` and its name, as in results.csv. */
+/**
+ * Looks up values of scenes by name. A column with the name of a fact is called `manifest.<column>`, as in
+ * results.csv.
+ */
 export class SceneValues<Scene extends { columns: JsonObject }> {
   readonly #columns: ReadonlyMap<string, string>;
   readonly #facts: ReadonlyMap<string, Facts<Scene>[string]>;
@@ -36,14 +39,14 @@ export class SceneValues<Scene extends { columns: JsonObject }> {
     return [...this.#columns.keys(), ...this.#facts.keys()];
   }
 
-  /** Undefined where the scene has none. */
+  /** Returns undefined if the scene has no such value. */
   valueOf(scene: Scene, name: string): JsonValue | undefined {
     const column = this.#columns.get(name);
     if (column === undefined) return this.#facts.get(name)?.(scene);
     return Object.hasOwn(scene.columns, column) ? scene.columns[column] : undefined;
   }
 
-  /** Undefined for a scene that lacks a value that it depends on. Throws `ConditionError`. */
+  /** Compiles a condition. It returns undefined for a scene that lacks a needed value. Throws `ConditionError`. */
   condition(text: string): (scene: Scene) => boolean | undefined {
     const holds = compileCondition(text, this.names);
     return (scene) => holds((name) => this.valueOf(scene, name));

@@ -1,21 +1,27 @@
-/** How rows become scenes: rules that a batch keeps from its first run on, since others would make other scenes of rows that are paid for. */
+/** Rules that turn rows into scenes. A batch keeps its rules, because others would make new scenes of paid rows. */
 
 export interface SceneRules {
-  /** Seeds are below 2 to the power of this: many renderers read a seed as a signed integer of 32 bits. */
+  /** Seeds are below 2 to the power of this number: many renderers read a seed as a signed 32-bit integer. */
   seedBits: 31 | 32;
-  /** What seeds are made from: with `row`, those of a row are the same for every value of every axis. */
+  /** Source of the seeds. With `row`, a row has the same seeds for every value of every axis. */
   seedsOf: 'scene' | 'row';
-  /** Whether lines of a .txt lose white space at their ends. */
+  /** True if white space at the ends of lines in a .txt file is removed. */
   trimsLines: boolean;
-  /** True if lists are read as spreadsheet programs write them: with semicolons or tabs, and empty values beyond the header. */
+  /**
+   * True if lists may have the format of spreadsheet programs: semicolons or tabs, and empty values beyond
+   * the header.
+   */
   readsSpreadsheets: boolean;
-  /** True if a column called `ID`, `Id` or the like is the id, if none is called `id`. */
+  /** True if a column `ID`, `Id` or the like is the id column when none is called `id`. */
   findsIds: boolean;
-  /** True if a list without anything that is sent is refused, also if bad rows are skipped. */
+  /** True if a list of which nothing is sent is rejected, even if bad rows are skipped. */
   asksForPrompt: boolean;
-  /** True if a list with a column `scene` and a column `prompt` is refused until `input` says which is sent; else `scene` is. */
+  /**
+   * True if a list with columns `scene` and `prompt` is rejected until `input` says which is sent. Otherwise
+   * `scene` is sent.
+   */
   asksWhichIsSent: boolean;
-  /** True if rows of several lists have a column `source`, the list that they come from. */
+  /** True if rows of several lists get a column `source` with the name of their list. */
   addsSource: boolean;
 }
 
@@ -27,7 +33,7 @@ const before4 = {
   addsSource: false,
 };
 
-/** A change of them is a version of its own. */
+/** Rules by version. A change of a rule makes a new version. */
 export const sceneRules = {
   1: { seedBits: 32, seedsOf: 'scene', trimsLines: false, ...before4 },
   2: { seedBits: 31, seedsOf: 'scene', trimsLines: false, ...before4 },
@@ -46,13 +52,13 @@ export const sceneRules = {
 
 export type RulesVersion = keyof typeof sceneRules;
 
-/** Of a batch that begins. */
+/** Version for new batches. */
 export const newestRules = 4 satisfies RulesVersion;
 
-/** Of what earlier versions wrote, which did not say it. */
+/** Version for files of earlier releases, which did not record a version. */
 export const unsaidRules = 2 satisfies RulesVersion;
 
-/** Out of a file; undefined where a newer version wrote it. */
+/** Reads the version from a file. Undefined if a newer release wrote the file. */
 export function readRulesVersion(value: unknown): RulesVersion | undefined {
   if (value === undefined) return unsaidRules;
   return typeof value === 'number' && value in sceneRules ? (value as RulesVersion) : undefined;

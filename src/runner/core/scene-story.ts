@@ -1,4 +1,4 @@
-/** All that is on record of one id, and what decides what happens to it next. */
+/** Everything recorded about one id, and the reason for its next step. */
 import type { AttemptState, Endpoint } from './attempt.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import type { SavedPicture } from './picture.ts';
@@ -8,73 +8,72 @@ import { suspectDeaths } from './retry.ts';
 import { replacedSuffix, type SceneState } from './scene.ts';
 import { formatDuration } from '../../lib/text/format.ts';
 
-/** Every input that the id ever had, the one that counts first, and its rows that were skipped as invalid. */
+/** All inputs that the id has had, current one first, and its rows that were skipped as invalid. */
 export interface SceneStory {
   id: string;
   versions: SceneVersion[];
   invalid: { source: string; problem: string }[];
 }
 
-/** The id with one input; an edited row makes another. Instants are epoch ms. */
+/** The id with one input; an edited row makes another version. Instants are epoch ms. */
 export interface SceneVersion {
   state: SceneState;
   fingerprint: string;
-  /** Where the row stands, or stood: `jobs/scenes.csv:17`. */
+  /** Current or former position of the row: `jobs/scenes.csv:17`. */
   source: string;
   columns: JsonObject;
-  /** What is sent. */
+  /** Input that is sent. */
   input: JsonObject;
   failureKind: string | null;
   failureText: string | null;
-  /** When a retry may start; 0 where it was never tried or may start at once. */
+  /** Earliest time of a retry. 0 if it was never tried or may start at once. */
   dueAt: number;
-  /** Fresh scenes that come before it; 0 unless it waits for its first turn. */
+  /** Number of new scenes that come before it. 0 unless it waits for its first submission. */
   ahead: number;
-  /** Violent deaths of the program while it handled the scene. */
+  /** Number of times that the program crashed while it handled the scene. */
   deaths: number;
   attempts: AttemptStory[];
 }
 
-/** One submission; what is not known, or not yet, is null. */
+/** One submission. Values that are not known, or not known yet, are null. */
 export interface AttemptStory {
   number: number;
   run: number;
   state: AttemptState;
   endpoint: Endpoint;
   jobId: string | null;
-  /** As the service spelled it last. */
+  /** Latest status in the service's spelling. */
   status: string | null;
   intendedAt: number;
   submittedAt: number | null;
-  /** When it was first seen executing. */
+  /** Time at which the job was first seen executing. */
   executingAt: number | null;
   completedAt: number | null;
   settledAt: number | null;
-  /** As the service counts them. */
+  /** Times as reported by the service. */
   delayTimeMs: number | null;
   executionTimeMs: number | null;
   polls: number;
   failureKind: string | null;
   failureText: string | null;
-  /** Whether it still counts against `retry`: a person who puts a scene back gives it fresh attempts. */
+  /** True if the attempt still counts against `retry`. It no longer counts after a user puts the scene back. */
   isCounted: boolean;
   pictures: SavedPicture[];
-  /** What `output.files` asked for. */
+  /** Files of `output.files`. */
   files: SavedPicture[];
 }
 
 export interface StoryPlace {
-  /** Whether a run is at work on the batch. */
   isRunning: boolean;
-  /** Whether another input has taken the id. */
+  /** True if another input has taken the id. */
   isReplaced: boolean;
-  /** `nightrender retry pipeline.yaml --id …` */
+  /** Command such as `nightrender retry pipeline.yaml --id …`. */
   retryCommand: string;
   /** Epoch ms. */
   now: number;
 }
 
-/** What decides its next step, in a sentence or two. */
+/** Returns what decides the next step of a scene, in a sentence or two. */
 export function nextStep(version: SceneVersion, place: StoryPlace): string {
   switch (version.state) {
     case 'saved':
@@ -124,7 +123,7 @@ function whileWaiting(
   return `${who} sends it when its turn comes: ${line}${tally(attempts)}`;
 }
 
-/** What counts against the bounds on attempts. */
+/** Returns the numbers of attempts that count against the limits of `retry`. */
 function tally(attempts: AttemptStory[]): string {
   const counted = attempts.filter(({ isCounted, state }) => isCounted && state !== 'refused');
   const failed = counted.filter(({ state }) => state === 'failed').length;
@@ -141,7 +140,7 @@ function afterFailure({ failureKind, attempts }: SceneVersion, { retryCommand }:
 const refused =
   'the same would be refused again: edit its row, which makes it a new scene, or fix what is refused';
 
-/** Where it was not the count of attempts that decided. */
+/** Reasons for failures other than the number of attempts. */
 const setAsideBecause: Record<string, string> = {
   unanswered: 'its job may run and be billed: it is held, or was sent too often',
   quarantined: 'the program died with it repeatedly, so it was set aside',

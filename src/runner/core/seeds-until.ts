@@ -1,22 +1,23 @@
-/** Seeds until one is good (`scenes.until`): which seed of a row is sent next. */
+/** Seeds of a row until one meets `scenes.until`: decides which seed is sent next. */
 import { splitFiles, type SavedPicture } from './picture.ts';
 import { sceneFacts, SceneValues, type KnownScene } from './scene-condition.ts';
 import { withValues, type NamedValue } from './output-value.ts';
 import type { SceneState } from './scene.ts';
 
-/** What a batch has to know to judge its scenes. */
+/** Settings and columns of a batch that the condition needs. */
 interface Judged {
-  /** The condition. */
   until: string;
-  /** Of its results. */
+  /** Column names of the batch's results. */
   columns: readonly string[];
   values?: readonly NamedValue[];
 }
 
-/** A scene as it was saved. */
 export type Rendered = Pick<KnownScene, 'id' | 'columns' | 'input'> & { saved: SavedPicture[] };
 
-/** Whether a saved scene is one that no other seed is needed after; undefined, which is no, where a value is missing. Throws `ConditionError`. */
+/**
+ * Returns a function that is true if a saved scene meets `until`, so no further seed is needed. Undefined if
+ * a value is missing; callers treat that as false. Throws `ConditionError`.
+ */
 export function judgeOf({ until, columns, values = [] }: Judged): (scene: Rendered) => boolean | undefined {
   const holds = new SceneValues<KnownScene>(columns, sceneFacts).condition(until);
   return ({ saved, ...scene }) => {
@@ -26,17 +27,21 @@ export function judgeOf({ until, columns, values = [] }: Judged): (scene: Render
   };
 }
 
-/** How the seeds of a row stand, as far as they were looked at. */
+/** State of a row's seeds, up to the seeds read so far. */
 export interface SeedRow {
-  /** What their ids begin with. */
+  /** Common prefix of the seeds' ids. */
   of: string;
-  /** The latest of them fell short or failed, is not settled yet, or one of them is good. */
+  /**
+   * `good` if a seed meets the condition. Otherwise the state of the latest seed: `short` if it fell short or
+   * failed, `open` if it is not settled.
+   */
   so: 'short' | 'open' | 'good';
 }
 
 /**
- * A seed is sent when the one before it is saved and falls short, or is given up, and none before it is good. Takes the scenes of a list
- * in their order; returns the state that the scene is to be in, and its row after it.
+ * Decides whether a seed is sent: after the previous seed was saved and fell short, or failed, and if no
+ * earlier seed is good. Takes the scenes of a list in order. Returns the new state of the scene, and the
+ * state of its row for the next call.
  */
 export function nextSeed(
   before: SeedRow | undefined,
@@ -59,16 +64,16 @@ function standOf(state: SceneState, isGood: () => boolean | undefined): SeedRow[
   return state === 'failed' ? 'short' : 'open';
 }
 
-/** As `expandRow` makes them. */
+/** Ending that `expandRow` gives to ids. */
 const seedEnding = /-s(\d+)$/;
 
-/** The id of the seed after this one, if there is one. */
+/** Returns the id of the next seed, or undefined if the id has no seed number. */
 export function seedAfter(id: string): string | undefined {
   const [, number] = seedEnding.exec(id) ?? [];
   return number === undefined ? undefined : id.replace(seedEnding, `-s${Number(number) + 1}`);
 }
 
-/** What whoever draws conclusions from the pictures has to know. */
+/** Returns a note for anyone who draws conclusions from the pictures. */
 export function untilNote(until: string): string {
   return `This set is biased: of each row, seeds were rendered only until one had \`${until}\``;
 }

@@ -1,110 +1,110 @@
-/** What a service says and is told, as data: how jobs are submitted, asked for and cancelled. */
+/** Describes the interface of a service as data: how jobs are submitted, polled and cancelled. */
 import type { JsonValue } from '../../lib/text/json.ts';
 
-/** What a status means. */
 export type StatusMeaning = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled' | 'timed-out';
 
-/** What a text in a refusal or a failure means. */
 export type TextMeaning = 'cancelled' | 'no-credit' | 'unknown-id' | 'refused-input' | 'not-yet';
 
-/** A request; texts hold placeholders such as `{{ id }}` and `{{ job.status_url }}`. */
+/** An HTTP request. Texts contain placeholders such as `{{ id }}` and `{{ job.status_url }}`. */
 export interface DescribedRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: string;
 }
 
-/** Paths such as `images[*].url`, `a|b` being the first of these keys that holds something. */
+/** Path such as `images[*].url`. `a|b` is the first of these keys that has a value. */
 type AnswerPath = string;
 
 export interface ServiceDescription {
   name: string;
-  /** True if its paths are known to be right. Otherwise a path is believed once an answer had something there. */
+  /** True if the paths are known to be right. Otherwise a path is trusted once an answer had a value there. */
   isProven: boolean;
-  /** Where it is, unless the pipeline says otherwise; without a trailing slash. */
+  /** Default base URL, without a trailing slash. */
   baseUrl: string | undefined;
-  /** What `endpoint.id` is, for people. */
+  /** Meaning of `endpoint.id`, for people. */
   id: string;
-  /** Headers of each request to the service itself, with the key. */
+  /** Headers with the key, for each request to the service itself. */
   auth: Record<string, string>;
-  /** Where the service is besides, as `https://host`: its key may go there. */
+  /** Other origins of the service, such as `https://host`, which may also receive its key. */
   origins: string[];
-  /** The variable that people keep its key in. */
+  /** Environment variable that usually holds the key. */
   keyVariable: string;
   submit: DescribedRequest & {
     headers: Record<string, string>;
-    /** `{{ input }}` stands for what a scene sends. */
+    /** `{{ input }}` stands for the input of a scene. */
     body: JsonValue;
     job: AnswerPath;
     /** Members of the answer that later requests need. */
     keep: string[];
     /**
-     * How long a submission that is sent again under its `{{ idempotencyKey }}` makes no second job, in ms. `echoed`: for as long
-     * as the service says, if its answer repeats the header with the key.
+     * Time in ms for which a repeated submission with the same `{{ idempotencyKey }}` makes no second job.
+     * `echoed`: the time that the service states, if its answer repeats the header with the key.
      */
     remembers?: number | 'echoed' | undefined;
   };
   status: DescribedRequest & {
     at: AnswerPath;
     map: Readonly<Record<string, StatusMeaning>>;
-    /** The job's id, by which an answer that is another job's is known. */
+    /** Path of the job's id, which detects an answer about another job. */
     job: AnswerPath;
-    /** Seconds of execution, for what is paid by the second. */
+    /** Path of the execution time in seconds, if it is billed by the second. */
     seconds?: AnswerPath | undefined;
-    /** Milliseconds in the queue, and of execution. */
+    /** Paths of the time in the queue, and of the execution time, in ms. */
     delayMs?: AnswerPath | undefined;
     executionMs?: AnswerPath | undefined;
-    /** Holds something where the result was deleted. */
+    /** Path that has a value if the result was deleted. */
     expired?: AnswerPath | undefined;
   };
-  /** Without a request of its own, the result is in the answer that says `done`. */
+  /** Place of the result. Without its own request, the result is in the answer that says `done`. */
   result: {
     request: DescribedRequest | undefined;
-    /** The job's id; the result is not compared if it is undefined. */
+    /** Path of the job's id. If it is undefined, the id is not checked. */
     job?: AnswerPath | undefined;
-    /** Empty for all of the answer. */
+    /** Empty for the whole answer. */
     output: AnswerPath;
-    /** Tried in turn; empty where the shape of the output says it. */
+    /** Paths to try in order. Empty if pictures are detected from the shape of the output. */
     pictures: AnswerPath[];
-    /** True if the output of a job that is done counts even if something is at `failed`. */
+    /** True if the output of a finished job counts even if `failed` has a value. */
     comesFirst: boolean;
-    /** True if pictures at the address of the service are fetched with its key. */
+    /** True if pictures at the service's own address are downloaded with its key. */
     withKey: boolean;
   };
-  /** The words of a failure. If they are there, the job has failed. */
+  /** Path of the failure message. If it has a value, the job has failed. */
   failed: AnswerPath;
-  /** Texts in an answer that mean more than its status does. */
+  /** Texts in an answer that are more specific than its status. */
   texts: Readonly<Record<string, TextMeaning>>;
   cancel: DescribedRequest | undefined;
-  /** A list of the account's latest jobs, newest first, in which a lost submission is found by its input and time. */
+  /**
+   * Request for a list of the account's latest jobs, newest first, to find a lost submission by its input and
+   * time.
+   */
   find:
     | (DescribedRequest & {
         items: AnswerPath;
-        /** Of an item; as in the answer to a submission where left out. */
+        /** Path within an item. Defaults to the path in the answer to a submission. */
         job?: AnswerPath | undefined;
         next?: AnswerPath | undefined;
         input: AnswerPath;
         createdAt: AnswerPath;
       })
     | undefined;
-  /** Shows, without a job, whether address, key and id are right: where it answers, and holds something there. */
+  /** Request that verifies address, key and id without a job: an answer with a value at `has`. */
   check: (DescribedRequest & { has?: AnswerPath | undefined }) | undefined;
-  /** Counts of jobs and workers, by their states. A description has this or `check`. */
+  /** Request for the number of jobs and workers by state. A description has this or `check`. */
   health:
     (DescribedRequest & { jobs?: AnswerPath | undefined; workers?: AnswerPath | undefined }) | undefined;
-  /** How long a result is kept from its completion. */
+  /** Time for which a result is kept after its completion, in ms. */
   keepsMs: number;
   limits: {
     jobs?: number | undefined;
     submissionsPerSecond?: number | undefined;
     requestsPerSecond?: number | undefined;
   };
-  /** Where its pictures are, besides at the service itself: as `output.hosts`. */
+  /** Additional hosts of pictures, as in `output.hosts`. */
   hosts: string[];
 }
 
 const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/g;
 
-/** The names in the placeholders of a text. */
 export function placeholdersIn(text: string): string[] {
   return [...text.matchAll(placeholder)].map(([, name = '']) => name);
 }
@@ -113,14 +113,14 @@ export function placeholdersIn(text: string): string[] {
 export type Values = Readonly<Record<string, string>>;
 
 /**
- * Compiles a text into a function that replaces each placeholder that has a value. `spell` writes a value that does not begin
- * the text.
+ * Compiles a text into a function that replaces each placeholder that has a value. `spell` encodes a value,
+ * except at the beginning of the text.
  */
 export function compileText(
   text: string,
   spell: (value: string, name: string) => string = (value) => value,
 ): (values: Values) => string {
-  // Texts and names of placeholders take turns.
+  // Texts and placeholder names alternate.
   const parts = text.split(placeholder);
   const names = placeholdersIn(text);
   const wholes = text.match(placeholder) ?? [];

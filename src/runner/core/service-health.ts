@@ -1,4 +1,4 @@
-/** What a service reports about an endpoint's workers and jobs. */
+/** Workers and jobs of an endpoint, as its service reports them. */
 
 export const workerStates = ['running', 'idle', 'ready', 'initializing', 'throttled', 'unhealthy'] as const;
 export const jobStates = ['inProgress', 'inQueue', 'completed', 'failed', 'retried'] as const;
@@ -8,16 +8,19 @@ export interface ServiceHealth {
   jobs: Partial<Record<(typeof jobStates)[number], number>>;
 }
 
-/** A service's status word, and how many jobs in flight it was last said of. */
+/** A status in the service's spelling, and the number of jobs in flight that had it last. */
 export interface JobWord {
   word: string;
   jobs: number;
 }
 
-/** Words that a job has which waits or runs. */
+/** Normal statuses of a job that waits or runs. */
 const usualWords = new Set(['', '202', 'IN_QUEUE', 'IN_PROGRESS', 'RUNNING', 'pending', 'running']);
 
-/** `"SUCCEEDED" of 5 jobs in flight`; undefined if all words are the usual ones. The most frequent first. */
+/**
+ * Returns a text such as `"SUCCEEDED" of 5 jobs in flight`, most frequent first. Undefined if all statuses
+ * are normal.
+ */
 export function oddWords(words: readonly JobWord[]): string | undefined {
   const odd = words.filter(({ word }) => !usualWords.has(word) && !usualWords.has(word.toUpperCase()));
   const shown = odd.toSorted((a, b) => b.jobs - a.jobs).slice(0, 3);
@@ -28,14 +31,14 @@ export function oddWords(words: readonly JobWord[]): string | undefined {
   return `${each.join(', ')} in flight`;
 }
 
-/** Whether it reports its workers and none of them can take a job. */
+/** True if the service reports its workers and none can take a job. */
 export function hasNoWorker({ workers }: ServiceHealth): boolean {
   const { running, idle, ready } = workers;
   const able = [running, idle, ready].filter((count) => count !== undefined);
   return able.length > 0 && able.every((count) => count === 0);
 }
 
-/** Whether it reports its jobs, and none of them waits or runs: no worker is needed. */
+/** True if the service reports its jobs and none waits or runs, so no worker is needed. */
 export function hasNoJob({ jobs }: ServiceHealth): boolean {
   return jobs.inQueue === 0 && jobs.inProgress === 0;
 }

@@ -1,25 +1,24 @@
-/** How an attempt ended, as the checkpoint records it. */
+/** Outcome of an attempt, as the checkpoint records it. */
 import type { SettledState, Submitted } from './attempt.ts';
 import type { Failure } from './failure.ts';
 import type { SavedPicture } from './picture.ts';
 
-/** Milliseconds, as the service counts them. */
+/** Times in ms, as reported by the service. */
 export interface JobTimes {
   delayTimeMs?: number;
   executionTimeMs?: number;
 }
 
-/** How an attempt ended and where that leaves its scene. */
 export interface Settlement extends JobTimes {
   state: SettledState;
   at: number;
-  /** When the service was first seen to say that the job is over; absent where it never did. */
+  /** Time at which the service was first seen to report the end of the job. Absent if it never did. */
   completedAt?: number;
-  /** The service's last word. */
+  /** Latest status in the service's spelling. */
   status?: string;
   failure?: Failure;
   pictures?: SavedPicture[];
-  /** Status requests made by this run for the attempt. */
+  /** Number of status requests that this run made for the attempt. */
   polls?: number;
   scene: NextScene;
 }
@@ -31,7 +30,7 @@ export type NextScene =
 
 export interface UnfinishedWriting {
   attempt: Submitted;
-  /** Whether it still can be settled; a person may have given it up meanwhile. */
+  /** False if a user has given the attempt up meanwhile, so it can no longer be settled. */
   isInFlight: boolean;
   settlement: SavedSettlement;
 }

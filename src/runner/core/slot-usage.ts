@@ -1,8 +1,8 @@
-/** What became of the time that a run's slots had: with a job at the service, or why not; constant in size. */
+/** Accounts for the time of a run's slots: with a job at the service, or the reason why not. Constant size. */
 
 /**
- * Why a slot has no job at the service, and what that means. A run has as many slots as jobs may be in flight
- * (`concurrency`); the order is that of the manual.
+ * Reasons why a slot has no job at the service, with their meaning. A run has as many slots as `concurrency`
+ * allows jobs in flight. The manual uses the same order.
  */
 export const idleReasons = {
   rate: 'a submission waits for its turn within `rate.submit`',
@@ -41,27 +41,27 @@ export class SlotUsage {
     this.#at = at;
   }
 
-  /** An attempt goes over from one state to another; undefined where it enters or leaves its slot. */
+  /** Moves an attempt from one state to another. `from` is undefined if it enters its slot, `to` if it leaves it. */
   move(at: number, from: SlotState | undefined, to: SlotState | undefined): void {
     this.#pass(at);
     if (from !== undefined) this.#attempts[from] -= 1;
     if (to !== undefined) this.#attempts[to] += 1;
   }
 
-  /** From now on slots without an attempt have none for this reason. */
+  /** Sets the reason why slots without an attempt are idle from now on. */
   free(at: number, reason: IdleReason): void {
     this.#pass(at);
     this.#free = reason;
   }
 
-  /** Whole ms until `at`, as if the run were one slot: their sum is the time that has passed. */
+  /** Returns whole ms by state until `at`, scaled to a single slot, so their sum is the elapsed time. */
   spentMs(at: number): PerState {
     this.#pass(at);
     const whole = slotStates.map((state) => [state, Math.round(this.#spentMs[state])]);
     return Object.fromEntries(whole) as PerState;
   }
 
-  /** A resumed batch can have more attempts than slots: those in flight come first. */
+  /** Attempts in flight come first, because a resumed batch can have more attempts than slots. */
   #pass(at: number): void {
     const eachMs = (at - this.#at) / this.limit;
     this.#at = at;

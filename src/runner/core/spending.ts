@@ -1,38 +1,37 @@
-/** What a batch has cost so far, what its jobs in flight are expected to, and how many more may be sent. */
+/** Computes what a batch has cost so far, what its jobs in flight will cost, and how many more may be sent. */
 import type { Endpoint } from './attempt.ts';
 import type { FailureKind } from './failure.ts';
 import { noPicture } from './named-file.ts';
 import { shareOf, withObservation, type ObservedTimes } from './observed-times.ts';
 import { splitFiles, type SavedPicture } from './picture.ts';
 
-/** Prices, which add up. */
+/** Prices, which are added up. */
 interface Prices {
-  /** Price of a second of execution. */
   perSecond?: number | undefined;
   perPicture?: number | undefined;
-  /** Price of a million pixels. */
+  /** Price per million pixels. */
   perMegapixel?: number | undefined;
-  /** For people: `USD`. */
+  /** Name for people: `USD`. */
   currency: string;
 }
 
-/** The key `pricing` of pipeline.yaml. */
+/** Key `pricing` of pipeline.yaml. */
 export interface PriceList extends Prices {
-  /** How long a job executes, in ms, as long as nothing is known of it. */
+  /** Expected execution time of a job in ms, used until a real one is known. */
   expect?: number | undefined;
 }
 
-/** What jobs are counted with, as the record of a batch has it. At least one price is set. */
+/** Prices and assumptions in the record of a batch. At least one price is set. */
 export interface Pricing extends Prices {
   /** `pricing.expect`. */
   expectMs?: number | undefined;
-  /** Longest time that a job of unknown execution time is counted with: `timeouts.execution`. */
+  /** Maximum assumed for a job whose execution time is unknown: `timeouts.execution`. */
   maxMs?: number | undefined;
-  /** True if no job is asked for a picture, so that nothing is to be learned of pictures. */
+  /** True if no job returns pictures, so the number of pictures need not be learned. */
   isWithoutPictures?: boolean;
 }
 
-/** Returns what jobs are counted with; undefined if nothing has a price. */
+/** Returns prices and assumptions, or undefined if nothing has a price. */
 export function pricingOf({
   pricing,
   timeouts,
@@ -48,48 +47,54 @@ export function pricingOf({
   return { ...prices, expectMs, maxMs: timeouts.execution, ...(isWithoutPictures && { isWithoutPictures }) };
 }
 
-/** True for a ComfyUI of one's own without a price: nobody sends a bill for its jobs. */
+/** True for the user's own ComfyUI without a price, because nobody bills its jobs. */
 export function isFreeOfCharge({ version }: Endpoint, pricing: Pricing | undefined): boolean {
   return version === 'comfyui' && pricing === undefined;
 }
 
 export interface SpendingLimits {
-  /** In the currency of the pricing; no bound where left out. */
+  /** In the currency of the pricing. No limit if absent. */
   cost?: number | undefined;
-  /** Submissions of the batch. */
+  /** Maximum number of submissions of the batch. */
   jobs?: number | undefined;
 }
 
-/** What the submissions of a batch took so far. */
+/** Usage of all submissions of a batch so far. */
 export interface Spending {
-  /** Submissions that can have become a job, those in flight included. */
+  /** Number of submissions that may have become a job, including those in flight. */
   jobs: number;
-  /** Ms of execution that are known: as the service reported them, else as the run that submitted the job saw them. */
+  /**
+   * Sum of known execution times in ms: as reported by the service, else as observed by the run that
+   * submitted the job.
+   */
   executedMs: number;
-  /** Submissions that are over and whose outcome is unknown: unanswered, expired and adopted ones. */
+  /** Number of finished submissions with unknown outcome: unanswered, expired and adopted. */
   untold: number;
-  /** Submissions that are over and may have been billed for an unknown time: each counts as one usual job. */
+  /** Number of finished submissions that may have been billed for an unknown time. Each counts as one usual job. */
   untimed: number;
-  /** Submissions that are over and may have been billed for pictures. */
+  /** Number of finished submissions that may have been billed for pictures. */
   rendered: number;
   brought: Brought;
 }
 
-/** Pictures that jobs have brought, also those that were forgotten since, to be rendered again. */
+/** Pictures that jobs have returned, including those that were later discarded to be rendered again. */
 export interface Brought {
-  /** That brought any. */
+  /** Number of jobs that returned pictures. */
   jobs: number;
   pictures: number;
   pixels: number;
-  /** Of one job. */
+  /** Maximum in one job. */
   mostPictures: number;
-  /** Of one picture. */
+  /** Maximum in one picture. */
   mostPixels: number;
 }
 
 export const nothingBrought: Brought = { jobs: 0, pictures: 0, pixels: 0, mostPictures: 0, mostPixels: 0 };
 
-/** How a job fails that the service itself has ended without a picture: none is billed. */
+/**
+ * Failures of jobs that the service ended without a picture. They are billed neither for pictures nor for an
+ * unknown time.
+ */
 export const kindsWithoutPicture = [
   'job-failed',
   'job-timed-out',
@@ -97,13 +102,13 @@ export const kindsWithoutPicture = [
   'cancelled',
 ] as const satisfies readonly FailureKind[];
 
-/** How a submission ended that the service may have billed. */
+/** Outcome of a submission that may have been billed. */
 export interface JobEnd {
-  /** Ms of execution, as the service reported them. */
+  /** Execution time in ms, as reported by the service. */
   reportedMs: number | undefined;
-  /** Ms for which the run that submitted the job saw it executing. */
+  /** Execution time in ms, as observed by the run that submitted the job. */
   seenMs: number | undefined;
-  /** What it brought, or why nothing; `unknown` if it expired or was never answered. */
+  /** Returned pictures, or the reason why there are none. `unknown` if the job expired or was never answered. */
   made: SavedPicture[] | FailureKind | 'unknown';
 }
 
@@ -116,7 +121,7 @@ export function withEnd(
   const { executedMs, untold, untimed, rendered, brought, times } = spending;
   const isSaved = typeof made !== 'string';
   const isFree = kindsWithoutPicture.some((kind) => kind === made);
-  // Nobody saw the end of a job that is unknown: what was seen is how long it was waited for.
+  // Nobody saw the end of an unknown job. The observed time is only how long the run waited.
   const ms = reportedMs ?? (made === 'unknown' ? undefined : seenMs);
   const shownMs = isSaved ? ms : reportedMs;
   return {
@@ -130,15 +135,18 @@ export function withEnd(
   };
 }
 
-/** Execution times of the batch's latest jobs, ascending ms: as reported, of saved ones else as seen. */
+/** Execution times of the batch's latest jobs in ascending ms: as reported, else for saved jobs as observed. */
 export type ExecutionTimes = ObservedTimes;
 
 export type BatchSpending = Spending & { times: ExecutionTimes };
 
-/** With fewer times than these, twice the longest is expected rather than the 95th percentile, and few are sent. */
+/**
+ * With fewer times than these, the estimate is twice the longest instead of the 95th percentile, and few jobs
+ * are sent.
+ */
 const enoughTimes = 20;
 
-/** Ms of execution that one more job is hardly to exceed; undefined where none has ended yet. */
+/** Returns a time in ms that one more job is unlikely to exceed. Undefined if no job has ended yet. */
 export function expectedMs(times: ExecutionTimes): number | undefined {
   const longest = times.at(-1);
   if (longest === undefined) return undefined;
@@ -149,17 +157,19 @@ export function hasPrice({ perSecond, perPicture, perMegapixel }: Omit<Pricing, 
   return (perSecond ?? perPicture ?? perMegapixel) !== undefined;
 }
 
-/** What is billed. */
 export interface Billed {
   ms: number;
   pictures: number;
   pixels: number;
 }
 
-/** A picture of an unknown size has this many pixels. */
+/** Assumed size of a picture of unknown size. */
 const usualPixels = 1e6;
 
-/** What has a price of a job of which nothing is known; undefined where nobody has said it. */
+/**
+ * Returns the billed quantities of a typical job if no job is known. Undefined if the time is billed and
+ * `expect` is not set.
+ */
 export function unseenJob(pricing: Pricing): Partial<Billed> | undefined {
   const { perSecond, perPicture, perMegapixel, expectMs } = pricing;
   if (perSecond !== undefined && expectMs === undefined) return undefined;
@@ -175,7 +185,6 @@ export function priceOf({ ms = 0, pictures = 0, pixels = 0 }: Partial<Billed>, p
   return (ms / 1000) * perSecond + pictures * perPicture + (pixels / 1e6) * perMegapixel;
 }
 
-/** By one job. */
 export function broughtBy(saved: SavedPicture[]): Brought {
   const pixels = splitFiles(saved).pictures.map(({ width, height }) => width * height);
   return {
@@ -197,12 +206,15 @@ export function addBrought(some: Brought, more: Brought): Brought {
   };
 }
 
-/** Ms of execution of a job whose own time is unknown: the median, before the first known time `expect`. */
+/** Returns the time assumed for a job of unknown duration: the median, or `expect` before the first known time. */
 function usualMs(times: ExecutionTimes, { expectMs = 0, maxMs = Infinity }: Pricing): number {
   return Math.min(maxMs, shareOf(times, 0.5) ?? expectMs);
 }
 
-/** Returns what was spent. A job whose time or pictures are unknown counts with the usual time and the average pictures. */
+/**
+ * Returns the amount spent. A job of unknown time or pictures counts with the median time and the average
+ * pictures.
+ */
 export function spentOn(spending: Spending, times: ExecutionTimes, pricing: Pricing): number {
   const { executedMs, untimed, rendered, brought } = spending;
   const ms = executedMs + untimed * usualMs(times, pricing);
@@ -213,7 +225,10 @@ export function spentOn(spending: Spending, times: ExecutionTimes, pricing: Pric
   return priceOf({ ms, pictures: made, pixels: pixels + others * usual * size }, pricing);
 }
 
-/** The price that one more job is hardly to exceed. `unseen`: its pictures where none has brought any. */
+/**
+ * Returns a price that one more job is unlikely to exceed. `unseen` is the number of pictures assumed if none
+ * is known.
+ */
 function expectedPrice({ brought }: Spending, times: ExecutionTimes, pricing: Pricing, unseen = 1): number {
   const { jobs, mostPictures, mostPixels } = brought;
   const [pictures, size] = jobs === 0 ? [unseen, usualPixels] : [mostPictures, mostPixels];
@@ -221,14 +236,14 @@ function expectedPrice({ brought }: Spending, times: ExecutionTimes, pricing: Pr
   return priceOf({ ms, pictures, pixels: pictures * size }, pricing);
 }
 
-/** Services make so many in one job; what these jobs ask for is not known before the first is saved. */
+/** Pictures assumed per job until the first job is saved. Services usually make at most this many in one job. */
 const mostUnseenPictures = 4;
 
 /**
- * How many more may be submitted on top of `inFlight` jobs: as long as what is spent and what is expected of those in
- * flight stay below the limit, so that it is exceeded by one job at most. The first to end are the short ones, so
- * while few have ended, few more than those are in flight: one job while nothing is known. The same holds for what jobs
- * bring, unless the user has said with `pricing.expect` what a job is.
+ * Returns how many jobs may be submitted on top of `inFlight`. The amount spent and the expected cost of all
+ * jobs in flight stay below the limit, so at most one job exceeds it. Short jobs end first, so their times
+ * are not representative: while few jobs have ended, few are in flight, and only one while nothing is known.
+ * The same applies to the number of pictures, unless `pricing.expect` is set.
  */
 export function roomFor(
   inFlight: number,
@@ -242,7 +257,7 @@ export function roomFor(
   const left = limits.cost - spentOn(spending, times, pricing);
   if (left <= 0) return 0;
   const each = expectedPrice(spending, times, pricing, mostUnseenPictures);
-  // Of ten times 0.003, a sum of such prices leaves a rest that is none.
+  // Subtracts rounding errors: a sum of ten prices of 0.003 is not exact.
   const affordable = each === 0 ? Infinity : Math.ceil(left / each - 1e-6);
   const { perSecond, perPicture, perMegapixel, expectMs, isWithoutPictures } = pricing;
   const hasUnknownPictures =
@@ -258,19 +273,19 @@ function mostAfter(known: number): number {
   return known < enoughTimes ? 1 + 2 * known : Infinity;
 }
 
-/** What a batch has cost so far, as far as it is known. */
+/** Known cost of a batch so far. */
 export interface Cost {
   spent: number;
   currency: string;
-  /** `limits.cost`, where there is one. */
+  /** `limits.cost`, if it is set. */
   limit?: number;
 }
 
-/** What a batch has cost, with what is not known for sure. */
+/** Cost of a batch, including uncertain parts. */
 export interface BatchCost extends Cost {
-  /** What the jobs in flight are expected to add: the 95th percentile of each, and the most pictures. */
+  /** Expected cost of the jobs in flight: the 95th percentile of their time, and the most pictures. */
   inFlight: number;
-  /** Submissions with unknown outcome that may have been billed: they count as usual jobs in `spent`. */
+  /** Number of submissions with unknown outcome that may have been billed. They count as usual jobs in `spent`. */
   untold: number;
 }
 
@@ -280,12 +295,12 @@ export function batchCost(spending: BatchSpending, inFlight: number, pricing: Pr
   return { spent, currency: pricing.currency, inFlight: expected, untold: spending.untold };
 }
 
-/** `1.24 USD`, `1.24 of 5.00 USD`. */
+/** Returns `1.24 USD` or `1.24 of 5.00 USD`. */
 export function formatCost({ spent, currency, limit }: Cost): string {
   return `${formatAmount(spent)}${limit === undefined ? '' : ` of ${formatAmount(limit)}`} ${currency}`;
 }
 
-/** Small amounts keep two digits that matter: `0.0042`. */
+/** Formats small amounts with two significant digits: `0.0042`. */
 function formatAmount(amount: number): string {
   const digits = amount === 0 || amount >= 1 ? 2 : 1 - Math.floor(Math.log10(amount));
   return amount.toFixed(Math.min(8, Math.max(2, digits)));

@@ -1,18 +1,24 @@
-/** How fast a run finishes scenes and how long the rest takes: averages over the latest of them. */
+/** Estimates how fast a run finishes scenes and how long the rest takes, by averages over the latest scenes. */
 import type { PartRecord } from './part.ts';
 import type { EndedAttempt, RunCondition } from './run-condition.ts';
 import type { SceneCounts } from './scene.ts';
 
-/** The latest scenes that were finished; instants are monotonic ms. */
+/** The latest finished scenes. Instants are monotonic ms. */
 export interface Finished {
   lastAt: number;
-  /** Between each and the one before, and before the first of a run half of what its job took. */
+  /**
+   * Time between each finished scene and the one before. The first gap of a run is at most half the duration
+   * of its job.
+   */
   gapsMs: readonly number[];
-  /** How long the latest jobs took. */
+  /** Durations of the latest jobs. */
   times: readonly number[];
 }
 
-/** Of so many scenes, or of twice as many as are in flight: jobs that begin together end together. Half of `maxKept` in flight are followed so. */
+/**
+ * Number of scenes to average over. At least twice the number in flight, because jobs that begin together end
+ * together. `maxKept` therefore suffices for up to half as many in flight.
+ */
 const latest = 150;
 const maxKept = 4_096;
 const enough = 3;
@@ -22,28 +28,40 @@ export function noneFinished(startedAt: number): Finished {
   return { lastAt: startedAt, gapsMs: [], times: [] };
 }
 
-/** With one more. While nothing is finished for longer than any job takes, nothing is worked on: that is no pace. */
+/**
+ * Returns the state after one more scene. A pause that is longer than any job takes is not counted, because
+ * nothing was in progress.
+ */
 export function withFinished(finished: Finished, now: number): Finished {
   return { ...finished, lastAt: now, gapsMs: [...finished.gapsMs, gapBefore(finished, now)].slice(-maxKept) };
 }
 
 function gapBefore({ lastAt, gapsMs, times }: Finished, now: number): number {
-  // Those that began with the first are half done on average.
+  // Jobs that began together with the first are half done on average.
   const maxMs = gapsMs.length === 0 ? (times.at(-1) ?? Infinity) / 2 : longestMs(times);
   return Math.min(now - lastAt, maxMs);
 }
 
-/** With one of a job that an earlier run submitted: when it was done tells nothing of this run's pace. */
+/**
+ * Returns the state after a scene of a job that an earlier run submitted. Its end says nothing about this
+ * run's throughput.
+ */
 export function withResumed(finished: Finished, now: number): Finished {
   return { ...finished, lastAt: now };
 }
 
-/** With what a job took at a worker (ms), or, where that is unknown, from its submission on. */
+/**
+ * Returns the state with the duration of one more job in ms: at a worker or, if that is unknown, since its
+ * submission.
+ */
 export function withJobTime(finished: Finished, ms: number): Finished {
   return { ...finished, times: [...finished.times, ms].slice(-latest) };
 }
 
-/** Scenes finished a ms of late, undefined before a few were; fewer where none is for longer than jobs take. */
+/**
+ * Returns scenes finished per ms recently; undefined for the first few scenes. Falls while none finishes for
+ * longer than jobs take.
+ */
 export function finishedPerMs(
   { lastAt, gapsMs, times }: Finished,
   now: number,
@@ -55,7 +73,10 @@ export function finishedPerMs(
   return gaps.length / Math.max(1, sum(gaps) + Math.max(0, quietMs));
 }
 
-/** Ms until all of the `left` scenes are finished, of which `inFlight` are under way; undefined while that is unknown. */
+/**
+ * Returns the time in ms until all `left` scenes are finished, of which `inFlight` are in progress. Undefined
+ * while it is unknown.
+ */
 export function timeLeftMs(
   finished: Finished,
   now: number,
@@ -67,7 +88,8 @@ export function timeLeftMs(
   if (perMs === undefined) return undefined;
   const times = finished.times.toSorted((a, b) => a - b);
   const workers = Math.max(1, Math.min(left, inFlight, Math.round(perMs * (meanOf(times) ?? Infinity))));
-  // All are kept at work until as many are left; the longest of these ends last.
+  // All workers are busy until as many scenes are left as there are workers. The longest of these jobs ends
+  // last.
   return (
     (left - workers) / perMs +
     (times[Math.floor((times.length * workers) / (workers + 1))] ?? workers / perMs)
@@ -75,26 +97,28 @@ export function timeLeftMs(
 }
 
 export interface Throughput {
-  /** Scenes finished a second, of late. */
   perSecond: number;
-  /** Until all of the batch is done; null where a run renders a part of it only. */
+  /** Time until the whole batch is done. Null if the run renders only a part of it. */
   leftMs: number | null;
 }
 
 export interface BatchOnRecord {
   scenes: Pick<SceneCounts, 'waiting' | 'active'>;
-  /** What the run is to render, where that is a part of the batch. */
+  /** Part that the run renders. Null for the whole batch. */
   part: PartRecord | null;
   inFlight: number;
-  /** The latest attempts that came to their ends, in any order. */
+  /** Latest ended attempts, in any order. */
   ended: readonly EndedAttempt[];
 }
 
-/** As above, from the records of a run's jobs. Undefined where no run is at work, or too little has finished of late. */
+/**
+ * Returns throughput and remaining time from recorded attempts of a run. Undefined if no run is at work, or
+ * too few scenes have finished recently.
+ */
 export function throughputOf(run: RunCondition, batch: BatchOnRecord, now: number): Throughput | undefined {
   if (run.kind !== 'running') return undefined;
   const { scenes, part, inFlight } = batch;
-  // Added to where they are: a copy for each would take longer than all else that a look at a batch needs.
+  // The lists are mutated. Copies for each attempt would take longer than the rest of the work.
   const gapsMs: number[] = [];
   const times: number[] = [];
   const finished = { ...noneFinished(run.since), gapsMs, times };
@@ -111,7 +135,7 @@ export function throughputOf(run: RunCondition, batch: BatchOnRecord, now: numbe
     if (gapsMs.length > maxKept) gapsMs.shift();
     finished.lastAt = at;
   }
-  // The clock of the wall may have been set back.
+  // The wall clock may have been set back.
   const end = Math.max(now, finished.lastAt);
   const perMs = finishedPerMs(finished, end, inFlight);
   if (perMs === undefined) return undefined;
@@ -119,7 +143,7 @@ export function throughputOf(run: RunCondition, batch: BatchOnRecord, now: numbe
   return { perSecond: perMs * 1000, leftMs: part === null ? (leftMs ?? null) : null };
 }
 
-/** How long nothing may be finished while something is worked on, as far as is known. */
+/** Returns the maximum time without a finished scene while jobs are in progress, as far as it is known. */
 const longestMs = (times: readonly number[]): number =>
   times.length === 0 ? Infinity : Math.max(minPauseMs, ...times);
 const meanOf = (times: readonly number[]): number | undefined =>

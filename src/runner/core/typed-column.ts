@@ -1,4 +1,4 @@
-/** Values of a column that was declared to be more than text: read strictly, exactly, or not at all. */
+/** Values of a column that is declared with a type: read strictly and exactly, or rejected. */
 import { readExactJson, type JsonValue } from '../../lib/text/json.ts';
 
 export const columnTypes = ['number', 'boolean', 'json'] as const;
@@ -7,12 +7,12 @@ export type ColumnType = (typeof columnTypes)[number];
 
 export type TypedValue =
   | { value: JsonValue }
-  /** What a value of this type looks like, in words that follow "expected". */
+  /** Description of a valid value, which follows the word "expected". */
   | { expected: string };
 
 /**
- * Spaces around a text are set aside, and an empty one is null. A value that has a type already, as those of JSON Lines
- * do, passes where it is of this one.
+ * Converts a value to the type. Spaces around a text are ignored, and an empty text is null. A value that
+ * already has a type, as in JSON Lines, is accepted if the type matches.
  */
 export function typedColumn(value: JsonValue, type: ColumnType): TypedValue {
   const given = typeof value === 'string' ? value.trim() : value;
@@ -26,7 +26,7 @@ const readers: Record<ColumnType, (given: JsonValue) => TypedValue> = {
   json: readJson,
 };
 
-/** As JSON writes numbers: 030, +5, .5, 0x10 and NaN are none. */
+/** Numbers as in JSON. 030, +5, .5, 0x10 and NaN are rejected. */
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 function readNumber(given: JsonValue): TypedValue {
@@ -38,7 +38,7 @@ function readNumber(given: JsonValue): TypedValue {
       expected:
         'a number that keeps every digit (2^53 at most); a column that is not declared is sent as text',
     };
-  // JSON has no minus zero.
+  // Adding 0 turns minus zero into zero, because JSON has no minus zero.
   return { value: Number(given) + 0 };
 }
 
@@ -48,7 +48,7 @@ function isExact(text: string): boolean {
   return Number.isFinite(number) && digitsOf(text) === digitsOf(String(number));
 }
 
-/** The one spelling of a number: its digits without zeros at the ends, and the power of ten behind them. */
+/** Returns a canonical spelling of a number: digits without leading and trailing zeros, and a power of ten. */
 function digitsOf(text: string): string {
   const [, whole = '', part = '', power = '0'] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   const digits = (whole + part).replace(/^0+/, '');
@@ -56,7 +56,7 @@ function digitsOf(text: string): string {
   return kept === '' ? '0' : `${kept}e${Number(power) - part.length + digits.length - kept.length}`;
 }
 
-/** Spreadsheets write TRUE. */
+/** Ignores case, because spreadsheets write TRUE. */
 function readBoolean(given: JsonValue): TypedValue {
   if (typeof given === 'boolean') return { value: given };
   const text = typeof given === 'string' ? given.toLowerCase() : '';

@@ -1,37 +1,39 @@
-/** What has become of saved pictures since they were recorded. */
+/** Results of checking saved pictures against their records. */
 import type { SavedPicture } from './picture.ts';
 import type { SceneState } from './scene.ts';
 
-/** A saved picture with its place in the checkpoint, as the columns of a row. */
+/** A saved picture as recorded in the checkpoint. */
 export type RecordedPicture = Pick<SavedPicture, 'file' | 'width' | 'height' | 'bytes' | 'sha256'> & {
-  /** The checkpoint's key of the attempt that brought it; all pictures of a job have the same. */
+  /** Key of the attempt that made it. All pictures of a job have the same attempt. */
   attempt: number;
   /** 1 for the first picture of the job. */
   number: number;
-  /** Of one of `output.files`; null of a picture. */
+  /** Label in `output.files`. Null for a picture. */
   label: string | null;
   sceneId: string;
   sceneState: SceneState;
-  /** The name that it is about to get, where a rename was decided and may not have been done yet. */
+  /** New name, if a rename was decided and may not have been done yet. */
   moveTo: string | null;
 };
 
 export type Verdict =
   | { kind: 'good' }
   | { kind: 'missing' }
-  /** `problem`: what is wrong with it, beginning with a small letter. */
+  /** `problem` says what is wrong with it, beginning with a lower-case letter. */
   | { kind: 'damaged'; problem: string };
 
-/** A picture that is not as it was recorded. `keptAs`: the name under which a repair has kept the damaged file. */
+/** A picture that differs from its record. `keptAs` is the name under which a repair kept the damaged file. */
 export type BadPicture = RecordedPicture & { verdict: Exclude<Verdict, { kind: 'good' }>; keptAs?: string };
 
-/** How many pictures were found to be what; `withdrawn` are those of the bad ones whose scene is in the manifest no more. */
+/**
+ * Number of pictures by verdict. `withdrawn` counts the bad pictures of scenes that are no longer in the
+ * manifest.
+ */
 export interface Verified {
   checked: number;
   good: number;
   missing: number;
   damaged: number;
   withdrawn: number;
-  /** Scenes that wait to be rendered again. */
   putBack: number;
 }

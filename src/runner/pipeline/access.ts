@@ -1,4 +1,4 @@
-/** Lets requests through to a service. A refusal of what has worked in this run pauses them, and is asked about again before it ends the run. */
+/** Gate for requests to a service. A refusal of what has worked in this run pauses them until it is confirmed. */
 import { endpointAddress, type Endpoint } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import {
@@ -25,18 +25,18 @@ interface AccessParts {
   /** Aborts when the run is over. */
   over: AbortSignal;
   liveness: Pick<EndpointLiveness, 'ask' | 'hasHealth'>;
-  /** How long refusals of what has worked last until they are believed, in ms. */
+  /** Time in ms after which refusals are believed if access has worked in this run (`halt.refused`). */
   refusedMs: number;
 }
 
 export interface AccessRequest {
   operation: Exclude<Operation, 'health'>;
   endpoint: Endpoint;
-  /** The attempt that the request is about: if its job alone is refused, the run goes on. */
+  /** The attempt that the request is about. If only its job is refused, the run goes on. */
   subject: object;
   /** Ends the wait for access: `stop.draining` or `stop.leaving`. */
   signal: AbortSignal;
-  /** Called when the request has to wait. */
+  /** Called if the request has to wait. */
   onHeld?: () => void;
 }
 
@@ -51,19 +51,19 @@ export class Access {
   }
 
   /**
-   * Sends the request when the service lets this run in, and again after each refusal that is not believed. Undefined if
-   * `signal` aborts before. A refusal that is returned has stopped the run.
+   * Sends the request once access is open, and again after each refusal that is not believed. Resolves to
+   * undefined if `signal` aborts first. If a refusal is returned, it has already stopped the run.
    */
   pass<R extends Reply>(request: AccessRequest, send: () => Promise<R | undefined>): Promise<R | undefined> {
     return this.#doorOf(request.endpoint).pass(request, send);
   }
 
-  /** True if the endpoint has accepted a submission or told a status in this run. */
+  /** True if the endpoint has accepted a submission or reported a status in this run. */
   hasWorked(endpoint: Endpoint): boolean {
     return this.#doorOf(endpoint).hasWorked;
   }
 
-  /** True while nothing may be submitted there. */
+  /** True while refusals are being checked and nothing may be submitted to the endpoint. */
   isDoubted(endpoint: Endpoint): boolean {
     return this.#doorOf(endpoint).isDoubted;
   }
@@ -76,7 +76,7 @@ export class Access {
   }
 }
 
-/** `refused`: counted or not. `nothing`: the reply says nothing of the access. */
+/** `refused` includes refusals that are not counted. `nothing` means that the reply says nothing about access. */
 type Verdict = 'answered' | 'refused' | 'nothing';
 type Tell = (verdict: Verdict) => void;
 
@@ -86,12 +86,12 @@ interface Waiter extends Pick<AccessRequest, 'operation' | 'subject' | 'signal'>
 
 const tellNobody: Tell = () => undefined;
 
-/** The access to one endpoint. */
+/** Access to one endpoint. */
 class Door {
   readonly #endpoint: Endpoint;
   readonly #parts: AccessParts;
   readonly #onOpen: () => void;
-  /** In the order in which they came. */
+  /** Waiting requests in order of arrival. */
   readonly #waiting = new Set<Waiter>();
   readonly #inARow: Record<Operation, Refusals> = {
     submit: noRefusals,
@@ -99,16 +99,16 @@ class Door {
     cancel: noRefusals,
     health: noRefusals,
   };
-  /** Number of refusals that counted. An answer is evidence only if its request was sent after the latest of them. */
+  /** Number of counted refusals. An answer is evidence only if its request was sent after the latest of them. */
   #refusals = 0;
-  /** Number of refusals when a result was last read. */
+  /** Value of `#refusals` when a result was last read. */
   #resultRead = -1;
-  /** Number of refusals when a job or submission was first refused. */
+  /** Value of `#refusals` when a job or submission was first refused. */
   readonly #firstRefused = new WeakMap<object, number>();
   #latest: Failure | undefined;
   #believed: Failure['kind'] | undefined;
   #isAsking = false;
-  /** True if the present doubt has seen an answer that was no refusal. */
+  /** True if an answer other than a refusal has arrived since the doubt began. */
   #isReached = false;
   hasWorked = false;
   isDoubted = false;
@@ -157,7 +157,10 @@ class Door {
     return this.#isReached && this.#inARow[operation].count === 0;
   }
 
-  /** Resolves to whom to tell what came of the request, or to undefined if it is not to be sent. */
+  /**
+   * Resolves to a function to be called with the outcome of the request, or to undefined if the request must
+   * not be sent.
+   */
   #turn({ operation, subject, signal, onHeld }: AccessRequest): Promise<Tell | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
     onHeld?.();
@@ -171,7 +174,10 @@ class Door {
     }
   }
 
-  /** If results are refused, the status of a job that still runs is no sign that they are not. */
+  /**
+   * Records an accepted request. If results are refused, the status of a running job does not prove access to
+   * results.
+   */
   #answered({ operation, subject }: AccessRequest, { kind }: Reply, refusals: number): Verdict {
     const isResult = kind === 'completed';
     const wasRefused = this.#firstRefused.delete(subject);
@@ -182,15 +188,15 @@ class Door {
     return 'answered';
   }
 
-  /** True if this job is refused again after the result of another was read: that is no reason to pause the run. */
+  /** True if this job is refused again although another job's result was read. That is no reason to pause the run. */
   #isOwn({ operation, subject }: AccessRequest): boolean {
     return operation === 'status' && this.#resultRead >= (this.#firstRefused.get(subject) ?? Infinity);
   }
 
-  /** Returns the failure that has stopped the run, or undefined if the request is to be sent again. */
+  /** Returns the failure that has stopped the run, or undefined if the request should be sent again. */
   #refused({ operation, subject }: AccessRequest, failure: Failure, refusals: number): Failure | undefined {
     if (!this.hasWorked || this.#believed === failure.kind) return this.#believe(operation, failure);
-    // Requests that were on their way together are refused once.
+    // Concurrent requests count as one refusal.
     const isNews = refusals === this.#refusals;
     const certain = isNews ? this.#count(operation, failure) : undefined;
     if (!this.#firstRefused.has(subject)) this.#firstRefused.set(subject, this.#refusals);
@@ -211,7 +217,7 @@ class Door {
     return undefined;
   }
 
-  /** Jobs in flight are collected if their status was not refused. */
+  /** Stops the run for the refusal. Jobs in flight are collected only if status requests are not refused. */
   #believe(operation: Operation, failure: Failure): Failure {
     const isForStatus = operation === 'health' ? this.#inARow.status.count > 0 : operation !== 'submit';
     this.#believed = failure.kind;
@@ -240,14 +246,17 @@ class Door {
     this.#onOpen();
   }
 
-  /** Sends one request at a time, in turn one that was refused and another, and returns true if access is given again. */
+  /**
+   * Sends one request at a time, alternating between one that was refused and another one. Returns true if
+   * access works again.
+   */
   async #isLetIn(round: number): Promise<boolean> {
     const { liveness } = this.#parts;
     const health = await liveness.ask(this.#endpoint);
     if (health?.kind === 'answers') this.#isReached = true;
     if (health?.kind === 'answers') this.#inARow.health = noRefusals;
     const refusal = health && refusalIn(health);
-    // A key may be allowed to submit and not to ask for the health.
+    // A key may permit submissions but not health requests.
     if (refusal !== undefined && liveness.hasHealth(this.#endpoint)) {
       this.#count('health', refusal);
       return false;

@@ -1,4 +1,4 @@
-/** Takes pictures that are there and on no record into the batch, so that what was paid for is not paid again. */
+/** Adopts pictures that are on disk but not in the checkpoint, so that paid pictures are not paid again. */
 import { noPicture, type NamedFile } from '../core/named-file.ts';
 import { namedFile, nameKey, readAttemptFile, withSuffix } from '../core/naming.ts';
 import { splitFiles, type SavedPicture } from '../core/picture.ts';
@@ -10,10 +10,10 @@ import type { Checkpoint, ImageStore, Ports } from './ports.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
 import type { Stop } from './stop.ts';
 
-/** Examined at the same moment, a few of which are decoded. */
+/** Number of pictures examined concurrently. Fewer are decoded at the same time. */
 const examinedAtOnce = 32;
 
-/** Named in the event; the others are counted. */
+/** Number of problems named in the event. Further problems are only counted. */
 const maxExamples = 3;
 
 interface AdoptPorts extends Pick<Ports, 'clock' | 'emit'> {
@@ -27,7 +27,10 @@ type AdoptedBy = NamedBy & Pick<PipelineConfig, 'endpoint'>;
 
 type Known = ExaminedPicture & { origin: Origin };
 
-/** By what they say of themselves, else by their names; all at once on record, so that a death leaves all to the next start. */
+/**
+ * Adopts pictures by their metadata, else by their names. All are recorded at once, so a crash leaves all of
+ * them to the next run.
+ */
 export async function adopt(ports: AdoptPorts, config: AdoptedBy, stop: Stop): Promise<void> {
   const { checkpoint, clock, emit } = ports;
   const { found, problems } = await examineUnknown(ports, stop.draining);
@@ -51,10 +54,13 @@ export async function adopt(ports: AdoptPorts, config: AdoptedBy, stop: Stop): P
   emit({ type: 'adopted', scenes: adopted.length, pictures: pictures.size, byName, unused, examples });
 }
 
-/** Of those that come next: what a lost log or an older copy of the checkpoint has forgotten is among them. */
+/**
+ * Number of next scenes that are checked. Pictures that a damaged or older checkpoint has forgotten belong to
+ * these scenes.
+ */
 const maxAskedAbout = 10_000;
 
-/** Throws `UnknownPictures` where scenes would be paid for again whose pictures are there. */
+/** Throws `UnknownPictures` if scenes would be paid for again although their pictures exist. */
 export async function assertNoUnknownPictures(
   checkpoint: Pick<Checkpoint, 'nextScenes' | 'ownerOf'>,
   images: Pick<ImageStore, 'whichExist'>,
@@ -91,10 +97,10 @@ async function examineUnknown(
   return { found, problems };
 }
 
-/** A scene as it may be adopted, and the name that its files are named after. */
+/** A scene that may be adopted, and the name from which its files' names are derived. */
 type Matched = AdoptedScene & { name: string };
 
-/** Scenes that wait, for their files to be looked for by name. */
+/** Returns the waiting scenes, whose files are then looked for by name. */
 async function scenesWithoutPictures(
   checkpoint: AdoptPorts['checkpoint'],
   config: AdoptedBy,
@@ -111,7 +117,10 @@ async function scenesWithoutPictures(
   return scenes;
 }
 
-/** Those of which every file is there as well, and whole; `lacking`: why not, by the first picture of others. */
+/**
+ * Returns the scenes whose other files all exist undamaged. `lacking` gives the reason for other scenes, by
+ * their first picture.
+ */
 async function withFiles(
   { checkpoint, images }: AdoptPorts,
   matched: Matched[],
@@ -139,13 +148,19 @@ async function withFiles(
   return { adopted, lacking };
 }
 
-/** The name that a file was given, or would be given beside it, and in a bucket the attempt. */
+/**
+ * Returns a key of the file's given name, or of the name of `named` next to it. In a bucket the key contains
+ * the attempt.
+ */
 function placeOf(file: string, named?: NamedFile): string {
   const { name, attempt } = readAttemptFile(file) ?? { name: file, attempt: 0 };
   return `${nameKey(named === undefined ? name : namedFile(name, named))}/${attempt}`;
 }
 
-/** A name counts only for a picture without metadata, and where a single scene would give it. */
+/**
+ * Matches pictures to scenes. A name counts only for a picture without metadata, and only if a single scene
+ * would use it.
+ */
 async function match(
   checkpoint: AdoptPorts['checkpoint'],
   config: AdoptedBy,
@@ -166,7 +181,7 @@ async function match(
     if (job !== undefined) adopted.push({ sceneKey: scene.sceneKey, ...job });
     const name = named.size === 0 ? undefined : nameOf(config, scene);
     names.add(nameKey(name ?? ''));
-    // One that is adopted already is no candidate, and yet in the way of another.
+    // An adopted scene is no candidate, but it makes the name ambiguous for another scene.
     named
       .get(nameKey(name ?? ''))
       ?.candidates.push(job === undefined ? scene : { ...scene, isWaiting: false });
@@ -186,7 +201,7 @@ async function match(
   return adopted;
 }
 
-/** `a-2.png` may be the second picture of scene a as well as the first of scene a-2, where the list has both. */
+/** True if a name has two meanings: `a-2.png` may be scene a's second picture or scene a-2's first. */
 function isAmbiguous(file: string, names: Set<string>): boolean {
   const first = file.replace(/-\d+(\.[^.]*)$/, '$1');
   return names.has(nameKey(withSuffix(file, '-2'))) || (first !== file && names.has(nameKey(first)));
@@ -200,7 +215,7 @@ function isKnown(found: ExaminedPicture): found is Known {
   return found.origin !== undefined;
 }
 
-/** The first job all of whose pictures are there, as far as their numbers tell. */
+/** Returns the first job whose pictures all exist, as far as their numbers show. */
 function wholeJob(found: Known[], scene: FoundScene): Omit<Matched, 'sceneKey'> | undefined {
   const fitting = found.filter(({ origin }) => isOriginOf(origin, scene));
   const jobs = grouped(fitting, ({ origin }) => JSON.stringify([origin.jobId, origin.endpoint]));
@@ -225,7 +240,7 @@ function grouped(found: Known[], keyOf: (one: Known) => string): Map<string, Kno
   return groups;
 }
 
-/** What its first picture is called; undefined where that depends on the seed. */
+/** Returns the name of the scene's first picture, or undefined if it depends on the seed. */
 function nameOf(config: NamedBy, { id, columns, input }: SceneToName): string | undefined {
   const [name, other] = ['1', '2'].map((seed) => pictureName(config, { id, columns, input, seed, index: 1 }));
   return name === other ? name : undefined;

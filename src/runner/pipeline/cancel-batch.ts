@@ -1,4 +1,4 @@
-/** Has the service cancel every job in flight, and takes what is done already. */
+/** Asks the service to cancel every job in flight, and saves the results of jobs that are already done. */
 import type { Submitted } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
 import { failureRules, type Failure } from '../core/failure.ts';
@@ -26,13 +26,13 @@ import { submitAgain } from './submit.ts';
 
 export interface CancelResult {
   ending: Ending;
-  /** Jobs that were in flight. */
+  /** Number of jobs that were in flight. */
   found: number;
-  /** Jobs that are in flight still, and why. */
+  /** Jobs that are still in flight, with the reason. */
   left: JobLeft[];
-  /** Submissions of dead runs that may have been sent: their jobs are unknown and cannot be cancelled. */
+  /** Submissions of crashed runs that may have been sent. Their job ids are unknown, so they cannot be cancelled. */
   unanswered: number;
-  /** The folder of the result files; undefined where they are what they were before. */
+  /** Folder of the result files. Undefined if they were not changed. */
   report: string | undefined;
 }
 
@@ -42,14 +42,17 @@ export interface JobLeft {
   why: string;
 }
 
-/** Nothing is submitted here, so that nothing has to be halted. */
+/** Halt rules that never apply, because nothing is submitted here. */
 const neverHalt = { consecutive: Infinity, percent: 100, minimum: Infinity, unreachable: Infinity };
-/** Times that a request is made if it brings nothing useful: whoever cancels is waiting for it. */
+/** Maximum number of tries of a request, because the user is waiting for `cancel`. */
 const maxTries = 4;
-/** Time in which a request that is refused for load counts as no try. Each job that is given up may run on, and bills. */
+/**
+ * Time during which refusals for load do not count as tries. A job that is given up may go on running and
+ * being billed.
+ */
 const maxRefusedMs = 10 * 60_000;
 
-/** Works until each job was cancelled and polled, or `stop` is requested. Throws only for a bug. */
+/** Runs until each job has been cancelled and polled, or `stop` is requested. Throws only for a bug. */
 export async function cancelBatch(ports: Ports, config: PipelineConfig, stop: Stop): Promise<CancelResult> {
   const run = startRun(ports, { ...config, halt: { ...config.halt, ...neverHalt } }, stop);
   const whys = new Map<number, string>();
@@ -77,7 +80,10 @@ export async function cancelBatch(ports: Ports, config: PipelineConfig, stop: St
   return { found, unanswered, ending: cut ?? endingOf(stop, left), left, report };
 }
 
-/** Sends what dead runs may have sent again, to be told its job; returns of how many that is unknown for good. */
+/**
+ * Sends again what crashed runs may have sent, to learn the job id. Returns the number of submissions that
+ * stay unknown.
+ */
 async function findIntended(run: Run): Promise<number> {
   const { length } = await run.ports.checkpoint.recover();
   let found = 0;
@@ -89,7 +95,7 @@ async function findIntended(run: Run): Promise<number> {
   return length - found;
 }
 
-/** Those that the program died with come after the others and one by one. */
+/** Cancels jobs concurrently, and then one by one those that were in progress during crashes. */
 async function cancelAll(run: Run, attempts: Submitted[], whys: Map<number, string>): Promise<void> {
   const isSuspect = ({ deaths }: Submitted): boolean => deaths >= suspectDeaths;
   const one = async (attempt: Submitted): Promise<void> => {
@@ -104,7 +110,7 @@ async function cancelAll(run: Run, attempts: Submitted[], whys: Map<number, stri
   for (const attempt of attempts.filter(isSuspect)) await one(attempt);
 }
 
-/** Why it was left in flight, or undefined where it is settled. */
+/** Returns why the job was left in flight, or undefined if it is settled. */
 async function cancelOne(run: Run, job: Job): Promise<string | undefined> {
   const cancelled = await insist(run, job, () => askToCancel(run, job));
   if (cancelled === undefined) return notAsked;
@@ -120,12 +126,12 @@ async function cancelOne(run: Run, job: Job): Promise<string | undefined> {
   return reply === undefined ? notAsked : act(run, job, cancelled, reply);
 }
 
-/** The job is done and paid for, and its output may come a moment later. */
+/** True if the job is done and paid for, but its output may appear a moment later. */
 function isWithoutOutput(reply: StatusReply | undefined): boolean {
   return reply?.kind === 'ended' && reply.failure.kind === 'no-output';
 }
 
-/** The request's reply, once it says something, it was made often enough, or the run is left (undefined). */
+/** Repeats the request until it has a useful reply or was tried often enough. Undefined if the run is left. */
 async function insist<Reply extends CancelReply | StatusReply>(
   run: Run,
   job: Job,
@@ -140,7 +146,10 @@ async function insist<Reply extends CancelReply | StatusReply>(
   }
 }
 
-/** Returns a function that is told of each failure of one request, and returns true if the request was made often enough. */
+/**
+ * Returns a function that counts the failures of one request, and returns true once it has been tried often
+ * enough.
+ */
 function patienceOf({ ports: { clock } }: Run): (failure: Failure) => boolean {
   const since = clock.elapsed();
   let tries = 0;
@@ -175,10 +184,10 @@ async function act(
       return whyHeld(await collect(run, job, reply));
     case 'ended': {
       const facts = factsOfEnd(job, reply, run.ports.clock);
-      // It was done already: what is paid for is not given up.
+      // The job was already done, and a paid result is not given up.
       if (failureRules[reply.failure.kind].next === 'hold')
         return whyHeld(await endWithoutPicture(run, job, reply.failure, facts));
-      // What ended without our doing has failed by itself.
+      // A job that ended without our request has failed by itself.
       const isOurs = cancelled.kind === 'cancelled' && !isWithoutOutput(reply);
       const text = `cancelled by you; the service: ${reply.failure.text}`;
       const failure: Failure = isOurs ? { kind: 'cancelled', text } : reply.failure;

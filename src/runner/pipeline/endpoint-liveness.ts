@@ -1,4 +1,4 @@
-/** Signs that an endpoint is there: without one, a 404 may be the endpoint's and not the job's. */
+/** Signs that an endpoint exists. Without one, a 404 may mean that the endpoint is gone and not the job. */
 import type { Endpoint } from '../core/attempt.ts';
 import type { Clock, HealthReply } from './ports.ts';
 
@@ -7,28 +7,28 @@ type Ask = (endpoint: Endpoint) => Promise<HealthReply | undefined>;
 export class EndpointLiveness {
   readonly #clock: Pick<Clock, 'elapsed'>;
   readonly #askHealth: Ask;
-  /** When each endpoint last gave a sign (monotonic ms). */
+  /** Time of the last sign of each endpoint, in monotonic ms. */
   readonly #signs = new Map<string, number>();
-  /** When a job's status was last read there, and when a job's result last came. */
+  /** Times at which the status, and the result, of a job was last read at each endpoint. */
   readonly #read = { status: new Map<string, number>(), result: new Map<string, number>() };
   /** Endpoints that have reported their health in this run. */
   readonly #healthy = new Set<string>();
   readonly #asking = new Map<string, Promise<unknown>>();
   readonly #next = new Map<string, Promise<HealthReply | undefined>>();
 
-  /** `askHealth` resolves to undefined where the run is left. */
+  /** `askHealth` resolves to undefined if the run is left. */
   constructor(clock: Pick<Clock, 'elapsed'>, askHealth: Ask) {
     this.#clock = clock;
     this.#askHealth = askHealth;
   }
 
-  /** The endpoint knew one of its jobs. */
+  /** Records that the endpoint knew one of its jobs. */
   addStatus(endpoint: Endpoint): void {
     this.add(endpoint);
     this.#read.status.set(keyOf(endpoint), this.#clock.elapsed());
   }
 
-  /** The endpoint gave out what one of its jobs has brought. */
+  /** Records that the endpoint returned the result of one of its jobs. */
   addResult(endpoint: Endpoint): void {
     this.#read.result.set(keyOf(endpoint), this.#clock.elapsed());
   }
@@ -37,7 +37,7 @@ export class EndpointLiveness {
     return (this.#read[what].get(keyOf(endpoint)) ?? -Infinity) >= elapsed;
   }
 
-  /** The endpoint took a new job, or reported its health. */
+  /** Records that the endpoint accepted a job or reported its health. */
   add(endpoint: Endpoint): void {
     this.#signs.set(keyOf(endpoint), this.#clock.elapsed());
   }
@@ -46,12 +46,14 @@ export class EndpointLiveness {
     return (this.#signs.get(keyOf(endpoint)) ?? -Infinity) >= elapsed;
   }
 
-  /** True if the endpoint has reported its health in this run. */
   hasHealth(endpoint: Endpoint): boolean {
     return this.#healthy.has(keyOf(endpoint));
   }
 
-  /** Asks for the endpoint's health by a request that begins after this call; who asks meanwhile shares the next one. */
+  /**
+   * Requests the endpoint's health with a request that begins after this call. Concurrent callers share the
+   * next request.
+   */
   ask(endpoint: Endpoint): ReturnType<Ask> {
     const key = keyOf(endpoint);
     const planned = this.#next.get(key);

@@ -1,4 +1,4 @@
-/** What happens in a run, emitted once each and shown by a listener. */
+/** Events of a run. Each is emitted once and shown by a listener. */
 import type { EndingKind } from '../core/ending.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { HeldResults } from '../core/holding.ts';
@@ -18,14 +18,17 @@ export type Event =
       endpoint: string;
       outputDir: string;
       concurrency: number;
-      /** Present if most of the batch is rendered again: how many scenes, for what price and why, in a sentence. */
+      /** Sentence with the number of scenes, price and reason, if most of the batch is rendered again. */
       edits?: string;
     }
-  /** Something the user should know and may want to change; the run continues. */
+  /** Something that the user should know and may want to change. The run continues. */
   | { type: 'warning'; text: string }
-  /** `part`: of the scenes that a preview renders; those of all where there is none. */
+  /** `part` counts the scenes of a preview; it is absent if the whole batch is rendered. */
   | ({ type: 'plan-made'; counts: SceneCounts; part?: SceneCounts } & Plan)
-  /** Pictures that no record knew are the batch's now, `byName` of them by nothing but that; `examples` says of some that are not, why. */
+  /**
+   * Pictures that the checkpoint did not know were adopted, `byName` of them only by their names. `examples`
+   * gives reasons why others were not.
+   */
   | {
       type: 'adopted';
       scenes: number;
@@ -34,10 +37,10 @@ export type Event =
       unused: number;
       examples: string[];
     }
-  /** Attempts of dead runs that may have been sent without an answer, and jobs that are still in flight. */
+  /** Number of attempts of crashed runs that may have been sent without an answer, and of jobs still in flight. */
   | { type: 'recovered'; unanswered: number; inFlight: number }
   | { type: 'scene-submitted'; scene: string; attempt: number; jobId: string }
-  /** The service's word for a job has changed. */
+  /** The service reports another status for a job. */
   | { type: 'job-status'; scene: string; jobId: string; status: string }
   | ({
       type: 'scene-saved';
@@ -45,7 +48,7 @@ export type Event =
       jobId: string;
       files: string[];
       seed?: string;
-      /** As the service reports it. */
+      /** Time as reported by the service. */
       executionTimeMs?: number;
       cost?: Cost;
     } & SceneName)
@@ -55,58 +58,64 @@ export type Event =
       jobId?: string;
       kind: FailureKind;
       text: string;
-      /** `waiting`: there will be another attempt, at `dueAt` (epoch ms). */
+      /** `waiting` means that there will be another attempt at `dueAt`, in epoch ms. */
       next: 'failed' | 'waiting';
       dueAt?: number;
       executionTimeMs?: number;
-      /** What the batch has cost so far, where `pricing` is set. */
+      /** Cost of the batch so far, if `pricing` is set. */
       cost?: Cost;
     } & SceneName)
-  /** The result of a job cannot be used with the present settings: its attempt stays in flight. */
+  /** The result of a job cannot be used with the current settings. Its attempt stays in flight. */
   | ({
       type: 'result-held';
       jobId: string;
       kind: FailureKind;
       text: string;
-      /** The setting that it waits for, in words. */
+      /** The setting to be changed, in words. */
       setting: string;
     } & SceneName)
-  /** A request was not answered usefully and will be sent again; neither attempt nor scene is touched. */
+  /** A request got no useful answer and will be sent again. Attempt and scene are unchanged. */
   | ({ type: 'request-troubled'; kind: FailureKind; text: string; waitMs: number } & SceneName)
-  /** The service refuses key, account or endpoint, which have worked in this run: submissions wait until it is asked again. */
+  /**
+   * The service refuses key, account or endpoint, which have worked in this run. Submissions wait until it is
+   * asked again.
+   */
   | { type: 'access-refused'; kind: FailureKind; text: string; waitMs: number }
-  /** It accepts them again, so long after the first refusal. */
+  /** The service grants access again, this long after the first refusal. */
   | { type: 'access-regained'; afterMs: number }
-  /** How the endpoint's workers and jobs are, where the service reports it, emitted now and then. */
+  /** Workers and jobs of the endpoint, emitted at intervals if the service reports them. */
   | ({ type: 'service-health' } & ServiceHealth)
   | { type: 'stopping'; ending: EndingKind; text: string }
-  /** What the run needed and what held it back; emitted on request. */
+  /** Statistics of the run, emitted on request. */
   | ({ type: 'run-stats' } & RunStats)
   | {
       type: 'run-ended';
       ending: EndingKind;
       exitCode: number;
       text: string;
-      /** What the batch knew is lost, so that the same command does not simply go on. */
+      /** True if the checkpoint is lost, so the same command cannot simply resume. */
       isLost?: true;
       counts: SceneCounts;
-      /** As in `plan-made`. */
+      /** Present as in `plan-made`. */
       part?: SceneCounts;
-      /** What has to be known of how its pictures were chosen, in a sentence. */
+      /** Sentence about a bias in how the pictures were chosen. */
       bias?: string;
-      /** Of all that is on record. */
+      /** Totals of all recorded pictures. */
       pictures?: PictureTotals;
       outputDir: string;
       report: string | undefined;
-      /** What the batch has cost so far, where the price is known. */
+      /** Cost of the batch so far, if the price is known. */
       cost: Cost | undefined;
-      /** Submissions of the batch with an unknown outcome that may have been billed: unanswered and expired ones. */
+      /**
+       * Number of submissions of the batch with unknown outcome that may have been billed: unanswered and
+       * expired.
+       */
       untold: number;
-      /** Results that wait for a setting, where there are any. */
+      /** Results that wait for a setting. Absent if there are none. */
       held?: HeldResults[];
-      /** Paid jobs of this run whose results are lost, where there are any. */
+      /** Number of paid jobs of this run whose results are lost. Absent if there are none. */
       lostResults?: number;
-      /** Saved pictures that are missing or have another size, where there are any. */
+      /** Number of saved pictures that are missing or have another size. Absent if there are none. */
       missingPictures?: number;
     };
 

@@ -24,10 +24,13 @@ import { maxTries, save } from './save.ts';
 import { settleWithoutPicture, whileInProgress } from './settle.ts';
 import type { Run } from './run.ts';
 
-/** `held`: it stays in flight until a setting is changed. Without `waitMs` it is polled again when such jobs are likely to be done. */
+/**
+ * `held`: the attempt stays in flight until a setting is changed. Without `waitMs` the next poll is when such
+ * jobs are usually done.
+ */
 export type PollResult = 'settled' | 'held' | { waitMs?: number };
 
-/** Polls a job until it is settled, or the run leaves and it stays in the checkpoint. */
+/** Polls a job until it is settled, or until the run leaves and the job stays in the checkpoint. */
 export async function follow(
   run: Run,
   job: Job,
@@ -54,7 +57,7 @@ export async function poll(run: Run, job: Job): Promise<PollResult> {
   return next;
 }
 
-/** Undefined where the run is left. */
+/** Reads the kept answer of the job, or requests its status. Undefined if the run is left. */
 export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> {
   const kept = isKept(job) && job.polls === 0 ? await run.ports.answers.read(job.attempt) : undefined;
   job.isReadFromKept = kept !== undefined;
@@ -75,7 +78,7 @@ export async function ask(run: Run, job: Job): Promise<StatusReply | undefined> 
   });
 }
 
-/** The paid result is in danger if the service has forgotten it as well. */
+/** Warns that a kept answer cannot be read. The paid result is lost if the service has also deleted it. */
 async function reportUnread(run: Run, { attempt }: Job): Promise<void> {
   if ((await run.ports.answers.elsewhere(attempt)) !== undefined) return;
   const text = `the kept answer of scene ${attempt.sceneId} is damaged or gone; the service is asked for its result again`;
@@ -87,7 +90,7 @@ function isKept({ held }: Job): boolean {
 }
 
 export function learn(run: Run, job: Job, reply: StatusReply): void {
-  // A kept answer shows nothing of the service.
+  // A kept answer proves nothing about the service.
   if (reply.kind === 'failure' || job.isReadFromKept) return;
   run.reachability.answered('status');
   if (reply.kind === 'missing') return;
@@ -121,7 +124,7 @@ async function act(run: Run, job: Job, reply: StatusReply): Promise<PollResult> 
   }
 }
 
-/** Where the answer is, if the service has forgotten the job and another machine has kept it. */
+/** Returns the place of the answer if the service has forgotten the job and another machine has kept the answer. */
 export async function whyElsewhere(run: Run, job: Job): Promise<string | undefined> {
   const host = isKept(job) ? await run.ports.answers.elsewhere(job.attempt) : undefined;
   return host && `waits for a setting, and its answer is kept on ${host}: start a run there to save it`;
@@ -150,7 +153,7 @@ async function stillRunning(
   }
   const overdue = overdueFailure(job, run.config.timeouts, run.ports.clock);
   if (overdue === undefined) return {};
-  // Too short a time-out is no reason to cancel a job that is paid for.
+  // A timeout that is set too short is no reason to cancel a paid job.
   if (!(await run.holds.isHeld(job, overdue))) return giveUp(run, job, overdue);
   await run.holds.hold(job, overdue, factsOf(job, clock), false);
   return 'held';
@@ -158,7 +161,7 @@ async function stillRunning(
 
 type Completed = StatusReply & { kind: 'completed' };
 
-/** The pictures of a job that is done; where they do not pass, its attempt has failed. */
+/** Saves the pictures of a finished job. If they fail a check, the attempt has failed. */
 export async function collect(run: Run, job: Job, reply: Completed): Promise<PollResult> {
   try {
     return await collectHeld(run, job, reply);
@@ -186,12 +189,15 @@ async function collectHeld(run: Run, job: Job, reply: Completed): Promise<PollRe
   if (result !== 'saved') return endWithoutPicture(run, job, result, facts, hasAddresses);
   run.halts.countSaved();
   await run.holds.countSaved(undecided !== undefined);
-  // How long a resumed job waited for this run is unknown.
+  // The time that a resumed job waited for this run is unknown.
   if (!job.isResumed) run.deadline.observe(age);
   return 'settled';
 }
 
-/** Without the values that decide on them, every further seed would be rendered and paid for. */
+/**
+ * Returns a failure if the values for `scenes.until` are missing. Every further seed would be rendered and
+ * paid for.
+ */
 function undecidedFailure({ config }: Run, { pictures }: Completed): Failure | undefined {
   const decidingValues = config.scenes?.until === undefined ? [] : config.output.values;
   const hasAny = pictures.some(({ output }) => Object.keys(valuesIn(output, decidingValues)).length > 0);
@@ -200,7 +206,7 @@ function undecidedFailure({ config }: Run, { pictures }: Completed): Failure | u
   return { kind: 'value-not-found', text };
 }
 
-/** A job is over and brought no picture: its attempt has failed, unless a setting is at fault. */
+/** Settles a finished job without a picture as failed, or holds it if a setting is at fault. */
 export async function endWithoutPicture(
   run: Run,
   job: Job,
@@ -208,14 +214,14 @@ export async function endWithoutPicture(
   facts: JobFacts,
   hasAddresses = false,
 ): Promise<PollResult> {
-  // The endpoint's own time-out cannot be read: one job at a time shows whether it was changed.
+  // The endpoint's own timeout cannot be read. One job at a time shows whether it was changed.
   if (job.held?.kind === 'job-timed-out' && failure.kind === 'job-timed-out') {
     const text = `${failure.text}; it is sent again, since the time-out may have been changed`;
     await settleWithoutPicture(run, job.attempt, 'failed', { kind: 'given-up', text }, facts);
     run.holds.isProbing = true;
     return 'settled';
   }
-  // The service may still have it, with addresses that are not as old.
+  // The service may still have the result, with more recent URLs.
   if (job.isReadFromKept && failureRules[failure.kind].next !== 'hold') return { waitMs: 0 };
   const waitMs = failure.kind === 'no-output' ? run.jobs.awaitOutput(job) : undefined;
   if (waitMs !== undefined) return { waitMs };
@@ -227,7 +233,7 @@ export async function endWithoutPicture(
   return 'settled';
 }
 
-/** It may be anybody's: no picture is saved for it, and its submission is declared. */
+/** Settles a job that shares its id with another. Its picture may belong to either scene, so none is saved. */
 async function distrust(run: Run, job: Job): Promise<'settled'> {
   const text = `the service gave its job id, ${job.jobId}, to another submission too: its picture may belong to either scene`;
   await settleWithoutPicture(
@@ -241,7 +247,7 @@ async function distrust(run: Run, job: Job): Promise<'settled'> {
   return 'settled';
 }
 
-/** Stops the job at the service, so that it does not go on costing, and takes what it has brought in the meantime. */
+/** Cancels an overdue job, so that it costs nothing more, and saves a result that arrived meanwhile. */
 async function giveUp(run: Run, job: Job, overdue: Failure): Promise<PollResult> {
   const { service } = run.ports;
   const cancelled = await run.limiters.cancel.pass(run.stop.leaving, () =>
@@ -255,7 +261,7 @@ async function giveUp(run: Run, job: Job, overdue: Failure): Promise<PollResult>
   if (last.kind === 'failure' && last.done !== undefined) return unreadable(run, job, last);
   const facts =
     last.kind === 'ended' ? factsOfEnd(job, last, run.ports.clock) : factsOf(job, run.ports.clock);
-  // It was done in time: its result waits for the setting.
+  // The job was done in time, and its result waits for a setting.
   if (last.kind === 'ended' && failureRules[last.failure.kind].next === 'hold')
     return endWithoutPicture(run, job, last.failure, facts);
   const failure = last.kind === 'ended' ? overdue : afterCancel(overdue, cancelled);
@@ -263,7 +269,7 @@ async function giveUp(run: Run, job: Job, overdue: Failure): Promise<PollResult>
   return 'settled';
 }
 
-/** Says so where the job was not cancelled. */
+/** Adds to the failure that the job was not cancelled. */
 function afterCancel(overdue: Failure, cancelled: CancelReply): Failure {
   if (cancelled.kind === 'cancelled') return overdue;
   const why = cancelled.kind === 'failure' ? cancelled.failure.text : cancelled.text;
@@ -272,7 +278,10 @@ function afterCancel(overdue: Failure, cancelled: CancelReply): Failure {
 
 type Unreadable = StatusReply & { kind: 'failure' };
 
-/** The first may be an accident on the way. Nothing is collected from a service that mixes answers up. */
+/**
+ * Number of answers about another job that halt the run. The first may be an accident, but a service that
+ * mixes up answers cannot be trusted.
+ */
 const maxForeign = 2;
 
 async function foreign(run: Run, job: Job, reply: Unreadable): Promise<PollResult> {
@@ -282,15 +291,16 @@ async function foreign(run: Run, job: Job, reply: Unreadable): Promise<PollResul
   return { waitMs: 0 };
 }
 
-/** So many in a row are no accident on the way. */
+/** Number of consecutive unreadable answers that are no longer an accident. */
 const enoughUnreadable = 5;
 
 /**
- * A job whose status can never be read has its deadline too. It is given up where the status of another job was read
- * meanwhile; where nothing else in flight or waiting could show it, one job for the whole run, whose scene then shows it. Either
- * way the endpoint has to answer now: an outage gives up nothing, and ends the run where it lasts. So it is with the result of
- * a job that is done: it is paid for, and given up only if results of others come, or if the service says often enough that
- * a part of it is not there.
+ * Handles an unreadable status or result. A job whose status is never readable also has a deadline. It is
+ * given up if another job's status was readable meanwhile. If no other job in flight or waiting scene could
+ * show that, one job per run is given up, and its new attempt shows it. In both cases the endpoint must
+ * answer now: an outage gives up no job, and ends the run if it lasts. The result of a finished job is paid
+ * for. It is given up only if other results arrive, or if the service reports often enough that part of the
+ * result does not exist.
  */
 async function unreadable(run: Run, job: Job, { failure, done }: Unreadable): Promise<PollResult> {
   const { next } = failureRules[failure.kind];
@@ -311,9 +321,9 @@ async function unreadable(run: Run, job: Job, { failure, done }: Unreadable): Pr
     const latest = { ...overdue, text: `${overdue.text}; the latest: ${failure.text}` };
     return done === undefined ? giveUp(run, job, latest) : giveUpResult(run, job, done, latest);
   }
-  // One submission of another scene shows whether the service answers.
+  // A submission of another scene shows whether the service answers.
   if (overdue !== undefined && isAlive) run.jobs.markUncertain(job);
-  // To be asked to wait is an answer, until all that was waited for is overdue.
+  // A request to wait is an answer, until even the longest wait is overdue.
   if (failure.kind === 'overloaded' && overdue === undefined) run.reachability.answered('status');
   else if (!isOwn && !isLast) run.halts.countSilence('status', failure.text);
   return retryLater(run, job, failure);
@@ -327,7 +337,7 @@ function overdueUnread({ config, ports }: Run, job: Job, isDone: boolean): Failu
   );
 }
 
-/** The job has ended, and is paid for. */
+/** Settles a finished, paid job whose result cannot be read. */
 async function giveUpResult(
   run: Run,
   job: Job,
@@ -358,7 +368,7 @@ export function retryLater(run: Run, job: Job, failure: Failure): { waitMs: numb
   job.failedPolls += 1;
   const { random, emit } = run.ports;
   const { retry } = run.config;
-  // Its result may be lying there and be deleted meanwhile: the service is asked at least as often as that.
+  // The result may be available and be deleted meanwhile, so the wait is limited.
   const waitMs = Math.min(retry.longestWait, retryWaitMs(failure, job.failedPolls, retry, random()));
   run.stats.pollFailed(failure, waitMs);
   emit({

@@ -1,4 +1,4 @@
-/** Stops a run that would go on paying for nothing: attempts keep failing, the service does not answer, refuses every scene or gives one id to many jobs. */
+/** Halts a run that would pay in vain: failing attempts, silence, refusals of every scene, or shared job ids. */
 import type { Failure } from '../core/failure.ts';
 import { haltReason, noAttempts, unreachableReason, type HaltRules, type Tally } from '../core/halting.ts';
 import type { Clock, Checkpoint } from './ports.ts';
@@ -39,7 +39,7 @@ export class HaltMonitor {
     if (reason !== undefined) this.#stop.halt(reason);
   }
 
-  /** A request was not answered. Without status requests nothing can be collected, so that the run leaves. */
+  /** Counts an unanswered request. Without status requests nothing can be collected, so the run leaves. */
   countSilence(operation: Operation, words: string): void {
     if (this.#abandoned.aborted) return;
     this.#reachability.silent(operation);
@@ -50,15 +50,15 @@ export class HaltMonitor {
   }
 }
 
-/** So many different scenes are no chance. */
+/** Number of different refused scenes that are no coincidence. */
 const enoughRefused = 5;
 
-/** Submissions that are refused before any was accepted: then the input is wrong for every scene, not for one. */
+/** Detects refusals before any submission was accepted: the input is then wrong for all scenes, not for one. */
 export class FirstRefusals {
   readonly #checkpoint: Pick<Checkpoint, 'hasAccepted'>;
   readonly #stop: Stop;
   readonly #scenes = new Set<string>();
-  /** Undefined until it was read. */
+  /** Undefined until it is read. */
   #hasAccepted: boolean | undefined;
 
   constructor(checkpoint: Pick<Checkpoint, 'hasAccepted'>, stop: Stop) {
@@ -76,7 +76,10 @@ export class FirstRefusals {
     this.#scenes.clear();
   }
 
-  /** True if the scene waits, since the refusal may be one for all scenes; a second refusal of the same scene is its own. */
+  /**
+   * True if the scene has to wait because the refusal may apply to all scenes. A second refusal of the same
+   * scene is its own.
+   */
   async isForAll({ sceneId }: Attempt, { text }: Failure): Promise<boolean> {
     this.#hasAccepted ??= await this.#checkpoint.hasAccepted();
     if (this.#hasAccepted || this.#scenes.has(sceneId)) return false;
@@ -89,10 +92,10 @@ export class FirstRefusals {
   }
 }
 
-/** One may be an accident of the network; a service that does so again gives one id to many. */
+/** Number of consecutive shared ids that halt the run. One may be an accident of the network. */
 const maxSharedInARow = 2;
 
-/** Job ids that the service gave to two submissions: whose picture such a job brings is unknown. */
+/** Job ids that the service gave to two submissions. It is unknown whose picture such a job returns. */
 export class SharedIds {
   readonly #stop: Stop;
   readonly #shared = new Set<string>();
@@ -108,7 +111,7 @@ export class SharedIds {
     if (this.#inARow === maxSharedInARow) this.#stop.halt(failure.text);
   }
 
-  /** A submission was answered with an id of its own. */
+  /** Records that a submission got an id of its own. */
   endRow(): void {
     this.#inARow = 0;
   }

@@ -1,4 +1,4 @@
-/** Results that wait for a setting: keeps their answers, and stops the run before more are paid for in vain. */
+/** Results that wait for a setting: keeps their answers, and halts the run before more jobs are paid for in vain. */
 import { isHeld, isTimeout, losesResult, settingFor, type HeldResults } from '../core/holding.ts';
 import type { Held } from '../core/attempt.ts';
 import type { Failure, FailureKind } from '../core/failure.ts';
@@ -16,17 +16,17 @@ export class Holds {
   readonly #config: HoldRules;
   readonly #stop: Stop;
   readonly #abandoned: AbortSignal;
-  /** True if a picture of the batch was saved with the present settings; undefined until that was read. */
+  /** True if a picture of the batch was saved with the current settings. Undefined until it is read. */
   #isAnyFound: boolean | undefined;
   readonly #results = new Map<string, HeldResults>();
-  /** True while one job at a time shows whether a time-out was changed. */
+  /** True while one job at a time shows whether a timeout was changed. */
   isProbing = false;
-  /** Paid jobs of this run whose results are lost. */
+  /** Number of paid jobs of this run whose results are lost. */
   lostResults = 0;
   #elsewhere: string | undefined;
-  /** Outputs in a row without any value that decides on seeds. */
+  /** Number of consecutive outputs without any value that `scenes.until` needs. */
   #undecided = 0;
-  /** Held one after the other with nothing saved between them, by kind. */
+  /** Number of consecutive held results by kind, with nothing saved between them. */
   readonly #inARow = new Map<FailureKind, number>();
 
   constructor(ports: HoldPorts, config: HoldRules, stop: Stop, abandoned: AbortSignal) {
@@ -36,22 +36,25 @@ export class Holds {
     this.#abandoned = abandoned;
   }
 
-  /** Number of jobs whose results wait: paid for, and in no slot. */
+  /** Number of jobs whose results wait. They are paid for and occupy no slot. */
   get count(): number {
     return this.results.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** Number of these that live only as long as the host of their pictures keeps them. */
+  /** Number of held results whose pictures are available only as long as their host keeps them. */
   get addresses(): number {
     return this.results.reduce((sum, one) => sum + one.addresses, 0);
   }
 
-  /** Of this run, by setting. */
+  /** Held results of this run, by setting. */
   get results(): HeldResults[] {
     return [...this.#results.values()];
   }
 
-  /** A picture was saved. The settings are right for this service if it also brought a value, where values decide on seeds. */
+  /**
+   * Counts a saved picture. The settings are proven right if it also has a value that `scenes.until` needs,
+   * if any is needed.
+   */
   async countSaved(isUndecided: boolean): Promise<void> {
     this.#inARow.clear();
     this.isProbing = false;
@@ -60,13 +63,16 @@ export class Holds {
     await this.#ports.checkpoint.recordFoundWith(this.#config.outputDigest);
   }
 
-  /** True if so many outputs in a row have no value that decides on seeds that its place is wrong. `held`: one that waits for that. */
+  /**
+   * True if enough consecutive outputs lack every value for `scenes.until`, so the path must be wrong. `held`
+   * marks a job that already waits for that.
+   */
   isValuePlaceWrong(isUndecided: boolean, { held }: Job): boolean {
     this.#undecided = isUndecided ? this.#undecided + 1 : 0;
     return isUndecided && (held?.kind === 'value-not-found' || this.#undecided >= enoughUndecided);
   }
 
-  /** True if the failure of a job that is over is the fault of a setting. */
+  /** True if a setting is at fault for the failure of a finished job. */
   async isHeld({ endpoint }: Job, failure: Failure): Promise<boolean> {
     const { checkpoint } = this.#ports;
     return isHeld(failure, {
@@ -77,13 +83,17 @@ export class Holds {
     });
   }
 
-  /** Leaves attempt and scene as they are and keeps the answer. `hasAddresses`: it names pictures by address. */
+  /**
+   * Leaves attempt and scene as they are and keeps the answer. `hasAddresses`: the answer refers to pictures
+   * by URL.
+   */
   async hold(job: Job, failure: Failure, facts: JobFacts, hasAddresses: boolean): Promise<void> {
     const { attempt } = job;
     const { checkpoint, clock, emit } = this.#ports;
     const { kind, text } = failure;
     const now = clock.now();
-    // An answer that was not read may be damaged or gone, and what the service says now has addresses that are not as old.
+    // A kept answer that was not read may be damaged or gone, and the service's new answer has more recent
+    // URLs.
     const kept = isTimeout(kind) || job.isReadFromKept ? undefined : await this.#keep(job);
     const answer = typeof kept === 'object' ? kept.answer : job.held?.answer;
     const held: Held = {
@@ -105,13 +115,13 @@ export class Holds {
     if (losesResult(kind)) this.lostResults += 1;
   }
 
-  /** The answer of a result is on another machine; `text` says where. */
+  /** Records that the answer is kept on another machine, which `text` names. */
   leaveElsewhere(text: string): void {
     this.#elsewhere = text;
     this.#ports.emit({ type: 'warning', text });
   }
 
-  /** Nothing else is left to do: the run ends for want of the settings, or of the other machine. */
+  /** Halts the run when nothing else is left to do, because settings or the other machine are needed. */
   end(): void {
     const [first] = this.results;
     const text = first === undefined ? this.#elsewhere : `${countOf(first)} ${first.setting}`;
@@ -157,7 +167,7 @@ export class Holds {
       );
     }
     const { halt, concurrency } = this.#config;
-    // A time-out that ends every job says nothing of pictures that were found before it was set.
+    // A timeout that ends every job is at fault even if pictures were found before it was set.
     const isVain =
       isTimeout(kind) ||
       this.#isAnyFound !== true ||
@@ -167,7 +177,7 @@ export class Holds {
   }
 }
 
-/** An output may lack its values by chance. */
+/** Number of consecutive outputs without values. A single output may lack them by chance. */
 const enoughUndecided = 3;
 
 function countOf({ count }: HeldResults): string {

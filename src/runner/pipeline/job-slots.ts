@@ -1,4 +1,4 @@
-/** The jobs in flight: never more at once than `concurrency` allows, fed from the checkpoint as slots become free. */
+/** Jobs in flight: at most `concurrency` at a time, refilled from the checkpoint as slots become free. */
 import pLimit from 'p-limit';
 import type { Attempt, Submitted } from '../core/attempt.ts';
 import type { IdleReason } from '../core/slot-usage.ts';
@@ -12,11 +12,11 @@ import type { Run } from './run.ts';
 
 type Due = NonNullable<Awaited<ReturnType<Checkpoint['nextDue']>>>;
 
-/** Kept answers in memory at once: each may be as large as `limits.body`. */
+/** Maximum number of kept answers in memory. Each may be as large as `limits.body`. */
 const maxHeldAtOnce = 4;
-/** An idle feeder checks for work this often, unless woken earlier. */
+/** Time after which an idle feeder checks for work, unless woken earlier. */
 const maxIdleMs = 60_000;
-/** As above, where other runners may have taken what was due, or leave something. */
+/** Like `maxIdleMs`, with other runners, which may take due scenes or leave work behind. */
 const maxSharedIdleMs = 2_000;
 
 export class JobSlots {
@@ -33,20 +33,20 @@ export class JobSlots {
     run.access.onOpen = () => this.#wake();
   }
 
-  /** Whether a job in flight is left to the next run. */
+  /** True if a job in flight is left to the next run. */
   get hasLeft(): boolean {
     return this.#hasLeft;
   }
 
   /**
-   * Asks for every job that earlier runs left in flight, oldest first, and keeps polling those that still run.
-   * They do not queue for the limit, however small it is by now: none may wait and expire. Only those that the program
-   * died with wait for the others and for each other.
+   * Polls every job that earlier runs left in flight, oldest first, and follows those that still run. They do
+   * not count against `concurrency`, because a waiting result may expire. Only jobs that were in progress
+   * during crashes wait for the others and for each other.
    */
   async resume(attempts: Submitted[]): Promise<void> {
     const isSuspect = ({ deaths }: Submitted): boolean => deaths >= suspectDeaths;
     const calm = attempts.filter((attempt) => !isSuspect(attempt));
-    // Kept answers are read before the service is asked: they show first whether a setting still is wrong.
+    // Kept answers are read before the service is asked. They show first whether a setting is still wrong.
     const few = pLimit(maxHeldAtOnce);
     const held = calm.filter((one) => one.job.held !== undefined);
     await Promise.all(held.map((one) => few(() => this.#resumeOne(one))));
@@ -54,7 +54,7 @@ export class JobSlots {
     for (const attempt of attempts.filter(isSuspect)) await this.#resumeOne(attempt);
   }
 
-  /** Sends what earlier runs may have sent. What the program died with is sent when the others are, each by itself. */
+  /** Sends what earlier runs may have sent. Attempts in progress during crashes are sent last, one by one. */
   async sendAgain(intended: { attempt: Attempt; lost: Lost }[]): Promise<void> {
     const isSuspect = ({ attempt }: { attempt: Attempt }): boolean => attempt.deaths >= suspectDeaths;
     const send = ({ attempt, lost }: { attempt: Attempt; lost: Lost }): Promise<unknown> => {
@@ -68,7 +68,7 @@ export class JobSlots {
     for (const suspect of suspects) await send(suspect);
   }
 
-  /** As `resume`, of a runner that has died meanwhile. */
+  /** Like `resume`, for the jobs of another runner that has crashed. */
   takeUp(attempts: Submitted[]): void {
     for (const attempt of attempts) {
       this.#run.stats.resume(attempt);
@@ -76,7 +76,7 @@ export class JobSlots {
     }
   }
 
-  /** Submits and collects until no scene is waiting and no job in flight, or the run is stopped. */
+  /** Submits and collects until no scene is waiting and no job is in flight, or the run is stopped. */
   async renderWaiting(): Promise<void> {
     const { stop, ports, deadline, pollScheduler } = this.#run;
     deadline.begin();
@@ -84,10 +84,10 @@ export class JobSlots {
       const awake = this.#awake.signal;
       const next = await ports.checkpoint.nextDue();
       pollScheduler.hasMore = next !== undefined;
-      // Computed before the checks, so that an instant that passes during them is not slept over.
+      // Computed before the checks, so the sleep does not miss a time that passes during them.
       const idleMs = this.#idleMs(next?.at);
       if (next === undefined && this.#inFlight.size === 0) return;
-      // What waits to be taken by a service that is full has not been submitted yet either.
+      // Submissions that wait for a full service have not been accepted yet either.
       if (next !== undefined || this.#submitting > 0) this.#stopAtLimit(next !== undefined);
       if (next !== undefined && (await this.#submitDue(next))) continue;
       this.#run.stats.free(this.#idleReason(next));
@@ -96,7 +96,7 @@ export class JobSlots {
     this.#run.stats.free(this.#idleReason(undefined));
   }
 
-  /** Resolves when nothing is in flight here any more: every job settled, or left to the next run. */
+  /** Resolves when this run has no job in flight: each is settled or left to the next run. */
   async finish(): Promise<void> {
     this.#run.pollScheduler.hasMore = false;
     await Promise.all(this.#inFlight);
@@ -107,7 +107,7 @@ export class JobSlots {
     this.#run.stats.resume(attempt);
     const first = poll(this.#run, job);
     this.#keep(attempt, this.#follow(job, first));
-    // What it threw ends the run, which waits for the others all the same.
+    // The error ends the run elsewhere; here the run still waits for the other jobs.
     await first.catch(() => undefined);
   }
 
@@ -118,12 +118,12 @@ export class JobSlots {
     if (text !== undefined) stop.request('drain', { kind: 'limit-reached', text });
   }
 
-  /** Whether anything was submitted. */
+  /** Returns true if anything was submitted. */
   async #submitDue(next: Due): Promise<boolean> {
     const room = this.#room();
     const attempts = room === 0 ? [] : await this.#claim(room, next);
     this.#run.budget.countSubmissions(attempts.length);
-    // What others have spent meanwhile is not known here.
+    // The spending of other runners is only known from the checkpoint.
     if (this.#run.ports.others !== undefined) await this.#run.budget.load(this.#run.ports.checkpoint);
     for (const attempt of attempts) this.#keep(attempt, this.#render(attempt));
     return attempts.length > 0;
@@ -134,13 +134,14 @@ export class JobSlots {
     const { endpoint, retry } = this.#run.config;
     this.#run.stats.free('disk');
     const now = clock.now();
-    // Due later than any wait lasts: the clock was set back since, and is not waited for.
+    // A retry later than any possible wait means that the clock was set back. It is not waited for.
     const isStray = next.at > now + retry.longestWait;
-    // Nothing else is left that could show whether the first refusals were for all scenes.
+    // Nothing else is left that could show whether the first refusals apply to all scenes.
     const isLast = this.#inFlight.size === 0 && this.#run.firstRefusals.hasAny;
     if (next.at > now && !isStray && !isLast) return [];
     if (!next.isSuspect) return checkpoint.claim(room, endpoint, now, Math.max(now, next.at));
-    // What the program died with is taken up when nothing else is left that would die with it; uncertain jobs bring nothing.
+    // A suspect scene starts only when no other work could be lost in a crash. Uncertain jobs have nothing to
+    // lose.
     const isAlone = this.#inFlight.size === this.#run.jobs.uncertain.size;
     const suspect = isAlone ? await checkpoint.claimSuspect(endpoint, now) : undefined;
     return suspect === undefined ? [] : [suspect];
@@ -155,7 +156,7 @@ export class JobSlots {
     await this.#follow(job);
   }
 
-  /** `lost`: where a run before may have sent it. */
+  /** `lost` is present if an earlier run may have sent the attempt. */
   async #submit(attempt: Attempt, lost?: Lost): ReturnType<typeof submit> {
     this.#submitting += 1;
     this.#run.stats.enter(attempt);
@@ -165,7 +166,7 @@ export class JobSlots {
 
   async #follow(job: Job, first?: PollResult | Promise<PollResult>): Promise<void> {
     if ((await follow(this.#run, job, first)) === 'left') this.#hasLeft = true;
-    // The service holds one job less, and may accept another.
+    // The service now has one job less and may accept another.
     this.#run.limiters.submit.resume();
   }
 
@@ -182,13 +183,13 @@ export class JobSlots {
     this.#inFlight.add(kept);
   }
 
-  /** How many may be submitted now. */
+  /** Returns how many attempts may be submitted now. */
   #room(): number {
     const { config, access, reachability, budget, holds, jobs, stop, limiters } = this.#run;
     if (stop.draining.aborted || access.isDoubted(config.endpoint)) return 0;
-    // Where the endpoint is uncertain, one submission settles it; uncertain jobs do not block it.
+    // If the endpoint is uncertain, one submission settles it, and uncertain jobs do not block it.
     const known = this.#inFlight.size - jobs.uncertain.size - jobs.awaited.size;
-    // Of results that only their hosts have, never more are at risk than `concurrency`.
+    // At most `concurrency` results may depend on their hosts alone.
     const free = Math.max(0, config.concurrency - known - holds.addresses);
     const probing = jobs.uncertain.size > 0 || holds.isProbing ? Math.max(0, 1 - known) : Infinity;
     return Math.min(
@@ -200,11 +201,11 @@ export class JobSlots {
     );
   }
 
-  /** Why slots stay free. */
+  /** Returns why slots are idle. */
   #idleReason(next: Due | undefined): IdleReason {
     const { stop, ports, config, access, budget, holds, jobs, reachability, limiters } = this.#run;
     if (stop.draining.aborted) return stop.ending?.kind === 'limit-reached' ? 'limits' : 'stopping';
-    // Suspects wait for each other, however many slots there are.
+    // Suspects wait for each other, however many slots are free.
     if (next === undefined || next.isSuspect) return 'nothingLeft';
     if (next.at > ports.clock.now()) return 'retries';
     if (budget.roomFor(this.#inFlight.size + holds.count) === 0) return 'limits';
@@ -221,7 +222,7 @@ export class JobSlots {
   }
 
   #wake(): void {
-    // Without a reason of its own each abort would make an error with a stack.
+    // With a given reason, the abort does not create an error with a stack trace.
     this.#awake.abort('woken');
     this.#awake = new AbortController();
   }

@@ -1,4 +1,4 @@
-/** A job in flight and what this run has seen of it; ages and instants by the monotonic clock. */
+/** A job in flight and this run's observations of it. Ages and times use the monotonic clock. */
 import { formatDuration } from '../../lib/text/format.ts';
 import type { Submitted, SubmittedJob } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
@@ -10,34 +10,34 @@ import type { PipelineConfig } from './pipeline-config.ts';
 export interface Job extends SubmittedJob {
   attempt: Submitted;
   submittedElapsed: number;
-  /** Since when this run follows it: its deadlines count from there, whatever clocks did between the runs. */
+  /** Time since which this run follows the job. Deadlines count from here, because clocks may jump between runs. */
   followedElapsed: number;
-  /** Whether it was submitted before this run, so that its completion was not watched. */
+  /** True if an earlier run submitted the job, so its completion may not have been observed. */
   isResumed: boolean;
   status: string;
   executingElapsed: number | undefined;
-  /** When it was last seen to run. */
+  /** Time at which the job was last seen running. */
   polledElapsed: number | undefined;
-  /** When it began, as far as is known; undefined where it waits, be it again. */
+  /** Time at which execution began, as far as it is known. Undefined while the job waits, even if it waits again. */
   beganElapsed: number | undefined;
-  /** Since when the service says that it does not know it. */
+  /** Time since which the service does not know the job. */
   missingElapsed: number | undefined;
-  /** How often it has said so, and how often in a row it has answered since that the job waits. */
+  /** Number of replies that the job is unknown, and number of consecutive later replies that it waits. */
   missing: number;
   waitingInARow: number;
-  /** Status requests in a row that brought no readable status, and since when that is no accident any more. */
+  /** Number of consecutive unreadable replies, and the time since which they are no longer an accident. */
   unreadable: number;
   unreadableElapsed: number | undefined;
-  /** Status requests in a row that were answered with another job's status. */
+  /** Number of consecutive replies with the status of another job. */
   foreign: number;
-  /** Since when it is done and its result is not given out, and how often the service said that there is none. */
+  /** Time since which the job is done but its result is withheld, and number of replies that there is no result. */
   withheldElapsed: number | undefined;
   withheld: number;
   polls: number;
   failedPolls: number;
-  /** How often it was COMPLETED without an output. */
+  /** Number of COMPLETED replies without an output. */
   emptyAnswers: number;
-  /** Whether its latest reply was read from an answer that an earlier run kept. */
+  /** True if the latest reply was read from an answer that an earlier run kept. */
   isReadFromKept: boolean;
 }
 
@@ -53,7 +53,7 @@ export function freshJob(clock: Clock, attempt: Submitted): Job {
   };
 }
 
-/** Its age is by the wall clock, the only one that spans runs. */
+/** Creates a job of an earlier run. Its age uses the wall clock, the only clock that spans runs. */
 export function resumedJob(clock: Clock, attempt: Submitted): Job {
   const job = freshJob(clock, attempt);
   const agedMs = Math.max(0, clock.now() - attempt.job.submittedAt);
@@ -83,10 +83,10 @@ export function ageMs(job: Job, clock: Clock): number {
   return clock.elapsed() - job.submittedElapsed;
 }
 
-/** A single answer of a stale replica does not undo what several 404s said; so many in a row do. */
+/** Number of consecutive replies that outweigh earlier 404s. A single reply may come from a stale replica. */
 const enoughWaiting = 3;
 
-/** The service knows the job. */
+/** Records that the service knows the job. */
 export function markKnown(job: Job, reply: StatusReply): void {
   const isWaiting = reply.kind === 'running' && !reply.isExecuting;
   job.waitingInARow = isWaiting ? job.waitingInARow + 1 : 0;
@@ -94,17 +94,17 @@ export function markKnown(job: Job, reply: StatusReply): void {
   if (!isWaiting || job.waitingInARow >= enoughWaiting) Object.assign(job, neverMissing);
 }
 
-/** The service says that it runs; `now` by the monotonic clock, as below. */
+/** Records that the job runs. `now` is in monotonic ms. */
 export function see(job: Job, reply: StatusReply & { kind: 'running' }, now: number): void {
   const earliest = job.polledElapsed ?? job.submittedElapsed;
   if (!reply.isExecuting) job.beganElapsed = undefined;
-  // It began since it was last seen to wait, whatever the service's own count says.
+  // Execution began after the last poll that saw the job waiting, whatever the service reports.
   else
     job.beganElapsed ??= Math.min(now, Math.max(earliest, job.submittedElapsed + (reply.delayTimeMs ?? 0)));
   job.polledElapsed = now;
 }
 
-/** What the latest poll showed, and when that was. */
+/** Returns the state at the latest poll, and the time of that poll. */
 export function pollStateOf({ submittedElapsed, polledElapsed, beganElapsed }: Job): {
   state: PollState;
   atElapsed: number;
@@ -119,7 +119,7 @@ export function pollStateOf({ submittedElapsed, polledElapsed, beganElapsed }: J
   return { state, atElapsed };
 }
 
-/** How long a job that has just been found completed waited and executed; undefined where that is unknown. */
+/** Returns how long a job that was just found completed waited and executed, in ms. Undefined if that is unknown. */
 export function timesTaken(
   job: Job,
   { delayTimeMs, executionTimeMs }: JobTimes,
@@ -128,18 +128,18 @@ export function timesTaken(
   const tookMs = now - job.submittedElapsed;
   const ranMs = (job.polledElapsed ?? job.submittedElapsed) - job.submittedElapsed;
   if (delayTimeMs !== undefined && executionTimeMs !== undefined && delayTimeMs + executionTimeMs <= tookMs) {
-    // What comes after the worker is done is part of it: it was still seen to run then.
+    // Execution includes the time after the worker was done if the job was still seen running then.
     return { delayMs: delayTimeMs, executionMs: Math.max(executionTimeMs, ranMs - delayTimeMs) };
   }
   if (job.isResumed) return undefined;
   const delayMs = (job.beganElapsed ?? job.submittedElapsed) - job.submittedElapsed;
-  // Somewhere between the latest poll and this one.
+  // The end is between the latest poll and this one; their middle is used.
   return { delayMs, executionMs: (ranMs + tookMs) / 2 - delayMs };
 }
 
 type Timeouts = PipelineConfig['timeouts'];
 
-/** Why it has had long enough, or undefined where it has not. */
+/** Returns why the job has exceeded its deadline, or undefined if it has not. */
 export function overdueFailure(
   job: Job,
   { queue: queueMs, execution: executionMs }: Timeouts,
@@ -158,7 +158,10 @@ export function overdueFailure(
   return undefined;
 }
 
-/** As above, over all runs; only for a job whose status cannot be read: between two runs the wall clock may have jumped. */
+/**
+ * Like `overdueFailure`, but measured from submission. Used only if the status cannot be read, because the
+ * wall clock may jump between runs.
+ */
 export function overdueSinceSubmission(
   job: Job,
   { queue: queueMs, execution: executionMs }: Timeouts,
@@ -170,7 +173,7 @@ export function overdueSinceSubmission(
   return overdue(text);
 }
 
-/** Why the result of a job that is done was asked for long enough, or undefined if it was not. */
+/** Returns why the result of a finished job was requested for long enough, or undefined if it was not. */
 export function withheldFailure(
   { withheldElapsed }: Job,
   { unreachable: unreachableMs }: PipelineConfig['halt'],
@@ -186,7 +189,7 @@ export function withheldFailure(
 const overdue = (text: string): Failure => ({ kind: 'job-overdue', text });
 
 export function factsOf(job: Job, clock: Clock): JobFacts {
-  // Nobody saw what a job did between two runs.
+  // Nobody observed the job between two runs.
   const executingElapsed = job.isResumed ? undefined : job.executingElapsed;
   return {
     jobId: job.jobId,
@@ -195,12 +198,12 @@ export function factsOf(job: Job, clock: Clock): JobFacts {
   };
 }
 
-/** To be taken when the answer has just come. */
+/** Must be called as soon as the answer has arrived. */
 export function factsOfEnd(job: Job, reply: JobTimes & { status: string }, clock: Clock): JobFacts {
   const { status, delayTimeMs, executionTimeMs } = reply;
   return {
     ...factsOf(job, clock),
-    // One that was held was seen to be over by an earlier run.
+    // An earlier run saw the end of a held job.
     completedAt: job.held?.completedAt ?? clock.now(),
     status,
     ...(delayTimeMs !== undefined && { delayTimeMs }),
@@ -208,12 +211,12 @@ export function factsOfEnd(job: Job, reply: JobTimes & { status: string }, clock
   };
 }
 
-/** What is known of the job besides how it ended. */
+/** Facts about a job besides its outcome. */
 export type JobFacts = Pick<
   Settlement,
   'completedAt' | 'status' | 'delayTimeMs' | 'executionTimeMs' | 'polls'
 > & {
   jobId?: string;
-  /** How long this run, which submitted it, saw it executing. */
+  /** Time for which this run, which submitted the job, saw it executing. */
   executedMs?: number;
 };

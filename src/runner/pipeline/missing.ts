@@ -1,4 +1,4 @@
-/** What a 404 of a job means: too early, gone, or that the endpoint itself is not there. */
+/** Interprets a 404 for a job: too early, job gone, or endpoint gone. */
 import type { Failure } from '../core/failure.ts';
 import { refusalIn } from '../core/refusals.ts';
 import { ageMs, factsOf, type Job } from './job.ts';
@@ -6,10 +6,13 @@ import type { StatusReply } from './ports.ts';
 import { settleWithoutPicture } from './settle.ts';
 import type { Run } from './run.ts';
 
-/** With nothing else to learn from, the endpoint's silence is waited for this long before one job is given up for it. */
+/** Time for which an endpoint without a sign of life is waited for before one job is given up to test it. */
 const uncertainMs = 60_000;
 
-/** Settles the job as `expired` at the second 404, once the endpoint is known to be there; else says why to ask again. */
+/**
+ * Settles the job as `expired` at the second 404 if the endpoint is known to exist. Otherwise returns why to
+ * ask again.
+ */
 export async function missing(
   run: Run,
   job: Job,
@@ -24,7 +27,7 @@ export async function missing(
   job.missing += 1;
   const wasKnown = job.waitingInARow > 0;
   job.waitingInARow = 0;
-  // A single one may be an accident on the way, and costs a job that is paid for; so may two, where it was known between.
+  // A single 404 may be an accident and would cost a paid job. So may two, if the job was known between them.
   if (since === undefined || (wasKnown && job.missing < 3)) return { kind: 'endpoint-doubtful', text };
   if (run.liveness.hasSignSince(endpoint, since)) return expire(run, job, text);
   const health = await run.liveness.ask(endpoint);
@@ -35,13 +38,16 @@ export async function missing(
   run.stats.move(job.attempt, 'outage');
   if (now - since < uncertainMs || run.jobs.count > run.jobs.uncertain.size)
     return { kind: 'endpoint-doubtful', text };
-  // Nothing is submitted any more, whose answer would settle it: the next run does.
+  // Nothing more is submitted that could settle it, so the next run does.
   if (run.stop.ending !== undefined) run.stop.request('leave', run.stop.ending);
   else if (!run.jobs.isGivingUpOne) return giveUpOne(run, job, text);
   return { kind: 'endpoint-doubtful', text };
 }
 
-/** Answers come at the same moment; no second job is given up while it is being found out whether the first has to be. */
+/**
+ * Gives up one job at most. Replies arrive together, so no second job is given up while the first decision is
+ * pending.
+ */
 async function giveUpOne(run: Run, job: Job, text: string): Promise<'settled' | Failure> {
   run.jobs.isGivingUpOne = true;
   try {
@@ -54,7 +60,7 @@ async function giveUpOne(run: Run, job: Job, text: string): Promise<'settled' | 
 }
 
 async function expire(run: Run, job: Job, text: string): Promise<'settled'> {
-  // It was over before it was deleted, and had no result to lose.
+  // The job was over before it was deleted and had no result to lose.
   if (job.emptyAnswers > 0) {
     const why = `the job COMPLETED without output, which was waited for until the service had deleted the job (${text})`;
     const empty: Failure = { kind: 'no-output', text: why };
@@ -67,15 +73,18 @@ async function expire(run: Run, job: Job, text: string): Promise<'settled'> {
   return 'settled';
 }
 
-/** Its result cannot have been deleted yet: a service that loses what it takes is a reason to stop sending. */
+/**
+ * True if the result cannot have been deleted yet. A service that loses accepted jobs is a reason to stop
+ * submitting.
+ */
 function isTooYoung(run: Run, job: Job): boolean {
   const wallAgeMs = run.ports.clock.now() - job.submittedAt;
   return Math.max(ageMs(job, run.ports.clock), wallAgeMs) < run.config.keepsMs;
 }
 
 /**
- * Where every job in flight is uncertain and no scene can be submitted to settle it, one job is given up: its
- * scene is submitted again, and the answer holds for all the others.
+ * True if every job in flight is uncertain and no waiting scene could be submitted to settle it. One job is
+ * then given up and its scene submitted again. The answer holds for the other jobs, too.
  */
 export async function isOnlyWay(run: Run): Promise<boolean> {
   if (run.budget.roomFor(run.jobs.count) === 0) return true;

@@ -1,4 +1,4 @@
-/** File names of pictures, each given to one scene only, also among those being written at the moment. */
+/** Assigns file names of pictures: each belongs to one scene, even among pictures that are being written. */
 import type { Attempt } from '../core/attempt.ts';
 import { defaultName } from '../core/default-name.ts';
 import { clashingNames, copyEnding, sidecarTwin } from '../core/picture-copy.ts';
@@ -17,7 +17,7 @@ export class PictureNames {
   readonly #config: Named;
   readonly #copyEndings: readonly string[];
   readonly #hasJson: boolean;
-  /** Name keys that are about to be written, with the attempt that will. */
+  /** Keys of names that are about to be written, with the attempt. */
   readonly #reserved = new Map<string, number>();
 
   constructor(checkpoint: Pick<Checkpoint, 'ownerOf'>, config: Named) {
@@ -28,8 +28,8 @@ export class PictureNames {
   }
 
   /**
-   * Reserves a name for each picture of an attempt, in order, and for the files beside the first; `release` them when the
-   * checkpoint knows them.
+   * Reserves a name for each picture of an attempt, in order, and for the other files. The caller calls
+   * `release` once the checkpoint has the names.
    */
   async reserve(attempt: Attempt, pictures: Pick<Picture, 'seed' | 'named'>[]): Promise<string[]> {
     const names: string[] = [];
@@ -68,7 +68,7 @@ export class PictureNames {
     throw new Error(`no free file name for scene ${attempt.sceneId}`);
   }
 
-  /** Whether a file next to it would have the name of another scene's. */
+  /** True if a file next to this one would have the same name as a file of another scene. */
   async #clashes(attempt: Attempt, name: string): Promise<boolean> {
     const twin = this.#hasJson ? sidecarTwin(name) : [];
     for (const other of [...clashingNames(name, this.#copyEndings), ...twin]) {
@@ -80,17 +80,19 @@ export class PictureNames {
   }
 }
 
-/** Endings of copies, and of the pictures themselves if those are kept as they came: `a-512.webp` may be either. */
+/**
+ * Returns the endings of copies and, if pictures are kept in their original format, of pictures: `a-512.webp`
+ * may be either.
+ */
 function endingsBeside({ formats, keep }: PipelineConfig['output']): string[] {
   const copies = formats.map(copyEnding);
   return keep === 'original' ? [...copies, ...Object.values(pictureEndings)] : copies;
 }
 
-/** What `output.name` may use. */
+/** Values that `output.name` may use. */
 interface PictureData {
   id: string;
   columns: JsonObject;
-  /** What its job is sent. */
   input: JsonObject;
   /** Empty if the output names none. */
   seed: string;
@@ -104,7 +106,7 @@ export function pictureName(
   { columns, seed, input, ...picture }: PictureData,
 ): string {
   if (output.name === undefined) return defaultName({ id: picture.id, columns, input }, names);
-  // A service that reports no seed has used the one that it was sent.
+  // A service that reports no seed has used the seed of its input.
   const usedSeed = seed === '' ? (columns['seed'] ?? '') : seed;
   return output.name.renderText({ ...columns, seed: usedSeed, ...picture });
 }
@@ -113,7 +115,10 @@ function isOwnedBy(attempt: Attempt, owner: { sceneId: string; fingerprint: stri
   return owner.sceneId === attempt.sceneId && owner.fingerprint === attempt.fingerprint;
 }
 
-/** Names to try in turn: as the template says, numbered within the output, then by the scene's fingerprint. */
+/**
+ * Generates names to try in order: from the template, numbered within the output, then with the scene's
+ * fingerprint.
+ */
 function* candidates(name: string, index: number, attempt: Attempt): Generator<string> {
   if (index === 1) yield name;
   const numbered = index === 1 ? name : withSuffix(name, `-${index}`);

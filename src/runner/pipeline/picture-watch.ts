@@ -1,4 +1,4 @@
-/** Checks that the recorded pictures are still there: during a run, and before it reports how it ended. */
+/** Checks that recorded pictures still exist, during a run and at its end. */
 import type { Checkpoint, ImageStore, MissingPictures, Ports } from './ports.ts';
 import type { Stop } from './stop.ts';
 
@@ -18,7 +18,7 @@ export class PictureWatch {
     this.#stop = stop;
   }
 
-  /** Warns where some are missing. */
+  /** Starts a check in the background, which warns if pictures are missing. */
   begin(): void {
     const signal = AbortSignal.any([this.#stop.leaving, this.#over.signal]);
     const warn = (found: MissingPictures | undefined): void => {
@@ -29,7 +29,10 @@ export class PictureWatch {
     this.#working = this.#find(signal).then(warn, (thrown: unknown) => this.#stop.forThrown(thrown));
   }
 
-  /** What is missing now; undefined where that was not found out, which ends the run, or the grace of a leaving run is over. */
+  /**
+   * Returns the missing pictures. Undefined if the check failed, which ends the run, or if the grace period
+   * is over.
+   */
   async end(hurried: AbortSignal): Promise<MissingPictures | undefined> {
     this.#over.abort();
     await this.#working;
@@ -47,7 +50,7 @@ export class PictureWatch {
   }
 }
 
-/** Without a full stop. */
+/** Returns a sentence without its full stop. */
 export function missingText({ missing, checked, example }: MissingPictures): string {
   const verb = missing === 1 ? 'is missing or has' : 'are missing or have';
   return `${missing.toLocaleString('en')} of ${checked.toLocaleString('en')} saved pictures ${verb} another size${missing === 1 ? ':' : ', such as'} ${example}`;

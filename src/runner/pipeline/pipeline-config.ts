@@ -1,4 +1,4 @@
-/** The slice of a batch's configuration that the road reads: keys of pipeline.yaml by their names, and what one start adds. */
+/** Part of the configuration that the pipeline needs: keys of pipeline.yaml, and settings of one start. */
 import type { Endpoint } from '../core/attempt.ts';
 import type { DefaultNames } from '../core/default-name.ts';
 import type { HaltRules } from '../core/halting.ts';
@@ -14,61 +14,61 @@ import type { PriceList, SpendingLimits } from '../core/spending.ts';
 
 /** Durations are in ms. */
 export interface PipelineConfig {
-  /** Where new jobs are sent; jobs in flight are followed where they were sent. */
+  /** Endpoint for new jobs. Jobs in flight are followed at the endpoint to which they were sent. */
   endpoint: Endpoint;
-  /** A 404 for a job younger than this means that the service does not know it yet. */
+  /** A 404 for a job younger than this means that the service does not know the job yet. */
   freshness: number;
-  /** No result is deleted before, counted from its completion. */
+  /** Minimum time for which the service keeps a result after completion. */
   keepsMs: number;
-  /** A service that is `described` reports health only if its description has a request for it. */
+  /** A `described` service reports health only if its description has a request for it. */
   service: { kind: string; description?: { health: object | undefined } };
-  /** Jobs in flight at most. */
+  /** Maximum number of jobs in flight. */
   concurrency: number;
   retry: RetryRules;
   polling: PollRules;
   halt: HaltRules;
   timeouts: {
-    /** A job that has not been seen executing for this long has failed. */
+    /** Maximum time until a job is seen executing. After that it has failed. */
     queue: number;
-    /** A job that has been executing for this long has failed. */
+    /** Maximum time of execution. After that a job has failed. */
     execution: number;
   };
   rate: { submit: RequestRate; status: RequestRate };
   pricing?: PriceList | undefined;
   limits: SpendingLimits & {
-    /** Nothing is submitted that is not expected to be done this long after the first submission of the run. */
+    /** Time after the first submission of the run. Nothing is submitted that is not expected to be done by then. */
     for?: number | undefined;
-    /** As above, by this local time of day: `07:00`. */
+    /** Like `for`, as a local time of day: `07:00`. */
     until?: string | undefined;
   };
-  /** Requests in progress when the run leaves have `grace` to finish. */
+  /** `grace` is the time for requests in progress to finish when the run leaves. */
   shutdown: { grace: number };
-  /** The report is written so often during the run, if that is quick; at its end alone if undefined. */
+  /** Interval between reports during the run, if writing is quick. If undefined, only the end writes one. */
   report: { every: number | undefined };
   scenes?: { until?: string | undefined } | undefined;
   output: {
-    /** Names pictures; undefined for the names of `core/default-name`. */
+    /** Template for names of pictures. If undefined, names come from `core/default-name`. */
     name: { renderText(values: JsonObject): string } | undefined;
-    /** The bucket's folder; undefined for a folder of the file system. */
+    /** Folder in a bucket. Undefined if pictures are in the file system. */
     pictures?: string | undefined;
-    /** `none` if jobs give no picture. */
+    /** `none` if jobs return no pictures. */
     image?: string | undefined;
-    /** What each scene has besides its pictures. */
+    /** Other files of each scene. */
     files: readonly NamedFile[];
-    /** Decide whether further seeds are rendered, with `scenes.until`. */
+    /** Values that decide, with `scenes.until`, whether further seeds are rendered. */
     values: readonly NamedValue[];
     formats: readonly PictureCopy[];
     keep: 'png' | 'original';
   };
-  /** Identifies the settings by which pictures are found and accepted; see `Holds`. */
+  /** Identifies the settings that find and check pictures. See `Holds`. */
   outputDigest: string;
-  /** What pictures of the batch are called without `output.name`. */
+  /** Naming scheme for pictures without `output.name`. */
   names: DefaultNames;
-  /** The part of the batch that is rendered; all of it where left out. */
+  /** Part of the batch to render. If absent, the whole batch. */
   part?: Part | undefined;
   /**
-   * What becomes of pictures that no record knows, under the names of scenes that wait: `keep` has them kept as `.former`.
-   * The run is refused because of them where it is left out.
+   * Treatment of unknown pictures that have the names of waiting scenes: `ask` (the default) refuses the run,
+   * `keep` renames them to `.former`.
    */
   unknownPictures?: 'ask' | 'adopt' | 'keep';
 }

@@ -1,4 +1,4 @@
-/** When the jobs in flight are polled, by what was learned of how long jobs take. */
+/** Schedules polls of the jobs in flight, by learned job durations. */
 import { setMaxListeners } from 'node:events';
 import {
   enoughJobs,
@@ -12,7 +12,7 @@ import type { Clock } from './ports.ts';
 import { pollStateOf, type Job } from './job.ts';
 import type { Stop } from './stop.ts';
 
-/** Some of a batch's first jobs are polled often, to learn about the others. */
+/** Number of first jobs that are polled often, to learn about the others. */
 const maxProbes = 4;
 
 export class PollScheduler {
@@ -23,9 +23,9 @@ export class PollScheduler {
   #learned: LearnedTimes = nothingLearned;
   readonly #followed = new Set<Job>();
   readonly #probes = new Set<Job>();
-  /** Aborts where all planned polls have to be planned anew, or the run leaves. */
+  /** Aborts when all planned polls must be planned again, or when the run leaves. */
   #planned = manyListeners();
-  /** Whether scenes wait to be submitted. */
+  /** True if scenes wait to be submitted. */
   hasMore = true;
 
   constructor(rules: PollRules, clock: Clock, random: () => number, stop: Stop) {
@@ -36,7 +36,7 @@ export class PollScheduler {
     stop.leaving.addEventListener('abort', () => this.#planAnew(), { once: true });
   }
 
-  /** Resolves when the job is due for its next poll, after `waitMs` where that is given, or the run leaves. */
+  /** Resolves when the job is due for its next poll, after `waitMs` if given, or when the run leaves. */
   async wait(job: Job, waitMs?: number): Promise<void> {
     this.#followed.add(job);
     if (this.#probes.size < maxProbes) this.#probes.add(job);
@@ -48,13 +48,13 @@ export class PollScheduler {
     }
   }
 
-  /** The job is over, or left. */
+  /** Stops scheduling a job that is over or left. */
   forget(job: Job): void {
     this.#followed.delete(job);
     this.#probes.delete(job);
   }
 
-  /** A job has completed. While little is known, the first of them are worth a new plan for all the others. */
+  /** Learns from a completed job. While little is known, the first jobs lead to a new schedule for all. */
   learn(times: { delayMs: number; executionMs: number }): void {
     this.#learned = withCompleted(this.#learned, times, this.#random());
     if (this.#learned.jobs === enoughJobs) this.#planAnew();
@@ -68,7 +68,7 @@ export class PollScheduler {
   }
 
   #planAnew(): void {
-    // Without a reason of its own each abort would make an error with a stack.
+    // With a given reason, the abort does not create an error with a stack trace.
     this.#planned.abort('planned anew');
     this.#planned = manyListeners();
   }

@@ -1,4 +1,4 @@
-/** What the road needs of the world; each edge implements one of these. */
+/** Interfaces that the pipeline needs from the outside. Each edge implements one of them. */
 import type { AdoptedScene, ExaminedPicture, FoundScene, SceneToName } from '../core/adoption.ts';
 import type { Attempt, Endpoint, Held, JobAtService, Submitted } from '../core/attempt.ts';
 import type { Ending } from '../core/ending.ts';
@@ -20,25 +20,29 @@ import type { Event } from './event.ts';
 export interface Ports {
   service: RenderService;
   checkpoint: Checkpoint;
-  /** Where its checkpoint is a file of its own. */
+  /** Present if the checkpoint is a local file. */
   file: CheckpointFile | undefined;
-  /** Where several runners may work on it. */
+  /** Present if several runners may share the checkpoint. */
   others: OtherRunners | undefined;
   downloads: Downloads;
   answers: KeptAnswers;
   images: ImageStore;
   report: Report;
   clock: Clock;
-  /** 0 ≤ random < 1. */
+  /** In [0, 1). */
   random: () => number;
   emit: Listener;
 }
 
-/** The job service. Every call is a request or few and resolves to what came of it; expected failures never throw. */
+/**
+ * The job service. Each call makes one request or a few, and resolves to the outcome. Expected failures never
+ * throw.
+ */
 export interface RenderService {
   /**
-   * Where the service honours the `idempotencyKey`, it makes one job of all that is sent under it. With `lost`, one that
-   * takes no key is asked for the job of what was sent, and sent nothing.
+   * Submits a job. A service that supports the `idempotencyKey` makes one job of all submissions with the
+   * same key. With `lost`, a service without keys is searched for the job of the lost submission, and nothing
+   * is submitted.
    */
   submit(
     endpoint: Endpoint,
@@ -48,8 +52,8 @@ export interface RenderService {
     lost?: LostSubmission,
   ): Promise<SubmitReply>;
   /**
-   * `onHeldUp` is called if the answer is there and waits for room in memory. With `kept`, nothing is requested: the reply
-   * is what the kept answer says.
+   * Requests the status of a job. `onHeldUp` is called if the answer has to wait for memory. With `kept`, no
+   * request is sent, and the kept answer is read instead.
    */
   status(
     job: JobAtService,
@@ -58,131 +62,136 @@ export interface RenderService {
     kept?: KeptAnswer,
   ): Promise<StatusReply>;
   /**
-   * Requests the result of a job that is over once more and passes the answer on as it comes, of any size, without the key.
-   * Resolves to false if no whole answer came.
+   * Requests the result of a finished job again and streams the answer, of any size, without the key.
+   * Resolves to false if the answer is incomplete.
    */
   copyResult(job: JobAtService, write: WriteChunk, signal: AbortSignal): Promise<boolean>;
-  /** Asks the service to stop a job; whatever comes back, the job is polled again to verify. */
+  /** Asks the service to stop a job. Whatever the reply, the job is polled again to verify it. */
   cancel(job: JobAtService, signal: AbortSignal): Promise<CancelReply>;
-  /** Whether the endpoint is there: the evidence without which a 404 of an old job is not believed. */
+  /** Requests the endpoint's health. A 404 of an old job is believed only if the endpoint exists. */
   health(endpoint: Endpoint, signal: AbortSignal): Promise<HealthReply>;
 }
 
-/** It was sent, or may have been, and its answer did not come. */
+/** A submission that was sent, or may have been, and got no answer. */
 export interface LostSubmission {
-  /** Epoch ms; not before. */
+  /** Earliest time at which it may have been sent, in epoch ms. */
   sentAt: number;
-  /** Whether a job is another attempt's. */
+  /** True if the job belongs to another attempt. */
   isTaken(jobId: string): Promise<boolean>;
 }
 
 export type SubmitReply =
   | ({ kind: 'accepted'; jobId: string; status: string; kept?: Record<string, string> } & ShownIdempotency)
-  /** A lost submission was looked for: there is no job of it, or more than one may be its. */
+  /** The service was searched for a lost submission: it has no job of it, or more than one candidate. */
   | { kind: 'not-found'; text: string }
-  /** `isEachLost`: the service names its jobs in a way that cannot be requested, so that each is paid for in vain. */
+  /** `isEachLost`: the service returns no job ids that can be polled, so each job is paid for in vain. */
   | { kind: 'failure'; failure: Failure; isEachLost?: true };
 
-/** How long a submission can be found by its key or by what was sent, from the first time on; absent where it cannot, as far as is known. */
+/**
+ * Time for which a submission can be found by its key or its input, counted from its first sending. Absent if
+ * it cannot, as far as is known.
+ */
 export interface ShownIdempotency {
   idempotencyMs?: number;
 }
 
 export type StatusReply =
-  /** `status` is the service's word; any word that is not terminal means running. */
+  /** `status` is in the service's spelling. Every status that is not terminal means running. */
   | ({ kind: 'running'; status: string; isExecuting: boolean } & JobTimes)
-  /** Who takes the pictures releases the `hold` when they are saved. */
+  /** The receiver of the pictures releases the `hold` once they are saved. */
   | ({ kind: 'completed'; status: string; pictures: FoundPicture[]; hold?: Hold } & JobTimes)
-  /** The job is over without a picture. */
+  /** The job is over and has no picture. */
   | ({ kind: 'ended'; status: string; failure: Failure } & JobTimes)
-  /** The service does not know the job (404); `isDeleted`: it knows it, and says that its result is gone. */
+  /** The service does not know the job (404). `isDeleted`: it knows the job and says that the result is deleted. */
   | { kind: 'missing'; text: string; isDeleted?: true }
   /**
-   * The answer says nothing of the job; `isForeign`: it names another job. `done`: the job is done, and the service does not
-   * give out what it has brought.
+   * The answer says nothing about the job. `isForeign`: it is about another job. `done`: the job is done, and
+   * the service does not return its result.
    */
   | { kind: 'failure'; failure: Failure; isForeign?: true; done?: { status: string } & JobTimes };
 
-/** Resolves when there is room for the next one. */
+/** Resolves when the next chunk may be written. */
 export type WriteChunk = (chunk: Uint8Array) => Promise<void>;
 
-/** The body of an answer that an earlier run kept; `too-large` if it has more bytes than `limits.body` allows. */
+/** Body of an answer that an earlier run kept. `too-large` if it exceeds `limits.body`. */
 export type KeptAnswer = Uint8Array | 'too-large';
 
-/** What the checkpoint knows a kept answer by (`Held.answer`). */
+/** Identifier of a kept answer in the checkpoint (`Held.answer`). */
 export interface KeptAs {
   answer: string;
 }
 
-/** Answers of jobs whose results wait for a setting: on this machine, for as long as their attempts are in flight. */
+/**
+ * Answers of jobs whose results wait for a setting. They are kept on this machine as long as their attempts
+ * are in flight.
+ */
 export interface KeptAnswers {
   /**
-   * Keeps what `copy` writes, durably. Resolves to `full` if the disk or `limits.kept` has no room, and to undefined if no
-   * answer came.
+   * Keeps what `copy` writes, durably. Resolves to `full` if the disk is full or `limits.kept` is reached,
+   * and to undefined if no answer came.
    */
   keep(attempt: Attempt, copy: (write: WriteChunk) => Promise<boolean>): Promise<KeptAs | 'full' | undefined>;
-  /** The kept answer of an attempt; undefined if this machine has none, or a damaged one. */
+  /** Reads the kept answer of an attempt. Undefined if this machine has none, or if it is damaged. */
   read(attempt: Attempt): Promise<KeptAnswer | undefined>;
-  /** The machine that has it; undefined if that is this one, or none has. */
+  /** Returns the name of another machine that has the answer. Undefined if this machine has it, or none. */
   elsewhere(attempt: Attempt): Promise<string | undefined>;
-  /** Deletes the kept answers of attempts that are settled: all but those that `inFlight` resolves to. */
+  /** Deletes the kept answers of all attempts except those that `inFlight` returns. */
   sweep(inFlight: (attempts: number[]) => Promise<number[]>): Promise<void>;
   remove(attempt: Attempt): Promise<void>;
 }
 
 export type CancelReply =
   | { kind: 'cancelled' }
-  /** No such operation, or no such job. */
+  /** The service has no such operation, or no such job. */
   | { kind: 'unsupported'; text: string }
   | { kind: 'failure'; failure: Failure };
 
 export type HealthReply =
-  /** `health` where the answer has any. */
+  /** `health` is present if the answer contains it. */
   | ({ kind: 'answers'; health?: ServiceHealth } & ShownIdempotency)
-  /** No such operation, or no such endpoint; `isUnasked`: nothing is known that could be asked. */
+  /** The service has no such operation, or no such endpoint. `isUnasked`: no request for the health is known. */
   | { kind: 'unknown'; text: string; isUnasked?: true }
   | { kind: 'failure'; failure: Failure };
 
-/** A job's part of the memory that large answers and pictures share (`limits.memory`). */
+/** A job's share of the memory for large answers and pictures (`limits.memory`). */
 export interface Hold {
-  /** Bytes that are taken by now. */
+  /** Bytes reserved at present. */
   readonly bytes: number;
-  /** Whether it holds so many now. */
+  /** Returns true if the share was increased to this size. */
   tryGrow(bytes: number): boolean;
-  /** Gives all back, and resolves once it holds so many in its turn, or `signal` aborts. */
+  /** Releases the share, and resolves once this size is reserved in turn or `signal` aborts. */
   retake(bytes: number, signal: AbortSignal): Promise<void>;
-  /** Gives back what is beyond so many. */
+  /** Releases everything beyond this size. */
   shrink(bytes: number): void;
-  /** Gives all back. */
   release(): void;
 }
 
-/** For the pictures of a job that are still to come, so many, of which room is made for all before the first. */
+/** Memory for the remaining pictures of a job. It is reserved for all of them before the first. */
 export interface Room {
   hold: Hold;
   pictures: number;
 }
 
-/** The scenes of a checked manifest, ready to be compared with the checkpoint. */
+/** The scenes of a checked manifest, to be compared with the checkpoint. */
 export interface ManifestScenes {
   /**
-   * Lists of one digest have the same scenes and rows; undefined where that is unknown. Of a list whose digest is that
-   * of the last one compared, scenes and rows are not asked for.
+   * Lists with the same digest have the same scenes and rows. Undefined if it is unknown. If the digest
+   * equals that of the last compared list, scenes and rows are not read.
    */
   digest?: string | undefined;
-  /** Whether the list may have lost most of its scenes (`--allow-fewer`). */
+  /** True if the list may have lost most of its scenes (`--allow-fewer`). */
   allowsFewer?: boolean;
-  /** Thrown instead of comparing: a person has to accept an edit first. */
+  /** Thrown instead of comparing, because the user has to accept an edit first. */
   refusal?: PlanRefused | undefined;
   repeated?: RepeatedRows | undefined;
-  /** Ids of scenes that would be in the list, and that a person has left out. */
+  /** Returns the ids of scenes that the user has left out of the list. */
   leftOut?(): Iterable<string>;
   scenes(): Iterable<ListedScene>;
-  /** Rows that are skipped on the user's word. */
+  /** Returns invalid rows that the user has allowed to skip. */
   badRows(): Iterable<BadRow>;
 }
 
-/** A job as the service has named it. */
+/** A job that the service has accepted. */
 export interface AcceptedJob extends ShownIdempotency {
   jobId: string;
   status: string;
@@ -191,125 +200,139 @@ export interface AcceptedJob extends ShownIdempotency {
 }
 
 export interface Removal {
-  /** For people. */
+  /** Human-readable text. */
   text: string;
-  /** Whether the record of the batch, or the latest part of it, is lost. */
+  /** True if the checkpoint, or the latest part of it, is lost. */
   isLost: boolean;
 }
 
-/** The journal of a batch. A call resolves when what it wrote is on the disk; a failing disk throws `FatalFailure`. */
+/**
+ * The journal of a batch. Each call resolves when its writes are on disk. If the disk fails, it throws
+ * `FatalFailure`.
+ */
 export interface Checkpoint {
   /**
-   * Brings the batch's scenes in line with the manifest, by identity, not position. Throws `ListCutOff`. Undefined, and nothing is changed,
-   * where `signal` aborts before all is done. No read may be asked for meanwhile: it would see half of it. With a `part`,
-   * all of the manifest is compared and only scenes of that part wait to be claimed from then on.
+   * Updates the batch's scenes from the manifest, by id and not by position. Throws `ListCutOff`. If `signal`
+   * aborts first, nothing is changed and the result is undefined. No reads may be made meanwhile, because
+   * they would see half of the changes. With a `part`, the whole manifest is compared, but only scenes of the
+   * part can be claimed afterwards.
    */
   reconcile(manifest: ManifestScenes, signal: AbortSignal, part?: Part): Promise<Plan | undefined>;
   /**
-   * What dead runs have left intended, perhaps sent, as the manifest has it now; the violent deaths of scenes that they had in
-   * progress are counted, each once.
+   * Returns attempts that a crashed run recorded but may not have sent, with their input from the current
+   * manifest. Counts one crash for each scene that was in progress.
    */
   recover(): Promise<Attempt[]>;
-  /** Attempts whose jobs are in flight, oldest submission first. */
+  /** Returns attempts whose jobs are in flight, oldest submission first. */
   openAttempts(): Promise<Submitted[]>;
   /**
-   * Takes up to `max` scenes that are due, oldest due retry first, then manifest order, and records an attempt of each as
-   * intended. `dueBy`: retries due by then are taken; `at` where left out.
+   * Records an intended attempt for up to `max` due scenes: due retries first, oldest first, then in manifest
+   * order. Retries count as due until `dueBy`, which defaults to `at`.
    */
   claim(max: number, endpoint: Endpoint, at: number, dueBy?: number): Promise<Attempt[]>;
-  /** As `claim`, for one scene that the program died with repeatedly; `claim` leaves these out. */
+  /** Like `claim`, for one scene that was in progress during several crashes. `claim` leaves these out. */
   claimSuspect(endpoint: Endpoint, at: number): Promise<Attempt | undefined>;
-  /** When the next waiting scene is due (0: now), or that only suspects are left, or undefined where none waits. */
+  /**
+   * Returns when the next scene is due (0 means now), or that only suspects are left. Undefined if no scene
+   * waits.
+   */
   nextDue(): Promise<{ at: number; isSuspect: boolean } | undefined>;
   /**
-   * An object where the id is another attempt's at that endpoint, and nothing was recorded; `doubtful` is the scene that
-   * was saved by that id since this attempt began.
+   * Records the job. If another attempt at the endpoint has the same id, nothing is recorded and an object is
+   * returned. Its `doubtful` is the scene that was saved from that job since this attempt began.
    */
   recordSubmitted(attempt: Attempt, job: AcceptedJob): Promise<'recorded' | { doubtful: string | undefined }>;
-  /** Whether an attempt has it. */
+  /** Returns true if an attempt has this job. */
   hasJob(job: JobAtService): Promise<boolean>;
-  /** While it is, a death of the program is held against the scene too. */
+  /** Sets the crash marker of the attempt. A crash of the program while it is set counts against the scene. */
   setInProgress(attempt: Attempt, isInProgress: boolean): Promise<void>;
-  /** `held`: why the result of the job waits for a setting. */
+  /** Records the status. `held` is the reason why the result waits for a setting. */
   recordStatus(
     attempt: Attempt,
     seen: { status: string; isExecuting: boolean; at: number; held?: Held },
   ): Promise<void>;
-  /** Identifies the settings with which a picture of the batch was saved last; undefined if none was. */
+  /** Returns the digest of the settings with which a picture was last saved. Undefined if there was none. */
   foundWith(): Promise<string | undefined>;
   recordFoundWith(settings: string): Promise<void>;
-  /** True if a job of the endpoint was settled, not because of a time-out, and executed no longer than `executionMs`. */
+  /**
+   * Returns true if a job of the endpoint ended other than by a timeout and executed no longer than
+   * `executionMs`.
+   */
   hasEndedOtherwise(endpoint: Endpoint, executionMs: number): Promise<boolean>;
-  /** True if the service has ever accepted a submission of the batch. */
+  /** Returns true if the service has ever accepted a submission of the batch. */
   hasAccepted(): Promise<boolean>;
-  /** Those of these attempts whose jobs are in flight, of this run or another. */
+  /** Returns those of the given attempts whose jobs are in flight, in this run or another. */
   inFlightAmong(attempts: number[]): Promise<number[]>;
   /**
-   * Puts down how the attempt is to be settled once its pictures are written. It outlives the program, not a power cut:
-   * it is on the disk with whatever is written next. False, and nothing is put down, where another runner has taken one of
-   * its names meanwhile.
+   * Records how the attempt will be settled once its pictures are written. The record survives a crash of the
+   * program but not a power cut, because it reaches the disk with the next write. Returns false and records
+   * nothing if another runner has taken one of the names meanwhile.
    */
   beginWriting(attempt: Attempt, settlement: SavedSettlement): Promise<boolean>;
-  /** What dead runs put down and did not settle. */
+  /** Returns writings that crashed runs began and did not settle. */
   unfinishedWriting(): Promise<UnfinishedWriting[]>;
-  /** Forgets it. */
+  /** Forgets the unfinished writing of an attempt. */
   dropWriting(attempt: Attempt): Promise<void>;
   settle(attempt: Attempt, settlement: Settlement): Promise<void>;
-  /** Scenes that wait and were not submitted yet, in the order in which they are claimed; `max` of them at most. */
+  /** Returns up to `max` waiting scenes that were never submitted, in the order in which they are claimed. */
   nextScenes(max: number): Promise<SceneToName[]>;
-  /** Every scene of the list, in no order. */
+  /** Reads every scene of the list, in no particular order. */
   listedScenes(): Promise<AsyncIterable<FoundScene>>;
-  /** Records waiting scenes as saved, all or none; none of them is claimed any more. */
+  /** Records waiting scenes as saved, all or none. None of them can be claimed afterwards. */
   adopt(adopted: AdoptedScene[], at: number): Promise<void>;
-  /** The scene that owns a file name within the images folder, compared as case-insensitive file systems do. */
+  /**
+   * Returns the scene that owns a file name in the images folder. Names are compared as case-insensitive file
+   * systems do.
+   */
   ownerOf(file: string): Promise<NameOwner | undefined>;
-  /** Renames of pictures that were decided and may not have been done yet, in the order to do them in. */
+  /** Returns renames of pictures that were decided and may not have been done yet, in the order to do them. */
   pendingMoves(): Promise<PictureMove[]>;
   recordMoved(move: PictureMove): Promise<void>;
-  /** Those of saved scenes; read as they are asked for. */
+  /** Reads the pictures of saved scenes lazily. */
   savedPictures(): Promise<Iterable<RecordedPicture>>;
-  /** `part`: of the scenes of the part that was chosen, where one was. */
+  /** `part` counts the scenes of the chosen part, if there is one. */
   counts(): Promise<SceneCounts & { part?: SceneCounts }>;
-  /** Of all pictures on record. */
   pictureTotals(): Promise<PictureTotals>;
-  /** Where the pictures of the listed scenes were made. */
+  /** Returns the endpoints at which the pictures of the listed scenes were made. */
   madeAt(): Promise<MadeAt[]>;
-  /** Files of `output.files` that saved scenes were saved without. */
+  /** Returns the entries of `output.files` that saved scenes lack. */
   lackingFiles(): Promise<LackingFile[]>;
-  /** What the batch's submissions took so far. */
   spending(): Promise<BatchSpending>;
 }
 
-/** What may happen to a file that one run alone has. */
+/** Checks of a checkpoint file that only one run uses. */
 export interface CheckpointFile {
-  /** Throws `FatalFailure` where attempts were left out so far, since what is on record of them is damaged. */
+  /** Throws `FatalFailure` if attempts had to be left out because their records are damaged. */
   assertSound(): Promise<void>;
-  /** Where it was removed during the run, or its disk is gone. */
+  /** Describes the loss if the file was removed during the run, or its disk is gone. Otherwise undefined. */
   removed(): Promise<Removal | undefined>;
 }
 
-/** The other runners of the batch. */
+/** Other runners that share the batch. */
 export interface OtherRunners {
-  /** Resolves when one has died and what it had is this one's; undefined once `signal` aborts. */
+  /**
+   * Resolves when another runner has crashed and its work was assigned to this one. Undefined once `signal`
+   * aborts.
+   */
   takeOver(signal: AbortSignal): Promise<TakenOver | undefined>;
-  /** `onCount`: so many share the rate of requests, this one included. */
+  /** Calls `onCount` with the number of runners that share the request rate, including this one. */
   listen(listener: { onCount(runners: number): void }): void;
 }
 
-/** What a runner that died has left to this one. */
+/** Work of a crashed runner that this runner has taken over. */
 export interface TakenOver {
   writing: UnfinishedWriting[];
-  /** Perhaps sent. */
+  /** Attempts that may have been sent. */
   intended: Attempt[];
-  /** As `openAttempts`; to be asked for when the others are settled. */
+  /** Returns the jobs in flight, like `openAttempts`. Must be called after the others are settled. */
   submitted(): Promise<Submitted[]>;
 }
 
-/** The scene whose picture has a name. */
+/** The scene to whose picture a name belongs. */
 export interface NameOwner {
   sceneId: string;
   fingerprint: string;
-  /** The file of that name; a shared checkpoint tells the name alone, which is that of a picture in any format. */
+  /** File of that name. Absent for a shared checkpoint, which knows only the name for a picture in any format. */
   file?: string;
 }
 
@@ -319,76 +342,77 @@ export interface PictureMove {
   to: string;
 }
 
-/** Pictures that an output names by address. */
+/** Downloads of pictures that an output refers to by URL. */
 export interface Downloads {
   /**
-   * One try; what comes is held by the hold of `room`. The text of a failure names the host, and nothing of the URL that could be
-   * a signature.
+   * Downloads in one try, into the memory of `room`. The text of a failure names the host, but never parts of
+   * the URL that could be a signature.
    */
   fetch(url: string, signal: AbortSignal, room?: Room): Promise<{ bytes: Uint8Array } | Failure>;
 }
 
-/** Where finished pictures are: a folder, or a bucket. */
+/** Storage of finished pictures: a folder or a bucket. */
 export interface ImageStore {
   /**
-   * Decodes a picture strictly and checks that it is whole and as asked for; a failure is `bad-picture`, `output-unsupported`,
-   * `blank-picture` or `picture-too-small`, with the digest of what came. Where it comes from is put into it, or into a sidecar,
-   * if that is asked for.
+   * Decodes a picture strictly and checks that it is complete and as configured. A failure is `bad-picture`,
+   * `output-unsupported`, `blank-picture` or `picture-too-small`, with a digest of the content. If
+   * configured, the provenance is written into the picture or a sidecar.
    */
   check(picture: HeldPicture, provenance: Provenance): Promise<Picture | Failure>;
   /**
-   * Puts the file under its final name, durably and at once, and then its sidecars; `FatalFailure` where the disk does
-   * not take it. What has that name already is kept as `<name>.former`.
+   * Writes the file under its final name, atomically and durably, and then its sidecars. An existing file of
+   * that name is kept as `<name>.former`. Throws `FatalFailure` if the disk fails.
    */
   write(picture: Picture, file: string): Promise<void>;
-  /** Whether the file is there with exactly these bytes; it then stays, whatever happens to the machine. */
+  /** Returns true if the file exists with exactly these bytes. It is then durable. */
   has(picture: SavedPicture): Promise<boolean>;
-  /** The names of all pictures in it, or of all files of these kinds, whoever knows of them. */
+  /** Returns the names of all pictures, or of all files of these kinds, including unknown ones. */
   list(kinds?: readonly FileKind[]): Promise<string[]>;
-  /** Those of these names under which a file is there. */
+  /** Returns those of the names under which a file exists. */
   whichExist(files: string[]): Promise<string[]>;
-  /** Decodes one that is there, and checks it as if it came from a job; `named` says what it is unless a picture. */
+  /** Decodes an existing file and checks it like a job's output. `named` describes it if it is not a picture. */
   examine(file: string, named?: NamedFile): Promise<ExaminedPicture | { problem: string }>;
-  /** By name and size alone, concurrently with other work; undefined where `signal` aborts before. */
+  /** Finds missing pictures by name and size alone, in the background. Undefined if `signal` aborts first. */
   findMissing(pictures: Iterable<RecordedPicture>, signal: AbortSignal): Promise<MissingPictures | undefined>;
   /** Writes the missing sidecars of a picture, durably. */
   complete(picture: SavedPicture, provenance: Provenance): Promise<void>;
   /** Removes a picture and its sidecars, durably. */
   remove(file: string): Promise<void>;
-  /** Renames a picture and its sidecars, durably; does nothing where that has happened already. */
+  /** Renames a picture and its sidecars, durably. Does nothing if that has already happened. */
   move(from: string, to: string): Promise<void>;
 }
 
-/** How many of the checked pictures are not as they were saved. */
+/** Number of checked pictures, and of those that are missing or have another size. */
 export interface MissingPictures {
   checked: number;
   missing: number;
-  /** The first of the missing, relative to the images folder. */
+  /** Path of the first missing picture, relative to the images folder. */
   example: string;
 }
 
-/** The result files; they can always be rebuilt from the checkpoint. */
+/** The result files, which can always be rebuilt from the checkpoint. */
 export interface Report {
   /**
-   * Writes them anew, with how the run ended and what it needed, and returns their folder; `FatalFailure` where the disk does not take them.
-   * Undefined where `signal` aborts before they are complete: those of before stay.
+   * Writes new result files with the ending and the statistics, and returns their folder. Undefined if
+   * `signal` aborts before they are complete; the old files then stay. Throws `FatalFailure` if the disk
+   * fails.
    */
   write(ending: Ending, signal: AbortSignal, stats?: RunStats): Promise<string | undefined>;
-  /** As above, during a run; resolves early where `signal` aborts. */
+  /** Writes the result files during a run. Resolves early if `signal` aborts. */
   update(signal: AbortSignal): Promise<void>;
   /**
-   * For a run that had nothing to do: where the one before has ended, with this ending if one is given, and its files are
-   * there, takes this one off the record and returns their folder.
+   * For a run that had nothing to do: if the previous run ended (with `ending`, if it is given) and its files
+   * exist, removes this run's record and returns their folder.
    */
   keep(ending?: Ending): Promise<string | undefined>;
 }
 
 export interface Clock {
-  /** Wall time, epoch ms: for what is written down and for what spans runs. */
+  /** Wall time in epoch ms, for records and for durations that span runs. */
   now(): number;
-  /** Monotonic ms from an arbitrary origin: for ages and waits within a run. */
+  /** Monotonic ms from an arbitrary origin, for ages and waits within a run. */
   elapsed(): number;
-  /** Resolves after `ms`, or at once when `signal` aborts; never rejects. */
+  /** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 

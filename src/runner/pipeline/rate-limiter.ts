@@ -1,9 +1,9 @@
-/** Sends the requests of one operation in the order in which they come, within their rate. */
+/** Sends the requests of one operation in order of arrival, within their rate. */
 import type { Failure } from '../core/failure.ts';
 import { isRefusal, TokenBucket, type RequestRate } from '../core/request-rate.ts';
 import type { Clock } from './ports.ts';
 
-/** A request that cannot be sent within this time is better not made yet. */
+/** A request that cannot be sent within this time should not be created yet. */
 const soonMs = 500;
 
 export class RateLimiter {
@@ -13,13 +13,13 @@ export class RateLimiter {
   readonly #bucket: TokenBucket;
   #atOnce: number;
   #sending = 0;
-  /** What sends or drops each request that waits, with the signal that drops it. */
+  /** Functions that send or drop each waiting request, with the signal that drops it. */
   readonly #queue = new Map<(isSent: boolean) => void, AbortSignal>();
   readonly #heeded = new WeakSet<AbortSignal>();
   /** Aborts the wait for the next token. */
   #alarm: AbortController | undefined;
 
-  /** `maxPauseMs`: the longest pause for a Retry-After. */
+  /** `maxPauseMs` is the longest pause for a Retry-After. */
   constructor(rate: RequestRate, clock: Clock, maxPauseMs = Infinity) {
     this.#whole = rate;
     this.#clock = clock;
@@ -51,7 +51,7 @@ export class RateLimiter {
     }
   }
 
-  /** Shares the rate with other programs, this one included. */
+  /** Shares the rate among this number of programs, including this one. */
   shareAmong(programs: number): void {
     const { atOnce, perTenSeconds } = this.#whole;
     this.#atOnce = Math.max(1, Math.floor(atOnce / programs));
@@ -59,14 +59,14 @@ export class RateLimiter {
     this.#admit();
   }
 
-  /** Ends a pause: the service may accept a request again. */
+  /** Ends a pause, because the service may accept a request again. */
   resume(): void {
     if (!this.isPaused) return;
     this.#bucket.resume();
     this.#admit();
   }
 
-  /** Returns how many more requests could be sent soon, on top of those that wait. */
+  /** Returns how many more requests could be sent soon, in addition to those that wait. */
   room(): number {
     const soon = this.#bucket.tokensWithin(soonMs, this.#clock.elapsed());
     const waiting = this.#queue.size;
@@ -87,7 +87,7 @@ export class RateLimiter {
     });
   }
 
-  /** One listener drops all that wait: each further listener of a signal takes longer to add than the one before. */
+  /** Drops all waiting requests with one listener, because adding many listeners to a signal is slow. */
   #dropWhenAborted(signal: AbortSignal): void {
     if (this.#heeded.has(signal)) return;
     this.#heeded.add(signal);
@@ -114,7 +114,7 @@ export class RateLimiter {
   }
 
   #dropAlarm(): void {
-    // Without a reason of its own each abort would make an error with a stack.
+    // With a given reason, the abort does not create an error with a stack trace.
     this.#alarm?.abort('dropped');
     this.#alarm = undefined;
   }

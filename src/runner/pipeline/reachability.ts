@@ -1,4 +1,4 @@
-/** Whether the service answers submissions and status requests, and how carefully to send while it does not. */
+/** Tracks whether the service answers, and limits submissions while it does not. */
 import {
   heard,
   isBlind,
@@ -17,8 +17,8 @@ export class Reachability {
   readonly #waits: Backoff;
   #states: Record<Operation, ReachabilityState> = { submit: heard, status: heard };
   /**
-   * Submissions that may be on their way at once: one at first and while contact is lost, twice as many with each answer
-   * after that. A service that takes jobs and names none that can be asked for is paid for one.
+   * Maximum number of concurrent submissions. It is 1 at first and while contact is lost, and doubles with
+   * each later answer. Thus a service whose jobs cannot be polled is paid for only one job.
    */
   #window = 1;
   #nextSubmission = 0;
@@ -33,7 +33,7 @@ export class Reachability {
     return this.#states[operation];
   }
 
-  /** A readable answer came, whatever it says. */
+  /** Records a readable answer, whatever it says. */
   answered(operation: Operation): void {
     this.#states[operation] = heard;
     if (operation !== 'submit') return;
@@ -41,7 +41,7 @@ export class Reachability {
     this.#nextSubmission = 0;
   }
 
-  /** No readable answer came. */
+  /** Records that no readable answer came. */
   silent(operation: Operation): void {
     const now = this.#elapsed();
     const state = withSilence(this.#states[operation], now);
@@ -51,12 +51,15 @@ export class Reachability {
     this.#nextSubmission = now + backoffMs(silentSinceLost(state), this.#waits, this.#random());
   }
 
-  /** Whether submissions are not answered at the moment. */
+  /** True if submissions are currently not answered. */
   isOutage(): boolean {
     return isLost(this.#states.submit);
   }
 
-  /** Submissions that may be sent now on top of `sending` others; `isProbe` where no other job in flight could show that the service is back. */
+  /**
+   * Returns how many submissions may be sent on top of `sending`. `isProbe`: no other job in flight could
+   * show that the service is back.
+   */
   roomFor(sending: number, isProbe: boolean): number {
     const now = this.#elapsed();
     if (this.#nextSubmission > now) return 0;
@@ -64,7 +67,7 @@ export class Reachability {
     return Math.max(0, this.#window - sending);
   }
 
-  /** Ms until submissions may be sent again. */
+  /** Returns the time in ms until submissions may be sent again. */
   pauseMs(): number {
     const now = this.#elapsed();
     const blindMs = isBlind(this.#states.status, now) ? blindPauseMs : 0;
@@ -72,7 +75,7 @@ export class Reachability {
   }
 }
 
-/** A window of so many has grown enough: nothing more is learned from holding back. */
+/** Window size beyond which submissions are no longer limited. */
 const maxWindow = 64;
-/** While status requests are not answered, submissions are reconsidered this often. */
+/** Interval at which submissions are reconsidered while status requests are not answered. */
 const blindPauseMs = 5_000;

@@ -1,4 +1,4 @@
-/** Takes up what dead runs left behind, before anything is sent, and what other runners that died leave while this one works. */
+/** Takes over the unfinished work of crashed runs, before anything is sent, and of other runners that crash later. */
 import { endpointAddress, type Attempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
 import { lostBefore, type Lost } from '../core/lost-submission.ts';
@@ -12,7 +12,7 @@ import type { Stop } from './stop.ts';
 import type { Run } from './run.ts';
 import type { JobSlots } from './job-slots.ts';
 
-/** Does the renames that were decided; what was renamed already is not touched. */
+/** Finishes the renames that were decided. Pictures that were already renamed stay untouched. */
 export async function finishMoves(
   checkpoint: Pick<Checkpoint, 'pendingMoves' | 'recordMoved'>,
   images: Pick<ImageStore, 'move'>,
@@ -25,7 +25,10 @@ export async function finishMoves(
   }
 }
 
-/** Takes up what was written and not settled where it is there as a whole, and removes it where it is not. Resolves to how many attempts that were. */
+/**
+ * Settles unfinished writings whose files are all complete, and removes the files of the others. Resolves to
+ * the number of attempts.
+ */
 export async function finishWriting(
   checkpoint: Writings & Pick<Checkpoint, 'unfinishedWriting'>,
   images: WrittenImages,
@@ -58,14 +61,14 @@ async function finishOne(
       await images.complete(picture, provenanceOf(attempt, i, picture));
     return checkpoint.settle(attempt, settlement);
   }
-  // Its job is asked for again; by then the name may be another scene's.
+  // The job will be polled again, and its name may then belong to another scene.
   for (const file of files) await images.remove(file);
   await checkpoint.dropWriting(attempt);
 }
 
 /**
- * Settles the submissions that dead runs had begun, each of which may have been sent; returns how many there were.
- * Those that the service knows by their keys stay as they are, to be sent again.
+ * Settles submissions that crashed runs had begun and may have sent, and returns their number. Submissions
+ * that the service recognizes by their keys stay, to be sent again.
  */
 export async function settleIntended(run: Run): Promise<number> {
   const intended = await run.ports.checkpoint.recover();
@@ -78,12 +81,15 @@ export async function settleIntended(run: Run): Promise<number> {
 async function mayRepeat({ repeats, config, stop }: Run, attempt: Attempt): Promise<boolean> {
   const { idempotency, deaths, endpoint } = attempt;
   if (idempotency === undefined || quarantine(deaths) !== undefined) return false;
-  // The key of this run is for no other.
+  // The idempotency key is valid only at the endpoint of this run.
   if (endpointAddress(endpoint) !== endpointAddress(config.endpoint)) return false;
   return (await repeats.allow(attempt, lostBefore(idempotency, unanswered))) || stop.leaving.aborted;
 }
 
-/** Those that were left, as the manifest has them now; of a scene that is gone none is sent. */
+/**
+ * Returns the attempts that remain to be sent, with their input from the current manifest. Those of withdrawn
+ * scenes are settled instead.
+ */
 export async function takeUpIntended(run: Run): Promise<{ attempt: Attempt; lost: Lost }[]> {
   const intended = await run.ports.checkpoint.recover();
   await Promise.all(
@@ -92,7 +98,7 @@ export async function takeUpIntended(run: Run): Promise<{ attempt: Attempt; lost
   return intended.flatMap(toSendAgain);
 }
 
-/** Of a scene that is gone none is sent. */
+/** Returns nothing for a withdrawn scene. */
 function toSendAgain(attempt: Attempt): { attempt: Attempt; lost: Lost }[] {
   const { idempotency, isWithdrawn } = attempt;
   if (idempotency === undefined || isWithdrawn === true) return [];
@@ -110,8 +116,8 @@ const unanswered: Failure = {
 };
 
 /**
- * Shares the rate with the other runners of the batch, and takes over what dead ones have left, until the run is draining: what
- * is left then is for others.
+ * Shares the rate with the batch's other runners, and takes over the work of crashed ones until this run
+ * drains. Work that is left after that is for other runners.
  */
 export async function workWithOthers(run: Run, slots: Pick<JobSlots, 'takeUp' | 'sendAgain'>): Promise<void> {
   const { others } = run.ports;
@@ -142,7 +148,7 @@ async function takeOver(
   }
 }
 
-/** As at the start of a run. */
+/** Takes over the work of a crashed runner, as at the start of a run. */
 async function takeUp(
   run: Run,
   slots: Pick<JobSlots, 'takeUp' | 'sendAgain'>,

@@ -1,4 +1,4 @@
-/** The reports of a run: the one of its end, with how it ended, and those written while it works. */
+/** Writes the reports of a run: the final one with its ending, and interim ones during the run. */
 import type { Ending } from '../core/ending.ts';
 import type { HeldResults } from '../core/holding.ts';
 import type { RunStats } from '../core/run-stats.ts';
@@ -14,39 +14,39 @@ import { FatalFailure } from '../core/failure.ts';
 export interface BatchResult {
   ending: Ending;
   counts: SceneCounts;
-  /** Of the scenes that a preview was to render; undefined where all of the batch was. */
+  /** Scenes of a preview by state. Undefined if the whole batch was rendered. */
   part: SceneCounts | undefined;
   pictures: PictureTotals;
-  /** The folder of the result files; undefined where they are what they were before. */
+  /** Folder of the result files. Undefined if they were not changed. */
   report: string | undefined;
   /** Undefined without `pricing`. */
   cost: Cost | undefined;
   stats: RunStats;
-  /** Saved pictures that are missing or have another size; 0 also where that was not checked. */
+  /** Number of saved pictures that are missing or have another size. Also 0 if it was not checked. */
   missingPictures: number;
   /** Results of this run that wait for a setting. */
   held: HeldResults[];
-  /** Paid jobs of this run whose results are lost. */
+  /** Number of paid jobs of this run whose results are lost. */
   lostResults: number;
 }
 
-/** How far a run came. */
+/** Progress of a run until its end. */
 export interface Progress {
-  /** Whether the scenes are those of the manifest. */
+  /** True if the scenes were compared with the manifest. */
   isPlanned: boolean;
-  /** Whether the plan found nothing to do, and nothing of earlier runs was left. */
+  /** True if the plan found nothing to do and earlier runs left nothing. */
   isIdle: boolean;
-  /** What a person has to decide before anything is submitted. */
+  /** Decision that the user has to take before anything is submitted. */
   refusal: Error | undefined;
-  /** Jobs of earlier runs that were in flight. */
+  /** Number of jobs in flight from earlier runs. */
   resumed: number;
-  /** Whether a job in flight is left to the next run. */
+  /** True if a job in flight is left to the next run. */
   hasLeft: boolean;
-  /** Undefined where it is unknown. */
+  /** Undefined if it is unknown. */
   missing: MissingPictures | undefined;
 }
 
-/** Throws a bug or the refusal, unless the checkpoint was removed. */
+/** Writes the final report and returns the result. Throws a bug or the refusal, unless the checkpoint was removed. */
 export async function reportBatch(run: Run, progress: Progress): Promise<BatchResult> {
   const { stop, budget } = run;
   const { checkpoint, file } = run.ports;
@@ -63,7 +63,7 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
   const removed = await file?.removed();
   if (removed === undefined && stop.bug !== undefined) throw stop.bug;
   if (removed === undefined && refusal !== undefined) throw refusal;
-  // Where a report is due and lacking, what cut it is the ending, though every scene is saved.
+  // If a required report is missing, its failure is the ending, even if every scene is saved.
   const cut = hasNews && report === undefined ? stop.ending : undefined;
   const ending = lostEnding(removed) ?? cut ?? endingOf(stop, progress, counts, part);
   const missingPictures = missing?.missing ?? 0;
@@ -72,7 +72,7 @@ export async function reportBatch(run: Run, progress: Progress): Promise<BatchRe
   return { ending, counts, part, pictures, report, cost: budget.cost(), stats, ...told };
 }
 
-/** Undefined where the disk does not take it, which then ends the run, and where the grace of a leaving run is over. */
+/** Writes the report. Undefined if the disk fails, which ends the run, or if the grace period is over. */
 export async function writeReport(run: Run, ending: Ending, stats?: RunStats): Promise<string | undefined> {
   try {
     return await run.ports.report.write(ending, run.hurried, stats);
@@ -91,7 +91,7 @@ function endingOf(
   if (stop.ending?.kind === 'output-unwritable') return stop.ending;
   if (stop.ending !== undefined && !isPlanned)
     return { ...stop.ending, text: `${stop.ending.text}; the manifest was not compared with the batch` };
-  // A job of a row that is gone may be left; and unchecked pictures are not reported as present.
+  // A job of a withdrawn row may be left, and unchecked pictures are not reported as present.
   if (stop.ending !== undefined && (hasLeft || pictures?.missing !== 0)) return stop.ending;
   if (pictures !== undefined && pictures.missing > 0)
     return { kind: 'incomplete', text: missingText(pictures) };
@@ -126,16 +126,15 @@ interface InterimPorts extends Pick<Ports, 'clock' | 'emit'> {
   report: Pick<Report, 'update'>;
 }
 
-/** The next report is not begun before this many times as long as the last one took: 3 % of the time at most. */
+/** Minimum pause as a multiple of the last report's duration, so reports take about 3 % of the time at most. */
 const restShare = 30;
 
-/** Writes the report during a run now and then, so that a killed run leaves one. */
+/** Writes reports at intervals during a run, so that a killed run leaves one. */
 export class InterimReports {
   readonly #ports: InterimPorts;
   readonly #stop: Stop;
   readonly #over = new AbortController();
   #working: Promise<void> = Promise.resolve();
-  /** Problem of the last report. */
   #problem: string | undefined;
 
   constructor(ports: InterimPorts, stop: Stop) {
@@ -143,12 +142,12 @@ export class InterimReports {
     this.#stop = stop;
   }
 
-  /** None are written without `everyMs`. */
+  /** Starts the reports. Without `everyMs` none are written. */
   begin(everyMs: number | undefined): void {
     if (everyMs !== undefined) this.#working = this.#work(everyMs);
   }
 
-  /** Cuts the one that is being written; resolves when nothing is being written any more. */
+  /** Cancels a report that is being written, and resolves when writing has stopped. */
   async end(): Promise<void> {
     this.#over.abort();
     await this.#working;
@@ -166,7 +165,7 @@ export class InterimReports {
     }
   }
 
-  /** A disk that does not take it ends no run: there is another one to come. */
+  /** Writes one report. A failing disk does not end the run, because a later report may succeed. */
   async #write(signal: AbortSignal): Promise<void> {
     const { report, emit } = this.#ports;
     try {

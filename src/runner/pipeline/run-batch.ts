@@ -1,4 +1,4 @@
-/** The road of a batch: manifest → plan → submit → poll → save → report. */
+/** Pipeline of a batch: manifest → plan → submit → poll → save → report. */
 import type { Submitted } from '../core/attempt.ts';
 import { lackingText } from '../core/named-file.ts';
 import { endpointChange, PlanRefused } from '../core/plan.ts';
@@ -15,9 +15,9 @@ import { settleWithoutPicture } from './settle.ts';
 import type { Stop } from './stop.ts';
 
 /**
- * Starts or resumes a batch and works on it until every scene is saved or given up, or `stop` is requested. Without a
- * manifest, as when `stop` came while it was being read, what is in flight is collected and the batch stays as it is.
- * Throws only for a bug, and `PlanRefused` once what was paid for is collected.
+ * Starts or resumes a batch and works on it until every scene is saved or given up, or `stop` is requested.
+ * Without a manifest, for example if `stop` came while it was being read, only jobs in flight are collected
+ * and the scenes stay as they are. Throws only for a bug or, after paid jobs are collected, `PlanRefused`.
  */
 export async function runBatch(
   manifest: ManifestScenes | undefined,
@@ -49,12 +49,12 @@ export async function runBatch(
     await run.budget.load(ports.checkpoint);
     void watchHealth(run);
     void workWithOthers(run, slots);
-    // What earlier runs submitted: poll → save
+    // Jobs of earlier runs: poll → save
     await slots.resume(inFlight);
-    // What they may have submitted: submit → poll → save
+    // Submissions that earlier runs may have sent: submit → poll → save
     await slots.sendAgain(intended);
     await ports.file?.assertSound();
-    // What waits: submit → poll → save
+    // Waiting scenes: submit → poll → save
     if (progress.refusal === undefined) await slots.renderWaiting();
   } catch (thrown) {
     stop.forThrown(thrown);
@@ -68,7 +68,7 @@ export async function runBatch(
   return reportBatch(run, progress);
 }
 
-/** Returns how many submissions may have been sent without an answer. */
+/** Finishes what the last run began. Returns the number of submissions that may have been sent without an answer. */
 async function finishLastRun(run: Run): Promise<number> {
   const { checkpoint, images, answers } = run.ports;
   await finishMoves(checkpoint, images, run.stop);
@@ -77,7 +77,7 @@ async function finishLastRun(run: Run): Promise<number> {
   return settleIntended(run);
 }
 
-/** Where a person has to decide first, what was paid for is collected all the same. */
+/** Compares the manifest. If the user has to decide first, paid jobs are still collected. */
 async function plan(run: Run, manifest: ManifestScenes | undefined, progress: Progress): Promise<void> {
   try {
     await compare(run, manifest, progress);
@@ -88,7 +88,10 @@ async function plan(run: Run, manifest: ManifestScenes | undefined, progress: Pr
   }
 }
 
-/** A stop before the plan is made leaves the scenes as they are. */
+/**
+ * Compares the manifest with the checkpoint. A stop before the comparison is complete leaves the scenes
+ * unchanged.
+ */
 async function compare(run: Run, manifest: ManifestScenes | undefined, progress: Progress): Promise<void> {
   const { ports, config, stop } = run;
   const { checkpoint, images, emit } = ports;
@@ -116,7 +119,7 @@ interface Recovered {
   intended: Awaited<ReturnType<typeof takeUpIntended>>;
 }
 
-/** Returns the attempts to resume; scenes that the program died with too often are given up. */
+/** Returns the attempts to resume. Scenes that were in progress during too many crashes are given up. */
 async function recover(run: Run, unanswered: number, progress: Progress): Promise<Recovered> {
   const { checkpoint, emit } = run.ports;
   const intended = await takeUpIntended(run);
@@ -136,10 +139,10 @@ async function recover(run: Run, unanswered: number, progress: Progress): Promis
   return { inFlight, intended };
 }
 
-/** By then the first jobs were submitted, and a short run has ended without. */
+/** By this time the first jobs are submitted, and a short run has ended without a health request. */
 const firstMs = 3_000;
 
-/** One request beside thousands of others. */
+/** One request among thousands of others. */
 const healthEveryMs = 30_000;
 
 async function watchHealth(run: Run): Promise<void> {
@@ -152,7 +155,7 @@ async function watchHealth(run: Run): Promise<void> {
   }
 }
 
-/** Until the run is over, or the service answers that it reports no health; a failing request changes nothing. */
+/** Emits the health until the run is over, or the service has no health request. A failed request changes nothing. */
 async function reportHealth(run: Run): Promise<void> {
   const { clock, emit } = run.ports;
   await clock.sleep(firstMs, run.over);

@@ -1,4 +1,4 @@
-/** Creates what the steps of one run share; each step declares the part of it that it uses. */
+/** Creates the objects that the steps of one run share. Each step declares the part that it uses. */
 import { setMaxListeners } from 'node:events';
 import { Access } from './access.ts';
 import { Budget, Deadline } from './submission-limits.ts';
@@ -19,10 +19,10 @@ import type { Job } from './job.ts';
 import type { Attempt, Endpoint } from '../core/attempt.ts';
 import { isKnownStill, type Lost } from '../core/lost-submission.ts';
 
-/** What services of this kind allow for `/cancel`. */
+/** Rate that job services allow for `/cancel`. */
 const cancelRate = { atOnce: 20, perTenSeconds: 100 };
 
-/** The report has this long beyond the grace: some ten thousand scenes. */
+/** Time in ms for the report after the grace period: enough for some ten thousand scenes. */
 const reportMs = 500;
 
 export type Run = ReturnType<typeof startRun>;
@@ -35,7 +35,7 @@ export function startRun(ports: Ports, config: PipelineConfig, stop: Stop) {
   const jobs = new JobsInFlight();
   const limiters = {
     submit: new RateLimiter(rate.submit, clock),
-    // A result may lie there and be deleted meanwhile: the service is asked at least as often as that.
+    // A result may be available and be deleted meanwhile, so pauses are limited.
     status: new RateLimiter(rate.status, clock, config.retry.longestWait),
     cancel: new RateLimiter(cancelRate, clock, config.retry.longestWait),
   };
@@ -54,11 +54,11 @@ export function startRun(ports: Ports, config: PipelineConfig, stop: Stop) {
     refusals: new RefusalCount(),
     access,
     reachability,
-    /** Aborts when the grace of a leaving run is over: requests in progress are cut. */
+    /** Aborts when the grace period of a leaving run ends, which cancels requests in progress. */
     abandoned,
-    /** Aborts a moment later: the report of a very large batch is cut. */
+    /** Aborts a little later, which cancels the report of a very large batch. */
     hurried: abortAfter(shutdown.grace + reportMs, stop, clock, over.signal),
-    /** Aborts when nothing is in flight any more and the report is written. */
+    /** Aborts when no job is in flight and the report is written. */
     over: over.signal,
     end: () => over.abort(),
     names: new PictureNames(checkpoint, config),
@@ -75,7 +75,7 @@ export function startRun(ports: Ports, config: PipelineConfig, stop: Stop) {
   };
 }
 
-/** Counted from the request to leave, until the run is `over`. */
+/** Returns a signal that aborts `ms` after the request to leave, unless the run is `over` before. */
 function abortAfter(ms: number, stop: Stop, clock: Clock, over: AbortSignal): AbortSignal {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
@@ -84,21 +84,21 @@ function abortAfter(ms: number, stop: Stop, clock: Clock, over: AbortSignal): Ab
   return controller.signal;
 }
 
-/** Counts the jobs in flight, and keeps those that the service no longer reports on. */
+/** Counts the jobs in flight, and lists those whose state is unclear. */
 class JobsInFlight {
-  /** Attempts being submitted or followed. */
+  /** Number of attempts being submitted or followed. */
   count = 0;
   /** Jobs unknown to the service while it is unclear whether the job or the endpoint is gone. */
   readonly uncertain = new Set<Job>();
   /** Jobs whose latest status could not be read. */
   readonly unreadable = new Set<Job>();
-  /** Completed jobs whose output may come a moment later: they hold no slot. */
+  /** Completed jobs whose output may come a moment later. They occupy no slot. */
   readonly awaited = new Set<Job>();
-  /** Jobs in a row that were completed and stayed without an output. */
+  /** Number of consecutive jobs that were completed and stayed without an output. */
   #emptyInARow = 0;
   /** True if an unreadable job was given up with only the endpoint's health as a sign of life. */
   hasGivenUpLast = false;
-  /** True while giving up one uncertain job is being decided, so that the others are kept. */
+  /** True while it is being decided whether to give up one uncertain job, so that no other job is given up. */
   isGivingUpOne = false;
   /** Called when an uncertain or awaited job frees its slot. */
   onUncertain: () => void = () => undefined;
@@ -109,7 +109,7 @@ class JobsInFlight {
     this.onUncertain();
   }
 
-  /** How long to wait for the output of a job that is completed without one; undefined if it has been waited for enough. */
+  /** Returns how long to wait for the output of a completed job, in ms. Undefined if it was awaited long enough. */
   awaitOutput(job: Job): number | undefined {
     const waitMs = outputWaitsMs[job.emptyAnswers];
     if (waitMs === undefined || this.#emptyInARow >= maxEmptyInARow) {
@@ -122,12 +122,12 @@ class JobsInFlight {
     return waitMs;
   }
 
-  /** The service hands in outputs with its answers. */
+  /** Records that the service returns outputs with its answers. */
   countOutput(): void {
     this.#emptyInARow = 0;
   }
 
-  /** The service knows the job, or it is settled. */
+  /** Removes the job from all lists, because the service knows it or it is settled. */
   forget(job: Job): void {
     this.awaited.delete(job);
     this.uncertain.delete(job);
@@ -135,28 +135,28 @@ class JobsInFlight {
   }
 }
 
-/** Some services say COMPLETED a moment before they have stored the output. */
+/** Some services report COMPLETED a moment before they have stored the output. */
 const outputWaitsMs = [1_000, 3_000, 10_000];
-/** A service that never has one is not waited for again and again. */
+/** Number of consecutive jobs without output after which the run stops waiting for outputs. */
 const maxEmptyInARow = 3;
 
 type Ask = (endpoint: Endpoint) => Promise<HealthReply | undefined>;
 
-/** A service that has not said within about ten minutes what it knows is not waited for. */
+/** Time after which a service that has not shown whether it recognizes submissions is no longer waited for. */
 const undecidedMs = 11 * 60_000;
 
 /**
- * Tells if a submission whose answer was lost may be sent again: no second job comes of it if the service knows the first by
- * its key.
+ * Decides whether a lost submission may be sent again: only if the service recognizes its key and makes no
+ * second job.
  */
 class Repeats {
   readonly #clock: Clock;
   readonly #askHealth: Ask;
-  /** How long the service knows a submission, as it has shown; undefined if it has not. */
+  /** Time for which the service recognizes a submission, as it has shown. Undefined if it has not. */
   #shownMs: number | undefined;
-  /** True if this run's own submissions have shown it. */
+  /** True if this run's own submissions have shown the time. */
   #hasLearned = false;
-  /** True if the service has told its health. */
+  /** True if the service has answered a health request. */
   #isTold = false;
 
   /** `askHealth` resolves to undefined if the run is left. */
@@ -165,18 +165,21 @@ class Repeats {
     this.#askHealth = askHealth;
   }
 
-  /** What the latest accepted submission has shown: another service may answer by now. */
+  /** Learns the time from the latest accepted submission, because another service may answer by now. */
   learn(shownMs: number | undefined): void {
     this.#hasLearned = true;
     this.#shownMs = shownMs;
   }
 
-  /** To be taken before a submission is sent. */
+  /** Returns the current times on both clocks. Must be called before a submission is sent. */
   instant(): Omit<Lost, 'failure'> {
     return { sentAt: this.#clock.now(), sentElapsed: this.#clock.elapsed() };
   }
 
-  /** Asks the service if nothing has shown it yet. One that does not answer may do so later: until then the submission is not given up. */
+  /**
+   * Asks the service if nothing has shown the time yet. A service that does not answer may do so later, so
+   * the submission is not given up yet.
+   */
   async allow(attempt: Attempt, lost: Lost): Promise<boolean> {
     if (attempt.idempotency === undefined) return false;
     if (this.#knownMs(attempt) === undefined) await this.#ask(attempt.endpoint);
@@ -185,7 +188,7 @@ class Repeats {
     return this.isKnown(attempt, lost);
   }
 
-  /** True if the service knows the submission at this moment. */
+  /** True if the service currently recognizes the submission. */
   isKnown(attempt: Attempt, lost: Lost): boolean {
     const knownMs = this.#knownMs(attempt);
     return knownMs !== undefined && isKnownStill(lost, knownMs, this.#clock.now(), this.#clock.elapsed());
@@ -196,7 +199,7 @@ class Repeats {
     return idempotency && (this.#shownMs ?? earlierMs);
   }
 
-  /** Asks until the service has answered once. */
+  /** Requests the health until the service has answered once. */
   async #ask(endpoint: Endpoint): Promise<void> {
     if (this.#isTold) return;
     const reply = await this.#askHealth(endpoint);

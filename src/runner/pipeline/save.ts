@@ -19,8 +19,8 @@ import type { Run } from './run.ts';
 import type { JobFacts } from './job.ts';
 
 /**
- * Saves all pictures and files of an output, or none: then it returns why the attempt fails, or `left` if the run is ending.
- * Either way the attempt stays as it was.
+ * Saves all pictures and files of an output, or none. If none, returns why the attempt failed, or `left` if
+ * the run is ending; the attempt is not settled then.
  */
 export async function save(
   run: Run,
@@ -31,7 +31,7 @@ export async function save(
 ): Promise<'saved' | 'left' | Failure> {
   const held: (HeldPicture | Failure)[] = [];
   for (const [i, picture] of found.entries()) {
-    // One after the other: before the first, room is made for all.
+    // Downloads run one by one, because memory for all pictures is reserved before the first.
     const room = hold?.bytes === 0 ? { hold, pictures: found.length - i } : undefined;
     const came = await download(run, attempt, picture, room);
     if (came === 'left') return 'left';
@@ -54,7 +54,7 @@ export async function save(
   return 'saved';
 }
 
-/** Returns false, and nothing is written, where another runner has taken one of the names meanwhile. */
+/** Returns false and writes nothing if another runner has taken one of the names meanwhile. */
 async function write(
   run: Run,
   attempt: Submitted,
@@ -62,7 +62,7 @@ async function write(
   names: string[],
   facts: JobFacts,
 ): Promise<boolean> {
-  // In a bucket nobody overwrites anybody.
+  // In a bucket, names contain the attempt, so no file is overwritten.
   const isNamedByAttempt = run.config.output.pictures !== undefined;
   const files = good.map(({ sha256, format }, i) => {
     const name = names[i] ?? '';
@@ -71,7 +71,7 @@ async function write(
   });
   const pictures = good.map((picture, i) => saved(picture, files[i] ?? ''));
   const settlement = savedSettlement(pictures, facts, run.ports.clock.now());
-  // A run that dies from here on leaves files that look like anybody's.
+  // After a crash from here on, this record tells whose files these are.
   if (!(await run.ports.checkpoint.beginWriting(attempt, settlement))) return false;
   await Promise.all(good.map((picture, i) => run.ports.images.write(picture, files[i] ?? '')));
   await settleSaved(run, attempt, settlement, facts);
@@ -95,10 +95,10 @@ function saved({ content, width, height, sha256, ...picture }: Picture, file: st
   };
 }
 
-/** Picture hosts hiccup, and the job is paid for: more than one try, and not so many that the night goes by. */
+/** Number of download tries. The job is paid for, so temporary failures are retried, but not for the whole night. */
 export const maxTries = 4;
 
-/** `left` where the run is ending: the attempt stays as it is, and the next run collects it. */
+/** Downloads the picture if it is a URL. `left` if the run is ending; the next run then collects the job. */
 async function download(
   run: Run,
   attempt: Submitted,

@@ -1,4 +1,4 @@
-/** Records how an attempt ended, and emits it. */
+/** Records how an attempt ended, and emits the event. */
 import { sceneNameOf } from '../core/prompt.ts';
 import type { Attempt, Submitted } from '../core/attempt.ts';
 import { failureRules, FatalFailure, type Failure } from '../core/failure.ts';
@@ -35,16 +35,19 @@ export async function settleWithoutPicture(
     ...(cost !== undefined && { cost }),
   });
   if (scene.state === 'waiting' && scene.isAtBound === true) run.stop.halt(unansweredText(attempt, failure));
-  // What got lost on the way says nothing against the work; silence is counted for itself.
+  // Lost or unanswered attempts say nothing about the work. Silence is counted separately.
   if (state === 'failed' || state === 'refused') run.halts.countFailed(failure);
 }
 
-/** The scene was submitted as often as it may be, and the service answers no submission: each more may be billed for nothing. */
+/**
+ * Returns the reason to halt: the scene is at its limit of submissions, and each further one may be billed
+ * for nothing.
+ */
 function unansweredText({ sceneId, number }: Attempt, { text }: Failure): string {
   return `scene ${sceneId} was submitted ${number} times and the service answers no submission (\`retry.submissions\`); the latest: ${text}`;
 }
 
-/** Returns where it leaves the scene. */
+/** Settles the attempt in the checkpoint and returns the new state of its scene. */
 export async function recordWithoutPicture(
   run: Run,
   attempt: Attempt,
@@ -111,7 +114,7 @@ function endOf({ executionTimeMs, executedMs }: JobFacts, made: JobEnd['made']):
   return { reportedMs: executionTimeMs, seenMs: executedMs, made };
 }
 
-/** A death of the program meanwhile is held against the scene of the attempt. */
+/** Runs `work` with the attempt's crash marker set, so a crash meanwhile counts against its scene. */
 export async function whileInProgress<T>(
   checkpoint: Pick<Checkpoint, 'setInProgress'>,
   attempt: Attempt,
@@ -119,7 +122,7 @@ export async function whileInProgress<T>(
 ): Promise<T> {
   await checkpoint.setInProgress(attempt, true);
   const result = await work().catch(async (thrown: unknown) => {
-    // A full disk ends the run in order: that is no death.
+    // A full disk ends the run in order and is not a crash.
     if (thrown instanceof FatalFailure) await checkpoint.setInProgress(attempt, false);
     throw thrown;
   });

@@ -1,4 +1,4 @@
-/** Keeps the account of what a run needs and what holds it back; its size does not grow with the batch. */
+/** Collects the statistics of a run. Its size does not grow with the batch. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Attempt } from '../core/attempt.ts';
 import type { Failure } from '../core/failure.ts';
@@ -8,7 +8,7 @@ import type { JobTimes } from '../core/settlement.ts';
 import { SlotUsage, type IdleReason, type SlotState } from '../core/slot-usage.ts';
 import type { Clock } from './ports.ts';
 
-/** What of a job its lag follows from. */
+/** Fields of a job that determine its lag. */
 interface CollectedJob {
   attempt: Attempt;
   submittedElapsed: number;
@@ -16,9 +16,9 @@ interface CollectedJob {
   isResumed: boolean;
 }
 
-/** Longer lags count as this long: three digits of each are kept. */
+/** Maximum lag that is recorded. The histogram keeps three digits. */
 const maxLagMs = 30 * 86_400_000;
-/** What the service's times may be ahead of ours: a job may be done before its acceptance is heard. */
+/** Tolerance for the service's times: a job may be done before the answer to its submission arrives. */
 const toleranceMs = 1_000;
 
 export class StatsRecorder {
@@ -33,24 +33,24 @@ export class StatsRecorder {
   readonly #pictures = { files: 0, bytes: 0 };
   #delayedPollsMs = 0;
 
-  /** `isPaused`: true while a Retry-After keeps all submissions waiting. */
+  /** `isPaused` returns true while a Retry-After keeps all submissions waiting. */
   constructor(concurrency: number, clock: Clock, isPaused: () => boolean) {
     this.#clock = clock;
     this.#isPaused = isPaused;
     this.#usage = new SlotUsage(concurrency, clock.elapsed());
   }
 
-  /** Why slots that have no attempt have none, from now on. */
+  /** Sets the reason why slots without an attempt are idle from now on. */
   free(reason: IdleReason): void {
     this.#usage.free(this.#clock.elapsed(), reason);
   }
 
-  /** An attempt enters its slot, to be submitted. */
+  /** Puts an attempt that will be submitted into its slot. */
   enter(attempt: Attempt): void {
     this.#set(attempt, this.#queued());
   }
 
-  /** As above, with a job that an earlier run has left. */
+  /** Puts an attempt whose job an earlier run left into its slot. */
   resume(attempt: Attempt): void {
     this.#jobs.resumed += 1;
     this.#set(attempt, 'inFlight');
@@ -60,7 +60,7 @@ export class StatsRecorder {
     this.#set(attempt, undefined);
   }
 
-  /** Attempts without a slot are ignored; `queued` ones wait for their turn. */
+  /** Changes the state of an attempt. Attempts without a slot are ignored. `queued` means waiting for its turn. */
   move(attempt: Attempt, to: SlotState | 'queued'): void {
     if (this.#slots.has(attempt.key)) this.#set(attempt, to === 'queued' ? this.#queued() : to);
   }
@@ -74,36 +74,39 @@ export class StatsRecorder {
     this.#jobs.submitted += 1;
   }
 
-  /** A submission waits to be sent again. */
+  /** Records that a submission waits to be sent again. */
   backOff(attempt: Attempt, { kind }: Failure): void {
     if (kind === 'overloaded') this.#answers429.submissions += 1;
     this.move(attempt, kind === 'overloaded' ? 'load' : 'outage');
   }
 
-  /** A status request is sent. `pausedElapsed`: since when it waited for the Retry-After of another one. */
+  /**
+   * Records a status request. `pausedElapsed` is the time since which it waited for another request's
+   * Retry-After.
+   */
   asking(pausedElapsed?: number): void {
     this.#requests.status += 1;
     if (pausedElapsed !== undefined) this.#delayedPollsMs += this.#clock.elapsed() - pausedElapsed;
   }
 
-  /** A status request failed and is repeated after a wait. */
+  /** Records a failed status request that is repeated after a wait. */
   pollFailed({ kind }: Failure, waitMs: number): void {
     if (kind !== 'overloaded') return;
     this.#answers429.status += 1;
     this.#delayedPollsMs += waitMs;
   }
 
-  /** The result has come. How long it lay there is unknown where it may have been done before this run. */
+  /** Records that the result has come. Its lag is unknown if the job may have been done before this run. */
   collected(job: CollectedJob, { delayTimeMs, executionTimeMs }: JobTimes): void {
     this.move(job.attempt, 'downloads');
     const seenElapsed = job.polledElapsed ?? (job.isResumed ? undefined : job.submittedElapsed);
     if (seenElapsed === undefined) return;
     const now = this.#clock.elapsed();
     const doneElapsed = job.submittedElapsed + (delayTimeMs ?? NaN) + (executionTimeMs ?? NaN);
-    // What this run has seen counts more than the service's own times, where these cannot be.
+    // Observations of this run take precedence over times of the service that are impossible.
     const isReported = doneElapsed >= seenElapsed && doneElapsed <= now + toleranceMs;
     const lagMs = Math.max(0, now - (isReported ? doneElapsed : seenElapsed));
-    // It takes whole numbers above 0.
+    // The histogram accepts only whole numbers above 0.
     this.#lags[isReported ? 'told' : 'atMost'].record(1 + Math.min(maxLagMs, Math.round(lagMs)));
   }
 
@@ -159,7 +162,7 @@ function percentilesOf(lags: RecordableHistogram): Percentiles | null {
   return { jobs: lags.count, p50: lags.percentile(50) - 1, p95: lags.percentile(95) - 1 };
 }
 
-/** Null where there is nothing to divide by. */
+/** Returns null instead of dividing by zero. */
 function perOne(number: number, by: number, digits = 2): number | null {
   return by > 0 ? Number((number / by).toFixed(digits)) : null;
 }

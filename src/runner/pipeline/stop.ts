@@ -1,18 +1,18 @@
-/** A request to end the run early, and how far it goes. */
+/** A request to end the run early, in one of two modes. */
 import { setMaxListeners } from 'node:events';
 import type { Ending, EndingKind } from '../core/ending.ts';
 import { failureRules, FatalFailure, type Failure, type FailureKind } from '../core/failure.ts';
 
 /**
- * - `drain`: submit nothing more, collect what is in flight
- * - `leave`: submit nothing more and ask for nothing more; jobs in flight stay in the checkpoint for the next run
+ * - `drain`: submit nothing more, and collect the jobs in flight
+ * - `leave`: send no more requests; jobs in flight stay in the checkpoint for the next run
  */
 export type StopMode = 'drain' | 'leave';
 
-/** After these the service still tells of the jobs that it has. */
+/** Failures after which the service still reports on jobs in flight. */
 const collecting = new Set<FailureKind>(['workflow-refused']);
 
-/** Shared by everything in a run; the strongest request wins, the first among equals. */
+/** Shared by all parts of a run. A `leave` request replaces a `drain` request; otherwise the first request wins. */
 export class Stop {
   readonly #draining = new AbortController();
   readonly #leaving = new AbortController();
@@ -22,7 +22,7 @@ export class Stop {
 
   readonly #asFailure: (thrown: unknown) => unknown;
 
-  /** `asFailure` makes a `FatalFailure` of what is expected though it was not thrown as one, such as a disk that fails. */
+  /** `asFailure` converts expected errors that were not thrown as `FatalFailure`, such as those of a failing disk. */
   constructor(asFailure: (thrown: unknown) => unknown = (thrown) => thrown) {
     this.#asFailure = asFailure;
     // Every job in flight listens.
@@ -38,19 +38,19 @@ export class Stop {
     this.#draining.abort();
   }
 
-  /** Each further submission would be paid for in vain. */
+  /** Requests a stop because each further submission would be paid for in vain. */
   halt(reason: string, mode: StopMode = 'drain'): void {
     this.request(mode, { kind: 'halted', text: `Halted: ${reason}` });
   }
 
-  /** For a failure that stops a run. */
+  /** Requests a stop for a failure whose rule is `stop`. */
   forFailure(failure: Failure, mode: StopMode = collecting.has(failure.kind) ? 'drain' : 'leave'): void {
     if (failureRules[failure.kind].next !== 'stop') throw new Error(`${failure.kind} does not stop a run`);
     const kind: EndingKind = failure.kind === 'output-unwritable' ? 'output-unwritable' : 'not-allowed';
     this.request(mode, { kind, text: failure.text });
   }
 
-  /** For whatever a part of the run threw: a `FatalFailure` stops it in order, anything else is a bug. */
+  /** Requests a stop for a thrown error: a `FatalFailure` stops the run in order, anything else is a bug. */
   forThrown(thrown: unknown): void {
     const failure = this.#asFailure(thrown);
     if (failure instanceof FatalFailure)
@@ -59,7 +59,7 @@ export class Stop {
     this.request('leave', { kind: 'bug', text: 'A bug of nightrender ended the run' });
   }
 
-  /** Calls `listener` at each request, and at once for an earlier one. */
+  /** Calls `listener` at each request, and immediately if there was one before. */
   onEnding(listener: (ending: Ending) => void): void {
     this.#listener = listener;
     if (this.#ending !== undefined) listener(this.#ending);
@@ -69,12 +69,12 @@ export class Stop {
     return this.#ending;
   }
 
-  /** The first bug that was thrown. */
+  /** First thrown error that is a bug. */
   get bug(): unknown {
     return this.#bug;
   }
 
-  /** Aborts with either mode. */
+  /** Aborts in both modes. */
   get draining(): AbortSignal {
     return this.#draining.signal;
   }
@@ -84,11 +84,11 @@ export class Stop {
   }
 }
 
-/** Thrown if a stop ends work before its batch was changed. */
+/** Thrown if a stop ends work before the batch was changed. */
 export class StoppedEarly extends Error {
   readonly ending: Ending;
 
-  /** `consequence` is a sentence: what that means for the batch. */
+  /** `consequence` is a sentence about the effect on the batch. */
   constructor(ending: Ending, consequence: string) {
     super(`${ending.text}. ${consequence}`);
     this.ending = ending;

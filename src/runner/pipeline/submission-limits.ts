@@ -1,4 +1,4 @@
-/** The limits of what a run may still submit: money, number and time. */
+/** Limits what a run may still submit, by cost, number and time. */
 import {
   formatCost,
   nothingBrought,
@@ -25,7 +25,7 @@ const nothingSpent: BatchSpending = {
   times: [],
 };
 
-/** Limits submissions by money and by number. The cost is unknown until it is loaded. */
+/** Limits submissions by cost and number. The cost is unknown until `load` was called. */
 export class Budget {
   readonly #limits: SpendingLimits;
   readonly #pricing: Pricing | undefined;
@@ -39,14 +39,14 @@ export class Budget {
     this.#random = random;
   }
 
-  /** Reads what the batch has spent so far, where that matters. */
+  /** Reads the batch's spending so far, if a limit or price needs it. */
   async load(checkpoint: Pick<Checkpoint, 'spending'>): Promise<void> {
     if (this.#pricing === undefined && this.#limits.jobs === undefined) return;
     this.#spending = await checkpoint.spending();
     this.#isLoaded = true;
   }
 
-  /** How many more may be submitted on top of `inFlight` others, all of which were counted. */
+  /** Returns how many attempts may be submitted on top of `inFlight`, all of which are counted already. */
   roomFor(inFlight: number): number {
     return roomFor(inFlight, this.#spending, this.#spending.times, this.#limits, this.#pricing);
   }
@@ -55,7 +55,7 @@ export class Budget {
     this.#spending = { ...this.#spending, jobs: this.#spending.jobs + count };
   }
 
-  /** It was not accepted after all: no job, no bill. */
+  /** Uncounts a submission that was not accepted: no job, no bill. */
   countRefused(): void {
     this.countSubmissions(-1);
   }
@@ -64,7 +64,7 @@ export class Budget {
     this.#spending = withEnd(this.#spending, end, this.#random());
   }
 
-  /** Undefined without `pricing`. */
+  /** Returns undefined without `pricing`. */
   cost(): Cost | undefined {
     if (this.#pricing === undefined || !this.#isLoaded) return undefined;
     const spent = spentOn(this.#spending, this.#spending.times, this.#pricing);
@@ -72,7 +72,7 @@ export class Budget {
     return { spent, currency: this.#pricing.currency, ...(limit !== undefined && { limit }) };
   }
 
-  /** Why nothing more may be submitted, in a sentence; undefined while something may. */
+  /** Returns why nothing more may be submitted, in a sentence. Undefined if something may. */
   spentText(): string | undefined {
     const { jobs } = this.#limits;
     if (jobs !== undefined && this.#spending.jobs >= jobs)
@@ -84,19 +84,19 @@ export class Budget {
 
 type LimitsOfTime = Pick<PipelineConfig['limits'], 'for' | 'until'>;
 
-/** This share of the jobs is done within the time that is left to the last ones. */
+/** Share of jobs that are done within the time reserved for the last ones. */
 const expectedShare = 0.95;
 
-/** Limits submissions by time, so that what is submitted is expected to be done before the limit. */
+/** Limits submissions by time, so that submitted jobs are expected to be done before the limit. */
 export class Deadline {
   readonly #forMs: number;
   /** Epoch ms. */
   readonly #untilAt: number;
   readonly #clock: Clock;
   readonly #random: () => number;
-  /** Monotonic ms; `limits.for` does not run before. */
+  /** Start of `limits.for` in monotonic ms. Infinity until the run begins to submit. */
   #beganElapsed = Infinity;
-  /** Ages at which this run's jobs were done. */
+  /** Times from submission to completion of this run's jobs, in ms. */
   #ages: ObservedTimes = [];
 
   constructor(limits: LimitsOfTime, clock: Clock, random: () => number) {
@@ -110,12 +110,12 @@ export class Deadline {
     this.#beganElapsed = this.#clock.elapsed();
   }
 
-  /** A job was done `ageMs` after its submission. */
+  /** Records the time from submission to completion of a job. */
   observe(ageMs: number): void {
     this.#ages = withObservation(this.#ages, ageMs, this.#random());
   }
 
-  /** Ms until nothing more may be submitted. */
+  /** Returns the time in ms until nothing more may be submitted. */
   leftMs(): number {
     const expectedMs = shareOf(this.#ages, expectedShare) ?? 0;
     return Math.max(0, Math.min(this.#forLeftMs(), this.#untilLeftMs()) - expectedMs);
@@ -136,13 +136,16 @@ export class Deadline {
   }
 }
 
-/** Returns ms until nothing more may be submitted by a run that submits its first job at `now`; undefined without a limit. */
+/**
+ * Returns the time in ms until a run that submits its first job at `now` may submit nothing more. Undefined
+ * without a limit.
+ */
 export function leftMsAt({ for: forMs = Infinity, until }: LimitsOfTime, now: number): number | undefined {
   const least = Math.min(forMs, until === undefined ? Infinity : nextHour(until, now) - now);
   return least === Infinity ? undefined : least;
 }
 
-/** Returns when the clock on the wall next shows `07:00`, epoch ms. */
+/** Returns when the wall clock next shows a time such as `07:00`, in epoch ms. */
 function nextHour(text: string, now: number): number {
   const [hours = 0, minutes = 0] = text.split(':').map(Number);
   const at = new Date(now);

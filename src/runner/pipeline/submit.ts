@@ -10,8 +10,9 @@ import { settleWithoutPicture, whileInProgress } from './settle.ts';
 import type { Run } from './run.ts';
 
 /**
- * Sends the attempt until the service has answered; undefined where no job came of it, which is then on record. `left`:
- * the answer was lost, and the next run sends the same again. `lost`: a run before has sent it, or may have.
+ * Sends the attempt until the service has answered. Undefined if there is no job, which is then recorded.
+ * `left`: the answer was lost, and the next run sends the attempt again. `lost` is present if an earlier run
+ * has sent the attempt, or may have.
  */
 export async function submit(
   run: Run,
@@ -48,7 +49,7 @@ export async function submit(
 }
 
 /**
- * Sends what a crashed run may have sent, until `isEnough` says that it failed often enough. If the program crashes again
+ * Sends what a crashed run may have sent, until `isEnough` returns true. If the program crashes again
  * meanwhile, that counts against the scene.
  */
 export async function submitAgain(
@@ -60,7 +61,10 @@ export async function submitAgain(
   return whileInProgress(run.ports.checkpoint, attempt, () => submit(run, attempt, lost, isEnough));
 }
 
-/** What may be a job is asked for as long as jobs are polled, unless the service answers nobody, or may not know it. */
+/**
+ * True while the attempt should be sent. A lost submission that the service recognizes is sent even while
+ * draining, unless there is an outage.
+ */
 function isToBeSent(run: Run, attempt: Attempt, lost: Lost | undefined): boolean {
   const { draining, leaving } = run.stop;
   if (lost === undefined) return !draining.aborted;
@@ -77,7 +81,7 @@ function accessOf({ stats }: Run, attempt: Attempt, signal: AbortSignal): Access
   return { operation: 'submit', endpoint: attempt.endpoint, subject: attempt, signal, onHeld };
 }
 
-/** A submission whose answer was lost is sent again only where the service knows it by its key. */
+/** Returns true if the request is repeated. A lost submission is repeated only if the service recognizes its key. */
 async function isSentAgain(
   run: Run,
   attempt: Attempt,
@@ -97,13 +101,13 @@ function leaveFor(run: Run, failure: Failure): 'left' {
   return 'left';
 }
 
-/** What it was refused for later says nothing of the one before. */
+/** Combines both failures, because a later refusal does not tell the outcome of the lost submission. */
 function lostFailure({ failure }: Lost, later: Failure): Failure {
   if (later.kind === 'unanswered') return failure;
   return { ...failure, text: `${failure.text}; sent again, it brought: ${later.text}` };
 }
 
-/** Unless it is too late to send it again. */
+/** Sends the request, unless it is too late to send a lost submission again. */
 async function send(run: Run, attempt: Attempt, lost: Lost | undefined): Promise<SubmitReply> {
   if (lost !== undefined && !run.repeats.isKnown(attempt, lost))
     return { kind: 'failure', failure: lost.failure };
@@ -147,7 +151,7 @@ async function recordAccepted(
   return { ...attempt, job: { endpoint, jobId, submittedAt: at, ...(kept !== undefined && { kept }) } };
 }
 
-/** It was looked for: nobody can tell whether it runs. */
+/** Records a lost submission that was not found as unanswered, because it may still run. */
 async function recordNotFound(
   run: Run,
   attempt: Attempt,
@@ -178,10 +182,10 @@ async function recordRefusal(run: Run, attempt: Attempt, failure: Failure): Prom
   await settleWithoutPicture(run, attempt, failure.kind === 'unanswered' ? 'unanswered' : 'refused', failure);
 }
 
-/** Longer than the first five submissions take, so that others are sent before this one is again. */
+/** Longer than the first five submissions take, so other scenes are sent before this one is repeated. */
 const firstRefusalWaitMs = 20_000;
 
-/** The service has not taken it: no job, no bill. Its scene waits. */
+/** Settles an attempt that the service did not accept: no job, no bill. Its scene waits. */
 async function takeBack(run: Run, attempt: Attempt, waitMs = 0): Promise<void> {
   const at = run.ports.clock.now();
   run.budget.countRefused();

@@ -1,27 +1,30 @@
-/** Checks every saved picture of a batch, and puts back what is not there or not whole, where that is wanted. */
+/** Checks every saved picture of a batch and, if requested, puts back those that are missing or damaged. */
 import type { BadPicture, RecordedPicture, Verdict, Verified } from '../core/verification.ts';
 
 export interface VerifyPorts {
-  /** The pictures of the batch by the jobs that brought them; read as they are needed. */
+  /** Pictures of the batch grouped by job, read lazily. */
   jobs: () => Iterable<RecordedPicture[]>;
-  /** What the checkpoint says by now of the pictures of an attempt: a run may be renaming them. */
+  /** Reads the current records of an attempt's pictures, because a run may be renaming them. */
   readAgain: (attempt: number) => RecordedPicture[];
   inspect: (picture: RecordedPicture) => Promise<Verdict>;
-  /** Undefined where nothing is to be changed. */
+  /** Undefined if nothing may be changed. */
   repair: Repair | undefined;
   onBad: (bad: BadPicture) => void;
   onProgress: (checked: number) => void;
 }
 
-/** Only for whoever holds the batch's lock. */
+/** Changes that require the lock of the batch. */
 export interface Repair {
-  /** Gives the file another name, durably, which ends in `as`, and returns that; undefined where none is there. */
+  /**
+   * Renames the file durably to a name that ends in `as`, and returns that name. Undefined if the file does
+   * not exist.
+   */
   setAside: (file: string, as: 'damaged' | 'former') => Promise<string | undefined>;
-  /** Forgets the pictures of the attempt; resolves to whether its scene now waits to be rendered again. */
+  /** Forgets the pictures of the attempt. Resolves to true if its scene now waits to be rendered again. */
   putBack: (attempt: number) => Promise<boolean>;
 }
 
-/** `atOnce`: jobs whose pictures are checked concurrently. */
+/** `atOnce` is the number of jobs whose pictures are checked concurrently. */
 export async function verifyBatch(ports: VerifyPorts, atOnce: number): Promise<Verified> {
   const verified = { checked: 0, good: 0, missing: 0, damaged: 0, withdrawn: 0, putBack: 0 };
   const jobs = ports.jobs()[Symbol.iterator]();
@@ -50,10 +53,10 @@ async function verifyJob(ports: VerifyPorts, pictures: RecordedPicture[], verifi
   ports.onProgress(verified.checked);
 }
 
-/** How often a picture is checked again after its record has changed. */
+/** Maximum number of checks of a picture whose record keeps changing. */
 const maxPasses = 5;
 
-/** `picture` is undefined where the checkpoint does not have it any more. */
+/** `picture` is undefined if the checkpoint no longer has it. */
 async function judge(
   ports: VerifyPorts,
   recorded: RecordedPicture,
@@ -70,7 +73,7 @@ async function judge(
   }
 }
 
-/** A rename that was decided may have been done without being on record yet. */
+/** Inspects the old and the new name, because a rename may be done before it is recorded. */
 async function inspectWhereItIs(ports: VerifyPorts, picture: RecordedPicture): Promise<Verdict> {
   const verdict = await ports.inspect(picture);
   if (verdict.kind === 'good' || picture.moveTo === null) return verdict;
@@ -79,8 +82,9 @@ async function inspectWhereItIs(ports: VerifyPorts, picture: RecordedPicture): P
 }
 
 /**
- * The files first: a death in between leaves pictures that are missing, which the next repair puts back. The whole ones
- * of the job come off the record as well: left under their names, they would stand in the way of later renames.
+ * Sets the damaged files aside first: after a crash the pictures are missing, and the next repair puts them
+ * back. The undamaged pictures of the job are forgotten as well, because under their names they would block
+ * later renames.
  */
 async function repairJob(
   { repair, onBad }: VerifyPorts,

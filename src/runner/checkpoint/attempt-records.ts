@@ -1,4 +1,4 @@
-/** Reads attempts and records how they begin and end, each within a transaction of the caller; below, the SQL of the road, prepared once. */
+/** Reads attempts and records how they begin and end, within the caller's transaction; prepares the SQL. */
 import {
   assertAttemptMove,
   attemptMoves,
@@ -23,7 +23,7 @@ import { DamagedCheckpoint, checksumOf, isInputOf, storedJson, storedSeed } from
 import { disorderlyExitCodes } from '../core/ending.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 
-/** Of the scene with this key, in the run with that. */
+/** Records a new attempt of the scene as intended, and marks the scene active. */
 export function intend(
   sql: Statements,
   sceneKey: number,
@@ -36,7 +36,11 @@ export function intend(
   return readAttempt(sql, row);
 }
 
-/** Not recorded where the id is another job's already: `doubtful` is the scene that job's picture may have gone to. */
+/**
+ * Records the job id of a submitted attempt. If another attempt at the endpoint already has that id, records
+ * nothing but that the id is shared. `doubtful` is then the scene that was saved from that job since this
+ * attempt began, if any.
+ */
 export function recordSubmitted(
   sql: Statements,
   attempt: Attempt,
@@ -54,7 +58,7 @@ export function recordSubmitted(
   return 'recorded';
 }
 
-/** `next`: the seed that is sent after that, where its scene is still the one that it was. */
+/** Settles the attempt and moves its scene. `next`: id of the seed to send next, if the scene is still active. */
 export function settle(sql: Statements, attempt: Attempt, settlement: Settlement, next?: string): void {
   const { state, at, failure, delayTimeMs, executionTimeMs } = settlement;
   assertMove(sql, attempt, state);
@@ -76,7 +80,10 @@ export function settle(sql: Statements, attempt: Attempt, settlement: Settlement
   if (isMoved && next !== undefined) sql.sendSeed.run({ id: next });
 }
 
-/** When it was submitted is unknown. Returns whether no other attempt has its job. */
+/**
+ * Records adopted pictures as a saved attempt without a submission time. Returns false if another attempt
+ * already has the job; this attempt is then recorded without it.
+ */
 export function recordAdopted(
   sql: Statements,
   { sceneKey, endpoint, jobId, pictures }: AdoptedScene,
@@ -105,7 +112,7 @@ function addPicture(sql: Statements, attempt: Attempt, number: number, picture: 
   });
 }
 
-/** Not where it was withdrawn meanwhile. */
+/** Returns false, and changes nothing, if the scene is no longer active, such as after it was withdrawn. */
 function moveScene(sql: Statements, attempt: Attempt, scene: NextScene): boolean {
   const failure = scene.state === 'failed' ? scene.failure : undefined;
   const { changes } = sql.moveScene.run({
@@ -118,7 +125,7 @@ function moveScene(sql: Statements, attempt: Attempt, scene: NextScene): boolean
   return changes > 0;
 }
 
-/** Throws where the table of moves has no such move, or the checkpoint no such attempt. */
+/** Throws `DamagedCheckpoint` if the attempt is missing, and an error if `attemptMoves` has no such move. */
 function assertMove(sql: Statements, attempt: Attempt, to: AttemptState): void {
   const row = sql.stateOf.get({ attempt: attempt.key });
   if (row === undefined || !Object.hasOwn(attemptMoves, row.state))
@@ -126,12 +133,15 @@ function assertMove(sql: Statements, attempt: Attempt, to: AttemptState): void {
   assertAttemptMove(row.state, to);
 }
 
-/** Throws `DamagedCheckpoint` where the input is another than the one that the scene was recorded with. */
+/**
+ * Returns an attempt with the history of its scene. Throws `DamagedCheckpoint` if a stored value is damaged
+ * or the input does not match its fingerprint.
+ */
 export function readAttempt(sql: Reads, row: AttemptRow): Attempt {
   return attemptOf(row, row.number === 1 ? [] : readHistory(sql, row));
 }
 
-/** `history`: of the scene's earlier attempts, oldest first. Throws as above. */
+/** Builds an attempt from its row. `history`: earlier attempts, oldest first. Throws as `readAttempt` does. */
 export function attemptOf(row: AttemptRow, history: HistoryRow[]): Attempt {
   const input = storedJson(row.input, sceneOf(row)) as JsonObject;
   if (!isInputOf(row.fingerprint, input))
@@ -145,7 +155,7 @@ export function attemptOf(row: AttemptRow, history: HistoryRow[]): Attempt {
     fingerprint,
     number,
     input: sentInput(input, seed),
-    // Picture names take the seed from it where the service returns none.
+    // Picture names take their seed from the columns if the service returns none.
     columns: sentColumns(columns, seed),
     isReplaced: row.isReplaced === 1,
     endpoint: { baseUrl, id, version },
@@ -161,7 +171,7 @@ function idempotencyOf(row: AttemptRow, runsKey: string): Idempotency {
   return { key: `${runsKey}-${key}`, intendedAt, ...(shownMs !== null && { shownMs }) };
 }
 
-/** As above, and where the job is not the one that was recorded for the scene. */
+/** Returns an attempt with its job. Throws as `readAttempt` does, and if the job id does not match its checksum. */
 export function readSubmittedAttempt(sql: Reads, row: AttemptRow): Submitted {
   return withJob(readAttempt(sql, row), row);
 }
@@ -182,7 +192,7 @@ function jobOf(attempt: Attempt, row: AttemptRow): SubmittedJob {
   return kept === null ? job : { ...job, kept: storedJson(kept, `job ${jobId}`) as Record<string, string> };
 }
 
-/** An attempt in flight has a failure only if its result waits for a setting. */
+/** Returns why the result of a finished job is held. An attempt in flight has a failure only in that case. */
 function heldOf(row: AttemptRow): { held?: Held } {
   const { failureKind: kind, failureText: text, failureDigest: answer, completedAt } = row;
   if (kind === null || text === null || completedAt === null || !isFailureKind(kind)) return {};
@@ -214,13 +224,13 @@ function historyOf(history: HistoryRow[]): AttemptHistory {
   };
 }
 
-/** Attempts that a person ended are no evidence about the scene. */
+/** True if the attempt is evidence about its scene. An attempt that a person ended is none. */
 function isCounted({ failureKind }: HistoryRow): boolean {
   const rule = Object.entries(failureRules).find(([kind]) => kind === failureKind)?.[1];
   return rule?.next !== 'put-back';
 }
 
-/** An attempt as one row: JSON as text, null for what is absent, its endpoint and its job among the other columns. */
+/** An attempt joined with its scene and its run, as one flat row. JSON is text, and absent values are null. */
 export type AttemptRow = Pick<Attempt, 'key' | 'sceneId' | 'fingerprint' | 'number' | 'deaths'> &
   Pick<Idempotency, 'intendedAt'> &
   Endpoint &
@@ -230,13 +240,15 @@ export type AttemptRow = Pick<Attempt, 'key' | 'sceneId' | 'fingerprint' | 'numb
   Record<'submittedAt' | 'completedAt' | 'idempotencyMs', number | null> &
   Record<'isReplaced' | 'isWithdrawn', 0 | 1> & { sceneKey: number; state: AttemptState };
 
-/** An earlier attempt of the same scene. */
 export type HistoryRow = Pick<AttemptRow, 'state' | 'failureKind' | 'failureDigest'>;
 
-/** Instead of the checksum of an attempt whose job id another submission was answered with, too. */
+/** Stored in place of the checksum if the service returned the attempt's job id for another submission too. */
 export const sharedId = 'shared';
 
-/** `AttemptRow`s, up to a condition on `attempts a`, also of PostgreSQL; `schema`: goes before the name of a table. */
+/**
+ * Returns SQL that selects `AttemptRow`s, for SQLite and PostgreSQL. The caller appends a condition on
+ * `attempts a`. `schema`: prefix of the table names.
+ */
 export function selectAttempts(schema = ''): string {
   return `
     SELECT a.attempt AS key, a.state, a.writing, a.scene AS "sceneKey", s.id AS "sceneId", s.fingerprint, a.number, s.input, s.seed, s.columns, s.deaths,
@@ -324,7 +336,7 @@ export function prepareReads(db: Database) {
     history: db.prepare<[object], HistoryRow>(`
       SELECT state, failure_kind AS failureKind, failure_digest AS failureDigest FROM attempts a WHERE scene = @sceneKey AND number < @number
         AND number > (SELECT counted_from FROM scenes s WHERE s.scene = a.scene) ORDER BY number`),
-    // What a run has left in order to be sent again is no death.
+    // A run that ended in order left its attempts to be sent again. They do not count as a crash.
     intendedIn: db.prepare<[object], { attempt: number; run: number }>(`
       SELECT attempt, run FROM attempts JOIN runs USING (run) WHERE state = 'intended' AND run <> @by
         AND (exit_code IS NULL OR exit_code IN (${disorderlyExitCodes.join()}))`),

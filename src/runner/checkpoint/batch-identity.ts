@@ -1,4 +1,4 @@
-/** What a batch is, kept in its checkpoint for those who have nothing else. */
+/** The identity of a batch as its checkpoint records it, for readers that have no pipeline.yaml. */
 import type { Endpoint } from '../core/attempt.ts';
 import type { DefaultNames } from '../core/default-name.ts';
 import type { NamedFile } from '../core/named-file.ts';
@@ -12,49 +12,50 @@ import { readCounts } from './read-totals.ts';
 
 export interface BatchIdentity {
   manifest: string[];
-  /** Those as absolute paths, or `-`, where they are not the ones of pipeline.yaml. */
+  /** Absolute paths of the lists, or `-` for standard input. Absent if the lists are those of pipeline.yaml. */
   lists?: string[];
   endpoint: Endpoint;
-  /** The manifest's own columns, in order. */
+  /** Columns of the manifest in order, then those of earlier manifests. */
   columns: string[];
-  /** Those that `scenes` adds, in order, with the number of a seed instead of the seed; absent where there are none. */
+  /** Columns that `scenes` adds, in order, with seed numbers instead of seeds. Absent if there are none. */
   axes?: string[];
-  /** By which its lists are read; earlier versions kept `seedBits` or nothing. */
+  /** Version of the rules that turn rows into scenes. Earlier programs recorded `seedBits` or nothing. */
   rules?: RulesVersion;
   pricing?: Pricing;
-  /** Of a stage: the pipeline.yaml of the batch before it, as an absolute path. */
+  /** Absolute path of the pipeline.yaml of the stage before. Absent if there is none. */
   stage?: string;
-  /** The pipeline.yaml, as an absolute path; earlier versions did not keep it. */
+  /** Absolute path of the pipeline.yaml. Earlier programs did not record it. */
   pipeline?: string;
-  /** Of pictures, where `output.name` is not set; earlier versions named them by id and did not keep it. */
+  /** Default names of pictures, used if `output.name` is not set. Earlier programs used the id. */
   names?: DefaultNames;
-  /** What each scene has besides pictures; absent where nothing is asked for. */
+  /** Files that each scene has besides pictures. Absent if none are configured. */
   files?: RecordedFile[];
-  /** What is kept of each job's output besides; absent where nothing is asked for. */
+  /** Values that are kept from each job's output. Absent if none are configured. */
   values?: NamedValue[];
-  /** By which a seed of a row is the last one that is needed (`scenes.until`); absent where every seed is. */
+  /** Condition after which a row needs no further seed (`scenes.until`). Absent if every seed is rendered. */
   until?: string;
-  /** Where the pictures are, unless they are in the output folder. */
+  /** Bucket that holds the pictures. Absent if they are in the output folder. */
   pictures?: PicturesInBucket;
-  /** That of the mark in buckets where its pictures are, or were. */
+  /** Token of the batch's mark in every bucket that holds or held its pictures. */
   picturesToken?: string;
-  /** The output folder, as an absolute path, where it is not the one of pipeline.yaml. */
+  /** Absolute path of the output folder. Absent if it is the one of pipeline.yaml. */
   output?: string;
 }
 
-/** `isLater`: scenes may have been saved before it was asked for. */
+/** `isLater`: the file was configured after the batch began, so scenes may have been saved without it. */
 export type RecordedFile = NamedFile & { isLater?: true };
 
 export interface PicturesInBucket {
   /** `s3://bucket/folder/` */
   url: string;
-  /** Made up when the batch began there; the mark in the bucket has it too. */
+  /** Id of the batch in this bucket, generated when it began there. The mark in the bucket contains it too. */
   batch: string;
 }
 
 /**
- * A batch keeps the names that it began with. Columns of earlier manifests are kept, for the scenes that were withdrawn. Where others come to them or their order
- * changes, the batch has yet to be compared with their list, and the next start reads it again. Returns whether anything has changed.
+ * Records the identity of the batch. Returns true if it changed. The batch keeps the default names that it
+ * began with, and columns of earlier manifests, for withdrawn scenes. If columns are added or reordered, the
+ * compared list is forgotten, so the next start reads the list again.
  */
 export function rememberBatch(db: Database, batch: BatchIdentity): boolean {
   const known = readBatch(db);
@@ -66,7 +67,7 @@ export function rememberBatch(db: Database, batch: BatchIdentity): boolean {
   return true;
 }
 
-/** Whether `rememberBatch` would change anything. */
+/** True if `rememberBatch` would change anything. */
 export function isOther(db: Database, batch: BatchIdentity): boolean {
   const known = readBatch(db);
   return recordOf(batch, known) !== JSON.stringify(known);
@@ -85,7 +86,7 @@ function recordedFile({ label, kind }: NamedFile, known: BatchIdentity | undefin
   return before ?? { label, kind, ...(known !== undefined && { isLater: true }) };
 }
 
-/** Where its pictures are from now on; undefined for the output folder. */
+/** Records the bucket that holds the pictures from now on; undefined for the output folder. */
 export function recordPicturesPlace(db: Database, pictures: PicturesInBucket | undefined): void {
   const known = readBatch(db);
   const picturesToken = pictures?.batch ?? known?.picturesToken;
@@ -93,37 +94,46 @@ export function recordPicturesPlace(db: Database, pictures: PicturesInBucket | u
   db.prepare("UPDATE batch SET value = ? WHERE name = 'batch'").run(value);
 }
 
-/** Undefined where a run died before it had written that. */
+/** Returns undefined if a run crashed before it recorded the identity. */
 export function readBatch(db: Database): BatchIdentity | undefined {
   const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'batch'").get();
   return row === undefined ? undefined : (storedJson(row.value, 'the batch') as BatchIdentity);
 }
 
-/** When its first run began, which no other batch has; null where none has. Epoch ms. */
+/** Returns when the first run began (epoch ms), which no other batch shares. Null before the first run. */
 export function readBegunAt(db: Database): number | null {
   return db.prepare<[], number | null>('SELECT min(started_at) FROM runs').pluck().get() ?? null;
 }
 
-/** Others would make other scenes of its rows, and have them paid again. */
+/**
+ * Returns the rules by which this batch reads its lists. Other rules would make other scenes of its rows, and
+ * those would be paid again.
+ */
 export function rulesOf(db: Database): RulesVersion {
   const known: (BatchIdentity & { seedBits?: 31 | 32 }) | undefined = readBatch(db);
   const told = known === undefined ? rulesOfRuns(db) : known.rules;
   if (told !== undefined) return told;
   if (known === undefined && db.prepare('SELECT 1 FROM scenes LIMIT 1').get() === undefined)
     return newestRules;
-  // A seed of 31 bits is the same in both ranges.
+  // A seed below 2^31 is the same in both ranges.
   const isLarge = "SELECT 1 FROM scenes WHERE CAST(columns ->> '$.seed' AS INTEGER) >= 2147483648 LIMIT 1";
   const seedBits = known?.seedBits ?? (db.prepare(isLarge).get() === undefined ? 31 : 32);
   return seedBits === 31 ? 2 : 1;
 }
 
-/** Where damage has cost the batch's own record; undefined where no run has begun, or only of earlier versions. */
+/**
+ * Returns the rules that the runs recorded, used if the batch's own record is lost. Undefined if there were
+ * no runs, or only runs of earlier programs.
+ */
 function rulesOfRuns(db: Database): RulesVersion | undefined {
   const latest = db.prepare<[], { rules: RulesVersion | null }>('SELECT max(rules) AS rules FROM runs').get();
   return latest?.rules ?? undefined;
 }
 
-/** The columns of its results: those of its lists, in order, and its values, which go before columns of their names. */
+/**
+ * Returns the columns of the results: those of the lists in order, then the kept values. A value replaces a
+ * column of the same name.
+ */
 export function resultColumns(batch: BatchIdentity | undefined): string[] {
   const { columns = [], values = [] } = batch ?? {};
   return [...new Set([...columns, ...values.map(({ name }) => name)])];
@@ -131,12 +141,12 @@ export function resultColumns(batch: BatchIdentity | undefined): string[] {
 
 export interface ComparedList {
   digest: string;
-  /** How many of its rows are scenes. */
+  /** Number of rows that are scenes. */
   scenes: number;
   repeated?: RepeatedRows;
 }
 
-/** Undefined where it is unknown, and where scenes of that list are missing. */
+/** Returns the list that the batch was last compared with. Undefined if it is unknown or if scenes of it are missing. */
 export function readComparedList(db: Database): ComparedList | undefined {
   const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'compared'").get();
   if (row === undefined) return undefined;
@@ -144,13 +154,13 @@ export function readComparedList(db: Database): ComparedList | undefined {
   return listedScenes(db) === compared.scenes ? compared : undefined;
 }
 
-/** How many scenes of the batch are in its list, as far as that was compared. */
+/** Returns how many scenes are in the list as it was last compared. */
 export function listedScenes(db: Database): number {
   const { waiting, active, saved, failed, unneeded = 0 } = readCounts(db);
   return waiting + active + saved + failed + unneeded;
 }
 
-/** In the transaction of the comparison. */
+/** Records the list that the batch was compared with. Call in the transaction of the comparison. */
 export function rememberComparedList(
   db: Database,
   digest: string | undefined,
@@ -166,7 +176,7 @@ export function forgetComparedList(db: Database): void {
   db.exec("DELETE FROM batch WHERE name = 'compared'");
 }
 
-/** Identifies the settings with which a picture of the batch was saved last; undefined if none was. */
+/** Returns an identifier of the settings with which a picture was last saved; undefined if none was saved. */
 export function readFoundWith(db: Database): string | undefined {
   const value = db.prepare<[], string>("SELECT value FROM batch WHERE name = 'found'").pluck().get();
   return value === undefined ? undefined : (storedJson(value, 'the batch') as { with: string }).with;
@@ -176,7 +186,7 @@ export function rememberFoundWith(db: Database, settings: string): void {
   db.prepare("INSERT OR REPLACE INTO batch VALUES ('found', ?)").run(foundValue(settings));
 }
 
-/** Value of the row 'found'. */
+/** Returns the value of the row 'found'. */
 export function foundValue(settings: string): string {
   return JSON.stringify({ with: settings });
 }

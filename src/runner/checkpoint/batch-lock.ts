@@ -1,4 +1,4 @@
-/** One run a batch: a lock that the kernel releases however its holder dies. */
+/** Lets only one run work on a batch, by a lock that the kernel releases however its holder ends. */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -17,10 +17,9 @@ interface LockHolder {
   since: number;
 }
 
-/** Thrown where another run holds the batch. */
 export class BatchHeld extends Error {
   readonly holder: LockHolder | undefined;
-  /** What to do about it, in a sentence; empty where waiting is all. */
+  /** Sentence that says what to do; empty if the user can only wait. */
   readonly advice: string;
 
   constructor(holder: LockHolder | undefined, advice = '') {
@@ -31,14 +30,13 @@ export class BatchHeld extends Error {
 }
 
 export interface BatchLock extends ExclusiveLock {
-  /** The batch's folder. */
   dir: string;
 }
 
 /**
- * Takes the lock of a batch folder or throws `BatchHeld`, at once where the holder is known. Where no living
- * process has, the lock is tried for some two seconds: the holder writes its name just after it has the lock, and of
- * many that start at once each may be in the way of all others for a moment. `advice` is for whoever is kept out.
+ * Takes the lock of a batch folder. Throws `BatchHeld`, at once if a living process is recorded as the
+ * holder. Otherwise tries for about two seconds: a holder is recorded only after it has the lock, and runs
+ * that start together may block each other for a moment. `advice` is shown to whoever is refused.
  */
 export async function lockBatch(dir: string, now: number, advice?: string): Promise<BatchLock> {
   makeFolder(dir, 0o700);
@@ -46,7 +44,7 @@ export async function lockBatch(dir: string, now: number, advice?: string): Prom
     const lock = lockExclusively(lockFile(dir));
     if (lock !== undefined) {
       try {
-        // A lock file that was deleted beside a live run, and made anew here, lets nobody in.
+        // If the lock file was deleted during a run and created again here, the other run still holds the batch.
         assertNotOwned(dir, advice);
         removeLeftovers(dir);
         writeHolder(dir, { pid: process.pid, host: hostname(), since: now });
@@ -63,23 +61,23 @@ export async function lockBatch(dir: string, now: number, advice?: string): Prom
   throw new BatchHeld(recordedOwner(dir), advice);
 }
 
-/** Throws `BatchHeld` where another run was let in since the lock of this one was taken. */
+/** Throws `BatchHeld` if the checkpoint records another run that is alive. */
 export function assertNotOwned(dir: string, advice?: string): void {
   const owner = recordedOwner(dir);
   if (owner !== undefined) throw new BatchHeld(owner, advice);
 }
 
-/** Whether a run was ever begun on the folder. */
+/** True if a run ever began in the folder. */
 export function isBatch(dir: string): boolean {
   return existsSync(lockFile(dir)) || existsSync(join(dir, 'checkpoint.sqlite'));
 }
 
-/** Throws where the lock file is unusable, as taking the lock does. */
+/** Throws if the lock file is unusable, as `lockBatch` does. */
 export function assertLockUsable(dir: string): void {
   isLocked(lockFile(dir));
 }
 
-/** Whether a run holds the batch at this moment. An unusable lock file is reported only when the lock is taken. */
+/** True if a run holds the batch at this moment. Ignores an unusable lock file, which `lockBatch` reports. */
 export function isBatchHeld(dir: string): boolean {
   try {
     if (isLocked(lockFile(dir))) return true;
@@ -93,7 +91,7 @@ const lockFile = (dir: string): string => join(dir, '.lock.sqlite');
 
 const holderFile = (dir: string): string => join(dir, '.lock.json');
 
-/** Renamed into place, so that it is never read half written. */
+/** Renames the file into place, so that it is never read half written. */
 function writeHolder(dir: string, holder: LockHolder): void {
   assertPlainFile(holderFile(dir));
   const temporary = `${holderFile(dir)}.${holder.pid}.tmp`;
@@ -101,18 +99,18 @@ function writeHolder(dir: string, holder: LockHolder): void {
   renameSync(temporary, holderFile(dir));
 }
 
-/** Only the holder of the lock writes such files: others are of the dead. */
+/** Removes temporary files of dead runs. Only the holder of the lock writes such files. */
 function removeLeftovers(dir: string): void {
   const leftovers = readdirSync(dir).filter((name) => /^\.lock\.json\.\d+\.tmp$/.test(name));
   for (const name of leftovers) rmSync(join(dir, name), { force: true });
 }
 
-/** A name of a dead process is an older holder's. */
+/** True if the recorded holder may be alive. A dead process on this host is an earlier holder. */
 function isThere({ host, pid }: LockHolder): boolean {
   return host !== hostname() || isAlive(pid);
 }
 
-/** For messages only: undefined where it is missing, unreadable or malformed. */
+/** Returns the recorded holder. Undefined if the file is missing, unreadable or malformed. */
 function readHolder(dir: string): LockHolder | undefined {
   try {
     assertPlainFile(holderFile(dir));
@@ -137,7 +135,10 @@ export function ownRun(program: string, startedAt: number): RunRow {
   return { pid: process.pid, host: hostname(), program, startedAt, ...mark };
 }
 
-/** A run as it is put on record; `boot` and `started` distinguish its process from a later one with the same pid, and are null on systems without `/proc`. */
+/**
+ * A run as the checkpoint records it. `boot` and `started` distinguish its process from a later one with the
+ * same pid. Both are null on systems without `/proc`.
+ */
 export interface RunRow {
   pid: number;
   host: string;
@@ -148,13 +149,14 @@ export interface RunRow {
 }
 
 /**
- * A run on record in the batch's folder that has not ended and whose process lives, other than this one. Undefined also
- * where that is unknown: it ran on another machine, or the checkpoint cannot be read, which is reported elsewhere.
+ * Returns a recorded run of another process that has not ended and is alive. Undefined if there is none. Also
+ * undefined if that is unknown: the run is on another machine, or the checkpoint is unreadable, which is
+ * reported elsewhere.
  */
 function recordedOwner(dir: string): RecordedOwner | undefined {
   const path = join(dir, 'checkpoint.sqlite');
   const boot = bootId();
-  // Without this file no process has it open, and opening it would create the file.
+  // Without the -shm file no process has the database open, and opening it would create that file.
   if (boot === undefined || !existsSync(`${path}-shm`)) return undefined;
   try {
     const db = openForReading(path, checkpointSchema);
@@ -176,9 +178,9 @@ function bootId(): string | undefined {
   return readProc('sys/kernel/random/boot_id')?.trim();
 }
 
-/** In clock ticks after boot; undefined for a process that is no more. */
+/** Returns the start of a process in clock ticks after boot; undefined if the process has ended. */
 function startOf(pid: number): string | undefined {
-  // The name of the program stands in brackets and may hold anything; behind it come the state and, 19 on, the start.
+  // The program's name is in brackets and may contain anything. After it come the state and, at index 19, the start.
   const fields = readProc(`${pid}/stat`)?.split(') ').at(-1)?.split(' ');
   const isDead = fields === undefined || fields[0] === 'Z' || fields[0] === 'X';
   return isDead ? undefined : fields[19];

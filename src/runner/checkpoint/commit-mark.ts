@@ -1,4 +1,4 @@
-/** The sidecar file that records how much of the checkpoint was on disk already, so that a loss is detected. */
+/** The sidecar file that records how far the checkpoint on disk has come, so that lost commits are detected. */
 import { hash } from 'node:crypto';
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,23 +6,22 @@ import { assertPlainFile } from '../../lib/files/plain-file.ts';
 import { isJsonObject } from '../../lib/text/json.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 
-/** How far a checkpoint has come. */
 export interface Reached {
-  /** Groups of commits. */
+  /** Number of commit groups. */
   commit: number;
-  /** The highest key of an attempt, and what was lost of the record before. */
+  /** Number of attempts ever recorded, including those whose record was lost. */
   attempts: number;
 }
 
 export interface CommitMark extends Reached {
-  /** Hex, of `checkpoint.sqlite` as an orderly end has left it; null while it is written to. */
+  /** Hex digest of `checkpoint.sqlite` after an orderly end; null while it is written to. */
   sha256: string | null;
 }
 
-/** Written in one piece, and always of the same length. */
+/** Every mark has this length and is written in one call. */
 const markBytes = 192;
 
-/** Undefined where it is missing or damaged. */
+/** Returns undefined if the file is missing or damaged. */
 export function readCommitMark(dir: string): CommitMark | undefined {
   assertPlainFile(markFile(dir));
   let text: string;
@@ -38,7 +37,7 @@ export function readCommitMark(dir: string): CommitMark | undefined {
   return isJsonObject(mark) ? (mark as unknown as CommitMark) : undefined;
 }
 
-/** Whether the last run has ended in order, so that the checkpoint is known to be what it has left. */
+/** True if the last run ended in order, so the checkpoint must be as that run left it. */
 export function isClosedInOrder(dir: string): boolean {
   return typeof readCommitMark(dir)?.sha256 === 'string';
 }
@@ -47,13 +46,13 @@ export class CommitMarkFile {
   readonly #file: number;
   #isOpen = true;
 
-  /** Makes it where there is none. System errors pass through. */
+  /** Creates the file if it is missing. System errors pass through. */
   constructor(dir: string) {
     assertPlainFile(markFile(dir));
     this.#file = openSync(markFile(dir), constants.O_RDWR | constants.O_CREAT, 0o600);
   }
 
-  /** Reaches the kernel and no further. Where the disk does not take it, it stays behind, which never is taken for a loss. */
+  /** Writes the mark without syncing it. Ignores a failing disk, because an outdated mark is never taken for a loss. */
   write(mark: CommitMark): void {
     if (!this.#isOpen) return;
     try {
@@ -63,7 +62,7 @@ export class CommitMarkFile {
     }
   }
 
-  /** Is on the disk when it returns. System errors pass through. */
+  /** Writes the mark and syncs it to disk. System errors pass through. */
   writeDurably(mark: CommitMark): void {
     this.#put(mark);
     fsyncSync(this.#file);
@@ -81,7 +80,7 @@ export class CommitMarkFile {
   }
 }
 
-/** To be removed with the checkpoint. */
+/** Returns the path of the mark. Remove it together with the checkpoint. */
 export function markFile(dir: string): string {
   return join(dir, '.checkpoint.json');
 }
@@ -96,7 +95,10 @@ export function readReached(db: Database): Reached {
   return { commit: number, attempts: attempts - unused + lost };
 }
 
-/** Submissions whose record was lost, which a person has accepted: they count as unanswered. */
+/**
+ * Returns the number of submissions whose record was lost and whose loss a person accepted. They count as
+ * unanswered.
+ */
 export function readLostSubmissions(db: Database): number {
   return readCommits(db).lost_submissions;
 }

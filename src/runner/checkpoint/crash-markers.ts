@@ -1,4 +1,4 @@
-/** Which attempts the program is working on at this moment, in a file that outlives its death and costs no fsync. */
+/** Records which attempts the program is working on, in a file that survives a crash and costs no fsync. */
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { assertPlainFile } from '../../lib/files/plain-file.ts';
 
@@ -11,9 +11,9 @@ export interface CrashMarker {
 export interface CrashMarkers {
   take(mark: CrashMarker): void;
   drop(mark: CrashMarker): void;
-  /** What dead runs have left. */
+  /** Returns the markers that crashed runs left behind. */
   left(): CrashMarker[];
-  /** To be called when they are on record. At the first time, nothing may have been taken yet. */
+  /** Forgets the markers of crashed runs. Call when they are recorded, and first before anything is taken. */
   forgetLeft(): void;
   close(): void;
 }
@@ -22,16 +22,16 @@ const slotBytes = 32;
 const empty = ' '.repeat(slotBytes - 1) + '\n';
 
 /**
- * A line a slot, `run attempt`, padded with spaces. A mark reaches the kernel and no further: it survives the death of
- * the process, but not a power cut, which no scene causes. System errors pass through.
+ * A file with one line of fixed length per slot: `run attempt`, padded with spaces. Markers are not synced.
+ * They survive a crash of the process but not a power cut, which no scene causes. System errors pass through.
  */
 export class CrashMarkerFile implements CrashMarkers {
   readonly #file: number;
   readonly #left: CrashMarker[];
-  /** Attempts by slot. */
+  /** Attempt keys by slot. */
   readonly #slots: (number | undefined)[] = [];
 
-  /** Only the run that holds the batch may open it. */
+  /** Open the file only while holding the batch's lock. */
   constructor(path: string) {
     assertPlainFile(path);
     this.#file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
@@ -57,7 +57,7 @@ export class CrashMarkerFile implements CrashMarkers {
   }
 
   forgetLeft(): void {
-    // What this run has taken since is none of them.
+    // The file is truncated only once, so markers that this run has taken since stay.
     if (this.#left.splice(0).length > 0) ftruncateSync(this.#file);
   }
 

@@ -1,4 +1,4 @@
-/** Damage of the checkpoint that SQLite does not detect: noticed where a row is read, before anything is sent. */
+/** Detects damage of the checkpoint that SQLite does not notice. Rows are checked when read, before anything is sent. */
 import { hash } from 'node:crypto';
 import type { Attempt } from '../core/attempt.ts';
 import { withoutPaths } from '../core/file-text.ts';
@@ -9,14 +9,14 @@ import type { SceneRow } from './schema.ts';
 
 const remedy = 'repair it with `nightrender verify <pipeline> --repair`';
 
-/** `what` is damaged, to follow a colon. */
+/** Thrown if the checkpoint is damaged. `what` says what is wrong, and follows a colon. */
 export class DamagedCheckpoint extends UnusableDatabase {
   constructor(what: string) {
     super(`the checkpoint is damaged: ${what}. Put a copy of it back, or ${remedy}`);
   }
 }
 
-/** Undefined where `error` does not mean damage. */
+/** Returns undefined if `error` does not mean damage. */
 export function asDamage(error: unknown): UnusableDatabase | undefined {
   if (error instanceof UnusableDatabase) return error;
   if (!isDamage(error)) return undefined;
@@ -25,7 +25,7 @@ export function asDamage(error: unknown): UnusableDatabase | undefined {
   );
 }
 
-/** JSON that we have stored. `of`: where it stands, for people. */
+/** Parses JSON of the checkpoint. `of` names its row in the message. Throws `DamagedCheckpoint`. */
 export function storedJson(text: string, of: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -34,7 +34,10 @@ export function storedJson(text: string, of: string): unknown {
   }
 }
 
-/** The seed that a person asked for, as `seedText` has made it; undefined where it is the input's own. */
+/**
+ * Reads a text made by `seedText`: the seed that a person asked for. Returns undefined if the scene sends the
+ * seed of its input. Throws `DamagedCheckpoint`.
+ */
 export function storedSeed(text: string | null, of: string): JsonValue | undefined {
   if (text === null) return undefined;
   const seed = storedJson(text.slice(0, text.lastIndexOf(' ')), of) as JsonValue;
@@ -45,7 +48,7 @@ export function storedSeed(text: string | null, of: string): JsonValue | undefin
 
 type Sent<Input> = Pick<SceneRow, 'id' | 'columns' | 'seed'> & { input: Input };
 
-/** Returns what is sent for a stored scene and what its row says, with the seed that a person asked for. */
+/** Returns the input that is sent for a stored scene, and its columns, both with the seed that a person asked for. */
 export function sentBy(row: Sent<string>): { columns: JsonObject; input: JsonObject };
 export function sentBy(row: Sent<string | null>): { columns: JsonObject; input: JsonObject | null };
 export function sentBy(row: Sent<string | null>) {
@@ -56,7 +59,7 @@ export function sentBy(row: Sent<string | null>) {
   return { columns, input };
 }
 
-/** No fingerprint covers it. */
+/** Returns the seed as JSON with a checksum, because the fingerprint does not cover it. */
 export function seedText(seed: JsonValue): string {
   const json = JSON.stringify(seed);
   return `${json} ${hash('sha256', json).slice(0, 8)}`;
@@ -66,7 +69,10 @@ export function isInputOf(fingerprint: string, input: JsonObject): boolean {
   return fingerprintOf(input) === fingerprint || fingerprintOf(withoutPaths(input)) === fingerprint;
 }
 
-/** Holds a job id and the scene that it is to bring the picture of together. `kept`: as it is stored, where it is. */
+/**
+ * Returns a checksum that binds a job id to the scene whose picture the job makes. `kept`: stored JSON of the
+ * service's reply, if any.
+ */
 export function checksumOf(
   { key, sceneId, fingerprint, endpoint }: Attempt,
   jobId: string,

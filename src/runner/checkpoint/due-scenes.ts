@@ -1,4 +1,4 @@
-/** Which scenes are to be submitted next: of the whole batch, or of a part of it. */
+/** Finds the scenes to submit next, of the whole batch or of a part of it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { suspectDeaths } from '../core/retry.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
@@ -9,13 +9,16 @@ import { storedJson } from './damage.ts';
 import { sceneCounts } from './read-totals.ts';
 
 export interface DueScenes {
-  /** Up to `max`: retries that are due by then, oldest first, then manifest order. Each is asked for to be submitted. */
+  /**
+   * Returns the keys of up to `max` scenes: first retries due by `dueBy` (epoch ms), oldest first, then new
+   * scenes in manifest order. The caller has to submit all of them.
+   */
   take(max: number, dueBy: number): number[];
-  /** One that the program died with repeatedly, where there is any. */
+  /** Returns one scene that the program crashed with repeatedly, if there is any. */
   suspect(): number[];
-  /** When the next is due that is none of those (0: now). */
+  /** Returns when the next other scene is due: epoch ms, or 0 for now. Undefined if none waits. */
   nextAt(): number | undefined;
-  /** To be called when scenes were settled that were not taken. */
+  /** Call after scenes were settled that had not been taken. */
   dropSettled(): void;
 }
 
@@ -23,7 +26,6 @@ interface Found {
   sceneKey: number;
 }
 
-/** Every scene that waits. */
 export function dueScenes(db: Database): DueScenes {
   const { retries, suspect } = prepareShared(db, '');
   const fresh = db.prepare<[object], Found>(
@@ -44,8 +46,8 @@ export function dueScenes(db: Database): DueScenes {
 }
 
 /**
- * Those of `temp.part`. What was taken out of `temp.part_fresh` never comes back to it: however many others wait, none of
- * them is gone through.
+ * Finds due scenes of `temp.part`. New scenes are deleted from `temp.part_fresh` as they are taken, so that
+ * finding the next ones never scans the others.
  */
 export function dueOfPart(db: Database): DueScenes {
   const { retries, suspect } = prepareShared(db, inPart);
@@ -76,7 +78,7 @@ export function dueOfPart(db: Database): DueScenes {
 
 const inPart = 'AND scene IN (SELECT scene FROM temp.part)';
 
-/** `which`: a further condition. */
+/** `which`: a further SQL condition. */
 function prepareShared(db: Database, which: string) {
   return {
     retries: db.prepare<[object], Found>(
@@ -90,12 +92,12 @@ function prepareShared(db: Database, which: string) {
   };
 }
 
-/** Scenes between two turns of the event loop. */
+/** Scenes per turn of the event loop. */
 const sliceScenes = 20_000;
 
 /**
- * Chooses among the scenes of the manifest, whatever became of them, so that those which are saved count: `temp.part` are
- * the chosen ones, `temp.part_fresh` those of them that were never submitted, in the order of the manifest. Within the
+ * Chooses the scenes of a part, whatever their state, so that saved scenes count. Fills `temp.part` with
+ * them, and `temp.part_fresh` with those that were never submitted, in manifest order. Call in the
  * transaction of the comparison. Throws the reason of `signal`.
  */
 export async function choosePart(db: Database, part: Part | undefined, signal: AbortSignal): Promise<void> {
@@ -109,7 +111,7 @@ export async function choosePart(db: Database, part: Part | undefined, signal: A
     CREATE TEMP TABLE turns (scene INTEGER PRIMARY KEY, turn INTEGER NOT NULL);
     CREATE TEMP TABLE part (scene INTEGER PRIMARY KEY);
     CREATE TEMP TABLE part_fresh (n INTEGER PRIMARY KEY, scene INTEGER NOT NULL)`);
-  // The others follow in the run of all, if they do.
+  // A part contains first seeds only. A run of the whole batch renders the other seeds if they are needed.
   const onlyFirst = readBatch(db)?.until === undefined ? '' : "AND id GLOB '*-s1'";
   const take = db.prepare<[object]>(
     `INSERT INTO temp.turns SELECT scene, turn_of(id, fingerprint) FROM scenes
@@ -132,13 +134,13 @@ export async function choosePart(db: Database, part: Part | undefined, signal: A
   db.prepare("INSERT INTO batch VALUES ('part', ?)").run(JSON.stringify(record));
 }
 
-/** Null where the latest run had all of the batch to render. */
+/** Returns null if the latest run had the whole batch to render. */
 export function readPart(db: Database): PartRecord | null {
   const row = db.prepare<[], { value: string }>("SELECT value FROM batch WHERE name = 'part'").get();
   return row === undefined ? null : (storedJson(row.value, 'the batch') as PartRecord);
 }
 
-/** Of the chosen scenes; a part has no bad rows. */
+/** Counts the scenes of the part. A part has no invalid rows. */
 export function readPartCounts(db: Database): SceneCounts {
   const rows = db
     .prepare<[], { state: SceneState; n: number }>(

@@ -8,15 +8,16 @@ import { readCommitMark, type CommitMark, type Reached, readReached } from './co
 import { checkpointSchema } from './schema.ts';
 
 export interface Loss {
-  /** Submissions whose record is gone. */
+  /** Number of submissions whose record is gone. */
   submissions: number;
-  /** What the checkpoint had come to. */
+  /** Progress of the checkpoint before the loss. */
   reached: Reached;
 }
 
 /**
- * What the newest commits that are gone have held; undefined where none are. For whoever holds the batch's lock, or has
- * it for himself. Throws `UnusableDatabase` where the file is damaged, or another one. Nothing is changed.
+ * Returns what the newest, lost commits contained; undefined if none are lost. Changes nothing. Call only if
+ * nobody else can write to the checkpoint. Throws `UnusableDatabase` if the file is missing, damaged or
+ * another one.
  */
 export function findLoss(dir: string): Loss | undefined {
   const path = checkpointFile(dir);
@@ -37,7 +38,7 @@ export function findLoss(dir: string): Loss | undefined {
   return { submissions: Math.max(0, mark.attempts - reached.attempts), reached: mark };
 }
 
-/** A loss that was not accepted. */
+/** Thrown if commits are lost and nobody has accepted that. */
 export class LostCommits extends UnusableDatabase {
   constructor(dir: string, { submissions }: Loss) {
     const path = checkpointFile(dir);
@@ -57,7 +58,10 @@ export function checkpointFile(dir: string): string {
   return join(dir, 'checkpoint.sqlite');
 }
 
-/** Of a file that no SQLite of this process has open: closing it would drop that one's locks. */
+/**
+ * Returns a hex digest. No SQLite connection of this process may have the file open, because closing it here
+ * drops the locks of that connection.
+ */
 export function sha256OfFile(path: string): string {
   const sum = createHash('sha256');
   assertPlainFile(path);
@@ -72,7 +76,7 @@ export function sha256OfFile(path: string): string {
   }
 }
 
-/** Readers leave an empty one behind. */
+/** True if there is a write-ahead log with content. Readers leave an empty one behind. */
 export function hasLog(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
@@ -89,7 +93,7 @@ function gone(path: string, { attempts }: CommitMark): UnusableDatabase {
   );
 }
 
-/** It is only read, so that SQLite writes nothing of its log into it. */
+/** Checks the whole file and returns its progress. Opens it read-only, so that SQLite does not write the log into it. */
 function readWhole(path: string): Reached {
   const db = openForReading(path, checkpointSchema, 'whole');
   try {

@@ -1,19 +1,19 @@
-/** Adds rows to a table a few at a time: with a statement a row, most of the time goes into coming and going. */
+/** Inserts rows a few at a time. With a statement per row, most of the time is spent on calls. */
 import type { Database } from '../../lib/sqlite/database.ts';
 
 type Value = string | number | null;
 
 export interface GroupedInsert {
-  /** Adds it now or with others after it. */
+  /** Inserts the row now, or later together with others. */
   add(row: readonly Value[]): void;
-  /** To be called before the table is read. */
+  /** Inserts the remaining rows. Call before the table is read. */
   flush(): void;
 }
 
-/** Few enough that rows of the greatest length fit into memory. */
+/** Small enough that even the longest rows fit into memory. */
 const groupRows = 16;
 
-/** `into` is the table, with its columns where not all are given; `row` is a row of it, as after `VALUES`. */
+/** `into`: the table, with its columns if not all are given. `row`: one row of it, as after `VALUES`. */
 export function insertGrouped(db: Database, into: string, row: string): GroupedInsert {
   const one = db.prepare<Value[]>(`INSERT INTO ${into} VALUES ${row}`);
   const many = db.prepare<Value[]>(

@@ -1,4 +1,4 @@
-/** Holds back the seeds that are not needed (`scenes.until`), by what is on record of those before them. */
+/** Holds back the seeds that are not needed (`scenes.until`), judged by the recorded seeds before them. */
 import type { Database } from '../../lib/sqlite/database.ts';
 import { judgeOf, nextSeed, type Rendered, type SeedRow } from '../core/seeds-until.ts';
 import { readBatch, resultColumns, type BatchIdentity } from './batch-identity.ts';
@@ -6,25 +6,26 @@ import { sentBy } from './damage.ts';
 import { savedReader } from './recorded-pictures.ts';
 import type { SceneRow } from './schema.ts';
 
-/** Scenes between two breathers. */
+/** Scenes between two pauses. */
 const pageScenes = 500;
 
-/** Undefined where every seed is sent. */
+/** Returns a function that judges a saved scene; undefined if the batch sends every seed. */
 export function judgeIn(batch: BatchIdentity | undefined): ReturnType<typeof judgeOf> | undefined {
   if (batch?.until === undefined) return undefined;
   const { until, axes = [], values } = batch;
   return judgeOf({ until, columns: [...resultColumns(batch), ...axes], ...(values && { values }) });
 }
 
-/** Whether `holdSeeds` has anything to look at. */
+/** True if `holdSeeds` may have something to change. */
 export function hasHeldSeeds(db: Database): boolean {
   const isAny = "SELECT 1 FROM scenes WHERE state = 'unneeded' LIMIT 1";
   return readBatch(db)?.until !== undefined || db.prepare(isAny).get() !== undefined;
 }
 
 /**
- * Within a transaction, after whatever else may have changed which seeds are needed. `due_at` of one that is not needed is 1 where
- * a seed before it is good. Pauses after each page; returns how many seeds wait for what becomes of those before them.
+ * Marks each seed as waiting or unneeded. `due_at` of an unneeded seed is 1 if a seed before it is good,
+ * otherwise 0. Call in a transaction, after everything else that changes which seeds are needed. Pauses after
+ * each page. Returns how many seeds wait for the outcome of a seed before them.
  */
 export function* holdSeeds(db: Database): Generator<undefined, number> {
   if (!hasHeldSeeds(db)) return 0;
@@ -57,7 +58,7 @@ export function* holdSeeds(db: Database): Generator<undefined, number> {
   return held;
 }
 
-/** As above, at once. */
+/** Runs `holdSeeds` without pauses. */
 export function holdSeedsNow(db: Database): void {
   for (const _ of holdSeeds(db));
 }

@@ -1,4 +1,4 @@
-/** The database of a run's journal, and what its failures mean: a full disk, damage, removed files. */
+/** The database of a run's journal. Turns its errors into failures: a full disk, damage, removed files. */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
@@ -10,18 +10,17 @@ import type { Removal } from '../pipeline/ports.ts';
 import { asDamage } from './damage.ts';
 import { readCounts } from './read-totals.ts';
 
-/** The database of a run's journal: writes come in group commits, and what goes wrong is a `FatalFailure`. */
 export class Journal {
   readonly db: Database;
   readonly #commits: GroupCommit;
   readonly #freeRoom: () => boolean;
-  /** That of its disk. */
+  /** Device number of the file system that holds the checkpoint; undefined for a database in memory. */
   readonly #device: number | undefined;
   #isFull = false;
-  /** Of the first row that was left out because of it. */
+  /** Error from the first damaged row that was skipped. */
   #damage: unknown;
 
-  /** `freeRoom` frees the space reserved for a full disk; returns whether there was any. */
+  /** `freeRoom` frees the space that is reserved for a full disk, and returns false if there was none left. */
   constructor(db: Database, freeRoom: () => boolean, marker?: CommitMarker) {
     this.db = db;
     this.#commits = new GroupCommit(db, marker);
@@ -29,27 +28,27 @@ export class Journal {
     this.#device = db.memory ? undefined : deviceBelow(dirname(db.name));
   }
 
-  /** Not tried once the disk was full: the space that is left is for the results of paid jobs. */
+  /** Runs `work` in the next group commit. Throws once the disk was full: the space left is for results of paid jobs. */
   write<T>(work: () => T): Promise<T> {
     return this.#guard(() => this.#commits.write(work));
   }
 
-  /** As `write`, but resolves before the commit is synced. */
+  /** Like `write`, but resolves before the commit is synced. */
   writeUnsynced<T>(work: () => T): Promise<T> {
     return this.#guard(() => this.#commits.writeUnsynced(work));
   }
 
-  /** As `write`, in a transaction that stays open over many turns of the event loop. */
+  /** Like `write`, but in a transaction that stays open over many turns of the event loop. */
   writeAlone<T>(work: () => Promise<T>): Promise<T> {
     return this.#guard(() => this.#commits.writeAlone(work));
   }
 
-  /** Results of a paid job: retried once on a full disk, with the reserved space freed. */
+  /** Writes results of a paid job. If the disk is full, frees the reserved space and tries once more. */
   async writeResult<T>(work: () => T): Promise<T> {
     try {
       return await this.#commits.write(work);
     } catch (error) {
-      // Writes that failed together are each retried, though the first of them freed the space.
+      // Writes that failed together are each retried, although the first one freed the space.
       if (isDiskFull(error)) this.#isFull ||= this.#freeRoom();
       if (!isDiskFull(error) || !this.#isFull) throw asFatalFailure(error);
     }
@@ -60,7 +59,7 @@ export class Journal {
     return orFatal(async () => work());
   }
 
-  /** Rows that are not damaged; `assertSound` then throws. */
+  /** Returns the rows that are not damaged. If one is damaged, `assertSound` throws from then on. */
   sound<Row, T>(rows: Row[], read: (row: Row) => T): T[] {
     return rows.flatMap((row) => {
       try {
@@ -77,11 +76,11 @@ export class Journal {
     if (this.#damage !== undefined) throw this.#damage;
   }
 
-  /** In words, where files of the checkpoint were removed during the run; undefined where none was. */
+  /** Says in words which files of the checkpoint were removed during the run; undefined if none were. */
   removed(): Removal | undefined {
     const { memory, name } = this.db;
     if (memory) return undefined;
-    // Below it, another run may have left a checkpoint of that name.
+    // The folder below an unmounted disk may hold the checkpoint of another run.
     if (deviceBelow(dirname(name)) !== this.#device)
       return {
         text: `the disk of ${name} went away during the run. What was saved is on it; mount it, then give the same command again: it collects what the service still has`,
@@ -91,13 +90,13 @@ export class Journal {
     return text === undefined ? undefined : { text, isLost: true };
   }
 
-  /** Nothing is sent whose record would be lost. */
+  /** Throws if the checkpoint was removed, so that nothing is sent whose record would be lost. */
   assertNotRemoved(): void {
     const removed = this.removed();
     if (removed !== undefined) throw new FatalFailure({ kind: 'output-unwritable', text: removed.text });
   }
 
-  /** To be called before the database is closed. */
+  /** Call before the database is closed. */
   close(): void {
     this.#commits.close();
   }
@@ -120,13 +119,13 @@ function isDiskFull(error: unknown): boolean {
   return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_FULL';
 }
 
-/** A failing disk and damage are failures; all else is a bug. */
+/** Returns a disk error or damage as `FatalFailure`, and any other error unchanged, because it is a bug. */
 export function asFatalFailure(error: unknown): unknown {
   const path = isSystemError(error) ? error.path : undefined;
   return asDiskFailure(error, path ?? 'the checkpoint') ?? damageAsFailure(error);
 }
 
-/** For what may have sent something already, to which damage is no refusal any more; all else as it is. */
+/** Returns damage as a `FatalFailure` after which jobs in flight are still collected, and any other error unchanged. */
 export function damageAsFailure(error: unknown): unknown {
   const damage = asDamage(error);
   return damage === undefined
@@ -140,7 +139,7 @@ function full(): FatalFailure {
   return new FatalFailure({ kind: 'output-unwritable', text });
 }
 
-/** `countInFlight`: jobs that only this run knows of. */
+/** `countInFlight` counts the jobs that only this run knows. */
 function describeRemoved(path: string, countInFlight: () => number): string | undefined {
   const wal = `${path}-wal`;
   const gone = [dirname(path), path, wal].find((file) => !existsSync(file));
@@ -155,12 +154,15 @@ function describeRemoved(path: string, countInFlight: () => number): string | un
   return `${gone} was removed during the run, and the record of this batch is lost with it.${jobs} Find out what removes it. Then put a copy back; or start the run again, with --adopt to take over the pictures that are left, or with --fresh to render everything again`;
 }
 
-/** Of the file system on which the folder is, or would be made. */
+/** Returns the device number of the file system on which the folder is, or would be created. */
 function deviceBelow(folder: string): number {
   return statSync(folder, { throwIfNoEntry: false })?.dev ?? deviceBelow(dirname(folder));
 }
 
-/** What was emptied is written to where it ended, and begins with zeros then. */
+/**
+ * True if the file begins like a write-ahead log. An emptied log is written on at its old end, so it begins
+ * with zeros.
+ */
 function isLog(wal: string): boolean {
   const start = Buffer.alloc(3);
   const file = openSync(wal, 'r');

@@ -1,4 +1,4 @@
-/** Keeps the answers of jobs whose results wait for a setting, compressed, in a folder beside the checkpoint. */
+/** Keeps answers of jobs whose results wait for a changed setting, compressed, in a folder beside the checkpoint. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import type { KeptAnswer, KeptAnswers, KeptAs, WriteChunk } from '../pipeline/po
 export interface KeptLimits {
   /** Compressed bytes of all kept answers together. */
   kept: number;
-  /** Unpacked bytes of an answer that is read. */
+  /** Unpacked bytes of one answer. */
   body: number;
 }
 
@@ -27,10 +27,10 @@ export class KeptAnswersFolder implements KeptAnswers {
   readonly #folder: string;
   readonly #limits: KeptLimits;
   readonly #host: string;
-  /** Compressed bytes of each, by file name; undefined until the folder was listed. */
+  /** Compressed bytes of each answer, by file name. Undefined until the folder is listed. */
   #sizes: Map<string, number> | undefined;
 
-  /** `folder` is made with the first answer. */
+  /** `folder` is created with the first answer. */
   constructor(folder: string, limits: KeptLimits, host = hostname()) {
     this.#folder = folder;
     this.#limits = limits;
@@ -50,7 +50,7 @@ export class KeptAnswersFolder implements KeptAnswers {
       return sha256 === undefined ? undefined : { answer: `${sha256}@${this.#host}` };
     } catch (thrown) {
       this.#sizes.set(name, before);
-      // A disk that takes nothing ends the run in order: its jobs are collected by the next one.
+      // A failing disk counts as full: the run ends in order, and the next run collects the jobs.
       if (thrown instanceof NoRoom || thrown instanceof FatalFailure) return 'full';
       throw thrown;
     }
@@ -62,7 +62,7 @@ export class KeptAnswersFolder implements KeptAnswers {
     try {
       const packed = await readFile(join(this.#folder, nameOf(attempt)));
       const bytes = await unpack(packed, { maxOutputLength: this.#limits.body });
-      // A damaged answer is no answer: the service is asked.
+      // A damaged answer counts as missing, and the service is asked again.
       return createHash('sha256').update(bytes).digest('hex') === sha256 ? bytes : undefined;
     } catch (error) {
       return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'too-large' : undefined;
@@ -97,7 +97,7 @@ export class KeptAnswersFolder implements KeptAnswers {
     const gzip = createGzip();
     const hash = createHash('sha256');
     const writing = this.#passOn(gzip, file, name);
-    // Whoever waits for room is told by this; nobody else may be left to hear of it.
+    // `writing` is awaited only later. Until then its failure must not end the process as an unhandled rejection.
     writing.catch(() => undefined);
     try {
       const isWhole = await copy(async (chunk) => {
@@ -121,7 +121,10 @@ export class KeptAnswersFolder implements KeptAnswers {
     }
   }
 
-  /** Throws `NoRoom` if there are more bytes than there is room for, those of other answers that are being written included. */
+  /**
+   * Writes the compressed bytes. Throws `NoRoom` if all answers together, including unfinished ones, exceed
+   * the limit.
+   */
   async #passOn(gzip: Gzip, file: UnfinishedFile, name: string): Promise<void> {
     let bytes = 0;
     for await (const chunk of gzip as AsyncIterable<Buffer>) {

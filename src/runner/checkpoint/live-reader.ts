@@ -1,4 +1,4 @@
-/** Reads a batch repeatedly while it runs, at a cost that hardly grows with it: what its attempts came to, and its list in pieces. */
+/** Reads a batch repeatedly while it runs, at a cost that hardly grows with the size of the batch. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -37,53 +37,53 @@ import { readLostSubmissions } from './commit-mark.ts';
 export interface LiveReading {
   scenes: SceneCounts;
   tally: AttemptTally;
-  /** The latest attempts that came to their ends. */
+  /** The latest settled attempts. */
   ended: EndedAttempt[];
-  /** What the latest run had to render, where that was a preview. */
+  /** The part that the latest run renders; null if it renders the whole batch. */
   part: PartRecord | null;
-  /** Scenes that are set aside, by kind of failure. */
+  /** Number of scenes that are set aside, by kind of failure. */
   setAside: Map<string, number>;
   /** Text of the latest failure of each kind. */
   lastTexts: Map<string, string>;
   cost: BatchCost | null;
-  /** The manifest's own columns, in order. */
+  /** Columns of the results, in order. */
   columns: string[];
-  /** The manifests, where they are not those of pipeline.yaml. */
+  /** Absolute paths of the lists, or `-` for standard input. Undefined if they are those of pipeline.yaml. */
   lists: string[] | undefined;
   lastRun: RunSpan | null;
-  /** Ms from the end of a job to its saved picture, in the middle of the latest; null where no times are known. */
+  /** Median ms from the end of a job to its saved picture, over the latest jobs. Null if no times are known. */
   lagMs: number | null;
   list: LiveList;
 }
 
-/** The very same object as long as no row is another one and none has moved. */
+/** The same object as before if no row has changed or moved. */
 export interface LiveList {
   layout: ListLayout;
-  /** The pieces whose rows are others than in the reading before. */
+  /** Numbers of the pieces whose rows have changed since the previous reading. */
   changed: number[];
-  /** Scenes with the latest pictures, the newest first: a few at most. */
+  /** Scenes with the latest pictures, newest first. */
   arrived: ArrivedScene<SceneRecord>[];
 }
 
-/** New pictures that are told of at once. */
+/** Maximum number of new pictures that are reported at once. */
 export const mostArrived = 24;
 
-/** Jobs whose lag is looked at. */
+/** Number of recent attempts whose lag is measured. */
 const latestLags = 200;
 
-/** A change within the same tick of the file system's clock as a reading may have come after it. */
+/** Resolution of file times. A change within the same tick as a reading may have come after the reading. */
 const clockTickMs = 1_000;
 
 /**
- * Opens the checkpoint for each reading and closes it again: a connection that stayed open would keep the run from
- * tidying up its journal at its end, and would keep reading a file that was moved away.
+ * Opens the checkpoint for each reading and closes it again. An open connection would keep the run from
+ * truncating its log at the end, and would go on reading a file that was moved away.
  */
 export class LiveReader {
   readonly #dir: string;
   #tally = new AttemptTally();
   #birth = '';
   #list: LiveList | undefined;
-  /** Of what makes up the list: where it is another one, all rows may be. */
+  /** Identifies the composition of the list. If this changes, every row may have changed. */
   #listSign = '';
   #lastPicture = 0;
   #latest: LiveReading | undefined;
@@ -94,8 +94,8 @@ export class LiveReader {
   }
 
   /**
-   * Undefined where there is no batch yet. The very same object as before where nothing has changed. Throws
-   * `UnusableDatabase` or SQLite's own errors. One call at a time.
+   * Returns undefined if there is no batch yet, and the same object as before if nothing has changed. Throws
+   * `UnusableDatabase` or SQLite's own errors. Make only one call at a time.
    */
   async read(now: number): Promise<LiveReading | undefined> {
     const sign = this.#signOfChange(now);
@@ -106,7 +106,10 @@ export class LiveReader {
     return this.#latest;
   }
 
-  /** Rows of a piece of the list, from 0 on; undefined where there is no such piece. Throws as `read`. */
+  /**
+   * Returns the rows of a piece of the list, numbered from 0; undefined if there is no such piece. Throws as
+   * `read` does.
+   */
   piece(number: number): SceneRecord[] | undefined {
     const layout = this.#list?.layout;
     const db = layout?.rows[number] === undefined ? undefined : openCheckpointForReading(this.#dir);
@@ -130,7 +133,7 @@ export class LiveReader {
     }
   }
 
-  /** Another batch in the same folder is counted from the start, and one whose pictures were forgotten. */
+  /** Starts the totals again if the folder holds another batch, or if pictures were forgotten. */
   #recogniseBatch(db: Database): void {
     const first = db
       .prepare<[], { birth: string }>(
@@ -167,7 +170,10 @@ export class LiveReader {
     };
   }
 
-  /** Attempts tell which rows are others; what is done without one changes the counts, or is done between two runs. */
+  /**
+   * Finds changed rows by their attempts. Changes without an attempt alter the counts, or happen between two
+   * runs; then every row counts as changed.
+   */
   #readList(db: Database, scenes: SceneCounts, lastRun: RunSpan | null): LiveList {
     const { waiting, active, saved, failed, unneeded = 0, withdrawn, invalid } = scenes;
     const listed = waiting + active + saved + failed + unneeded;
@@ -190,7 +196,7 @@ export class LiveReader {
     return this.#list;
   }
 
-  /** Undefined where a change could go unseen. No file is opened for it. */
+  /** Returns a text that changes with the files; undefined if a change could go unnoticed. Opens no file. */
   #signOfChange(now: number): string | undefined {
     const files = ['checkpoint.sqlite', 'checkpoint.sqlite-wal'].map((name) =>
       statSync(join(this.#dir, name), { throwIfNoEntry: false }),
@@ -205,7 +211,7 @@ function hasFewer(before: SceneCounts, now: SceneCounts): boolean {
   return now.saved < before.saved || now.failed < before.failed;
 }
 
-/** By what the service says of its times. */
+/** Computes the lag from the times that the service reports. */
 function readLag(db: Database, inFlight: number): number | null {
   const lags = db
     .prepare<[number], number>(
@@ -233,13 +239,13 @@ function readCost(db: Database, tally: AttemptTally, pricing: Pricing | undefine
   return batchCost(spending, inFlight, pricing);
 }
 
-/** Positions of one piece: few, since a piece is asked for again with every picture that comes to it. */
+/** Positions per piece. There are few, because a piece is requested again with every picture that comes to it. */
 const pieceRows = 200;
 
 interface ListLayout {
-  /** Rows of each piece. First come those of the list by position, some perhaps with fewer rows than positions. */
+  /** Number of rows of each piece. Pieces of the list come first, by position. Some have fewer rows than positions. */
   rows: number[];
-  /** How many of these are of the list; the others hold withdrawn scenes. */
+  /** Number of pieces that belong to the list. The others hold withdrawn scenes. */
   listed: number;
 }
 
@@ -262,7 +268,6 @@ function readLayout(db: Database): ListLayout {
   return { rows, listed };
 }
 
-/** `piece`: its number from 0. */
 function readPiece(db: Database, { listed }: ListLayout, piece: number): SceneRecord[] {
   const from = piece * pieceRows;
   const part =
@@ -272,7 +277,6 @@ function readPiece(db: Database, { listed }: ListLayout, piece: number): SceneRe
   return [...readRecords(db, {}, part)];
 }
 
-/** The numbers of the pieces that these scenes are in. */
 function piecesOf(db: Database, sceneKeys: Iterable<number>): number[] {
   return db
     .prepare<[string], number>(
@@ -283,7 +287,7 @@ function piecesOf(db: Database, sceneKeys: Iterable<number>): number[] {
     .all(JSON.stringify([...sceneKeys]));
 }
 
-/** Scenes of the latest `most` pictures, the newest first. */
+/** Returns the scenes of the latest `most` pictures, newest first. */
 function readArrived(db: Database, layout: ListLayout, most: number): ArrivedScene<SceneRecord>[] {
   const found = db
     .prepare<[number], { picture: number; position: number }>(
@@ -303,7 +307,7 @@ function readArrived(db: Database, layout: ListLayout, most: number): ArrivedSce
   });
 }
 
-/** Of the row at this position, from 0. */
+/** Returns the index of the row at this position, from 0. */
 function indexOf(db: Database, { rows }: ListLayout, position: number): number {
   const piece = Math.floor(position / pieceRows);
   const earlier = db
@@ -316,7 +320,7 @@ function indexOf(db: Database, { rows }: ListLayout, position: number): number {
   return rows.slice(0, piece).reduce((sum, count) => sum + count, 0) + (earlier ?? 0);
 }
 
-/** Rows between two turns of the event loop. */
+/** Rows per turn of the event loop. */
 const pageRows = 10_000;
 
 const spentKeys = ['executedMs', 'untold', 'untimed', 'rendered'] as const;
@@ -328,23 +332,26 @@ type TalliedAttempt = Pick<AttemptRow, 'state' | 'failureKind'> &
 
 interface KindTally {
   attempts: number;
-  /** The latest of them. */
+  /** Key of the latest of these attempts. */
   last: number;
 }
 
-/** A settled attempt never changes, so each is counted once; those in flight are read again. */
+/**
+ * Running totals of attempts. A settled attempt never changes, so it is counted once. Attempts in flight are
+ * read again.
+ */
 export class AttemptTally {
   total = 0;
-  /** Not accepted by the service: no job, no bill. */
+  /** Attempts that the service did not accept: no job, no bill. */
   refused = 0;
   unanswered = 0;
   expired = 0;
-  /** As `Spending` has them. */
+  /** Sums that mean the same as in `BatchSpending`. */
   readonly spent: Spent = { executedMs: 0, untold: 0, untimed: 0, rendered: 0 };
   brought: Brought = nothingBrought;
   readonly kinds = new Map<string, KindTally>();
   readonly #open = new Set<number>();
-  /** Scenes of attempts that have begun or ended since this was emptied. */
+  /** Scenes whose attempts began or ended since this set was last emptied. */
   readonly touched = new Set<number>();
   #lost = 0;
   #seen = 0;
@@ -354,7 +361,7 @@ export class AttemptTally {
     return this.#open.size;
   }
 
-  /** Most of a long batch, with turns of the event loop in it; what little is left is for `catchUp`. */
+  /** Reads most of a long batch, with turns of the event loop between pages. `catchUp` reads the rest. */
   async catchUpSlowly(db: Database, breathe: () => Promise<void>): Promise<void> {
     const page = pageOf(db);
     while (this.#readPage(page) === pageRows) await breathe();

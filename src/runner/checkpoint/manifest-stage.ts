@@ -1,4 +1,4 @@
-/** A checked manifest, set aside on disk outside the batch until it is known to be good. */
+/** Holds a checked manifest on disk, outside the batch, until it is known to be good. */
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import type { PlanRefused, RepeatedRows } from '../core/plan.ts';
@@ -7,11 +7,11 @@ import type { ManifestScenes } from '../pipeline/ports.ts';
 import { insertGrouped, type GroupedInsert } from './grouped-insert.ts';
 
 /**
- * Kept in SQLite's private temporary file, which is deleted on close or death: a million rows cost little memory.
- * Rows are added first; `settleIds` gives each its id, and all else is asked for after that.
+ * Uses SQLite's private temporary file, which is deleted on close or crash, so a million rows need little
+ * memory. Add all rows, then call `settleIds`, then read.
  */
 export class ManifestStage implements ManifestScenes {
-  /** Set when all is read and found good. */
+  /** Set when the whole list was read and accepted. */
   digest: string | undefined;
   allowsFewer = false;
   refusal: PlanRefused | undefined;
@@ -25,7 +25,7 @@ export class ManifestStage implements ManifestScenes {
   readonly #see = this.#db.prepare<[string]>('INSERT OR IGNORE INTO seen VALUES (?)');
   readonly #leaveOut = this.#db.prepare<[string]>('INSERT INTO left_out VALUES (?)');
 
-  /** `id`: undefined if the row has no id of its own. */
+  /** Adds a scene. `id` is undefined if the row has no id of its own. */
   add({ position, fingerprint, source, input, columns }: Omit<Scene, 'id'>, id: string | undefined): void {
     this.#scenes.add([
       position,
@@ -38,12 +38,12 @@ export class ManifestStage implements ManifestScenes {
     ]);
   }
 
-  /** Whether no row with that fingerprint was asked about before. */
+  /** True if this fingerprint was not asked about before. */
   isFirst(fingerprint: string): boolean {
     return this.#see.run(fingerprint).changes === 1;
   }
 
-  /** A scene that would be in the list, and that a person has left out. */
+  /** Records a scene that is in the list but that a person has left out. */
   leaveOut(id: string): void {
     this.#leaveOut.run(id);
   }
@@ -57,8 +57,9 @@ export class ManifestStage implements ManifestScenes {
   }
 
   /**
-   * Counts equal rows without an id, in an order that does not depend on that of the manifest; a repeated id becomes a
-   * bad row. Once for all rows, since looking each id up as it comes takes many times as long.
+   * Gives each row its id. Equal rows without an id are numbered, in an order that does not depend on the
+   * manifest's. A repeated id becomes an invalid row. Checks all rows at once, because looking up each id as
+   * it comes takes many times as long.
    */
   settleIds(): void {
     this.#scenes.flush();
@@ -79,7 +80,7 @@ export class ManifestStage implements ManifestScenes {
       DELETE FROM scenes WHERE position IN (SELECT position FROM bad_rows)`);
   }
 
-  /** A few rows at a time: one by one they take twice as long, and a row may be long. */
+  /** Reads a few rows at a time: one by one takes twice as long, and a row may be long. */
   *scenes(): Generator<ListedScene> {
     const page = this.#db
       .prepare<[number], SceneRow>(
@@ -111,7 +112,7 @@ export class ManifestStage implements ManifestScenes {
     return this.#db.prepare<[], { n: number }>(`SELECT count(*) AS n FROM ${table}`).get()?.n ?? 0;
   }
 
-  /** 0 where nothing was added yet. */
+  /** Returns 0 if nothing was added yet. */
   lastPosition(): number {
     this.#scenes.flush();
     const last = this.#db.prepare<[], { n: number | null }>(

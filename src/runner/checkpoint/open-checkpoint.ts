@@ -1,4 +1,4 @@
-/** Opens the checkpoint of a batch: for a run, or to read it during a run. */
+/** Opens the checkpoint of a batch: for a run, for maintenance, or to read it during a run. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,58 +35,58 @@ export interface OpenCheckpoint {
   file?: CheckpointFile;
   others?: OtherRunners;
   run: RunMark;
-  /** Where pictures go, unless into the output folder. */
+  /** Bucket for the pictures; undefined for the output folder. */
   pictures: PicturesInBucket | undefined;
-  /** Where it can be read as `checkpoint.sqlite`. */
+  /** Folder that contains the readable `checkpoint.sqlite`. */
   dir: string;
-  /** Brings that up to what is on record. */
+  /** Brings the file in `dir` up to date with the record. */
   refresh(): Promise<void>;
-  /** Where others may take over the batch's jobs. */
+  /** Present if other runners may take over the batch's jobs. */
   lease?: BatchLease;
   names: DefaultNames;
   rules: RulesVersion;
-  /** Submissions that may have been billed and whose outcome is unknown. */
+  /** Returns the number of submissions that may have been billed and whose outcome is unknown. */
   untold(): number;
-  /** Puts on record how the run ended and what it needed; the last word counts. */
+  /** Records how the run ended and its statistics. The last call counts. */
   recordEnd(ended: RunEnd): void | Promise<void>;
   /**
-   * Takes a run that did nothing off the record, so that the one before stays the latest. False, and nothing is changed,
-   * where that one has not ended before `reportedAt` (epoch ms), or otherwise than `as`, or where the batch or its list has
-   * changed since.
+   * Removes a run that did nothing from the record, so that the previous run stays the latest. Returns false,
+   * and changes nothing, if the previous run had not ended by `reportedAt` (epoch ms) or did not end like
+   * `as`. Also returns false if the batch or its list has changed.
    */
   forgetRun(reportedAt: number, as?: Pick<RunEnd, 'exitCode' | 'ending'>): boolean;
   close(): void | Promise<void>;
 }
 
-/** A runner's right to work on a batch that others work on, too. */
+/** A runner's right to work on a batch that it shares with other runners. */
 export interface BatchLease {
-  /** Whether something may be submitted at this moment. */
+  /** True if something may be submitted at this moment. */
   isFresh(): boolean;
-  /** `onLost`: others have taken over; `onReach`: what grants it does not answer, or answers again. */
+  /** `onLost`: another runner has taken over. `onReach`: the database no longer answers, or answers again. */
   on(events: {
     onLost?(failure: FatalFailure): void;
     onReach?(isReached: boolean, text: string): void;
-    /** The database had lost what this run had put on record, and it is there again. */
+    /** The database had lost records of this run, and they are written back. */
     onWrittenBack?(text: string): void;
   }): void;
-  /** Nothing waits for it any longer. */
+  /** Ends all waiting for a database that does not answer. */
   giveUp(): void;
 }
 
-/** A file in the output folder: of one run alone, and at once. */
+/** A checkpoint file in the output folder. One run alone has it, and its calls are synchronous. */
 export interface OpenFile extends OpenCheckpoint {
   checkpoint: SqliteCheckpoint;
   recordEnd(ended: RunEnd): void;
   close(): void;
 }
 
-/** By which what this run leaves elsewhere can be told from what others left. */
+/** Distinguishes what this run leaves outside the checkpoint from what other runs leave there. */
 export interface RunMark {
-  /** No other run's, in no copy of the checkpoint either. */
+  /** Unique to this run, even among copies of the checkpoint. */
   token: string;
-  /** Whether a run of that token is on record here. */
+  /** True if the checkpoint records a run with this token. */
   isKnown(token: string): boolean;
-  /** The highest attempt on record where the run before has not ended in order: there may have been more. */
+  /** Highest recorded attempt if the previous run did not end: it may have begun more. Otherwise undefined. */
   lastAttempt: number | undefined;
 }
 
@@ -97,10 +97,13 @@ export interface RunEnd {
   stats: RunStats | undefined;
 }
 
-/** After these the checkpoint may be inconsistent: the next start checks all of it. */
+/** Exit codes after which the checkpoint may be inconsistent: the next start checks all of it. */
 const unsealed = new Set<number>(disorderlyExitCodes);
 
-/** For a run that holds the batch's lock; without `batch`, that is what its latest run has made of it. Throws `UnusableDatabase` or SQLite's own errors. */
+/**
+ * Opens the checkpoint for a run that holds the batch's lock. If `batch` is undefined, the recorded identity
+ * stays. Throws `UnusableDatabase` or SQLite's own errors.
+ */
 export function openCheckpoint(
   dir: string,
   program: string,
@@ -156,13 +159,16 @@ export function openCheckpoint(
   };
 }
 
-/** For `status` and the report, also while a run writes; undefined where the folder has no checkpoint. */
+/** Opens the checkpoint for reading, even while a run writes. Undefined if the folder has none. */
 export function openCheckpointForReading(dir: string): Database | undefined {
   const path = checkpointFile(dir);
   return existsSync(path) ? openForReading(path, checkpointSchema) : undefined;
 }
 
-/** To change what is on record without being a run: for whoever holds the batch's lock. Undefined as above. */
+/**
+ * Opens the checkpoint for changes outside of a run. Call only while holding the batch's lock. Undefined if
+ * the folder has none.
+ */
 export function openCheckpointForMaintenance(dir: string): WritableCheckpoint | undefined {
   const read = openCheckpointForReading(dir);
   if (read === undefined) return undefined;
@@ -171,8 +177,9 @@ export function openCheckpointForMaintenance(dir: string): WritableCheckpoint | 
 }
 
 /**
- * The digest of the list that the batch was last compared with; undefined where it is unknown, and after an unclean end:
- * no checksum holds what is stored of the list, unless it `isCopy` of what a database has. Throws as above.
+ * Returns the digest of the list that the batch was last compared with. Undefined if it is unknown. Also
+ * undefined after an unclean end, because no checksum covers the stored list, unless `isCopy`: a local copy
+ * of a shared batch is always trusted. Throws as `openCheckpointForReading` does.
  */
 export function readComparedDigest(dir: string, isCopy = false): string | undefined {
   if (!isCopy && !isClosedInOrder(dir)) return undefined;
@@ -184,7 +191,7 @@ export function readComparedDigest(dir: string, isCopy = false): string | undefi
   }
 }
 
-/** By which the batch reads its lists, or would. Throws as above. */
+/** Returns the rules by which the batch reads, or would read, its lists. Throws as `openCheckpointForReading` does. */
 export function readRules(dir: string): RulesVersion {
   const db = openCheckpointForReading(dir);
   try {
@@ -198,11 +205,10 @@ export function readRules(dir: string): RulesVersion {
 export interface JobsInFlight {
   endpoint: Endpoint;
   jobs: number;
-  /** When the first of them was submitted, epoch ms. */
+  /** When the oldest of them was submitted, epoch ms. */
   oldestAt: number;
 }
 
-/** Each endpoint once. */
 export function readJobsInFlight(dir: string): JobsInFlight[] {
   const db = openCheckpointForReading(dir);
   if (db === undefined) return [];
@@ -229,7 +235,7 @@ function startRun(db: Database, program: string, now: number): number {
   );
 }
 
-/** Undefined where the last run has ended in order. */
+/** Returns undefined if the last run recorded its end, or if there is none. */
 function lastAttemptOf(db: Database): number | undefined {
   const [before] = readRuns(db, 1);
   if (before === undefined || before.endedAt !== null) return undefined;
@@ -248,13 +254,13 @@ function markOf(db: Database, run: number): Omit<RunMark, 'lastAttempt'> {
   };
 }
 
-/** Room for the ids of some thousand jobs that were accepted while the disk ran full. */
+/** Space for the ids of some thousand jobs that are accepted while the disk is full. */
 const reserveBytes = 1024 * 1024;
 
 class Reserve {
   readonly #path: string;
 
-  /** Takes the room; throws the system's error where there is none, before anything is sent. */
+  /** Reserves the space. Throws the system's error if there is none, before anything is sent. */
   constructor(dir: string) {
     this.#path = join(dir, '.reserve');
     assertPlainFile(this.#path);
@@ -267,14 +273,14 @@ class Reserve {
     }
   }
 
-  /** Gives the room to whoever writes next; false where it was given away already. */
+  /** Frees the space for whatever is written next. Returns false if it was freed before. */
   release(): boolean {
     if (!existsSync(this.#path)) return false;
     try {
       rmSync(this.#path, { force: true });
       return true;
     } catch (error) {
-      // It stays, and the next run makes it anew.
+      // The file stays, and the next run creates it again.
       if (!isOfDisk(error)) throw error;
       return false;
     }

@@ -1,4 +1,4 @@
-/** The checkpoint opened for writing: known to be whole, and marked from then on with every group of commits. */
+/** Opens the checkpoint for writing. Checks that it is whole, and marks every group of commits from then on. */
 import { closeSync, fsyncSync, openSync, statSync, type Stats } from 'node:fs';
 import { FatalFailure } from '../core/failure.ts';
 import { isOfDisk } from '../files/disk-failure.ts';
@@ -12,24 +12,24 @@ import { checkpointSchema } from './schema.ts';
 export interface WritableCheckpoint {
   db: Database;
   marker: CommitMarker;
-  /** Seals it where `isOrderly`: the next start need not check it. */
+  /** Closes the file. Seals it if `isOrderly`, so that the next start need not check it. */
   close(isOrderly: boolean): void;
 }
 
-/** Throws as `findLoss`, and where there is a loss that is not accepted. */
+/** Throws as `findLoss` does, and `LostCommits` if a loss was not accepted. */
 export function openForChanges(dir: string, isLossAccepted = false): WritableCheckpoint {
   const loss = findLoss(dir);
   if (loss !== undefined && !isLossAccepted) throw new LostCommits(dir, loss);
   const isKnown = isClosedInOrder(dir);
   const folder = statSync(dir);
-  // What is sealed and written to would be taken for damaged after a power cut.
+  // After a power cut, a sealed file that was written to would look damaged.
   unseal(dir);
   const db = openForWriting(checkpointFile(dir), checkpointSchema, 'known');
   try {
-    // The database may be the one on the disk, and its log one beside it below the disk: nothing was written to them yet.
+    // If the disk went away, the log may be in the folder below its mount point. Nothing was written yet.
     if (statSync(dir).dev !== folder.dev) throw wentAway(dir);
     if (loss !== undefined) acceptLoss(db, loss);
-    // The list then puts right what was stored of it.
+    // Comparing the list again repairs what is stored of it.
     if (!isKnown) forgetComparedList(db);
     const file = new CommitMarkFile(dir);
     const marker = createMarker(db, file);
@@ -52,7 +52,7 @@ function wentAway(dir: string): FatalFailure {
   return new FatalFailure({ kind: 'output-unwritable', text });
 }
 
-/** On the disk when it returns; where the disk does not take it, nothing may be written to the checkpoint. */
+/** Removes the seal, and syncs that to disk. If this throws, nothing may be written to the checkpoint. */
 export function unseal(dir: string): void {
   const mark = readCommitMark(dir);
   if (mark === undefined) return;
@@ -70,10 +70,10 @@ function acceptLoss(db: Database, { submissions, reached }: Loss): void {
   ).run({ submissions, commit: reached.commit });
 }
 
-/** Marks what is on the disk, never what is not yet: a power cut is not taken for a loss. */
+/** Marks only commits that are on disk, so that a power cut is not taken for a loss. */
 function createMarker(db: Database, file: CommitMarkFile): CommitMarker {
   const count = db.prepare('UPDATE commits SET number = number + 1');
-  // As `readReached`, prepared once: it is asked for with every group.
+  // Same as `readReached`, but prepared once, because it runs for every group.
   const read = db.prepare<[], Reached>(
     `SELECT number AS "commit", (SELECT coalesce(max(attempt), 0) FROM attempts) - unused_keys + lost_submissions AS attempts
      FROM commits`,
@@ -92,7 +92,7 @@ function createMarker(db: Database, file: CommitMarkFile): CommitMarker {
   };
 }
 
-/** How long others may take to read on; the log stays there where they take longer. */
+/** How long to wait for readers. If they take longer, the log stays. */
 const readersMs = 500;
 
 function close(dir: string, folder: Stats, db: Database, file: CommitMarkFile, isOrderly: boolean): void {
@@ -100,23 +100,23 @@ function close(dir: string, folder: Stats, db: Database, file: CommitMarkFile, i
   db.close();
   const path = checkpointFile(dir);
   try {
-    // Where its disk went away, another file may have its name now.
+    // If the disk went away, another file may have this name now.
     if (reached !== undefined && isSameFolder(dir, folder) && !hasLog(path))
       file.write({ ...reached, sha256: sha256OfFile(path) });
     file.close();
   } catch (error) {
-    // All is on record, and how the run ended was said: the next start checks what cannot be sealed, or says why not.
+    // All is recorded, and the ending was reported. The next start checks an unsealed file, or says why it cannot.
     if (!isOfDisk(error)) throw error;
   }
 }
 
-/** With all of its log in the file itself; undefined where that cannot be done: the next start then checks all of it. */
+/** Writes the whole log into the file. Returns undefined if that fails; the next start then checks the whole file. */
 function tidied(db: Database): Reached | undefined {
   try {
     db.pragma(`busy_timeout = ${readersMs}`);
     const reached = readReached(db);
     db.pragma('wal_checkpoint(TRUNCATE)');
-    // A power cut would restore it next to a sealed file.
+    // Otherwise a power cut could restore the old log next to a sealed file.
     const log = openSync(`${db.name}-wal`, 'r+');
     fsyncSync(log);
     closeSync(log);

@@ -1,4 +1,4 @@
-/** Puts scenes that were set aside back to be rendered again. */
+/** Puts scenes that were set aside back, so that they are rendered again. */
 import type { PutBack, PutBackChoice, WrongId } from '../core/put-back.ts';
 import type { SceneState } from '../core/scene.ts';
 import type { JsonValue } from '../../lib/text/json.ts';
@@ -7,33 +7,33 @@ import { holdSeedsNow } from './hold-seeds.ts';
 import { seedText, storedJson, storedSeed } from './damage.ts';
 import { forgetPictures } from './read-totals.ts';
 
-/** Scenes that are put back and why they were set aside, in the order of the manifest. */
+/** A scene that is put back, and why it was set aside. */
 export interface ChosenScene {
   id: string;
   was: string;
 }
 
-/** Of scenes and jobs that are chosen, how many were paid for, or may have been. */
+/** Number of chosen scenes and jobs that were paid for or may have been, by outcome. */
 export interface PaidBefore {
   saved: number;
-  /** Jobs in flight. */
+  /** Jobs in flight that are given up. */
   givenUp: number;
   expired: number;
   unanswered: number;
 }
 
 export interface PutBackSession {
-  /** Counts what a choice would have paid for again. All zero if an id is wrong. Changes nothing. */
+  /** Counts what a choice would pay for again. All zero if an id is wrong. Changes nothing. */
   paidBefore(choice: PutBackChoice): PaidBefore;
-  /** What is to be set aside before: the pictures of saved scenes that are rendered again. None where an id is wrong. */
+  /** Returns the pictures of saved scenes that are rendered again, to set aside first. Empty if an id is wrong. */
   picturesOf(choice: PutBackChoice): string[];
-  /** All or nothing: where an id is wrong, nothing is changed and the wrong ones are returned. */
+  /** Puts all chosen scenes back or none. If an id is wrong, changes nothing and returns the wrong ids. */
   putBack(choice: PutBackChoice, at: number): PutBack | WrongId[];
-  /** Those of the latest `putBack`. */
+  /** Returns the scenes of the latest `putBack`, in manifest order. */
   chosen(): Iterable<ChosenScene>;
 }
 
-/** Only for whoever holds the batch's lock. */
+/** Call only while holding the batch's lock. */
 export function putBackSession(db: Database): PutBackSession {
   db.exec('CREATE TEMP TABLE chosen (scene INTEGER PRIMARY KEY, was TEXT NOT NULL)');
   const chosen = db.prepare<[], ChosenScene>(
@@ -60,7 +60,7 @@ export function putBackSession(db: Database): PutBackSession {
       const wrong = wrongIds(choice);
       return wrong.length > 0 ? wrong : db.transaction(() => change(db, choice, at)).immediate();
     },
-    // Begun when it is read: a statement that stays open keeps the file from being closed.
+    // The query starts when it is read, because an open statement keeps the file from being closed.
     chosen: function* () {
       yield* chosen.iterate();
     },
@@ -74,7 +74,7 @@ function wrongId(db: Database, id: string, { isAgain, newSeed }: PutBackChoice):
   return [{ id, state, isSeedless: true }];
 }
 
-/** The seed that it sends; undefined where its input has none. */
+/** Returns the seed that the scene sends; undefined if its input has none. */
 function seedOf(db: Database, id: string): JsonValue | undefined {
   const row = db
     .prepare<[string], { seed: string | null; own: string }>(
@@ -97,7 +97,7 @@ function stateOf(db: Database, id: string): SceneState | 'unknown' {
     .prepare<[string], { state: SceneState }>('SELECT state FROM scenes WHERE id = ?')
     .all(id)
     .map(({ state }) => state);
-  // An edited row leaves its earlier self behind under the same id.
+  // An edited row leaves its earlier version behind under the same id.
   return states.find((each) => each !== 'withdrawn') ?? states[0] ?? 'unknown';
 }
 
@@ -138,7 +138,7 @@ function change(db: Database, choice: PutBackChoice, at: number): PutBack {
   return { scenes: changes, givenUp };
 }
 
-/** What a service took as a text stays one. */
+/** Replaces the seed. A seed that was text stays text. */
 function changeSeed(db: Database, id: string, newSeed: () => number): void {
   const earlier = seedOf(db, id);
   const seedFrom = (seed: number): JsonValue => (typeof earlier === 'string' ? String(seed) : seed);
@@ -177,7 +177,7 @@ function whichGivenUp({ notAt, giveUp: ids }: PutBackChoice): object {
   return { baseUrl: notAt ?? null, ids: JSON.stringify(ids ?? []) };
 }
 
-/** What was only intended may have been sent: it stays in the account of what may have been billed for nothing. */
+/** Settles the chosen attempts as given up. Intended attempts may have been sent, so they stay possibly billed. */
 function giveUp(db: Database, choice: PutBackChoice, at: number): number {
   const { changes } = db
     .prepare<[object]>(

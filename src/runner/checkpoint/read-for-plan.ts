@@ -1,4 +1,4 @@
-/** What a plan needs to know of a batch: what earlier runs took, what is left alone, where pictures were made, what an edited list renders again. */
+/** Reads what a plan needs to know of a batch: times, costs, failures and the edits of its list. */
 import { type Experience, forecast } from '../core/forecast.ts';
 import type { RunStats } from '../core/run-stats.ts';
 import { spentOn, type Pricing } from '../core/spending.ts';
@@ -17,7 +17,7 @@ import type { ManifestScenes } from '../pipeline/ports.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { readBatch } from './batch-identity.ts';
 
-/** Only the latest jobs: a batch's speed changes. */
+/** Number of recent jobs that count, because a batch's speed changes. */
 const latestJobs = 512;
 
 export function readExperience(db: Database, pricing: Pricing | undefined): Experience {
@@ -45,7 +45,7 @@ function median(values: (number | null)[]): number | null {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
 }
 
-/** How fast the latest run with an orderly end was, where it rendered anything. */
+/** Returns the throughput of the latest run that ended in order and rendered anything; null if there is none. */
 function readPace(db: Database): Experience['lastRun'] {
   const rows = db
     .prepare<[], { stats: string }>(
@@ -60,7 +60,10 @@ function readPace(db: Database): Experience['lastRun'] {
   return null;
 }
 
-/** Where the newest picture was found that no setting and no known shape gave the place of; null if none was. */
+/**
+ * Returns where in its output the latest picture was found without a setting or a known shape; null if there
+ * is none.
+ */
 export function readFoundAt(db: Database): string | null {
   const newest = db.prepare<[], string | null>(
     `SELECT json_extract(output, '$.at')
@@ -70,7 +73,7 @@ export function readFoundAt(db: Database): string | null {
   return newest.pluck().get() ?? null;
 }
 
-/** The rest is counted. */
+/** Maximum number of invalid rows that are shown. The others are only counted. */
 const maxBadRows = 5;
 
 export function readSetAside(db: Database): SetAside {
@@ -87,7 +90,7 @@ export function readSetAside(db: Database): SetAside {
   };
 }
 
-/** Earlier attempts of the same scene that a service may have billed. */
+/** Counts earlier attempts of the same scene that the service may have billed. */
 export function readPaidBefore(db: Database, attempt: number): number {
   const paid = db.prepare<[number], { n: number }>(
     `SELECT count(*) AS n FROM attempts a JOIN attempts b ON b.scene = a.scene AND b.number < a.number
@@ -96,7 +99,7 @@ export function readPaidBefore(db: Database, attempt: number): number {
   return paid.get(attempt)?.n ?? 0;
 }
 
-/** How many scenes have failed by which kind, the most first. */
+/** Counts the failed scenes of each kind of failure, the most frequent kind first. */
 export function readFailedKinds(db: Database): SetAside['failed'] {
   return db
     .prepare<[], SetAside['failed'][number]>(
@@ -108,16 +111,17 @@ export function readFailedKinds(db: Database): SetAside['failed'] {
 
 export interface EditedList {
   scenes: ManifestScenes;
-  /** Columns that the list does not have itself. */
+  /** Columns that do not come from the list itself. */
   added: readonly string[];
-  /** True if the rows are pictures of another batch: a picture that was rendered anew there is no edit. */
+  /** True if the rows are pictures of another batch. A picture that was rendered anew there is no edit. */
   isStage: boolean;
   pricing: Pricing | undefined;
 }
 
 /**
- * Compares a list with the checkpoint in `dir`. Returns undefined if no more than a third of the saved scenes are
- * concerned, and if there is no checkpoint. Throws the reason of `signal`, and what SQLite says of damage.
+ * Compares a list with the checkpoint in `dir`. Returns undefined if there is no checkpoint, or if at most a
+ * third of the saved scenes would be rendered again. Throws the reason of `signal`, and SQLite's errors for
+ * damage.
  */
 export async function readEdits(
   dir: string,
@@ -143,7 +147,7 @@ async function editsIn(
   let same = 0;
   for await (const scene of paced(list.scenes(), signal)) {
     if (find(scene)?.state === 'saved') same += 1;
-    // Usually this is soon certain, and the rest of a long list need not be looked up.
+    // Most lists end here early, so that the rest of a long list need not be looked up.
     if (same * 3 >= saved * 2) return undefined;
   }
   const others = new Set([...added, ...(readBatch(db)?.axes ?? []), 'seed', seedNumberColumn, 'row']);
@@ -205,7 +209,7 @@ function* filtered<T>(all: Iterable<T>, test: (each: T) => boolean): Generator<T
   for (const each of all) if (test(each)) yield each;
 }
 
-/** Lets others have a turn now and then. */
+/** Yields to the event loop after each page. */
 async function* paced<T>(items: Iterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   let count = 0;
   for (const item of items) {
@@ -221,16 +225,16 @@ function columnsOf(text: string): JsonObject {
   return storedJson(text, 'a scene') as JsonObject;
 }
 
-/** Equal for scenes of one row before and after an edit. `names`: of the columns that tell rows apart. */
+/** Returns the same key for a row before and after an edit. `names`: the columns that tell rows apart. */
 function keyOfRow({ columns, input }: Row, names: string[], isStage: boolean): string {
   const row = columnsOf(columns);
-  // All columns may have been renamed.
+  // Sorting hides renames, because all columns may have been renamed.
   const values = names.map((name) => plainText(row[name] ?? null)).toSorted();
   const files = isStage ? filesIn(storedJson(input, 'a scene') as JsonValue) : [];
   return hash('sha256', JSON.stringify([values, files.map(({ sha256 }) => sha256)])).slice(0, 16);
 }
 
-/** Equal for a value that was text and has a type now. */
+/** Returns the same text for a value that was text before and has a type now. */
 function plainText(value: JsonValue): string {
   if (typeof value !== 'string') return canonicalJson(value);
   const text = value.trim();

@@ -1,4 +1,4 @@
-/** A batch in numbers, its latest runs, picture and failure. */
+/** Reads a batch in numbers, and its latest runs, picture and failure. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchNumbers, BatchSummary, RunRecord, RunSpan } from '../core/batch-summary.ts';
 import { batchCost } from '../core/spending.ts';
@@ -14,7 +14,7 @@ import { hasList } from './recorded-pictures.ts';
 import { readAttemptStates, readCounts, readSpending } from './read-totals.ts';
 import { storedJson } from './damage.ts';
 
-/** With turns of the event loop in it: at a million scenes it takes seconds. Throws the reason of `signal`. */
+/** Yields to the event loop between queries, because a million scenes take seconds. Throws the reason of `signal`. */
 export async function readSummary(db: Database, signal: AbortSignal): Promise<BatchSummary> {
   const breathe = async (): Promise<void> => {
     await nextTurn();
@@ -28,7 +28,7 @@ export async function readSummary(db: Database, signal: AbortSignal): Promise<Ba
   return { ...numbers, times: { ...span, ...medians } };
 }
 
-/** Quick at any size. */
+/** Reads all numbers that need no sorting, without yielding to the event loop. */
 export function readNumbers(db: Database): BatchNumbers {
   const attempts = readAttemptCounts(db);
   return {
@@ -45,7 +45,7 @@ export function readNumbers(db: Database): BatchNumbers {
 
 export function readSaved(db: Database): Pick<BatchNumbers, 'pictures' | 'files'> {
   const isPicture = 'label IS NULL';
-  // A worker may write such words too, within what is kept of its output.
+  // The kept part of a worker's output may contain such a key too, so the JSON decides.
   const has = (key: string): string =>
     `count(CASE WHEN instr(output, '"${key}":') > 0 AND json_valid(output) THEN json_type(output, '$.${key}') END)`;
   const sums = db.prepare<[], number[]>(
@@ -73,7 +73,7 @@ function readCost(db: Database, inFlight: number): BatchNumbers['cost'] {
   return pricing === undefined ? null : batchCost(readSpending(db), inFlight, pricing);
 }
 
-/** What was intended may have been sent: it counts as submitted. */
+/** Counts attempts by state. Intended attempts may have been sent, so they count as submitted. */
 function readAttemptCounts(db: Database): BatchSummary['attempts'] {
   const { intended, ...states } = readAttemptStates(db);
   const { saved, failed, unanswered, expired, refused } = states;
@@ -92,7 +92,7 @@ function readFailures(db: Database): BatchSummary['failures'] {
     .all();
 }
 
-/** Jobs in flight whose results wait for a setting. */
+/** Counts the jobs in flight whose results wait for a changed setting, by kind of failure. */
 function readHeld(db: Database): BatchNumbers['held'] {
   return db
     .prepare<[], BatchNumbers['held'][number]>(
@@ -117,18 +117,18 @@ function readSpan(db: Database): Span {
   return span ?? { firstSubmittedAt: null, lastSavedAt: null, executionTimeMs: 0 };
 }
 
-/** Null where the service returned none. */
+/** Null if the service reported no times. */
 interface Medians {
   medianDelayTimeMs: number | null;
   medianExecutionTimeMs: number | null;
 }
 
-/** Rows between two turns of the event loop. */
+/** Rows per turn of the event loop. */
 const pageRows = 10_000;
 
 /**
- * Sorted here: SQLite takes long to sort a million, and lets nobody else do anything meanwhile. The plus keeps it from
- * going through the index of states, which is in another order.
+ * Sorts here, because SQLite takes long to sort a million rows and blocks the event loop meanwhile. The unary
+ * plus keeps SQLite from using the index of states, which has another order.
  */
 export async function readMedians(db: Database, breathe: () => Promise<void>): Promise<Medians> {
   const page = db
@@ -149,7 +149,7 @@ export async function readMedians(db: Database, breathe: () => Promise<void>): P
   return { medianDelayTimeMs: delays.median(), medianExecutionTimeMs: executions.median() };
 }
 
-/** Many numbers in little memory. */
+/** Holds many numbers in little memory. */
 class Times {
   #all = new Float64Array(pageRows);
   #count = 0;
@@ -164,7 +164,7 @@ class Times {
     this.#count += 1;
   }
 
-  /** The lower one of two in the middle; null where there is none. */
+  /** Returns the lower one of two middle values; null if there are no values. */
   median(): number | null {
     const sorted = this.#all.subarray(0, this.#count).toSorted();
     return sorted[Math.floor((this.#count - 1) / 2)] ?? null;
@@ -173,7 +173,6 @@ class Times {
 
 const columns = 'run, pid, host, started_at AS startedAt, ended_at AS endedAt, exit_code AS exitCode, ending';
 
-/** The newest one, with what it needed. */
 function readLastRun(db: Database): RunRecord | null {
   const [span] = readRuns(db, 1);
   if (span === undefined) return null;
@@ -184,7 +183,7 @@ function readLastRun(db: Database): RunRecord | null {
   return { ...span, stats: typeof stats === 'string' ? (storedJson(stats, 'a run') as RunStats) : null };
 }
 
-/** The latest ones, oldest first. */
+/** Returns the latest runs, oldest first. */
 export function readRuns(db: Database, limit: number): RunSpan[] {
   return db
     .prepare<[number], RunSpan>(`SELECT ${columns} FROM runs ORDER BY run DESC LIMIT ?`)
@@ -192,7 +191,7 @@ export function readRuns(db: Database, limit: number): RunSpan[] {
     .toReversed();
 }
 
-/** What the service said last of each job in flight. */
+/** Counts the jobs in flight by the status that the service last reported. */
 export function readWords(db: Database): JobWord[] {
   return db
     .prepare<[], JobWord>(
@@ -210,17 +209,17 @@ interface Latest {
 
 interface Trouble {
   sceneId: string;
-  /** Where the list has no ids. */
+  /** Present if the list has no ids. */
   prompt?: string;
   kind: string;
   text: string;
   at: number;
 }
 
-/** The newest attempts settle in about the order in which they began. */
+/** Number of newest attempts to search. Attempts settle in about the order in which they begin. */
 const latestAttempts = 5_000;
 
-/** Quick at any size. */
+/** Runs in constant time: reads a limited number of attempts. */
 export function readLatest(db: Database): Latest {
   const picture = db
     .prepare<[], string>('SELECT file FROM pictures WHERE number = 1 ORDER BY picture DESC LIMIT 1')
@@ -243,7 +242,7 @@ function withPrompt({ columns: row, ...trouble }: Trouble & { columns: string })
   return { ...trouble, ...(prompt !== undefined && { prompt }) };
 }
 
-/** The latest, in no order. Quick at any size. */
+/** Returns the latest settled attempts, in no order. Reads a limited number of attempts. */
 export function readEnded(db: Database): EndedAttempt[] {
   return db
     .prepare<[number], Omit<EndedAttempt, 'hasFinished'> & { hasFinished: number }>(

@@ -1,4 +1,4 @@
-/** Totals of a batch: scenes and attempts by state, and what its submissions took. */
+/** Computes totals of a batch: scenes and attempts by state, and the time and pictures of its submissions. */
 import { attemptMoves, type AttemptState } from '../core/attempt.ts';
 import { sceneMoves, type SceneCounts, type SceneState } from '../core/scene.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
@@ -25,15 +25,15 @@ export function sceneCounts(countOf: (state: SceneState) => number, invalid: num
   return { ...(Object.fromEntries(shown) as Omit<SceneCounts, 'invalid'>), invalid };
 }
 
-/** With those whose record was lost. */
+/** Counts attempts by state. Submissions whose record was lost count as unanswered. */
 export function readAttemptStates(db: Database): Record<AttemptState, number> {
   const counts = countStates(db, 'attempts', Object.keys(attemptMoves) as AttemptState[]);
   return { ...counts, unanswered: counts.unanswered + readLostSubmissions(db) };
 }
 
 /**
- * In a long batch most are saved: these are what the others leave of all, which SQLite counts without reading each. One
- * statement, since a run may be writing meanwhile.
+ * Counts rows by state. Most rows of a long batch are saved, so those are computed as the rest, without
+ * reading each row. Uses one statement, because a run may be writing.
  */
 function countStates<State extends string>(
   db: Database,
@@ -55,24 +55,30 @@ function countStates<State extends string>(
   return Object.fromEntries(entries) as Record<State, number>;
 }
 
-/** Jobs. */
+/** Number of recent jobs whose times are used. */
 const latestTimes = 512;
 
-/** Its submission is on no record: it was paid for, at an unknown price. */
+/** SQL: the attempt was adopted. Its submission has no record, so it was paid for at an unknown price. */
 const isAdopted = "state = 'saved' AND submitted_at IS NULL";
 
-/** True of attempts that are over and that the service may have billed for pictures, also in PostgreSQL. */
+/** SQL, also for PostgreSQL: the attempt is over, and the service may have billed it for pictures. */
 const isRendered = `(state IN ('saved', 'unanswered', 'expired') OR state = 'failed'
   AND coalesce(failure_kind, '') NOT IN (${kindsWithoutPicture.map((kind) => `'${kind}'`).join()}))`;
 
-/** Ms for which the run that submitted the job saw it executing; null if another run began meanwhile, since nobody watches between runs. */
+/**
+ * Returns SQL for the ms during which the run that submitted the job saw it executing. Null if another run
+ * began meanwhile, because nobody watches between runs.
+ */
 const seenMs = (
   s: string,
 ): string => `CASE WHEN executing_at <= coalesce(completed_at, settled_at) AND NOT EXISTS (
     SELECT 1 FROM ${s}runs r WHERE r.started_at > submitted_at AND r.started_at <= settled_at)
   THEN coalesce(completed_at, settled_at) - executing_at END`;
 
-/** What each attempt adds to `BatchSpending` (as `withEnd`), also in PostgreSQL; `s` goes before the name of a table. */
+/**
+ * Returns SQL for what each attempt adds to `BatchSpending`, as `withEnd` does, also for PostgreSQL. `s`:
+ * prefix of the table names.
+ */
 export function spentColumns(s = '') {
   const executedMs = `coalesce(execution_time_ms, CASE WHEN state IN ('saved', 'failed') THEN ${seenMs(s)} END)`;
   return {
@@ -86,19 +92,22 @@ export function spentColumns(s = '') {
 
 type Spent = Record<keyof ReturnType<typeof spentColumns>, number>;
 
-/** The sums of these over attempts. */
+/** Returns SQL that sums `spentColumns` over attempts. */
 export function spentSums(s = ''): string {
   const columns = Object.entries(spentColumns(s));
   return columns.map(([name, value]) => `coalesce(sum(${value}), 0) AS "${name}"`).join();
 }
 
-/** The latest times of attempts, for `BatchSpending`; as above. */
+/**
+ * Returns a query of the latest execution times for `BatchSpending`, also for PostgreSQL. `s`: prefix of the
+ * table names.
+ */
 export function latestTimesQuery(s = ''): string {
   const ms = `coalesce(execution_time_ms, CASE WHEN state = 'saved' THEN ${seenMs(s)} END)`;
   return `SELECT ${ms} AS ms FROM ${s}attempts WHERE ${ms} IS NOT NULL ORDER BY attempt DESC LIMIT ${latestTimes}`;
 }
 
-/** Of pictures, as above; they are numbered within their job. */
+/** SQL that sums pictures, also for PostgreSQL. Pictures are numbered from 1 within their job. */
 export const broughtColumns = `count(*) FILTER (WHERE number = 1) AS jobs, count(*) AS pictures,
   CAST(coalesce(sum(width * height), 0) AS bigint) AS pixels, coalesce(max(number), 0) AS "mostPictures",
   coalesce(max(width * height), 0) AS "mostPixels"`;
@@ -117,7 +126,7 @@ export function readSpending(db: Database): BatchSpending {
   };
 }
 
-/** By the pictures with keys above `after`. */
+/** Sums the pictures with keys above `after`. */
 export function readBrought(db: Database, after = 0): Brought {
   const brought = db
     .prepare<[number], Brought>(`SELECT ${broughtColumns} FROM pictures WHERE picture > ? AND label IS NULL`)
@@ -136,10 +145,10 @@ export function forgetPictures(db: Database, attempts: string): void {
   db.exec(`DELETE ${gone}`);
 }
 
-/** Query of the record of forgotten pictures, also in PostgreSQL. */
+/** Returns the query for the record of forgotten pictures, also for PostgreSQL. `s`: prefix of the table names. */
 export const forgottenQuery = (s = ''): string => `SELECT value FROM ${s}batch WHERE name = 'brought'`;
 
-/** What forgotten pictures were; `value` is what `forgottenQuery` found. */
+/** Returns the totals of forgotten pictures. `value` is the result of `forgottenQuery`. */
 export function forgottenOf(value: string | undefined): Brought {
   return value === undefined ? nothingBrought : (storedJson(value, 'the batch') as Brought);
 }
@@ -153,7 +162,6 @@ export function readLatestTimes(db: Database): ExecutionTimes {
   return times.map(({ ms }) => ms).toSorted((a, b) => a - b);
 }
 
-/** True if a job was ever intended. */
 export function hasAttempts(db: Database): boolean {
   return db.prepare('SELECT 1 FROM attempts LIMIT 1').get() !== undefined;
 }
@@ -165,7 +173,7 @@ export function hasPicturesOrJobs(db: Database): boolean {
   return db.prepare(some).get() !== undefined;
 }
 
-/** True if a run died while it saved pictures. */
+/** True if a run crashed while it saved pictures. */
 export function hasUnfinishedPictures(db: Database): boolean {
   return db.prepare('SELECT 1 FROM attempts WHERE writing IS NOT NULL LIMIT 1').get() !== undefined;
 }

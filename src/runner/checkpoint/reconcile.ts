@@ -1,4 +1,4 @@
-/** Brings the batch's scenes in line with its manifest: by identity (id and fingerprint), never by position. */
+/** Brings the batch's scenes in line with its manifest, by id and fingerprint, never by position. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withSuffix, nameKey } from '../core/naming.ts';
 import { isCutOff, ListCutOff, type Plan } from '../core/plan.ts';
@@ -16,18 +16,18 @@ import { holdSeeds } from './hold-seeds.ts';
 import type { SceneRow } from './schema.ts';
 import { insertGrouped } from './grouped-insert.ts';
 
-/** Rows between two turns of the event loop: enough to be fast, few enough that a signal never waits for them. */
+/** Rows per turn of the event loop: enough to be fast, few enough that a signal never waits for them. */
 const sliceRows = 500;
 
-/** As above, for what SQLite does by itself. */
+/** Scenes per turn of the event loop in statements that SQLite runs by itself. */
 const sliceScenes = 20_000;
 
-/** `isEdited`: whether rows of unchanged scenes read or stand otherwise than before, or some are bad. */
+/** `isEdited`: rows of unchanged scenes have other texts or places than before, or some rows are or were invalid. */
 type Reconciled = Plan & { isEdited: boolean };
 
 /**
- * Runs inside the caller's transaction, which stays open over many turns of the event loop: at a million rows this
- * takes a while. Throws the reason of `signal` as soon as that aborts, and `ListCutOff`.
+ * Runs inside the caller's transaction, which stays open over many turns of the event loop, because a million
+ * rows take a while. Throws `ListCutOff`, and the reason of `signal` as soon as it aborts.
  */
 export async function reconcile(
   db: Database,
@@ -42,14 +42,14 @@ export async function reconcile(
   const heldSeeds = await holdBack(db, signal);
   const plan = { ...changes, ...(heldSeeds > 0 && { heldSeeds }) };
   await overTable(db, 'temp.withdrawn', signal, forgetter(db));
-  // In a bucket, no two pictures ever have one name.
+  // Pictures in a bucket never share a name, so none has to be renamed.
   if (readBatch(db)?.pictures !== undefined) return plan;
   await overTable(db, 'temp.withdrawn', signal, renameReplaced(db));
   restoreNames(db);
   return plan;
 }
 
-/** What is on record decides it, each time anew: of seeds, values and condition each may be another since. */
+/** Decides anew which seeds are needed, because seeds, values and the condition may have changed since the last run. */
 async function holdBack(db: Database, signal: AbortSignal): Promise<number> {
   const pages = holdSeeds(db);
   let page = pages.next();
@@ -57,15 +57,15 @@ async function holdBack(db: Database, signal: AbortSignal): Promise<number> {
   return page.value;
 }
 
-/** Every listed scene is there, and no other is. */
+/** Plans an unchanged list: every listed scene is recorded, and no other. */
 function samePlan(db: Database, compared: ComparedList): Reconciled {
   listWithdrawn(db);
   return { ...planOfSame(compared), isEdited: false };
 }
 
 /**
- * Earlier versions held it against scenes that ComfyUI refused the workflow, whoever was to blame. No job began: these
- * scenes are sent again once, and one that is refused for its own values then has another text.
+ * Puts back scenes that earlier programs failed because ComfyUI refused the workflow, whatever the cause was.
+ * No job began, so each is sent again once. A scene that is refused for its own values now gets another text.
  */
 function putBackRefused(db: Database): void {
   db.exec(`
@@ -75,13 +75,13 @@ function putBackRefused(db: Database): void {
 const isRefusedBefore = `state = 'failed' AND failure_kind = 'input-refused'
   AND (failure_text LIKE 'ComfyUI refused the workflow: %' OR failure_text LIKE 'ComfyUI refused a part of the workflow: %')`;
 
-/** Of a list that is the one that was compared last. */
+/** Returns the plan for the list that was compared last. */
 export function planOfSame({ scenes, repeated }: ComparedList): Plan {
   return { added: 0, changed: 0, unchanged: scenes, withdrawn: 0, ...(repeated && { repeated }) };
 }
 
 async function compare(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<Reconciled> {
-  // Its rows come in order, so that a page or two of it are enough.
+  // Its rows come in order, so a page or two of it are enough.
   db.pragma('temp.cache_size = -500');
   db.exec('CREATE TEMP TABLE IF NOT EXISTS listed (scene INTEGER PRIMARY KEY); DELETE FROM temp.listed');
   const [known, before] = [lastKey(db, 'scenes'), listedScenes(db)];
@@ -112,15 +112,18 @@ async function compare(db: Database, manifest: ManifestScenes, signal: AbortSign
 }
 
 interface Lister {
-  /** Records one listed scene; returns what it is to the batch. */
+  /** Records one listed scene and returns how it relates to the batch. */
   add(scene: ListedScene): 'added' | 'changed' | 'unchanged';
-  /** Whether a row of an unchanged scene reads or stands otherwise than before. */
+  /** True if a row of an unchanged scene has another text or place than before. */
   isEdited(): boolean;
-  /** To be called after the last. */
+  /** Call after the last scene. */
   flush(): void;
 }
 
-/** `known`: the last key that the batch had before. Scenes beyond it are listed; those up to it are in `temp.listed`. */
+/**
+ * `known`: the last scene key before the comparison. Scenes beyond it are listed; up to it, those in
+ * `temp.listed` are.
+ */
 function lister(db: Database, known: number): Lister {
   const find = finder(db, known);
   const insert = insertGrouped(
@@ -143,7 +146,7 @@ function lister(db: Database, known: number): Lister {
         return found;
       }
       const { scene } = found;
-      // Equal inputs may be spelled in several ways; and a file that is sent may have been moved.
+      // Equal inputs may be spelled in several ways, and a file that is sent may have been moved.
       const isSame =
         found.position === position &&
         found.source === source &&
@@ -163,7 +166,7 @@ function lister(db: Database, known: number): Lister {
 
 type KnownScene = Pick<SceneRow, 'scene' | 'position' | 'source' | 'input' | 'columns'>;
 
-/** One that is not in the batch is `changed` where its id is. */
+/** Returns a lookup of listed scenes. A scene that is not in the batch is `changed` if the batch knows its id. */
 function finder(
   db: Database,
   known: number,
@@ -177,7 +180,7 @@ function finder(
     same.get(id, fingerprint) ?? (sameId.get(id) === undefined ? 'added' : 'changed');
 }
 
-/** How many of these are in the list as it was compared last. */
+/** Counts how many of these ids are in the list as it was last compared. */
 function countListed(db: Database, ids: Iterable<string>): number {
   const isListed = db.prepare<[string]>("SELECT 1 FROM scenes WHERE id = ? AND state <> 'withdrawn'");
   let count = 0;
@@ -194,7 +197,7 @@ async function inSlices<T>(items: Iterable<T>, signal: AbortSignal, work: (item:
   }
 }
 
-/** Rows by their keys, both ends included. */
+/** Range of row keys, both ends included. */
 interface Slice {
   from: number;
   to: number;
@@ -224,12 +227,12 @@ async function breathe(signal: AbortSignal): Promise<void> {
 
 interface Gone {
   scenes: number;
-  /** Of the first of them in the list, if there is one. */
+  /** Id of the scene that came first in the list. */
   id: string;
   source: string;
 }
 
-/** Finds the scenes of a slice that went without another row taking their id. */
+/** Returns a function that withdraws the unlisted scenes of a slice. It counts those whose id no other row has taken. */
 function withdrawer(db: Database, known: number): (slice: Slice) => Gone {
   const gone = `scene BETWEEN @from AND @to AND scene <= ${known} AND state <> 'withdrawn'
     AND scene NOT IN (SELECT scene FROM temp.listed)`;
@@ -247,14 +250,15 @@ function withdrawer(db: Database, known: number): (slice: Slice) => Gone {
 }
 
 /**
- * True if the scenes that came are one row that went: the beginning of its line, since the list was cut off within it, or,
- * if `isPlaced`, an edited row at its place in a list without ids.
+ * True if all new scenes are one row that replaces a withdrawn one: the beginning of its line, because the
+ * list was cut off within it. If `isPlaced`, an edited row at the same place in a list without ids counts
+ * too.
  */
 function isOneEdited(db: Database, known: number, isPlaced: boolean): boolean {
   const begins = '(w.columns, 1, length(n.columns) - 2)';
   const torn = `length(w.columns) > length(n.columns) AND substr${begins} = substr${begins.replace('w.', 'n.')}`;
   const edited = "w.source = n.source AND n.columns ->> '$.id' IS NULL";
-  // The scenes of a row that is multiplied are at `list.csv:4 (style ink)`.
+  // Scenes of one multiplied row differ only after the bracket: `list.csv:4 (style ink)`.
   const found = db.prepare(`
     SELECT 1 FROM scenes n JOIN scenes w ON w.state = 'withdrawn' AND (${torn}${isPlaced ? ` OR ${edited}` : ''})
     WHERE n.scene = (SELECT min(scene) FROM scenes WHERE scene > ${known}) AND 1 = (
@@ -262,7 +266,7 @@ function isOneEdited(db: Database, known: number, isPlaced: boolean): boolean {
   return found.get() !== undefined;
 }
 
-/** Most often there is none, and no other scene has to be read again. */
+/** Collects the withdrawn scenes. Most often there are none, and no other scene has to be read again. */
 function listWithdrawn(db: Database): void {
   db.exec(`
     CREATE TEMP TABLE IF NOT EXISTS withdrawn (n INTEGER PRIMARY KEY, scene INTEGER NOT NULL);
@@ -272,7 +276,7 @@ function listWithdrawn(db: Database): void {
 
 const withdrawnInSlice = '(SELECT scene FROM temp.withdrawn WHERE n BETWEEN @from AND @to)';
 
-/** A row that came back takes the state of its attempts. */
+/** Returns a function that gives scenes that came back the state of their attempts. */
 function restorer(db: Database): (slice: Slice) => void {
   const has = (state: string): string =>
     `EXISTS (SELECT 1 FROM attempts a WHERE a.scene = scenes.scene AND a.state IN (${state}))`;
@@ -287,17 +291,20 @@ function restorer(db: Database): (slice: Slice) => void {
   return (slice) => void restore.run(slice);
 }
 
-/** SQL: a scene that left the list before anything was sent for it. Nothing refers to it, and nothing is lost with it. */
+/** SQL: the scene left the list before anything was sent for it. Nothing refers to it, so it can be deleted. */
 const isForgettable = `state = 'withdrawn' AND attempts = 0
   AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.scene = scenes.scene)`;
 
-/** True if an earlier version has kept such scenes, or failed some that are put back. */
+/** True if an earlier program kept scenes that are now forgotten, or failed scenes that are now put back. */
 export function hasOldOutcomes(db: Database): boolean {
   const text = `SELECT 1 FROM scenes WHERE ${isForgettable} OR ${isRefusedBefore} LIMIT 1`;
   return db.prepare(text).get() !== undefined;
 }
 
-/** A scene that never had an attempt would be counted as withdrawn for ever. */
+/**
+ * Returns a function that deletes withdrawn scenes without attempts. Otherwise they would count as withdrawn
+ * forever.
+ */
 function forgetter(db: Database): (slice: Slice) => void {
   const forget = db.prepare<[Slice]>(
     `DELETE FROM scenes WHERE scene IN ${withdrawnInSlice} AND +${isForgettable}`,
@@ -305,7 +312,10 @@ function forgetter(db: Database): (slice: Slice) => void {
   return (slice) => void forget.run(slice);
 }
 
-/** Pictures of edited rows make way for the new ones. The plus keeps SQLite from going through all that are withdrawn. */
+/**
+ * Returns a function that renames pictures of edited rows, to free their names for the new pictures. The
+ * unary plus keeps SQLite from scanning all withdrawn scenes.
+ */
 function renameReplaced(db: Database): (slice: Slice) => void {
   const replaced = db.prepare<[Slice], { picture: number; name: string; fingerprint: string }>(`
     SELECT p.picture, p.name, s.fingerprint
@@ -319,7 +329,7 @@ function renameReplaced(db: Database): (slice: Slice) => void {
   };
 }
 
-/** Pictures of rows that were edited back. */
+/** Gives pictures of rows that were edited back their first names again. */
 function restoreNames(db: Database): void {
   const restored = db
     .prepare<[], { picture: number; name: string }>(
@@ -333,7 +343,7 @@ function restoreNames(db: Database): void {
   const pending = db.prepare<[], { picture: number; to: string }>(
     'SELECT picture, move_to AS "to" FROM pictures WHERE move_to IS NOT NULL',
   );
-  // Of several pictures with one name, the first takes it; the others keep what they are called now.
+  // If several pictures have one name, the first takes it, and the others keep their current names.
   const takers = new Map(pending.all().map(({ picture, to }) => [nameKey(to), picture]));
   for (const { picture, name } of restored) {
     const key = nameKey(name);
@@ -347,7 +357,7 @@ function moveStatement(db: Database): Statement<[string, number]> {
   return db.prepare<[string, number]>('UPDATE pictures SET move_to = ? WHERE picture = ?');
 }
 
-/** Whether there were some, or are. */
+/** Replaces the recorded invalid rows. Returns true if there were any, or are any now. */
 async function replaceBadRows(db: Database, manifest: ManifestScenes, signal: AbortSignal): Promise<boolean> {
   let isAny = db.prepare('DELETE FROM bad_rows').run().changes > 0;
   const insert = db.prepare<[number, string, string | null, string]>(

@@ -1,4 +1,4 @@
-/** What both journals read of a batch: in its own file, or in the local copy of one that is shared. */
+/** Reads that both journals share: from the batch's own file, or from the local copy of a shared batch. */
 import type { FoundScene, SceneToName } from '../core/adoption.ts';
 import type { Attempt, Endpoint } from '../core/attempt.ts';
 import type { LackingFile } from '../core/named-file.ts';
@@ -18,16 +18,18 @@ import { readCounts } from './read-totals.ts';
 import { readLacking, readPicturesOfSaved } from './recorded-pictures.ts';
 
 export abstract class RecordedBatch {
-  /** Whether only a part of the batch is rendered; `temp.part` has its scenes. */
+  /** True if only a part of the batch is rendered; `temp.part` has its scenes. */
   protected hasPart = false;
 
-  /** Undefined until it is asked for. */
   #judge: { isGood: ReturnType<typeof judgeIn> } | undefined;
 
-  /** Scenes saved by this run that lack a value which decides on other seeds. */
+  /** Number of scenes saved by this run that lack a value which decides on other seeds. */
   #unjudged = 0;
 
-  /** The seed that is to be sent now that one has ended so; undefined where none is. `db`: has the batch on record. */
+  /**
+   * Returns the id of the seed to send after this settlement; undefined if there is none. `db` has the
+   * recorded batch.
+   */
   protected nextSeedAfter(
     db: Database,
     attempt: Attempt,
@@ -43,7 +45,7 @@ export abstract class RecordedBatch {
     return good === true ? undefined : seedAfter(sceneId);
   }
 
-  /** Of what is on record at this moment. */
+  /** Reads what is recorded at this moment. */
   protected abstract recorded<T>(read: (db: Database) => T): Promise<T>;
 
   nextScenes(max: number): Promise<SceneToName[]> {
@@ -98,7 +100,7 @@ export abstract class RecordedBatch {
   }
 }
 
-/** Most frequent first, of the saved scenes that are listed. */
+/** Returns the endpoints of the saved scenes that are listed, the most frequent first. */
 function readMadeAt(db: Database): MadeAt[] {
   return db
     .prepare<[], Endpoint & { scenes: number }>(

@@ -1,4 +1,4 @@
-/** Reads the pictures on record, and finds their scenes and ids. */
+/** Reads the recorded pictures, and finds their scenes and ids. */
 import type { RecordedPicture } from '../core/verification.ts';
 import type { Database } from '../../lib/sqlite/database.ts';
 import { splitFiles, type PictureOutput, type SavedPicture } from '../core/picture.ts';
@@ -8,7 +8,7 @@ import { formatOfFile } from '../core/picture-format.ts';
 import { readBatch } from './batch-identity.ts';
 import { asFatalFailure } from './journal.ts';
 
-/** Read so many at a time: a reader that stayed in one place for hours would keep a run's journal from being tidied. */
+/** Pictures per query. A query that stayed open for hours would keep a run from truncating its log. */
 const pageSize = 500;
 
 const recorded = `
@@ -16,7 +16,7 @@ const recorded = `
          p.width, p.height, p.bytes, p.sha256
   FROM pictures p JOIN attempts USING (attempt) JOIN scenes s USING (scene)`;
 
-/** The pictures of a job together; those that are recorded meanwhile may come or not. */
+/** Yields the pictures of each job together. Pictures that are recorded meanwhile may be included or not. */
 export function* readSavedJobs(db: Database): Generator<RecordedPicture[]> {
   const page = db.prepare<[number, number], RecordedPicture>(
     `${recorded} WHERE (p.attempt, p.number) > (?, ?) ORDER BY p.attempt, p.number LIMIT ${pageSize}`,
@@ -36,7 +36,7 @@ export function* readSavedJobs(db: Database): Generator<RecordedPicture[]> {
   if (job.length > 0) yield job;
 }
 
-/** Those of saved scenes; read as they are asked for. */
+/** Yields the pictures of saved scenes, and reads them only as they are requested. */
 export function* readPicturesOfSaved(db: Database): Generator<RecordedPicture> {
   try {
     for (const job of readSavedJobs(db)) if (job[0]?.sceneState === 'saved') yield* job;
@@ -52,7 +52,7 @@ export function recordedReader(db: Database): (attempt: number) => RecordedPictu
   return (attempt) => ofAttempt.all(attempt);
 }
 
-/** Of all that is on record, files besides pictures included. */
+/** Counts everything that was saved, including files besides pictures. */
 export function countSaved(db: Database): number {
   return db.prepare<[], { n: number }>('SELECT count(*) AS n FROM pictures').get()?.n ?? 0;
 }
@@ -60,7 +60,7 @@ export function countSaved(db: Database): number {
 type SavedRow = Omit<SavedPicture, 'seed' | 'label' | 'output'> &
   Record<'seed' | 'label' | 'output', string | null>;
 
-/** Pictures, and files besides. */
+/** Returns a function that reads the pictures of an attempt and its other files. */
 export function savedReader(db: Database): (attempt: number) => ReturnType<typeof splitFiles> {
   const saved = db.prepare<[number], SavedRow>(
     `SELECT file, width, height, bytes, sha256, seed, label, output
@@ -77,7 +77,7 @@ export function savedReader(db: Database): (attempt: number) => ReturnType<typeo
     );
 }
 
-/** None where it cannot be read: a picture is as good without it. */
+/** Returns nothing if the JSON is damaged, because the picture is as good without it. */
 function outputOf(text: string): { output?: PictureOutput } {
   try {
     return { output: JSON.parse(text) as PictureOutput };
@@ -86,12 +86,15 @@ function outputOf(text: string): { output?: PictureOutput } {
   }
 }
 
-/** Returns SQL of `pictures`: true if a picture has this list, or has something in it. Reads it as text, which may be damaged. */
+/**
+ * Returns an SQL condition on `pictures`: the picture has this list, or a list that is not empty. Searches
+ * the JSON as text, because it may be damaged.
+ */
 export function hasList(name: keyof PictureOutput, isFilled: boolean): string {
   return `instr(output, '"${name}":[${isFilled ? '"' : ''}') > 0`;
 }
 
-/** Returns the lists of words that the service brings, which are columns of the results. */
+/** Returns the names of the word lists that came from the service. They are columns of the results. */
 export function readListNames(db: Database) {
   const names = ['labelled_words', 'ignored_words'] as const;
   return names.filter(
@@ -127,10 +130,11 @@ export function isRecorded(db: Database, file: string): boolean {
 }
 
 /**
- * Returns the id of a scene's picture, whose `index` is 0 for the first: the first has the id of its scene `x`, the second
- * has `x.2`. If there is a scene `x.2` too, the id belongs to the scene that had pictures in an earlier run, so that no stage
- * renders its picture again because the other one came. In one run it belongs to the scene that is called so. The other
- * picture gets a `~` at the end, and more of them until no scene is called so. A scene without pictures takes no id.
+ * Returns a function that makes the id of a scene's picture; `index` is 0 for the first. The first picture
+ * has the id of its scene `x`, the second has `x.2`. If there is also a scene `x.2`, the id belongs to the
+ * scene that had pictures in an earlier run, so that no stage renders its picture again. Within one run it
+ * belongs to the scene of that name. The other picture gets a `~` at the end, and more until no scene has
+ * that id. A scene without pictures takes no id.
  */
 export function pictureIds(db: Database): (sceneId: string, index: number) => string {
   const firstRun = db.prepare<[string], number | null>(
@@ -155,7 +159,7 @@ export function pictureIds(db: Database): (sceneId: string, index: number) => st
   };
 }
 
-/** Returns how many saved scenes lack each file that `output.files` has asked for since they were saved. Quick if the first run asked for all. */
+/** Returns how many saved scenes lack each file that was added to `output.files` later. Fast if none was added. */
 export function readLacking(db: Database): LackingFile[] {
   const later = readBatch(db)?.files?.filter(({ isLater }) => isLater === true) ?? [];
   if (later.length === 0) return [];
@@ -165,13 +169,13 @@ export function readLacking(db: Database): LackingFile[] {
     .filter(({ scenes }) => scenes > 0);
 }
 
-/** Returns the ids of the saved scenes that lack any of these. */
+/** Returns the ids of the saved scenes that lack any of these files. */
 export function readIdsLacking(db: Database, files: readonly NamedFile[]): string[] {
   const ids = db.prepare<[object], string>(`SELECT id FROM scenes s WHERE ${lacks}`).pluck();
   return [...new Set(files.flatMap(({ label, kind }) => ids.all({ label, kind })))];
 }
 
-/** If the kind of a file has changed, a file of the old kind does not count. */
+/** SQL: a saved scene lacks the file. If the kind of the file has changed, a file of the old kind does not count. */
 const lacks = `s.state = 'saved' AND NOT EXISTS (
   SELECT 1 FROM attempts a JOIN pictures p USING (attempt)
   WHERE a.scene = s.scene AND p.label = @label AND substr(p.file, -length(@kind) - 1) = '.' || @kind)`;

@@ -1,4 +1,4 @@
-/** Checks a checkpoint for damage that SQLite does not detect, and repairs it: all that can be read of a damaged one goes into a new one. Below, what repairs the record of its pictures. */
+/** Detects damage that SQLite does not, and repairs a checkpoint by copying its readable rows into a new file. */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openSqlite, Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
@@ -31,13 +31,16 @@ import { openCheckpointForReading } from './open-checkpoint.ts';
 import { readAttempt, readSubmittedAttempt, prepareReads, prepareStatements } from './attempt-records.ts';
 
 export interface RepairedCheckpoint {
-  /** Submissions whose record is lost: they count as unanswered from now on. */
+  /** Number of submissions whose record is lost. They count as unanswered from now on. */
   lost: number;
-  /** Where the damaged file is; null where nothing was wrong with it. */
+  /** Path of the damaged file; null if the file itself was sound. */
   keptAs: string | null;
 }
 
-/** Undefined where nothing is to be repaired. For whoever holds the batch's lock. Throws where nothing can be read. */
+/**
+ * Returns undefined if there is nothing to repair. Call only while holding the batch's lock. Throws if
+ * nothing can be read.
+ */
 export async function repairCheckpoint(dir: string): Promise<RepairedCheckpoint | undefined> {
   const path = checkpointFile(dir);
   const wrong = damageIn(() => assertSound(dir));
@@ -48,7 +51,7 @@ export async function repairCheckpoint(dir: string): Promise<RepairedCheckpoint 
     renameSync(`${path}-wal`, `${path}.damaged-wal`);
     return { lost: 0, keptAs: `${path}.damaged-wal` };
   }
-  // From here on the file is judged without its mark's digest.
+  // From here on the file is checked without the digest of its mark.
   unseal(dir);
   let lost = 0;
   const damage = damageIn(() => {
@@ -76,7 +79,10 @@ function damageIn(check: () => void): UnusableDatabase | undefined {
   }
 }
 
-/** All of its own was tidied away at an orderly end; one that leads further is its own, and the mark is an older one. */
+/**
+ * True if the log does not belong to the file. An orderly end leaves no log. A log that is ahead of the mark
+ * belongs to the file, and the mark is outdated.
+ */
 function isLogForeign(path: string, mark: CommitMark | undefined): boolean {
   if (mark === undefined || mark.sha256 === null || !hasLog(path) || sha256OfFile(path) !== mark.sha256)
     return false;
@@ -89,7 +95,7 @@ function isLogForeign(path: string, mark: CommitMark | undefined): boolean {
   return damage !== undefined || commit <= mark.commit;
 }
 
-/** The damaged one is replaced in one step; a repair that was interrupted before starts over. */
+/** Replaces the damaged file in one step. Starts over if an earlier repair was interrupted. */
 async function rebuild(dir: string, path: string, mark: CommitMark | undefined): Promise<number> {
   const [target, copy] = [`${path}.repaired`, `${path}.repairing`];
   removeDatabases(target, copy);
@@ -112,7 +118,7 @@ async function rebuild(dir: string, path: string, mark: CommitMark | undefined):
     throw nothingRead(path);
   }
   syncFile(target);
-  // The log that is still there is not this one's: it would be refused, not taken into it.
+  // The log that is still there belongs to the damaged file. This mark makes the next start refuse it.
   const file = new CommitMarkFile(dir);
   file.writeDurably({ ...reached, sha256: sha256OfFile(target) });
   file.close();
@@ -128,14 +134,14 @@ function keepDamaged(path: string): void {
     if (existsSync(path + end)) copyFileSync(path + end, `${path}.damaged${end}`);
 }
 
-/** It is out of the way, so that the next start can do without it. */
+/** Says that nothing can be read. The file is out of the way, so that the next start can do without it. */
 function nothingRead(path: string): UnusableDatabase {
   return new UnusableDatabase(
     `nothing can be read of ${path}; it is kept as ${path}.damaged. Put a copy of it back; or take over the pictures that are there, each checked: \`nightrender run <pipeline> --adopt\`; or begin afresh and keep them as .former: \`nightrender run <pipeline> --fresh\``,
   );
 }
 
-/** A copy, with the schema that belongs to it. */
+/** Opens a copy of the damaged file, with the right schema. */
 function openDamaged(path: string, copy: string, like: Database): Database {
   for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, copy + end);
   const schema = like.prepare<[], object>('SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL');
@@ -150,7 +156,7 @@ function openDamaged(path: string, copy: string, like: Database): Database {
   return openAnyhow(copy);
 }
 
-/** Though its schema be damaged. */
+/** Opens a file even if its schema is damaged. */
 function openAnyhow(path: string): Database {
   const db = openSqlite(path);
   db.unsafeMode(true);
@@ -163,18 +169,21 @@ function removeDatabases(...paths: string[]): void {
 }
 
 function syncFile(path: string): void {
-  // Windows syncs only what may be written to.
+  // Windows syncs only files that are open for writing.
   const file = openSync(path, 'r+');
   fsyncSync(file);
   closeSync(file);
 }
 
-/** Returns how many submissions of those that `mark` knows, or that are seen, are lost; undefined where no scene is left. */
+/**
+ * Copies all readable rows. Returns how many submissions known from `mark` or from the rows are lost;
+ * undefined if no scene is left.
+ */
 function carryRows(from: Database, to: Database, mark: Reached): number | undefined {
   return to.transaction(() => {
     const before = readableCommits(from);
     const highest = Math.max(...tableNames.map((table) => carryTable(from, to, table)));
-    // Both count those that were lost before, too.
+    // Both numbers include submissions that were lost before.
     const submissions = Math.max(mark.attempts, highest - before.unused_keys + before.lost_submissions);
     const drop = {
       scenes: `DELETE FROM pictures WHERE attempt IN (SELECT attempt FROM attempts WHERE scene = @key);
@@ -197,7 +206,7 @@ function carryRows(from: Database, to: Database, mark: Reached): number | undefi
   })();
 }
 
-/** Makes scenes and attempts agree; comparing the list again restores the scenes that are lost. */
+/** SQL that makes scenes and attempts agree. Comparing the list again restores the scenes that are lost. */
 const agree = `
   UPDATE scenes SET attempts = max(attempts, (SELECT coalesce(max(number), 0) FROM attempts a WHERE a.scene = scenes.scene));
   UPDATE scenes SET state = 'waiting', due_at = 0
@@ -206,11 +215,11 @@ const agree = `
       OR state = 'saved' AND NOT EXISTS (SELECT 1 FROM attempts a JOIN pictures USING (attempt) WHERE a.scene = scenes.scene);
   DELETE FROM batch WHERE name = 'compared'`;
 
-/** Returns the highest key of an attempt; 0 of another table. */
+/** Copies the readable rows of a table. Returns the highest key of an attempt; 0 for other tables. */
 function carryTable(from: Database, to: Database, table: Table): number {
   const width = to.prepare(`SELECT 1 FROM pragma_table_info('${table}')`).all().length;
   const insert = to.prepare(`INSERT INTO ${table} VALUES (${Array<string>(width).fill('?').join()})`);
-  // Attempts are kept even where their run's row is lost.
+  // Attempts are kept even if the row of their run is lost.
   const stub = to.prepare(
     "INSERT OR IGNORE INTO runs (run, pid, host, program, started_at) VALUES (?, 0, '', '', 0)",
   );
@@ -226,10 +235,13 @@ function carryTable(from: Database, to: Database, table: Table): number {
 }
 
 const pageRows = 200;
-/** In a row: more than a damaged part has as a rule, and few enough to be tried in seconds. */
+/** Consecutive keys without a row: more than a damaged part usually has, and few enough to try within seconds. */
 const maxUnreadable = 10_000;
 
-/** Each with its key before it. Where a page of the file is damaged, its rows are tried one by one. */
+/**
+ * Yields the readable rows, each with its key before it. If a page of the file is damaged, tries its rows one
+ * by one.
+ */
 function* readableRows(from: Database, table: Table): Generator<unknown[]> {
   const all = `SELECT rowid, * FROM ${table} NOT INDEXED WHERE rowid`;
   const page = ifSound(() =>
@@ -264,7 +276,6 @@ function ifSound<T>(work: () => T): T | undefined {
   }
 }
 
-/** A row that is damaged. */
 interface Damage {
   table: 'scenes' | 'attempts';
   key: number;
@@ -291,7 +302,7 @@ function assertContent(dir: string): void {
   }
 }
 
-/** Existing rows may satisfy a damaged constraint that rejects the next row. */
+/** Throws if the schema was changed. Existing rows may satisfy a damaged constraint that rejects the next row. */
 function assertSchema(db: Database): void {
   const sound = new Sqlite(':memory:');
   const version = Number(db.pragma('user_version', { simple: true }));
@@ -334,21 +345,24 @@ function assertScene({ id, fingerprint, state, input, columns, seed }: StoredSce
   storedJson(columns, of);
   storedSeed(seed, of);
   const read = storedJson(input, of) as JsonObject;
-  // Of what is over nothing is sent any more.
+  // Nothing is sent any more for scenes in other states.
   const isToBeSent = state === 'waiting' || state === 'active';
   if (isToBeSent && !isInputOf(fingerprint, read))
     throw new DamagedCheckpoint(`the input of ${of} is not the one that was recorded`);
 }
 
 export interface PictureRepair {
-  /** Renames that a dead run had decided, in the order to do them in. */
+  /** Returns the renames that a crashed run had decided, in the order to do them. */
   pendingMoves: () => PictureMove[];
   recordMoved: (move: PictureMove) => Promise<void>;
-  /** Forgets every picture of the attempt; resolves to whether its scene now waits, as it does unless it is withdrawn. */
+  /**
+   * Forgets every picture of the attempt. Resolves to true if its scene waits again, and false if it was not
+   * saved, such as a withdrawn scene.
+   */
   putBack: (attempt: number) => Promise<boolean>;
 }
 
-/** Only for whoever holds the batch's lock. */
+/** Call only while holding the batch's lock. */
 export function pictureRepair(db: Database): PictureRepair {
   const sql = prepareStatements(db);
   const wait = db.prepare<[number]>(`

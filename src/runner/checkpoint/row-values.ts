@@ -1,4 +1,4 @@
-/** What conditions may ask of the rows of a batch, and what is wrong with one that asks for something else. */
+/** The values that conditions may use on the rows of a batch. */
 import { type BatchIdentity, resultColumns } from './batch-identity.ts';
 import { ConditionError } from '../core/condition.ts';
 import type { sceneNames } from '../core/condition-name.ts';
@@ -19,7 +19,7 @@ export function rowValues(batch: BatchIdentity | undefined): RowValues {
   return new SceneValues([...resultColumns(batch), ...(batch?.axes ?? [])], facts);
 }
 
-/** `place`: where the text stands. Throws `ConfigError`. */
+/** Parses a condition. `place` says where the text is, for messages. Throws `ConfigError`. */
 export function rowCondition(
   values: RowValues,
   text: string,

@@ -1,4 +1,4 @@
-/** Reads what is on record of scenes: a record each, in the order of the list, or the whole story of one id. */
+/** Reads recorded scenes: one record each, in list order, or the whole story of one id. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FoundScene, SceneToName } from '../core/adoption.ts';
 import { endpointAddress, type Endpoint } from '../core/attempt.ts';
@@ -21,17 +21,17 @@ import { sentBy, storedJson } from './damage.ts';
 import { savedReader } from './recorded-pictures.ts';
 import type { SceneRow } from './schema.ts';
 
-/** All conditions given must hold. */
+/** Conditions on records. All that are given must hold. */
 export interface RecordChoice {
   /** States of a scene, and `invalid`. */
   states?: string[];
   /** Kinds of failure, and `invalid-row`. */
   kinds?: string[];
-  /** Text in the id, a column's value or the failure's text, in any case. */
+  /** Text in the id, in a column's value or in the failure's text, regardless of case. */
   search?: string;
 }
 
-/** Rows at these positions, `to` not included, and some of the withdrawn scenes in their order. */
+/** Rows at positions from `from` up to `to`, exclusive, and a range of the withdrawn scenes. */
 export interface ListPart {
   from: number;
   to: number;
@@ -41,9 +41,9 @@ export interface ListPart {
 const everyRow: ListPart = { from: 0, to: 2 ** 53, withdrawn: { from: 0, count: -1 } };
 
 /**
- * Yields records that fulfil every condition given: those of the manifest in its order, with its invalid rows between them, then
- * the withdrawn scenes. Reads in pages, so that no statement stays open. Outside a transaction, a scene that changes meanwhile
- * comes as it was or as it is.
+ * Yields the records that meet all given conditions: first the manifest in order, including its invalid rows,
+ * then the withdrawn scenes. Reads in pages, so that no statement stays open. Outside a transaction, a scene
+ * that changes meanwhile appears in its old or new state.
  */
 export function* readRecords(
   db: Database,
@@ -63,10 +63,13 @@ export function* readRecords(
   for (const scene of scenes.withdrawn()) yield toRecord(scene);
 }
 
-/** A statement that stayed open while a terminal's reader thinks would keep a run from truncating its log. */
+/** Rows per query. A query that stayed open while a person reads would keep a run from truncating its log. */
 const pageRows = 200;
 
-/** The unary plus rules out indexes in another order than that of the list, which each page would have to sort. */
+/**
+ * Prepares the queries of scenes. The unary plus rules out indexes with another order than the list, because
+ * each page would have to be sorted.
+ */
 function sceneReader(
   db: Database,
   { states, kinds, search }: RecordChoice,
@@ -102,7 +105,7 @@ function sceneReader(
     },
     *withdrawn(): Generator<FoundRow> {
       const page = pages('s.scene IN (SELECT value FROM json_each(@keys))', 's.scene');
-      // The index has these keys: scenes that are listed are not read for it.
+      // The index has these keys, so no listed scene is read.
       const withdrawn = db.prepare<[ListPart['withdrawn']], number>(
         "SELECT scene FROM scenes WHERE state = 'withdrawn' ORDER BY +scene LIMIT @count OFFSET @from",
       );
@@ -113,10 +116,10 @@ function sceneReader(
   };
 }
 
-/** Characters. Some send pictures along. */
+/** Maximum characters of an input that is read. Longer inputs usually contain pictures. */
 const maxInputLength = 65_536;
 
-/** What the table of attempts does not have as a column. */
+/** SQL for record columns that are not columns of `attempts`. */
 const counted: Partial<Record<RecordKey, string>> = {
   attempts: attemptCount("c.state <> 'refused'"),
   unanswered: attemptCount("c.state = 'unanswered'"),
@@ -134,8 +137,8 @@ const recordValues = Object.entries(byColumn('column', (key) => key)).map(
 );
 
 /**
- * A scene with the attempt that says most of it: the saved one, else the latest. Most scenes have one attempt alone, and
- * only of others there is something to choose or to count.
+ * Selects each scene with its most telling attempt: the saved one, otherwise the latest. Most scenes have a
+ * single attempt, and only the others need the choice and the counts.
  */
 const selectRecords = `
   SELECT ${recordValues.join()}, s.id, s.state, s.source, coalesce(s.failure_kind, a.failure_kind) AS failureKind,
@@ -166,7 +169,7 @@ function recordReader(db: Database): (row: FoundRow) => SceneRecord {
     const { pictures, files } = attempt === null ? { pictures: [], files: [] } : savedOf(attempt);
     const { columns, input } = sentBy(row);
     const isSent = baseUrl !== null && endpointId !== null && version !== null;
-    // To spread what is left of the row makes so much garbage that a list takes half as long again.
+    // Spreading the rest of the row makes so much garbage that a list takes half as long again.
     const record = withValuesOf(row, nothingKnown);
     record.id = row.id;
     record.state = row.state;
@@ -222,7 +225,7 @@ function invalidRecord({ source, id, problem }: StoredBadRow): SceneRecord {
 
 type HasText = (id: string, columns: string, failure: string) => 0 | 1;
 
-/** Parses the JSON only of rows that may hold the text. */
+/** Returns a search function that parses the JSON only of rows that may contain the text. */
 function hasText(search: string): HasText {
   const wanted = search.toLowerCase();
   const inJson = JSON.stringify(wanted).slice(1, -1);
@@ -237,7 +240,6 @@ function hasText(search: string): HasText {
   };
 }
 
-/** Yields every id of the batch. */
 export function* readIds(db: Database): Generator<string> {
   yield* db.prepare<[], string>('SELECT id FROM scenes').pluck().iterate();
 }
@@ -304,7 +306,7 @@ function readAttempts(db: Database, { scene, counted_from: countedFrom }: SceneR
   });
 }
 
-/** Scenes between two turns of the event loop. */
+/** Scenes per turn of the event loop. */
 const pageScenes = 500;
 
 type SentRow = Pick<SceneRow, 'id' | 'input' | 'columns' | 'seed'>;

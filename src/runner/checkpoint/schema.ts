@@ -8,10 +8,10 @@ const words = (table: object): string =>
     .map((word) => `'${word}'`)
     .join(', ');
 
-/** As they were then: the text of a migration never changes. */
+/** States of the first version. The text of a migration never changes. */
 const firstStates = "'waiting', 'active', 'saved', 'failed', 'withdrawn'";
 
-/** Within a text of SQL. */
+/** Doubles quotation marks, for use within an SQL string. */
 const quotes = (text: string): string => text.replaceAll("'", "''");
 
 const first = `
@@ -100,8 +100,8 @@ CREATE TABLE bad_rows (
 `;
 
 /**
- * - `deaths`: violent deaths of the program while it worked on the scene; `died_in`: the run that died last so
- * - `counted_from`: attempts up to this number count for nothing any more, since a person put the scene back
+ * - `deaths`: crashes of the program while it worked on the scene; `died_in`: the run of the last of them
+ * - `counted_from`: attempts up to this number no longer count, because a person put the scene back
  * - `failure_digest`: sha256 of what came instead of a good picture
  */
 const second = `
@@ -112,23 +112,24 @@ ALTER TABLE attempts ADD COLUMN failure_digest TEXT;
 CREATE INDEX scenes_suspected ON scenes (scene) WHERE deaths > 0;
 `;
 
-/** `writing`: JSON of what the attempt is to be settled with, from before its pictures are written until it is settled. */
+/** `writing`: JSON of the settlement to come, from before the pictures are written until the attempt is settled. */
 const third = `
 ALTER TABLE attempts ADD COLUMN writing TEXT;
 CREATE INDEX attempts_writing ON attempts (attempt) WHERE writing IS NOT NULL;
 `;
 
-/** `stats`: JSON of what a run needed and what held it back, from its end on. */
+/** `stats`: JSON of the run's statistics, written when it ends. */
 const fourth = `
 ALTER TABLE runs ADD COLUMN stats TEXT;
 `;
 
 /**
- * - `commits`: one row; `number` counts the groups of commits, `lost_submissions` those whose record was lost with a part
- *   of the write-ahead log and that a person has accepted
- * - `attempts.checksum`: over the scene, its fingerprint, the endpoint and the job id; null before there was one
+ * - `commits`: one row; `number` counts the groups of commits; `lost_submissions` counts submissions whose
+ *   record was lost with a part of the write-ahead log, which a person accepted
+ * - `attempts.checksum`: covers the scene, its fingerprint, the endpoint and the job id; null in rows of
+ *   earlier versions
  * - `runs.boot`, `runs.process_started`: distinguish the process of a run from a later one with the same pid
- * - `scenes.seed`: JSON of the seed, and a checksum, that is sent instead of the input's own, since a person asked for another
+ * - `scenes.seed`: JSON and checksum of a seed that a person asked for, sent instead of the input's own
  */
 const fifth = `
 CREATE TABLE commits (number INTEGER NOT NULL, lost_submissions INTEGER NOT NULL) STRICT;
@@ -139,37 +140,46 @@ ALTER TABLE runs ADD COLUMN process_started TEXT;
 ALTER TABLE scenes ADD COLUMN seed TEXT;
 `;
 
-/** - `commits.unused_keys`: keys of attempts below the highest whose rows a repair could not read */
+/**
+ * - `commits.unused_keys`: number of attempt keys below the highest without a row, such as rows that a repair
+ *   could not read
+ */
 const sixth = 'ALTER TABLE commits ADD COLUMN unused_keys INTEGER NOT NULL DEFAULT 0';
 
 /**
- * - `runs.idempotency_key`: what the `Idempotency-Key` of each of its submissions begins with, before the attempt's own key;
- *   random, so that neither a copy of the folder nor a checkpoint that was put back says the same one again
- * - `runs.idempotency_ms`: how long the service has said to know a submission by it; null where it has not
+ * - `runs.idempotency_key`: beginning of the `Idempotency-Key` of each submission, before the attempt's own
+ *   key; random, so that no copy of the folder and no restored checkpoint repeats one
+ * - `runs.idempotency_ms`: how long the service said it remembers a key; null if it did not say
  */
 const seventh = `
 ALTER TABLE runs ADD COLUMN idempotency_key TEXT;
 ALTER TABLE runs ADD COLUMN idempotency_ms INTEGER;
 `;
 
-/** - `pictures.label`: the key of `output.files` that a file beside a scene's pictures has; null of a picture */
+/**
+ * - `pictures.label`: key in `output.files` of a file besides the pictures; null for a picture
+ */
 const eighth = `
 ALTER TABLE pictures ADD COLUMN label TEXT;
 CREATE INDEX pictures_labelled ON pictures (label, number) WHERE label IS NOT NULL;
 `;
 
 /**
- * - `runs.rules`: the version of `SceneRules` by which its list was read, as `batch` has it: a version of the program that
- *   does not know of them would make other scenes of the list
+ * - `runs.rules`: version of `SceneRules` by which the run read its list, as in `batch`; a program that does
+ *   not know these rules would make other scenes of the list
  */
 const ninth = 'ALTER TABLE runs ADD COLUMN rules INTEGER';
 
-/** - `pictures.output`: JSON of what the job's output says of it besides (`PictureOutput`); null where that is nothing */
+/**
+ * - `pictures.output`: JSON of what else the job's output says about the picture (`PictureOutput`); null if
+ *   nothing
+ */
 const tenth = 'ALTER TABLE pictures ADD COLUMN output TEXT';
 
 /**
- * A scene's `state` may be `unneeded`. SQLite changes no constraint of a column; the text of its table is another from here on, and no row
- * is written for it (https://www.sqlite.org/lang_altertable.html#otheralter). An index that comes and goes has other connections read it.
+ * Adds the scene state `unneeded`. SQLite cannot change the constraint of a column, so this edits the text of
+ * the table and writes no row (https://www.sqlite.org/lang_altertable.html#otheralter). Creating and dropping
+ * an index makes other connections read the text again.
  */
 const eleventh = `
 PRAGMA writable_schema = ON;
@@ -180,10 +190,12 @@ CREATE INDEX read_anew ON commits (number);
 DROP INDEX read_anew;
 `;
 
-/** - `attempts.kept`: JSON of what the service said when it accepted the job, and is asked with; null of one that is asked for by its id */
+/**
+ * - `attempts.kept`: JSON from the service's acceptance that is needed to ask for the job; null if its id is
+ *   enough
+ */
 const twelfth = 'ALTER TABLE attempts ADD COLUMN kept TEXT';
 
-/** A row of `scenes`. */
 export interface SceneRow {
   scene: number;
   id: string;
@@ -206,7 +218,7 @@ export interface SceneRow {
   seed: string | null;
 }
 
-/** With their keys; of what refers to others, the others first. */
+/** Tables and their keys. A table comes after the tables that it refers to. */
 export const tables = {
   batch: 'name',
   bad_rows: 'position',

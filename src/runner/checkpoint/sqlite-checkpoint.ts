@@ -1,4 +1,4 @@
-/** The journal of a batch in SQLite: implements the road's `Checkpoint` port. */
+/** The journal of a batch in SQLite. Implements the pipeline's `Checkpoint` port. */
 import type { Attempt, Endpoint, JobAtService, Submitted } from '../core/attempt.ts';
 import { nameKey } from '../core/naming.ts';
 import { withDiskFailure } from '../files/disk-failure.ts';
@@ -46,13 +46,13 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
   readonly #sql: Statements;
   readonly #run: number;
   readonly #crashMarkers: CrashMarkers;
-  /** Undefined where no part was chosen. */
+  /** Undefined if the whole batch is rendered. */
   #part: DueScenes | undefined;
   readonly #due: DueScenes;
-  /** Whether the list was found to read otherwise than before, though its scenes may be the same. */
+  /** True if rows of the list have changed, even if its scenes are the same. */
   isListEdited = false;
 
-  /** `run` is the key of the run that attempts are recorded under; `freeRoom` and `marker` as for `Journal`. */
+  /** `run`: key of the run under which attempts are recorded. `freeRoom` and `marker`: as for `Journal`. */
   constructor(
     db: Database,
     run: number,
@@ -185,7 +185,7 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
   adopt(adopted: AdoptedScene[], at: number): Promise<void> {
     return this.#journal.write(() => {
       const found = adopted.filter((scene) => recordAdopted(this.#sql, scene, { run: this.#run, at }));
-      // Their submissions were presumably among the lost ones, and are not counted twice.
+      // Their submissions were probably among the lost ones, and must not count twice.
       this.#sql.countFound.run({ found: found.length });
       holdSeedsNow(this.#db);
       this.#next.dropSettled();
@@ -217,7 +217,7 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
     return this.#journal.read(() => this.#journal.removed());
   }
 
-  /** To be called before the database is closed. */
+  /** Call before the database is closed. */
   close(): void {
     this.#journal.close();
   }
@@ -230,7 +230,10 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
     return this.#part ?? this.#due;
   }
 
-  /** None where one is damaged or files are gone; what is committed in the same group, such as the id of a paid job, is kept. */
+  /**
+   * Records an attempt of each scene as intended. Records none if a row is damaged or checkpoint files are
+   * gone. Other writes of the same group commit, such as the id of a paid job, are kept.
+   */
   async #intend(scenes: () => number[], endpoint: Endpoint, at: number): Promise<Attempt[]> {
     const mark = { run: this.#run, endpoint, at };
     const within = this.#db.transaction(() => scenes().map((scene) => intend(this.#sql, scene, mark)));
@@ -239,7 +242,7 @@ export class SqliteCheckpoint extends RecordedBatch implements Checkpoint, Check
         this.#journal.assertNotRemoved();
         return within();
       } catch (error) {
-        // A disk that is full, say, takes back the whole group itself.
+        // Such errors, for example a full disk, undo the whole group anyway.
         if (error instanceof Sqlite.SqliteError && asDamage(error) === undefined) throw error;
         return asFatalFailure(error);
       }

@@ -1,16 +1,17 @@
-/** Gives what runners that died had in flight to another one. */
+/** Gives the jobs of runners that died to another runner. */
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
 
-/** Whose lease is over, and who is dead already and yet has something in flight. */
+/** Returns SQL on `runners`: the lease is over, or the runner was declared dead and still has something in flight. */
 const isDead = (s: string): string =>
   `(NOT is_dead AND lease_until < now() OR is_dead AND EXISTS (
      SELECT 1 FROM ${s}.attempts WHERE owner = runners.run AND (state IN ('intended', 'submitted') OR writing IS NOT NULL)))`;
 
 /**
- * Gives `run` what dead runners had, in one transaction, so that it is another's or still its own; answers with the keys of
- * attempts and the version of the batch. `ofOwners`: only what those have whose are these attempts. What a runner had in hand
- * is held against the scenes, unless it has ended in order. Undefined where `run` is dead to others itself: whatever it took,
- * nobody would take from it again.
+ * Gives `run` what dead runners had in flight, in one transaction, so that each attempt has one owner.
+ * Returns the keys of the attempts and the version of the batch. `ofOwners`: take only from the owners of
+ * these attempts. Attempts that a crashed runner was working on count as crashes of their scenes, unless the
+ * runner ended in order. Undefined if `run` itself was declared dead, because nobody would take over what it
+ * took.
  */
 export async function adoptDead(
   session: PostgresSession,
@@ -22,14 +23,14 @@ export async function adoptDead(
     AND ($2::bigint[] IS NULL OR run IN (SELECT owner FROM ${s}.attempts WHERE attempt = ANY($2)))`;
   const found = await session.query(`SELECT 1 FROM ${s}.runners WHERE ${isToTake} LIMIT 1`, [run, ofOwners]);
   if (found.length === 0) return { taken: [], version: 0 };
-  // Before any runner's row: who writes has the rows in this order.
+  // Takes the version before any runner's row, because writers lock the rows in this order.
   const [next] = await session.query<{ version: number }>(`SELECT ${s}.next_version() AS version`);
   const version = next?.version ?? 0;
   const [own] = await session.query<{ dead: boolean }>(
     `UPDATE ${s}.runners SET version = $2 WHERE run = $1 RETURNING is_dead AS dead`,
     [run, version],
   );
-  // The database has gone back to before the run: its next write notices that.
+  // The database has gone back to before the run. The next write of the run notices that.
   if (own === undefined) return { taken: [], version: 0 };
   if (own.dead) return undefined;
   const dead = await session.query<{ run: number; died: boolean }>(
@@ -54,7 +55,7 @@ export async function adoptDead(
   return { taken: taken.map(({ attempt }) => attempt), version };
 }
 
-/** All that it was given and has in flight. */
+/** Returns all that `run` was given and that is still in flight. */
 export async function readAdopted(session: PostgresSession, s: string, run: number): Promise<number[]> {
   const own = await session.query<{ attempt: number }>(
     `SELECT attempt FROM ${s}.attempts WHERE owner = $1 AND run <> $1 AND (state IN ('intended', 'submitted') OR writing IS NOT NULL)`,

@@ -1,4 +1,4 @@
-/** Attempts of a shared batch, read with what the road carries along of them. */
+/** Reads attempts of a shared batch, with their scenes and their history. */
 import type { Attempt, Submitted } from '../../core/attempt.ts';
 import type { UnfinishedWriting } from '../../core/settlement.ts';
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
@@ -11,7 +11,7 @@ import {
   type HistoryRow,
 } from '../attempt-records.ts';
 
-/** `where` is a condition on `attempts a`; in the order of `order`. */
+/** `where` is a condition on `attempts a`, and `order` its sort order. */
 async function readAttemptRows(
   session: PostgresSession,
   schema: string,
@@ -51,7 +51,7 @@ export async function readIntended(
   return read.map(({ attempt }) => attempt);
 }
 
-/** Oldest submission first. */
+/** Reads the oldest submission first. */
 export async function readSubmitted(
   session: PostgresSession,
   schema: string,

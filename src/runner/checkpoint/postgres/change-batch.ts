@@ -1,4 +1,4 @@
-/** Changes a shared batch by the rules of one machine: they work on the local copy, and what they changed is sent. */
+/** Changes a shared batch with the code for local batches: it works on the local copy, and its changes are sent. */
 import type { Database } from '../../../lib/sqlite/database.ts';
 import type { Postgres, PostgresSession } from '../../../lib/postgres/postgres.ts';
 import { columnsOf, type Replica } from './replica.ts';
@@ -8,15 +8,15 @@ import { countAgain, followed } from './schema.ts';
 type Changed = Exclude<Table, 'runs'>;
 const changedTables = tableNames.filter((table) => table !== 'runs');
 
-/** Rows a statement. */
+/** Rows per statement. */
 export const pageRows = 5_000;
 
-/** So often the server hears that this program lives while it works on a long list. */
+/** How often the server gets a sign of life while this program works on a long list. */
 const signOfLifeMs = 2_000;
 
 /**
- * Nobody else writes meanwhile: runners go on to render, and what they record waits. `work` runs within a transaction on
- * the copy. Where it throws, nothing is changed.
+ * Runs `work` in a transaction on the copy, and sends the changes. Nobody else writes to the tables
+ * meanwhile: runners go on rendering, and what they record waits. If `work` throws, nothing is changed.
  */
 export async function changeBatch<T>(
   from: Postgres,
@@ -24,12 +24,12 @@ export async function changeBatch<T>(
   replica: Replica,
   work: (db: Database) => T | Promise<T>,
 ): Promise<T> {
-  // Most of it before anybody has to wait.
+  // Copies most of the batch before anybody has to wait.
   await replica.pull();
   const { db } = replica;
   try {
     return await from.transaction(async (session) => {
-      // In the order of those who write rows: a writer that has `account` already needs the other tables.
+      // Locks in the order of those who write rows: a writer that has `account` already needs the other tables.
       const locked = ['account', 'scenes', 'attempts', 'pictures', 'bad_rows', 'batch'];
       await session.query(
         `LOCK TABLE ${locked.map((table) => `${schema}.${table}`).join()} IN SHARE ROW EXCLUSIVE MODE`,
@@ -42,7 +42,7 @@ export async function changeBatch<T>(
         watchChanges(db);
         const result = await work(db);
         await sendChanges(db, session, schema);
-        // Nobody could write meanwhile: where nothing was given out yet, that lasts as long again.
+        // Nobody could write meanwhile, so a ban on claims is extended by the same time.
         await session.query(
           `UPDATE ${schema}.account SET claims_from = claims_from + (clock_timestamp() - now()) WHERE claims_from IS NOT NULL`,
         );
@@ -52,7 +52,7 @@ export async function changeBatch<T>(
       }
     });
   } finally {
-    // What was sent comes back with the next pull.
+    // The next pull brings back what was sent.
     if (db.inTransaction) db.exec('ROLLBACK');
   }
 }
@@ -93,18 +93,18 @@ async function sendChanges(db: Database, session: PostgresSession, schema: strin
   await agreeWithRows(session, schema);
 }
 
-/** A row of the table `r`. */
+/** Returns SQL that makes JSON of a row of the table `r`. */
 export function asJson(columns: string[]): string {
   return `json_object(${columns.map((column) => `'${column}', r.${column}`).join()})`;
 }
 
-/** For a JSON list of them. */
+/** Returns a statement that inserts a JSON list of rows. */
 export function putStatement(schema: string, table: string, columns: string[]): string {
   return `INSERT INTO ${schema}.${table} (${columns.join()})
     SELECT ${columns.join()} FROM json_populate_recordset(NULL::${schema}.${table}, $1)`;
 }
 
-/** Where attempts and pictures have got their keys elsewhere: what is counted of them, and the next keys. */
+/** Updates the counts and the next keys, after attempts and pictures got their keys elsewhere. */
 export async function agreeWithRows(session: PostgresSession, schema: string): Promise<void> {
   await session.query(countAgain(`${schema}.`));
   for (const table of ['attempts', 'pictures'] as const)
@@ -130,7 +130,7 @@ async function remove(
 ): Promise<void> {
   const type = table === 'batch' ? 'text' : 'bigint';
   await session.query(`DELETE FROM ${schema}.${table} WHERE ${tables[table]} = ANY($1::${type}[])`, [gone]);
-  // A later scene may get the key.
+  // A later scene may get the same key.
   if (table === 'scenes') await session.query(`DELETE FROM ${schema}.parts WHERE scene = ANY($1)`, [gone]);
   if (!(followed as readonly string[]).includes(table)) return;
   await session.query(

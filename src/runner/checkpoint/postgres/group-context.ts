@@ -1,4 +1,4 @@
-/** What a runner records, and what it needs for that. */
+/** The writes of a runner, and what is needed to carry them out. */
 import type { Attempt, Endpoint, Held } from '../../core/attempt.ts';
 import type { SavedSettlement, Settlement } from '../../core/settlement.ts';
 import type { Pricing, SpendingLimits } from '../../core/spending.ts';
@@ -16,38 +16,41 @@ export type Write =
   | { do: 'writing'; attempt: Attempt; settlement: SavedSettlement }
   | { do: 'drop'; attempt: number }
   | { do: 'owner'; key: string }
-  /** `next`: the seed that is sent after that. */
+  /** `next`: id of the seed to send after that. */
   | { do: 'settle'; attempt: Attempt; settlement: Settlement; next: string | undefined };
 
 export type Of<Kind extends Write['do']> = Write & { do: Kind };
 
-/** What a claim results in. */
+/** Result of a claim. */
 export interface Claimed {
   attempts: Attempt[];
-  /** Whether scenes that were never submitted are left. */
+  /** True if there are more scenes that were never submitted. */
   hasMore: boolean;
 }
 
 export interface GroupContext {
   db: Postgres;
-  /** Quoted. */
+  /** Quoted for SQL. */
   schema: string;
   schemaName: string;
   run: number;
   lease: Lease;
   limits: SpendingLimits;
   pricing: Pricing | undefined;
-  /** Whether only the scenes that `parts` has of the run are claimed. */
+  /** True if only the scenes that `parts` lists for the run are claimed. */
   hasPart: () => boolean;
   recall: Recall;
-  /** As the run was put on record. */
+  /** The run as it was recorded. */
   row: RunRow;
   again: Lasting[];
 }
 
-/** What the run has changed otherwise than by groups, to be done again where it is lost, and only there: others may have changed it since. */
+/**
+ * A change of the run that was not written by a group. If the database loses it, it is done again. Otherwise
+ * it is not repeated, because others may have changed the same rows since.
+ */
 export interface Lasting {
   work: () => Promise<unknown>;
-  /** Of the batch and at least of the run's own row, when it was on record. */
+  /** Version of the batch, and at least of the run's own row, when the change was recorded. */
   version: number;
 }

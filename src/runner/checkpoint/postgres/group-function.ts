@@ -1,7 +1,7 @@
-/** The function in the database that writes a group: one call and one commit, whatever is in it, and no plan made twice. */
+/** The database function that writes a group in one call and one commit, without planning any statement twice. */
 import { spentSums } from '../read-totals.ts';
 
-/** What becomes of a picture whose name another scene has got since the database lost that it was taken. */
+/** Settlement of a picture whose name went to another scene after the database lost its record. */
 const nameLost = JSON.stringify({
   state: 'expired',
   failure_kind: 'expired',
@@ -13,16 +13,19 @@ const nameLost = JSON.stringify({
 });
 
 /**
- * - `me`: the run; `nr`: of the group; `g`: its writes by kind, each a list; answers as `GroupAnswer`
- * - `next_version` comes first: one group after the other, so that the budget holds over all runners, and attempts get their
- *   keys in the order of commits.
- * - A group whose answer was lost on the way comes again: what became of it is only read.
- * - `seen`: what the runner remembers; where the database has less, it has gone back, and nothing is written (`writeBack`).
- *   `reclaim` is what it then writes back of its claims: with their numbers, since attempts before and after them may not be
- *   back or settled yet. Where another has got the number meanwhile, the scene was submitted again, and this one is unanswered.
- * - Whose names are is only read: a group that asks for nothing else writes nothing.
- * - All is conditional on owner and state: the late write of a runner that others took for dead changes nothing.
- * - Without `enable_seqscan = off` a plan from when the tables were empty would be kept; `jit` would compile each anew.
+ * - `me`: the run; `nr`: number of the group; `g`: its writes by kind, each a list; returns a `GroupAnswer`
+ * - Calls `next_version` first, so that groups are written one after another. This keeps the budget over all
+ *   runners, and gives attempts their keys in the order of commits.
+ * - If the answer to a group is lost, the group comes again. Then the function only reads what became of it.
+ * - `seen`: what the runner remembers. If the database has less, it has gone back, and nothing is written
+ *   (`writeBack`). `reclaim` is then how the runner writes back its claims. They keep their numbers, because
+ *   attempts before and after them may not be back or settled yet. If the number is taken meanwhile, the
+ *   scene was submitted again, and this attempt counts as unanswered.
+ * - The owners of names are only read. A group that asks for nothing else writes nothing.
+ * - Every write requires the right owner and state. The late write of a runner that others took for dead
+ *   changes nothing.
+ * - Without `enable_seqscan = off`, plans made for empty tables would be kept. `jit` would compile each plan
+ *   again.
  */
 export const writeGroupFunction = `
 CREATE OR REPLACE FUNCTION write_group(me bigint, nr bigint, g json) RETURNS json LANGUAGE plpgsql
@@ -223,25 +226,25 @@ export interface NameOwner {
 }
 
 export interface GroupAnswer {
-  /** Others have taken over what this run had: nothing was written. */
+  /** Others have taken over what this run had, so nothing was written. */
   isLost?: true;
-  /** The database has gone back behind what this run remembers: nothing was written. */
+  /** The database has gone back behind what this run remembers, so nothing was written. */
   isBehind?: true;
   isRepeated: boolean;
-  /** Keys of attempts. */
+  /** Keys of the attempts whose submission is recorded. */
   submitted: number[] | null;
-  /** Whose names another scene has. */
+  /** Keys of attempts of which another scene has a file name. */
   taken: number[] | null;
   settled: number[] | null;
   claimed: number[][];
-  /** Those whose the names are that were asked for, and those whose pictures are about to be moved `to` a name. */
+  /** Owners of the requested names, and scenes whose pictures are about to be moved to the name `to`. */
   owners: ({ key: string | null; to: string | null } & NameOwner)[] | null;
-  /** How many claims could not be written back as they were. */
+  /** Number of claims that could not be written back unchanged. */
   conflicts: number;
-  /** As `Seen`; absent where nothing was to be written. */
+  /** As in `Seen`. Absent if nothing was to be written. */
   own?: number;
   version: number;
   batchClaimed: number;
-  /** Whether scenes that were never submitted are left. */
+  /** True if there are more scenes that were never submitted. */
   hasMore: boolean;
 }

@@ -1,4 +1,4 @@
-/** The writes of a group as the function in the database takes them: each kind a list. */
+/** Converts the writes of a group to the lists that the database function takes, one for each kind. */
 import { nameKey } from '../../core/naming.ts';
 import { suspectDeaths } from '../../core/retry.ts';
 import { replacedSuffix } from '../../core/scene.ts';
@@ -33,7 +33,7 @@ export function listsOf({ hasPart }: GroupContext, group: Write[]): Lists {
       suspectDeaths,
     })),
   };
-  // Of pictures there may be none where something is settled.
+  // The function expects a list of pictures even if it is empty.
   const given = Object.entries(lists).filter(([name, rows]) => rows.length > 0 || name === 'pictures');
   return Object.fromEntries(given);
 }

@@ -1,28 +1,28 @@
-/** A runner's right to work on a shared batch: kept up with the database, and lost to others where that fails for too long. */
+/** A runner's right to work on a shared batch: renewed from time to time, and lost to others if that fails too long. */
 import { FatalFailure } from '../../core/failure.ts';
 import { PostgresFailure, type Postgres, type PostgresSession } from '../../../lib/postgres/postgres.ts';
 import { adoptDead, readAdopted } from './adopt-dead.ts';
 import type { Recall } from './recall.ts';
 
 export interface LeaseClock {
-  /** Wall time, epoch ms: it goes on in suspend, and may jump. */
+  /** Wall clock, epoch ms. It runs on while the machine sleeps, and may jump. */
   now(): number;
-  /** Monotonic ms: it does not jump, and stands still in suspend. */
+  /** Monotonic ms. It never jumps, and stands still while the machine sleeps. */
   elapsed(): number;
 }
 
 export interface LeaseEvents {
-  /** Another runner has died, and what it had is this one's now: keys of attempts. */
+  /** Another runner has died, and these attempts are this runner's now. */
   onAdopted(attempts: number[]): void;
-  /** Once: another runner has taken over what this one had. */
+  /** Called once: another runner has taken over what this one had. */
   onLost(failure: FatalFailure): void;
-  /** The database does not answer, or answers again. */
+  /** The database no longer answers, or answers again. */
   onReach(isReached: boolean, text: string): void;
-  /** So many runners have a lease, this one included. */
+  /** Number of runners with a lease, including this one. */
   onCount(runners: number): void;
-  /** The database has gone back to an earlier state: what this runner knows is to be written back. */
+  /** The database has gone back to an earlier state. What this runner knows has to be written back. */
   onBehind(): void;
-  /** That is done, in words. */
+  /** Everything is written back. `text` says so in words. */
   onWrittenBack(text: string): void;
 }
 
@@ -32,7 +32,7 @@ interface Renewed {
   runners: number;
 }
 
-/** So many renewals a lease: one that gets lost on the way loses nothing. */
+/** Renewals per lease. If one of them is lost on the way, the lease still holds. */
 const renewalsPerLease = 4;
 
 const takenOverText =
@@ -51,10 +51,10 @@ export class Lease {
   #isReached = true;
   #timer: NodeJS.Timeout | undefined;
   #isEnded = false;
-  /** Whether what dead runners leave is taken over with each renewal. */
+  /** True if each renewal takes over what dead runners left behind. */
   isAdopting = false;
   readonly #adopted = new Set<number>();
-  /** Whether the answer to the latest adoption got lost: what it took is this one's, and is not known here. */
+  /** True if the answer to the latest adoption was lost. What it took belongs to this runner but is unknown here. */
   #isUnsure = false;
   #runners = 1;
   #missedElapsed = -Infinity;
@@ -73,20 +73,20 @@ export class Lease {
     db.onBroken = () => this.missed();
   }
 
-  /** Those that are given, instead of those before. */
+  /** Replaces the listeners that are given and keeps the others. */
   on(events: Partial<LeaseEvents>): void {
     Object.assign(this.#events, events);
     events.onCount?.(this.#runners);
   }
 
-  /** Renews it now and from time to time, and takes over once what dead runners have left. */
+  /** Renews the lease now and from time to time, and takes over what dead runners left behind. */
   async begin(): Promise<void> {
     await this.renew();
     await this.#adopt();
     this.#plan();
   }
 
-  /** Whether something may be submitted at this moment: by both clocks nobody else can have taken over. */
+  /** True if something may be submitted at this moment: by both clocks, nobody else can have taken over. */
   isFresh(): boolean {
     return (
       this.#lost === undefined &&
@@ -99,7 +99,7 @@ export class Lease {
     return this.#isReached;
   }
 
-  /** Throws once it is lost. */
+  /** Throws once the lease is lost. */
   assertHeld(): void {
     if (this.#lost !== undefined) throw this.#lost;
   }
@@ -108,12 +108,15 @@ export class Lease {
     return this.#leaseMs;
   }
 
-  /** What the database did not answer may be lost: whoever else lives comes back to write back what it knows. */
+  /**
+   * Call if the database did not answer. It may have lost commits, and other runners may be about to write
+   * theirs back.
+   */
   missed(): void {
     this.#missedElapsed = this.#clock.elapsed();
   }
 
-  /** Whether others that were cut off like this one may still be on their way back: nothing of theirs is taken. */
+  /** True if other runners that were cut off too may still be on their way back. Nothing is taken from them. */
   get isToGiveOthersTime(): boolean {
     return this.#runners > 1 && this.#hasMissed;
   }
@@ -126,7 +129,7 @@ export class Lease {
     this.#events.onWrittenBack?.(text);
   }
 
-  /** A write was refused since the runner is dead to others: from then on it writes nothing. */
+  /** Ends the lease because the runner counts as dead. From then on it writes nothing. */
   lose(text = takenOverText): FatalFailure {
     if (this.#lost !== undefined) return this.#lost;
     this.#lost = new FatalFailure({ kind: 'output-unwritable', text });
@@ -135,16 +138,16 @@ export class Lease {
     return this.#lost;
   }
 
-  /** Throws what the database says. */
+  /** Throws the error of the database. */
   async renew(): Promise<void> {
-    // Counted from before the request: the answer may have been long on its way.
+    // The lease counts from before the request, because the answer may take long.
     const asked = { now: this.#clock.now(), elapsed: this.#clock.elapsed() };
     const renewed = await this.#db.transaction((session) => this.#renewWithin(session));
-    // Where nobody could renew a lease for as long as it lasts, all are over at once, and yet the others live.
+    // If nobody could renew a lease for as long as it lasts, all are over at once, although the others are alive.
     const runners = this.#hasMissed ? Math.max(this.#runners, renewed.runners) : renewed.runners;
     if (renewed.isBehind) {
       this.#recall.isBehind = true;
-      // Not waited for: it may take longer than the lease, which is to be renewed meanwhile.
+      // Not awaited, because it may take longer than the lease, which has to be renewed meanwhile.
       this.#events.onBehind?.();
       return;
     }
@@ -155,7 +158,7 @@ export class Lease {
     if (this.isAdopting && !this.isToGiveOthersTime) await this.#adoptAndTell();
   }
 
-  /** Where that it had taken over what dead runners left was lost. */
+  /** Takes over again what dead runners left behind, after the database lost that. */
   async adoptAgain(): Promise<void> {
     if (this.#adopted.size > 0) await this.#adoptAndTell([...this.#adopted]);
   }
@@ -165,7 +168,7 @@ export class Lease {
     if (adopted.length > 0) this.#events.onAdopted?.(adopted);
   }
 
-  /** Others may take over at once what is left. */
+  /** Ends the lease, so that others may take over at once what is left. */
   async end(): Promise<void> {
     this.#isEnded = true;
     clearTimeout(this.#timer);
@@ -190,7 +193,8 @@ export class Lease {
       `UPDATE ${this.#schema}.runners SET lease_until = now() + $2 * interval '1 ms' WHERE run = $1 AND NOT is_dead RETURNING run`,
       [this.#run, this.#leaseMs],
     );
-    // What writes back takes as long as it takes. Who holds the account keeps others from claiming as well.
+    // Writing back may take long, so the ban on claims is extended. Whoever has locked the account prevents
+    // claims as well.
     if (isBehind)
       await session.query(
         `UPDATE ${this.#schema}.account SET claims_from = now() + $1 * interval '1 ms'

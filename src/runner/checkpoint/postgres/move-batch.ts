@@ -1,4 +1,4 @@
-/** Moves a batch from its own file to a database, and back: whole or not at all, and at no moment can both be worked on. */
+/** Moves a batch from its own file to a database and back, completely or not at all. Never are both usable at once. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -30,16 +30,16 @@ import { hasRunners } from './shared-batch.ts';
 
 export interface Place {
   db: Postgres;
-  /** Of the schema. */
+  /** Name of the schema. */
   name: string;
 }
 
-/** Rows by table. */
+/** Number of rows of each table. */
 export type Counts = Record<Table, number>;
 
 /**
- * Puts a copy of `source` there, which nobody can work on until `openArrived`. One that an interrupted move has left is
- * replaced. What dead runs have left is for the first run that joins.
+ * Copies `source` to the database. Nobody can work on the copy until `openArrived`. Replaces the copy of an
+ * interrupted move. The first run that joins takes over what dead runs left behind.
  */
 export async function copyThere({ db, name }: Place, source: Database): Promise<void> {
   const schema = quoted(name);
@@ -90,7 +90,7 @@ async function sendTable(
   }
 }
 
-/** Of pictures that were being written when the last run died. */
+/** Reserves the names of pictures that were being written when the last run crashed. */
 async function keepNames(source: Database, session: PostgresSession, schema: string): Promise<void> {
   const unfinished = source.prepare<[], { attempt: number; writing: string }>(
     'SELECT attempt, writing FROM attempts WHERE writing IS NOT NULL',
@@ -103,13 +103,13 @@ async function keepNames(source: Database, session: PostgresSession, schema: str
       );
 }
 
-/** From here on no run begins with the file. */
+/** Renames the file, so that no run can begin with it. */
 export async function setFileAside(dir: string): Promise<void> {
   renameSync(checkpointFile(dir), movedFile(dir));
   await syncFolder(dir);
 }
 
-/** The last step there: with the file out of the way, what was copied of it is compared with it, and can be worked on. */
+/** Ends the move to the database. Compares the copy with the renamed file, and opens it for work. */
 export async function openArrived({ db, name }: Place, dir: string): Promise<Counts> {
   const path = checkpointFile(dir);
   for (const left of [`${path}-wal`, `${path}-shm`, markFile(dir), join(dir, '.in-hand')])
@@ -123,7 +123,10 @@ export async function openArrived({ db, name }: Place, dir: string): Promise<Cou
   });
 }
 
-/** The first step back: nobody can work on it there any more, and what dead runners had in hand is held against the scenes. */
+/**
+ * Begins the move back. Nobody can work on the batch in the database any more. Attempts that dead runners
+ * were working on count as crashes.
+ */
 export async function closeThere({ db, name }: Place, dir: string, advice: string): Promise<void> {
   const schema = quoted(name);
   await db.transaction(async (session) => {
@@ -149,19 +152,19 @@ function strangerText(name: string): string {
 
 const copyOf = (dir: string): string => join(copiesFolder(dir), hostname());
 
-/** Of which batch this machine has a copy. */
+/** Returns the identifier of the batch that this machine has a copy of. */
 function birthOfCopy(dir: string): string | undefined {
   const path = checkpointFile(copyOf(dir));
   const db = existsSync(path) ? openForReading(path, checkpointSchema) : undefined;
   try {
-    // An epoch may follow it.
+    // The identifier may be followed by an epoch.
     return db?.prepare<[], string>('SELECT birth FROM copied').pluck().get()?.split('/')[0];
   } finally {
     db?.close();
   }
 }
 
-/** The rest of the way back. `prepare` comes when all is there, before a run can begin with it. */
+/** Ends the move back. Calls `prepare` when everything is copied, before a run can begin with the file. */
 export async function takeBack(
   { db, name }: Place,
   dir: string,
@@ -184,7 +187,7 @@ export async function takeBack(
   }
 }
 
-/** On the disk when it returns. */
+/** Fills a new file from the copy. The rows are on disk when it returns. */
 function fillFile(path: string, copy: Database): void {
   const db = openForWriting(path, checkpointSchema);
   try {
@@ -194,7 +197,7 @@ function fillFile(path: string, copy: Database): void {
         const columns = columnsOf(db, table).join();
         db.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM copy.${table} ORDER BY 1`);
       }
-      // Keys that attempts were given and that were never written.
+      // Some keys were given to attempts that were never written.
       db.exec(
         `UPDATE commits SET unused_keys = (SELECT coalesce(max(attempt), 0) - count(*) FROM main.attempts),
            lost_submissions = (SELECT lost_submissions FROM copy.commits)`,
@@ -215,7 +218,7 @@ function countFile(path: string): Counts {
     return Object.fromEntries(tableNames.map((table) => [table, count(table)])) as Counts;
   } finally {
     db?.close();
-    // Readers leave them behind.
+    // Readers leave these files behind.
     if (!hasLog(path)) for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
   }
 }

@@ -1,4 +1,4 @@
-/** What runners that died have left to this one while it runs. */
+/** Takes over what runners that died left behind while this run goes on. */
 import type { OtherRunners, TakenOver } from '../../pipeline/ports.ts';
 import { readIntended, readSubmitted, readWritings } from './attempt-rows.ts';
 import type { Lease } from './lease.ts';
@@ -13,7 +13,7 @@ export class Orphans implements OtherRunners {
   #wake: (() => void) | undefined;
   #isTaking = false;
 
-  /** `read` waits for a database that is gone. */
+  /** `read` waits while the database does not answer. */
   constructor(
     { lease, ...context }: Pick<GroupContext, 'db' | 'schema' | 'run' | 'lease'>,
     read: <T>(work: () => Promise<T>) => Promise<T>,
@@ -29,14 +29,14 @@ export class Orphans implements OtherRunners {
     });
   }
 
-  /** Whether some are not all in flight here yet. */
+  /** True if some of them are not in flight here yet. */
   get isBusy(): boolean {
     return this.#isTaking || this.#left.length > 0;
   }
 
   async takeOver(signal: AbortSignal): Promise<TakenOver | undefined> {
     this.#isTaking = false;
-    // What comes before the first call is found at the start of the run.
+    // The start of the run finds what was left before the first call.
     this.#lease.isAdopting = !signal.aborted;
     while (this.#left.length === 0) {
       if (signal.aborted) return undefined;

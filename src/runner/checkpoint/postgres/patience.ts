@@ -1,4 +1,4 @@
-/** Waits for a database that is gone, and says in a user's words why one cannot be used. */
+/** Waits for a database that does not answer, and explains why one cannot be used. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { FatalFailure } from '../../core/failure.ts';
 import { UnusableSchema } from './schema.ts';
@@ -7,7 +7,10 @@ import { PostgresFailure } from '../../../lib/postgres/postgres.ts';
 const firstWaitMs = 200;
 const maxWaitMs = 5_000;
 
-/** Tries again until it comes back. Throws a `FatalFailure` where it is there and does not let us, and the reason of `signal`. */
+/**
+ * Tries again until the database answers. Throws a `FatalFailure` if it answers but refuses, and the reason
+ * of `signal`.
+ */
 export async function untilThere<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxWaitMs, 2 * waitMs)) {
     try {
@@ -21,7 +24,7 @@ export async function untilThere<T>(work: () => Promise<T>, signal?: AbortSignal
   }
 }
 
-/** Errors of the database are failures; all others are bugs. */
+/** Returns errors of the database as `FatalFailure`, and any other error unchanged, because it is a bug. */
 export function asFatalFailure(error: unknown): unknown {
   if (error instanceof UnusableSchema)
     return new FatalFailure({ kind: 'output-unwritable', text: error.message });

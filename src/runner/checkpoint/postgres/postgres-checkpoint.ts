@@ -1,4 +1,4 @@
-/** The journal of a batch in PostgreSQL, shared by any number of runners: implements the road's `Checkpoint` port. */
+/** The journal of a batch in PostgreSQL, shared by many runners. Implements the pipeline's `Checkpoint` port. */
 import type { AdoptedScene } from '../../core/adoption.ts';
 import type { Attempt, Endpoint, JobAtService, Submitted } from '../../core/attempt.ts';
 import { FatalFailure } from '../../core/failure.ts';
@@ -30,7 +30,7 @@ import type { Claimed, GroupContext, Write } from './group-context.ts';
 import { showOwn } from './write-back.ts';
 import { writeGroup } from './write-group.ts';
 
-/** Where others have jobs in flight, which may come back to wait: looked at again so often. */
+/** How often to look again while other runners have jobs in flight, whose scenes may have to be sent again. */
 const lookAgainMs = 2_000;
 
 const never = new AbortController().signal;
@@ -42,14 +42,14 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   readonly #run: number;
   readonly #replica: Replica;
   readonly #writes: GroupedWrites<Write>;
-  /** As of the latest claim: it need not be asked for again. */
+  /** Answer of the latest claim, so that it need not be asked again. */
   #hasMore = false;
   readonly others: Orphans;
-  /** Attempts that began here and are not settled. */
+  /** Attempts that this run began and has not settled. */
   readonly #own = new Set<number>();
-  /** Attempts that are in progress. */
+  /** Attempts that are marked as in progress. */
   readonly #marked = new Set<number>();
-  /** How long the service knows a submission by its key, as is on record. */
+  /** Recorded time for which the service remembers a key, in ms. */
   #shownMs: number | undefined;
   readonly #givenUp = new AbortController();
 
@@ -67,7 +67,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
       }),
     );
     this.others = new Orphans(context, (work) => this.#read(work));
-    // With whatever group is under way, one after the other.
+    // Written together with the next group, so that groups stay one after another.
     context.lease.on({
       onBehind: () => void this.#writeBack().catch(() => undefined),
     });
@@ -100,7 +100,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     const write: Write = { do: 'claim', max, endpoint, at, dueBy, isSuspect: false };
     const { attempts, hasMore } = await this.#write<Claimed>(write);
     for (const { key } of attempts) this.#own.add(key);
-    // Of a budget the last scene may be taken by another runner, and others are not of a part.
+    // With a budget, another runner may take the last scene. Other scenes may not belong to the part.
     const { jobs, cost } = this.#context.limits;
     const isPlain = !this.hasPart && jobs === undefined && cost === undefined;
     this.#hasMore = hasMore && attempts.length > 0 && isPlain;
@@ -144,10 +144,10 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
 
   async setInProgress({ key }: Attempt, isInProgress: boolean): Promise<void> {
     if (isInProgress) this.#marked.add(key);
-    // That it was settled has cleared it.
+    // Settling has cleared the mark.
     else if (!this.#marked.delete(key)) return;
     const written = this.#write<undefined>({ do: 'hand', attempt: key, isInHand: isInProgress });
-    // Of a scene whose job was taken over, every death counts.
+    // For a job that was taken over, the mark has to be recorded before the work begins, so that every crash counts.
     if (isInProgress && this.#own.has(key)) written.catch(() => undefined);
     else await written;
   }
@@ -160,7 +160,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   }
 
   async recordFoundWith(settings: string): Promise<void> {
-    // Copies read the table as a whole, so that no version is needed, for which others would wait.
+    // Copies read this table as a whole, so it needs no version, for which others would wait.
     await this.#read(() =>
       this.#db.query(
         `INSERT INTO ${this.#schema}.batch (name, value) VALUES ('found', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
@@ -207,7 +207,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     );
   }
 
-  /** It is done again where the database loses it. */
+  /** Does `work` again if the database loses what it recorded. */
   async #keep(work: () => Promise<unknown>): Promise<void> {
     const { again, recall } = this.#context;
     const seen = await this.#read(() => showOwn(this.#context, recall.seen.own));
@@ -215,7 +215,10 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     again.push({ work, version: seen?.own ?? Infinity });
   }
 
-  /** Whose it is, or is about to be at another runner: what this one itself is writing is on no record yet. */
+  /**
+   * Returns the scene that has the name, or is about to get it from another runner. Names that this runner is
+   * writing are not recorded yet.
+   */
   ownerOf(file: string): Promise<NameOwner | undefined> {
     return this.#write({ do: 'owner', key: nameKey(file) });
   }
@@ -235,7 +238,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     return this.#read(() => readSharedSpending(this.#db, this.#schema, this.#context.pricing));
   }
 
-  /** Nothing waits any longer for a database that is gone. */
+  /** Ends all waiting for a database that does not answer. */
   giveUp(): void {
     const text =
       'the run was to end, and the shared checkpoint does not answer: the latest results are not on record, and another run collects them';
@@ -243,7 +246,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     this.#writes.giveUp();
   }
 
-  /** What is on its way is written first. */
+  /** Waits until writes on their way have finished. */
   close(): Promise<void> {
     this.giveUp();
     return this.#writes.idle();
@@ -284,7 +287,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     ]);
   }
 
-  /** Brings the copy up to what is on record. */
+  /** Brings the local copy up to date. */
   refresh(): Promise<void> {
     return this.#read(() => this.#replica.pull());
   }
@@ -294,7 +297,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     return read(this.#replica.db);
   }
 
-  /** Waits for a database that is gone. */
+  /** Waits while the database does not answer. */
   #read<T>(work: () => Promise<T>): Promise<T> {
     this.#context.lease.assertHeld();
     return untilThere(
@@ -308,12 +311,12 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
     );
   }
 
-  /** Where the database has gone back: any group does so first. */
+  /** Writes back what the database has lost. Any group does that first, even an empty one. */
   #writeBack(): Promise<void> {
     return this.#write({ do: 'hand', attempt: 0, isInHand: false });
   }
 
-  /** As above. */
+  /** Waits while the database does not answer. */
   async #write<T>(write: Write): Promise<T> {
     try {
       return (await this.#writes.ask(write)) as T;
@@ -324,7 +327,7 @@ export class PostgresCheckpoint extends RecordedBatch implements Checkpoint {
   }
 }
 
-/** Which it is; undefined where it does not wait. */
+/** Returns the id and fingerprint of a scene; undefined if it does not wait. */
 function waitingScene(db: Database, { sceneKey }: AdoptedScene): string | undefined {
   const text =
     "SELECT id || '/' || fingerprint FROM scenes WHERE scene = ? AND state IN ('waiting', 'unneeded')";

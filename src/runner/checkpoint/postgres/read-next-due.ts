@@ -1,11 +1,11 @@
-/** When a runner of a shared batch finds work next. */
+/** Reads when a runner of a shared batch finds work next. */
 import { suspectDeaths } from '../../core/retry.ts';
 import type { PostgresSession } from '../../../lib/postgres/postgres.ts';
 
 export interface NextDue {
   at: number | null;
   hasSuspect: boolean;
-  /** Whether other runners have something in flight, which may come back to wait. */
+  /** True if other runners have something in flight, whose scenes may have to be sent again. */
   hasOthers: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Reads of a shared batch that a runner cannot wait for its copy with. */
+/** Reads that go to the database directly, because they cannot wait for the local copy. */
 import { nameKey } from '../../core/naming.ts';
 import {
   addBrought,
@@ -17,7 +17,7 @@ import {
   spentColumns,
 } from '../read-totals.ts';
 
-/** Of all runners; `inFlight`: what they have sent or are about to. */
+/** Reads the spending of all runners. `inFlight`: attempts that they have sent or are about to send. */
 export async function readSharedSpending(
   session: PostgresSession,
   s: string,
@@ -44,7 +44,7 @@ export async function readSharedSpending(
   };
 }
 
-/** Reads each row. */
+/** Sums the pictures of the batch; reads every row. */
 async function readSharedPictures(
   session: PostgresSession,
   s: string,
@@ -66,7 +66,7 @@ export function readMoves(session: PostgresSession, s: string): Promise<PictureM
   );
 }
 
-/** Within a transaction. */
+/** Call within a transaction. */
 export async function recordMove(session: PostgresSession, s: string, move: PictureMove): Promise<void> {
   await session.query(`SELECT ${s}.next_version()`);
   await session.query(

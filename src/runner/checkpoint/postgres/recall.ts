@@ -1,16 +1,16 @@
-/** What a runner remembers of what it has put on record lately, so that it can write that back where the database has lost it. */
+/** Remembers what a runner recorded lately, so that the runner can write it back if the database loses it. */
 import type { Attempt } from '../../core/attempt.ts';
 
-/** How far the batch has come by the latest answer; all of it only grows, unless the database goes back. */
+/** Progress of the batch by the latest answer. All numbers only grow, unless the database goes back. */
 export interface Seen {
-  /** Version of the batch when this runner wrote last. */
+  /** Version of the batch when this runner last wrote. */
   own: number;
   version: number;
-  /** Attempts that were ever begun. */
+  /** Number of attempts ever begun. */
   claimed: number;
 }
 
-/** Longer than most replicas stay behind; a few hundred bytes a write. */
+/** Longer than most replicas lag behind. A write takes a few hundred bytes. */
 const keptMs = 5 * 60_000;
 const keptWrites = 100_000;
 
@@ -18,18 +18,18 @@ interface Group {
   number: number;
   at: number;
   writes: number;
-  /** For the function in the database, without what it only answers. */
+  /** Lists for the database function, without those that only ask. */
   lists: Record<string, object[]>;
 }
 
 export class Recall {
-  /** That of the run: another run may get its number where its row was lost. */
+  /** Token of the run. Another run may get the same number if the row of this one is lost. */
   readonly token: string;
   seen: Seen = { own: 0, version: 0, claimed: 0 };
-  /** From when it is noticed until all is written back. */
+  /** True from when a loss is noticed until everything is written back. */
   isBehind = false;
   #groups: Group[] = [];
-  /** Number of the latest that is not remembered any more. */
+  /** Number of the latest group that is no longer remembered. */
   #forgotten = 0;
   #writes = 0;
   readonly #elapsed: () => number;
@@ -58,12 +58,12 @@ export class Recall {
     }
   }
 
-  /** Whether something that came after the group of this number is not remembered. */
+  /** True if a group after this number is no longer remembered. */
   hasForgotten(number: number): boolean {
     return this.#forgotten > number;
   }
 
-  /** What came after the group of this number, in order. */
+  /** Returns the groups after this number, in order. */
   after(number: number): Group[] {
     return this.#groups.filter((group) => group.number > number);
   }

@@ -1,4 +1,4 @@
-/** A local copy of a shared batch, a `checkpoint.sqlite` of its own: kept up by reading what has changed, for all who only read. */
+/** A local copy of a shared batch, itself a `checkpoint.sqlite`, kept up to date by reading what has changed. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sqlite } from '../../../lib/sqlite/better-sqlite3.ts';
@@ -10,31 +10,31 @@ import { followed, type Followed } from './schema.ts';
 
 type Rows = Record<string, unknown>[];
 
-/** Read and applied at a time: few enough that no statement stays open for long. */
+/** Rows per read: few enough that no statement stays open for long. */
 const pageRows = 5_000;
 
 const busyMs = 50;
-/** Another process is making the same copy. */
+/** How long to wait while another process prepares the same copy. */
 const preparingMs = 30_000;
 
-/** Short tables that are read as a whole. */
+/** Short tables that are read completely. */
 const wholeTables = ['batch', 'runs', 'bad_rows'] as const;
 
-/** Which version of which batch a copy has come to. */
+/** Batch that a copy is of, and the version that it has reached. */
 interface Mark {
   birth: string;
   version: number;
 }
 
 export class Replica {
-  /** Where it lies as `checkpoint.sqlite`. */
+  /** Folder that contains the copy as `checkpoint.sqlite`. */
   readonly dir: string;
   readonly db: Database;
   readonly #from: Postgres;
   readonly #schema: string;
   #pulling: Promise<void> | undefined;
 
-  /** In a folder of this machine's own: SQLite files cannot be shared over a network. */
+  /** `dir` belongs to this machine alone, because SQLite files cannot be shared over a network. */
   constructor(dir: string, from: Postgres, schema: string) {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     this.dir = dir;
@@ -43,15 +43,15 @@ export class Replica {
     this.#schema = schema;
   }
 
-  /** Brings it up to what the database is at this moment. Throws what that says. */
+  /** Brings the copy up to the present state of the database. Throws the database's errors. */
   async pull(): Promise<void> {
-    // One that is under way may have read before what the caller wants to see.
+    // A pull that is under way may have read before the change that the caller wants to see.
     await this.#pulling?.catch(() => undefined);
     this.#pulling ??= this.#pull().finally(() => (this.#pulling = undefined));
     return this.#pulling;
   }
 
-  /** As above, for `session`, whose transaction keeps all others from writing. */
+  /** Brings the copy up to date within the transaction of `session`, which keeps all others from writing. */
   async pullWithin(session: PostgresSession): Promise<void> {
     const apply = await this.#readRest(session, this.#mark());
     await apply();
@@ -66,7 +66,7 @@ export class Replica {
       const birth = await this.#pullPages();
       const before = this.#mark();
       const apply = await this.#from.transaction(
-        // Of one that has gone back since, the rest is all of it.
+        // If the database has gone back since, everything has to be read again.
         async (session) =>
           (await this.#read(session)).birth === birth ? this.#readRest(session, before) : undefined,
         'ISOLATION LEVEL REPEATABLE READ READ ONLY',
@@ -75,7 +75,10 @@ export class Replica {
     }
   }
 
-  /** Most of a long batch, in short reads, none of which keeps the database from tidying up. Returns of which batch. */
+  /**
+   * Reads most of a long batch in short reads, which do not keep the database from tidying up. Returns the
+   * identifier of the batch.
+   */
   async #pullPages(): Promise<string> {
     const mark = await this.#recogniseBatch(this.#from, this.#mark());
     const { version } = await this.#read(this.#from);
@@ -106,7 +109,7 @@ export class Replica {
     );
   }
 
-  /** The rest as of one moment, so that tables agree with one another. Returns what puts it into the copy. */
+  /** Reads the rest as of one moment, so that the tables agree. Returns a function that writes it into the copy. */
   async #readRest(session: PostgresSession, before: Mark | undefined): Promise<() => Promise<void>> {
     const mark = await this.#recogniseBatch(session, before);
     const { version } = await this.#read(session);
@@ -126,7 +129,7 @@ export class Replica {
       this.db.prepare('UPDATE commits SET lost_submissions = ?').run(account?.lost ?? 0);
       for (const { place, key, changed: at } of removed)
         this.db.prepare(`DELETE FROM ${place} WHERE ${tables[place]} = ? AND changed <= ?`).run(key, at);
-      // Another process of this machine may have read them later.
+      // Another process of this machine may have read these tables later.
       if (version >= now.version) for (const [table, rows] of whole) this.#replace(table, rows);
       for (const [table, rows] of changed) this.#put(table, rows);
       this.#advance(version);
@@ -135,8 +138,9 @@ export class Replica {
   }
 
   /**
-   * A copy of another batch, one that had the same name, is emptied, and one of what the database has lost since. `before`: of before
-   * the database was asked. What another process of this machine puts in meanwhile is no sign of a loss.
+   * Empties the copy if it is of another batch with the same name, or of a state that the database has lost
+   * since. `before`: the mark before the database was asked. Rows that another process of this machine adds
+   * meanwhile are no sign of a loss.
    */
   async #recogniseBatch(session: PostgresSession, before: Mark | undefined): Promise<Mark> {
     const { birth, version } = await this.#read(session);
@@ -171,7 +175,8 @@ export class Replica {
 
   #replace(table: string, rows: Rows): void {
     const columns = columnsOf(this.db, table);
-    // Of runs none goes but with the rest of a batch that has gone back; one that began meanwhile may be there already.
+    // Runs only disappear together with the rest of a batch that has gone back. A run that began meanwhile
+    // may be present already.
     if (table !== 'runs') this.db.exec(`DELETE FROM ${table}`);
     const put = this.db.prepare(
       `INSERT OR REPLACE INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
@@ -179,19 +184,19 @@ export class Replica {
     for (const row of rows) put.run(...columns.map((column) => row[column] ?? null));
   }
 
-  /** What is there in a later state stays: several processes of this machine may be at it, each as quick as it is. */
+  /** Keeps rows that are newer, because several processes of this machine may fill the copy at different speeds. */
   #put(table: Followed, rows: Rows): void {
     const columns = [...columnsOf(this.db, table), 'changed'];
     const put = this.db.prepare(
       `INSERT OR REPLACE INTO ${table} (${columns.join()}) SELECT ${columns.map((column) => `@${column}`).join()}
        WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE ${tables[table]} = @${tables[table]} AND changed > @changed)`,
     );
-    // A database of an earlier version lacks some.
+    // A database of an earlier version lacks some columns.
     const lacking = Object.fromEntries(columns.map((column) => [column, null]));
     for (const row of rows) put.run({ ...lacking, ...row });
   }
 
-  /** Unless it has become the copy of another batch meanwhile, or was emptied. */
+  /** Runs `work` unless the copy became one of another batch meanwhile, or was emptied. */
   #apply({ birth, version }: Mark, work: (now: Mark) => void): Promise<void> {
     const apply = this.db.transaction(() => {
       const now = this.#mark();
@@ -200,7 +205,10 @@ export class Replica {
     return this.whenFree(() => apply.immediate());
   }
 
-  /** Another process of this machine may be comparing a long list: it is waited for without keeping this one from anything. */
+  /**
+   * Waits while another process of this machine uses the copy, for example to compare a long list. Does not
+   * block this process.
+   */
   async whenFree<T>(begin: () => T): Promise<T> {
     for (;;) {
       try {
@@ -217,7 +225,7 @@ function isBusy(error: unknown): boolean {
   return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY');
 }
 
-/** Of the batch; a copy has besides when each row was changed. */
+/** Returns the columns that the batch has. A copy also has the version that changed each row. */
 export function columnsOf(db: Database, table: string): string[] {
   return db
     .prepare<[], string>(`SELECT name FROM pragma_table_info('${table}') WHERE name <> 'changed'`)
@@ -225,7 +233,7 @@ export function columnsOf(db: Database, table: string): string[] {
     .all();
 }
 
-/** It can be made again: it waits for no disk, and one that is damaged is made anew. */
+/** Opens the copy without syncing, because it can be made again. Replaces a damaged copy. */
 function openCopy(dir: string): Database {
   try {
     return prepare(openForWriting(checkpointFile(dir), checkpointSchema));
@@ -236,10 +244,10 @@ function openCopy(dir: string): Database {
   }
 }
 
-/** A process that stands still may hold the copy: what is prepared is only read. */
+/** Prepares the tables only once, because a suspended process may hold a lock on the copy. */
 function prepare(db: Database): Database {
   db.pragma('synchronous = OFF');
-  // Rows come in no order.
+  // Rows come in no particular order.
   db.pragma('foreign_keys = OFF');
   const isPrepared = (): boolean =>
     db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'copied'").get() !== undefined;

@@ -1,4 +1,4 @@
-/** The tables of a shared checkpoint: those of `checkpoint.sqlite`, and what several runners need besides. */
+/** The tables of a shared checkpoint: those of `checkpoint.sqlite`, and others that several runners need. */
 import { createHash } from 'node:crypto';
 import {
   PostgresFailure,
@@ -9,23 +9,24 @@ import {
 import { spentSums } from '../read-totals.ts';
 import { writeGroupFunction } from './group-function.ts';
 
-/** Tables that a local copy follows row by row; of what refers to others, the others first. */
+/** Tables that a local copy follows row by row. A table comes after the tables that it refers to. */
 export const followed = ['scenes', 'attempts', 'pictures'] as const;
 
 export type Followed = (typeof followed)[number];
 
 /**
- * - `changed`: the version of the batch that wrote the row last, by which a copy finds what is new
- * - `attempts.owner`: the run that follows the job, or sends it; `write_group`: the group of writes that it began in
- * - `attempts.in_hand`: from here on a death of the program is held against the scene too
- * - `names`: file names (as file systems compare them) that are being written
- * - `parts`: the scenes of a preview
- * - `account`: one row: what the batch has spent, what makes this batch another than one that had its name, and its `version`.
- *   Whoever writes to scenes, attempts or pictures calls `next_version()` first, which keeps others from writing until it commits:
- *   versions come in the order of commits
- * - `removed`: keys of rows that are gone, for copies
- * - `runners`: the leases of runs; `last_group`: the last group of writes that was committed; `slowed_at` is written
- *   by earlier programs only
+ * - `changed`: version of the batch that last wrote the row; copies find new rows by it
+ * - `attempts.owner`: run that follows the job or sends it; `write_group`: group of writes in which the
+ *   attempt began
+ * - `attempts.in_hand`: a crash of the program now also counts for the scene
+ * - `names`: file names that are being written, as file systems compare them
+ * - `parts`: scenes of a preview
+ * - `account`: one row with the spending, the identifier and the `version` of the batch. Whoever writes to
+ *   scenes, attempts or pictures first calls `next_version()`, which keeps others from writing until the
+ *   commit. Versions therefore come in the order of commits.
+ * - `removed`: keys of deleted rows, for copies
+ * - `runners`: the leases of runs; `last_group`: the last group of writes that was committed; `slowed_at` is
+ *   written by earlier programs only
  */
 const first = `
 CREATE TABLE batch (name text PRIMARY KEY, value text NOT NULL);
@@ -93,16 +94,18 @@ ${followed
   .join('\n')}
 ${writeGroupFunction}`;
 
-/** `pictures.label`: as in `checkpoint.sqlite`; a runner that does not know of it yet leaves it out. */
+/** `pictures.label`: as in `checkpoint.sqlite`. A runner that does not know it yet leaves it out. */
 const second = `
 ALTER TABLE pictures ADD COLUMN label text;
 ${writeGroupFunction}`;
 
 /**
  * For a database that goes back to an earlier state, as after a failover that lost its last moments:
- * - `runners.version`: of the batch when the runner wrote last: less than it remembers where that is lost
- * - `account.epoch`: another one since the batch went back; `claimed`: attempts that were ever begun; `claimed_seen`: how many
- *   somebody remembers; `lost`: of those nobody has written back; `claims_from`: until then no scene is given out
+ * - `runners.version`: version of the batch when the runner last wrote; less than the runner remembers if
+ *   that was lost
+ * - `account.epoch`: changes when the batch has gone back; `claimed`: number of attempts ever begun;
+ *   `claimed_seen`: highest such number that a runner remembers; `lost`: attempts that nobody has written
+ *   back; `claims_from`: until then no scene can be claimed
  */
 const third = `
 ALTER TABLE runners ADD COLUMN version bigint NOT NULL DEFAULT 0;
@@ -110,28 +113,28 @@ ALTER TABLE account ADD COLUMN epoch text, ADD COLUMN claimed bigint NOT NULL DE
   ADD COLUMN claimed_seen bigint NOT NULL DEFAULT 0, ADD COLUMN lost bigint NOT NULL DEFAULT 0, ADD COLUMN claims_from timestamptz;
 ${writeGroupFunction}`;
 
-/** As the ninth of `checkpoint.sqlite`. */
+/** Like the ninth migration of `checkpoint.sqlite`. */
 const fourth = 'ALTER TABLE runs ADD COLUMN rules bigint';
 
-/** As the tenth. */
+/** Like the tenth migration of `checkpoint.sqlite`. */
 const fifth = `
 ALTER TABLE pictures ADD COLUMN output text;
 ${writeGroupFunction}`;
 
-/** As the eleventh: a seed may be `unneeded`, until the one before it has settled. */
+/** Like the eleventh migration of `checkpoint.sqlite`: a seed is `unneeded` until the one before it is settled. */
 const sixth = writeGroupFunction;
 
-/** As the twelfth. */
+/** Like the twelfth migration of `checkpoint.sqlite`. */
 const seventh = `
 ALTER TABLE attempts ADD COLUMN kept text;
 ${writeGroupFunction}`;
 
-/** Statement that counts the rows of attempts anew into `account`; `s` goes before the name of a table. */
+/** Returns a statement that counts attempts anew into `account`. `s`: prefix of the table names. */
 export const countAgain = (s = ''): string => `
   UPDATE ${s}account SET (jobs, executed_ms, untold, untimed) = (
     SELECT lost + a.jobs, a."executedMs", lost + a.untold, lost + a.untimed FROM (SELECT ${spentSums(s)} FROM ${s}attempts) AS a);`;
 
-/** `account.untimed`: as `Spending` has it; `executed_ms` no longer counts how long lost jobs were waited for. */
+/** `account.untimed`: as in `BatchSpending`. `executed_ms` no longer includes the time spent waiting for lost jobs. */
 const eighth = `
 ALTER TABLE account ADD COLUMN untimed bigint NOT NULL DEFAULT 0;
 ${countAgain()}
@@ -139,17 +142,17 @@ ${writeGroupFunction}`;
 
 const migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth];
 
-/** Thrown where the schema is not one that this program can work with. */
+/** Thrown if this program cannot work with the schema. */
 export class UnusableSchema extends Error {}
 
-/** Whether the database says that the batch is not there, as where it has gone back to before that began. */
+/** True if the database says that the batch is missing, for example after it went back to before the batch began. */
 export function isMissing(error: unknown): boolean {
   if (!(error instanceof PostgresFailure)) return false;
   const code = (error.cause as { code?: unknown } | undefined)?.code;
   return code === '42P01' || code === '3F000';
 }
 
-/** What is not the batch's own yet, its schema, is made; several programs may do so at once. */
+/** Creates or upgrades the schema of the batch. Several programs may do so at once. */
 export async function migrate(db: Postgres, schema: string): Promise<void> {
   if ((await versionOf(db, schema)) === migrations.length) return;
   await db.transaction(async (session) => {
@@ -160,17 +163,20 @@ export async function migrate(db: Postgres, schema: string): Promise<void> {
   });
 }
 
-/** From those of `version`, in a transaction that has the lock of the schema. */
+/** Runs the migrations after `version`. Call in a transaction that has called `lockSchema`. */
 export async function makeTables(session: PostgresSession, schema: string, version = 0): Promise<void> {
   await session.query(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`);
   await session.query(`SET LOCAL search_path TO ${quoted(schema)}`);
   for (const statements of migrations.slice(version)) await session.query(statements);
 }
 
-/** A batch that is on its way here, or has gone from here to a file: nobody may work on it. */
+/** State of a batch that is moving here, or has moved from here to a file. Nobody may work on it. */
 export type Moving = 'arriving' | 'moved';
 
-/** What an earlier version has left on its way gets the tables of this one; in a transaction as above. */
+/**
+ * Upgrades a batch that an earlier version left while it was moving. Call in a transaction that has called
+ * `lockSchema`.
+ */
 export async function upgradeMoving(session: PostgresSession, schema: string): Promise<void> {
   const found = await lookUpSchema(session, schema);
   if (found === undefined) return;
@@ -190,14 +196,17 @@ const whyMoving = {
     `what ${schema} has was moved from there to a checkpoint in an output folder, where that batch goes on; leave checkpoint out for it, or choose another name for this batch (?batch= in the address)`,
 } as const satisfies Record<Moving, (schema: string) => string>;
 
-/** Undefined where there is no batch. Throws where the schema is another program's, or nobody may work on the batch. */
+/**
+ * Returns undefined if there is no batch. Throws if the schema belongs to another program, or if nobody may
+ * work on it.
+ */
 export async function versionOf(session: PostgresSession, schema: string): Promise<number | undefined> {
   const found = await lookUpSchema(session, schema);
   if (found?.moving !== undefined) throw new UnusableSchema(whyMoving[found.moving](schema));
   return found?.version;
 }
 
-/** As above, whether or not somebody may work on it. */
+/** Like `versionOf`, but also finds a batch that nobody may work on. */
 export async function lookUpSchema(
   session: PostgresSession,
   schema: string,
@@ -220,7 +229,7 @@ export async function lookUpSchema(
   return { version: Number(version), moving: moving as Moving | undefined };
 }
 
-/** Until the end of the transaction nobody else makes or moves it. */
+/** Keeps others from creating or moving the batch until the transaction ends. */
 export async function lockSchema(session: PostgresSession, schema: string): Promise<void> {
   await session.query('SELECT pg_advisory_xact_lock($1)', [lockOf(schema)]);
 }
@@ -231,7 +240,7 @@ function lockOf(schema: string): string {
 
 const maxName = 63;
 
-/** `nightrender_night_out`; what is too long for a name ends with a digest of all. */
+/** Returns a name like `nightrender_night_out`. A name that is too long is cut and ends with a digest of the whole. */
 export function schemaNameOf(batch: string): string {
   const slug = batch
     .toLowerCase()

@@ -22,26 +22,29 @@ import { migrate, schemaNameOf, versionOf } from './schema.ts';
 
 export interface SharedBatch {
   db: Postgres;
-  /** Quoted. */
+  /** Quoted for SQL. */
   schema: string;
   schemaName: string;
-  /** A local copy, for all who only read. */
+  /** Local copy for everything that only reads. */
   replica: Replica;
   leaseMs: number;
   close(): Promise<void>;
 }
 
-/** Long enough for a busy machine, short enough that results of jobs are still there when another takes over. */
+/**
+ * Long enough for a busy machine. Short enough that the service still has the results when another runner
+ * takes over.
+ */
 const defaultLeaseMs = 20_000;
 const connectMs = 10_000;
 const maxDeadMs = 10_000;
 const minSilentMs = 5_000;
-/** For a copy that another process keeps. */
+/** How long a reader waits for a copy that another process is using. */
 const readersMs = 30_000;
 
 /**
- * `dir` is the output folder, absolute. `toJoin`: it is made where there is none yet; otherwise undefined. Throws
- * `PostgresFailure` and `UnusableSchema`.
+ * Opens the shared batch. `dir`: absolute path of the output folder. `toJoin`: creates the batch if there is
+ * none; otherwise returns undefined. Throws `PostgresFailure` and `UnusableSchema`.
  */
 export async function findSharedBatch(
   address: string,
@@ -58,7 +61,7 @@ export async function findSharedBatch(
     const schema = quoted(name);
     const replica = new Replica(join(copiesFolder(dir), hostname()), db, schema);
     if (toJoin) await replica.pull();
-    // Who only reads sees what is there where another process of this machine is comparing a long list.
+    // A reader does not wait while another process of this machine compares a long list. It sees the copy as it is.
     else await Promise.race([replica.pull(), delay(readersMs, undefined, { ref: false })]);
     let closed: Promise<void> | undefined;
     const close = (): Promise<void> => {
@@ -72,7 +75,7 @@ export async function findSharedBatch(
   }
 }
 
-/** `name` is that of the batch's schema; nothing is connected yet. As above. */
+/** Returns the database and the name of the batch's schema, without connecting. Throws as `findSharedBatch` does. */
 export async function openDatabase(
   address: string,
   dir: string,
@@ -88,7 +91,7 @@ export async function openDatabase(
   return { db, name: schemaNameOf(parsed.own.get('batch') ?? batchName(dir)), leaseMs };
 }
 
-/** Whether some runner is at work on it at this moment. */
+/** True if any runner is at work on the batch at this moment. */
 export async function hasRunners({ db, schema }: { db: PostgresSession; schema: string }): Promise<boolean> {
   const alive = await db.query(
     `SELECT 1 FROM ${schema}.runners WHERE NOT is_dead AND lease_until > now() LIMIT 1`,
@@ -98,7 +101,7 @@ export async function hasRunners({ db, schema }: { db: PostgresSession; schema: 
 
 export interface Joining {
   program: string;
-  /** Undefined where it stays what its latest run has made of it. */
+  /** Undefined if the recorded identity stays. */
   batch: BatchIdentity | undefined;
   limits: SpendingLimits;
   pricing: Pricing | undefined;
@@ -110,7 +113,7 @@ export interface JoinedBatch extends OpenCheckpoint {
   lease: BatchLease & { renew(): Promise<void> };
 }
 
-/** As one more runner. What runners without a lease have left is this one's from here on. */
+/** Joins the batch as one more runner. Takes over what runners without a lease left behind. */
 export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<JoinedBatch> {
   const { db, schema, schemaName, replica, leaseMs } = shared;
   const { batch, clock } = joining;
@@ -123,7 +126,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
   const row = ownRun(joining.program, clock.now());
   const { run, version } = await recordRun(shared, row, recall.token);
   const lease = new Lease(db, { schema, run, leaseMs, recall }, clock);
-  // What it adopts now is what the run begins with.
+  // The run begins with what the lease takes over now.
   await lease.begin();
   const checkpoint = new PostgresCheckpoint(
     {
@@ -144,7 +147,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
   return {
     checkpoint,
     others: checkpoint.others,
-    // Any number of runs put pictures there at the same time.
+    // Several runs may write pictures at the same time, so every token counts as known.
     run: { token: `${schema}-${run}`, isKnown: () => true, lastAttempt: undefined },
     pictures: readBatch(replica.db)?.pictures,
     lease: {
@@ -170,10 +173,10 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
           `UPDATE ${schema}.runs SET ended_at = $2, exit_code = $3, ending = $4, stats = coalesce($5, stats) WHERE run = $1`,
           [run, at, exitCode, ending, stats === undefined ? null : JSON.stringify(stats)],
         )
-        // The end of a run that does not reach the database is known by its lease.
+        // If the run cannot reach the database, its lease shows that it has ended.
         .catch(() => undefined);
     },
-    // Other runners may be at work: each stays on record.
+    // Other runners may be at work, so each run stays recorded.
     forgetRun: () => false,
     close: async () => {
       await checkpoint.close();
@@ -183,7 +186,7 @@ export async function joinBatch(shared: SharedBatch, joining: Joining): Promise<
   };
 }
 
-/** Of runs that begin a batch at once, the first says by what its bucket is marked. */
+/** Returns the identity with the bucket's token of the run that came first, if several runs begin a batch at once. */
 function asBegun(db: Database, batch: BatchIdentity): BatchIdentity {
   const known = readBatch(db)?.pictures;
   return known !== undefined && known.url === batch.pictures?.url ? { ...batch, pictures: known } : batch;

@@ -1,16 +1,17 @@
-/** After a failover that lost the latest commits: each living runner writes back what it remembers, before it goes on. */
+/** After a failover that lost the latest commits, each living runner writes back what it remembers before it goes on. */
 import { PostgresFailure, type PostgresSession } from '../../../lib/postgres/postgres.ts';
 import { ListCutOff } from '../../core/plan.ts';
 import type { GroupAnswer } from './group-function.ts';
 import type { GroupContext } from './group-context.ts';
 import type { Seen } from './recall.ts';
 
-/** No key is given again that somebody remembers: there never are so many in what is lost. */
+/** Keys to skip, so that no key that somebody remembers is given again. A failover never loses so many. */
 const skippedKeys = 100_000;
 
 /**
- * Resolves when all is on record again. Until every other runner has had the time of a lease for the same, the function in
- * the database gives out no scenes. It may be interrupted anywhere and begun again. Throws the `FatalFailure` of a lease that is lost.
+ * Resolves when everything is recorded again. Until all other runners have had the time of a lease for the
+ * same, the database function lets nobody claim scenes. It may be interrupted anywhere and begun again.
+ * Throws the `FatalFailure` of a lost lease.
  */
 export async function writeBack(context: GroupContext): Promise<void> {
   const { db, schema: s, run, recall, lease } = context;
@@ -42,7 +43,10 @@ export async function writeBack(context: GroupContext): Promise<void> {
   lease.tellWrittenBack(wentBackText(version, was, writes));
 }
 
-/** The run's own row says how far the batch has come; undefined where it has less than `atLeast`, since the batch has gone back. */
+/**
+ * Updates the run's own row and returns the progress of the batch. Undefined if the row has less than
+ * `atLeast`, because the batch has gone back.
+ */
 export async function showOwn(
   { db, schema: s, run }: Pick<GroupContext, 'db' | 'schema' | 'run'>,
   atLeast: number,
@@ -55,7 +59,10 @@ export async function showOwn(
   return seen;
 }
 
-/** The run is on record and alive, and the batch begins an epoch in which no copy of before is believed, unless another run has just done so. */
+/**
+ * Records the run again and renews its lease. Begins an epoch in which no earlier copy is valid, unless
+ * another run has just done so.
+ */
 async function takeUp(
   { schema: s, run, recall, lease, row }: GroupContext,
   session: PostgresSession,
@@ -102,7 +109,7 @@ async function takeUp(
   return { lastGroup: last ?? 0, own: own ?? 0, was: account.version, isDead: dead === true };
 }
 
-/** As while a backup is put back: that may yet be done, and is waited for. */
+/** Returns a failure that callers wait for, because the rest may still come, for example while a backup is restored. */
 export function notWhole(): PostgresFailure {
   return new PostgresFailure('gone', 'the shared checkpoint lacks a part of the batch', undefined);
 }

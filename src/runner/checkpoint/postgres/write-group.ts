@@ -1,4 +1,4 @@
-/** Writes what a runner records, many at a time and all or none: only while the runner is alive to the others. */
+/** Writes what a runner records, many writes at a time and all or none, as long as the runner counts as alive. */
 import { assertAttemptMove, type Attempt, type AttemptState } from '../../core/attempt.ts';
 import { nameKey } from '../../core/naming.ts';
 import { roomFor } from '../../core/spending.ts';
@@ -13,7 +13,7 @@ import { isMissing, migrate } from './schema.ts';
 import { forgottenText, notWhole, writeBack } from './write-back.ts';
 import type { Claimed, GroupContext, Of, Write } from './group-context.ts';
 
-/** For `GroupedWrites`. Throws the `FatalFailure` of a lease that is lost, and what the database says. */
+/** The commit function of `GroupedWrites`. Throws the `FatalFailure` of a lost lease, and errors of the database. */
 export async function writeGroup(context: GroupContext, group: Write[], number: number): Promise<Outcome[]> {
   const { db, lease, recall } = context;
   for (let tries = 1; tries <= maxTries; tries++) {
@@ -32,10 +32,10 @@ export async function writeGroup(context: GroupContext, group: Write[], number: 
   throw notWhole();
 }
 
-/** The batch is made, is written back, and takes the group. */
+/** Tries to create the batch, to write it back, and to write the group. */
 const maxTries = 3;
 
-/** Undefined where the database has gone back. */
+/** Returns undefined if the database has gone back. */
 async function writeOnce(
   context: GroupContext,
   group: Write[],
@@ -86,7 +86,7 @@ async function call(
   return row.answer;
 }
 
-/** Claims no more than all runners together may submit. */
+/** Limits claims to what all runners together may still submit. */
 async function withinBudget(
   { schema, limits, pricing }: GroupContext,
   session: PostgresSession,
@@ -156,7 +156,7 @@ async function outcomeOf(
 
 const nothing: Outcome = { result: undefined };
 
-/** It is another runner's by now, or the table of moves does not have it. */
+/** Explains why a write had no effect: another runner owns the attempt by now, or `attemptMoves` has no such move. */
 async function whyForbidden(
   { db, schema, run, lease }: GroupContext,
   attempt: Attempt,
@@ -176,7 +176,7 @@ async function whyForbidden(
   }
 }
 
-/** Another attempt has that job id. */
+/** Marks a job id that another attempt has already as shared. */
 async function shareId({ db, schema: s }: GroupContext, { attempt, job }: Of<'submitted'>): Promise<Outcome> {
   const place = [job.jobId, attempt.endpoint.baseUrl, attempt.endpoint.id];
   const atPlace = 'job_id = $1 AND base_url = $2 AND endpoint_id = $3';

@@ -1,4 +1,4 @@
-/** From a row to its scenes: typed, multiplied, rendered and set aside; what cannot be rendered is set aside as a bad row. */
+/** Turns a row into scenes: typed, multiplied, rendered and staged. A row that cannot be rendered is staged as invalid. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import type { Config } from '../config/config.ts';
@@ -22,27 +22,27 @@ import type { ManifestEntry } from '../manifest/read-manifest.ts';
 import type { RepeatCounter, RowInputs } from './row-inputs.ts';
 import { typedRow } from './scene-columns.ts';
 
-/** What the rows of one manifest are made into scenes with. */
+/** Everything that is needed to turn the rows of one manifest into scenes. */
 export interface RowAdder {
   config: Config;
   stage: ManifestStage;
   signal: AbortSignal;
-  /** Undefined where each row is one scene. */
+  /** Undefined if each row is one scene. */
   expansion: Expansion | undefined;
-  /** Throws `TemplateError` where a picture of such a row can have no name. */
+  /** Throws `TemplateError` if no name can be made for a picture of the row. */
   checkName: (columns: JsonObject) => void;
-  /** Of a row's fingerprint: how many such rows there were in all manifests, this one included. */
+  /** Returns how many rows with this fingerprint all manifests had so far, including this row. */
   countEqual: (fingerprint: string) => number;
-  /** Of the rows of all manifests. */
+  /** Shared by the rows of all manifests. */
   inputs: RowInputs;
   repeats: RepeatCounter;
-  /** Of the latest scene; 1 for the first of all manifests. */
+  /** Position of the latest scene; 1 for the first of all manifests. */
   position: number;
 }
 
 /**
- * Resolves, where it does not return at once, when all scenes of the row are set aside. Throws the reason of the signal,
- * and `ConfigError` where the scenes become too many.
+ * Stages the scenes of a row. Returns undefined if it is done, otherwise a promise. Throws the reason of the
+ * signal, and `ConfigError` if there are too many scenes.
  */
 export function addRow(
   adder: RowAdder,
@@ -77,7 +77,7 @@ export function addRow(
 /** `id`: undefined if the row has none of its own. */
 type Row = Pick<Scene, 'columns' | 'source'> & { id: string | undefined; picture: SentFile | undefined };
 
-/** Undefined where the row has no `id` column, so that it is known by its input. */
+/** Returns undefined if the row has no `id` column, so that it is identified by its input. */
 function readId(id: JsonValue | undefined): string | undefined {
   if (id === undefined) return undefined;
   if (typeof id === 'object' && id !== null) throw new TemplateError('the id must be a text or a number');
@@ -86,7 +86,7 @@ function readId(id: JsonValue | undefined): string | undefined {
   return text;
 }
 
-/** Scenes between two turns of the event loop: one row may have millions. */
+/** Scenes per turn of the event loop: one row may have millions. */
 const sliceScenes = 500;
 
 async function addExpanded(
@@ -114,7 +114,7 @@ async function addExpanded(
       else stageScene(adder, scene, made);
     } catch (error) {
       const problem = problemIn(error);
-      // What is wrong with the row itself is wrong with every scene of it.
+      // A problem of the row itself shows with every scene of it, so it is reported once.
       if (!reported.has(problem)) addBad(adder, source, problem, id);
       reported.add(problem);
     }
@@ -125,13 +125,13 @@ async function addExpanded(
   }
 }
 
-/** Of what a row adds to the input: neither its place nor a column that is not sent makes another row of it. */
+/** Returns a fingerprint of what the row adds to the input. Its place and columns that are not sent do not count. */
 function ownFingerprint(columns: JsonObject, input: InputTemplate): string {
   const sent = new Set(input.columns.map(({ name }) => name));
   return fingerprintOf(Object.fromEntries(Object.entries(columns).filter(([name]) => sent.has(name))));
 }
 
-/** Empty where there is no row. */
+/** Returns '' if there is no row. */
 function idOfRow({ countEqual }: RowAdder, columns: JsonObject, fingerprint: string): string {
   return Object.keys(columns).length === 0 ? '' : sceneIdOf(fingerprint, countEqual(fingerprint));
 }
@@ -139,7 +139,7 @@ function idOfRow({ countEqual }: RowAdder, columns: JsonObject, fingerprint: str
 const fewEnoughToKeep = 10_000;
 const kept = new WeakMap<Expansion, Combination[]>();
 
-/** The same for every row. */
+/** Returns the combinations of values, which are the same for every row. */
 function chosen(expansion: Expansion): Iterable<Combination> {
   if (scenesPerRow(expansion) > fewEnoughToKeep) return combinations(expansion);
   const known = kept.get(expansion) ?? [...combinations(expansion)];

@@ -1,4 +1,4 @@
-/** Refuses a list that was read with what is wrong with it: all of it, at once. */
+/** Refuses a list that was read, with all its problems at once. */
 import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import type { Config } from '../config/config.ts';
 import { type Problem, ConfigError } from '../../lib/yaml/problem.ts';
@@ -9,16 +9,16 @@ interface WhatWasRead {
   config: Config;
   stage: ManifestStage;
   columns: ReadonlySet<string>;
-  /** What is wrong besides bad rows. */
+  /** Problems other than invalid rows. */
   problems: Problem[];
   notes: string[];
-  /** As in `freeNames`. */
+  /** Names that `freeNames` returns. */
   free: string[];
 }
 
 const noPicture = 'none of the pictures of that batch is chosen';
 
-/** Throws `ConfigError`; bad rows pass with `skipBadRows`. */
+/** Throws `ConfigError`. Invalid rows are accepted with `skipBadRows`. */
 export function assertGoodList({ config, stage, columns, problems, notes, free }: WhatWasRead): void {
   const unknown = problems.length === 0 ? unknownColumns(config, columns, free) : [];
   if (unknown.length > 0) throw new ConfigError(unknown);
@@ -31,7 +31,10 @@ export function assertGoodList({ config, stage, columns, problems, notes, free }
   throw new ConfigError([{ where, text: why.join('; ') }]);
 }
 
-/** JSON Lines show what columns they have when all is read; without any, there is no good row to speak of. */
+/**
+ * Checks columns after everything was read, because JSON Lines show their columns only then. Without any
+ * column there is no good row to judge by.
+ */
 function unknownColumns(config: Config, columns: ReadonlySet<string>, free: string[]): Problem[] {
   const axes = addedColumns(config);
   if (columns.size === 0 && config.manifest.length > 0) return [];

@@ -3,15 +3,15 @@ import { readFileSync } from 'node:fs';
 import { similarFile } from '../../lib/files/similar-file.ts';
 import { ConfigError } from '../../lib/yaml/problem.ts';
 
-/** `where`: what names the file. Throws `ConfigError`. */
+/** `where` names the file in messages. Throws `ConfigError`. */
 export function readIdFile(path: string, where: string): Set<string> {
   return new Set(idLines(path, where).filter((id) => id !== ''));
 }
 
-/** One entry for each line, without the spaces around it; '' for an empty line. Throws `ConfigError`. */
+/** Returns one trimmed entry per line, '' for an empty line. Throws `ConfigError`. */
 export function idLines(path: string, where: string): string[] {
   const ids = readLines(path, where).map((line) => line.trim());
-  // For some commands that would mean every scene.
+  // For some commands, no ids would mean every scene.
   if (ids.every((id) => id === '')) throw new ConfigError([{ where, text: `${path} has no ids` }]);
   return ids;
 }

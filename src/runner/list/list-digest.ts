@@ -1,4 +1,4 @@
-/** By which two starts see that lists, and what makes scenes of their rows, are the same. */
+/** Computes the digest by which a start sees that lists, and the settings that make scenes of them, are unchanged. */
 import { hash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { ListReading } from '../core/list-reading.ts';
@@ -6,13 +6,13 @@ import type { RulesVersion } from '../core/scene-rules.ts';
 import { shownFile } from '../../lib/yaml/yaml-file.ts';
 import { program } from '../../lib/files/program.ts';
 
-/** Absolute paths, in the order in which they are read. */
+/** Returns absolute paths, in the order in which the files are read. */
 export function valueFiles({ scenes }: Config): string[] {
   const axes = scenes === undefined ? [] : [...scenes.matrix, ...scenes.zip];
   return axes.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []));
 }
 
-/** Returns the keys that say how lists are read. */
+/** Returns the settings that say how lists are read. */
 export function listKeys({
   header,
   comments,
@@ -22,12 +22,12 @@ export function listKeys({
 }
 
 /**
- * `contents`: the sha256 of the bytes of each manifest, then of each of `valueFiles`. Another version of the program or of
- * Node may read them otherwise.
+ * `contents`: the sha256 of each manifest's bytes, then of each of `valueFiles`. Includes the versions of the
+ * program and of Node, because other versions may read the lists differently.
  */
 export function listDigest(config: Config, rules: RulesVersion, contents: readonly string[]): string {
   const { manifestFiles, columns, scenes, input, output, skipBadRows, skipRepeatedRows } = config;
-  // The ending decides the format, and the path as shown stands in every scene.
+  // The file extension decides the format, and the displayed path is part of every scene.
   const files = [manifestFiles.map(({ path }) => shownFile(path)), contents];
   const readers = [program, process.version];
   const lists = scenes && { ...scenes, exclude: scenes.exclude.map((rule) => [...rule]) };

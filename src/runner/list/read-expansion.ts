@@ -1,4 +1,4 @@
-/** What rows are multiplied by: the lists of `scenes` with the values out of files, typed and checked. */
+/** Reads the values that rows are multiplied by: the lists of `scenes`, with values from files, typed and checked. */
 import { type ListReading } from '../core/list-reading.ts';
 import { listKeys } from './list-digest.ts';
 import type { Config, NamedAxis } from '../config/config.ts';
@@ -29,12 +29,12 @@ import { createHash } from 'node:crypto';
 import { shown, typedValue } from './scene-columns.ts';
 
 export interface ReadExpansion {
-  /** Undefined where there is none, or problems. */
+  /** Undefined if there is none, or if there are problems. */
   expansion: Expansion | undefined;
   /** The sha256 of each file of values, in the order of `valueFiles`. */
   contents: string[];
   problems: Problem[];
-  /** What whoever plans should know of the files, in sentences. */
+  /** Remarks for whoever plans, as sentences. */
   remarks: string[];
 }
 
@@ -52,7 +52,7 @@ export async function readExpansion(
   const { exclude, seeds } = scenes;
   const expansion = { matrix, zip, exclude, seeds, seedRules: rules };
   const { problems } = reading;
-  // What follows speaks of values that may be missing.
+  // The following checks need complete values.
   if (problems.length === 0)
     problems.push(...zipProblems(config, expansion), ...excludeProblems(config, expansion));
   if (problems.length === 0) problems.push(...sizeProblems(config, expansion));
@@ -89,7 +89,7 @@ async function valuesOf(
   if (source.kind === 'values')
     return source.values.map((value, index) => ({ value, where: config.placeOf([...path, index]) }));
   try {
-    // Names of columns are those of the manifest.
+    // `header` names the columns of the manifest, not of this file.
     const reading = { ...listKeys(config), ...rules, header: undefined, trimsLines: false };
     const { values, content, notes } = await readValueFile(source.path, source.column, reading, signal);
     contents.push(content);
@@ -107,11 +107,11 @@ interface FileValue {
   value: JsonValue;
   /** `styles.txt:7` */
   where: string;
-  /** What is wrong with it, in words that follow the place. */
+  /** The problem, in words that follow the place. */
   problem?: string;
 }
 
-/** What is wrong with the file as a whole, or with the `column` that is asked for. */
+/** Thrown for a problem of the whole file, or of the requested `column`. */
 class ValueFileError extends Error {
   readonly key: 'file' | 'column';
 
@@ -190,7 +190,10 @@ function typed({ config, problems }: Reading, name: string, { value, where, prob
   return value;
 }
 
-/** Returns each value of a file once, and says how many are repeated. Repeated values in pipeline.yaml are refused. */
+/**
+ * Returns each value of a file once, and remarks how many are repeated. Repeated values in pipeline.yaml are
+ * refused.
+ */
 function merged({ remarks }: Reading, { source }: NamedAxis, values: JsonValue[]): JsonValue[] {
   if (source.kind === 'values') return values;
   const seen = new Set<string>();
@@ -209,7 +212,7 @@ function repeated(given: FileValue[], values: JsonValue[]): Problem[] {
   const first = new Map<string, string>();
   return given.flatMap(({ where, problem }, index) => {
     const value = values[index] ?? null;
-    // 1 and "1" are the same word in a prompt: one of them is a mistake.
+    // 1 and "1" are the same word in a prompt, so one of them is a mistake.
     const key = valueText(value);
     const before = first.get(key);
     if (before === undefined) first.set(key, where);

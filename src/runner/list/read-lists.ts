@@ -1,4 +1,4 @@
-/** Returns the scenes of a batch: out of its lists, or without reading them if the batch was compared with the same lists before. */
+/** Returns the scenes of a batch. Does not read lists that are the same as at the last comparison. */
 import { shownFile } from '../../lib/yaml/yaml-file.ts';
 import { readComparedDigest, readRules } from '../checkpoint/open-checkpoint.ts';
 import type { Config } from '../config/config.ts';
@@ -7,8 +7,9 @@ import { listDigest, valueFiles } from './list-digest.ts';
 import { type ListOptions, readScenes, type ReadScenes } from './read-scenes.ts';
 
 /**
- * `known`: set if the batch has a checkpoint that can be read, as its own file or as a copy of a shared one. The caller holds the
- * lock of the batch, or has a copy of the checkpoint in `options.checkpointDir`. Throws `ConfigError`, and the `AbortError` of `signal`.
+ * `known`: set if the batch has a readable checkpoint, either its own file or a copy of a shared one. The
+ * caller holds the batch's lock, or has a copy of the checkpoint in `options.checkpointDir`. Throws
+ * `ConfigError`, and the `AbortError` of `signal`.
  */
 export async function readLists(
   config: Config,
@@ -19,13 +20,13 @@ export async function readLists(
   return same ?? (await readScenes(config, options));
 }
 
-/** Returns undefined if the lists have to be read. Anything that is wrong with them is reported by that reading. */
+/** Returns undefined if the lists have to be read. That reading also reports all problems. */
 async function sameScenes(
   config: Config,
   { signal, checkpointDir = config.output.dir }: ListOptions,
   isShared: boolean,
 ): Promise<ReadScenes | undefined> {
-  // The lists do not show if files that are sent, or another batch, have changed.
+  // The lists do not show changes of files that are sent or of another batch.
   if (config.input?.sendsFiles === true || config.stage !== undefined) return undefined;
   const compared = await orUndefined(signal, () => readComparedDigest(checkpointDir, isShared));
   if (compared === undefined) return undefined;
@@ -41,7 +42,7 @@ async function sameScenes(
   if (listDigest(config, rules, contents) !== compared) return undefined;
   return {
     stage: { digest: compared, scenes: unread, badRows: unread, close: () => undefined },
-    // The checkpoint knows them.
+    // The checkpoint has the columns.
     columns: [],
     rules,
     notes: [],

@@ -1,4 +1,4 @@
-/** From the configuration's manifests to checked scenes, set aside on disk; nothing of the batch is touched. */
+/** Reads the manifests of a configuration into checked scenes on disk, without touching the batch. */
 import { idColumnOf } from '../core/list-reading.ts';
 import { pricingOf } from '../core/spending.ts';
 import { createHash } from 'node:crypto';
@@ -56,20 +56,23 @@ export interface ReadScenes {
   stage: ManifestScenes & { close(): void };
   /** Every column of every manifest, in the order first seen, then those that `scenes` adds. */
   columns: string[];
-  /** By which they were read. */
+  /** Rules by which the lists were read. */
   rules: RulesVersion;
-  /** What should be known of the list, in sentences. */
+  /** Notes on the list, as sentences. */
   notes: string[];
-  /** What `plan` says of the list, in sentences; a run does not say it. */
+  /** Remarks of `plan` on the list, as sentences. A run does not print them. */
   remarks: string[];
   /** Saved scenes that are rendered again, if these are most of the batch. */
   edits?: Edits | undefined;
 }
 
-/** The saved pictures of another batch as a list. `notes` says which pictures the list leaves out, and is complete once the rows are read. */
+/**
+ * The saved pictures of another batch as a list. `notes` says which pictures are left out, and is complete
+ * once all rows are read.
+ */
 export type StageManifest = Manifest & { columns: string[] };
 
-/** What lists are read with. */
+/** Options for reading lists. */
 export interface ListOptions {
   stdin: NodeJS.ReadableStream;
   /** Ends the reading with an `AbortError`. */
@@ -82,14 +85,14 @@ export interface ListOptions {
   rules?: RulesVersion | undefined;
 }
 
-/** Throws `ConfigError` with everything that is wrong with the lists; bad rows pass if `skipBadRows` is set. */
+/** Throws `ConfigError` with all problems of the lists. Invalid rows are accepted with `skipBadRows`. */
 export async function readScenes(
   config: Config,
   { checkpointDir = config.output.dir, rules = readRules(checkpointDir), ...options }: ListOptions,
 ): Promise<ReadScenes & { stage: ManifestStage }> {
   const { stdin, signal, openStage } = options;
   const stage = new ManifestStage();
-  // What another batch has and does not choose any more is no list that was cut off.
+  // A stage whose batch no longer chooses some pictures is not a list that was cut off.
   stage.allowsFewer = config.allowFewer || config.stage !== undefined;
   try {
     const expanded = await readExpansion(config, sceneRules[rules], signal);
@@ -122,7 +125,7 @@ export async function readScenes(
     if (reading.isOpen !== true) stage.settleIds();
     if (reading.hasRowsWithoutId && config.stage === undefined) reading.remarks.push(idsFromText);
     reading.remarks.push(...reading.numberTexts.remarks());
-    // A list that a dying terminal has cut short is not believed.
+    // If a terminal that closed has cut a list short, the list must not be accepted.
     signal.throwIfAborted();
     problems.push(...reading.inputs.problems(config, [...reading.columns]));
     assertGoodList(reading);
@@ -142,7 +145,7 @@ export async function readScenes(
   }
 }
 
-/** Lists that patterns and folders stand for. */
+/** Remarks on the files that patterns and folders stand for. */
 function listRemarks({ manifest, manifestFiles }: Config): string[] {
   const paths = manifestFiles.map(({ path }) => path);
   const seen = new Set<string>();
@@ -164,7 +167,7 @@ async function editsOf(
   try {
     return await readEdits(checkpointDir, list, signal);
   } catch (error) {
-    // The run reports damage itself, once what is in flight is collected.
+    // The run reports damage itself, after it has collected the jobs in flight.
     if (asDamage(error) === undefined) throw error;
     return undefined;
   }
@@ -172,7 +175,7 @@ async function editsOf(
 
 const idsFromText = 'rows without an id are known by what they send, so that an edited prompt is a new scene';
 
-/** The key of a JSON row's id, if it is not `id` itself. */
+/** Returns the key of a JSON row's id, if it is not `id` itself. */
 function idKeyOf(columns: JsonObject, rules: SceneRules): string | undefined {
   return Object.hasOwn(columns, 'id') || !rules.findsIds
     ? undefined
@@ -184,7 +187,7 @@ interface Reading {
   stage: ManifestStage;
   expanded: ReadExpansion;
   rules: SceneRules;
-  /** As in `freeNames`. */
+  /** Names that `freeNames` returns. */
   free: string[];
   /** The list that is being read, as the column `source` names it. */
   source?: string;
@@ -197,11 +200,11 @@ interface Reading {
   stdin: NodeJS.ReadableStream;
   signal: AbortSignal;
   openStage: ListOptions['openStage'];
-  /** After a quote that is not closed nothing was read, and ids were not compared. */
+  /** Set after a quotation mark that is never closed. Nothing is read after it, and ids are not compared. */
   isOpen?: true | undefined;
-  /** What is wrong besides bad rows. */
+  /** Problems other than invalid rows. */
   problems: Problem[];
-  /** Rows so far, of all manifests, bad ones included. */
+  /** Number of rows so far in all manifests, including invalid ones. */
   rows: number;
   notes: string[];
   remarks: string[];
@@ -209,7 +212,7 @@ interface Reading {
   numberTexts: NumberTexts;
 }
 
-/** What is wrong with one manifest does not keep the others from being read: all problems are reported at once. */
+/** Reads one manifest. Its problems do not keep the others from being read, so that all are reported at once. */
 async function readFile(reading: Reading, { path, at }: ManifestFile): Promise<void> {
   const { config, problems, stdin, signal, rules } = reading;
   const options = { signal, reading: { ...listKeys(config), ...rules } };
@@ -228,7 +231,7 @@ async function readFile(reading: Reading, { path, at }: ManifestFile): Promise<v
   }
 }
 
-/** As above, of another batch. */
+/** Reads the pictures of another batch as a manifest, and collects its problems. */
 async function readStage(reading: Reading, source: StageSource): Promise<void> {
   try {
     const manifest = await reading.openStage(source, reading.config);
@@ -236,13 +239,13 @@ async function readStage(reading: Reading, source: StageSource): Promise<void> {
     reading.notes.push(...manifest.notes.map((note) => `${manifest.path}: ${note}`));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // The commands that it names are for the other batch.
+    // Commands in these messages are for the other batch.
     const named = (text: string): string => text.replaceAll('<pipeline>', () => shownFile(source.from));
     reading.problems.push(...error.problems.map(({ where, text }) => ({ where, text: named(text) })));
   }
 }
 
-/** `isEndless`: it is left as it is where its rows would be of no use. */
+/** `isEndless`: do not wait for the end of the list if its rows are of no use. */
 async function readManifest(reading: Reading, manifest: Manifest, isEndless: boolean): Promise<void> {
   const { columns } = manifest;
   const { config, free } = reading;
@@ -250,9 +253,9 @@ async function readManifest(reading: Reading, manifest: Manifest, isEndless: boo
   addProblems(reading, wrong);
   for (const column of columns ?? []) reading.columns.add(column);
   if (columns !== undefined) judgeColumns(reading, columns, manifest.path);
-  // Every row would lack the column, too.
+  // If a column is missing, every row would lack it too.
   if (wrong.length === 0) await readRows(reading, manifest);
-  // Standard input may stay open for ever.
+  // Standard input may stay open forever.
   else if (!isEndless) await leaveUnread(manifest);
 }
 
@@ -262,7 +265,7 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
   const adder = adderOf(reading, manifest.columns);
   const list = listOf(reading, manifest);
   for await (const entries of manifest.batches) {
-    // The last byte of a packed list has long been read while most of the list is still unpacked.
+    // The last byte of a packed list is read long before the list is unpacked.
     signal.throwIfAborted();
     if (adder === undefined || problems.length > problemsBefore || reading.isOpen) break;
     for (const entry of entries) {
@@ -280,7 +283,7 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
           input,
         );
       const added = addRow(adder, row, source, input);
-      // One await a row costs too much at a million rows.
+      // At a million rows, an `await` for each would take too long.
       if (added !== undefined) await added;
       if (entry.kind === 'bad' && !config.skipBadRows) reading.isOpen = entry.isOpen;
       if (reading.isOpen) break;
@@ -294,18 +297,21 @@ async function readRows(reading: Reading, manifest: Manifest): Promise<void> {
   judgeList(reading, list);
 }
 
-/** One list while its rows are read. */
+/** A list while its rows are read. */
 interface OpenList {
   manifest: Manifest;
   /** Column of a table that holds the ids. */
   idColumn: string | undefined;
   /** Columns that this program adds to each row; undefined if there are none. */
   given: JsonObject | undefined;
-  /** Names that the rows of a list without a header have. */
+  /** Names of columns that the rows of a list without a header have. */
   names: Set<string>;
   /** Undefined until a row has a column that is sent. */
   input: InputTemplate | undefined;
-  /** Rows before the first with a column that is sent. They are bad rows, unless no row of the list has one. */
+  /**
+   * Rows before the first one with a column that is sent. They are invalid, unless no row of the list has
+   * such a column.
+   */
   early: { source: string; line: number; id?: string }[];
 }
 
@@ -320,7 +326,7 @@ function listOf(reading: Reading, manifest: Manifest): OpenList {
   return { manifest, idColumn, given, names: new Set(), input, early: [] };
 }
 
-/** Returns the row with its id and with the columns that this program adds, and the place where people find the row. */
+/** Returns the row with its id and with the columns that this program adds, and the place where people find it. */
 function rowOf(
   reading: Reading,
   list: OpenList,
@@ -343,10 +349,10 @@ function rowOf(
   return { row: given === undefined ? row : withColumns(row, given), source: entry.source || place };
 }
 
-/** Judges a list once its rows are known. */
+/** Checks a list after its rows are read. */
 function judgeList(reading: Reading, { manifest, names, early }: OpenList): void {
   const { config, rules } = reading;
-  // Batches that began earlier went on with their other lists.
+  // Earlier programs went on with the other lists, so batches that began with them still do.
   if (early.length > 0 && (rules.asksForPrompt || !config.skipBadRows))
     addProblems(reading, [{ where: manifest.path, text: noPrompt([...names], addedColumns(config)) }]);
   if (manifest.columns === undefined) judgeColumns(reading, [...names], manifest.path);
@@ -354,7 +360,7 @@ function judgeList(reading: Reading, { manifest, names, early }: OpenList): void
   addProblems(reading, takenNames(config, manifest.path, names));
 }
 
-/** The lists of `scenes` alone. */
+/** Makes scenes from the lists of `scenes` alone. */
 async function readListless(reading: Reading): Promise<void> {
   const { config } = reading;
   const wrong = listlessProblems(config);
@@ -365,7 +371,7 @@ async function readListless(reading: Reading): Promise<void> {
   await addRow(adder, { kind: 'row', columns: {}, line: 1 }, 'scenes', input);
 }
 
-/** Undefined where it is unknown what a row would be multiplied by, or where it would be for nothing. */
+/** Returns undefined if it is unknown how rows are multiplied. */
 function adderOf(reading: Reading, columns: string[] | undefined): RowAdder | undefined {
   const { config, stage, signal, expanded, countEqual, inputs, repeats } = reading;
   const { expansion } = expanded;
@@ -375,7 +381,7 @@ function adderOf(reading: Reading, columns: string[] | undefined): RowAdder | un
   return { config, stage, signal, expansion, checkName, countEqual, inputs, repeats, position };
 }
 
-/** Undefined where the columns do not determine it. */
+/** Returns undefined if the columns do not determine the input. */
 function inputFor(reading: Reading, columns: string[]): InputTemplate | undefined {
   const { config } = reading;
   const input = inputOf(config, columns);
@@ -383,7 +389,7 @@ function inputFor(reading: Reading, columns: string[]): InputTemplate | undefine
   return input;
 }
 
-/** Remarks on columns of a list that may be meant otherwise than they are read. */
+/** Adds remarks on columns that may be meant in another way than they are read. */
 function judgeColumns(reading: Reading, columns: string[], where: string): void {
   const { config, rules, notes, remarks } = reading;
   remarks.push(...idRemarks(columns, rules).map((text) => `${where}: ${text}`));
@@ -393,7 +399,7 @@ function judgeColumns(reading: Reading, columns: string[], where: string): void 
   else notes.push(`${where}: ${either[0]} is sent, not ${either[1]}, as since the batch began (\`input\`)`);
 }
 
-/** What is wrong with the pipeline.yaml shows with every manifest. */
+/** Adds problems once, because a problem of pipeline.yaml shows with every manifest. */
 function addProblems({ problems }: Reading, found: Problem[]): void {
   for (const problem of found) {
     const isReported = problems.some(({ where, text }) => where === problem.where && text === problem.text);

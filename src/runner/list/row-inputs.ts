@@ -1,4 +1,4 @@
-/** What rows send: whether it is the same for all, and which of them repeat another one. */
+/** Checks what rows send: if all send the same, and which rows repeat an earlier one. */
 import type { ManifestStage } from '../checkpoint/manifest-stage.ts';
 import type { Config } from '../config/config.ts';
 import type { InputTemplate } from '../config/input-template.ts';
@@ -9,13 +9,13 @@ import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '..
 import type { Problem } from '../../lib/yaml/problem.ts';
 import { placeholder } from './scene-columns.ts';
 
-/** Counts rows that add to the input what an earlier one does: a prompt that stands in the list twice. */
+/** Counts rows that add the same to the input as an earlier row, such as a prompt that is in the list twice. */
 export class RepeatCounter {
   readonly #isSkipping: boolean;
   readonly #isFirst: (fingerprint: string) => boolean;
   #rows = 0;
 
-  /** Before a row is left out, its whole fingerprint is compared; for a count, 48 bits of it are enough. */
+  /** A row is left out only if its whole fingerprint is equal. For a count, 48 bits of it are enough. */
   constructor(isSkipping: boolean, stage: ManifestStage) {
     const count = equalRows();
     this.#isSkipping = isSkipping;
@@ -24,7 +24,7 @@ export class RepeatCounter {
       : (fingerprint) => count(fingerprint) === 1;
   }
 
-  /** Of each row once. */
+  /** Counts the row, and returns true if it is left out. Call once for each row. */
   isLeftOut(fingerprint: string): boolean {
     if (this.#isFirst(fingerprint)) return false;
     this.#rows += 1;
@@ -38,7 +38,7 @@ export class RepeatCounter {
 
 /** Finds columns of numbers that are sent as text, which many services refuse. */
 export class NumberTexts {
-  /** A column that is sent alone, and the first of its numbers; undefined until there is one. */
+  /** First number in each column that is sent on its own; undefined until there is one. */
   readonly #first = new Map<string, string | undefined>();
 
   constructor({ input, columns }: Config) {
@@ -79,14 +79,17 @@ function valueAt(value: JsonValue | undefined, [key, ...rest]: (string | number)
   return valueAt(Array.isArray(value) ? value[Number(key)] : value[key], rest);
 }
 
-/** What the first scene of each row is sent: a slip such as `{ prompt }`, which sends all the same, would be paid once for each. */
+/**
+ * Compares what the first scene of each row sends. A slip such as `{ prompt }` is sent without an error, and
+ * would be paid for every row.
+ */
 export class RowInputs {
   #rows = 0;
   #first = { fingerprint: '', named: '' };
   #isSame = true;
   #isNamedSame = true;
 
-  /** `columns`: the row's own. */
+  /** `columns`: the row's own columns. */
   add(fingerprint: string, columns: JsonObject, { columns: spoken }: InputTemplate): void {
     this.#rows += 1;
     if (!this.#isSame) return;
@@ -97,7 +100,7 @@ export class RowInputs {
     this.#isNamedSame &&= named === this.#first.named;
   }
 
-  /** Rows whose columns, as far as `input` speaks of any, are equal are meant so. */
+  /** Returns no problem if the columns that `input` uses are equal too, because then equal inputs are meant. */
   problems({ input, placeOf }: Config, columns: readonly string[]): Problem[] {
     const isMeant = this.#isNamedSame && this.#first.named !== '{}';
     if (this.#rows < 2 || !this.#isSame || isMeant || input === undefined) return [];
@@ -115,12 +118,12 @@ export class RowInputs {
 
 interface Slip {
   path: (string | number)[];
-  /** As it stands there; never more than brackets around a column. */
+  /** The text as written: the column's name, at most with brackets around it. */
   written: string;
   column: string;
 }
 
-/** A column as other programs have it in their templates. */
+/** Finds a column written as in the templates of other programs. */
 function findSlip(value: JsonValue, path: (string | number)[], columns: readonly string[]): Slip | undefined {
   if (typeof value === 'object' && value !== null) {
     const inner = Array.isArray(value)

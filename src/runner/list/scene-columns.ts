@@ -1,4 +1,4 @@
-/** The columns of scenes: read as they are declared, and what templates speak of against what manifests and lists have. */
+/** The columns of scenes: reads them as declared, and compares templates with the columns of manifests and lists. */
 import type { Config, NamedAxis } from '../config/config.ts';
 import { compileInput, defaultInput, type InputTemplate } from '../config/input-template.ts';
 import type { Problem } from '../../lib/yaml/problem.ts';
@@ -12,13 +12,19 @@ import { axisNames, seedNumberColumn } from '../core/expansion.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import { typedColumn, type ColumnType } from '../core/typed-column.ts';
 
-/** What templates may speak of besides the columns of a manifest: the number of the row, 1 for the first of all manifests. */
+/**
+ * Name of the row number in templates, in addition to the columns of a manifest. It is 1 for the first row of
+ * all manifests.
+ */
 export const rowNumber = 'row';
 
-/** Of a batch with several lists: the one that a row comes from, as a path from the folder of pipeline.yaml. */
+/** Column of a batch with several lists: path of the row's list, relative to the folder of pipeline.yaml. */
 export const sourceColumn = 'source';
 
-/** Names that templates may use though no list has them: the number of the row, and the list if there may be several. */
+/**
+ * Returns names that templates may use although no list has them: the row number, and the list if there may
+ * be several.
+ */
 export function freeNames(config: Config, rules: SceneRules): string[] {
   const { manifest, manifestFiles } = config;
   const maySeveral = manifestFiles.length > 1 || manifestFiles.some(({ path }) => !manifest.includes(path));
@@ -32,22 +38,25 @@ export function usesRow(config: Config): boolean {
   return used.includes(rowNumber) && !axesOf(config).includes(rowNumber);
 }
 
-/** Returns the row with more columns. A column that the row has itself wins. */
+/** Returns the row with more columns. The row's own columns take precedence. */
 export function withColumns(row: ManifestRow, columns: JsonObject): ManifestRow {
   return { ...row, columns: { ...columns, ...row.columns } };
 }
 
-/** Columns that `scenes` adds. */
+/** Returns the columns that `scenes` adds. */
 export function axesOf({ scenes }: Config): string[] {
   return scenes === undefined ? [] : axisNames(scenes);
 }
 
-/** Those that a scene has besides its row's: the axes, and the number of its seed. */
+/** Returns the columns that a scene has besides its row's: the axes, and the number of its seed. */
 export function addedColumns(config: Config): string[] {
   return [...axesOf(config), ...(config.scenes?.seeds ? [seedNumberColumn] : [])];
 }
 
-/** What is sent for rows of these columns; undefined where `input` is not set and no column is called scene or prompt. */
+/**
+ * Returns the input for rows with these columns. Undefined if `input` is not set and no column is called
+ * scene or prompt.
+ */
 export function inputOf(config: Config, columns: readonly string[]): InputTemplate | undefined {
   if (config.input !== undefined) return config.input;
   const axes = axesOf(config);
@@ -61,7 +70,7 @@ function raise(text: string): never {
   throw new Error(text);
 }
 
-/** A name that cannot be made shows here, not when its picture has been paid for. */
+/** Returns a check that throws if a picture's name cannot be made, before the picture is paid for. */
 export function nameCheck({ output }: Config, columns: string[] | undefined): (row: JsonObject) => void {
   const { name } = output;
   if (name === undefined) return () => undefined;
@@ -77,7 +86,10 @@ function columnsOfName(template: Template | undefined): string[] {
   return template?.names.filter((name) => !nameValues.includes(name)) ?? [];
 }
 
-/** Of a manifest with a header: what the templates speak of and neither it nor `scenes` has, and what both have. */
+/**
+ * Returns problems of a manifest with a header: columns that templates use but nothing has, and columns that
+ * both the manifest and `scenes` have.
+ */
 export function headerProblems(
   config: Config,
   { path, columns = [], isHeaderless = false }: Manifest,
@@ -100,7 +112,7 @@ export function noPrompt(columns: string[], axes: string[]): string {
   return `has no column called scene or prompt, only ${listed(columns)}. Say in pipeline.yaml what a job is sent${inputHint([...columns, ...axes])}`;
 }
 
-/** A prompt or a number rather than the name of a column. */
+/** True for a prompt or a number, which is not the name of a column. */
 export function isValue(name: string): boolean {
   return isSentence(name) || /^-?\d+(?:[.,]\d+)?$/.test(name);
 }
@@ -115,7 +127,7 @@ function noHeader(row: string[]): string {
   return `the first row seems to be a scene, not the names of the columns. Say what they are called, such as \`nightrender plan <pipeline> --columns ${names.join()}\`, or header: [${names.join(', ')}] in pipeline.yaml; or add a row of names above it, or remove the rows above the names`;
 }
 
-/** Columns of which either may be what is to be sent, so that a person has to say it; undefined if there are no two such. */
+/** Returns two columns if either may hold the prompt, so that a person has to choose; otherwise undefined. */
 export function eitherPrompt(
   config: Config,
   columns: readonly string[],
@@ -128,7 +140,7 @@ export function eitherPrompt(
   return scene === undefined || prompt === undefined ? undefined : [scene, prompt];
 }
 
-/** What is wrong with such columns in a batch that begins. */
+/** Returns the problem with these two columns in a batch that begins. */
 export function whichIsSent([scene, prompt]: [string, string]): string {
   return `has a column ${scene} and a column ${prompt}. Say in pipeline.yaml which one a job is sent: input: { ${inputLine('prompt', prompt)} }, or input: { ${inputLine('scene', scene)} }`;
 }
@@ -139,7 +151,7 @@ export function withId(row: ManifestRow, column: string | undefined): ManifestRo
   return { ...row, columns: { id: row.columns[column] ?? null, ...row.columns } };
 }
 
-/** What whoever plans should know of where ids come from. `columns`: those of a list with a header. */
+/** Returns remarks on where ids come from. `columns`: those of a list with a header. */
 export function idRemarks(columns: readonly string[], rules: SceneRules): string[] {
   const id = idColumnOf(columns, rules);
   const other = columns.find((name) => name.trim().toLowerCase() === 'id' && name !== id);
@@ -154,7 +166,7 @@ export function idRemarks(columns: readonly string[], rules: SceneRules): string
 
 const commentAsHeader = `the first line begins with "# ", and is read as the names of the columns; comments: '#' in pipeline.yaml leaves such lines out`;
 
-/** Without a manifest, `scenes` has to say everything. */
+/** Returns problems of a batch without a manifest, in which `scenes` has to provide every column. */
 export function listlessProblems(config: Config): Problem[] {
   const axes = addedColumns(config);
   if (inputOf(config, []) !== undefined) return lacking(config, new Set(axes), thereIs('scenes', axes, []));
@@ -162,7 +174,7 @@ export function listlessProblems(config: Config): Problem[] {
   return [{ where: config.placeOf(['scenes'], true), text }];
 }
 
-/** Names of lists that a manifest has as columns already. */
+/** Returns problems with lists of `scenes` that have the name of a column in the manifest. */
 export function takenNames(config: Config, path: string, columns: ReadonlySet<string>): Problem[] {
   return axesOf(config)
     .filter((name) => columns.has(name))
@@ -172,7 +184,7 @@ export function takenNames(config: Config, path: string, columns: ReadonlySet<st
     });
 }
 
-/** Lists that nothing which is sent speaks of: the same picture would be paid for once for each of their values. */
+/** Returns problems with lists that the input does not use: the same picture would be paid for once per value. */
 export function unspoken(config: Config, input: InputTemplate): Problem[] {
   const spoken = new Set(input.columns.map(({ name }) => name));
   const names = axesOf(config).filter((name) => !spoken.has(name));
@@ -190,7 +202,7 @@ export function unspoken(config: Config, input: InputTemplate): Problem[] {
   });
 }
 
-/** A key of `input` that is sent a column. */
+/** Returns a line of `input` that sends a column. */
 export function inputLine(key: string, column: string): string {
   return `${/^\w+$/.test(key) ? key : JSON.stringify(key)}: '${quoted(placeholder(column))}'`;
 }
@@ -200,7 +212,10 @@ function inputHint(columns: string[]): string {
   return column === undefined ? ', under input' : `, such as input: { ${inputLine('prompt', column)} }`;
 }
 
-/** The column that has the prompts by its name, where none is called scene or prompt; none where the names are a row. */
+/**
+ * Returns the column whose name says that it has the prompts, if none is called scene or prompt. Undefined if
+ * the names are a row.
+ */
 export function captionColumn(columns: string[]): string | undefined {
   if (columns.some(isSentence) || defaultInput(columns) !== undefined) return undefined;
   return ['caption', 'text', 'description'].flatMap((word) =>
@@ -208,12 +223,12 @@ export function captionColumn(columns: string[]): string | undefined {
   )[0];
 }
 
-/** The one that most likely has them; an id is no text to render. */
+/** Returns the column that most likely has the prompts. An id is no text to render. */
 export function likelyColumn(columns: string[]): string | undefined {
   return captionColumn(columns) ?? columns.find((name) => !['id', 'seed'].includes(name.toLowerCase()));
 }
 
-/** Within single quotes of YAML. */
+/** Doubles quotation marks, for use within single quotes of YAML. */
 function quoted(text: string): string {
   return text.replaceAll("'", "''");
 }
@@ -226,7 +241,7 @@ export function thereIs(path: string, columns: string[], axes: string[]): string
   return `${path} has ${listed(columns)}${axes.length === 0 ? '' : `; scenes adds ${listed(axes)}`}`;
 }
 
-/** Problems at the templates that speak of a column which is not there. */
+/** Returns problems at the templates that use a column which does not exist. */
 export function lacking(config: Config, columns: ReadonlySet<string>, found: string): Problem[] {
   const wanted = [
     ...(config.input?.columns ?? []),
@@ -250,7 +265,7 @@ function placeOfAxis({ scenes, placeOf }: Config, name: string): string {
   return placeOf(isIn(scenes?.zip) ? ['scenes', 'zip', name] : ['scenes', 'seeds'], true);
 }
 
-/** Throws `TemplateError`, its message for the row's author, where a value is none of the declared type. */
+/** Throws `TemplateError`, with a message for the row's author, if a value does not have the declared type. */
 export function typedRow(columns: JsonObject, types: Config['columns']): JsonObject {
   if (types.size === 0) return columns;
   const typed = { ...columns };
@@ -261,14 +276,14 @@ export function typedRow(columns: JsonObject, types: Config['columns']): JsonObj
   return typed;
 }
 
-/** Throws as above; `name` begins the message. */
+/** `name` begins the message. Throws as `typedRow` does. */
 export function typedValue(value: JsonValue, type: ColumnType, name: string): JsonValue {
   const read = typedColumn(value, type);
   if ('value' in read) return read.value;
   throw new TemplateError(`${name} is ${shown(value)}; expected ${read.expected}`);
 }
 
-/** Problems at the declarations of columns that no manifest has. */
+/** Returns problems at the declarations of columns that no manifest has. */
 export function undeclared({ columns, placeOf }: Config, there: ReadonlySet<string>): Problem[] {
   return [...columns.keys()]
     .filter((name) => !there.has(name))

@@ -1,4 +1,4 @@
-/** The saved pictures of a batch that a stage takes: those that fulfil a condition, are asked for by id, or are the best. */
+/** Chooses the saved pictures of a batch for a stage: by a condition, by id, or the best of each group. */
 import { formatCounts, plural } from '../../lib/text/format.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { didYouMean } from '../../lib/text/closest.ts';
@@ -20,17 +20,20 @@ import { readIdFile } from './id-file.ts';
 import { rowCondition, rowValues, type RowValues } from '../checkpoint/row-values.ts';
 
 export interface StagePicture {
-  /** As `pictureIds` says. */
+  /** Id from `pictureIds`. */
   id: string;
-  /** 0 for the first of its scene. */
+  /** 0 for the first picture of its scene. */
   index: number;
-  /** Its scene, with this picture alone and its values. */
+  /** The scene, with only this picture and its values. */
   row: SceneRecord;
-  /** Undefined where the scene has none and was sent none. */
+  /** Undefined if the scene has no picture and was sent none. */
   picture: SentFile | undefined;
 }
 
-/** `pathOf` the file of a picture of the batch, `passedOn` of one that its own list names: from the folder of the stage. */
+/**
+ * Make paths relative to the stage's folder: `pathOf` for a picture of the batch, `passedOn` for a file that
+ * the batch's list names.
+ */
 interface Paths {
   pathOf: (file: string) => string;
   passedOn: (path: string) => string;
@@ -45,7 +48,7 @@ export class StagePictures {
   readonly #ids: ReadonlySet<string> | undefined;
   readonly #best: StageSource['best'];
 
-  /** Throws `ConfigError` for what the batch does not know. */
+  /** Throws `ConfigError` for names that the batch does not have. */
   constructor(
     db: Database,
     batch: BatchIdentity,
@@ -65,7 +68,7 @@ export class StagePictures {
     if (best !== undefined) this.#assertKnown(best, placeOf);
   }
 
-  /** What is left out and why goes to `notes`. */
+  /** Adds to `notes` what is left out, and why. */
   async choose(notes: string[]): Promise<Iterable<StagePicture>> {
     notes.push(...missing(this.#db));
     if (this.#best === undefined) return this.#kept(notes);
@@ -156,7 +159,7 @@ export class StagePictures {
       const text = `there is no column or value ${JSON.stringify(name)}; ${hint}`;
       if (!names.includes(name)) throw new ConfigError([{ where: placeOf(['scenes', 'best', key]), text }]);
     }
-    // Of a scene that is not settled, its group could not be told.
+    // The group of a scene has to be known before the scene is settled.
     const isLater = toldLater.has(of) || this.#batch.values?.some(({ name }) => name === of) === true;
     const text = `no scene has ${of} before it is settled; expected a column or prompt, which each has from the start`;
     if (isLater) throw new ConfigError([{ where: placeOf(['scenes', 'best', 'of']), text }]);
@@ -165,14 +168,14 @@ export class StagePictures {
 
 const toldLater = new Set(['state', 'kind', 'attempts', 'labelled_words', 'ignored_words']);
 
-/** Between two turns of the event loop. */
+/** Rows per turn of the event loop. */
 const rowsInTurn = 1_000;
 
 function* filtered<T>(all: Iterable<T>, test: (each: T) => boolean): Generator<T> {
   for (const each of all) if (test(each)) yield each;
 }
 
-/** Scenes that have no picture, or not yet. */
+/** Describes scenes that have no picture, or not yet. */
 function missing(db: Database): string[] {
   const { waiting, active, failed } = readCounts(db);
   const count = waiting + active + failed;
@@ -188,22 +191,22 @@ function missing(db: Database): string[] {
 }
 
 export interface Candidate {
-  /** Of its own. */
+  /** Unique key of the candidate. */
   key: string;
-  /** Equal within a group. */
+  /** Same for all candidates of a group. */
   group: string;
-  /** Undefined where it has none: it is never the best. */
+  /** Undefined if there is no value: the candidate is never the best. */
   value: number | undefined;
-  /** Of equal values the lower one is better; undefined where there is none. */
+  /** The lower of two equal candidates is better. Undefined if there is no seed. */
   seedNumber: number | undefined;
 }
 
-/** Given each candidate in the order of its list. */
+/** Finds the best candidates of each group. Add them in list order. */
 export class BestOf {
   readonly #count: number;
   readonly #best = new Map<string, Candidate[]>();
 
-  /** How many of each group. */
+  /** `count`: number of candidates to keep per group. */
   constructor(count: number) {
     this.#count = count;
   }
@@ -216,14 +219,14 @@ export class BestOf {
     this.#best.set(candidate.group, best.slice(0, this.#count));
   }
 
-  /** The keys of the best of every group; `open`: groups whose best is not known yet. */
+  /** Returns the keys of the best candidates. `open`: groups whose best is not known yet. */
   chosen(open: ReadonlySet<string>): Set<string> {
     const settled = [...this.#best].filter(([group]) => !open.has(group));
     return new Set(settled.flatMap(([, best]) => best.map(({ key }) => key)));
   }
 }
 
-/** The one that came earlier stays ahead of its equals. */
+/** True if `a` is better. Among equal candidates, the earlier one stays ahead. */
 function isBetter(a: Candidate, b: Candidate): boolean {
   const [left = -Infinity, right = -Infinity] = [a.value, b.value];
   if (left !== right) return left > right;

@@ -1,16 +1,16 @@
-/** Decodes texts that are not in UTF-8, and says how one that is not could be read. */
+/** Decodes texts that are not in UTF-8, and explains how other bytes could be read. */
 import type { ListReading } from '../core/list-reading.ts';
 
 const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
 const utf16Marks = { 'utf-16le': Buffer.from([0xff, 0xfe]), 'utf-16be': Buffer.from([0xfe, 0xff]) };
 
-/** The most bytes that `asUtf8` needs to see before the others. */
+/** Number of first bytes that `asUtf8` needs to see before the others. */
 export const headBytes = 4;
 
-/** A text that cannot be decoded, with the reason in words that follow its name. */
+/** Thrown if a text cannot be decoded. The message follows the name of the text. */
 export class EncodingProblem extends Error {}
 
-/** Decodes a text that begins with `head`, and leaves its byte order mark out. Throws `EncodingProblem`. */
+/** Decodes a text that begins with `head`, without its byte order mark. Throws `EncodingProblem`. */
 export async function* asUtf8(
   head: Buffer,
   bytes: AsyncIterable<Buffer>,
@@ -26,7 +26,7 @@ export async function* asUtf8(
   else yield* fromNoUtf8(bytes);
 }
 
-/** A text with other characters than ASCII that is valid UTF-8 is not in Windows-1252: its prompts would be garbled. */
+/** Refuses valid UTF-8 with characters beyond ASCII, because reading it as Windows-1252 would garble its prompts. */
 async function* fromNoUtf8(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let [isUtf8, example] = [true, ''];
@@ -71,20 +71,20 @@ async function* fromUtf16(
   }
 }
 
-/** Says what is wrong with a line or an element, in words that follow the place. */
+/** Explains why a line or an element is not UTF-8, in words that follow its place. */
 export function notUtf8(bytes: Buffer): string {
   const examples = wordsOf(fromWindows1252(bytes));
   if (examples.length === 0) return 'is not valid UTF-8; save the list as UTF-8';
   return `is not valid UTF-8; as Windows-1252 it reads ${examples.slice(0, 3).join(', ')}: if that is right, add encoding: windows-1252 to pipeline.yaml`;
 }
 
-/** Words with other characters than ASCII, in quotes. */
+/** Returns the words with characters beyond ASCII, in quotation marks. */
 function wordsOf(text: string): string[] {
   const words = text.split(/[\s\p{C},;"]+/u).filter((word) => /[^\0-\x7f]/.test(word));
   return words.map((word) => `"${word.slice(0, 40)}"`);
 }
 
-/** Characters of the bytes 0x80 to 0x9f. `TextDecoder` gives control characters for them in Node 20.20. */
+/** Characters of the bytes 0x80 to 0x9f. In Node 20.20, `TextDecoder` returns control characters for them. */
 const windows1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
 function fromWindows1252(bytes: Buffer): string {

@@ -1,25 +1,26 @@
-/** Finds out what separates the values of a list: spreadsheet programs write semicolons where the comma is the decimal sign. */
+/** Detects what separates the values of a list. Spreadsheet programs write semicolons if the comma is the decimal sign. */
 import type { Delimiter } from './manifest.ts';
 import { delimiters, recordsOf } from './table-records.ts';
 
-/** Lines that are looked at. */
+/** Number of lines to examine. */
 const maxLines = 50;
 
-/** The first line of a list that says it itself, as Excel reads and some programs write it; undefined for other lines. */
+/** Returns the delimiter that a first line such as `sep=;` states, as Excel reads it; undefined for other lines. */
 export function statedDelimiter(line: string): Delimiter | undefined {
   const [, stated] = /^"?sep=(.)"?\s*$/i.exec(line) ?? [];
   return delimiters.find((delimiter) => delimiter === stated);
 }
 
-/** A column by which a row of names is known. */
+/** True for a name that shows that its row is a header. */
 export function isKnownColumn(name: string): boolean {
   return /^(?:id|scene|prompt)$/i.test(name.trim());
 }
 
 /**
- * `lines`: the header and rows below it. `usual`: by the ending of the file; another one counts if the usual leaves the header
- * in one piece, or without a known column, and the other fits more of the rows. `readsSpreadsheets`: as in `SceneRules`; without
- * it another counts only for a header of CSV that is one piece with semicolons, which earlier versions refused.
+ * Returns the delimiter of a list. `lines`: the header and rows below it. `usual`: the delimiter that the
+ * file extension suggests. Another one is chosen only if it fits more rows, and if `usual` leaves the header
+ * in one piece or without a known column. `readsSpreadsheets`: as in `SceneRules`. Without it, only a CSV
+ * header in one piece may turn out to have semicolons, which earlier programs refused.
  */
 export function findDelimiter(
   lines: readonly string[],
@@ -36,7 +37,7 @@ export function findDelimiter(
   return best !== undefined && best.share > fittingShare(start, usual) ? best.delimiter : usual;
 }
 
-/** True if the first line has values as the lines below it have, and so no names of columns: `an owl` above `a red fox`. */
+/** True if the first line looks like the lines below it, so that it names no columns: `an owl` above `a red fox`. */
 export function isHeaderless(lines: readonly string[], delimiter: Delimiter): boolean {
   const [header = [], ...rows] = recordsOf(lines.slice(0, maxLines), delimiter);
   const kinds = header.map(kindOf);
@@ -52,7 +53,7 @@ function kindOf(value: string): 'number' | 'word' | 'words' | 'text' {
   return words < 4 ? 'words' : 'text';
 }
 
-/** Share of the rows that have as many values as the header; 0 if that is in one piece. */
+/** Returns the share of rows that have as many values as the header; 0 if the header is in one piece. */
 function fittingShare(lines: string[], delimiter: Delimiter): number {
   const [header = [], ...rows] = recordsOf(lines, delimiter);
   if (header.length < 2) return 0;

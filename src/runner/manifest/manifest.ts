@@ -1,71 +1,74 @@
-/** What reading a manifest gives, and the limits that it is read within. */
+/** The result of reading a manifest, and the limits for reading. */
 import type { SentFile } from '../core/file-text.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 
 /**
- * A row as read; `line` is where it starts, 1-based, and in Parquet, which has no lines, the number of the row. CSV, TSV
- * and text give strings, JSON and Parquet their own types.
+ * A row as read. `line` is where it starts, 1-based; for Parquet, the number of the row. CSV, TSV and text
+ * contain strings, JSON and Parquet have their own types.
  */
 export interface ManifestRow {
   kind: 'row';
   columns: JsonObject;
   line: number;
-  /** Where it comes from, for people, unless that is its line of the file. */
+  /** Human-readable place of the row, if it is not a line of the file. */
   source?: string;
-  /** A file that may be sent wherever it lies, as it is on record elsewhere. */
+  /** A file that may be sent from any folder, because another batch has recorded it. */
   picture?: SentFile;
 }
 
-/** A row that cannot be read, with the reason in words that follow the place: "is not valid UTF-8". */
+/** A row that cannot be read. `problem` follows its place: "is not valid UTF-8". */
 export interface BadManifestRow {
   kind: 'bad';
   line: number;
   problem: string;
-  /** The row's id where it could be read. */
+  /** Id of the row, if it is readable. */
   id?: string;
-  /** A quote was opened and not closed for as long as a row may be: how to read what follows is a guess. */
+  /** A quotation mark was not closed within the longest allowed row, so what follows cannot be read reliably. */
   isOpen?: true;
 }
 
 export type ManifestEntry = ManifestRow | BadManifestRow;
 
-/** What separates values. With tabs a quote out of place is text: most programs write TSV without quoting. */
+/**
+ * Separator of values. With tabs, a misplaced quotation mark is text, because most programs write TSV without
+ * quoting.
+ */
 export type Delimiter = ',' | ';' | '\t';
 
 export interface Manifest {
-  /** As given, for messages; `-` is shown as `standard input`. */
+  /** Path as given, for messages; standard input is called `standard input`. */
   path: string;
-  /** Those of a header or a schema, `['prompt']` for plain text; undefined for JSON, where each row has its own. */
+  /** Columns of the header or schema, `['prompt']` for plain text. Undefined for JSON, where each row has its own. */
   columns: string[] | undefined;
   /**
-   * Every row in the order of the file, good or bad, in arrays of up to `maxBatchRows`; can be read once.
-   * Throws `ManifestError` where the file turns out to be unreadable further down.
+   * All rows in file order, valid or not, in arrays of up to `maxBatchRows`. Can be read once. Throws
+   * `ManifestError` if a later part of the file is unreadable.
    */
   batches: AsyncIterable<ManifestEntry[]>;
-  /** True if the first row of CSV or TSV seems to be no header. */
+  /** True if the first row of CSV or TSV does not look like a header. */
   isHeaderless?: boolean;
-  /** What separates the values of CSV and TSV. */
+  /** Separator of CSV and TSV. */
   delimiter?: Delimiter;
-  /** What a person should know of the list, in sentences; complete once its rows are read. */
+  /** Notes on the list for a person, as sentences. Complete once all rows are read. */
   notes: string[];
 }
 
-/** Lets go of the file of a manifest whose rows nobody wants: only a reading that has begun can be ended. */
+/** Closes a manifest whose rows are not needed. A reading can be ended only after it has begun. */
 export async function leaveUnread({ batches }: Manifest): Promise<void> {
   const rows = batches[Symbol.asyncIterator]();
   await rows.next();
   await rows.return?.();
 }
 
-/** A manifest that cannot be read at all; the message names the file and, where known, the line. */
+/** Thrown if a manifest cannot be read at all. The message names the file and, if known, the line. */
 export class ManifestError extends Error {
   constructor(path: string, problem: string, line?: number) {
     super(line === undefined ? `${path}: ${problem}` : `${path}:${line}: ${problem}`);
   }
 }
 
-/** The longest row, in bytes: what a quote left open or a file without line breaks can cost in memory. */
+/** Maximum bytes of a row. Limits the memory that an open quotation mark or a file without line breaks needs. */
 export const maxRowBytes = 1024 * 1024;
 
-/** One await a row costs too much at a million rows. */
+/** Maximum rows per batch. At a million rows, an `await` for each would take too long. */
 export const maxBatchRows = 1000;

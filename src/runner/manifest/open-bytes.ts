@@ -1,4 +1,4 @@
-/** The bytes of a manifest: decompressed, in UTF-8 without a byte order mark, and their hash. */
+/** Reads the bytes of a manifest, decompressed and in UTF-8 without a byte order mark, and computes their hash. */
 import { constants, createReadStream, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
@@ -14,12 +14,12 @@ import { isZstd, ZstdProblem } from './zstd-frame.ts';
 
 const chunkBytes = 128 * 1024;
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
-/** As many as tell how a file is packed. */
+/** Number of bytes that show how a file is packed. */
 const magicBytes = 4;
-/** Of a zip file, as .xlsx is, and of .xls and of .xlsx with a password. */
+/** First bytes of a zip file, such as .xlsx, and of .xls or of .xlsx with a password. */
 const workbookMagics = [Buffer.from('PK\x03\x04'), Buffer.from([0xd0, 0xcf, 0x11, 0xe0])];
 
-/** Whether it is a folder. Throws `ManifestError` where nothing is there to read. */
+/** True if the path is a folder. Throws `ManifestError` if nothing readable is there. */
 export async function isFolder(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
@@ -28,10 +28,10 @@ export async function isFolder(path: string): Promise<boolean> {
   }
 }
 
-/** What goes wrong with the file shows now or when it is read. */
+/** Opens the file. Errors occur now or when it is read. */
 export async function openFile(path: string): Promise<Readable> {
   if (!(await stat(path)).isFIFO()) return createReadStream(path, { highWaterMark: chunkBytes });
-  // A reading that waits within the system keeps the process from ending until somebody writes.
+  // A blocking read of a pipe would keep the process from ending until somebody writes.
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     return new Socket({ fd, readable: true, writable: false });
@@ -41,8 +41,8 @@ export async function openFile(path: string): Promise<Readable> {
 }
 
 /**
- * The text's bytes in a stream, or a workbook's as they are; throws `ManifestError`, now or while the bytes are read.
- * `onBytes` is told of all that comes, as it comes.
+ * Returns the decoded bytes of a text, or the bytes of a workbook unchanged. Passes all raw bytes to
+ * `onBytes`. Throws `ManifestError`, now or while the bytes are read.
  */
 export async function plainBytes(
   shown: string,
@@ -83,7 +83,7 @@ export interface Peeked {
   bytes: AsyncGenerator<Buffer>;
 }
 
-/** The first `count` bytes or more, or all where there are fewer, beside all of the bytes. */
+/** Returns at least the first `count` bytes, or all if there are fewer, and an iterator of all bytes. */
 export async function peek(bytes: AsyncGenerator<Buffer>, count: number): Promise<Peeked> {
   let head = Buffer.alloc(0);
   while (head.length < count) {
@@ -109,13 +109,13 @@ function unpacked({ head, bytes }: Peeked): AsyncGenerator<Buffer> {
 }
 
 async function* unzstd(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  // Most lists are not packed with it, and need not wait for its unpacker to be loaded.
+  // Loads the decompressor only if it is needed, because most lists are not packed with zstd.
   const { unpackZstd } = await import('./unpack-zstd.ts');
   yield* unpackZstd(bytes);
 }
 
 async function* gunzip(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  // The iteration below throws whatever ends the pipeline, so its callback has nothing to add.
+  // The iteration below throws every error of the pipeline, so the callback has nothing to do.
   yield* buffersOf(pipeline(Readable.from(bytes), createGunzip({ chunkSize: chunkBytes }), () => {}));
 }
 
@@ -134,7 +134,7 @@ const reasons: Record<string, string> = {
   EISDIR: 'is a folder, not a file',
 };
 
-/** The error in words for people; an error that the system did not raise is a bug and stays as it is. */
+/** Returns the error in words for a person. An error that is not the system's is a bug, and returned unchanged. */
 export function explain(shown: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ManifestError) return error;
   if (error instanceof EncodingProblem) return new ManifestError(shown, error.message);
@@ -152,8 +152,8 @@ export function explain(shown: string, error: unknown): unknown {
 const hashChunkBytes = 1024 * 1024;
 
 /**
- * The sha256 of the file's bytes; undefined where it is none that can be read twice. Throws the `AbortError` of `signal`,
- * and the system's errors.
+ * Returns the sha256 of the file's bytes; undefined if it is not a regular file, which could be read twice.
+ * Throws the `AbortError` of `signal`, and the system's errors.
  */
 export async function hashManifest(path: string, signal: AbortSignal): Promise<string | undefined> {
   if (!(await stat(path)).isFile()) return undefined;

@@ -1,11 +1,11 @@
-/** Columns and values of Parquet as JSON: exactly, or as a problem. */
+/** Converts columns and values of Parquet to JSON, exactly or not at all. */
 import { isUtf8 } from 'node:buffer';
 import type { ParquetParsers, SchemaElement, SchemaTree } from 'hyparquet';
 import { whyNotKept, isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { maxRowBytes, type ManifestEntry } from './manifest.ts';
 import { idOf } from './read-json.ts';
 
-/** A value that JSON does not have, with the reason in words that follow the column. */
+/** A value that JSON cannot represent. `problem` follows the name of the column. */
 class Unfit {
   readonly problem: string;
 
@@ -14,7 +14,7 @@ class Unfit {
   }
 }
 
-/** How texts, dates and JSON are read; a problem in a row concerns that row alone. */
+/** Parsers of texts, dates and JSON. A problem in a row affects only that row. */
 export const parsers: Partial<ParquetParsers> = {
   stringFromBytes: (bytes: Uint8Array | undefined) => bytes && textOf(bytes),
   jsonFromBytes: (bytes: Uint8Array | undefined) => bytes && parsedJson(textOf(bytes)),
@@ -24,7 +24,7 @@ export const parsers: Partial<ParquetParsers> = {
   timestampFromNanoseconds: (at: bigint) => finer(at, 1_000_000n),
 };
 
-/** The row of this number, 1-based, out of a value of each column. */
+/** Builds a row from one value per column. `number`: of the row, 1-based. */
 export function readRow(columns: ParquetColumn[], values: unknown[], number: number): ManifestEntry {
   const row: JsonObject = {};
   const size = { bytes: 0 };
@@ -39,7 +39,7 @@ export function readRow(columns: ParquetColumn[], values: unknown[], number: num
   return { kind: 'bad', line: number, problem: problems.join('; '), ...idOf(row) };
 }
 
-/** `size` counts what its texts take. */
+/** `size` counts the bytes of the value. */
 function jsonOf(value: unknown, size: { bytes: number }): JsonValue | Unfit {
   if (value === null || value === undefined) return null;
   size.bytes += typeof value === 'string' ? Buffer.byteLength(value) : 8;
@@ -65,7 +65,7 @@ function composed(value: unknown, size: { bytes: number }): JsonValue | Unfit {
     size.bytes += key.length;
     entries.push([key, read]);
   }
-  // Assigned, the key __proto__ would be lost.
+  // Assigning the key __proto__ would lose it.
   return Object.fromEntries(entries);
 }
 
@@ -90,7 +90,7 @@ function parsedJson(text: string | Unfit): unknown {
   }
 }
 
-/** A moment in UTC, from ms since 1970. */
+/** Returns a time in UTC, from ms since 1970. */
 function isoText(ms: bigint): string | Unfit {
   const date = new Date(Number(ms));
   return Number.isNaN(date.getTime()) ? new Unfit('holds a date out of range') : date.toISOString();
@@ -100,7 +100,7 @@ function dayOf(text: string | Unfit): string | Unfit {
   return text instanceof Unfit ? text : text.replace(/T.*/, '');
 }
 
-/** The same from a finer unit, of which nothing is lost. */
+/** Returns a time in UTC from a finer unit, without losing digits. */
 function finer(at: bigint, perMs: bigint): string | Unfit {
   const rest = ((at % perMs) + perMs) % perMs;
   const text = isoText((at - rest) / perMs);
@@ -111,13 +111,13 @@ function finer(at: bigint, perMs: bigint): string | Unfit {
 
 export interface ParquetColumn {
   name: string;
-  /** Digits after the point, where the values are decimals. */
+  /** Digits after the decimal point, if the values are decimals. */
   scale: number | undefined;
-  /** Lists and structs: a reading of a few rows unpacks the whole row group. */
+  /** True for lists and structs, for which even a few rows unpack the whole row group. */
   isNested: boolean;
 }
 
-/** The columns of the schema, and what is wrong with them in words that follow "the column …". */
+/** Returns the columns of the schema and their problems, as sentences. */
 export function readColumns(root: SchemaTree): { columns: ParquetColumn[]; problems: string[] } {
   const names = root.children.map(({ element }) => element.name);
   const problems = [
@@ -164,10 +164,10 @@ function whyUnfit({ element, children, path }: SchemaTree): string | undefined {
 
 const advice = 'write it as text or leave it out of the file';
 
-/** Decimals of more digits are not distinct as numbers. */
+/** Maximum digits of a decimal. Decimals with more digits are not distinct as numbers. */
 const maxDigits = 15;
 
-/** What may be read of each physical type, by what says how it is meant. */
+/** Annotations that are supported for each physical type. */
 const kinds: Record<string, (string | undefined)[]> = {
   BOOLEAN: [undefined, 'NULL'],
   INT32: [undefined, 'NULL', 'INTEGER', 'DATE', 'DECIMAL'],
@@ -179,13 +179,13 @@ const kinds: Record<string, (string | undefined)[]> = {
   FIXED_LEN_BYTE_ARRAY: ['UUID', 'FLOAT16', 'DECIMAL'],
 };
 
-/** The older way of saying it counts where both are there: readers agree on it. */
+/** Returns the annotation of a column. The older form takes precedence, as in other readers. */
 function annotationOf({
   converted_type: converted,
   logical_type: logical,
 }: SchemaElement): string | undefined {
   if (converted === undefined) {
-    // Of these the reader knows only the older way, and would give what they are made of.
+    // For these the reader knows only the older form, and would return the underlying bytes.
     const isMisread = ['DECIMAL', 'DATE', 'JSON'].includes(logical?.type ?? '');
     return isMisread ? `${logical?.type} without a converted type` : logical?.type;
   }

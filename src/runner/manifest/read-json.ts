@@ -1,23 +1,23 @@
-/** Reads JSON: the elements of an array or object, as its bytes come, and lines of JSON Lines. */
+/** Reads JSON as its bytes arrive: the elements of an array or object, and lines of JSON Lines. */
 import { isUtf8 } from 'node:buffer';
 import { notUtf8 } from './encodings.ts';
 import { ManifestError, maxBatchRows, maxRowBytes, type ManifestEntry } from './manifest.ts';
 import { readExactJson, isJsonObject, type JsonObject } from '../../lib/text/json.ts';
 import { startingWith } from './open-bytes.ts';
 
-/** An element of an array, or a member of an object, as it stands between its commas. */
+/** Text of an array's element or an object's member, between its commas. */
 interface CutElement {
-  /** Where it starts, 1-based; of one that is not there, where its comma or the end of the array is. */
+  /** Line where it starts, 1-based. For a missing element, the line of its comma or of the array's end. */
   line: number;
-  /** Empty where nothing of it can be read. */
+  /** Empty if nothing can be read. */
   bytes: Buffer;
   problem?: string;
 }
 
-/** What is wrong with the whole array or object, in words that follow the place. */
+/** Thrown for a problem of the whole array or object. The message follows its place. */
 class ArrayProblem extends Error {
   readonly line: number | undefined;
-  /** True if an object of one line is followed by another: it is no array, but JSON Lines. */
+  /** True if an object of one line is followed by another one, so that the file is JSON Lines. */
   readonly isLines: boolean;
 
   constructor(problem: string, line?: number, isLines = false) {
@@ -27,12 +27,12 @@ class ArrayProblem extends Error {
   }
 }
 
-/** Reads a JSON array of objects or prompts, element by element: one of any length is never in memory as a whole. */
+/** Reads a JSON array of objects or prompts element by element, so that it is never in memory as a whole. */
 export function readJsonArray(path: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<ManifestEntry[]> {
   return readElements(path, bytes, {}, readJsonElement);
 }
 
-/** Throws `ManifestError` where the bytes are no array or object, or do not end one. */
+/** Throws `ManifestError` if the bytes do not begin with an array or object, or do not end with its end. */
 async function* readElements(
   path: string,
   bytes: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -62,11 +62,11 @@ const openingBrace = 0x7b;
 const closingBrace = 0x7d;
 
 interface Cutting {
-  /** True if members of an object are cut rather than elements of an array. */
+  /** True if members of an object are cut instead of elements of an array. */
   isObject?: boolean;
-  /** Of an element. */
+  /** Maximum bytes of an element. */
   maxBytes?: number;
-  /** Where the bytes begin, 1-based. */
+  /** Line on which the bytes begin, 1-based. */
   line?: number;
 }
 
@@ -74,15 +74,18 @@ class ElementCutter {
   readonly #isObject: boolean;
   readonly #maxBytes: number;
   #line: number;
-  /** Where the array or object opens and closes. */
+  /** Lines on which the array or object opens and closes. */
   openedAt = 0;
   #closedAt = 0;
-  /** Brackets that are open; 1 between the elements of the array. */
+  /** Number of open brackets; 1 between the elements of the array. */
   #depth = 0;
   #place: 'before' | 'within' | 'after' = 'before';
   #isInString = false;
   #isEscaped = false;
-  /** Of the element that has begun: where, and its bytes in earlier pieces; of one that is too long nothing is kept. */
+  /**
+   * Line where the current element began, and its bytes in earlier pieces. Of an element that is too long,
+   * nothing is kept.
+   */
   #beganAt: number | undefined;
   #pieces: Buffer[] = [];
   #bytes = 0;
@@ -98,7 +101,7 @@ class ElementCutter {
   cut(piece: Buffer): CutElement[] {
     const found: CutElement[] = [];
     const end = this.#isObject ? closingBrace : closing;
-    /** Where the element begins, or goes on, in this piece. */
+    /** Index in this piece where the element begins or goes on. */
     let from = 0;
     for (let at = 0; at < piece.length; at++) {
       const byte = piece[at] ?? 0;
@@ -167,7 +170,7 @@ class ElementCutter {
     else this.#pieces = [];
   }
 
-  /** Undefined where an array ends that has no elements. */
+  /** Returns the element; undefined at the end of an array without elements. */
   #take(isLast: boolean): CutElement | undefined {
     const line = this.#beganAt ?? this.#line;
     const isThere = this.#beganAt !== undefined;
@@ -190,7 +193,7 @@ function isBlank(byte: number): boolean {
 
 const tooLong = 'is longer than 1 MiB';
 
-/** Why an element is no row, whatever it says; undefined where it may be one. */
+/** Returns why an element can be no row, whatever its content is; undefined if it may be one. */
 function problemOf({ bytes, problem }: CutElement): string | undefined {
   if (problem !== undefined) return problem;
   if (bytes.length > maxRowBytes) return tooLong;
@@ -198,7 +201,7 @@ function problemOf({ bytes, problem }: CutElement): string | undefined {
   return bytes.includes(0) ? 'contains a NUL character' : undefined;
 }
 
-/** A string is a prompt. */
+/** Reads an element of an array. A string is a prompt. */
 function readJsonElement(element: CutElement): ManifestEntry {
   const { line, bytes } = element;
   const problem = problemOf(element);
@@ -220,13 +223,13 @@ export function readJsonLine(text: string, line: number): ManifestEntry {
   return { kind: 'row', columns: resultColumns(value) ?? value, line };
 }
 
-/** The keys of a line of results.jsonl, as the report writes them; a scene with files has `files` besides. */
+/** Keys of a line of results.jsonl in the order of the report. A scene with other files also has `files`. */
 const resultKeys =
   'id,state,pictures,jobId,attempts,unanswered,expired,delayTime,executionTime,submittedAt,completedAt,savedAt,failure,source,columns,endpoint';
 
 /**
- * The row of which the line is the result, under the scene's id; undefined for any other line. One key more or fewer
- * makes it a line of somebody's own, who may mean something else.
+ * Returns the row of a line of results.jsonl, with the scene's id; undefined for any other line. A line with
+ * one key more or fewer is the user's own, and may mean something else.
  */
 function resultColumns(line: JsonObject): JsonObject | undefined {
   const { id = null, columns } = line;
@@ -240,21 +243,21 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
 }
 
-/** Of a bad row. */
+/** Returns the id of an invalid row, if it has one. */
 export function idOf(columns: JsonObject): { id?: string } {
   const id = columns['id'];
   return typeof id === 'string' && id !== '' ? { id } : {};
 }
 
-/** The longest object: only its end shows how to read it, so its bytes are kept. */
+/** Maximum bytes of an object. Its bytes are kept, because only its end shows how to read it. */
 const maxObjectBytes = 64 * 1024 * 1024;
 
 const tooLarge =
   "is an object of more than 64 MiB; make a list of its rows (jq -c 'to_entries[] | {id: .key} + .value' OLD > NEW.jsonl), or take the list out of it (jq .NAME OLD > NEW.json)";
 
 /**
- * Reads JSON that begins with an object: rows by their ids, an object with a list in it, or a single row. Resolves to the bytes
- * again if other objects follow it in lines of their own. Throws `ManifestError`.
+ * Reads JSON that begins with an object: rows by their ids, an object with a list in it, or a single row.
+ * Returns the bytes again if more objects follow on lines of their own. Throws `ManifestError`.
  */
 export async function readJsonObject(
   path: string,
@@ -297,21 +300,21 @@ async function* oneRow(element: CutElement): AsyncGenerator<ManifestEntry[]> {
   yield [readJsonElement(element)];
 }
 
-/** What tells how the object is meant. */
+/** Properties that show how an object is meant. */
 interface Seen {
-  /** First characters of values that are no lists; `n` is null. */
+  /** First characters of values that are no lists; `n` stands for null. */
   kinds: Set<string>;
-  /** The `columnWords` that name a text, a number, true, false or null. */
+  /** The `columnWords` that are names of a text, a number, true, false or null. */
   words: Set<string>;
-  /** With their brackets. */
+  /** Lists, including their brackets. */
   lists: (CutElement & { name: string })[];
   /** True if a member is an object with a scene or a prompt. */
   hasRows: boolean;
-  /** True if a text has one of `aboutWords` as its name. */
+  /** True if a text has a name from `aboutWords`. */
   isAbout: boolean;
 }
 
-/** Bytes of a member in which its name and the beginning of its value are looked for. */
+/** Bytes of a member in which to look for its name and the beginning of its value. */
 const headBytes = 64 * 1024;
 
 function look(seen: Seen, { line, bytes }: CutElement): void {
@@ -331,7 +334,10 @@ function look(seen: Seen, { line, bytes }: CutElement): void {
   seen.isAbout ||= kind === '"' && aboutWords.has(name.toLowerCase());
 }
 
-/** Undefined if the object is no list, or by id. Throws `ArrayProblem` if it is not clear what is meant. */
+/**
+ * Returns the list in the object. Undefined if the object is one row, or has rows by id. Throws
+ * `ArrayProblem` if the object is ambiguous.
+ */
 function listIn(seen: Seen): Seen['lists'][number] | undefined {
   const { lists, words, hasRows } = seen;
   if (rowWords.some((word) => words.has(word))) return undefined;
@@ -345,21 +351,21 @@ function listIn(seen: Seen): Seen['lists'][number] | undefined {
   throw new ArrayProblem(`has several lists: ${names}; take one out of it: jq .NAME OLD > NEW.json`);
 }
 
-/** An object with such a text is a row. */
+/** An object with a text of this name is a row. */
 const rowWords = ['scene', 'prompt', 'caption', 'text'];
-/** An object with such a member is a row, unless it has a list in it. */
+/** An object with a member of this name is a row, unless it contains a list. */
 const columnWords = new Set([...rowWords, 'description', 'id', 'seed']);
-/** Texts of these names tell of a list rather than are one. */
+/** Texts with these names describe a list instead of belonging to it. */
 const aboutWords = new Set(['title', 'name', 'author', 'version', 'license', 'date']);
 
-/** All values are objects, or all are texts. */
+/** True if all values are objects, or all are texts. */
 function isById({ lists, words, kinds, isAbout }: Seen): boolean {
   if (lists.length > 0 || words.size > 0 || (isAbout && !kinds.has('{'))) return false;
   const known = [...kinds].filter((kind) => kind !== 'n');
   return known.length === 0 || (known.length === 1 && (kinds.has('{') || kinds.has('"')));
 }
 
-/** A row by its id; a column `id` of its own counts first. A text is a prompt. */
+/** Reads a row by its id. Its own column `id` takes precedence. A text is a prompt. */
 function readMember(element: CutElement): ManifestEntry {
   const { line, bytes } = element;
   const unread = problemOf(element);

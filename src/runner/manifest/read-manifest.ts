@@ -42,10 +42,10 @@ export interface ManifestOptions {
 export type { Manifest, ManifestEntry } from './manifest.ts';
 
 /**
- * Opens the file at `path`, or `source` where `path` is `-`; gzip and zstd are recognised by their first
- * bytes. The format of a file is detected from its ending, that of standard input from its first bytes.
- * Throws `ManifestError` for what makes the whole of it unreadable, and where `signal` aborts an `AbortError`, also
- * while nothing comes. `onBytes` is told of the bytes as they lie there, packed or not.
+ * Opens the file at `path`, or `source` if it is given. Recognizes gzip and zstd by their first bytes. The
+ * format of a file is detected from its extension, that of standard input from the first bytes. Passes the
+ * raw bytes, packed or not, to `onBytes`. Throws `ManifestError` if the whole file is unreadable, and an
+ * `AbortError` as soon as `signal` aborts.
  */
 export async function openManifest(
   path: string,
@@ -57,7 +57,7 @@ export async function openManifest(
   const format = formatOfEnding(path);
   if (format === undefined) throw unknownEnding(path);
   if (format === 'parquet') {
-    // Its libraries are loaded where there is a use for them.
+    // Its libraries are loaded only if they are needed.
     const { readParquet } = await import('./read-parquet.ts');
     return readParquet(path, onBytes, signal);
   }
@@ -123,7 +123,7 @@ async function readText(
   reading: ListReading,
 ): Promise<Manifest> {
   const { comments, trimsLines } = reading;
-  // Earlier versions took such a line of a text for a prompt.
+  // Earlier programs took such a line of a text for a prompt.
   const mayState = known === undefined ? reading.readsSpreadsheets : known === 'csv' || known === 'tsv';
   const lines = splitLines(bytes, endsInReturn(head));
   const start = await startReading(path, lines, comments, mayState);
@@ -138,7 +138,7 @@ async function readText(
   return { path, ...(await readTable(path, start, usual, reading, notes)), notes };
 }
 
-/** Reads up to the first line that is neither empty nor a comment, to detect the format from it. */
+/** Reads up to the first line that is neither empty nor a comment, to detect the format. */
 async function startReading(
   shown: string,
   blocks: AsyncGenerator<LineBlock>,
@@ -152,7 +152,7 @@ async function startReading(
     const index = block.lines.findIndex(
       (line, at) => !isComment(line, comments) && (!isBlank(line) || block.problems.has(block.first + at)),
     );
-    // The blocks before this one held nothing but blank lines and comments, which no format counts as rows.
+    // Earlier blocks contained only blank lines and comments, which are rows in no format.
     if (index !== -1) {
       const stated = mayState ? statedDelimiter(block.lines[index] ?? '') : undefined;
       if (stated !== undefined) block.lines[index] = '';
@@ -162,7 +162,7 @@ async function startReading(
   }
 }
 
-/** Reads plain text: a prompt a line, with or without the white space at its ends. */
+/** Reads plain text: one prompt per line, trimmed if `isTrimmed`. */
 async function* readTextLines(
   blocks: AsyncIterable<LineBlock>,
   isTrimmed: boolean,
@@ -178,7 +178,7 @@ async function* readTextLines(
   notes.push(...commentNotes(seeming));
 }
 
-/** Reads the formats in which every line is a row of its own. */
+/** Reads formats in which every line is a row of its own. */
 async function* readLines(
   blocks: AsyncIterable<LineBlock>,
   readLine: (text: string, line: number) => ManifestEntry,
@@ -217,20 +217,20 @@ const formats: Record<string, Format> = {
 
 const endings = Object.keys(formats);
 
-/** For people. */
+/** Human-readable list. */
 const knownEndings = `${endings.filter((ending) => ending !== '.parquet').join(', ')}, each also with .gz or .zst, and .parquet`;
 
-/** The format by the file's ending in any case, `.gz` and `.zst` set aside; undefined for an unknown ending. */
+/** Returns the format by the file's extension, ignoring case, `.gz` and `.zst`. Undefined for an unknown extension. */
 function formatOfEnding(path: string): Format | undefined {
   const name = path.toLowerCase().replace(/\.(gz|zst)$/, '');
   const ending = endings.find((known) => name.endsWith(known));
   return ending === undefined ? undefined : formats[ending];
 }
 
-/** As much of the text as shows how its lines end, and whether that of standard input is an array. */
+/** Number of first bytes that show how lines end, and if standard input is an array. */
 const headBytes = 4096;
 
-/** Whether the first line ends with a carriage return alone; `head`: one byte more than `headBytes`, or all that there are. */
+/** True if the first line ends with a carriage return alone. `head`: one byte more than `headBytes`, or all bytes. */
 function endsInReturn(head: Buffer): boolean {
   const text = head.toString('latin1', 0, headBytes + 1);
   const end = text.search(/[\r\n]/);
@@ -238,22 +238,25 @@ function endsInReturn(head: Buffer): boolean {
 }
 
 /**
- * Whether the bytes, at least `headBytes` of them or all that there are, begin a JSON array of objects. Prompts
- * begin with brackets, too.
+ * True if the bytes begin a JSON array of objects. Prompts may begin with brackets too. `start`: at least
+ * `headBytes` bytes, or all.
  */
 function beginsArray(start: Buffer): boolean {
   return /^\s*\[\s*($|[{\]])/.test(start.toString('latin1'));
 }
 
-/** True if the bytes begin an object that may go on over several lines. On standard input, its first line is `{` alone: else it is one of JSON Lines. */
+/**
+ * True if the bytes begin an object that may span lines. On standard input its first line is only `{`;
+ * otherwise it is JSON Lines.
+ */
 function beginsObject(start: Buffer, isJson: boolean): boolean {
   return (isJson ? /^\s*\{/ : /^\s*\{[ \t]*[\r\n]/).test(start.toString('latin1'));
 }
 
 /**
- * The format by the first line that is not blank: `{` opens JSON Lines, a tab makes it TSV, a header with a
- * column `id`, `scene` or `prompt` (any case) makes it CSV, and all else is plain text. Commas alone tell
- * nothing: prompts are full of them. Some spreadsheet programs name TSV .txt, which such a header tells.
+ * Detects the format from the first line that is not blank. `{` begins JSON Lines, a tab means TSV, and a
+ * header with a column `id`, `scene` or `prompt` (any case) means CSV. Everything else is plain text, because
+ * commas are common in prompts. Some spreadsheet programs write TSV to .txt files, which such a header shows.
  */
 function formatOfLines(
   { lines: [line = ''], stated }: Start,
@@ -274,7 +277,10 @@ function isHeader(text: string, delimiter: Delimiter): boolean {
   return text.split(delimiter).some((name) => isKnownColumn(name.trim().replace(/^"(.*)"$/, '$1')));
 }
 
-/** In the order of their names; `onBytes` is told of names and texts. Throws `ManifestError` where there is none. */
+/**
+ * Reads the texts of a folder in the order of their names. Passes names and texts to `onBytes`. Throws
+ * `ManifestError` if there are none.
+ */
 async function readTextFolder(
   path: string,
   onBytes: (bytes: Buffer) => void,
@@ -298,7 +304,7 @@ async function readTextFolder(
   };
 }
 
-/** Most prompts are shorter, and most lists longer. */
+/** Number of lines above which a file is probably a list and not one prompt. */
 const maxPromptLines = 20;
 
 async function* readBatches(

@@ -1,4 +1,4 @@
-/** Reads Parquet: the columns of its schema, and rows in slices, so that a file is never in memory as a whole. */
+/** Reads Parquet: the columns of its schema, and rows in slices, so that the file is never in memory as a whole. */
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import {
   parquetMetadataAsync,
@@ -14,8 +14,8 @@ import { explain } from './open-bytes.ts';
 import { readColumns, type ParquetColumn, parsers, readRow } from './parquet-values.ts';
 
 /**
- * Throws `ManifestError` for what makes the whole of it unreadable. `onBytes` is told of all bytes before the first row is
- * read.
+ * Passes all bytes to `onBytes` before the first row is read. Throws `ManifestError` if the whole file is
+ * unreadable.
  */
 export async function readParquet(
   path: string,
@@ -37,7 +37,7 @@ async function openScan(
   path: string,
   file: ParquetFile,
 ): Promise<{ scan: ParquetScan; columns: ParquetColumn[] }> {
-  // What a geographic column means is told by metadata that no prompt list has.
+  // Geographic columns need metadata that no list of prompts has.
   const options = { file, parsers, geoparquet: false };
   const metadata = await readable(path, () => parquetMetadataAsync(file, options));
   const { columns, problems } = await readable(path, () => readColumns(parquetSchema(metadata)));
@@ -47,7 +47,7 @@ async function openScan(
   return { scan, columns };
 }
 
-/** As much of one column of a row group as is read at a time. */
+/** Maximum bytes of one column of a row group, which are read at once. */
 const maxChunkBytes = 1024 * 1024 * 1024;
 
 function storageProblems({ row_groups: groups }: FileMetaData): string[] {
@@ -102,8 +102,8 @@ async function* readRows(
 const sliceRows = 10_000;
 
 /**
- * Each slice unpacks its row group up to its end, of nested columns all of it: of a large group larger slices are made, so
- * that the work does not grow with the square of its rows.
+ * Divides the rows. Each slice unpacks its row group up to the slice's end; for nested columns, all of it. A
+ * large group gets larger slices, so that the work does not grow with the square of its rows.
  */
 function* slices(
   groups: ParquetScan['ranges'],
@@ -117,7 +117,7 @@ function* slices(
   }
 }
 
-/** The values of each column. */
+/** Returns the values of each column. */
 async function readSlice(
   scan: ParquetScan,
   columns: ParquetColumn[],
@@ -134,7 +134,7 @@ async function readSlice(
   return read;
 }
 
-/** The reader trips over damaged bytes in many ways: each of them says the same. */
+/** Damaged bytes make the reader fail in many ways, which all become the same `ManifestError`. */
 async function readable<T>(path: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -147,14 +147,14 @@ async function readable<T>(path: string, work: () => T | Promise<T>): Promise<T>
 }
 
 interface ParquetFile extends AsyncBuffer {
-  /** Throws `ManifestError` where the file is another than it was when it was opened. */
+  /** Throws `ManifestError` if the file has changed since it was opened. */
   assertUnchanged(): Promise<void>;
   close(): Promise<void>;
 }
 
 const chunkBytes = 1024 * 1024;
 
-/** Throws `ManifestError` where the file is none or not whole, and the `AbortError` of `signal`. */
+/** Throws `ManifestError` if the file is not Parquet or not complete, and the `AbortError` of `signal`. */
 async function openParquetFile(
   path: string,
   onBytes: (bytes: Buffer) => void,
@@ -162,7 +162,7 @@ async function openParquetFile(
 ): Promise<ParquetFile> {
   let handle: FileHandle | undefined;
   try {
-    // A pipe would be waited for, and could not be read here and there.
+    // Opening a pipe would block, and a pipe cannot be read at arbitrary positions.
     if (!(await stat(path)).isFile())
       throw new ManifestError(path, 'is not a regular file; Parquet cannot be read from a pipe');
     handle = await open(path);
@@ -206,7 +206,7 @@ async function readBytes(path: string, handle: FileHandle, start: number, end: n
 
 const cutShort = 'is a Parquet file that is damaged or truncated';
 
-/** By the letters at both ends. */
+/** Checks the letters at both ends of the file. */
 async function assertWhole(path: string, handle: FileHandle, size: number): Promise<void> {
   const first = size < 4 ? '' : await letters(path, handle, 0);
   const last = size < 12 ? '' : await letters(path, handle, size - 4);

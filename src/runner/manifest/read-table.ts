@@ -1,4 +1,4 @@
-/** Reads CSV and TSV: a header, and rows with as many values as it has names. */
+/** Reads CSV and TSV: a header, and rows with as many values as the header has names. */
 import { type ListReading, idColumnOf } from '../core/list-reading.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { commentNotes } from './comment-lines.ts';
@@ -16,15 +16,15 @@ import { readRecords, type TableRecord } from './table-records.ts';
 
 /** The beginning of a text. */
 export interface Start {
-  /** From the first line that is not empty on, as far as they were read. */
+  /** The lines read so far, from the first one that is not empty. */
   lines: string[];
-  /** What separates the values by the list's own word, a line which is left out. */
+  /** Delimiter that the list states on a line of its own, which is left out. */
   stated: Delimiter | undefined;
-  /** All of the text. */
+  /** The whole text. */
   blocks: AsyncIterable<LineBlock>;
 }
 
-/** `usual`: what separates the values by the ending of the file. */
+/** `usual`: the delimiter that the file extension suggests. */
 export async function readTable(
   path: string,
   { lines, stated, blocks }: Start,
@@ -62,7 +62,7 @@ async function firstRecord(
   }
 }
 
-/** The names of the columns. Throws `ManifestError`. */
+/** Returns the names of the columns. Throws `ManifestError`. */
 export function readHeader(
   path: string,
   header: Pick<TableRecord, 'line' | 'values' | 'problem'>,
@@ -73,7 +73,7 @@ export function readHeader(
   const names = header.values.map((name) => name.trim());
   const columns = readsSpreadsheets ? names.slice(0, names.findLastIndex((name) => name !== '') + 1) : names;
   const problems = [...unnamed(columns), ...repeated(columns)];
-  // Assigning to this name sets an object's prototype instead of a value.
+  // Assigning to this name would set the prototype of an object instead of a value.
   if (columns.includes('__proto__')) problems.push('a column cannot be called __proto__');
   if (problems.length > 0) throw new ManifestError(path, `the header: ${problems.join('; ')}`, header.line);
   return columns;
@@ -112,7 +112,7 @@ async function* readRows(
   notes.push(...commentNotes(seeming));
 }
 
-/** Spreadsheet programs write rows that were cleared. */
+/** True for a row without values. Spreadsheet programs write rows that were cleared. */
 function isEmpty({ values, problem }: TableRecord, { reading }: Layout): boolean {
   return reading.readsSpreadsheets && problem === undefined && values.length > 0 && values.every(isBlank);
 }

@@ -1,4 +1,4 @@
-/** Reads .xlsx: the first sheet that is not hidden, in pieces. Formulas are not evaluated; their stored values are read. */
+/** Reads .xlsx in pieces: the stored values of the first sheet that is not hidden. Formulas are not evaluated. */
 import { posix } from 'node:path';
 import { crc32 } from 'node:zlib';
 import sax, { type Tag } from 'sax';
@@ -21,12 +21,15 @@ import {
 
 const maxFileBytes = 64_000_000;
 const maxRows = 1_000_000;
-/** Many cells can refer to one long text. */
+/** Limits the text, because many cells can refer to one long text. */
 const maxCharacters = 2 ** 30;
 const maxColumns = 1_000;
-/** Unpacked bytes of a part of the file. The sheet is read in pieces; what is read of the others stays in memory. */
+/**
+ * Maximum unpacked bytes of a part. The sheet is read in pieces, and what is read of the other parts stays in
+ * memory.
+ */
 const maxPartBytes = { sheet: 2 ** 31, strings: 2 ** 29, other: 2 ** 24 };
-/** A part beyond the first size has shrunk by this factor at most; sheets shrink to a tenth. */
+/** A part above `smallBytes` may be compressed by the factor `maxRatio` at most. Sheets usually shrink to a tenth. */
 const smallBytes = 2 ** 26;
 const maxRatio = 200;
 const maxStrings = 10_000_000;
@@ -123,7 +126,7 @@ async function wholeFile(path: string, bytes: AsyncIterable<Buffer>): Promise<Bu
 interface Book {
   path: string;
   zip: ZipFile;
-  /** By name in lower case, since names are equal in any case. */
+  /** Parts by their names in lower case, because case does not distinguish names. */
   parts: Map<string, Entry>;
   signal: AbortSignal | undefined;
 }
@@ -154,7 +157,7 @@ function damaged(path: string, error: unknown): unknown {
   return new ManifestError(path, `is a .xlsx file that is damaged or truncated (${error.message})`);
 }
 
-/** Finds the first worksheet that is not hidden, and reads what its cells refer to. */
+/** Finds the first worksheet that is not hidden, and reads the tables that its cells refer to. */
 async function openSheet(
   book: Book,
 ): Promise<{ title: string; part: string; tables: CellTables; notes: string[] }> {
@@ -186,7 +189,7 @@ async function openSheet(
   };
 }
 
-/** Reads what a part refers to, by the last word of each type; `''` is the file itself. */
+/** Reads the relations of a part, each type by its last word. `''` stands for the file itself. */
 async function relationsOf(book: Book, part: string): Promise<{ id: string; type: string; part: string }[]> {
   const folder = posix.dirname(part);
   const file = posix.join(folder, '_rels', `${posix.basename(part)}.rels`);
@@ -211,13 +214,13 @@ async function readStrings(book: Book, part: string | undefined): Promise<string
     run.addElement(name, text);
     if (name !== 'si') return;
     if (strings.length === maxStrings) throw new Error('more than 10,000,000 texts');
-    // As a copy, since a piece of a longer text would keep all of that in memory.
+    // The copy lets go of the longer text that the piece would keep in memory.
     strings.push(Buffer.from(run.take()).toString());
   });
   return strings;
 }
 
-/** Reads which styles of cells show a number as a date or a time. */
+/** Returns for each cell style if it shows a number as a date or a time. */
 async function readStyles(book: Book, part: string | undefined): Promise<boolean[]> {
   const codes = new Map<string, string>();
   const styles: boolean[] = [];
@@ -225,15 +228,15 @@ async function readStyles(book: Book, part: string | undefined): Promise<boolean
     // Differential formats come later, and may repeat a number.
     if (name === 'numFmt' && !codes.has(id)) codes.set(id, formatCode);
     if (name === 'xf') styles.push(isDateFormat(Number(id), codes.get(id)));
-    // Cells refer to the list after this one.
+    // Cells refer to the list that comes after this one.
     if (name === 'cellStyleXfs') styles.length = 0;
   });
   return styles;
 }
 
 /**
- * True for a format such as `dd/mm/yyyy "at" hh:mm`, of which the first part is that of positive numbers. Formats without
- * a code are known by their numbers (ECMA-376, part 1, 18.8.30).
+ * True for a format such as `dd/mm/yyyy "at" hh:mm`. Only the section for positive numbers counts. Formats
+ * without a code are known by their numbers (ECMA-376, part 1, 18.8.30).
  */
 function isDateFormat(id: number, code: string | undefined): boolean {
   if (code !== undefined) return /^[^;]*[ymdhs]/i.test(code.replaceAll(/"[^"]*"|[\\_*].|\[[^\]]*\]/g, ''));
@@ -245,7 +248,7 @@ function isDateFormat(id: number, code: string | undefined): boolean {
   ].some(([from = 0, to = 0]) => id >= from && id <= to);
 }
 
-/** Reads a part, if it is there to be read. */
+/** Reads a part if `part` is defined. */
 async function readPart(
   book: Book,
   part: string | undefined,
@@ -255,7 +258,7 @@ async function readPart(
   if (part !== undefined) for await (const _ of parse(book, part, maxBytes, onElement));
 }
 
-/** Tells of the elements of a part, and yields after each piece of the part. */
+/** Calls `onElement` for the elements of a part, and yields after each piece of it. */
 async function* parse(
   { path, zip, parts, signal }: Book,
   part: string,
@@ -265,7 +268,7 @@ async function* parse(
   try {
     const entry = parts.get(part.toLowerCase());
     if (entry === undefined) throw new Error(`${part} is missing`);
-    // One that unpacks to more than it says is refused by yauzl.
+    // yauzl refuses a part that unpacks to more than it declares.
     const { compressedSize, uncompressedSize } = entry;
     if (uncompressedSize > Math.min(maxBytes, smallBytes + maxRatio * compressedSize))
       throw new ManifestError(path, `unpacks to ${uncompressedSize} bytes in ${part}; ${asCsv}`);

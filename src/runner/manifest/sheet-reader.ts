@@ -1,34 +1,34 @@
-/** Makes rows of JSON values out of the elements of a worksheet (ECMA-376, part 1, 18.3). */
+/** Turns the elements of a worksheet into rows of JSON values (ECMA-376, part 1, 18.3). */
 import { maxRowBytes } from './manifest.ts';
 
-/** Hears of an element at its end; `text` is what stands in an element without others in it. */
+/** Called at the end of an element. `text` is the content of an element without children. */
 export type OnElement = (name: string, attributes: Record<string, string>, text: string) => void;
 
 type CellValue = string | number | boolean;
 
 export interface SheetRow {
-  /** The number that a spreadsheet shows beside the row. */
+  /** Row number as a spreadsheet shows it. */
   line: number;
-  /** By column, up to the last cell that is not empty. */
+  /** Values by column, up to the last cell that is not empty. */
   values: (CellValue | undefined)[];
   problem: string | undefined;
 }
 
-/** What cells refer to. */
+/** Tables that cells refer to. */
 export interface CellTables {
   strings: string[];
   /** True if a cell of this style shows its number as a date or a time. */
   isDate: boolean[];
-  /** Epoch ms of the day 0. */
+  /** Epoch ms of day 0. */
   dayZero: number;
 }
 
-/** The text of a cell or a shared string: its runs joined, without their pronunciation. */
+/** Collects the text of a cell or a shared string: its runs joined, without phonetic hints. */
 export class CellText {
   #runs: string[] = [];
   #length = 0;
 
-  /** Runs beyond the limit of a row are not kept: the row is bad anyway. */
+  /** Drops runs beyond the maximum length of a row, because the row is invalid anyway. */
   addElement(name: string, text: string): void {
     if (name === 'rPh') this.#runs.pop();
     if (name !== 't' && name !== 'v') return;
@@ -36,7 +36,10 @@ export class CellText {
     this.#length += text.length;
   }
 
-  /** Returns '' for white space alone. Control characters are written as `_x000D_`, and an underscore as `_x005F_`. */
+  /**
+   * Returns the text; '' if it is only white space. Decodes control characters such as `_x000D_`, and
+   * `_x005F_` to an underscore.
+   */
   take(): string {
     const text = this.#runs.join('');
     this.#runs = [];
@@ -54,7 +57,7 @@ const maxLine = 1_048_576;
 const maxColumns = 16_384;
 
 export class SheetReader {
-  /** Ranges of cells that are merged over several rows. */
+  /** Ranges of cells that are merged across several rows. */
   readonly merged: string[] = [];
   readonly #tables: CellTables;
   readonly #text = new CellText();
@@ -66,14 +69,14 @@ export class SheetReader {
   #column = -1;
   #hasFormula = false;
   #hasValue = false;
-  /** Drawings, which come later, have rows, too. */
+  /** Set at the end of the cells. Drawings, which come later, have rows too. */
   #hasEnded = false;
 
   constructor(tables: CellTables) {
     this.#tables = tables;
   }
 
-  /** Returns the rows that have ended, without blank ones. */
+  /** Returns the finished rows, without blank ones. */
   take(): SheetRow[] {
     const rows = this.#rows;
     this.#rows = [];
@@ -144,9 +147,9 @@ export class SheetReader {
 const notStored =
   'has a formula without a stored value in <cell>; open the file in a spreadsheet program and save it';
 const losesDigits = 'has a number in <cell> that would lose digits; write it as text';
-/** A spreadsheet shows 0.1 + 0.2 as 0.3. */
+/** Digits that a spreadsheet shows: 0.1 + 0.2 appears as 0.3. */
 const shownDigits = 15;
-/** The first day of the year 10000. */
+/** Day number of the first day of the year 10000. */
 const endOfDays = 2_958_466;
 
 function columnOf(reference: string): number {
@@ -156,7 +159,7 @@ function columnOf(reference: string): number {
   return column - 1;
 }
 
-/** As a spreadsheet names it: C7. */
+/** Returns the name of a cell as a spreadsheet shows it: C7. */
 export function cellName(column: number, line: number): string {
   let letters = '';
   for (let rest = column; rest >= 0; rest = Math.floor(rest / 26) - 1)
@@ -164,7 +167,7 @@ export function cellName(column: number, line: number): string {
   return `${letters}${line}`;
 }
 
-/** Returns ISO text without a time zone, which spreadsheets do not have; hours for less than 60 days. */
+/** Returns ISO text without a time zone, because spreadsheets have none. Values below 60 days become hours. */
 function instantText(days: number, dayZero: number): string {
   const ms = Math.round(days * 86_400_000);
   const iso = new Date(dayZero + ms).toISOString().replace(/(\.000)?Z$/, '');

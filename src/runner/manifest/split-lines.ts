@@ -1,22 +1,25 @@
-/** Splits bytes into numbered lines of at most `maxRowBytes` each, and finds those that are not valid text. */
+/** Splits bytes into numbered lines of at most `maxRowBytes` each, and finds lines that are not valid text. */
 import { isUtf8 } from 'node:buffer';
 import { notUtf8 } from './encodings.ts';
 import { maxRowBytes } from './manifest.ts';
 
-/** Lines that follow one another. */
+/** Consecutive lines. */
 export interface LineBlock {
   /** The number of the first line, 1-based. */
   first: number;
-  /** Without the line feed; a carriage return before it is still there, since in quotes it belongs to the value. */
+  /**
+   * Lines without the line feed. A carriage return before it stays, because within quotation marks it belongs
+   * to the value.
+   */
   lines: string[];
-  /** What is wrong with a line, by its number; the text of such a line is what could be read of it. */
+  /** Problems by line number. The text of such a line is what could be read of it. */
   problems: ReadonlyMap<number, string>;
 }
 
 const lineFeed = 10;
 const tooLong = 'is longer than 1 MiB';
 
-/** `endInReturns`: with a carriage return alone; else one within a line is text. */
+/** `endInReturns`: lines end with a carriage return alone. Otherwise one within a line is text. */
 export async function* splitLines(
   bytes: AsyncIterable<Buffer>,
   endInReturns: boolean,
@@ -39,12 +42,12 @@ export function isBlank(line: string): boolean {
   return line.trim() === '';
 }
 
-/** The line without the carriage return that a line break of two characters leaves at its end. */
+/** Returns the line without the carriage return that `\r\n` leaves at its end. */
 export function withoutReturn(line: string): string {
   return line.endsWith('\r') ? line.slice(0, -1) : line;
 }
 
-/** The line that the chunks so far have begun and not ended; of one that is too long nothing is kept. */
+/** A line that has begun in earlier chunks and not ended. Of a line that is too long, nothing is kept. */
 class StartedLine {
   bytes = 0;
   #pieces: Buffer[] = [];
@@ -55,7 +58,7 @@ class StartedLine {
     else this.#pieces = [];
   }
 
-  /** Begins anew, and gives whole lines: the started one, which `rest` goes on with, and those after it in `rest`. */
+  /** Returns whole lines and resets: the begun line with its continuation in `rest`, then the other lines in `rest`. */
   finish(rest: Buffer): { bytes: Buffer; isFirstCut: boolean } {
     const isFirstCut = this.bytes > maxRowBytes;
     const firstBreak = rest.indexOf(lineFeed);
@@ -70,7 +73,7 @@ class StartedLine {
 function readBlock(first: number, { bytes, isFirstCut }: { bytes: Buffer; isFirstCut: boolean }): LineBlock {
   const problems = new Map<number, string>();
   if (isFirstCut) problems.set(first, tooLong);
-  // Looking at the whole block at once is many times faster than at each line, and almost always enough.
+  // Checking the whole block is many times faster than checking each line, and almost always enough.
   if (bytes.length <= maxRowBytes && isUtf8(bytes) && !bytes.includes(0)) {
     return { first, lines: bytes.toString().split('\n'), problems };
   }
@@ -93,7 +96,7 @@ function problemOf(line: Buffer): string | undefined {
   return line.includes(0) ? 'contains a NUL character' : undefined;
 }
 
-/** Of lines that end with a carriage return alone; before a line feed, in quotes, it is part of the value. */
+/** Replaces carriage returns that end lines. Before a line feed, within quotation marks, one is part of the value. */
 async function* withLineFeeds(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held = '';
   for await (const chunk of bytes) {

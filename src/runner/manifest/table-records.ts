@@ -1,4 +1,4 @@
-/** Takes lines of CSV and TSV apart into records; a quote out of place costs its own record and no other. */
+/** Divides lines of CSV and TSV into records. A misplaced quotation mark spoils only its own record. */
 import { parse, type CsvError } from 'csv-parse/sync';
 import { isComment, seemsComment } from './comment-lines.ts';
 import { maxRowBytes, type Delimiter } from './manifest.ts';
@@ -7,20 +7,23 @@ import { isBlank, type LineBlock, withoutReturn } from './split-lines.ts';
 export const delimiters: readonly Delimiter[] = [',', ';', '\t'];
 
 export interface TableRecord {
-  /** Where it starts, 1-based. */
+  /** Line where it starts, 1-based. */
   line: number;
-  /** How many lines it goes over. */
+  /** Number of lines. */
   lineCount: number;
-  /** None where they cannot be told. */
+  /** Empty if the values cannot be determined. */
   values: string[];
   problem?: string | undefined;
-  /** Its quote is not closed within 1 MiB. */
+  /** True if its quotation mark is not closed within 1 MiB. */
   isOpen?: boolean;
-  /** True if its first line begins with "# " and no comments are left out. */
+  /** True if its first line begins with "# " and no comments are configured. */
   seemsComment?: true;
 }
 
-/** Lines that csv-parse is given at a time: few after a quote out of place, since what comes after it is read again. */
+/**
+ * Lines per call of csv-parse. There are few after a misplaced quotation mark, because the lines after it are
+ * read again.
+ */
 const maxLines = 5000;
 const fewLines = 8;
 
@@ -43,14 +46,17 @@ export async function* readRecords(
 class RecordReader {
   readonly #delimiter: Delimiter;
   readonly #comments: string | undefined;
-  /** The number of the first of the lines. */
+  /** Number of the first of the lines. */
   #first = 1;
-  /** Lines not read yet: those of a record whose end has not been seen, and what came after. */
+  /** Lines not read yet: a record whose end has not been seen, and what came after it. */
   #lines: string[] = [];
   #problems = new Map<number, string>();
-  /** Reading a long record again with every few lines would take quadratic time. */
+  /** Number of lines to wait for. Reading a long record again with every few lines would take quadratic time. */
   #worthReadingAt = 0;
-  /** A line in which a wrong quote seemed to be closed: a row of its own, or the rest of the row of that quote. */
+  /**
+   * A line that seems to close a wrong quotation mark: either a row of its own, or the rest of the row with
+   * that mark.
+   */
   #suspect: { line: number; opened: number } | undefined;
 
   constructor(delimiter: Delimiter, comments: string | undefined) {
@@ -68,19 +74,19 @@ class RecordReader {
     return this.#lines.length >= this.#worthReadingAt;
   }
 
-  /** The records whose end is seen. */
+  /** Returns the records whose end has been seen. */
   read(isEnd: boolean): TableRecord[] {
     const records: TableRecord[] = [];
     let start = 0;
     let count = maxLines;
-    // Lines before this one are within an open quote, and no comments.
+    // Lines before this index are within an open quotation mark, so they are no comments.
     let quotedTo = 0;
     while (start < this.#lines.length) {
       if (start >= quotedTo && this.#isComment(start)) {
         start += 1;
         continue;
       }
-      // A comment is never parsed: a quote in it would swallow the rows after it.
+      // Comments are never parsed, because a quotation mark in one would swallow the rows after it.
       const stop = this.#nextComment(Math.max(start, quotedTo), start + count);
       const sawAll = stop >= this.#lines.length;
       const { rows, open } = parseLines(this.#lines.slice(start, stop), this.#delimiter);
@@ -106,7 +112,7 @@ class RecordReader {
     return isComment(this.#lines[at] ?? '', this.#comments);
   }
 
-  /** Index of the first comment from `from` on; `end` if there is none before. */
+  /** Returns the index of the first comment from `from` on; `end` if there is none before it. */
   #nextComment(from: number, end: number): number {
     if (this.#comments === undefined) return end;
     const last = Math.min(end, this.#lines.length);
@@ -114,14 +120,14 @@ class RecordReader {
     return end;
   }
 
-  /** Index after the next line that may close a quote which is open at `from`. */
+  /** Returns the index after the next line that may close a quotation mark that is open at `from`. */
   #afterQuote(from: number): number {
     let at = from;
     while (at < this.#lines.length && this.#lines[at]?.includes('"') !== true) at += 1;
     return Math.min(at + 1, this.#lines.length);
   }
 
-  /** Adds the rows up to one that was misread over several lines: those after it have to be read again. */
+  /** Adds rows up to one that was misread across several lines. The rows after it have to be read again. */
   #take(start: number, rows: string[][], records: TableRecord[]): { end: number; isWhole: boolean } {
     let end = start;
     for (const values of rows) {
@@ -163,7 +169,10 @@ class RecordReader {
     return this.#judged({ line, lineCount, values });
   }
 
-  /** A quote out of place is an error in CSV, and text in TSV, which most programs write without quoting. */
+  /**
+   * Returns a record for a misplaced quotation mark. It is an error in CSV, but text in TSV, which most
+   * programs write without quoting.
+   */
   #misread(start: number, linesBefore: number, problem: string): TableRecord {
     const line = this.#first + start;
     if (this.#delimiter === '\t')
@@ -172,7 +181,7 @@ class RecordReader {
     return this.#judged({ line, lineCount: linesBefore + 1, values: [], problem: `${problem} (${opens})` });
   }
 
-  /** The record with what is known to be wrong with its lines. */
+  /** Returns the record with the known problems of its lines. */
   #judged(read: TableRecord): TableRecord {
     const isSeeming =
       this.#comments === undefined && seemsComment(this.#lines[read.line - this.#first] ?? '');
@@ -188,9 +197,9 @@ class RecordReader {
 }
 
 interface OpenQuote {
-  /** The index of the line, after the first of the record, in which the value begins. */
+  /** Line where the value begins, counted from the first line of the record. */
   line: number;
-  /** The record is longer than 1 MiB, otherwise the lines end within it. */
+  /** True if the record is longer than 1 MiB. Otherwise the lines end within it. */
   isTooLong: boolean;
 }
 
@@ -217,7 +226,7 @@ function parseLines(
   return { rows, open: { line, isTooLong: failed.code === 'CSV_MAX_RECORD_SIZE' } };
 }
 
-/** The values of lines as they seem to be, blank ones left out; of a quote that is not closed nothing. */
+/** Returns the values of lines without blank ones. A quotation mark that is not closed yields nothing. */
 export function recordsOf(lines: string[], delimiter: Delimiter): string[][] {
   return parseLines(lines, delimiter).rows.filter((values) => values.length > 1 || !isBlank(values[0] ?? ''));
 }
@@ -230,9 +239,10 @@ function linesOf(values: string[]): number {
 }
 
 /**
- * csv-parse takes text after a closing quote for part of the value, which then begins with a quote. In TSV such a value is
- * text if it stands there as it is. Quotes of TSV hold tabs or line breaks but not both: those of two prompts would swallow
- * the rows between.
+ * True if csv-parse misread the value. It takes text after a closing quotation mark as part of the value,
+ * which then begins with a mark. In TSV, such a value is text if the record contains it unchanged. Quoted
+ * values of TSV contain tabs or line breaks, never both, because the marks of two prompts would swallow the
+ * rows between them.
  */
 function isMisread(value: string, delimiter: Delimiter, raw: () => string): boolean {
   if (delimiter === '\t' && value.includes('\t') && value.includes('\n')) return true;
@@ -244,7 +254,7 @@ function hasInnerQuote(value: string, delimiter: Delimiter, raw: () => string): 
   return value.includes('"') && !isField(quoted(value), delimiter, raw());
 }
 
-/** Whether a text stands in a record as a whole field. */
+/** True if the text is a whole field of the record. */
 function isField(text: string, delimiter: Delimiter, raw: string): boolean {
   return `${delimiter}${raw}${delimiter}`.includes(`${delimiter}${text}${delimiter}`);
 }
@@ -253,7 +263,7 @@ function quoted(value: string): string {
   return `"${value.replaceAll('"', '""')}"`;
 }
 
-/** Of a line of TSV, where quotes are text unless they enclose a whole value. */
+/** Returns the values of a line of TSV. A quotation mark is text unless a pair encloses a whole value. */
 function textValues(line: string): string[] {
   const fields = withoutReturn(line).match(/(?<=^|\t)(?:"(?:[^"]|"")*"(?=\t|$)|[^\t]*)/g) ?? [];
   return fields.map((field) =>

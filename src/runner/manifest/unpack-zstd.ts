@@ -1,4 +1,4 @@
-/** Unpacks zstd block by block, holding every frame against its checksum. */
+/** Unpacks zstd block by block, and checks every frame against its checksum. */
 import { Decompress } from 'fzstd';
 import xxhash from 'xxhash-wasm';
 import {
@@ -10,12 +10,13 @@ import {
   type ZstdFrame,
 } from './zstd-frame.ts';
 
-/** What zstd's own program unpacks by default; `--long` goes beyond it. */
+/** Maximum window, as in the zstd program without `--long`. */
 const maxWindowBytes = 128n * 1024n * 1024n;
 
 /**
- * What the frames hold, one after the other. Throws `ZstdProblem` where the bytes are damaged or end early, or take too
- * much memory. A block at a time goes to the unpacker, so that a bomb fills no memory.
+ * Yields the contents of the frames one after another. Only one block at a time is unpacked, so that a
+ * decompression bomb fills no memory. Throws `ZstdProblem` if the bytes are damaged or incomplete, or need
+ * too much memory.
  */
 export async function* unpackZstd(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const { create64 } = await xxhash();
@@ -55,7 +56,7 @@ async function* unpackFrame(
   let unpacked: Buffer[] = [];
   const unpacker = new Decompress((data) => void unpacked.push(Buffer.from(data)));
   const header = Buffer.from(await input.take(headerBytes));
-  // The checksum is looked at here: the unpacker skips it.
+  // Clears the checksum flag, because the checksum is verified here and the unpacker skips it.
   header[4] = (header[4] ?? 0) & ~4;
   push(unpacker, header, false);
   for (let isLast = false; !isLast;) {
@@ -74,7 +75,7 @@ async function* unpackFrame(
     throw new ZstdProblem('is damaged (checksum mismatch)');
 }
 
-/** With its header. */
+/** Returns a block with its header. */
 async function takeBlock(input: Input): Promise<{ bytes: Buffer; isLast: boolean }> {
   const start = await input.peek(3);
   if (start.length < 3) throw cut();
@@ -84,7 +85,7 @@ async function takeBlock(input: Input): Promise<{ bytes: Buffer; isLast: boolean
   return { bytes: await input.take(3 + size), isLast: (header & 1) === 1 };
 }
 
-/** The unpacker trips over damaged bytes in many ways: each of them says the same. */
+/** Damaged bytes make the unpacker fail in many ways, which all become the same `ZstdProblem`. */
 function push(unpacker: Decompress, bytes: Buffer, isLast: boolean): void {
   try {
     unpacker.push(bytes, isLast);
@@ -98,7 +99,7 @@ function cut(): ZstdProblem {
   return new ZstdProblem('is damaged or truncated (unexpected end of file)');
 }
 
-/** The packed bytes, to be taken in pieces of any size. */
+/** The packed bytes, which can be taken in pieces of any size. */
 class Input {
   readonly #source: AsyncIterator<Buffer>;
   #held: Buffer = Buffer.alloc(0);
@@ -107,7 +108,7 @@ class Input {
     this.#source = bytes[Symbol.asyncIterator]();
   }
 
-  /** The next bytes, which stay; fewer only at the end. */
+  /** Returns the next bytes without taking them; fewer only at the end. */
   async peek(count: number): Promise<Buffer> {
     const pieces = [this.#held];
     let length = this.#held.length;

@@ -1,24 +1,24 @@
-/** What the header of a zstd frame says (RFC 8878, 3.1.1). */
+/** Reads the header of a zstd frame (RFC 8878, 3.1.1). */
 
 const frameMagic = 0xfd2fb528;
 
-/** What is wrong, in words that follow "is a zstd file that". */
+/** The message follows "is a zstd file that". */
 export class ZstdProblem extends Error {}
 
 export interface ZstdFrame {
-  /** Of the whole header, with the magic number. */
+  /** Bytes of the whole header, including the magic number. */
   headerBytes: number;
-  /** What unpacking it keeps in memory. */
+  /** Bytes of memory that are needed to unpack the frame. */
   windowBytes: bigint;
   hasDictionary: boolean;
-  /** Whether four bytes of XXH64 of what was packed follow the last block. */
+  /** True if four bytes of the content's XXH64 follow the last block. */
   hasChecksum: boolean;
 }
 
-/** The longest header, with the magic number. */
+/** Bytes of the longest header, including the magic number. */
 export const maxHeaderBytes = 18;
 
-/** By the first four bytes. */
+/** True if the first four bytes are those of zstd. */
 export function isZstd(start: Buffer): boolean {
   return isFrame(start) || isSkippable(start);
 }
@@ -27,12 +27,15 @@ export function isFrame(start: Buffer): boolean {
   return start.length >= 4 && start.readUInt32LE(0) === frameMagic;
 }
 
-/** A frame of something else, which says in the next four bytes how long it is. */
+/** True for a frame with other data, whose length is in the next four bytes. */
 export function isSkippable(start: Buffer): boolean {
   return start.length >= 4 && start.readUInt32LE(0) >>> 4 === 0x184d2a5;
 }
 
-/** `start` holds at least `maxHeaderBytes` of the frame, or all that there are. Undefined for reserved bits and a cut header. */
+/**
+ * Reads a header. `start`: at least `maxHeaderBytes` of the frame, or all. Undefined if reserved bits are set
+ * or the header is cut off.
+ */
 export function readZstdFrame(start: Buffer): ZstdFrame | undefined {
   const descriptor = start[4];
   if (descriptor === undefined || (descriptor & 8) !== 0) return undefined;

@@ -80,7 +80,7 @@ function write(dir: string, dataDir: string): Promise<Backup> {
   });
 }
 
-/** False for an error of the disk that the backup is written to. */
+/** True if the error comes from reading the data folder, not from writing the backup. */
 function isOfData(error: unknown, dataDir: string): boolean {
   if (isDiskFull(error)) return false;
   const { path } = error as NodeJS.ErrnoException;
@@ -90,7 +90,7 @@ function isOfData(error: unknown, dataDir: string): boolean {
 const dump =
   'pg_dump --format=custom --schema=nightrender_service --file=service.dump postgres://user@host/database';
 
-/** Throws `ConfigError` if it is not the folder of a service, or not where the service keeps its data. */
+/** Throws `ConfigError` if `dataDir` holds no service, or only the working copy of a PostgreSQL store. */
 function assertBackable(dataDir: string): void {
   const where = shownPath(dataDir);
   if (existsSync(join(dataDir, 'shared')))
@@ -105,7 +105,7 @@ function assertBackable(dataDir: string): void {
     );
 }
 
-/** Throws `ConfigError` if the folder is not a new or empty one, or part of what is backed up. */
+/** Throws `ConfigError` unless `dir` is new or empty, on its parent's disk, and outside of the data folder. */
 function assertFree(dir: string, dataDir: string): void {
   const where = shownPath(dir);
   const stats = statSync(dir, { throwIfNoEntry: false });
@@ -134,13 +134,13 @@ function assertRoom(dir: string, dataDir: string): void {
   throw new FatalFailure({ kind: 'output-unwritable', text });
 }
 
-/** The real path of a folder that is yet to be made. */
+/** Real path of a folder that may not exist yet. */
 function realPathOf(dir: string): string {
   const there = nearest(dir);
   return join(realpathSync(there), relative(there, dir));
 }
 
-/** The folder itself, or the nearest above it that is there. */
+/** Returns `dir`, or its nearest ancestor that exists. */
 function nearest(dir: string): string {
   return existsSync(dir) || dirname(dir) === dir ? dir : nearest(dirname(dir));
 }

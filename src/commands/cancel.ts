@@ -1,4 +1,4 @@
-/** `nightrender cancel`: has the service cancel what is in flight, and takes what is done already. */
+/** `nightrender cancel`: asks the service to cancel the jobs in flight, and saves those that are finished. */
 import { endings } from '../runner/core/ending.ts';
 import { isFreeOfCharge, pricingOf } from '../runner/core/spending.ts';
 import type { CancelledBatch } from '../batch/cancel-jobs.ts';
@@ -53,14 +53,14 @@ interface CancelView {
 interface CancelViewOptions {
   json: boolean;
   quiet: boolean;
-  /** What follows `nightrender retry`. */
+  /** Arguments after `nightrender retry`, for the advice that is printed. */
   retry: string;
   /** True if nobody sends a bill for the jobs. */
   isFree?: boolean;
   now: () => number;
 }
 
-/** Troubles as they come, and what became of the jobs at the end. */
+/** Prints problems as they occur, and the outcome of the jobs at the end. */
 export function createCancelView(options: CancelViewOptions): CancelView {
   return {
     emit: options.json ? jsonLines(options.now) : plainLines(options),
@@ -77,7 +77,7 @@ export function createCancelView(options: CancelViewOptions): CancelView {
   };
 }
 
-/** What was cancelled as it should be is only counted. */
+/** Prints failures and warnings; successfully cancelled jobs are only counted at the end. */
 function plainLines({ quiet, now }: CancelViewOptions): Listener {
   return (event) => {
     const line = lineOf(event, quiet, now());
@@ -89,7 +89,7 @@ function lineOf(event: Event, isQuiet: boolean, now: number): string | undefined
   if (event.type === 'warning' || event.type === 'stopping') return describeEvent(event, now, '');
   if (isQuiet) return undefined;
   if (event.type === 'request-troubled') return describeEvent(event, now, '');
-  // Nothing is tried again here.
+  // Unlike `describeEvent`, this line announces no retry: `cancel` never retries.
   const isOwnFailure = event.type === 'attempt-failed' && event.kind !== 'cancelled';
   return isOwnFailure
     ? `${sceneWords(event)}: attempt ${event.attempt}: ${event.text} (${event.kind})`

@@ -1,4 +1,4 @@
-/** The command line: every command, and the way from arguments to its work. A command is loaded when it is called. */
+/** The command line: the table of commands, and how arguments become a call. Commands are loaded when they are called. */
 import { existsSync, statSync } from 'node:fs';
 import yargs from 'yargs';
 import { endings } from '../runner/core/ending.ts';
@@ -20,7 +20,7 @@ import { isPipelineFile, readYamlFile } from '../lib/yaml/yaml-file.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
 
-/** In the order in which the help names them. */
+/** All commands, in the order in which the help lists them. */
 export const commands = {
   init: {
     takes: '[dir]',
@@ -156,11 +156,13 @@ export async function parseCommandLine(given: string[]): Promise<number> {
     writeError(`${thrown.message}\nSee ${['nightrender', ...commandIn(args), '--help'].join(' ')}.`);
     return endings['wrong-use'].exitCode;
   }
-  // Outside of the parser: what goes wrong in a command is never taken for wrong use of the command line.
+  // Runs outside of the parser, so that an error of the command is never reported as wrong use.
   return (await chosen?.command.work(chosen.argv, commandList())) ?? 0;
 }
 
-/** `nightrender help run` is `nightrender run --help`; the parser would take `help` alone for `--help`. */
+/**
+ * Turns `help run` into `run --help`. `help` alone gets a topic, because the parser would take it for `--help`.
+ */
 function withHelp(given: string[]): string[] {
   const [first, topic] = given;
   if (first !== 'help') return given;
@@ -170,7 +172,7 @@ function withHelp(given: string[]): string[] {
 
 type Loaded = ReadonlyMap<string, LoadedCommand>;
 
-/** The command that the arguments name; more where other arguments are called as commands are. */
+/** Loads every command whose name is among the arguments. A value may have the name of a command, too. */
 async function loadNamed(args: string[]): Promise<Loaded> {
   const loaded = new Map<string, LoadedCommand>();
   for (const name of args) {
@@ -180,7 +182,7 @@ async function loadNamed(args: string[]): Promise<Loaded> {
   return loaded;
 }
 
-/** Undefined where help or the version was asked for: nothing is left to do then. */
+/** Returns undefined if help or the version was requested; the parser has printed it then. */
 async function choose(args: string[], loaded: Loaded): Promise<Chosen | undefined> {
   const parser = baseParser(args, loaded);
   for (const [name, { takes, summary }] of commandList()) {
@@ -206,8 +208,8 @@ async function choose(args: string[], loaded: Loaded): Promise<Chosen | undefine
 }
 
 /**
- * The command that the arguments ask for. It is thrown, since after a command that returns the parser sets its whole help,
- * which is never shown and takes longer than `status` takes to look at a hundred thousand scenes.
+ * The command to run, with its arguments. The parser throws it instead of returning: after a normal return,
+ * yargs builds its complete help text, which takes longer than `status` takes for 100,000 scenes.
  */
 class Chosen {
   readonly command: LoadedCommand;
@@ -219,13 +221,16 @@ class Chosen {
   }
 }
 
-/** The pipeline.yaml of the folder is meant if none is given; of two arguments, a single one is then the other. */
+/**
+ * Fills in the pipeline.yaml of the current folder if none is given. With two arguments, a single word is the
+ * second one.
+ */
 function withPipeline(name: string, takes: string, argv: Record<string, unknown>): Record<string, unknown> {
   const second = /[[<](id|dir)/.exec(takes)?.[1];
   const last = second === undefined ? undefined : [argv[second]].flat().at(-1);
   const others = last === undefined ? [] : [last];
   const first = [argv['pipeline'] ?? []].flat();
-  // The parser fills an argument that is required first.
+  // The parser assigns words to required arguments first.
   const named = takes.endsWith('>') ? [...others, ...first] : [...first, ...others];
   const words = [...named, ...[argv['_'] ?? []].flat().slice(1)].map((word) =>
     String(word as string | number),
@@ -242,7 +247,7 @@ function withPipeline(name: string, takes: string, argv: Record<string, unknown>
   return { ...argv, pipeline, ...(second !== undefined && { [second]: other }) };
 }
 
-/** A pipeline.yaml by its ending, or a folder that has one. */
+/** True for a path that ends in .yaml or .yml, and for a folder that has a pipeline.yaml. */
 function isPipeline(word: string): boolean {
   return /\.ya?ml$/i.test(word) || pipelineIn(word) !== word;
 }
@@ -272,7 +277,7 @@ function baseParser(args: string[], loaded: Loaded) {
     });
 }
 
-/** The first line alone is what it always was, for scripts. */
+/** Prints the bare version on the first line, which scripts read, and the versions of the parts below. */
 async function printVersions(): Promise<number> {
   const { versions } = await import('./version.ts');
   const rows = (await versions()).map(([name, version]) => `${name.padEnd(10)}${version}`);
@@ -280,12 +285,12 @@ async function printVersions(): Promise<number> {
   return 0;
 }
 
-/** The parser's own errors are recognised by their name alone: it does not export their class. */
+/** True for errors about the command line. The parser doesn't export its error class, so its name is compared. */
 function isWrongUse(thrown: unknown): thrown is Error {
   return thrown instanceof WrongUse || (thrown instanceof Error && thrown.name === 'YError');
 }
 
-/** The command's name, where it is known. */
+/** Returns the name of the command, or nothing if it is unknown. */
 function commandIn([first = '']: string[]): string[] {
   return commandNamed(first) === undefined ? [] : [first];
 }
@@ -294,10 +299,10 @@ const pipelineFile = 'pipeline.yaml';
 const noFolder = (command: string): string => `Specify a folder for the ${command}.`;
 const noPipeline = `Specify a ${pipelineFile}.`;
 
-/** Wrong use of the command line, in words, with what was probably meant. */
+/** Wrong use of the command line; the message suggests what was probably meant. */
 class WrongUse extends Error {}
 
-/** What the parser found wrong: it counts arguments without a name, and does not know what was meant. */
+/** Rewrites the parser's message, which counts unnamed arguments and suggests nothing. */
 function inWords(message: string, args: string[], loaded: Loaded): string {
   if (message.startsWith('Specify a command') && args[0]?.startsWith('-'))
     return unknownIn(args, loaded) ?? message;
@@ -315,7 +320,7 @@ function missingIn([name = '']: string[], loaded: Loaded): string {
   return takes.startsWith('<picture') ? 'Specify a picture.' : noPipeline;
 }
 
-/** The parser takes every text but `true` for false. */
+/** Throws for `--switch=text` unless the text is true or false: the parser reads any other text as false. */
 function assertSwitches(args: string[], loaded: Loaded): void {
   const switches = new Set(
     optionsOf(loaded.get(args[0] ?? ''))
@@ -355,7 +360,7 @@ function unknownIn(args: string[], loaded: Loaded): string | undefined {
   return `--${unknown} is not an option${of}; ${hint}`;
 }
 
-/** For a file that is given instead of a command; undefined if it is none of ours. */
+/** Advice for a file that is given instead of a command. Undefined if the file isn't ours. */
 function hintOfFile(word: string): string | undefined {
   const file = pipelineIn(word);
   if (!existsSync(file) || statSync(file).isDirectory()) return undefined;
@@ -368,7 +373,7 @@ function hintOfFile(word: string): string | undefined {
   }
 }
 
-/** Options that earlier versions had, and what there is instead. */
+/** Options that earlier versions had, with their replacement. */
 const removed: ReadonlyMap<string, string> = new Map([
   ['report --contact-sheet', 'the gallery, report/index.html, shows all pictures'],
   ['serve --faults', 'it was a tool of the tests, and nothing replaces it'],

@@ -1,53 +1,53 @@
-/** What a command is, for the parser, completion, the man page and hints; and the options that commands share. */
+/** The definition of a command, for the parser, completion, the man page and hints; and options that several share. */
 import type { Argv, Options, PositionalOptions } from 'yargs';
 import { optionRules, variableOf, type OptionName } from '../batch/overrides.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { endings, type EndingKind } from '../runner/core/ending.ts';
 
 export interface Command {
-  /** Its arguments, as the parser writes them: `<pipeline>`. */
+  /** Arguments in the notation of the parser: `<pipeline>`. */
   takes: string;
   summary: string;
   load: () => Promise<LoadedCommand>;
 }
 
-/** Names and commands, in the order in which the help names them. */
+/** Names and commands, in the order in which the help lists them. */
 export type Commands = readonly (readonly [name: string, command: Command])[];
 
 export interface LoadedCommand {
-  /** What it is for, in a paragraph. */
+  /** Help text: a paragraph about what the command does. */
   purpose: string;
-  /** Takes a pipeline.yaml, and these of the options that have a key in it. */
+  /** Options that also have a key in pipeline.yaml. If set, the command takes a pipeline.yaml. */
   shared?: readonly OptionName[];
   positionals?: Record<string, PositionalOptions & { describe: string }>;
   options?: Record<string, Options & { describe: string }>;
-  /** What follows `--` is its own, as the parser leaves it in `argv['--']`. */
+  /** If set, the words after `--` are passed through in `argv['--']`. */
   takesRest?: true;
-  /** Command lines, in which `$0` is the program, and what each is for. */
+  /** Command lines, in which `$0` is the program, each with its explanation. */
   examples: [line: string, why: string][];
-  /** Its exit codes in its own words; all of them where left out. */
+  /** Exit codes in the command's own words. If unset, all exit codes are listed. */
   exits?: Parameters<typeof exitCodes>[0];
-  /** Words that its first argument may be, for completion. */
+  /** Possible values of the first argument, for completion. */
   words?: readonly string[];
-  /** Up to the exit code. `commands`: all there are. */
+  /** Runs the command and returns its exit code. `commands`: all commands. */
   work: (argv: Record<string, unknown>, commands: Commands) => Promise<number> | number;
 }
 
-/** For those who describe all of them. */
+/** Loads every command, for completion and the man page. */
 export function loadAll(commands: Commands): Promise<(Command & LoadedCommand & { name: string })[]> {
   return Promise.all(
     commands.map(async ([name, command]) => ({ name, ...command, ...(await command.load()) })),
   );
 }
 
-/** What `help` is called with where no topic is given: the parser would take `help` alone for `--help`. */
+/** The topic of `help` without an argument, because the parser would take `help` alone for `--help`. */
 export const topicList = 'topics';
 
 export interface CommandDefinition extends Required<Pick<LoadedCommand, 'positionals' | 'options'>> {
   epilogue: string;
 }
 
-/** All arguments and options of a command, with those that it shares. */
+/** Returns all arguments and options of a command, including the shared ones. */
 export function definitionOf({ shared, positionals, options, exits }: LoadedCommand): CommandDefinition {
   const codes = exitCodes(exits);
   if (shared === undefined)
@@ -59,7 +59,7 @@ export function definitionOf({ shared, positionals, options, exits }: LoadedComm
   };
 }
 
-/** Gives the parser of a command what it has to know. `usage`: its name and arguments. */
+/** Declares a command to the parser. `usage`: its name and arguments. */
 export function declareCommand(parser: Argv, usage: string, command: LoadedCommand): void {
   const { positionals, options, epilogue } = definitionOf(command);
   parser.usage(`$0 ${usage}\n\n${command.purpose}`).options(options).epilogue(epilogue);
@@ -67,7 +67,7 @@ export function declareCommand(parser: Argv, usage: string, command: LoadedComma
   for (const [line, why] of command.examples) parser.example(line, why);
 }
 
-/** All of them as they are; or those of a command that only looks or serves, in its own words. */
+/** Lists all exit codes, or those in `own` with the command's own words. */
 export function exitCodes(own?: Partial<Record<EndingKind, string>>): string {
   const kinds = Object.keys(endings) as EndingKind[];
   const lines = kinds.flatMap((kind) => {
@@ -84,7 +84,7 @@ function codeLine(exitCode: number, means: string): string {
   return `${String(exitCode).padStart(5)}  ${means}`;
 }
 
-/** Means what it says with every command that works on a batch. */
+/** Exit codes that mean the same for every command on a batch. */
 export const common = {
   bug: endings.bug.means,
   'wrong-use': 'wrong use or configuration, no batch yet, or its file is damaged',
@@ -96,13 +96,13 @@ export const pipelineArgument = {
   describe: 'the configuration file, such as pipeline.yaml, or its folder',
 } as const;
 
-/** For commands that take several. */
+/** For commands that take several pipeline files. */
 export const pipelineArguments = {
   type: 'string',
   describe: `${pipelineArgument.describe}; of several, one after the other`,
 } as const;
 
-/** A number has no type here: the parser would make NaN of anything else, and the problem could not show what was given. */
+/** Numbers get no `type`: the parser would turn a wrong one into NaN, and the message could not quote it. */
 export function sharedOptions(names: readonly OptionName[]) {
   return Object.fromEntries(
     names.map((name) => {
@@ -116,7 +116,7 @@ export function sharedOptions(names: readonly OptionName[]) {
 export const precedence =
   'In brackets: the matching key in pipeline.yaml and environment variable. Options override variables, variables override the file.';
 
-/** Options for one start only, which no file can set: consents to a start that is refused without them. */
+/** Options for one start that no file can set. Each confirms something that a start otherwise refuses. */
 export const beginOptions = {
   'accept-loss': {
     type: 'boolean',
@@ -132,7 +132,7 @@ export const beginOptions = {
   },
 } as const;
 
-/** Both are read as text, so that what is no number can be named. */
+/** Both are read as text, so that a message can quote a value that isn't a number. */
 export const partOptions = {
   sample: {
     type: 'string',
@@ -146,10 +146,9 @@ export const partOptions = {
   },
 } as const;
 
-/** An option that takes a text. */
 export const textOption = { type: 'string', requiresArg: true } as const;
 
-/** Throws `ConfigError` where it is none within these bounds. */
+/** Throws `ConfigError` unless the value is a whole number from `min` to `max`. */
 export function wholeNumber(argv: Record<string, unknown>, name: string, min: number, max: number): number {
   const value = argv[name];
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
@@ -157,12 +156,12 @@ export function wholeNumber(argv: Record<string, unknown>, name: string, min: nu
   throw new ConfigError([{ where: `--${name}`, text }]);
 }
 
-/** What was given, for people. */
+/** Quotes the value of an option for a message. */
 export function inWords(value: unknown): string {
   return Array.isArray(value) ? value.map(String).join(' and ') : JSON.stringify(value);
 }
 
-/** Undefined where it is not given; throws `ConfigError` where it is empty or given twice. */
+/** Returns undefined if the option isn't given. Throws `ConfigError` if it is empty or given twice. */
 export function oneText(argv: Record<string, unknown>, name: string): string | undefined {
   const value = argv[name];
   if (value === undefined || (typeof value === 'string' && value !== '')) return value;

@@ -1,4 +1,4 @@
-/** `nightrender completion`: a script that has a shell complete what may be typed. */
+/** `nightrender completion`: prints a script that makes a shell complete commands, options and values. */
 import { refuse } from './reply.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -11,7 +11,6 @@ import { failureRules } from '../runner/core/failure.ts';
 import { rowKinds, rowStates } from '../runner/core/scene-record.ts';
 import { keyKinds } from '../service/model/key.ts';
 
-/** That a script is printed for. */
 const shells = ['bash', 'zsh', 'fish'] as const;
 
 export const completionCommand: LoadedCommand = {
@@ -38,7 +37,7 @@ async function completion(shell: unknown, commands: Commands): Promise<number> {
   const name = typeof shell === 'string' ? shell : basename(process.env['SHELL'] ?? '');
   const script = Object.entries(scripts).find(([each]) => each === name)?.[1];
   if (script === undefined) return refuse(noScript(name), undefined, false, undefined, true);
-  // A shell reads it at each of its starts: the build has printed it, so that no command need be loaded.
+  // Shells run this at each start. The build prints the scripts in advance, so that no command is loaded.
   const printed = packageFile(`dist/completion/${name}`);
   writeOut(
     existsSync(printed) ? readFileSync(printed, 'utf8').trimEnd() : script(await completions(commands)),
@@ -52,7 +51,7 @@ function noScript(name: string): ConfigError {
   return new ConfigError([{ where: '', text: `${what}; ${hint}` }]);
 }
 
-/** Completion for bash. Of words that an `=` has split bash makes three. */
+/** Completion for bash, which splits `--option=value` into three words. */
 function bashScript(commands: CompletedCommand[]): string {
   return `# nightrender in bash: source <(nightrender completion bash)
 _nightrender() {
@@ -77,7 +76,7 @@ function valueCases({ name, options }: CompletedCommand): string[] {
   return options.flatMap((option) => {
     const at = `    '${name} --${option.name}')`;
     if (option.takes === 'nothing') return [];
-    // Without an answer bash completes files.
+    // If nothing is suggested, bash completes files.
     if (typeof option.takes === 'string') return [`${at} return ;;`];
     return [`${at} COMPREPLY=($(compgen -W '${option.takes.words.join(' ')}' -- "$cur")); return ;;`];
   });
@@ -96,12 +95,12 @@ interface CompletedCommand {
   name: string;
   summary: string;
   options: CompletedOption[];
-  /** Words that its first argument may be; files where empty. */
+  /** Possible values of the first argument; if empty, files are completed. */
   words: readonly string[];
 }
 
 interface CompletedOption {
-  /** Without dashes. */
+  /** Name without dashes. */
   name: string;
   describe: string;
   takes: 'nothing' | 'file' | 'text' | { words: readonly string[] };
@@ -136,7 +135,6 @@ function taken(command: string, option: string): CompletedOption['takes'] {
   return files.has(option) ? 'file' : 'text';
 }
 
-/** Completion for fish. */
 function fishScript(commands: CompletedCommand[]): string {
   const first = commands.map(
     ({ name, summary }) =>
@@ -171,7 +169,6 @@ function fishQuoted(text: string): string {
   return `'${text.replaceAll(/['\\]/g, '\\$&')}'`;
 }
 
-/** Completion for zsh. */
 function zshScript(commands: CompletedCommand[]): string {
   return `#compdef nightrender
 # nightrender in zsh: source <(nightrender completion zsh), after compinit
@@ -202,7 +199,7 @@ function zshCase({ name, options, words }: CompletedCommand): string {
   ].join('\n');
 }
 
-/** An option may be given several times. */
+/** `*` lets an option be given several times. */
 function zshOption({ name, describe, takes }: CompletedOption): string {
   const words = describe.replaceAll(/[[\]\\]/g, '\\$&').replaceAll(':', '\\:');
   if (takes === 'nothing') return zshQuoted(`--${name}[${words}]`);

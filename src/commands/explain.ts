@@ -1,4 +1,4 @@
-/** `nightrender explain`: one scene's whole story, and what decides what happens to it next. */
+/** `nightrender explain`: shows the history of one scene, and what decides its next step. */
 import { basename } from 'node:path';
 import { readBatch } from '../runner/checkpoint/batch-identity.ts';
 import { valuesIn, type NamedValue } from '../runner/core/output-value.ts';
@@ -55,7 +55,7 @@ export const explainCommand: LoadedCommand = {
 async function explain(batch: Batch, wanted: string, json: boolean): Promise<void> {
   if (wanted === '') throw new ConfigError([{ where: '', text: 'Specify a scene id.' }]);
   const story = await batch.read(({ db, record, shownImages }) => {
-    // One view of the batch, though a run may be writing.
+    // One snapshot of the batch, even if a run is writing.
     db.exec('BEGIN');
     const found = readStory(db, wanted) ?? readStory(db, findScene(db, wanted));
     if (found === undefined) throw unknownScene(db, wanted);
@@ -68,7 +68,10 @@ async function explain(batch: Batch, wanted: string, json: boolean): Promise<voi
 
 const maxSuggestions = 3;
 
-/** The id of the only scene whose picture is called so, or that has this text. Throws `ConfigError` where several have. */
+/**
+ * Returns the id of the only scene with this text, or whose picture has this name. Throws `ConfigError` if
+ * several match.
+ */
 function findScene(db: Database, text: string): string {
   const owner = idOfPicture(db, text);
   if (owner !== undefined) return owner;
@@ -91,7 +94,7 @@ function findScene(db: Database, text: string): string {
   ]);
 }
 
-/** As it is typed, relative to the folder of pictures, or by its last part. */
+/** Tries the path as typed, then relative to the images folder, then the file name alone. */
 function idOfPicture(db: Database, path: string): string | undefined {
   const within = path.replace(/^.*\/images\//, '');
   return [path, within, basename(path)].map((file) => readOwner(db, file)).find((id) => id !== undefined);
@@ -110,11 +113,11 @@ function unknownScene(db: Database, text: string): ConfigError {
 
 interface ShownStory extends SceneStory {
   isRunning: boolean;
-  /** The output folder as people should read it. */
+  /** Output folder as it is shown to users. */
   shownImages: string;
-  /** What is asked for of the outputs. */
+  /** Values that `output.values` reads from the output of a job. */
   values: NamedValue[];
-  /** `nightrender retry pipeline.yaml --id …` */
+  /** Command that retries this scene: `nightrender retry pipeline.yaml --id …`. */
   retryCommand: string;
   /** Epoch ms. */
   now: number;
@@ -182,7 +185,7 @@ function showAttempt(story: ShownStory, attempt: AttemptStory, say: Say): void {
   }
 }
 
-/** What happened when, in order. */
+/** Returns what happened to an attempt and when, in chronological order. */
 function momentsOf(attempt: AttemptStory): [number, string][] {
   const { endpoint, run, jobId, status, delayTimeMs, executionTimeMs } = attempt;
   const where = endpoint.baseUrl === 'local' ? 'the local service' : endpointAddress(endpoint);

@@ -1,4 +1,4 @@
-/** `nightrender export`: the saved pictures of a batch as a dataset: files that other programs take. */
+/** `nightrender export`: writes the saved pictures of a batch as a dataset for other programs. */
 import { join, resolve } from 'node:path';
 import type { Batch } from '../batch/batch.ts';
 import {
@@ -71,7 +71,7 @@ export const exportCommand: LoadedCommand = {
 /** Resolves to the exit code. */
 async function exportChosen(batch: Batch, argv: Record<string, unknown>, json: boolean): Promise<number> {
   const view = createExportView(json);
-  // A wrong file is refused first.
+  // Reading `dir` reports a wrong pipeline.yaml before a wrong option.
   void batch.dir;
   const choices = choicesOf(batch, argv);
   const exported = await batch.read((book) => exportDataset(book, choices, view));

@@ -10,7 +10,10 @@ import { formatMarkdown } from '../terminal/format-markdown.ts';
 import { writePaged } from '../terminal/write-paged.ts';
 import { hanging } from '../terminal/fit-text.ts';
 
-/** By group: what a page answers, by its name. No topic is called as a command is: `help run` is about the command. */
+/**
+ * Topics by group, each with its summary. No topic has the name of a command: `help run` prints the help of
+ * `run`.
+ */
 const groups = {
   'First steps': {
     start: 'install, render, and make a batch of your own',
@@ -93,7 +96,7 @@ export const helpCommand: LoadedCommand = {
   words: helpTopics,
 };
 
-/** Returns the exit code. The name of a command never comes here: it is taken for its `--help`. */
+/** Returns the exit code. Names of commands never get here: the parser prints their help. */
 function help(topic: string, commands: Commands): number {
   if (topic === topicList) {
     printTopics();
@@ -105,7 +108,7 @@ function help(topic: string, commands: Commands): number {
   return 0;
 }
 
-/** As Markdown; undefined where there is no such topic. */
+/** Returns the page as Markdown, or undefined if there is no such topic. */
 export function manualPage(topic: string): string | undefined {
   if (!helpTopics.includes(topic)) return undefined;
   return readFileSync(packageFile(`src/help/${topic}.md`), 'utf8');
@@ -118,7 +121,7 @@ function noTopic(topic: string, commands: Commands): ConfigError {
   return new ConfigError([{ where: '', text: `there is no topic ${JSON.stringify(topic)}; ${hint}` }]);
 }
 
-/** Wider tables are hard to follow. */
+/** Wider tables are hard to read. */
 const maxColumns = 120;
 
 function printManualPage(markdown: string): void {

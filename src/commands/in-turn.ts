@@ -1,4 +1,4 @@
-/** Several pipeline files in one command: all of them are checked before the first begins, then each has its turn. */
+/** Several pipeline files in one command: all are checked before the first starts, then they run one by one. */
 import { variableOf } from '../batch/overrides.ts';
 import { batchOf, refuse } from './reply.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -9,23 +9,23 @@ import { writeError } from '../terminal/console.ts';
 import { withSignals } from './signals.ts';
 
 export interface Turns {
-  /** Adds what is wrong with the options of the command. */
+  /** Adds problems of the command's options. */
   readOptions: (problems: Problem[]) => void;
   needsKey: boolean;
-  /** Resolves to the exit code of one file. */
+  /** Runs one file and resolves to its exit code. */
   work: (file: string) => Promise<number>;
-  /** Whether the next file has its turn after this exit code. */
+  /** True if the next file runs after this exit code. */
   goesOn: (exitCode: number) => boolean;
 }
 
-/** Resolves to the first exit code that is not 0. After a signal no other file has its turn. */
+/** Resolves to the first exit code that isn't 0. No further file starts after a signal. */
 export async function inTurn(files: string[], argv: Record<string, unknown>, turns: Turns): Promise<number> {
   const [only = '', ...others] = files;
   if (others.length === 0) return turns.work(only);
   const problems = await problemsOf(files, argv, turns);
   if (problems.length > 0)
     return refuse(new ConfigError(problems), undefined, argv['json'] === true, files.join(' '));
-  // Each run has a stop of its own, which its limits may request as well; this one knows of signals alone.
+  // Each run has its own stop, which its limits may request as well. This one only hears signals.
   return withSignals(async (stop) => {
     let first = 0;
     for (const [i, file] of files.entries()) {
@@ -47,7 +47,7 @@ function notBegun(left: string[], why: string): string {
   return `${them} not begun, since ${why}; the same command goes on.`;
 }
 
-/** All that is wrong with any of the files, with the options, and with taking the files together; each thing once. */
+/** Returns all problems of the files, of the options, and of combining the files, without duplicates. */
 async function problemsOf(files: string[], argv: Record<string, unknown>, turns: Turns): Promise<Problem[]> {
   const problems = [
     ...ofOneBatch
@@ -62,7 +62,7 @@ async function problemsOf(files: string[], argv: Record<string, unknown>, turns:
   return [...new Map(problems.map((problem) => [`${problem.where}: ${problem.text}`, problem])).values()];
 }
 
-/** Returns undefined if something is wrong with the file, which is added to `problems`. */
+/** Returns undefined and adds to `problems` if the file is wrong. */
 async function configOf(
   file: string,
   argv: Record<string, unknown>,
@@ -79,10 +79,13 @@ async function configOf(
   }
 }
 
-/** They name what one batch has, or say what is to become of it. */
+/** Options that name something of one batch, or confirm something about it. */
 const ofOneBatch = ['manifest', 'output', 'allow-fewer', 'accept-loss', 'adopt', 'fresh'];
 
-/** Two batches in one folder would withdraw each other's scenes. `configs`: undefined where a file is wrong. */
+/**
+ * Finds a file given twice, or an output folder used twice: two batches in one folder would withdraw each
+ * other's scenes. `configs` is undefined for a file that is wrong.
+ */
 function clashOf(file: string, i: number, files: string[], configs: (Config | undefined)[]): Problem[] {
   if (files.findIndex((other) => realPath(other) === realPath(file)) < i)
     return [{ where: file, text: 'is given twice' }];

@@ -1,4 +1,4 @@
-/** `nightrender init`: a pipeline.yaml, a service.yaml or both with their schemas, and what belongs to them, that run at once. */
+/** `nightrender init`: creates pipeline.yaml, service.yaml or both, with schemas and everything they need to run. */
 import { refuse, textIn } from './reply.ts';
 import { plainReading } from '../runner/core/list-reading.ts';
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
@@ -57,7 +57,7 @@ export const initCommand: LoadedCommand = {
   work: (argv) => init(textIn(argv, 'dir'), argv),
 };
 
-/** Resolves to the exit code. A file that is there is never touched. */
+/** Resolves to the exit code. An existing file is never changed. */
 async function init(dir: string, argv: Record<string, unknown>): Promise<number> {
   const folder = resolve(dir);
   try {
@@ -70,7 +70,7 @@ async function init(dir: string, argv: Record<string, unknown>): Promise<number>
   }
 }
 
-/** A file in the place of the folder is the list. */
+/** Returns the path of an existing list: the one of `--manifest`, or `folder` if that is a file. */
 function listOf(folder: string, argv: Record<string, unknown>): string | undefined {
   const isFile = existsSync(folder) && !statSync(folder).isDirectory();
   const list = isFile ? folder : oneText(argv, 'manifest');
@@ -115,7 +115,7 @@ async function beginBatch(given: string, argv: Record<string, unknown>): Promise
 /** Throws `ConfigError` for a list that cannot be read. */
 async function readList(list: string): Promise<Omit<ExistingList, 'path'>> {
   const place = statSync(list);
-  // A pipe is read once only, and that is for the run.
+  // A pipe can be read only once, by the run.
   if (!place.isFile() && !place.isDirectory()) return { columns: [] };
   try {
     const found = await columnsOf(list, undefined).catch(unlessOfEncoding);
@@ -127,7 +127,7 @@ async function readList(list: string): Promise<Omit<ExistingList, 'path'>> {
   }
 }
 
-/** The message about a text that is not UTF-8 names the line that reads it. */
+/** The error about a text that isn't UTF-8 contains this line, as its cure. */
 const encodingLine = 'encoding: windows-1252';
 
 function unlessOfEncoding(thrown: unknown): undefined {
@@ -179,7 +179,7 @@ function refuseOptions(argv: Record<string, unknown>, names: string[], text: str
   if (given.length > 0) throw new ConfigError(given.map((name) => ({ where: `--${name}`, text })));
 }
 
-/** By their names; returns their paths as people are shown them. */
+/** Writes files by name into `folder`; returns their paths as they are shown to users. */
 function make(folder: string, files: Record<string, string>): string[] {
   const paths = Object.keys(files).map((name) => join(folder, name));
   assertFree(paths);
@@ -188,7 +188,7 @@ function make(folder: string, files: Record<string, string>): string[] {
   return paths.map(shownPath);
 }
 
-/** Both or neither, as the configuration would have them. */
+/** Requires both options or neither, and validates them like the configuration does. */
 function endpointOf(argv: Record<string, unknown>): 'local' | { url: string; id: string } {
   const { endpoint: url, id } = argv;
   if (url === undefined && id === undefined) return 'local';
@@ -236,21 +236,21 @@ function cureFor(path: string): string {
 
 const listFile = 'scenes.csv';
 
-/** Beside the pipeline.yaml, where every editor finds it, however the program was installed. */
+/** Written beside pipeline.yaml, so that editors find it however the program was installed. */
 const schemaFile = 'pipeline.schema.json';
 const serviceSchemaFile = 'service.schema.json';
 
-/** A list that is there already. */
+/** An existing list of scenes. */
 interface ExistingList {
   path: string;
-  /** Empty if they are not known. */
+  /** Names of the columns; empty if unknown. */
   columns: string[];
-  /** What separates the values of a table. */
+  /** Separator of a table's values. */
   delimiter?: string | undefined;
   encoding?: 'windows-1252';
 }
 
-/** `where` is `local`, or the address and id of a real endpoint. */
+/** `where` is `local`, or the URL and id of a real endpoint. */
 function pipelineText(where: 'local' | { url: string; id: string }, list?: ExistingList): string {
   return `# yaml-language-server: $schema=${schemaFile}
 # What is rendered, where, and how. What is left out has a default: nightrender help pipeline-file.
@@ -282,7 +282,7 @@ const separatorText = `\n# results.csv opens in the spreadsheet program that the
 const inputIs = `# What each job is sent: {{ column }} is replaced by the row's value, other keys are sent as they are.`;
 const exampleInput = `${inputIs}\ninput:\n  scene: '{{ scene }}'\n`;
 
-/** If no column is known to have the prompts, a person has to say which one is sent. */
+/** Suggests a commented `input` if no column clearly holds the prompts; the user has to choose one. */
 function listInput(columns: string[]): string {
   if (columns.length === 0)
     return `${inputIs} Without it, the column\n# scene or prompt is sent.\n# input:\n#   prompt: '{{ prompt }}'\n`;
@@ -297,19 +297,19 @@ function listInput(columns: string[]): string {
   return `${inputIs} No column\n# is called scene or prompt: say which one is sent, such as\n# input:\n#   ${example}\n`;
 }
 
-/** Undefined if its name alone says that it is sent. */
+/** Returns the column that is sent if it isn't called `prompt` or `scene`; undefined otherwise. */
 function sentUnderOtherName(columns: string[]): string | undefined {
   const sent = sentOf(columns);
   return sent?.column.toLowerCase() === sent?.key ? undefined : sent?.column;
 }
 
-/** The column that is sent, and under which key; undefined if a person has to say it. */
+/** Guesses which column holds the prompts, and the key that sends it. Undefined if the user has to say. */
 function sentOf(columns: string[]): { key: string; column: string } | undefined {
   for (const key of ['prompt', 'scene']) {
     const column = columns.find((name) => name.toLowerCase() === key);
     if (column !== undefined) return { key, column };
   }
-  // The first row of a list without a header.
+  // Such names are the first row of a list without a header.
   if (columns.some((name) => isValue(name) || name.startsWith('# '))) return undefined;
   const texts = columns.filter((name) => !['id', 'seed'].includes(name.trim().toLowerCase()));
   const column = captionColumn(columns) ?? (texts.length === 1 ? texts[0] : undefined);
@@ -348,14 +348,14 @@ still-life,"A still life: a blue vase with flowers, two apples and a candle on a
 
 interface ShownInit {
   pipeline: string;
-  /** Undefined where the list was there before. */
+  /** Undefined if the list existed before. */
   manifest?: string;
   schema: string;
-  /** Whether the endpoint is a real one. */
+  /** True if the endpoint is a real one, not the local service. */
   needsKey: boolean;
-  /** The column that is sent, where that is not known by its name alone. */
+  /** Column that is sent as the prompt under another name. */
   sent?: string | undefined;
-  /** True if a person has to say which column is sent. */
+  /** True if the user has to say which column is sent. */
   isUnsaid?: boolean;
 }
 

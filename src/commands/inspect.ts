@@ -1,4 +1,4 @@
-/** `nightrender inspect`: what pictures say of themselves. */
+/** `nightrender inspect`: prints the metadata of pictures. */
 import { refuse } from './reply.ts';
 import { shellWord } from '../lib/text/format.ts';
 import { ConfigError, type Problem } from '../lib/yaml/problem.ts';
@@ -22,7 +22,7 @@ export const inspectCommand: LoadedCommand = {
   work: (argv) => inspect([argv['picture']].flat().map(String), argv['json'] === true),
 };
 
-/** Resolves to the exit code. Files that are no pictures are named after all that are. */
+/** Resolves to the exit code. Files that aren't pictures are reported after all pictures. */
 async function inspect(files: string[], json: boolean): Promise<number> {
   const problems: Problem[] = [];
   try {
@@ -57,7 +57,7 @@ function describe(file: string, picture: Inspection): string[] {
   ];
 }
 
-/** The checkpoint knows the pictures of its batch by their names. */
+/** Advice for a picture without metadata: its checkpoint finds it by its file name. */
 function withoutProvenance(file: string): string {
   const explain = harmless(`nightrender explain pipeline.yaml ${shellWord(file)}`);
   return `No provenance found. With the pipeline.yaml of its batch, \`${explain}\` shows its scene and job.`;

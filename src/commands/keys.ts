@@ -1,4 +1,4 @@
-/** `nightrender keys`: makes, lists and revokes the keys of the service, also while it runs. */
+/** `nightrender keys`: adds, lists, rotates and revokes keys of the service, also while it runs. */
 import { textIn } from './reply.ts';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -136,7 +136,7 @@ function add({ name, argv, dataDir, json }: KeysRequest): void {
       keyLimitNames.map((limit) => [limit, oneText(argv, limitOptions[limit].option) ?? '']),
     ),
   };
-  // Before anything is made on the disk.
+  // Check before anything is written to the disk.
   const problems = checkKey(asked);
   if (problems.length > 0) throw new KeyRefused(problems);
   const isFirst = !hasKeyStore(dataDir);
@@ -148,7 +148,7 @@ function add({ name, argv, dataDir, json }: KeysRequest): void {
   if (isFirst && !json) writeError(newFolderText(shownPath(dataDir), `nightrender serve${dataOption(argv)}`));
 }
 
-/** A folder that was mistyped is one where no service is. */
+/** Warns that no service uses this folder: its path may be mistyped. */
 function newFolderText(shownDir: string, serveCommand: string): string {
   return `Created keys.sqlite in ${harmless(shownDir)}, which no service has used yet; start one there with \`${harmless(serveCommand)}\`.`;
 }
@@ -157,7 +157,7 @@ function list({ argv, dataDir, json }: KeysRequest): void {
   const found = hasKeyStore(dataDir) ? withKeyStore(dataDir, (store) => store.list()) : [];
   const usage = readUsage(join(dataDir, 'service.sqlite'));
   const known = new Set(found.map(({ id }) => id));
-  // Jobs without a key are older than keys are.
+  // Jobs without a key were submitted by a version that had no keys.
   const given = [...usage.keys()].filter((id) => id !== 'none' && !known.has(id)).map(givenKey);
   printKeys(
     [...found, ...given].map((key) => ({ ...key, usage: usage.get(key.id) ?? [] })),
@@ -166,7 +166,7 @@ function list({ argv, dataDir, json }: KeysRequest): void {
   );
 }
 
-/** Of one that the service was started with nothing is kept but what was done for it. */
+/** Returns a row for a key from the environment. The service keeps nothing of it but its usage. */
 function givenKey(id: string) {
   const dates = { createdAt: null, lastUsedAt: null, lastUsedFrom: null, revokedAt: null, expiresAt: null };
   return { ...unlimited, id, name: id, kind: 'admin' as const, ...dates, price: null };
@@ -193,7 +193,6 @@ function revoke({ name, argv, dataDir, json }: KeysRequest): void {
   printRevokedKey(revoked, json);
 }
 
-/** Writes the change into the audit log of the service. */
 function noteChange(dataDir: string, what: string, { name, kind }: KeyRecord): void {
   const audit = new AuditLog(dataDir, { now: Date.now, onProblem: writeError });
   const more = { name, kind, account: accountName() };
@@ -204,7 +203,7 @@ function accountName(): string {
   try {
     return userInfo().username;
   } catch {
-    // In a container an account may have a number alone.
+    // In a container, an account may have no name.
     return String(process.getuid?.());
   }
 }
@@ -287,7 +286,7 @@ function unknownKey(name: string, names: string[], argv: Record<string, unknown>
 }
 
 interface ShownKey extends Omit<KeyRecord, 'createdAt'> {
-  /** Null for one that the service was given as it was started, out of the environment. */
+  /** Null for a key from the environment of the service. */
   createdAt: number | null;
 }
 
@@ -302,7 +301,7 @@ interface ShownNewKey {
   revokeCommand: string;
 }
 
-/** The key alone is what a script reads on stdout. */
+/** Prints the key alone to stdout, where a script reads it. */
 function printNewKey({ key, record, shownDir, revokeCommand }: ShownNewKey, json: boolean): void {
   if (json) return writeJsonLine('key-added', { key, ...inJson(record) });
   writeError(
@@ -325,7 +324,7 @@ function printKeys(
   for (const line of keyLines(keys, outColumns())) writeOut(line);
 }
 
-/** `key`: as it is now, also where it was revoked before. */
+/** `key` is the current record; it may have been revoked before. */
 function printRevokedKey(key: ShownKey, json: boolean): void {
   if (json) return writeJsonLine('key-revoked', inJson(key));
   writeOut(
@@ -333,7 +332,7 @@ function printRevokedKey(key: ShownKey, json: boolean): void {
   );
 }
 
-/** A table where there is room for one, and a few lines for each key where there is not. */
+/** A table if it fits into `columns`, else a few lines for each key. */
 export function keyLines(keys: ShownUsedKey[], columns: number): string[] {
   const hasLimits = keys.some((key) => limitsText(key) !== '');
   const hasTerms = keys.some(({ quotaMs, price }) => quotaMs !== null || price !== null);
@@ -414,7 +413,7 @@ function gpuSecondsOf({ usage }: ShownUsedKey): string {
   return (ms / 1_000).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 }
 
-/** Empty without a price. */
+/** Empty if the key has no price. */
 function costOf({ usage, price }: ShownUsedKey): string {
   const ms = usage.reduce((sum, { gpuMs }) => sum + gpuMs, 0);
   return price === null ? '' : formatCost({ spent: (ms / 1_000) * price, currency: 'USD' });
@@ -424,7 +423,7 @@ function quotaOf({ quotaMs }: ShownKey): string {
   return quotaMs === null ? '' : `${durationText(quotaMs)} a day`;
 }
 
-/** Empty without limits. */
+/** Empty if the key has no limits. */
 function limitsText({ limits }: ShownKey): string {
   const texts = keyLimitNames.flatMap((limit) => {
     const most = limits[limit];

@@ -1,4 +1,4 @@
-/** `nightrender list`: the scenes of a batch, all or some, one a line. */
+/** `nightrender list`: lists the scenes of a batch, all or some, one a line. */
 import { readBatch, resultColumns } from '../runner/checkpoint/batch-identity.ts';
 import { readLabels, readListNames } from '../runner/checkpoint/recorded-pictures.ts';
 import { readRecords, type RecordChoice } from '../runner/checkpoint/scene-records.ts';
@@ -53,7 +53,7 @@ export const listCommand: LoadedCommand = {
 type Form = 'lines' | 'json' | 'csv';
 
 async function list(batch: Batch, argv: Record<string, unknown>): Promise<void> {
-  // A wrong file is refused first.
+  // Reading `dir` reports a wrong pipeline.yaml before a wrong option.
   void batch.dir;
   const choice = choiceOf(argv);
   const limit = limitOf(argv['limit']);
@@ -65,10 +65,10 @@ async function list(batch: Batch, argv: Record<string, unknown>): Promise<void> 
   if (count === 0 && form === 'lines') writeError('No scene matches.');
 }
 
-/** Written at a time: enough to be fast, few enough that the first ones are seen at once. */
+/** Rows per write: enough to be fast, few enough that the first ones appear at once. */
 const rowsAtOnce = 500;
 
-/** How many were shown; fewer than there are where the reader has gone. */
+/** Returns the number of rows shown. Stops early if the reader closed its end of the pipe. */
 async function show(rows: Iterable<SceneRecord>, { head, text }: Formatter, limit: number): Promise<number> {
   let count = 0;
   let waiting: SceneRecord[] = [];
@@ -148,7 +148,7 @@ function formOf(argv: Record<string, unknown>): Form {
   return argv['json'] === true ? 'json' : 'lines';
 }
 
-/** Lines for the rows that come, aligned as the first of them need it. */
+/** Formats rows as lines. The first block of rows determines the width of the id column. */
 function listLines(images: string): (rows: SceneRecord[]) => string {
   const columns = outColumns();
   let idCells: number | undefined;
@@ -160,10 +160,10 @@ function listLines(images: string): (rows: SceneRecord[]) => string {
   };
 }
 
-/** A longer id moves the rest of its line. */
+/** Maximum width of the id column; a longer id shifts the rest of its line. */
 const maxIdCells = 32;
 
-/** Of a prompt; where there is less room than twice the least, it is left out. */
+/** Width of a prompt. Prompts are left out if fewer than `minPromptCells` remain. */
 const maxPromptCells = 48;
 const minPromptCells = 20;
 
@@ -178,7 +178,7 @@ function lineOf(row: SceneRecord, id: string, images: string, columns: number): 
   return cutTo((start + shown + what).trimEnd(), columns);
 }
 
-/** Its file, whose end counts most, or what went wrong with it last. */
+/** Returns the file of a row, cut at its start, or the last failure. */
 function whatOf(
   { state, pictures, files, failureKind, failureText, jobId, source }: SceneRecord,
   images: string,

@@ -1,4 +1,4 @@
-/** `nightrender man`: the manual page, made from what the commands say of themselves. */
+/** `nightrender man`: prints the man page, generated from the definitions of the commands. */
 import { writeOut } from '../terminal/console.ts';
 import { definitionOf, exitCodes, loadAll, type Commands, type LoadedCommand } from './command.ts';
 import { purpose } from './version.ts';
@@ -19,7 +19,7 @@ async function man(commands: Commands): Promise<number> {
 
 type Described = Awaited<ReturnType<typeof loadAll>>[number];
 
-/** In the language of man(7); a dozen kinds of line are all it takes. */
+/** Writes the page in the language of man(7). */
 function manPage(commands: Described[]): string {
   return [
     `.TH NIGHTRENDER 1 "" ${quoted(program)} "User Commands"`,
@@ -65,7 +65,7 @@ function commandPart(command: Described): string[] {
   ];
 }
 
-/** A head and lines as they stand. */
+/** Formats a heading and lines without filling them. */
 function table(text: string): string[] {
   const [head = '', ...lines] = text.split('\n');
   return ['.P', escaped(head), '.RS', '.nf', ...lines.map((line) => escaped(line.trimStart())), '.fi', '.RE'];
@@ -83,7 +83,7 @@ function quoted(text: string): string {
   return `"${escaped(text).replaceAll('"', '\\(dq')}"`;
 }
 
-/** A point or a quote at the beginning of a line would be a request; other letters than ASCII have no place in some. */
+/** Escapes text for roff. A leading point or quote would start a request, and some versions only read ASCII. */
 function escaped(text: string): string {
   return text
     .replaceAll('\\', '\\e')

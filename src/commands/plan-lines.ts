@@ -1,4 +1,4 @@
-/** A plan as it is shown. */
+/** The text of a plan, as `nightrender plan` shows it. */
 import { comingText } from '../batch/plans-together.ts';
 import type { Endpoint } from '../runner/core/attempt.ts';
 import type { NamedFile } from '../runner/core/named-file.ts';
@@ -15,31 +15,31 @@ import { withFilesNamed } from '../runner/core/file-text.ts';
 
 export interface ShownPlan extends Omit<BatchPlan, 'notes'> {
   program: string;
-  /** The pipeline.yaml, as it was given. */
+  /** Path of pipeline.yaml, as it was given. */
   file: string;
-  /** What follows `nightrender retry` for this batch. */
+  /** Arguments of `nightrender retry` for this batch. */
   commandArguments: string;
-  /** What follows `nightrender run`. */
+  /** Arguments of `nightrender run` for this batch. */
   runArguments: string;
   manifest: string[];
   endpoint: Endpoint;
   dir: string;
   shownDir: string;
-  /** The part that was asked for; null for all of the batch. */
+  /** The `--limit` or `--sample` that was given; null for all of the batch. */
   asked: Part | null;
-  /** What each scene gets besides its pictures. */
+  /** Files that each job returns besides its pictures. */
   files: NamedFile[];
   warnings: string[];
-  /** Of a stage that is planned with the batch before it: the most scenes that may come besides. */
+  /** For a stage planned together with its source: maximum number of further scenes that its source may add. */
   upTo?: number;
-  /** Null where the endpoint was not to be asked. */
+  /** Null unless `--check` was given. */
   check: EndpointCheck | null;
-  /** Why a run could not write, in a sentence; null where it could. */
+  /** A sentence that says why a run could not write; null if it could. */
   obstacle: string | null;
   exitCode: number;
 }
 
-/** For people: what a run would do, send, cost and take. */
+/** Returns what a run would do, send, cost and take, as lines for people. */
 export function planLines(shown: ShownPlan, columns: number): string[] {
   const rows = rowsOf(shown).filter(([, text]) => text !== '');
   return [
@@ -150,7 +150,7 @@ function badRowsOf({ setAside: { badRows }, counts }: ShownPlan): [string, strin
   return titled('bad rows', all);
 }
 
-/** Empty where each seed is needed for sure, or none is. */
+/** Empty unless `scenes.until` decides how many seeds are rendered. */
 function atMostOf({ atMost, forecast: { scenes, cost } }: ShownPlan): string {
   if (atMost === null) return '';
   const priced = (count: number, amount: number | null): string =>
@@ -161,7 +161,7 @@ function atMostOf({ atMost, forecast: { scenes, cost } }: ShownPlan): string {
   return `\`scenes.until\` decides how many are sent: ${least} at least, ${priced(atMost.scenes, atMost.cost)} at most`;
 }
 
-/** Empty where nothing is to be rendered. */
+/** Empty if nothing is to be rendered. */
 function costOf({ cost, scenes, isPriced, ground }: Forecast): string {
   if (scenes === 0) return '';
   if (cost === null) {
@@ -249,7 +249,7 @@ function lastWords({ runArguments, asked, counts, part, check, obstacle }: Shown
 
 const indent = 5;
 
-/** One of the first requests, as it would be sent. `columns`: the width that no line exceeds, unless a word does. */
+/** Describes one of the first requests as it would be sent. Only a long word exceeds `columns`. */
 function describeRequest(request: FirstRequest, number: number, columns: number): string[] {
   const { scene, before, method, url, body, file, taken } = request;
   const again = before === 0 ? '' : `, submission ${(before + 1).toLocaleString('en')}`;
@@ -261,7 +261,7 @@ function describeRequest(request: FirstRequest, number: number, columns: number)
   ];
 }
 
-/** On one line where it fits. */
+/** Prints the body on one line if it fits. */
 function bodyLines(body: FirstRequest['body'], columns: number): string[] {
   const shown = JSON.parse(JSON.stringify(withFilesNamed(body), shorten)) as unknown;
   const short = harmless(JSON.stringify(shown));
@@ -272,7 +272,7 @@ function bodyLines(body: FirstRequest['body'], columns: number): string[] {
   });
 }
 
-/** Pictures within a body would fill the screen. */
+/** Longer texts are shortened: a picture in a body would fill the screen. */
 const maxCharacters = 2_000;
 
 function shorten(_: string, value: unknown): unknown {

@@ -1,4 +1,4 @@
-/** `nightrender plan`: what a run would do, cost and take; it sends nothing, writes nothing into the batch and takes no lock. */
+/** `nightrender plan`: shows what a run would do, cost and take. Sends nothing, writes nothing, takes no lock. */
 import { notWritable } from '../batch/refusal.ts';
 import { beginChoicesOf, partOf } from '../batch/choices.ts';
 import type { Config } from '../runner/config/config.ts';
@@ -67,7 +67,7 @@ export const planCommand: LoadedCommand = {
   work: (argv) => planAll(filesIn(argv), argv),
 };
 
-/** What is wrong with one file keeps none of the others from being shown. */
+/** Plans all files; a failure of one doesn't keep the others from being shown. */
 async function planAll(files: string[], argv: Record<string, unknown>): Promise<number> {
   const together = files.length > 1 ? new PlansTogether() : undefined;
   const exitCode = await inTurn(files, argv, {
@@ -80,7 +80,7 @@ async function planAll(files: string[], argv: Record<string, unknown>): Promise<
   return exitCode;
 }
 
-/** Resolves to the exit code: that of a run which could not begin, and 0 where it could. */
+/** Resolves to 0 if a run could start, otherwise to the exit code that the run would have. */
 export function plan(file: string, argv: Record<string, unknown>, together?: PlansTogether): Promise<number> {
   return onBatch(
     argv,
@@ -179,7 +179,7 @@ function requestsOf(argv: Record<string, unknown>, problems: Problem[]): number 
   return 0;
 }
 
-/** A stage of a batch that has no pictures yet. */
+/** Prints the plan of a stage whose source has no pictures yet. */
 function printUnread(file: string, config: Config, upTo: number): void {
   if (config.terminal.json)
     return writeJsonLine('plan-later', {
@@ -193,7 +193,7 @@ function printUnread(file: string, config: Config, upTo: number): void {
   writeOut([`\n${file}\n`, ...hanging('', text, outColumns(), 0)].join('\n'));
 }
 
-/** `together`: the plans before it, of which it becomes one; for people alone. */
+/** Prints a plan and adds it to `together`, the plans of several files. */
 function printPlan(shown: ShownPlan, json: boolean, together: PlansTogether | undefined): void {
   together?.add({ upTo: 0, ...shown });
   if (json) {

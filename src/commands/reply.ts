@@ -1,4 +1,4 @@
-/** What commands on a batch share: they open it, do their work, and show what is refused. */
+/** How commands work on a batch: open it, do the work, and print why it was refused. */
 import { overridesOf } from '../batch/overrides.ts';
 import type { Batch } from '../batch/batch.ts';
 import { namedRefusal, type Refusal } from '../batch/refusal.ts';
@@ -9,13 +9,13 @@ import { harmlessLines } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
 
 interface ReplyOptions {
-  /** Path of pipeline.yaml, for commands that take several. */
+  /** Path of pipeline.yaml, for commands that take several files. */
   file?: string;
   /** True if the command never sends or writes anything. */
   isReading?: boolean;
 }
 
-/** Resolves to the exit code: 0 if `work` gives none. */
+/** Opens the batch and runs `work`. Resolves to its exit code, or 0 if it returns none. */
 export async function onBatch(
   argv: Record<string, unknown>,
   work: (batch: Batch, json: boolean) => Promise<number | void>,
@@ -36,7 +36,7 @@ export async function batchOf(
   argv: Record<string, unknown>,
   env = process.env,
 ): Promise<Batch> {
-  // Commands without a batch load neither.
+  // Imported here, so that commands without a batch load neither.
   const { Batch: opened } = await import('../batch/batch.ts');
   const { localService } = await import('../service/instance/local-service.ts');
   const { output } = argv;
@@ -50,7 +50,10 @@ export async function batchOf(
   });
 }
 
-/** Shows what was thrown and returns the exit code. `others`: arguments of other commands for the same batch. `isReading` is as in `onBatch`. */
+/**
+ * Prints why a command was refused and returns the exit code. `others`: arguments of other commands for the
+ * same batch. `isReading`: the command never sends or writes anything.
+ */
 export function refuse(
   thrown: unknown,
   dir: string | undefined,
@@ -61,7 +64,7 @@ export function refuse(
   return show(namedRefusal(thrown, dir, others, isReading), thrown, json);
 }
 
-/** A bug is shown with its stack, for those who fix it. */
+/** Prints a refusal. An error without one is a bug and is printed with its stack. */
 function show(known: Refusal | undefined, thrown: unknown, json: boolean): number {
   const refusal = known ?? {
     ending: 'bug' as const,
@@ -88,18 +91,18 @@ export function fileIn(argv: Record<string, unknown>): string {
   return pipelineIn(textIn(argv, 'pipeline'));
 }
 
-/** For commands that take several. */
+/** Paths of all pipeline files, for commands that take several. */
 export function filesIn(argv: Record<string, unknown>): string[] {
   return [argv['pipeline']].flat().map((file) => pipelineIn(String(file)));
 }
 
 export function textIn(argv: Record<string, unknown>, name: string): string {
-  // Given twice, the last one counts.
+  // If an option is given twice, the last value counts.
   const value: unknown = [argv[name]].flat().at(-1);
   return typeof value === 'string' ? value : '';
 }
 
-/** Shows what should be known although the command goes on. */
+/** Prints something that users should know although the command continues. */
 export function writeWarning(text: string, json: boolean): void {
   if (json) return writeJsonLine('warning', { text });
   clearStatus();

@@ -1,4 +1,4 @@
-/** `nightrender report`: writes the result files anew from the checkpoint. */
+/** `nightrender report`: writes the result files again from the checkpoint. */
 import type { Batch } from '../batch/batch.ts';
 import { rewriteReport, type ReportListener, type WrittenReport } from '../batch/rewrite-report.ts';
 import { shownPath } from '../batch/shown-path.ts';
@@ -33,7 +33,7 @@ export const reportCommand: LoadedCommand = {
 };
 
 async function report(batch: Batch, argv: Record<string, unknown>, json: boolean): Promise<void> {
-  // A wrong file is refused first.
+  // Reading `dir` reports a wrong pipeline.yaml before a wrong option.
   void batch.dir;
   const signed = signedMs(argv);
   const view = createReportView(json, batch.arguments);
@@ -66,7 +66,7 @@ function createReportView(json: boolean, others: string): ReportView {
     onMade: (what, made) => {
       if (!json) progress(() => `${what} created for ${plural(made, 'picture')}`);
     },
-    // Beside the paths, which scripts read.
+    // Printed to stderr, because scripts read the paths from stdout.
     onWarning: (text) => writeWarning(text, json),
     end: (written) => {
       if (json) return writeJsonLine('files-written', written);

@@ -1,4 +1,4 @@
-/** `nightrender retry`: puts scenes that were set aside, or that a person wants otherwise, back to be rendered again. */
+/** `nightrender retry`: puts scenes back to be rendered again: failed ones, or those that a user wants changed. */
 import {
   retryScenes,
   type RetriedScenes,
@@ -74,14 +74,14 @@ export const retryCommand: LoadedCommand = {
 /** Resolves to the exit code. */
 export function retry(argv: Record<string, unknown>): Promise<number> {
   return onBatch(argv, async (batch, json) => {
-    // A wrong file is refused first.
+    // Reading `dir` reports a wrong pipeline.yaml before a wrong option.
     void batch.dir;
     const view = createRetryView(json);
     view.end(await retryScenes(batch, choicesOf(argv), view));
   });
 }
 
-/** The condition, which may name states and kinds itself. */
+/** Returns the condition of `--where`. Throws `ConfigError` if another option chooses scenes as well. */
 function whereAlone(argv: Record<string, unknown>): string | undefined {
   const where = conditionOf(argv);
   const other = choosing.find((name) => argv[name] !== undefined);
@@ -96,7 +96,7 @@ function whereAlone(argv: Record<string, unknown>): string | undefined {
 
 const choosing = ['failed', 'kind', 'id', 'ids', 'expired', 'held', 'elsewhere', 'lacking-files'];
 
-/** Options add up; none means every failed scene. */
+/** Combines the options: they add up, and none at all means every failed scene. */
 function choicesOf(argv: Record<string, unknown>): RetryChoices {
   const ids = readIds(argv);
   const kinds: FailureKind[] = [
@@ -126,7 +126,7 @@ function choicesOf(argv: Record<string, unknown>): RetryChoices {
     isGivingUp,
     isAgain,
     hasNewSeed,
-    // A person who gives the command says so.
+    // Giving the command is the consent to pay again.
     isPaidAgain: true,
   };
 }
@@ -163,7 +163,7 @@ export function createRetryView(json: boolean): RetryView {
   };
 }
 
-/** `shown`: the first of the scenes. */
+/** `shown`: the first scenes that were put back. */
 function describe(
   { scenes, givenUp, kept, dir, runArguments, isFree }: RetriedScenes,
   shown: ChosenScene[],

@@ -1,4 +1,4 @@
-/** `nightrender run`: starts or continues a batch. */
+/** `nightrender run`: starts or resumes a batch. */
 import type { Batch } from '../batch/batch.ts';
 import type { Config } from '../runner/config/config.ts';
 import { isFreeOfCharge, pricingOf } from '../runner/core/spending.ts';
@@ -50,7 +50,7 @@ export const runCommand: LoadedCommand = {
     }),
 };
 
-/** What a scene lacks is no reason to leave the next file alone. */
+/** Exit codes after which the next file runs: missing scenes of one batch don't concern the next. */
 const goesOn = new Set<number>([endings.complete.exitCode, endings.incomplete.exitCode]);
 
 /** Resolves to the exit code. */
@@ -61,7 +61,7 @@ export function run(file: string, argv: Record<string, unknown>): Promise<number
       const problems: Problem[] = [];
       const choices = runChoicesOf(argv, problems);
       const config = await batch.config(true, problems);
-      // A person can answer on a terminal; a script never waits for a key.
+      // On a terminal the user can confirm edits; a script must not wait for a key.
       const acceptEdits = process.stderr.isTTY ? 'never' : 'always';
       return withSignals(async (stop) => {
         const view = await openView(batch, config);

@@ -9,7 +9,7 @@ import { eventsSchemaText } from '../terminal/event-lines.ts';
 import type { LoadedCommand } from './command.ts';
 import { endings } from '../runner/core/ending.ts';
 
-/** The usual one first. */
+/** The default comes first. */
 const schemaNames = ['pipeline', 'service', 'events'] as const;
 type SchemaName = (typeof schemaNames)[number];
 

@@ -1,4 +1,4 @@
-/** `nightrender serve`: the service as a program of its own. */
+/** `nightrender serve`: runs the job service. */
 import { textIn } from './reply.ts';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
@@ -48,7 +48,7 @@ import { schemaParameter } from '../service/replication/page-store.ts';
 import { openBucket } from '../batch/pictures-place.ts';
 import sharp from 'sharp';
 
-/** What a worker answers may claim to be of any size. */
+/** Limit for pictures returned by workers, which may have any dimensions. */
 const maxThumbnailPixels = 64_000_000;
 
 export const serveCommand: LoadedCommand = {
@@ -96,19 +96,22 @@ export const serveCommand: LoadedCommand = {
 const withoutScript =
   'This page needs JavaScript. Without it, use service.yaml and <code>nightrender keys</code>.';
 
-/** The most that the store's log takes, and the store itself when that is brought into it, with something to spare. */
+/**
+ * Reserve for ending jobs on a full disk: the maximum of the store's write-ahead log, plus the growth of the
+ * store at a write-ahead log checkpoint, plus a margin.
+ */
 const roomToEndJobs = 24 * 1024 * 1024;
 
 /** Serves until SIGINT or SIGTERM; resolves to the exit code. */
 async function serve(file: string | undefined, argv: Record<string, unknown>): Promise<number> {
   let dataDir: string | undefined;
-  // Workloads would read the key of the service there.
+  // Workloads of the same user could read the service's key there.
   hideEnvironment();
   try {
     const dir = (dataDir = resolve(oneText(argv, 'data') ?? defaultDataDir()));
     const { service, stopped } = await start(file, argv, dir, false).catch((thrown: unknown) => {
       if (!isFullDiskOf(thrown, dir)) throw thrown;
-      // The room is there for this.
+      // The reserve is freed, so that the start has the space that it needs.
       rmSync(reserveIn(dir), { force: true });
       return start(file, argv, dir, true);
     });
@@ -126,7 +129,7 @@ interface Started {
   stopped: Promise<void>;
 }
 
-/** With `isDiskFull` the service begins no job until there is room. */
+/** Starts the service. With `isDiskFull` it begins no job until the disk has space again. */
 async function start(
   file: string | undefined,
   argv: Record<string, unknown>,
@@ -201,7 +204,7 @@ async function start(
     onProblem: printServiceFailure,
   });
   removeContainersLeftIn(dataDir, needs, printServiceFailure);
-  // Not before: a service that does not start would never show it.
+  // Created after the start, because a service that fails to start would never show it.
   const newKey = givenKey === undefined ? makeFirstKey(dataDir, settings.host) : undefined;
   const stopped = untilSignal();
   const endpoints = settings.endpoints.map(({ id, name }) => ({ id, name }));
@@ -220,7 +223,10 @@ async function start(
   return { service, stopped };
 }
 
-/** Warns of what an endpoint of the console misses on this machine. For an endpoint of the file, the start is refused. */
+/**
+ * Warns of requirements of a console endpoint that this machine lacks. For an endpoint of the file, the start
+ * is refused.
+ */
 function printMissing(settings: EndpointSettings): void {
   for (const { field, expected } of workloadOf(settings).missing?.(settings, process.env) ?? [])
     printServiceFailure(
@@ -228,7 +234,10 @@ function printMissing(settings: EndpointSettings): void {
     );
 }
 
-/** Warns of containers of an endpoint that was written before there were these keys. They go on as they did. */
+/**
+ * Warns if an endpoint was written before its keys for container rights existed. Its containers keep their old
+ * rights.
+ */
 function printUnbound(settings: EndpointSettings): void {
   const missing = workloadOf(settings).unbounded?.(settings) ?? [];
   if (missing.length > 0)
@@ -239,11 +248,11 @@ function printUnbound(settings: EndpointSettings): void {
 
 interface GivenKey {
   key: string;
-  /** The variable that it, or the path of its file, stands in. */
+  /** Environment variable that holds the key, or the path of its file. */
   variable: string;
 }
 
-/** The key that the environment brings, or a file that it names. Throws `ConfigError` for one that no client could send. */
+/** Returns the key from the environment or its file. Throws `ConfigError` if no client could send the key. */
 function givenKeyOf({ [keyName]: own, [keyFileName]: file }: NodeJS.ProcessEnv): GivenKey | undefined {
   const [variable, key] = file === undefined ? [keyName, own] : [keyFileName, keyIn(file)];
   const refuseKey = (text: string) => new ConfigError([{ where: variable, text }]);
@@ -260,7 +269,7 @@ function givenKeyOf({ [keyName]: own, [keyFileName]: file }: NodeJS.ProcessEnv):
 const keyName = 'NIGHTRENDER_API_KEY';
 const keyFileName = 'NIGHTRENDER_API_KEY_FILE';
 
-/** Undefined if the file cannot be read. */
+/** Returns the key, or undefined if the file cannot be read. */
 function keyIn(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim();
@@ -274,7 +283,7 @@ function keyAdvice(file: string | undefined, argv: Record<string, unknown>) {
   return { where, addCommand: `nightrender keys add NAME --kind admin${dataOption(argv)}` };
 }
 
-/** Without a file there is one endpoint, which draws. */
+/** Reads the settings. Without a file, there is one endpoint: the scene renderer. */
 function settingsOf(file: string | undefined, argv: Record<string, unknown>): ServiceSettings {
   const given = ['host', 'port', 'retention', 'insecure'].flatMap((name) => {
     const value = argv[name];
@@ -304,7 +313,7 @@ function settingsOf(file: string | undefined, argv: Record<string, unknown>): Se
   );
 }
 
-/** Throws `ConfigError` where other machines would reach a service without a key that somebody chose to make, or in the clear. */
+/** Throws `ConfigError` if other machines could reach the service without a key, or unencrypted. */
 function assertGuarded(settings: ServiceSettings, { where, addCommand }: KeyAdvice, isKeyed: boolean): void {
   const { host, tls, isInsecure } = settings;
   if (isLoopback(host)) return;
@@ -315,12 +324,12 @@ function assertGuarded(settings: ServiceSettings, { where, addCommand }: KeyAdvi
 }
 
 interface KeyAdvice {
-  /** Where that is set. */
+  /** Place where the host is set. */
   where: string;
   addCommand: string;
 }
 
-/** For the first start of the service; undefined where there is a key already. */
+/** Creates the first admin key. Undefined if there is a valid one, or if other machines can reach the service. */
 function makeFirstKey(dataDir: string, host: string): string | undefined {
   if (!isLoopback(host)) return undefined;
   return withKeyStore(dataDir, (keys) => {
@@ -334,13 +343,13 @@ function makeFirstKey(dataDir: string, host: string): string | undefined {
   });
 }
 
-/** Makes nothing. */
+/** True if there is a valid key; does not create the key store. */
 function hasKey(dataDir: string): boolean {
   if (!hasKeyStore(dataDir)) return false;
   return withKeyStore(dataDir, (keys) => keys.list().some((key) => isValid(key, Date.now())));
 }
 
-/** What several processes of a service share. Throws `ConfigError` where variables or packages are missing. */
+/** Returns the store that several processes share. Throws `ConfigError` if variables or packages are missing. */
 async function sharedOptions(
   { store, files, peerUrl }: SharedSettings,
   hasGivenKey: boolean,
@@ -358,15 +367,15 @@ async function sharedOptions(
 
 interface Serving {
   url: string;
-  /** That its certificate holds for; undefined where it has none. */
+  /** Name that the certificate is valid for; undefined without TLS. */
   name: string | undefined;
-  /** Those of the file; there may be more, of the console. */
+  /** Endpoints of the file; the console may have more. */
   endpoints: { id: string; name: string }[];
   dataDir: string;
   shownDataDir: string;
-  /** The first key of this data folder, made by this start. */
+  /** First key of this data folder, if this start created it. */
   newKey: string | undefined;
-  /** Variable of the environment that brought a key; undefined for none. */
+  /** Environment variable that provided a key; undefined if none did. */
   givenKey: string | undefined;
 }
 
@@ -396,7 +405,10 @@ function whereItIs({ url, name: certified, endpoints, shownDataDir }: Serving): 
   ];
 }
 
-/** An address that means all of a machine's can be listened at, but not asked for; a certificate holds for its name alone. */
+/**
+ * Address to use on this machine: a wildcard address can be listened on but not called, and a certificate is
+ * only valid for its name.
+ */
 function onThisMachine(url: string, name: string | undefined): string {
   if (name !== undefined) return `https://${name}:${new URL(url).port}`;
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');

@@ -1,4 +1,4 @@
-/** What commands of the service share: its data folder and keys, and words for what goes wrong. */
+/** The data folder and keys of a service, and messages about their problems, for all commands of the service. */
 import { oneText } from './command.ts';
 import { writeError } from '../terminal/console.ts';
 import { harmless } from '../terminal/fit-text.ts';
@@ -12,7 +12,7 @@ import { FatalFailure } from '../runner/core/failure.ts';
 import { causeOf, isOfDisk } from '../runner/files/disk-failure.ts';
 import { shownPath } from '../batch/shown-path.ts';
 
-/** Nothing where it is the usual one. */
+/** Returns the `--data` option for a command to copy; empty for the default folder. */
 export function dataOption(argv: Record<string, unknown>): string {
   const given = oneText(argv, 'data');
   return given === undefined ? '' : ` --data ${shellWord(given)}`;
@@ -22,7 +22,7 @@ export function defaultDataDir(): string {
   return join(process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'nightrender');
 }
 
-/** Makes the store where it is missing. */
+/** Opens the key store, and creates it if it is missing. */
 export function withKeyStore<T>(dataDir: string, use: (keys: KeyStore) => T): T {
   const keys = new KeyStore(keyStoreIn(dataDir), { now: Date.now });
   try {
@@ -40,7 +40,7 @@ function keyStoreIn(dataDir: string): string {
   return join(dataDir, 'keys.sqlite');
 }
 
-/** Gives the exit code. */
+/** Prints why the command was refused and returns the exit code. */
 export function refuseService(thrown: unknown, dataDir: string | undefined, json: boolean): number {
   const text = dataDir === undefined ? undefined : dataFolderTrouble(thrown, dataDir);
   const known = text === undefined ? thrown : new FatalFailure({ kind: 'output-unwritable', text });
@@ -54,7 +54,7 @@ export function isFullDiskOf(thrown: unknown, dataDir: string): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
-/** Undefined where it is about something else. */
+/** Explains why the data folder cannot be used. Undefined if the error is about something else. */
 export function dataFolderTrouble(thrown: unknown, dataDir: string): string | undefined {
   if (!isOfDisk(thrown)) return undefined;
   const { code, path } = thrown as NodeJS.ErrnoException & { code: string };
@@ -79,7 +79,7 @@ const remedies: Record<string, string> = {
   EIO: 'check the disk',
 };
 
-/** SQLite has error codes of its own, and does not always report a full disk as one. */
+/** Returns the system's error code for one of SQLite's, which doesn't always report a full disk as such. */
 function systemCode(code: string, dataDir: string): string {
   if (code === 'SQLITE_FULL') return 'ENOSPC';
   if (code.startsWith('SQLITE_READONLY')) return 'EROFS';
@@ -88,7 +88,7 @@ function systemCode(code: string, dataDir: string): string {
   return bavail * bsize < littleBytes ? 'ENOSPC' : 'EIO';
 }
 
-/** Less than this the service does not even begin with. */
+/** The service cannot start with less free space than this. */
 const littleBytes = 1024 * 1024;
 
 interface Obstacle {
@@ -96,7 +96,7 @@ interface Obstacle {
   path: string;
 }
 
-/** SQLite names no file, so that they are looked at; the folder that is not there yet was to be made in another. */
+/** Finds the file or folder that causes an error. SQLite names no file, so each of them is tried. */
 function obstacleIn(dataDir: string, path: string | undefined): Obstacle | undefined {
   const folder = nearestThere(dataDir);
   const files = folder === dataDir ? databases.map((name) => join(dataDir, name)) : [];
@@ -129,12 +129,12 @@ function nearestThere(path: string): string {
   try {
     if (statSync(path, { throwIfNoEntry: false }) !== undefined || dirname(path) === path) return path;
   } catch {
-    // It cannot be looked into the folder above.
+    // The folder above cannot be read.
   }
   return nearestThere(dirname(path));
 }
 
-/** Workers can put any characters into these texts. */
+/** Prints a problem of the service; workers can put any characters into the text. */
 export function printServiceFailure(text: string): void {
   writeError(harmless(`service: ${text}`));
 }

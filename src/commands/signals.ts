@@ -1,4 +1,4 @@
-/** Signals: SIGINT and SIGTERM ask a command to leave, SIGHUP asks it to finish. */
+/** Signals: SIGINT and SIGTERM ask a command to stop, SIGHUP asks it to finish its jobs in flight. */
 import { asFatalFailure } from '../runner/checkpoint/journal.ts';
 import { Stop, type StopMode } from '../runner/pipeline/stop.ts';
 import type { Ending } from '../runner/core/ending.ts';
@@ -17,15 +17,16 @@ const rules = {
 } as const satisfies Record<string, { mode: StopMode; ending: Ending }>;
 
 /**
- * After one SIGINT or SIGTERM a second of either ends the process at once: nothing on disk needs an ending. A second
- * SIGHUP changes nothing: a closed terminal may send several.
+ * Passes signals to `work` as a `Stop`. A second SIGINT or SIGTERM ends the process at once, which is safe:
+ * everything on disk is crash-proof. A second SIGHUP changes nothing, because a closed terminal may send
+ * several.
  */
 export async function withSignals<Result>(work: (stop: Stop) => Promise<Result>): Promise<Result> {
   const stop = new Stop(asFatalFailure);
   let isLeaving = false;
   const listeners = Object.entries(rules).map(([signal, { mode, ending }]) => {
     const listener = (): void => {
-      // Listening no more after the first would lose a second that is on its way already.
+      // Keep listening after the first signal, or a second one that is on its way would be lost.
       if (mode === 'leave' && isLeaving) {
         stopListening('leave');
         process.kill(process.pid, signal);
@@ -47,7 +48,7 @@ export async function withSignals<Result>(work: (stop: Stop) => Promise<Result>)
   }
 }
 
-/** Both signals are how a service is meant to end; a second of either ends it at once. */
+/** Resolves at the first SIGINT or SIGTERM, the normal end of a service. A second one ends the process. */
 export async function untilSignal(): Promise<void> {
   const heard = new AbortController();
   const signals = ['SIGINT', 'SIGTERM'].map((name) => once(process, name, heard));

@@ -1,7 +1,7 @@
-/** What `nightrender init --stages` writes: three batches, each the list of the next one, and a service with two modules. */
+/** The files of `nightrender init --stages`: three batches, each the list of the next, and a service for them. */
 import { shellWord } from '../lib/text/format.ts';
 
-/** The schemas are where editors find them, from the files. */
+/** Returns the files by name. The arguments are the schemas' paths, relative to the files. */
 export function stageFiles(pipelineSchema: string, serviceSchema: string): Record<string, string> {
   const head = `# yaml-language-server: $schema=${pipelineSchema}\n`;
   return {
@@ -118,7 +118,10 @@ export async function handler({ input }) {
 }
 `;
 
-/** What to type, from where `init` was typed; `paths` of the files above, by their names, and of their `folder`. */
+/**
+ * Returns the commands to type next, relative to the working directory. `pathOf` gives the path of a file by
+ * name.
+ */
 export function stageSteps(folder: string, pathOf: (name: string) => string): string {
   const [key, data] = [shellWord(pathOf('run.key')), shellWord(pathOf('service'))];
   const batches = ['render.yaml', 'score.yaml', 'upscale.yaml'].map((name) => shellWord(pathOf(name)));

@@ -1,4 +1,4 @@
-/** `nightrender status`: where a batch stands, while it runs, after it ended and after it died. */
+/** `nightrender status`: shows the state of a batch while it runs, after it ended and after a crash. */
 import { plural, formatCounts, formatInstant } from '../lib/text/format.ts';
 import { performance } from 'node:perf_hooks';
 import type { Throughput } from '../runner/core/time-left.ts';
@@ -51,7 +51,10 @@ export const statusCommand: LoadedCommand = {
     ),
 };
 
-/** Until the run is over, a signal comes or the reader has gone; each is a good end. */
+/**
+ * Follows the batch until its run ends, a signal comes, or the reader closes the pipe. All three are normal
+ * ends.
+ */
 async function watch(book: Book, json: boolean): Promise<void> {
   const { withSignals } = await import('./signals.ts');
   const view = watchStatus(json, () => performance.now(), Date.now);
@@ -68,7 +71,7 @@ function printStatus(status: BatchStatus, json: boolean): void {
   else writeOut(statusLines(status, outColumns()).join('\n'));
 }
 
-/** `columns`: the width that no line exceeds. */
+/** `columns`: maximum width of a line. */
 export function statusLines(status: BatchStatus, columns: number): string[] {
   const { scenes, pictures, files, attempts, cost, part, lastRun } = status.summary;
   const doubtful = attempts.unanswered + attempts.expired;
@@ -117,7 +120,7 @@ export function statusLines(status: BatchStatus, columns: number): string[] {
   ];
 }
 
-/** Results that are paid for and wait for a setting. */
+/** Lists paid results and jobs that wait until the user changes a setting. */
 function describeHeld({ held }: BatchNumbers): [string, string][] {
   return held.map(({ kind, results, kept, lastText }, i) => {
     const isKnown = isFailureKind(kind);
@@ -137,7 +140,7 @@ export function savedOf(scenes: BatchNumbers['scenes']): string {
   return `${saved.toLocaleString('en')} of ${total.toLocaleString('en')} saved${percent(saved, total)}`;
 }
 
-/** Empty where unknown. */
+/** Empty if the throughput is unknown. */
 export function describePace(pace: Throughput | undefined): string {
   if (pace === undefined) return '';
   const left = formatLeft(pace.leftMs);
@@ -152,7 +155,7 @@ function describeFailures({ failures }: BatchNumbers): [string, string][] {
   );
 }
 
-/** While a run is at work, both are news. */
+/** The latest picture and failure are only shown during a run. */
 function describeLatest({ isRunning, shownImages: images, latestPicture }: BatchStatus): string {
   return isRunning && latestPicture !== undefined ? `${images}/${latestPicture}` : '';
 }
@@ -173,7 +176,7 @@ function describeCost(cost: BatchCost): string {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-/** For a line of JSON. */
+/** Status in the form of a JSON line. */
 export function statusFacts({
   dir,
   isRunning,
@@ -230,13 +233,16 @@ function percent(part: number, whole: number): string {
 }
 
 interface StatusWatch {
-  /** Shows a status of the batch, or waits for a change; false where the reader has gone. */
+  /** Shows a status unless it is unchanged or not due yet. False if the reader has closed the pipe. */
   show(status: BatchStatus): Promise<boolean>;
-  /** Shows the last one in full. */
+  /** Shows the last status in full. */
   end(status: BatchStatus): Promise<void>;
 }
 
-/** One calm block on a terminal, lines now and then elsewhere, JSON where asked for. `elapsed`: monotonic ms; `now`: epoch ms. */
+/**
+ * A block that is redrawn on a terminal, occasional lines elsewhere, or JSON. `elapsed`: monotonic ms; `now`:
+ * epoch ms.
+ */
 function watchStatus(json: boolean, elapsed: () => number, now: () => number): StatusWatch {
   if (json) return jsonWatch(now);
   return canRedraw(process.stdout) ? blockWatch() : plainWatch(elapsed, now);
@@ -258,7 +264,7 @@ function blockWatch(): StatusWatch {
 
 const maxCells = 40;
 
-/** The bar stands above the numbers, as wide as there is room. */
+/** The status below a progress bar as wide as the terminal allows. */
 function watchedLines(status: BatchStatus, columns: number): string[] {
   const { saved, failed, waiting, active } = status.summary.scenes;
   const total = saved + failed + waiting + active;
@@ -274,7 +280,7 @@ function jsonWatch(now: () => number): StatusWatch {
   return { show, end: async (status) => void (await show(status)) };
 }
 
-/** Lines as often as a run's own log has them. */
+/** Prints lines at the same intervals as a run's own log. */
 function plainWatch(elapsed: () => number, now: () => number): StatusWatch {
   const startedElapsed = elapsed();
   let nextElapsed = startedElapsed;
@@ -295,7 +301,7 @@ function plainLine({ summary, pace }: BatchStatus): string {
     .join(', ');
 }
 
-/** What was shown already is not shown again; a pace changes by itself. */
+/** Skips a status that equals the last one. Throughput is ignored, because it changes all the time. */
 function onlyNews(
   show: (status: BatchStatus) => Promise<boolean>,
 ): (status: BatchStatus) => Promise<boolean> {

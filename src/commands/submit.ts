@@ -72,7 +72,7 @@ function submit(file: string, argv: Record<string, unknown>): void {
   const name = jobName(settings.dir);
   if (engine === undefined) throw problem('--on', 'is missing; expected slurm or kubernetes');
   if (isStatus) return printStatus(name, engine);
-  // The secrets of Kubernetes need not be known here.
+  // Values in a Kubernetes Secret need not be known on this machine, so they get a placeholder.
   const secrets = engine === 'slurm' ? [] : settings.checkpointVariables;
   const env = { ...Object.fromEntries(secrets.map((each) => [each, anyDatabase])), ...process.env };
   readConfig(file, overrides, env, engine === 'slurm');
@@ -97,13 +97,16 @@ function engineIn(argv: Record<string, unknown>): Engine | undefined {
   throw problem('--on', `${JSON.stringify(on)} is given; expected slurm or kubernetes`);
 }
 
-/** The one whose programs this machine has. */
+/** Returns the engine whose programs are installed here. */
 function engineHere(): Engine {
   const folders = (process.env['PATH'] ?? '').split(':').filter(Boolean);
   return folders.some((folder) => existsSync(join(folder, 'squeue'))) ? 'slurm' : 'kubernetes';
 }
 
-/** The end of its output folder, for people, and a mark of the whole path, so that no other batch has it. */
+/**
+ * Name of the cluster job: the readable end of the output folder, and a hash of its whole path to make it
+ * unique.
+ */
 function jobName(dir: string): string {
   const words = batchName(dir)
     .toLowerCase()
@@ -133,7 +136,7 @@ function sharedProblems(
   return problems;
 }
 
-/** Variables go along with the job, so that they have to be set here. */
+/** Slurm copies variables along with the job, so they have to be set here. */
 function slurmProblems({ unset }: SubmissionSettings, argv: Record<string, unknown>): Problem[] {
   const others = ['image', 'volume', 'secret'].filter((name) => argv[name] !== undefined);
   return [
@@ -190,26 +193,26 @@ function meaningOf({ exitCode }: ClusterTask): string[] {
 }
 
 export interface Submission {
-  /** The pipeline.yaml, as it was given. */
+  /** Path of pipeline.yaml, as it was given. */
   file: string;
-  /** Of the batch in the cluster. */
+  /** Name of the batch in the cluster. */
   name: string;
   settings: SubmissionSettings;
   runners: number;
   argv: Record<string, unknown>;
 }
 
-/** What a runner may take to end: its grace, its report, its last messages. */
+/** Time that a runner may need to end: its grace period, its report and its last messages. */
 export function endMsOf({ graceMs }: SubmissionSettings): number {
   return graceMs + 20_000;
 }
 
-/** Of a runner: its own, and its large responses. */
+/** Memory of a runner: its own, plus its large responses. */
 export function runnerBytesOf({ memoryBytes }: SubmissionSettings): number {
   return 2 ** 30 + memoryBytes;
 }
 
-/** What follows `--`. */
+/** Options after `--`. */
 export function restOf(argv: Record<string, unknown>): string[] {
   const rest = argv['--'];
   return Array.isArray(rest) ? rest.map(String) : [];
@@ -219,7 +222,7 @@ export function problem(where: string, text: string): ConfigError {
   return new ConfigError([{ where, text }]);
 }
 
-/** Everything that keeps it from running there. */
+/** Finds everything that would keep the batch from running on Kubernetes. */
 function kubernetesProblems(settings: SubmissionSettings, argv: Record<string, unknown>): Problem[] {
   const { folder, dir, lists, writtenSecrets, hasSharedCheckpoint, hasBucket, sendsFiles } = settings;
   const hasVolume = oneText(argv, 'volume') !== undefined;
@@ -252,7 +255,7 @@ function lostWithPod({ hasSharedCheckpoint, hasBucket }: SubmissionSettings): st
   return hasBucket ? 'the checkpoint (checkpoint)' : 'checkpoint and pictures (checkpoint, output.pictures)';
 }
 
-/** The usual variables of a bucket; a cluster may give them in another way. */
+/** Usual variables of an S3 bucket. They are optional, because a cluster may grant access in other ways. */
 const bucketVariables = [
   'AWS_ACCESS_KEY_ID',
   'AWS_SECRET_ACCESS_KEY',
@@ -272,7 +275,7 @@ function printManifest({ file, name, settings, runners, argv }: Submission): voi
     suffix: new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-'),
     runners,
     image: oneText(argv, 'image') ?? '',
-    // A batch is known by the last two folders of its output: they are called as they are here.
+    // The last two folders of its output identify a batch, so they keep their names.
     folder: `/batch/${basename(folder)}`,
     files: filesOf(resolve(file), settings, claim !== undefined),
     claim,
@@ -287,7 +290,10 @@ function printManifest({ file, name, settings, runners, argv }: Submission): voi
   writeOut(manifest.trimEnd());
 }
 
-/** pipeline.yaml, and lists where they fit; a volume holds those that do not. Throws `ConfigError`. */
+/**
+ * Files for the ConfigMap: pipeline.yaml and its lists, or pipeline.yaml alone if the lists are too large and a
+ * volume holds them. Throws `ConfigError`.
+ */
 function filesOf(file: string, { folder, lists }: SubmissionSettings, hasVolume: boolean) {
   const read = (path: string) => ({
     path: relative(folder, path).split(sep).join('/'),

@@ -1,4 +1,4 @@
-/** `nightrender verify`: whether every saved picture is still there and whole; `--repair` puts back what is not. */
+/** `nightrender verify`: checks that every saved picture is there and intact; `--repair` puts back the others. */
 import type { Batch } from '../batch/batch.ts';
 import { rewriteReport, type ReportListener, type WrittenReport } from '../batch/rewrite-report.ts';
 import {
@@ -56,13 +56,13 @@ export const verifyCommand: LoadedCommand = {
 export function verify(argv: Record<string, unknown>): Promise<number> {
   const [isRepair, isDeep, isMove] = [argv['repair'] === true, argv['deep'] === true, argv['move'] === true];
   return onBatch(argv, async (batch, json) => {
-    // A wrong file is refused first.
+    // Reading `dir` reports a wrong pipeline.yaml before a wrong option.
     void batch.dir;
     if (isMove && isRepair) throw new ConfigError([{ where: '--move', text: 'repair first, then move' }]);
     const view = createVerifyView({ json, isRepair });
     if (isRepair) {
       const { verified, runArguments } = await repairPictures(batch, isDeep, view);
-      // A repair puts back every picture that is not good; what it cannot repair is thrown.
+      // A repair puts back every bad picture, and throws if it cannot.
       return view.end(verified, 'complete', runArguments);
     }
     const verified = await (isMove ? movePlaces : verifyPictures)(batch, isDeep, view);
@@ -73,14 +73,16 @@ export function verify(argv: Record<string, unknown>): Promise<number> {
   });
 }
 
-/** Writes the report so that no result file names a picture where it was before it was moved. */
+/** Writes the report, because the old one links the pictures in their old place. */
 function reportMoved(batch: Batch, view: ReportListener): Promise<WrittenReport> {
   const settings = readReportKeys(batch.parts);
   return batch.read((book) => withSignals((stop) => rewriteReport(book, settings, undefined, stop, view)));
 }
 
 interface VerifyView extends RepairListener, MoveListener, ReportListener {
-  /** Returns the exit code. `others`: arguments of `nightrender verify` for this batch, or of `nightrender run` if it was repaired. */
+  /**
+   * Returns the exit code. `others`: arguments of `nightrender verify`, or of `nightrender run` after a repair.
+   */
   end: (verified: Verified, ending: 'complete' | 'incomplete', others: string) => number;
 }
 

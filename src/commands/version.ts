@@ -1,13 +1,12 @@
-/** What the program is for, and the versions of its parts. */
+/** The purpose of the program, and the versions of its parts. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { arch, platform, release } from 'node:os';
 import { packageFile } from '../lib/files/package-file.ts';
 
-/** What the program is for, in a sentence. */
 export const purpose = 'Renders long lists of scenes on a GPU job service, and resumes where it stopped.';
 
-/** Names and versions; of a part that cannot be loaded, why not. */
+/** Returns names and versions. If a part cannot be loaded, the reason replaces its version. */
 export async function versions(): Promise<[string, string][]> {
   const { commit, bundled } = readBuild();
   return [
@@ -20,12 +19,14 @@ export async function versions(): Promise<[string, string][]> {
   ];
 }
 
-/** What the build noted beside itself: where it was made from a repository its commit, and the versions of what it holds. */
+/**
+ * Reads the build's record: its commit if it was built from a repository, and the versions of bundled packages.
+ */
 function readBuild(): { commit?: string; bundled: string[] } {
   return JSON.parse(readFileSync(packageFile('dist/build.json'), 'utf8')) as ReturnType<typeof readBuild>;
 }
 
-/** SQLite's own, and that of what it is reached through. */
+/** Versions of SQLite itself and of its driver. */
 async function sqliteVersion(): Promise<string> {
   const { Sqlite, packageName } = await import('../lib/sqlite/better-sqlite3.ts');
   const db = new Sqlite(':memory:');

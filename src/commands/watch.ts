@@ -1,4 +1,4 @@
-/** `nightrender watch`: watch a batch in the browser. */
+/** `nightrender watch`: shows a batch in the browser. */
 import { watchedBatch } from '../batch/watched-batch.ts';
 import type { Batch } from '../batch/batch.ts';
 import type { OpenRecord } from '../batch/record.ts';
@@ -34,7 +34,6 @@ export const watchCommand: LoadedCommand = {
 
 const withoutScript = 'This page needs JavaScript. In a terminal, use <code>nightrender status</code>.';
 
-/** Serves until SIGINT or SIGTERM. */
 async function watch(
   { dir, arguments: others, env }: Batch,
   record: OpenRecord,

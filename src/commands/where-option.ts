@@ -1,4 +1,4 @@
-/** `--where`, `--id` and `--ids`: which scenes of a batch are meant. */
+/** The options `--where`, `--id` and `--ids`, which choose scenes of a batch. */
 import { textOption } from './command.ts';
 import type { RowsChosen } from '../batch/chosen-rows.ts';
 import { ConfigError } from '../lib/yaml/problem.ts';
@@ -15,7 +15,7 @@ export const rowOptions = {
   },
 } as const;
 
-/** Returns what `rowOptions` choose. Throws `ConfigError`. */
+/** Returns the scenes chosen by `rowOptions`. Throws `ConfigError`. */
 export function rowsChosen(argv: Record<string, unknown>): RowsChosen {
   return { ids: argv['ids'] === undefined ? undefined : readIds(argv), where: conditionOf(argv) };
 }
@@ -29,7 +29,7 @@ export function conditionOf(argv: Record<string, unknown>): string | undefined {
   ]);
 }
 
-/** Returns ids, each with the place where it was given: by `--id`, or in a line of a file of `--ids`. */
+/** Returns ids with the place where each was given: `--id`, or the file and line of `--ids`. */
 export function readIds(argv: Record<string, unknown>): Map<string, string> {
   const places = new Map(textsOf(argv, 'id').map((id) => [id, '--id']));
   for (const path of textsOf(argv, 'ids')) {

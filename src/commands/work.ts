@@ -1,4 +1,4 @@
-/** `nightrender work`: this machine works for a service elsewhere. */
+/** `nightrender work`: makes this machine a worker of a service elsewhere. */
 import { textIn } from './reply.ts';
 import { formatInstant } from '../lib/text/format.ts';
 import { hostname } from 'node:os';
@@ -76,7 +76,7 @@ export const workCommand: LoadedCommand = {
 async function work(argv: Record<string, unknown>): Promise<number> {
   const json = argv['json'] === true;
   let dataDir: string | undefined;
-  // The command that runs here would read the worker's key there.
+  // Programs of the same user, such as the workload, could read the worker's key there.
   hideEnvironment();
   try {
     const wanted = workOptions(argv);
@@ -129,7 +129,7 @@ async function workUntilTold(
       try {
         return await runAgent({ ...wanted, client, workerId, workload, machine, drain, leave, onEvent: say });
       } catch (error) {
-        // The others bring what they are at.
+        // The other lanes finish their jobs.
         endAll();
         throw error;
       } finally {
@@ -144,7 +144,10 @@ async function workUntilTold(
   }
 }
 
-/** The one that is allowed; of several the one that the endpoint names, undefined where `signal` aborts first. Throws `ConfigError`. */
+/**
+ * Returns the workload to run: the only allowed one, or the one that the endpoint names. Undefined if `signal`
+ * aborts first. Throws `ConfigError` if the endpoint names none of them.
+ */
 async function chosenOf(
   { allowed, endpointId }: WorkOptions,
   openClient: () => ServiceClient,
@@ -172,7 +175,7 @@ async function chosenOf(
   }
 }
 
-/** The first signal drains; the second, or the end of the grace, has the jobs given back. */
+/** The first signal drains; a second one, or the end of the grace period, gives the jobs back. */
 function listenForSignals(graceMs: number, say: (text: string) => void) {
   const drain = new AbortController();
   const leave = new AbortController();
@@ -195,7 +198,7 @@ function listenForSignals(graceMs: number, say: (text: string) => void) {
 
 const signals = ['SIGINT', 'SIGTERM'] as const;
 
-/** As worker ids may be. */
+/** Host name with only the characters that worker ids allow. */
 function safeHost(): string {
   return hostname()
     .replaceAll(/[^A-Za-z0-9_.:-]/g, '-')
@@ -207,7 +210,6 @@ function printWork(text: string, json: boolean): void {
   else writeOut(`${formatInstant(Date.now())}  ${harmless(text)}`);
 }
 
-/** Throws `ConfigError`. */
 function workOptions(argv: Record<string, unknown>): WorkOptions {
   const gpu = oneText(argv, 'gpu');
   if (gpu !== undefined && !/^[A-Za-z0-9-]{1,64}$/.test(gpu))
@@ -279,18 +281,18 @@ function keyIn(key: string | undefined): string {
 }
 
 interface Allowed {
-  /** As it was given, and as the service says what an endpoint runs. */
+  /** The text as given; the service names the workload of an endpoint in the same notation. */
   text: string;
-  /** Keys of an endpoint that runs it. */
+  /** Keys of an endpoint that runs this workload. */
   workload: Readonly<Record<string, unknown>>;
 }
 
-/** The scene renderer was once called painter, by files and services too. */
+/** Earlier versions, files and services call the scene renderer `painter`. */
 function currentName(text: string | null): string | null {
   return text === 'painter' ? 'scene' : text;
 }
 
-/** A comma may also stand within a command. */
+/** Splits at commas that start a new entry: a command may contain commas itself. */
 function allowedIn(list: string): Allowed[] {
   const texts = list.split(/,(?=\s*(?:painter|scene|command:|image:))/).map((text) => text.trim());
   return texts.map((text) => ({ text, workload: workloadIn(text) }));

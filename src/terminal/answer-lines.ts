@@ -1,4 +1,4 @@
-/** The lines of the commands that only look: one JSON object each, as schemas. */
+/** Schemas of the JSON lines that read-only commands print. */
 import { z } from 'zod';
 import { slotStates } from '../runner/core/slot-usage.ts';
 import type { RunStats } from '../runner/core/run-stats.ts';
@@ -7,7 +7,7 @@ const count = z.int().min(0);
 const text = z.string();
 const instant = text.describe('in UTC');
 const anything = z.record(text, z.unknown());
-/** Scenes by state. */
+/** Number of scenes in each state. */
 export const counts = z.looseObject({
   waiting: count,
   active: count,
@@ -28,7 +28,7 @@ const heldSeeds = count
   .optional()
   .describe('seeds that are sent only if those before them fall short (`scenes.until`)');
 
-/** What a manifest changes. */
+/** Changes that the manifest makes to the batch. */
 export const changesShape = {
   added: count,
   changed: count,
@@ -40,7 +40,7 @@ export const changesShape = {
 
 const upTo = count.describe('the most scenes that may come besides, as the batch before gets its pictures');
 
-/** Of a stage whose batch has no pictures yet. */
+/** A stage whose source batch has no pictures yet. */
 export const laterPlanShape = { program: text, file: text, manifest: z.array(text), upTo, exitCode: count };
 
 export const planShape = {

@@ -1,4 +1,4 @@
-/** A few lines at the end of a terminal that are drawn over again in place. */
+/** Lines at the bottom of a terminal that are redrawn in place. */
 import { widthOf } from './fit-text.ts';
 
 interface Terminal {
@@ -8,11 +8,11 @@ interface Terminal {
 }
 
 export interface Block {
-  /** Each line is narrower than the terminal. Nothing is written where they are as before. */
+  /** Draws lines, each narrower than the terminal; writes nothing if they are unchanged. */
   draw(lines: string[]): void;
-  /** Writes lines above, which stay. */
+  /** Writes permanent lines above the block. */
   above(text: string): void;
-  /** Takes it away. */
+  /** Removes the block. */
   clear(): void;
 }
 
@@ -39,13 +39,13 @@ export function createBlock(terminal: Terminal): Block {
   };
 }
 
-/** Terminals that know it show the frame at once, others pass over it. */
+/** Synchronized output: a terminal that supports it shows the frame at once, others ignore the sequence. */
 const beginFrame = '\u001B[?2026h';
 const endFrame = '\u001B[?2026l';
 const eraseRight = '\u001B[K';
 const eraseBelow = '\u001B[J';
 
-/** To the first of the lines, which a terminal that became narrower has broken. */
+/** Moves the cursor to the first line of the block, counting lines that a narrower terminal has wrapped. */
 function upOver(lines: string[], columns: number): string {
   const rows = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
   return rows === 0 ? '\r' : `\r\u001B[${rows}A`;

@@ -1,4 +1,4 @@
-/** The last words of a run: how it ended, where things are, what to do. */
+/** The text at the end of a run: how it ended, where the results are, what to do next. */
 import { formatCounts, plural } from '../lib/text/format.ts';
 import { endings, type EndingRule } from '../runner/core/ending.ts';
 import { isTimeout, type HeldResults } from '../runner/core/holding.ts';
@@ -7,7 +7,7 @@ import type { Event } from '../runner/pipeline/event.ts';
 import type { ViewOptions } from './view.ts';
 import { describeValues, describeWords, formatClock, unneededOf } from './words.ts';
 
-/** `took` is how long it all took, in words. */
+/** `took`: duration of the run, as text. */
 export function describeEnding(
   event: Event & { type: 'run-ended' },
   {
@@ -22,7 +22,7 @@ export function describeEnding(
   const { saved, waiting, active, failed, withdrawn, invalid, unneeded = 0 } = event.counts;
   const total = saved + waiting + active + failed + invalid;
   const rows: [string, string][] = [];
-  // The first words say it where all are saved.
+  // If all scenes are saved, the first line already contains these numbers.
   const isAll = event.ending === 'complete' && event.part === undefined && total > 0;
   if (!isAll || withdrawn + unneeded > 0) rows.push(['scenes', countsOf(event.counts)]);
   if (!isAll) rows.push(['time', took]);
@@ -85,7 +85,7 @@ function hintOf(event: Event & { type: 'run-ended' }, file: string, runArguments
   if (event.isLost === true) return '';
   if (ending.isResumable) {
     const first = ending.first === undefined ? '' : `${ending.first}, `;
-    // A disk that refuses to be written may have lost something, too; pictures that are missing are, and so is what was paid for nothing.
+    // A full or failing disk may have lost something, too. So have missing pictures and unanswered submissions.
     const lost = event.lostResults ?? 0;
     const isAnyLost =
       event.ending === 'output-unwritable' ||

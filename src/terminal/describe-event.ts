@@ -1,10 +1,10 @@
-/** An event as a line for people. */
+/** Events as lines for people. */
 import type { RepeatedRows } from '../runner/core/plan.ts';
 import type { SceneName } from '../runner/core/prompt.ts';
 import { formatDuration, oneLine, plural } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 
-/** Undefined for events that are not worth a line. */
+/** Undefined for events that have no line. */
 export function describeEvent(event: Event, now: number, shownDir: string): string | undefined {
   switch (event.type) {
     case 'run-started':
@@ -59,7 +59,7 @@ function describePlan(event: Event & { type: 'plan-made' }): string {
   return event.repeated === undefined ? all : `${all}; ${describeRepeated(event.repeated)}`;
 }
 
-/** Of rows that repeat another one. */
+/** Says how many rows repeat a prompt of another row. */
 export function describeRepeated({ rows, isSkipped }: RepeatedRows): string {
   const repeat = `${plural(rows, 'row')} repeat${rows === 1 ? 's' : ''} a prompt of another row`;
   if (isSkipped) return `${repeat} and ${rows === 1 ? 'is' : 'are'} left out`;
@@ -96,15 +96,15 @@ function describeFailure(event: Event & { type: 'attempt-failed' }, now: number)
   return `${what}; trying again ${formatWait((event.dueAt ?? now) - now)}`;
 }
 
-/** `harbour`, or `a photo of a bench (e52f0289abcd)`. */
+/** Name of a scene: `harbour`, or `a photo of a bench (e52f0289abcd)` if the list has no ids. */
 export function sceneWords({ scene, prompt }: SceneName): string {
   return prompt === undefined ? scene : `${oneLine(prompt, maxPromptLength)} (${scene})`;
 }
 
-/** Characters: a line of a log has room for what happened, too. */
+/** Characters; longer prompts would leave no room for the rest of the line. */
 const maxPromptLength = 48;
 
-/** At a limit, what is in flight is still collected; `inFlight`: how many jobs that are. */
+/** Adds the number of jobs in flight if a limit stops the run, because they are still collected. */
 export function stopWords({ ending }: Event & { type: 'stopping' }, text: string, inFlight: number): string {
   if (ending !== 'limit-reached' || inFlight <= 0) return text;
   return `${text}; ${plural(inFlight, 'job')} in flight ${inFlight === 1 ? 'is' : 'are'} still collected`;

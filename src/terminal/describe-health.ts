@@ -1,4 +1,4 @@
-/** A service's report of its workers, in words. */
+/** Text about the workers and jobs of an endpoint, as the service reports them. */
 import { formatDuration } from '../lib/text/format.ts';
 import {
   hasNoJob,
@@ -18,17 +18,20 @@ const words = {
   unhealthy: 'unhealthy',
 } as const;
 
-/** `7 running, 2 idle`; undefined where the report has no workers. */
+/** Text such as `7 running, 2 idle`. Undefined if the report has no workers. */
 export function workersText({ workers }: ServiceHealth): string | undefined {
   const reported = workerStates.filter((state) => workers[state] !== undefined);
   if (reported.length === 0) return undefined;
-  // Services count running and idle ones among those that are ready.
+  // Services count running and idle workers as ready, too.
   const isSplit = (workers.running ?? 0) + (workers.idle ?? 0) > 0;
   const some = reported.filter((state) => (workers[state] ?? 0) > 0 && !(state === 'ready' && isSplit));
   return some.map((state) => `${workers[state]?.toLocaleString('en')} ${words[state]}`).join(', ') || 'none';
 }
 
-/** Undefined where `stalledMs` is; the words of the service or its latest health say why, where they can. */
+/**
+ * Says for how long nothing has finished, and why if statuses or the latest health tell. Undefined if
+ * `stalledMs` is.
+ */
 export function stallText(
   { stalledMs, words: said = [] }: { stalledMs: number | undefined; words?: readonly JobWord[] },
   health: ServiceHealth | undefined,

@@ -1,11 +1,11 @@
-/** What a run needed and what held it back, as a few lines. */
+/** Statistics of a run as text: requests, lag, data, and what held the run back. */
 import { plural } from '../lib/text/format.ts';
 import type { IdleReason } from '../runner/core/slot-usage.ts';
 import type { Percentiles, RunStats } from '../runner/core/run-stats.ts';
 import { hanging } from './fit-text.ts';
 import { formatBytes, formatShortTime, titled } from './words.ts';
 
-/** `columns`: the width that no line exceeds. */
+/** `columns`: maximum width of a line. */
 export function describeStats(stats: RunStats, columns: number): string[] {
   const { pictures, requestsPerJob } = stats;
   const looks = requestsPerJob.status === null ? [] : `${requestsPerJob.status} status requests`;
@@ -25,7 +25,7 @@ export function describeStats(stats: RunStats, columns: number): string[] {
   ];
 }
 
-/** `below the limit of 16 for 23 % of the time: 15 % nothing left, 8 % the service answered 429`. */
+/** Text such as `below the limit of 16 for 23 % of the time: 15 % nothing left, 8 % the service answered 429`. */
 export function belowLimit({ timeMs, tookMs, concurrency }: RunStats): string {
   const { inFlight, ...others } = timeMs;
   const limit = `the limit of ${concurrency.toLocaleString('en')}`;

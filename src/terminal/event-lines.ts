@@ -1,4 +1,4 @@
-/** Every line that `--json` writes: what it means and what it holds, and the JSON Schema of all. */
+/** Schemas of all lines that `--json` prints, each with its meaning, and their JSON Schema. */
 import { z } from 'zod';
 import type { Event } from '../runner/pipeline/event.ts';
 import {
@@ -152,7 +152,7 @@ const runLines = {
   }),
 } as const satisfies Record<Event['type'], z.ZodType>;
 
-/** By `type`, those of a run first. */
+/** Schemas of lines by `type`; lines of a run come first. */
 export const eventLines = {
   ...runLines,
   refused: line('a command was rejected', {
@@ -274,7 +274,7 @@ function line<Shape extends z.ZodRawShape>(means: string, shape: Shape) {
   return z.looseObject(shape).describe(means);
 }
 
-/** Lines and fields may be added later: lines of types that are not known here are valid, too. */
+/** JSON Schema of a line. Unknown types and fields are valid, because later versions may add some. */
 export function eventsSchema(): object {
   const known = Object.entries(eventLines).map(([type, schema]) => lineSchema(type, schema));
   const isKnown = { type: 'string', enum: Object.keys(eventLines) };

@@ -1,34 +1,37 @@
-/** Texts of others (prompts, ids, words of the service) on a terminal: harmless, and cut or broken where there is no room. */
+/** Makes texts from elsewhere (prompts, ids, statuses) safe for a terminal, and cuts or wraps them to its width. */
 import stringWidth from 'string-width';
 
 /**
- * What a terminal would obey or hide becomes visible: control characters and escape sequences, marks that turn the
- * direction of writing, and characters of no width that are no part of another.
+ * Makes visible what a terminal would interpret or hide: control characters, escape sequences, marks that
+ * change the writing direction, and separate characters of zero width.
  */
 export function harmless(text: string): string {
   if (isPlain(text)) return text;
   return text.replaceAll(obeyed, (mark) => escapes[mark] ?? codeOf(mark));
 }
 
-/** As above, with its own lines, which stand by themselves. */
+/** Escapes control characters like `harmless`, but keeps line breaks. */
 export function harmlessLines(text: string): string {
   return text.split('\n').map(harmless).join('\n');
 }
 
-/** Harmless and within `columns` cells; what is left out is at the end, or, where the end is kept, at the beginning. */
+/**
+ * Escapes control characters and cuts the text to `columns` cells: at its end, or at its start if `keep` is
+ * `end`.
+ */
 export function fitted(text: string, columns: number, keep: 'start' | 'end' = 'start'): string {
   const shown = harmless(text);
   return keep === 'start' ? cutTo(shown, columns) : turned(cutTo(turned(shown), columns));
 }
 
-/** From the last to the first of what is seen as one character. */
+/** Reverses a text by visible characters. */
 function turned(text: string): string {
   return Array.from(characters.segment(text), ({ segment }) => segment)
     .toReversed()
     .join('');
 }
 
-/** The text within `columns` cells, cut between characters that are seen as one; what is cut off leaves a `…`. */
+/** Cuts a text to `columns` cells between visible characters; a `…` replaces the rest. */
 export function cutTo(text: string, columns: number): string {
   if (text.length <= columns && isPlain(text)) return text;
   if (isPlain(text)) return `${text.slice(0, Math.max(0, columns - 1))}…`.slice(0, columns);
@@ -43,12 +46,12 @@ export function cutTo(text: string, columns: number): string {
   return columns < 1 ? '' : `${cut}…`;
 }
 
-/** The text and spaces up to `columns` cells. */
+/** Pads a text with spaces to `columns` cells. */
 export function padTo(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 }
 
-/** Cells that the text takes. */
+/** Width of a text in cells. */
 export function widthOf(text: string): number {
   return isPlain(text) ? text.length : stringWidth(text);
 }
@@ -56,25 +59,25 @@ export function widthOf(text: string): number {
 const widest = 2;
 const characters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** Most texts are, and need no closer look. */
+/** True for printable ASCII, which needs no further check. */
 function isPlain(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text);
 }
 
-/** A joiner between two pictures and a variation of one are part of them. */
+/** Excludes zero-width joiners and variation selectors, which are part of emoji. */
 const obeyed = /[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e001f}]/gu;
 
 const escapes: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 function codeOf(mark: string): string {
-  // Half of a character.
+  // Half of a surrogate pair.
   if (/\p{Cs}/u.test(mark)) return '\ufffd';
   const code = (mark.codePointAt(0) ?? 0).toString(16);
   if (code.length <= 2) return `\\x${code.padStart(2, '0')}`;
   return code.length <= 4 ? `\\u${code.padStart(4, '0')}` : `\\u{${code}}`;
 }
 
-/** `indent`: cells before the text, of which its name takes the first. Without bound where `columns` is infinite. */
+/** Wraps a text into lines of `columns` cells, indented by `indent` cells. The first indent holds `name`. */
 export function hanging(name: string, text: string, columns: number, indent = 12): string[] {
   const room = Math.max(10, columns - indent);
   const lines: string[] = [];
@@ -90,7 +93,7 @@ export function hanging(name: string, text: string, columns: number, indent = 12
   return lines.map((part, i) => `${padTo(i === 0 ? name : '', indent)}${part}`.trimEnd());
 }
 
-/** Some languages have no spaces, and neither have long addresses. */
+/** Breaks a word that is longer than a line: some languages have no spaces, and neither have URLs. */
 function broken(word: string, room: number): string[] {
   if (widthOf(word) <= room) return [word];
   const parts: string[] = [];

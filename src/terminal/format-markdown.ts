@@ -1,12 +1,12 @@
-/** Markdown as the manual uses it, laid out for a terminal: headings, paragraphs, lists, tables and code. */
+/** Formats the Markdown of the manual for a terminal: headings, paragraphs, lists, tables and code. */
 import { widthOf } from './fit-text.ts';
 import type { Paint } from './console.ts';
 
-/** Longer lines of prose are hard to read, however wide the terminal is. */
+/** Longer lines of prose are hard to read, even on a wide terminal. */
 const maxProseColumns = 100;
 const indent = '  ';
 
-/** `paint` is the identity where the terminal has no colours: code then keeps its backticks. */
+/** `paint` returns its text if the terminal has no colours. Code keeps its backticks then. */
 export function formatMarkdown(text: string, columns: number, paint: Paint): string {
   const hasColours = paint(' ', 'bold') !== ' ';
   const room = columns - indent.length;
@@ -25,7 +25,7 @@ export function formatMarkdown(text: string, columns: number, paint: Paint): str
         ).map(indented),
       ];
     if (block.kind === 'paragraph') return [...before, ...wrapped(marked(block.text), prose).map(indented)];
-    // The items of a list stand close together.
+    // Items of a list have no blank lines between them.
     const hang = ' '.repeat(widthOf(block.bullet) + 1);
     const lines = wrapped(marked(block.text), prose - block.depth - hang.length);
     const item = lines.map(
@@ -49,7 +49,7 @@ type Block =
 
 function blocksOf(text: string): Block[] {
   const blocks: Block[] = [];
-  /** Whether the line above belongs to a paragraph or an item that this one may continue. */
+  /** True if this line may continue the paragraph or item above. */
   let isOpen = false;
   let fence: string[] | undefined;
   for (const line of text.replaceAll(/<!--[^]*?-->\n?/g, '').split('\n')) {
@@ -86,7 +86,7 @@ function blocksOf(text: string): Block[] {
   return blocks;
 }
 
-/** A `\|` is no border. */
+/** Splits a row into cells; `\|` is not a border. */
 function cellsOf(line: string): string[] {
   return line
     .replace(/^\|/, '')
@@ -95,12 +95,14 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
-/** A table of the manual on a terminal: in columns where they fit, else a paragraph a row. */
 const gap = '  ';
-/** A column of prose that is narrower than this is no pleasure. */
+/** A narrower column of prose is hard to read. */
 const minProseColumns = 18;
 
-/** The second row is the line between head and body. Columns of pictures are left out. */
+/**
+ * Formats a table in columns if they fit, else as a paragraph for each row. The second row is the separator.
+ * Columns that only hold pictures are left out.
+ */
 function tableLines([titled = [], , ...body]: string[][], columns: number): string[] {
   const isShown = titled.map((_, i) => body.some((row) => row[i] !== ''));
   const [head = [], ...rows] = [titled, ...body].map((row) => row.filter((_cell, i) => isShown[i]));
@@ -113,7 +115,7 @@ function tableLines([titled = [], , ...body]: string[][], columns: number): stri
   return laidOut.flatMap((lines, i) => [...(isDense || i < 2 ? [] : ['']), ...lines]);
 }
 
-/** Each as wide as its text, the widest ones narrowed until all fit; undefined where that leaves too little. */
+/** Widths of columns: the widest are narrowed until all fit. Undefined if prose columns become too narrow. */
 function columnWidths(rows: string[][], columns: number): number[] | undefined {
   const count = Math.max(...rows.map((row) => row.length));
   const over = (measure: (cell: string) => number): number[] =>
@@ -143,7 +145,7 @@ function padded(text: string, width: number): string {
   return `${text}${' '.repeat(Math.max(0, width - spanWidth(text)))}`;
 }
 
-/** What the row is of, and under it each other cell behind its title. */
+/** Formats a row as a paragraph: its first cell, then each other cell after its title. */
 function asParagraph(head: string[], [first = '', ...rest]: string[], columns: number): string[] {
   const lines = rest.flatMap((cell, i) => {
     const title = head[i + 1] ?? '';
@@ -152,19 +154,19 @@ function asParagraph(head: string[], [first = '', ...rest]: string[], columns: n
   return [...wrapped(first, columns), ...lines.map((line) => `${gap}${line}`)];
 }
 
-/** Bold begins and ends; no text of the manual holds these. */
+/** Private-use characters that start and end bold text; no text of the manual contains them. */
 const on = '\ue000';
 const off = '\ue001';
-/** A space at which no line is broken: in short code. */
+/** Stands for a space in short code, where lines must not break. */
 const fixedSpace = '\ue002';
 const maxUnbrokenCode = 26;
 
-/** As `spans` marks what stands out; bold within bold is bold. */
+/** Marks text as bold. Marks within it are removed, because bold does not nest. */
 function bold(text: string): string {
   return `${on}${unmarked(text)}${off}`;
 }
 
-/** Links to other pages name their topic; code stands out by colour or, without one, by its backticks. */
+/** Marks bold text and code in a line, and replaces links to other pages by the name of their topic. */
 function spans(inline: string, hasColours: boolean): string {
   return inline
     .replaceAll(/!?\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]*)\)/g, (all, text: string, target: string) =>
@@ -189,7 +191,7 @@ function linked(text: string, target: string): string {
   return /^https?:/.test(target) && target !== text ? `${text} (${target})` : text;
 }
 
-/** Cells that a marked text takes. */
+/** Width of a marked text in cells. */
 function spanWidth(marked: string): number {
   return widthOf(unmarked(marked).replaceAll(fixedSpace, ' '));
 }
@@ -198,7 +200,7 @@ function unmarked(marked: string): string {
   return marked.replaceAll(/[\ue000\ue001]/g, '');
 }
 
-/** Lines of at most `columns` cells, where no word is longer; what stands out does so in each of its lines. */
+/** Wraps a marked text to `columns` cells. Bold text that is wrapped is marked in each of its lines. */
 function wrapped(marked: string, columns: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -221,7 +223,7 @@ function isBoldAfter(line: string): boolean {
   return line.lastIndexOf(on) > line.lastIndexOf(off);
 }
 
-/** What a terminal is sent. */
+/** Replaces marks by escape sequences of the terminal. */
 function paintedLine(line: string, paint: Paint): string {
   return line
     .replaceAll(/\ue000([^\ue001]*)\ue001/g, (_, text: string) => paint(text, 'bold'))

@@ -1,4 +1,4 @@
-/** What happened as one JSON object a line, on stdout. */
+/** JSON lines on stdout, one for each event. */
 import type { Event } from '../runner/pipeline/event.ts';
 import type { Listener } from '../runner/pipeline/ports.ts';
 import { writeOut } from './console.ts';
@@ -12,16 +12,16 @@ export function writeJsonLine(type: string, facts: object, at = Date.now()): voi
   writeOut(JSON.stringify(jsonLine(type, facts, at)));
 }
 
-/** As everywhere in JSON for others: ISO 8601. `at`: epoch ms. */
+/** Returns the time in ISO 8601, the form of all times in JSON output. `at`: epoch ms. */
 export function jsonInstant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Every line has `type` and `at`; the first of a run also `formatVersion`. */
+/** Returns a line with `type` and `at`; `run-started` also gets `formatVersion`. `at`: epoch ms. */
 export function jsonLine(type: string, facts: object, at: number): object {
   const version = type === ('run-started' satisfies Event['type']) ? { formatVersion } : {};
   return { type, at: new Date(at).toISOString(), ...version, ...facts };
 }
 
-/** Becomes another where a field or a line goes away or means something else; what is added does not change it. */
+/** Increases if a field or a line is removed or changes its meaning. Additions don't change it. */
 export const formatVersion = 1;

@@ -1,4 +1,4 @@
-/** A block of lines on a terminal that says how the run stands, with failed attempts as lines above it. */
+/** Shows a run as a block of lines on a terminal, with failed attempts as lines above. */
 import { formatDuration } from '../lib/text/format.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { createBlock, type Block } from './block.ts';
@@ -24,7 +24,7 @@ export class LiveView implements RunView {
   readonly #startedElapsed: number;
   readonly #block: Block;
   readonly #paint = createPaint(process.stderr);
-  /** Lines that follow the last words of the run. */
+  /** Lines printed after the summary of the run. */
   #stats: string[] = [];
   #seen: Pick<Frame, 'health' | 'latest' | 'trouble' | 'stopping'>;
   #timer: NodeJS.Timeout | undefined;
@@ -72,13 +72,16 @@ export class LiveView implements RunView {
     this.#block.draw(frameLines(frame, process.stderr.columns || 80, this.#paint));
   };
 
-  /** With the time before it, broken between words. */
+  /** Prefixes a line with the time and wraps it. */
   #stamped(line: string): string {
     const columns = (process.stderr.columns || 80) - 1;
     return hanging(formatClock(this.#options.now()), line, columns, 7).join('\n');
   }
 
-  /** Whether it is worth a line above. A request that is asked again, as each 429 is, is seen in the block alone. */
+  /**
+   * True if the event gets a line above the block. Repeated requests, such as after a 429, only show in the
+   * block.
+   */
   #stays(event: Event): boolean {
     if (event.type === 'request-troubled') return false;
     return !isRepeated(event) || this.#budget.mayShow();
@@ -108,15 +111,15 @@ export interface Frame {
   health: ServiceHealth | undefined;
   /** Path of the latest picture. */
   latest: string | undefined;
-  /** The latest problem in words, and when it came (epoch ms). */
+  /** Text of the latest failure, and when it occurred (epoch ms). */
   trouble: { at: number; text: string } | undefined;
-  /** Why the run ends early. */
+  /** Set if the run ends early. */
   stopping: (Event & { type: 'stopping' }) | undefined;
   /** Epoch ms. */
   now: number;
 }
 
-/** Returns the lines that a terminal shows of a run at one moment, each narrower than the terminal. */
+/** Returns the lines that show a run at one moment, each narrower than the terminal. */
 export function frameLines(frame: Frame, columns: number, paint: Paint): string[] {
   const { progress, health, latest, trouble, stopping, now } = frame;
   const room = Math.max(1, columns - 1);
@@ -146,7 +149,7 @@ function barLine(progress: Progress, room: number, paint: Paint): string {
   const numbers = `${percent}  ${saved.toLocaleString('en')} of ${total.toLocaleString('en')} saved`;
   const cells = Math.min(maxCells, room - numbers.length - 2);
   if (cells < minCells) return fitted(numbers.length <= room ? numbers : percent, room);
-  // Rounded down, so that a bar is full when all is done.
+  // Rounds down, so that a bar is only full once everything is done.
   const cellsOf = (count: number): number => Math.floor((count / Math.max(1, total)) * cells);
   const [done, over, active] = [saved, saved + failed, saved + failed + inFlight].map(cellsOf) as [
     number,
@@ -170,12 +173,12 @@ function countLine({ inFlight, waiting, failed }: Progress, room: number, paint:
   return failed > 0 ? shown.replace(lost, () => paint(lost, 'red')) : shown;
 }
 
-/** Nothing before anything is known. */
+/** Line with throughput, time left and cost; empty while all are unknown. */
 function paceLine({ perSecond, leftMs, cost }: Progress, room: number, now: number): string[] {
   const rate = perSecond === undefined ? [] : [formatRate(perSecond)];
   const money = cost === undefined ? [] : [formatCost(cost)];
   const left = [formatLeft(leftMs) ?? []].flat();
-  // What is soon over is not looked up on a clock.
+  // A remaining time below ten minutes needs no clock time.
   const clock = leftMs === undefined || leftMs < 10 * 60_000 ? '' : `, until ${formatClock(now + leftMs)}`;
   const until = left.map((text) => `${text}${clock}`);
   const shown = firstFitting(
@@ -203,7 +206,7 @@ function labelled(
   colour?: Colour,
   from?: 'end',
 ): string {
-  // Where it is very narrow, the words say enough without their name.
+  // A very narrow terminal has no room for labels.
   const label = room < 3 * labelWidth ? '' : name.padEnd(labelWidth);
   const shown = fitted(text, room - label.length, from);
   return `${label && paint(label, 'dim')}${colour === undefined ? shown : paint(shown, colour)}`;

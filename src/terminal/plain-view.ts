@@ -1,4 +1,4 @@
-/** Lines for a log: few enough that a night of them can be read. */
+/** Shows a run as lines of a log, few enough that a long run stays readable. */
 import { formatDuration, plural, formatInstant } from '../lib/text/format.ts';
 import type { ServiceHealth } from '../runner/core/service-health.ts';
 import { formatCost } from '../runner/core/spending.ts';
@@ -14,7 +14,7 @@ import { ProgressCount } from './progress.ts';
 import type { RunView, ViewOptions } from './view.ts';
 import { formatLeft, formatRate } from './words.ts';
 
-/** A bad night has thousands of them. */
+/** Events that may occur thousands of times in a run, so their lines are limited. */
 const troubles: ReadonlySet<Event['type']> = new Set([
   'attempt-failed',
   'request-troubled',
@@ -27,7 +27,7 @@ export class PlainView implements RunView {
   readonly #progress: ProgressCount;
   readonly #budget: RepeatLimit;
   readonly #startedElapsed: number;
-  /** Lines that follow the last words of the run. */
+  /** Lines printed after the summary of the run. */
   #stats: string[] = [];
   #health: ServiceHealth | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -56,7 +56,7 @@ export class PlainView implements RunView {
     const isTrouble = troubles.has(event.type);
     const isWarning = event.type === 'warning' || (event.type === 'run-started' && event.edits !== undefined);
     if (this.#options.quiet && !isWarning) return;
-    // The last words say the rest.
+    // Only the reason is shown, because the summary at the end has the details.
     const line =
       event.type === 'stopping'
         ? `stopping: ${stopWords(event, event.text.replace(/(: |; | \(\d)[^]*$/, ''), this.#progress.now().inFlight)}`

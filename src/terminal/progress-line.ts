@@ -1,10 +1,13 @@
-/** The line of a long command that says how far it has come. */
+/** The progress line of a long command. */
 import { performance } from 'node:perf_hooks';
 import { writeStatus } from './console.ts';
 
 const everyMs = 500;
 
-/** Returns a function that shows a text now and then, and asks for it only then. `elapsed`: monotonic ms. */
+/**
+ * Returns a function that shows progress at most every 500 ms. The text is only built when it is shown.
+ * `elapsed`: monotonic ms.
+ */
 export function progressLine(elapsed: () => number = () => performance.now()): (text: () => string) => void {
   let shownElapsed = elapsed();
   return (text) => {

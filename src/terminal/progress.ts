@@ -1,4 +1,4 @@
-/** How far a run is, kept up to date from its events. */
+/** Counts the progress of a run from its events. */
 import type { JobWord } from '../runner/core/service-health.ts';
 import type { Cost } from '../runner/core/spending.ts';
 import {
@@ -13,25 +13,25 @@ import {
 import type { Event } from '../runner/pipeline/event.ts';
 
 export interface Progress {
-  /** Scenes of the manifest that can be rendered. */
+  /** Number of waiting, active, saved and failed scenes of the run. */
   total: number;
   saved: number;
   failed: number;
   inFlight: number;
-  /** Scenes that are still to be submitted. */
+  /** Number of scenes that are not submitted yet. */
   waiting: number;
-  /** Finished scenes a second, of late; undefined before a few were. */
+  /** Recently finished scenes per second; undefined until a few have finished. */
   perSecond: number | undefined;
-  /** Of what is in flight only, where the run finishes early. */
+  /** Remaining time. If the run ends early, time until the jobs in flight have finished. Undefined if unknown. */
   leftMs: number | undefined;
-  /** How long nothing was finished, where that is longer than jobs take. */
+  /** Time since a job last finished, if it is unusually long; undefined otherwise. */
   stalledMs: number | undefined;
-  /** What the service said last of the jobs in flight. */
+  /** Latest statuses of the jobs in flight, with the number of jobs for each. */
   words?: JobWord[];
   cost: Cost | undefined;
 }
 
-/** With nothing to compare it with, as at the start of workers, silence this long is worth a word. */
+/** Minimum for `stalledMs`: without finished jobs to compare with, workers may still be starting. */
 const minStallMs = 2 * 60_000;
 
 export class ProgressCount {
@@ -40,13 +40,13 @@ export class ProgressCount {
   #failed = 0;
   #inFlight = 0;
   #isStopping = false;
-  /** Since when nothing was finished though something is in flight. */
+  /** Elapsed ms when a job last finished, or when jobs got in flight after none were. */
   #quietSince = 0;
   #cost: Cost | undefined;
   #finished: Finished;
-  /** Where the service does not report how long a job executed, its age is what there is. */
+  /** Elapsed ms of submission by job id, used if the service doesn't report execution times. */
   readonly #submittedAt = new Map<string, number>();
-  /** The service's word for each job in flight, by its id. */
+  /** Latest status of each job in flight, by job id. */
   readonly #words = new Map<string, string>();
   readonly #elapsed: () => number;
 
@@ -81,7 +81,7 @@ export class ProgressCount {
     this.#inFlight += jobs;
   }
 
-  /** What is in flight of other scenes is collected beside a part. */
+  /** Resets the counts. A preview also collects jobs in flight of scenes outside of it. */
   #begin({ counts, part }: Event & { type: 'plan-made' }): void {
     const { waiting, saved, failed } = part ?? counts;
     const { active } = counts;
@@ -93,7 +93,7 @@ export class ProgressCount {
 
   now(): Progress {
     const now = this.#elapsed();
-    // Seeds that turn out to be needed come on top.
+    // Further seeds that turn out to be needed (`scenes.until`) exceed the planned total.
     this.#total = Math.max(this.#total, this.#saved + this.#failed + this.#inFlight);
     const left = Math.max(0, this.#total - this.#saved - this.#failed);
     const inFlight = this.#inFlight;
@@ -125,7 +125,7 @@ export class ProgressCount {
     return quietMs > Math.max(minStallMs, 2 * usualMs) ? quietMs : undefined;
   }
 
-  /** Whether an earlier run submitted it. */
+  /** Forgets a finished job. True if an earlier run submitted it. */
   #endJob({ jobId, executionTimeMs }: { jobId: string; executionTimeMs?: number }): boolean {
     const submittedAt = this.#submittedAt.get(jobId);
     this.#submittedAt.delete(jobId);

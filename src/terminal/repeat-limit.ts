@@ -1,4 +1,4 @@
-/** Keeps a long night's log readable: repeated failures are counted, progress comes at growing intervals. */
+/** Limits repeated lines of a log: a token bucket for failures, and growing intervals for progress. */
 
 const capacity = 40;
 const perMinute = 2;
@@ -27,7 +27,7 @@ export class RepeatLimit {
     return true;
   }
 
-  /** How many were not shown since the last call. */
+  /** Returns the number of lines suppressed since the last call. */
   takeHeldBack(): number {
     const count = this.#heldBack;
     this.#heldBack = 0;
@@ -35,7 +35,7 @@ export class RepeatLimit {
   }
 }
 
-/** A line each ten seconds for the first minute, then one each two minutes: 240 in eight hours. */
+/** Interval of progress lines: 10 s in the first minute, then 2 min, which makes 240 lines in eight hours. */
 export function logPauseMs(sinceStartMs: number): number {
   return sinceStartMs < 60_000 ? 10_000 : 120_000;
 }

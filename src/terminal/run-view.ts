@@ -1,4 +1,4 @@
-/** Shows a run as it is configured: on the terminal, and in a log file if one is asked for. */
+/** Shows a run on the terminal as configured, and writes its log file if there is one. */
 import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { canRedraw } from './console.ts';
 import { jsonLines, jsonLine } from './json-lines.ts';
@@ -9,7 +9,10 @@ import type { EndingKind } from '../runner/core/ending.ts';
 import type { Event } from '../runner/pipeline/event.ts';
 import { describeEvent } from './describe-event.ts';
 
-/** Opens the terminal, and the log file once the run has started. `log`: path of the log file; SIGUSR2 opens it again. */
+/**
+ * Opens the terminal at once and the log file when the run starts. `log`: path of the log file; SIGUSR2 reopens
+ * it.
+ */
 export function openRunView(options: ViewOptions, log: string | undefined): RunView {
   let shown: RunView | undefined;
   return {
@@ -37,7 +40,7 @@ function openView(options: ViewOptions, log: string | undefined): RunView {
   return { emit, close: closeAll };
 }
 
-/** Opens JSON lines if they are asked for, a bar if the terminal can redraw it, else plain lines. */
+/** Chooses JSON lines if requested, a live block if the terminal can redraw lines, else plain lines. */
 function openTerminal(options: ViewOptions): RunView {
   if (options.json) return { emit: jsonLines(Date.now), close: () => undefined };
   const View = canRedraw(process.stderr) && !options.quiet ? LiveView : PlainView;
@@ -45,11 +48,11 @@ function openTerminal(options: ViewOptions): RunView {
 }
 
 interface LoggedView extends RunView {
-  /** Continues in a new file where the old one was renamed. */
+  /** Opens the log file again by its path, after a log rotation has renamed it. */
   reopen(): void;
 }
 
-/** Writes each event that `view` gets. A file that cannot be written is a warning and ends nothing. */
+/** Logs each event that `view` gets. If the file cannot be written, that is a warning and the run goes on. */
 function withLogFile(
   view: RunView,
   {
@@ -57,7 +60,7 @@ function withLogFile(
     shownDir,
     now,
   }: {
-    /** Absolute. */
+    /** Absolute path. */
     file: string;
     shownDir: string;
     now: () => number;
@@ -94,13 +97,13 @@ function withLogFile(
   };
 }
 
-/** What a full disk does not take is kept up to this size, and written once there is room. */
+/** Lines that a full disk rejects are kept up to this size, and written once there is space. */
 const maxUnwrittenBytes = 1_000_000;
 
-/** Writes at once, so that a kill loses no line; appends, as `copytruncate` needs it. */
+/** Appends without buffering, so that a kill loses no line and `copytruncate` works. */
 class Appender {
   readonly #path: string;
-  /** Undefined once closed: its number may be another file's then. */
+  /** Undefined once closed, because its file descriptor may then belong to another file. */
   #file: number | undefined;
   #unwritten = Buffer.alloc(0);
 
@@ -138,7 +141,10 @@ function open(path: string): number {
 
 const start = '{"level":';
 
-/** Whoever opens a pipe waits for its reader, and nothing else goes on meanwhile. Another file than a log is left as it is. */
+/**
+ * Throws for a pipe, because opening one blocks the process until it has a reader, and for a file that isn't a
+ * log.
+ */
 function assertLog(path: string): void {
   const there = statSync(path, { throwIfNoEntry: false });
   if (there?.isFIFO() === true) throw new Error('it is a pipe, and the run would wait for a reader');
@@ -183,7 +189,7 @@ function levelOf(event: Event): Level {
   }
 }
 
-/** What a person has to fix is an error. */
+/** Endings that the user has to act on are errors. */
 const levels: Record<EndingKind, Level> = {
   complete: 'info',
   bug: 'error',

@@ -1,16 +1,16 @@
-/** What every way of showing a run has in common. */
+/** The interface and options that all views of a run share. */
 import type { Listener } from '../runner/pipeline/ports.ts';
 
 export interface ViewOptions {
   json: boolean;
   quiet: boolean;
-  /** What follows `nightrender retry` for this batch. */
+  /** Arguments of `nightrender retry` for this batch. */
   file: string;
-  /** What follows `nightrender run`. */
+  /** Arguments of `nightrender run` for this batch. */
   runArguments: string;
-  /** The output folder as people should read it. */
+  /** Output folder as it is shown to users. */
   shownDir: string;
-  /** Where pictures go, as people should read it. */
+  /** Place of the pictures as it is shown to users. */
   shownImages: string;
   /** True if nobody sends a bill for the jobs. */
   isFree?: boolean;
@@ -21,6 +21,6 @@ export interface ViewOptions {
 
 export interface RunView {
   emit: Listener;
-  /** Stops whatever still draws. */
+  /** Stops drawing. */
   close(): void;
 }

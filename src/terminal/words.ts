@@ -1,13 +1,13 @@
-/** Numbers and durations for people. */
+/** Numbers, sizes and durations as text. */
 
 import { formatDuration, formatInstant, plural } from '../lib/text/format.ts';
 import type { PictureTotals } from '../runner/core/picture.ts';
 import type { SceneCounts } from '../runner/core/scene.ts';
 
-/** Lines of a list that are shown; the rest is counted. */
+/** Maximum number of list entries shown; further ones are only counted. */
 export const screenful = 20;
 
-/** What became of words that pictures do not show as they are, to follow `words`; empty where nothing is known of any. */
+/** Says how many pictures draw words as boxes or leave them out. Empty if none is known to. */
 export function describeWords({ files, labelled = 0, ignored = 0 }: PictureTotals): string {
   const shown = [
     labelled === 0 ? [] : `drawn as labelled boxes in ${labelled.toLocaleString('en')}`,
@@ -17,7 +17,7 @@ export function describeWords({ files, labelled = 0, ignored = 0 }: PictureTotal
   return `${shown.join(' and ')} of ${plural(files, 'picture')}; results.csv names them`;
 }
 
-/** What could not be kept of the outputs as it was asked for; empty where all was. */
+/** Says which values of outputs could not be kept as requested. Empty if all were kept. */
 export function describeValues({ odd = 0, unjudged = 0, cut = 0 }: PictureTotals): string {
   const said = [
     unjudged === 0
@@ -31,17 +31,17 @@ export function describeValues({ odd = 0, unjudged = 0, cut = 0 }: PictureTotals
   return said.flat().join('; ');
 }
 
-/** Seeds that were not sent; as long as others are to come, that may change. */
+/** Number of seeds that were not sent, and its text. Pending scenes may still change the number. */
 export function unneededOf({ unneeded = 0, waiting, active }: SceneCounts): [count: number, text: string] {
   return [unneeded, waiting + active > 0 ? 'not needed so far' : 'not needed'];
 }
 
-/** Rows of one name, which only the first of them shows. */
+/** Turns texts into rows; only the first row gets the name. */
 export function titled(name: string, texts: string[]): [name: string, text: string][] {
   return texts.map((text, i) => [i === 0 ? name : '', text]);
 }
 
-/** `3.1/s`, `12/min`, `40/h`: the unit in which it is a number one can grasp. */
+/** Text such as `3.1/s`, `12/min` or `40/h`, in the first unit that gives at least 1. */
 export function formatRate(perSecond: number): string {
   if (perSecond >= 1) return `${perSecond.toFixed(1)}/s`;
   if (perSecond * 60 >= 1) return `${(perSecond * 60).toFixed(1)}/min`;
@@ -54,25 +54,25 @@ export function formatBytes(bytes: number): string {
   return `${Math.ceil(bytes / 1e3)} kB`;
 }
 
-/** `137 ms`, `2.1 s`, `3 min 20 s`. */
+/** Text such as `137 ms`, `2.1 s` or `3 min 20 s`. */
 export function formatShortTime(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   return ms < 59_950 ? `${(ms / 1_000).toFixed(1)} s` : formatDuration(ms);
 }
 
-/** As exact as anybody can know a time to come: `45 s`, `8 min 20 s`, `25 min`, `3 h 20 min`. */
+/** A rounded estimate: `45 s`, `8 min 20 s`, `25 min`, `3 h 20 min`. */
 export function formatRoughly(ms: number): string {
   const toS = ms < 60_000 ? 1 : ms < 600_000 ? 10 : ms < 3_600_000 ? 60 : 300;
   const text = formatDuration(Math.round(ms / 1000 / toS) * toS * 1000);
   return toS === 60 ? text.replace(/ 0 s$/, '') : text;
 }
 
-/** `8 min 20 s left`; undefined where nothing certain can be said: it is unknown, or would be 0 s. */
+/** Text such as `8 min 20 s left`. Undefined if the time is unknown or rounds to 0 s. */
 export function formatLeft(ms: number | null | undefined): string | undefined {
   return ms === null || ms === undefined || ms < 500 ? undefined : `${formatRoughly(ms)} left`;
 }
 
-/** `22:47`, local time. */
+/** Local time such as `22:47`. */
 export function formatClock(at: number): string {
   return formatInstant(at).slice(11, 16);
 }

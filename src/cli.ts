@@ -1,7 +1,10 @@
-/** From argv to a command and from its result to the exit code; the only place that ends the process. */
+/** The entry point: runs the command that argv names and exits with its code. Only this file ends the process. */
 import { whyUnsupported } from './lib/supported-node.ts';
 
-/** Native modules built for a newer Node end an older one without a word: nothing is loaded before this. */
+/**
+ * Native modules built for a newer Node crash an older one silently, so nothing else is imported before this
+ * check.
+ */
 const unsupported = whyUnsupported(process.versions.node);
 if (unsupported !== undefined) {
   process.stderr.write(`${unsupported}.\n`);
@@ -9,7 +12,7 @@ if (unsupported !== undefined) {
 }
 
 const exitCode = await start(process.argv.slice(2)).catch(refuseWithoutFiles);
-// What is written to a pipe may still be on its way: the process ends when nothing is left to do, or shortly after.
+// Output to a pipe may not be flushed yet. The process ends by itself, or is ended after a second.
 process.exitCode = exitCode;
 setTimeout(() => end(exitCode), 1_000).unref();
 
@@ -20,7 +23,7 @@ async function start(args: string[]): Promise<number> {
   return parseCommandLine(args);
 }
 
-/** Even an exit waits for names that are being looked up, for as long as the system asks for them; a signal does not. */
+/** Ends the process. `process.exit` waits for pending name lookups until they time out; a signal does not. */
 function end(code: number): void {
   const signal = ({ 130: 'SIGINT', 143: 'SIGTERM' } as const)[code];
   const isLookingUp = process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap');
@@ -28,7 +31,7 @@ function end(code: number): void {
   process.exit(code);
 }
 
-/** The parts of the program are files, too; with too few to be opened, none that would say so can be loaded. */
+/** Reports too many open files. Modules are files, too, so this function can load none for its message. */
 function refuseWithoutFiles(error: NodeJS.ErrnoException): number {
   const isPackage = /better-sqlite3|the "sharp" module/.test(error.message);
   if (isPackage && error.code !== 'EMFILE') return refuseWithoutPackage(error);
@@ -38,7 +41,7 @@ function refuseWithoutFiles(error: NodeJS.ErrnoException): number {
   return 14;
 }
 
-/** Its binary is for another Node or machine, or was left out. */
+/** Reports a native package that is missing, or built for another version of Node or another machine. */
 function refuseWithoutPackage({ message }: Error): number {
   const [what = ''] = message.split(/\. Tried:|\n/);
   const advice = 'Install it again with the Node that runs it: npm ci in a checkout, npm install elsewhere';

@@ -1,9 +1,9 @@
-/** The library: what other programs import. It loads nothing else before it is called. */
+/** The entry point of the library. It loads the rest when a function is called. */
 import { EventQueue } from './library/event-queue.ts';
 import type * as library from './library/library.ts';
 import { whyUnsupported } from './lib/supported-node.ts';
 
-/** Native modules built for a newer Node end an older one without a word. */
+/** Native modules built for a newer Node crash an older one silently. */
 const unsupported = whyUnsupported(process.versions.node);
 if (unsupported !== undefined) throw new Error(unsupported);
 
@@ -14,7 +14,8 @@ export const runBatch: typeof library.runBatch = (file, options = {}) => {
       runForCaller(file, options, (event) => queue.push({ ...event, at: new Date().toISOString() })),
     )
     .finally(() => queue.end());
-  // Whoever reads events first comes to it later: until then a bug is nobody's unhandled rejection.
+  // A caller may await the result only after the last event. Until then, a rejection must not count as
+  // unhandled.
   result.catch(() => undefined);
   return { events: queue.read(), result };
 };

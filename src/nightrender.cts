@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-/** The program's way in: sets what has to be set before the first module is loaded. */
+/** The entry point of the program: sets variables that must be set before the first module is loaded. */
 
 /**
- * Every fsync occupies one of libuv's threads for as long as the disk takes. With the usual four, the checkpoint waits
- * behind pictures, and looking up a name behind both. Node starts them to load modules, so that a module of the usual
- * kind comes too late to say how many there are.
+ * Each fsync occupies one of libuv's threads until the disk has finished. With the default of four, the
+ * checkpoint waits for pictures, and name lookups wait for both. Node starts the threads to load ES modules, so
+ * an ES module would set the number too late.
  */
 if (process.env['UV_THREADPOOL_SIZE'] === undefined) process.env['UV_THREADPOOL_SIZE'] = '8';
 

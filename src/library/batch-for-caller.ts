@@ -1,10 +1,13 @@
-/** The batch that another program names by a path. */
+/** Opens the batch whose path a program passes to the library. */
 import { Batch } from '../batch/batch.ts';
 import { overridesOf } from '../batch/overrides.ts';
 import { pipelineIn } from '../runner/config/pipeline-in.ts';
 import { localService } from '../service/instance/local-service.ts';
 
-/** `file`: a pipeline.yaml or the folder with one; for those who only read, the output folder as well. `options`: by the names of command-line options. */
+/**
+ * `file`: a pipeline.yaml or its folder; for reading also the output folder. `options`: named like those of the
+ * command line.
+ */
 export function batchForCaller(
   file: string,
   options: Record<string, unknown>,
@@ -16,7 +19,7 @@ export function batchForCaller(
     output: options['output'],
     env,
     localService,
-    // A library prints nothing.
+    // The library prints nothing.
     onTrouble: () => undefined,
   });
 }

@@ -1,4 +1,4 @@
-/** The arguments of the library's functions: a program that passes a wrong one is told which, in a result. */
+/** Checks the arguments of the library's functions. Wrong ones are reported in the result instead of thrown. */
 import { inspect } from 'node:util';
 import { didYouMean } from '../lib/text/closest.ts';
 import type { Problem } from '../lib/yaml/problem.ts';
@@ -8,7 +8,7 @@ import { exportKinds } from '../runner/export/export-folder.ts';
 import type { Confirmation } from './library.ts';
 
 interface Rule {
-  /** Follows "expected". */
+  /** Completes the message "expected …". */
   expected: string;
   holds: (value: unknown) => boolean;
 }
@@ -37,7 +37,7 @@ const rules = {
   },
   signal: {
     expected: 'an AbortSignal',
-    // That of another realm, such as a test runner's, is an instance of another class.
+    // No `instanceof`: a signal from another realm, such as a test runner's, has another class.
     holds: (value) => isObject(value) && 'aborted' in value && 'addEventListener' in value,
   },
   manifest: {
@@ -99,7 +99,7 @@ const runOptions = [
   'acceptEdits',
 ] as const;
 
-/** Options of each function. */
+/** Names of the options of each function. */
 const optionsOf = {
   runBatch: runOptions,
   readBatch: ['output', 'env'],
@@ -124,12 +124,15 @@ const optionsOf = {
   cancelBatch: ['output', 'env', 'signal'],
 } as const satisfies Record<string, readonly Name[]>;
 
-/** Options that a function cannot do without. */
+/** Names of required options. */
 const neededBy: Partial<Record<Called, readonly Name[]>> = { exportBatch: ['to', 'dir'] };
 
 export type Called = keyof typeof optionsOf;
 
-/** Returns undefined if all arguments are right. An option that is undefined counts as left out. `file`: left out for a function without one. */
+/**
+ * Returns undefined if all arguments are valid. An undefined option counts as left out. Without `file`, only
+ * options are checked.
+ */
 export function wrongArguments(
   called: Called,
   options: unknown,
@@ -164,7 +167,7 @@ function optionProblems(called: Called, options: unknown): Problem[] {
 function problemsOf(given: Record<string, unknown>): Problem[] {
   return Object.entries(given).flatMap(([name, value]) => {
     const { expected, holds } = rules[name as Name];
-    // Variables are secrets.
+    // Variables may be secrets, so they are not quoted.
     const found = name === 'env' && isObject(value) ? 'has other values' : `is ${shown(value)}`;
     return holds(value) ? [] : [{ where: name, text: `${found}; expected ${expected}` }];
   });

@@ -1,7 +1,7 @@
-/** Events on their way to a reader that may be slow, or may never come: it holds nobody up, and no more than so many. */
+/** A queue of events for a reader that may be slow or absent. It never blocks the run, and its length is limited. */
 import type { BatchEvent } from './library.ts';
 
-/** Some ten megabytes. Of more, the older half is dropped. */
+/** About 10 MB. If the queue is full, the older half is dropped. */
 const maxEvents = 10_000;
 
 export class EventQueue {
@@ -22,7 +22,7 @@ export class EventQueue {
     this.#wake();
   }
 
-  /** For one reader; when it leaves, nothing more is kept. */
+  /** Yields events to a single reader. When the reader leaves, the queue is emptied and closed. */
   async *read(): AsyncGenerator<BatchEvent, void, undefined> {
     try {
       for (;;) {

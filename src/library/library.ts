@@ -1,4 +1,4 @@
-/** What other programs import, as types: they stand alone, so that they can be published without the rest. */
+/** The public types of the library. They import only types, so that they can be published alone. */
 import type { Verified } from '../runner/core/verification.ts';
 import type { BatchNumbers } from '../runner/core/batch-summary.ts';
 import type { EndingKind } from '../runner/core/ending.ts';
@@ -9,47 +9,52 @@ import type { ResultRow } from '../runner/report/result-json.ts';
 
 export type { EndingKind, FailureKind, ResultRow };
 
-/** Begins or continues a batch, as `nightrender run` does. `file`: a pipeline.yaml, or the folder with one. */
+/** Starts or resumes a batch, like `nightrender run`. `file`: a pipeline.yaml or its folder. */
 export declare function runBatch(file: string, options?: RunOptions): BatchRun;
 
 /**
- * Reads where a batch stands, also while it runs here, in another process or, of a shared one, on another machine. `file`: a
- * pipeline.yaml, the folder with one, or the output folder of a batch.
+ * Reads the state of a batch, also during a run: here, in another process or, if it is shared, on another
+ * machine. `file`: a pipeline.yaml, its folder, or the output folder of a batch.
  */
 export declare function readBatch(file: string, options?: ReadOptions): Promise<BatchReading | Unreadable>;
 
-/** Finds what the same call of `runBatch` would do, as `nightrender plan` does. Sends nothing and changes nothing, and works during a run. */
+/**
+ * Returns what `runBatch` with the same arguments would do, like `nightrender plan`. Sends nothing, changes
+ * nothing, and works during a run.
+ */
 export declare function planBatch(file: string, options?: PlanRequest): Promise<PlannedBatch | Refused>;
 
-/** Puts scenes back, as `nightrender retry` does: the next run renders them, each as a new job. Sends nothing. */
+/** Puts scenes back, like `nightrender retry`. The next run renders each of them as a new job. Sends nothing. */
 export declare function retryScenes(file: string, options?: RetryRequest): Promise<RetriedScenes | Refused>;
 
-/** Checks every saved picture, as `nightrender verify` does; with `repair`, scenes with a bad one are put back. */
+/** Checks every saved picture, like `nightrender verify`. With `repair`, puts scenes with bad pictures back. */
 export declare function verifyBatch(file: string, options?: VerifyRequest): Promise<VerifiedBatch | Refused>;
 
-/** Writes the saved pictures as a dataset, as `nightrender export` does. The batch is only read, also during a run. */
+/** Writes the saved pictures as a dataset, like `nightrender export`. Only reads the batch, also during a run. */
 export declare function exportBatch(file: string, options: ExportRequest): Promise<ExportedBatch | Refused>;
 
-/** Asks the service to cancel every job in flight, and saves what is done, as `nightrender cancel` does. */
+/** Asks the service to cancel every job in flight and saves finished ones, like `nightrender cancel`. */
 export declare function cancelBatch(file: string, options?: CancelRequest): Promise<CancelledBatch>;
 
-/** What the file says of these is overridden, as by the options of the same names. */
+/** Options that override the file, like those of the command line with the same names. */
 export interface ReadOptions {
-  /** The output folder. */
+  /** Path of the output folder. */
   output?: string;
-  /** `process.env` where left out: what `${VARIABLES}`, keys and `NIGHTRENDER_…` are read from, and what commands under `notify` get. */
+  /**
+   * Environment for `${VARIABLES}`, keys, `NIGHTRENDER_…` and commands under `notify`. Default: `process.env`.
+   */
   env?: Record<string, string | undefined>;
 }
 
 export interface RunOptions extends ReadOptions {
-  /** Stops the run: nothing more is submitted or asked for, and the next run collects what is in flight. */
+  /** Stops the run: it submits and polls no more. The next run collects the jobs in flight. */
   signal?: AbortSignal;
   manifest?: string | string[];
-  /** Jobs in flight at most. */
+  /** Maximum number of jobs in flight. */
   concurrency?: number;
-  /** Renders only so many scenes, drawn from the whole list. */
+  /** Renders only this many scenes, drawn from the whole list. */
   limit?: number;
-  /** Renders only such a share, above 0 and at most 1. */
+  /** Renders only this share of the scenes, greater than 0 and at most 1. */
   sample?: number;
   skipBadRows?: boolean;
   allowFewer?: boolean;
@@ -57,205 +62,247 @@ export interface RunOptions extends ReadOptions {
 }
 
 export interface BatchRun {
-  /** What happens, once each, until the run has ended. One reader; what it leaves for too long is dropped, and counted. */
+  /**
+   * Yields each event once until the run has ended. Supports one reader; events that it leaves unread for too
+   * long are dropped and counted.
+   */
   readonly events: AsyncIterable<BatchEvent>;
-  /** Settles when all is closed. Rejects only for a bug. */
+  /** Resolves once everything is closed. Rejects only for a bug. */
   readonly result: Promise<RunResult>;
 }
 
-/** As a line of `--json`, but files of a saved scene are named as rows name them (`images/…`). `at` is an instant in ISO 8601. */
+/** An event as in a line of `--json`, but with files named as in rows (`images/…`). `at`: time in ISO 8601. */
 export type BatchEvent = (Event | { type: 'events-dropped'; events: number }) & { at: string };
 
-/** What it came to is left out where it was refused before it began, and where a failing disk or database kept it from ending in order. */
+/**
+ * Result of a run. The inherited fields are missing if the run was refused before it started, or if a failing
+ * disk or database kept it from ending normally.
+ */
 export interface RunResult extends Partial<Omit<RunEnded, 'type' | 'ending' | 'exitCode' | 'text'>> {
   kind: EndingKind;
-  /** Whether the same call resumes it. */
+  /** True if the same call resumes the run. */
   isResumable: boolean;
-  /** One sentence. */
+  /** A sentence about the ending. */
   text: string;
-  /** Of a run that was refused: everything that is wrong with the file, the list and the options. */
+  /** All problems of the file, the list and the options, if the run was refused. */
   problems: Problem[];
 }
 
 export interface Problem {
-  /** `pipeline.yaml:7:14`, or the name of an argument, an option or a variable. */
+  /** Place such as `pipeline.yaml:7:14`, or the name of an argument, an option or a variable. */
   where: string;
   text: string;
 }
 
 export interface BatchReading extends BatchNumbers {
   kind: 'batch';
-  /** The output folder. */
+  /** Absolute path of the output folder. */
   dir: string;
-  /** Whether a run is at work on it. */
+  /** True if a run is working on the batch. */
   isRunning: boolean;
-  /** The rows of results.jsonl, as of now: the list in its order, then what is no longer in it. Throws an `Error & Unreadable` if they can no longer be read, or `chosen` is wrong. */
+  /**
+   * Yields the current rows of results.jsonl: first those of the list, in its order, then those no longer
+   * listed. Throws an `Error & Unreadable` if they cannot be read, or if `chosen` is wrong.
+   */
   rows(chosen?: RowsChosen): AsyncIterable<ResultRow>;
-  /** Reads it again when no run is at work on it; rejects with the reason of `signal`. */
+  /** Reads the batch again once no run works on it. Rejects with the reason of `signal` if it is aborted. */
   wait(options?: { signal?: AbortSignal }): Promise<BatchReading | Unreadable>;
 }
 
-/** Rows that fulfil all that is given. */
+/** Chooses rows that meet all given criteria. */
 export interface RowsChosen {
   states?: ResultRow['state'][];
-  /** A condition as `--where` takes it, such as `score >= 0.6 and not style = 'ink'`; rows without a value that it asks for are left out. */
+  /**
+   * A condition as for `--where`, such as `score >= 0.6 and not style = 'ink'`. Rows that lack one of its
+   * values are left out.
+   */
   where?: string;
 }
 
 export interface Unreadable {
-  /** No batch has begun there; its checkpoint is damaged or lost; a disk or a database does not answer; or the file or an argument is wrong. */
+  /**
+   * `no-batch`: no batch was started there. `damaged`: the checkpoint is damaged or lost. `output-unwritable`:
+   * a disk or a database fails. `wrong-use`: the file or an argument is wrong.
+   */
   kind: 'no-batch' | 'damaged' | 'output-unwritable' | 'wrong-use';
   text: string;
   problems: Problem[];
 }
 
-/** Says that a person knows that scenes may be paid for again. */
+/** Confirms that scenes may be paid for again. */
 export type Confirmation = 'paid again';
 
-/** Nothing was done, unless `text` says so. */
+/** A refused call. Nothing was done, unless `text` says otherwise. */
 export interface Refused {
-  /** As in `Unreadable`; or a run, another export or another upkeep holds what is needed; or `signal` was aborted. */
+  /**
+   * Kinds of `Unreadable`; `already-running`: a run or another call holds the batch or folder; `interrupted`:
+   * `signal` was aborted.
+   */
   kind: Unreadable['kind'] | 'already-running' | 'interrupted';
   text: string;
   problems: Problem[];
 }
 
 export interface PlanRequest extends RunOptions {
-  /** Number of first requests that are shown: 3 if left out. */
+  /** Number of requests to return. Default: 3. */
   requests?: number;
 }
 
 export interface PlannedBatch extends Omit<BatchPlan, 'requests' | 'notes'> {
   kind: 'plan';
-  /** The output folder. */
+  /** Absolute path of the output folder. */
   dir: string;
   requests: Omit<FirstRequest, 'before'>[];
-  /** What should be known of the file and the list, in sentences. */
+  /** Sentences about the file and the list. */
   warnings: string[];
-  /** Why a run could not write, in a sentence; null if it could. */
+  /** A sentence that says why a run could not write; null if it could. */
   obstacle: string | null;
 }
 
-/** Choices add up, but `where` stands alone. Without any, every failed scene is meant. */
+/** Criteria add up, but `where` cannot be combined with others. Without any, all failed scenes are put back. */
 export interface RetryRequest extends ReadOptions {
-  /** Failed scenes of these kinds. */
+  /** Chooses failed scenes of these kinds. */
   kinds?: FailureKind[];
-  /** Failed scenes of these ids. */
+  /** Chooses failed scenes by id. */
   ids?: string[];
-  /** Failed scenes that a condition holds for. */
+  /** Chooses failed scenes by a condition. */
   where?: string;
-  /** With `ids` or `where`: saved scenes, too. Pictures in a folder are kept as `<name>.former`. */
+  /** With `ids` or `where`: includes saved scenes. Pictures in a folder are kept as `<name>.former`. */
   again?: boolean;
-  /** With `again`: another seed is sent from then on. */
+  /** With `again`: sends another seed from now on. */
   newSeed?: boolean;
-  /** Saved scenes that lack one of `output.files`. */
+  /** Chooses saved scenes that lack one of `output.files`. */
   lackingFiles?: boolean;
-  /** With `ids` or `where`: scenes whose job in flight is given up. */
+  /** With `ids` or `where`: gives up jobs in flight of these scenes. */
   giveUp?: boolean;
-  /** Jobs in flight at another address than `endpoint.baseUrl` are given up. */
+  /** Gives up jobs in flight at another address than `endpoint.baseUrl`. */
   elsewhere?: boolean;
-  /** Needed if a job of a chosen scene was paid for, or may have been: it is saved, in flight, expired or unanswered. */
+  /**
+   * Required if a job of a chosen scene was or may have been paid for: it is saved, in flight, expired or
+   * unanswered.
+   */
   confirm?: Confirmation;
 }
 
 export interface RetriedScenes {
   kind: 'retried';
-  /** Scenes that wait to be rendered again, in the order of the list, and why each was set aside, such as `job-failed` or `saved`. */
+  /**
+   * Scenes that were put back, in the order of the list, with their former state or kind of failure, such as
+   * `saved` or `job-failed`.
+   */
   scenes: { id: string; was: string }[];
-  /** Number of jobs in flight that were given up: they may be billed. */
+  /** Number of jobs in flight that were given up. They may still be billed. */
   givenUp: number;
-  /** Number of pictures that are kept as `<name>.former`. */
+  /** Number of pictures kept as `<name>.former`. */
   kept: number;
-  /** What the condition could not judge, in sentences. */
+  /** Sentences about rows that the condition could not judge. */
   notes: string[];
 }
 
 export interface VerifyRequest extends ReadOptions {
-  /** Ends the check early. What was repaired until then stays so. */
+  /** Ends the check early. Repairs made until then are kept. */
   signal?: AbortSignal;
-  /** Pictures in a bucket are read and decoded, rather than the checksums of the store trusted. */
+  /** For pictures in a bucket: reads and decodes each, instead of trusting the checksums of the store. */
   deep?: boolean;
-  /** Repairs a damaged checkpoint and puts scenes with missing or damaged pictures back: the next run renders and pays for them again. */
+  /**
+   * Repairs a damaged checkpoint and puts back scenes with missing or damaged pictures. The next run renders
+   * and pays for them again.
+   */
   repair?: boolean;
-  /** Needed with `repair`. */
+  /** Required with `repair`. */
   confirm?: Confirmation;
 }
 
 export interface BadFile {
   kind: 'missing' | 'damaged';
   scene: string;
-  /** `images/harbour.png`, as in rows. */
+  /** Path as in rows, such as `images/harbour.png`. */
   file: string;
-  /** What is wrong with the file. */
+  /** Description of the problem. */
   problem: string;
 }
 
-/** Numbers of pictures that were checked, and scenes that a repair has put back. */
+/** Number of pictures checked, and of scenes that a repair put back. */
 export interface VerifiedBatch extends Verified {
   kind: 'verified';
-  /** `keptAs`: the name under which a repair has kept a damaged file. */
+  /** Bad pictures. `keptAs`: path under which a repair kept a damaged file. */
   bad: (BadFile & { keptAs?: string })[];
-  /** Left out unless the checkpoint was repaired: submissions that are lost, and the path of the damaged file; null if it was sound. */
+  /**
+   * Set if the checkpoint was repaired. `lost`: number of lost submissions. `keptAs`: path of the damaged file,
+   * or null if the file was sound.
+   */
   checkpoint?: { lost: number; keptAs: string | null };
 }
 
 export interface ExportRequest extends ReadOptions {
-  /** Ends the export early; the same call goes on. */
+  /** Ends the export early. The same call continues it. */
   signal?: AbortSignal;
   to: 'imagefolder' | 'webdataset' | 'captions' | 'parquet';
-  /** Path of the folder: a new or empty one, or that of an earlier export. */
+  /** Path of a new or empty folder, or of an earlier export. */
   dir: string;
-  /** Scenes that a condition holds for. */
+  /** Chooses scenes by a condition. */
   where?: string;
-  /** Scenes of these ids. */
+  /** Chooses scenes by id. */
   ids?: string[];
-  /** webdataset, parquet: pictures in each file, 1000 if left out. */
+  /** For webdataset and parquet: number of pictures per file. Default: 1000. */
   shard?: number;
-  /** captions, webdataset: text of each picture, such as `{{ prompt }}, {{ style }}`; its prompt if left out. */
+  /**
+   * For captions and webdataset: text of each picture, such as `{{ prompt }}, {{ style }}`. Default: its
+   * prompt.
+   */
   caption?: string;
-  /** A copy of `output.formats` instead of the PNG: `webp`, `512.jpg`. */
+  /** Exports this copy of `output.formats` instead of the PNG: `webp`, `512.jpg`. */
   copy?: string;
-  /** imagefolder, captions: hard links if the disk allows them. */
+  /** For imagefolder and captions: creates hard links if the disk supports them. */
   link?: boolean;
 }
 
 export interface ExportedBatch {
   kind: 'exported';
-  /** The folder, absolute. */
+  /** Absolute path of the folder. */
   dir: string;
-  /** Pictures in it, how many of them this call has written, and their bytes. */
+  /** Number of pictures in the folder. `written` and `bytes` count those that this call wrote. */
   pictures: number;
   written: number;
   bytes: number;
-  /** Saved pictures that are missing or damaged, and not in it. */
+  /** Saved pictures that were left out because they are missing or damaged. */
   bad: BadFile[];
-  /** Number of chosen scenes without a picture, by state: missing.jsonl in the folder lists them. */
+  /** Number of chosen scenes without a picture, by state. The folder's missing.jsonl lists them. */
   missing: Partial<Record<ResultRow['state'], number>>;
-  /** What could not be judged, found or removed, in sentences. */
+  /** Sentences about what could not be judged, found or removed. */
   notes: string[];
 }
 
 export interface CancelRequest extends ReadOptions {
-  /** Ends it early: jobs that are not cancelled then stay in flight. */
+  /** Stops cancelling early. Jobs that are not cancelled by then stay in flight. */
   signal?: AbortSignal;
 }
 
-/** What became of the jobs is left out if it was refused before it began, or a disk or database failed. */
+/**
+ * Result of cancelling. The optional fields are missing if the call was refused before it started, or if a disk
+ * or database failed.
+ */
 export interface CancelledBatch {
-  /** `complete`: nothing is in flight. `incomplete`: some jobs are. */
+  /** `complete`: no jobs are in flight. `incomplete`: some still are. Others: as for a run. */
   kind: EndingKind;
   isResumable: boolean;
-  /** One sentence. */
+  /** A sentence about the ending. */
   text: string;
   problems: Problem[];
   /** Number of jobs that were in flight. */
   found?: number;
-  /** Jobs that still are, and why. */
+  /** Jobs still in flight, with the reason. */
   left?: { scene: string; jobId: string; why: string }[];
-  /** Number of submissions of crashed runs that may have been sent: their jobs are unknown and cannot be cancelled. */
+  /**
+   * Number of submissions of crashed runs that got no answer. Their job ids are unknown, so they cannot be
+   * cancelled.
+   */
   unanswered?: number;
-  /** Warnings on the way, such as that a bucket did not answer. */
+  /** Warnings, such as that a bucket did not answer. */
   notes?: string[];
-  /** Number of jobs that were saved as they were done already, that were cancelled, that the service has deleted, and that failed on their own. */
+  /**
+   * Number of jobs that were finished and saved, cancelled, already deleted by the service, or failed on their
+   * own.
+   */
   ends?: { saved: number; cancelled: number; expired: number; failed: number };
 }

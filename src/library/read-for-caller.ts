@@ -1,4 +1,4 @@
-/** A batch that another program reads; nothing stays open between its calls. */
+/** Reads a batch for a program. Nothing stays open between two calls. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Batch } from '../batch/batch.ts';
 import { followStatus, type BatchStatus } from '../batch/progress.ts';
@@ -17,7 +17,7 @@ export async function readForCaller(file: string, options: ReadOptions): Reading
   const wrong = wrongArguments('readBatch', options, { file });
   if (wrong !== undefined) return wrong;
   const { output, env } = options;
-  // The file may be edited between two calls.
+  // The batch is opened anew by each call, because the file may have been edited.
   const open = (): Batch => batchForCaller(file, { output }, env);
   const readUntil = async (signal: AbortSignal): Reading => {
     const batch = open();
@@ -69,10 +69,10 @@ async function* rowsOrKind(
   }
 }
 
-/** Between which others have their turn. */
+/** Rows read before other tasks of the process get their turn. */
 const rowsAtOnce = 200;
 
-/** The rows of a result are read one after the other, so the batch stays open for as long as somebody reads. */
+/** Yields rows one after the other. The batch stays open as long as the caller reads. */
 async function* readResults(batch: Batch, chosen: RowsChosen): AsyncGenerator<ResultRow, void, undefined> {
   const { states, where } = chosen;
   const { book, close } = await batch.openToRead();

@@ -1,4 +1,4 @@
-/** A run that another program asks for, a plan of it, and the end of its jobs: of the process that it is in, nothing is changed. */
+/** Runs, plans and cancels a batch for a program. Changes nothing about the program's process. */
 import type { Batch } from '../batch/batch.ts';
 import { notWritable } from '../batch/refusal.ts';
 import { runChoicesOf } from '../batch/choices.ts';
@@ -97,7 +97,10 @@ interface Refusing {
   problems: Problem[];
 }
 
-/** An abort of `signal` asks the work to leave. A refusal is its result. Rejects only for a bug. */
+/**
+ * Runs `work` with a `Stop` that an abort of `signal` requests. Resolves to the refusal if there is one.
+ * Rejects only for a bug.
+ */
 async function untilStopped<Result>(
   batch: Batch,
   signal: AbortSignal | undefined,
@@ -120,13 +123,13 @@ async function untilStopped<Result>(
   }
 }
 
-/** Files are named as rows name them. */
+/** Names files as in rows: `images/…`. */
 function withPaths(event: Event): Event {
   if (event.type !== 'scene-saved') return event;
   return { ...event, files: event.files.map((file) => pathOf({ file })) };
 }
 
-/** Returns the options as the command line has them. */
+/** Returns the options under their names on the command line. */
 function asOptions({ limit, sample, skipBadRows, allowFewer, acceptEdits, ...others }: RunOptions) {
   return {
     ...others,
@@ -138,7 +141,7 @@ function asOptions({ limit, sample, skipBadRows, allowFewer, acceptEdits, ...oth
   };
 }
 
-/** Throws one `ConfigError` with everything that is wrong with the file, and with the options: `problems`. */
+/** Throws one `ConfigError` with all problems of the file and of the options (`problems`). */
 async function readOwnConfig(batch: Batch, needsKey: boolean, problems: Problem[]): Promise<Config> {
   const { manifest, placeOf } = await batch.config(needsKey).catch((thrown: unknown) => {
     throw thrown instanceof ConfigError ? new ConfigError([...problems, ...thrown.problems]) : thrown;

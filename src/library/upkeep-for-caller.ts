@@ -1,4 +1,4 @@
-/** What another program does to a batch between its runs: puts scenes back, checks pictures, exports them. */
+/** Puts scenes back, checks pictures and exports them for a program. */
 import { resolve } from 'node:path';
 import { assertExportable, copyNamed, exportDataset, type ExportListener } from '../batch/export-dataset.ts';
 import { retryScenes } from '../batch/retry-scenes.ts';

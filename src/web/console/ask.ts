@@ -1,9 +1,9 @@
-/** Requests of the console to its server, whether it answers, and whether it knows who asks. */
+/** Requests of the console to its server, and the state of the connection and the session. */
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from '../../protocol/console-data.ts';
 
 export interface Link {
-  /** By this machine's clock; null while it answers. */
+  /** When the service stopped answering (epoch ms, this machine's clock); null while it answers. */
   awaySince: number | null;
   isSignedOut: boolean;
 }
@@ -30,7 +30,7 @@ export function useLink(): Link {
 
 export type Problem = NonNullable<ApiError['problems']>[number];
 
-/** The service said no; the message says why. */
+/** A request that the service refused; the message says why. */
 export class Refused extends Error {
   readonly status: number;
   readonly problems: Problem[];
@@ -42,10 +42,9 @@ export class Refused extends Error {
   }
 }
 
-/** Browsers keep it for this origin alone, unlike the cookie, which other programs of the host receive. */
+/** Key of local storage, which belongs to this origin alone. Cookies also reach other ports of the host. */
 const tokenName = 'nightrender-console';
 
-/** Rejects as `ask`. */
 export async function signIn(key: string): Promise<void> {
   const { token } = await ask<{ token: string }>('POST', 'session', { key });
   localStorage.setItem(tokenName, token);
@@ -57,7 +56,7 @@ export async function signOut(): Promise<void> {
   localStorage.removeItem(tokenName);
 }
 
-/** Resolves to a picture that a path leads to; undefined if there is none, or it cannot be fetched. */
+/** Fetches a picture. Resolves to undefined if there is none, or if it cannot be fetched. */
 export async function askPicture(path: string): Promise<Blob | undefined> {
   try {
     const response = await fetch(`api/${path}`, { headers: tokenHeader(), priority: 'low' });
@@ -67,20 +66,23 @@ export async function askPicture(path: string): Promise<Blob | undefined> {
   }
 }
 
-/** Signing in needs the header as well. */
+/** Returns the session token. Signing in needs the header as well, so without a token it has a placeholder. */
 function tokenHeader(): Record<string, string> {
   return { 'X-Nightrender-Console': localStorage.getItem(tokenName) ?? '1' };
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/** A look is soon repeated; a change may have to wait for an image. */
+/** Time limits of requests. Polls are repeated soon; a change may have to wait for a container image. */
 const patienceMs = { GET: 15_000, POST: 60_000, PUT: 60_000, DELETE: 60_000 };
 
-/** Resolves to what came, undefined where nothing does. Rejects with `Refused`, or another error where no answer came. */
+/**
+ * Sends a request and resolves to the JSON of the response. Rejects with `Refused`, or another error if no
+ * response came.
+ */
 export async function ask<T>(method: Method, path: string, body?: object): Promise<T> {
   const response = await send(method, path, body);
-  // A proxy before the service says these where the service itself is away.
+  // A proxy in front of the service sends these statuses while the service is down.
   if (response.status >= 502) {
     markAway();
     throw new Error(`The service does not answer (${response.status}).`);
@@ -92,13 +94,13 @@ export async function ask<T>(method: Method, path: string, body?: object): Promi
   throw new Refused(response.status, said);
 }
 
-/** What is to be said of what `ask` rejected with. */
+/** Returns the message for an error of `ask`. */
 export function troubleWords(error: unknown): string {
   if (error instanceof Refused) return error.message;
   return 'No response. The change may have been made: check before you repeat it.';
 }
 
-/** The service did not answer; the first time counts. */
+/** Records that the service does not answer; keeps the time of the first failure. */
 function markAway(): void {
   updateLink({ awaySince: link.awaySince ?? Date.now() });
 }

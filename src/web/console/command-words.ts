@@ -1,6 +1,6 @@
-/** A command line as people type it, cut into its words: quotes and backslashes as in a shell, and nothing else of one. */
+/** Splits a command line into words and joins them, with the quotes and backslashes of a shell but no expansions. */
 
-/** Undefined where a quote is not closed. */
+/** Returns the words of a line, or undefined if a quote is not closed. */
 export function splitWords(line: string): string[] | undefined {
   const words: string[] = [];
   const word = /\s+|((?:[^\s'"\\]|\\[^]|'[^']*'|"(?:[^"\\]|\\[^])*")+)/y;
@@ -12,7 +12,7 @@ export function splitWords(line: string): string[] | undefined {
   return words;
 }
 
-/** A line that is cut into the same words. */
+/** Quotes words so that `splitWords` returns the same ones. */
 export function joinWords(words: string[]): string {
   return words
     .map((word) => (/^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))

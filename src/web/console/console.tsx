@@ -77,10 +77,10 @@ function TopBar({ route }: { route: Route }): JSX.Element {
     try {
       await signOut();
     } catch (error) {
-      // One that knows nobody here has nothing to sign out of.
+      // A refusal means that the session has already ended.
       if (!(error instanceof Refused)) return say('Not signed out: the service does not respond.');
     }
-    // Nothing of what was seen or typed stays in memory.
+    // Reloading clears everything that was shown or typed from memory.
     location.hash = to.overview;
     location.reload();
   };
@@ -111,7 +111,7 @@ function sectionOf({ page }: Route): keyof typeof sections | undefined {
   return page === 'nowhere' ? undefined : 'overview';
 }
 
-/** What was known stays on the page. */
+/** Warns that the service does not answer; the page keeps showing its last state. */
 function AwayNotice(): JSX.Element {
   const { awaySince } = useLink();
   return (
@@ -167,10 +167,13 @@ function Routed({ route }: { route: Route }): JSX.Element {
   }
 }
 
-/** Names the tab, and takes a reader by keyboard or ear to the head of the page that a link led to. */
+/**
+ * Sets the title of the tab. After a link was followed, scrolls up and focuses the heading, for keyboards and
+ * screen readers.
+ */
 function useArrival(hash: string, isReady: boolean, isAtEntrance: boolean): void {
   const last = useRef<string | undefined>(hash);
-  // Whoever has signed in arrives at the page, wherever he was before.
+  // Signing in counts as an arrival at the page, too.
   if (isAtEntrance) last.current = undefined;
   useLayoutEffect(() => {
     const heading = document.querySelector<HTMLElement>('main h1');
@@ -186,14 +189,13 @@ function useArrival(hash: string, isReady: boolean, isAtEntrance: boolean): void
 const root = document.querySelector('#page');
 if (root !== null) void enter(root);
 
-/** Whoever is not signed in is asked to before anything is refused, which browsers would tell as an error. */
+/** Checks the session before the first request, because browsers would log a refused request as an error. */
 async function enter(place: Element): Promise<void> {
   const session = ask<{ signedIn: boolean }>('GET', 'session').catch(() => ({ signedIn: true }));
   if (!(await session).signedIn) updateLink({ isSignedOut: true });
   render(<ConsolePage />, place);
 }
 
-/** Signing in with a key. */
 function SignIn(): JSX.Element {
   const [key, setKey] = useState('');
   const field = useRef<HTMLInputElement>(null);

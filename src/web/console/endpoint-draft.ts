@@ -1,4 +1,4 @@
-/** An endpoint as it stands in the form: keys of service.yaml, with what was typed for other workloads as well. */
+/** The state of the endpoint form: keys of service.yaml, including those typed for workloads not chosen any longer. */
 import type { CatalogueEntry, FieldSchema, WorkloadForm } from '../../protocol/console-data.ts';
 import type { Problem } from './ask.ts';
 import { joinWords, splitWords } from './command-words.ts';
@@ -8,14 +8,13 @@ export type Keys = Readonly<Record<string, unknown>>;
 /** Props of each part of the form. */
 export interface PartProps {
   keys: Keys;
-  /** What is to run. */
   workload: WorkloadForm;
   problems: Problem[];
-  /** Changes some keys; undefined leaves one out. */
+  /** Changes keys; undefined removes a key. */
   onChange(change: Keys, workload?: WorkloadForm): void;
 }
 
-/** Returns what an endpoint runs; the first workload if its keys do not say. */
+/** Returns the workload of an endpoint, or the first one if no key names any. */
 export function workloadIn(all: WorkloadForm[], keys: Keys): WorkloadForm {
   const found = all.find(
     ({ key, values }) => keys[key] !== undefined && (values === undefined || values.includes(keys[key])),
@@ -25,13 +24,13 @@ export function workloadIn(all: WorkloadForm[], keys: Keys): WorkloadForm {
   return found ?? first;
 }
 
-/** Returns true if an endpoint with this workload and these keys is what a card of the catalogue offers. */
+/** True if a card of the catalogue offers this workload with this value. */
 export function isOfCard({ runs }: CatalogueEntry, { key, values }: WorkloadForm, keys: Keys): boolean {
   const [[name, value] = ['', '']] = Object.entries(runs);
   return name === key && (values === undefined ? keys[key] === value : values.includes(value));
 }
 
-/** Stands in the place of a value that what was typed does not give; it keeps the form from being sent. */
+/** Replaces a value whose text cannot be read. The form cannot be sent while it contains one. */
 export class Unreadable {
   readonly why: string;
 
@@ -40,11 +39,11 @@ export class Unreadable {
   }
 }
 
-/** Returns what the service is sent, or what cannot even be sent; all else is for the service to judge. */
+/** Returns the keys to send, or problems of unreadable values. The service validates everything else. */
 export function endpointToSend(keys: Keys, workload: WorkloadForm): Keys | Problem[] {
   const { key, values, cards } = workload;
   const schemas = Object.fromEntries(cards.flatMap(({ fields }) => fields));
-  // Sent as an empty object, so that the service names each missing field.
+  // An empty object lets the service report each missing field.
   const empty = schemas[key]?.properties === undefined ? '' : {};
   const chosen = values === undefined ? (keys[key] ?? empty) : keys[key];
   const given: Keys = { ...keys, [key]: chosen };
@@ -54,7 +53,7 @@ export function endpointToSend(keys: Keys, workload: WorkloadForm): Keys | Probl
   return problems.length > 0 ? problems : form;
 }
 
-/** Returns the keys that have a field. */
+/** Returns the keys of a workload that have a field. */
 export function shownKeys({ cards }: WorkloadForm): string[] {
   return cards.flatMap(({ fields }) => fields.map(([key]) => key));
 }
@@ -66,7 +65,7 @@ function unreadableIn(value: unknown, path: string[]): Problem[] {
     : [];
 }
 
-/** A value with keys of its own; nothing for any other. */
+/** Returns the value if it has keys of its own, else an empty object. */
 export function sectionOf(value: unknown): Keys {
   return isSection(value) ? value : {};
 }
@@ -75,34 +74,34 @@ export function isSection(value: unknown): value is Keys {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Undefined where nothing is left in it. */
+/** Returns a section with a changed key. Undefined if no keys are left. */
 export function withKey(section: Keys, key: string, value: unknown): Keys | undefined {
   const all = Object.entries({ ...section, [key]: value }).filter(([, each]) => each !== undefined);
   return all.length === 0 ? undefined : Object.fromEntries(all);
 }
 
-/** What is wrong at a path or within it. */
+/** Returns the text of all problems at or below the paths. */
 export function problemAt(problems: Problem[], ...paths: string[]): string {
   const found = problems.filter(({ field }) =>
     paths.some((path) => field === path || field.startsWith(`${path}.`)),
   );
-  // A variable has no field of its own.
+  // A variable has no field of its own, so its name precedes the text.
   const whose = (field: string): string => /^environment\.(.*)/.exec(field)?.[1]?.concat(': ') ?? '';
   return found.map(({ field, text }) => `${whose(field)}${text}`).join(' ');
 }
 
-/** Between a value and how it is typed. */
+/** Converts between a value and its text in a field. */
 export interface Typed {
   inputMode?: 'decimal';
-  /** Lines of text; one where left out. */
+  /** Number of lines. Default: 1. */
   rows?: number;
   hint?: string;
-  /** Undefined where nothing was typed. */
+  /** Returns the value, or undefined for an empty text. */
   read(text: string): unknown;
   show(value: unknown): string;
 }
 
-/** What is no number is for the service to refuse. */
+/** A text that isn't a number is kept as it is, for the service to refuse. */
 const numeric: Typed = {
   inputMode: 'decimal',
   read: (text) => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text || undefined),
@@ -121,7 +120,7 @@ export const list: Typed = {
   show: (value) => (Array.isArray(value) ? value.join(', ') : ''),
 };
 
-/** As in a file of variables: a value may be quoted, and one of several lines is. */
+/** Variables as in an .env file. Values may be quoted; values of several lines are. */
 const variables: Typed = {
   rows: 4,
   hint: 'One a line, as NAME=value. Everybody who can open this console can read them.',
@@ -169,7 +168,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** What stands in an address, made of a name: `My renderer (2)` becomes `my-renderer-2`. */
+/** Makes an id from a name: `My renderer (2)` becomes `my-renderer-2`. */
 export function idFromName(name: unknown): string {
   const text = typeof name === 'string' ? name : '';
   const plainName = text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();

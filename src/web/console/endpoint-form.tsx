@@ -1,4 +1,4 @@
-/** Creating an endpoint, and changing one, in a form made of the schema that the service checks it by: a key without an input of its own gets one by its type. */
+/** The form that creates or edits an endpoint. Its fields come from the schema that the service validates with. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EndpointView, FieldSchema, WorkloadForm } from '../../protocol/console-data.ts';
@@ -38,7 +38,7 @@ export function NewPage(): JSX.Element {
   );
 }
 
-/** Goes to the page of an endpoint once there is something to be shown of it. */
+/** Returns a function that shows an endpoint's page with a message, once the overview contains the endpoint. */
 function useArrival(): (endpoint: EndpointView, done: string) => Promise<void> {
   const { refresh, say } = useService();
   return async ({ settings: { id, name } }, done) => {
@@ -52,7 +52,7 @@ export function EditPage({ id }: { id: string }): JSX.Element {
   const arrive = useArrival();
   const { overview } = useService();
   const endpoint = useEndpoint(id);
-  // What is typed is not taken away by what the service tells meanwhile.
+  // Polls must not overwrite what the user types, so the form keeps the endpoint as it was when opened.
   const [opened] = useState(endpoint);
   if (opened === undefined)
     return <NothingHere title={`Endpoint ${id}`} text="There is no such endpoint." back={to.overview} />;
@@ -89,15 +89,15 @@ export function EditPage({ id }: { id: string }): JSX.Element {
 interface Props {
   keys: Keys;
   isNew: boolean;
-  /** What is done, on the button. */
+  /** Text of the submit button. */
   action: string;
-  /** Where it is left for. */
+  /** Link of the cancel button. */
   back: string;
-  /** Rejects with what the service has against it. */
+  /** Rejects with the problems that the service found. */
   onSave(endpoint: Keys): Promise<void>;
 }
 
-/** Inputs of keys that hold one value or keys of their own. */
+/** Inputs of keys that take either one value or a section. Other keys get an input by their type. */
 const inputs: Record<string, (part: PartProps & { schema: FieldSchema }) => JSX.Element> = {
   workers: WorkersFields,
   on: ClusterFields,
@@ -162,7 +162,6 @@ function KeysCard({ title, fields, ...part }: PartProps & WorkloadForm['cards'][
   );
 }
 
-/** What is typed for a key, or for those that it holds. */
 function KeyFields({ name, ...part }: PartProps & { name: string; schema: FieldSchema }): JSX.Element {
   const { keys, schema, problems, onChange } = part;
   const Input = inputs[name];
@@ -196,7 +195,6 @@ function KeyFields({ name, ...part }: PartProps & { name: string; schema: FieldS
   );
 }
 
-/** What an endpoint is called. */
 function Names({ isNew, ...part }: PartProps & { isNew: boolean }): JSX.Element {
   const { keys, problems, onChange } = part;
   const [isIdTyped, setIsIdTyped] = useState(false);

@@ -1,4 +1,4 @@
-/** Inputs of an endpoint for what it runs, and for what may be one value or keys of its own: its workers, where they run, and their GPU. */
+/** Inputs of the endpoint form for the workload, the workers, where they run, and their GPU. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FieldSchema, CatalogueEntry, WorkloadForm } from '../../protocol/console-data.ts';
@@ -18,15 +18,14 @@ import { Coded, Field, Option } from './field.tsx';
 import { labelOf, sentence, TypedField } from './typed-field.tsx';
 import { useService } from './service.ts';
 
-/** Its way with keys of its own. */
+/** Returns the properties of the alternative that is an object; empty if there is none. */
 function sectionSchema(schema: FieldSchema | undefined): Record<string, FieldSchema> {
   return schema?.anyOf?.find(({ properties }) => properties !== undefined)?.properties ?? {};
 }
 
-/** Props of an input for one key. */
 type InputProps = PartProps & { schema: FieldSchema };
 
-/** A number, or with `min` and `idle` a range. */
+/** Number of workers, or a range with `min` and `idle`. */
 export function WorkersFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
   const { workers } = keys;
   const range: Keys = isSection(workers) ? workers : { max: workers };
@@ -59,7 +58,7 @@ export function WorkersFields({ keys, schema: all, problems, onChange }: InputPr
   );
 }
 
-/** Nothing for this machine. */
+/** Place of the workers. The key is left out for this machine. */
 export function ClusterFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
   const { on } = keys;
   const isOfOptions = problems.some(({ field }) => field.startsWith('on.slurm'));
@@ -92,7 +91,7 @@ export function ClusterFields({ keys, schema: all, problems, onChange }: InputPr
 
 export const gpuSizes = ['16 GB', '24 GB', '32 GB', '48 GB', '80 GB'];
 
-/** A size for people, another label, or devices. */
+/** A GPU size, another label, or device numbers. */
 export function GpuFields({ keys, schema: all, problems, onChange }: InputProps): JSX.Element {
   const { gpu } = keys;
   const [isLabel, setIsLabel] = useState(false);
@@ -170,7 +169,7 @@ function SelectField({ path, schema, problem, ...rest }: SelectProps): JSX.Eleme
 interface ChoiceProps {
   name: string;
   means: string;
-  /** What it needs, or what is lacking for it. */
+  /** Requirements, or what this machine lacks. */
   note?: string;
   isChosen: boolean;
   isLacking?: boolean;
@@ -178,7 +177,7 @@ interface ChoiceProps {
   onChoose(): void;
 }
 
-/** Chooses what an endpoint runs: quick deploy out of the catalogue, or custom deployment. */
+/** Chooses the workload: quick deploy from the catalogue, or a custom deployment. */
 export function WorkloadChoice({ keys, workload, problems, onChange }: PartProps): JSX.Element {
   const {
     overview,
@@ -261,12 +260,12 @@ function Choice(props: ChoiceProps): JSX.Element {
   );
 }
 
-/** Returns the value of the workload's key, if the key has no field. */
+/** Returns the workload's key with its value, if no field sets it. */
 function valueOf({ key, values }: WorkloadForm): Keys {
   return values === undefined ? {} : { [key]: values.at(-1) };
 }
 
-/** Cards of one image differ in their environment. */
+/** True if the card is chosen. Cards with the same image differ in their environment. */
 function isOf(entry: CatalogueEntry, workload: WorkloadForm, keys: Keys): boolean {
   const given = sectionOf(keys['environment']);
   const hasAll = Object.entries(entry.environment).every(([name, value]) => given[name] === value);
@@ -277,7 +276,7 @@ function workloadOfCard(entry: CatalogueEntry, all: WorkloadForm[]): WorkloadFor
   return all.find((each) => isOfCard(entry, each, entry.runs));
 }
 
-/** The form as the card has it. */
+/** Returns the keys that a card fills in. */
 function filledFrom({ runs, needs, environment }: CatalogueEntry, before: CatalogueEntry | undefined): Keys {
   if (!('image' in runs)) return { ...runs, ...emptied(before) };
   return {
@@ -287,7 +286,7 @@ function filledFrom({ runs, needs, environment }: CatalogueEntry, before: Catalo
   };
 }
 
-/** What a card of an image had filled in. */
+/** Clears the keys that a card with an image has filled in. */
 function emptied(card: CatalogueEntry | undefined): Keys {
   return card !== undefined && 'image' in card.runs
     ? { image: undefined, gpu: undefined, environment: undefined }

@@ -1,4 +1,4 @@
-/** One endpoint: a job to try it with, its jobs, its workers, and how it is used. */
+/** The page of one endpoint: a job form, its jobs, its workers, and how to use it. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EndpointView, WorkerView, WorkloadForm } from '../../protocol/console-data.ts';
@@ -99,7 +99,7 @@ function Head({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   );
 }
 
-/** Jobs at work go on; nothing is lost by it, so that it is done at once. */
+/** Pauses or resumes an endpoint. It needs no confirmation, because running jobs continue and nothing is lost. */
 function Pause({ endpoint: { settings, isPaused } }: { endpoint: EndpointView }): JSX.Element {
   const { refresh, say } = useService();
   const sending = useSending(async () => {
@@ -148,7 +148,7 @@ function Remove({ endpoint: { settings, jobs } }: { endpoint: EndpointView }): J
 
 type Way = 'curl' | 'python' | 'javascript' | 'yaml' | 'worker';
 
-/** Shows how programs use an endpoint: lines to copy, for the address at which its reader has come to the service. */
+/** Code to copy for programs that use the endpoint, with the address that this browser uses. */
 function UseIt({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const [way, setWay] = useState<Way>('curl');
   const { workload, card } = useWorkload(endpoint);
@@ -184,7 +184,10 @@ function UseIt({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   );
 }
 
-/** JSON that is an expression of all three languages, as no example has `true`, `null` or a `'`. */
+/**
+ * Returns JSON that is also a valid literal in Python and JavaScript: no example contains `true`, `null` or
+ * `'`.
+ */
 function inputText(input: Record<string, unknown>): string {
   return JSON.stringify(input, null, 1)
     .replaceAll(/(?<=[{[])\n *|\n *(?=[}\]])/g, '')
@@ -199,7 +202,7 @@ interface At {
   input: string;
 }
 
-/** Each submits a job and shows what it is once it has ended, or after 90 s. */
+/** Each example submits a job and prints its result once it has ended, or after 90 s. */
 const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
   curl: {
     label: 'In a terminal',
@@ -251,7 +254,7 @@ const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
       '  apiKey: ${NIGHTRENDER_API_KEY}',
     ],
   },
-  // As the open-source worker SDK reads them; `$ID` and `$RUNPOD_POD_ID` are filled in by the worker.
+  // Variables of the open-source worker SDK, which fills in `$ID` and `$RUNPOD_POD_ID`.
   worker: {
     label: 'For workers elsewhere',
     lines: ({ base, id }) => [
@@ -270,10 +273,9 @@ const ways: Record<Way, { label: string; lines: (at: At) => string[] }> = {
 
 const fewWorkers = 12;
 
-/** What one that died wrote at the end, without being opened. */
+/** Lines of log shown below a worker that ended, without opening it. */
 const lastWords = 4;
 
-/** Shows the workers of an endpoint, and what each wrote last. */
 function Workers({ endpoint }: { endpoint: EndpointView }): JSX.Element {
   const { workers, settings } = endpoint;
   const { workload } = useWorkload(endpoint);

@@ -1,4 +1,4 @@
-/** Endpoints and their workers in words. */
+/** Texts about endpoints and their workers. */
 import type {
   CatalogueEntry,
   EndpointView,
@@ -12,7 +12,7 @@ import type { Tone } from '../shared/tone.ts';
 
 type WorkerState = WorkerView['state'];
 
-/** Worst first; `tone` is how it is shown beside its word. */
+/** Worker states, worst first. `tone`: colour and shape of the mark. */
 export const workerStates = {
   unhealthy: { tone: 'bad', word: 'down' },
   throttled: { tone: 'wait', word: 'held back' },
@@ -27,7 +27,10 @@ export function workerCounts(workers: WorkerView[]): [WorkerState, number][] {
     .filter(([, count]) => count > 0);
 }
 
-/** What became of the one in this place; null where there is nothing to be told. `now` is the service's. */
+/**
+ * Explains how the last worker in this slot ended; null if there is nothing to report. `now`: the service's
+ * clock.
+ */
 export function deathWords(
   { kind, state, lastDeath, startsAt, lastSeenAt }: WorkerView,
   now: number,
@@ -44,13 +47,13 @@ export function deathWords(
   return `It ended ${ago(lastDeath.at)}: ${why} Another starts ${next}.`;
 }
 
-/** Where it was made, if not here. */
+/** Origin of an endpoint that was not created in the console; null for others. */
 export function originWords({ origin }: EndpointView, { file }: Overview): string | null {
   if (origin === 'console') return null;
   return file === null ? 'default' : `from ${file}`;
 }
 
-/** The GPUs of the service's machine: `2 × NVIDIA H200 (141 GB)`. */
+/** GPUs of the service's machine, such as `2 × NVIDIA H200 (141 GB)`. */
 function machineWords(gpus: string[]): string {
   return [...new Set(gpus)]
     .map((gpu) => [gpus.filter((other) => other === gpu).length, gpu] as const)
@@ -58,18 +61,17 @@ function machineWords(gpus: string[]): string {
     .join(', ');
 }
 
-/** With what it means where there is none. */
+/** Sentence about the GPUs, or about what it means that there are none. */
 export function machineSentence(gpus: string[]): string {
   if (gpus.length > 0) return `This machine has ${machineWords(gpus)}.`;
   return 'nvidia-smi finds no GPU on this machine: programs compute on its processors. Workers elsewhere bring their own.';
 }
 
-/** What a card of the catalogue needs. */
 export function needsWords({ needs: { gpu, disk, pull } }: CatalogueEntry): string {
   return `Needs a GPU with ${gpu} GB and ${disk} GB of disk; pulls ${pull} GB.`;
 }
 
-/** What this machine lacks for a card; null where it has all, or it is not known. */
+/** Says which requirements of a card this machine lacks; null if none, or if it is unknown. */
 export function entryLack({ runs, needs }: CatalogueEntry, { gpus, containerLack }: Overview): string | null {
   if (!('image' in runs)) return null;
   const lacks = [
@@ -83,12 +85,14 @@ export function entryLack({ runs, needs }: CatalogueEntry, { gpus, containerLack
   return lacks.length === 0 ? null : `Needs ${lacks.join('; and ')}.`;
 }
 
-/** GB, as its words say; a GPU that is named without them is not one for containers. */
+/**
+ * Memory in GB, read from the GPU's name. A name without it counts as 0, because such a GPU suits no container.
+ */
 function memoryOf(gpu: string): number {
   return Number(/\((\d+) GB\)$/.exec(gpu)?.[1] ?? 0);
 }
 
-/** What its workers compute on; null where it is not known. */
+/** GPU of the endpoint's workers; null if unknown. */
 export function gpuWords(
   { settings: { gpu } }: EndpointView,
   workload: WorkloadForm,
@@ -101,7 +105,7 @@ export function gpuWords(
   return gpus.length === 0 ? 'no GPU found' : machineWords(gpus);
 }
 
-/** How it stands, in a word or two. */
+/** Overall state of an endpoint, in a word or two. */
 export function standing(
   endpoint: EndpointView,
   { isElsewhere }: WorkloadForm,

@@ -1,4 +1,4 @@
-/** Webhooks that failed: why, when the next try is, and a button that sends them again. */
+/** Webhooks that failed: the reason, the next try, and a button to send them again. */
 import type { JSX } from 'preact';
 import type { BulkCount, FailedWebhooks as Failed } from '../../protocol/console-data.ts';
 import { useNow } from '../shared/hooks.ts';
@@ -10,7 +10,6 @@ import { usePolled } from './polled.tsx';
 import { to } from './route.ts';
 import { useService } from './service.ts';
 
-/** Nothing is shown while there are none. */
 export function FailedWebhooks(): JSX.Element | null {
   const { data, refresh } = usePolled<Failed>('webhooks', () => 5_000);
   const { overview, aheadMs, say } = useService();

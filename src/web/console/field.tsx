@@ -1,8 +1,7 @@
-/** A field with its label, a hint, and what is wrong with it. */
+/** Form fields, each with a label, a hint and its problem. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 
-/** For the element that is typed into. */
 export interface FieldAttributes {
   id: string;
   'aria-invalid': boolean;
@@ -12,10 +11,10 @@ export interface FieldAttributes {
 interface Props {
   label: string;
   hint?: ComponentChildren;
-  /** Empty where nothing is wrong. */
+  /** Empty if the value is valid. */
   problem: string;
   class?: string;
-  /** Whether what is wrong is said aloud at once. */
+  /** True if screen readers announce the problem at once. */
   isAlert?: boolean;
   children(attributes: FieldAttributes): ComponentChildren;
 }
@@ -49,7 +48,7 @@ export function Field({
   );
 }
 
-/** What stands between backticks is code. */
+/** Text in which backticks enclose code. */
 export function Coded({ text }: { text: string }): JSX.Element {
   return <>{text.split('`').map((part, i) => (i % 2 === 0 ? part : <code key={i}>{part}</code>))}</>;
 }
@@ -58,9 +57,9 @@ interface TextProps extends Omit<Props, 'children'> {
   name?: string | undefined;
   value: string;
   inputMode?: 'numeric' | 'decimal' | 'text';
-  /** An example, or what is taken where nothing is typed. */
+  /** Example, or the default that is used if nothing is typed. */
   placeholder?: string | undefined;
-  /** Lines of text; one where left out. */
+  /** Number of lines. Default: 1. */
   rows?: number;
   isCode?: boolean;
   onText(value: string): void;
@@ -100,7 +99,6 @@ interface OptionProps {
   onCheck(isOn: boolean): void;
 }
 
-/** A box or, as a `radio`, a button with what it means. */
 export function Option(props: OptionProps): JSX.Element {
   const { class: name = '', type = 'checkbox', children, onCheck, ...rest } = props;
   return (

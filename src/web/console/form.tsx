@@ -1,17 +1,20 @@
-/** A form that is sent to the service, and leads to the first field that is wrong. */
+/** Forms that are sent to the service. After a refusal, the first wrong field is focused. */
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Refused, troubleWords, type Problem } from './ask.ts';
 
 export interface Sending<A extends unknown[] = []> {
-  /** New ones after each try; those that name no field have an empty one. */
+  /** Problems of the last try. `field` is empty if a problem belongs to no field. */
   problems: Problem[];
   setProblems(problems: Problem[]): void;
   isBusy: boolean;
   send(...what: A): void;
 }
 
-/** `save` resolves to what keeps it from being sent at all, nothing where it was done, and rejects with what the service has against it. */
+/**
+ * State of a form or button. `save` resolves to problems found before sending, or to nothing if it succeeded.
+ * It rejects if the service refuses.
+ */
 export function useSending<A extends unknown[] = []>(
   save: (...what: A) => Promise<Problem[] | void>,
 ): Sending<A> {
@@ -19,7 +22,7 @@ export function useSending<A extends unknown[] = []>(
   const [isBusy, setIsBusy] = useState(false);
   const isSent = useRef(false);
   const send = async (...what: A): Promise<void> => {
-    // A button that is disabled meanwhile would lose the focus.
+    // A disabled button would lose the focus, so a second click is ignored instead.
     if (isSent.current) return;
     isSent.current = true;
     setIsBusy(true);
@@ -64,12 +67,12 @@ export function Form({ sending: { problems, send }, class: name = 'stack', child
   );
 }
 
-/** What is wrong with a field, or a part of what it stands for; empty where nothing is. */
+/** Returns the problem of a field or of a part of it; empty if there is none. */
 export function problemOf(problems: Problem[], name: string): string {
   return problems.find(({ field }) => field === name || field.startsWith(`${name}.`))?.text ?? '';
 }
 
-/** Those that belong to no field that is shown. */
+/** Shows problems that belong to no visible field. */
 export function OtherProblems({ texts }: { texts: string[] }): JSX.Element | null {
   if (texts.length === 0) return null;
   return (
@@ -82,8 +85,9 @@ export function OtherProblems({ texts }: { texts: string[] }): JSX.Element | nul
 }
 
 /**
- * Keeps whoever works by keyboard or ear in his place where the button that he pressed goes away. For an element that
- * stays, with a `tabIndex` of -1: it has the focus once what had it within is gone.
+ * Keeps keyboard and screen-reader users in place when a focused button disappears. The returned ref is for an
+ * element that stays and has a `tabIndex` of -1. The element gets the focus if the focused element inside it is
+ * gone.
  */
 export function useFocusKept<E extends HTMLElement>(): RefObject<E | null> {
   const place = useRef<E | null>(null);

@@ -1,4 +1,4 @@
-/** What became of jobs over time: how many ended and how, the queue, and the time in workers. */
+/** Charts of jobs over time: how many ended and how, the queue, and the worker seconds. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { JobHistoryView } from '../../protocol/console-data.ts';
@@ -16,7 +16,7 @@ const ranges = [
 
 type Step = JobHistoryView['steps'][number];
 
-/** Of one endpoint, or of all. */
+/** History of one endpoint, or of all if `endpoint` is null. */
 export function History({ endpoint }: { endpoint: string | null }): JSX.Element {
   const [range, setRange] = useState<'hour' | 'day'>('hour');
   const query = new URLSearchParams({ range, ...(endpoint !== null && { endpoint }) });

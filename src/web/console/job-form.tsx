@@ -1,4 +1,4 @@
-/** Submits a job to an endpoint, and shows what comes of it. */
+/** A form that submits a job to an endpoint and shows its progress and result. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CatalogueEntry, EndpointView } from '../../protocol/console-data.ts';
@@ -140,7 +140,7 @@ interface TermsProps {
   onTerms(change: Partial<TypedTerms>): void;
 }
 
-/** Folded away, as few jobs need other terms than their endpoint's. */
+/** Collapsed, because few jobs need other limits than their endpoint's. */
 function TermsFields({ settings, terms, problems, onTerms }: TermsProps): JSX.Element {
   const fields = [
     [
@@ -177,7 +177,6 @@ function TermsFields({ settings, terms, problems, onTerms }: TermsProps): JSX.El
   );
 }
 
-/** A job that was just submitted, until it is done. */
 function FollowedJob({ id }: { id: string }): JSX.Element {
   const now = useNow(useService().aheadMs, 1_000);
   const { data: job, refused, refresh } = useJob(id);
@@ -222,7 +221,7 @@ const nothingTyped = {
   fields: { scene: '', seed: '', width: '', height: '' },
   /** Keys of the input that have no field. */
   others: {} as JobInput,
-  /** JSON. */
+  /** Input as JSON. */
   text: '',
 };
 
@@ -236,7 +235,7 @@ function inputOf({ way, fields, others, text }: TypedInput): Read<JobInput> {
   return way === 'json' ? readJson(text) : readFields(fields, others);
 }
 
-/** What was typed in one way, for the other; of fields all that can be taken over. */
+/** Converts the typed input between fields and JSON. Fields that are not valid yet are kept as text. */
 function turned(typed: TypedInput, way: TypedInput['way']): Read<TypedInput> {
   if (way === typed.way) return { value: typed };
   if (way === 'fields') {
@@ -249,7 +248,10 @@ function turned(typed: TypedInput, way: TypedInput['way']): Read<TypedInput> {
   return { value: { ...typed, way, text: JSON.stringify(value, null, 2) } };
 }
 
-/** Keys that have no field stay as they are; a number left empty is left to the worker. */
+/**
+ * Reads the input from fields and keeps keys without a field. Empty numbers are left out, so the worker chooses
+ * them.
+ */
 function readFields(fields: InputFields, others: JobInput): Read<JobInput> {
   const problems: Problem[] = [];
   const value: JobInput = { scene: fields.scene, ...others };
@@ -286,7 +288,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What goes with the input of a submission. */
+/** Options sent along with the input. */
 interface JobTerms {
   /** Durations in ms. */
   policy?: { executionTimeout?: number; ttl?: number; lowPriority?: true };
@@ -319,7 +321,7 @@ function termsOf(typed: TypedTerms): Read<JobTerms> {
 
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** `90s`, `1h 30m`; undefined for what is none, or less than a millisecond. */
+/** Reads a duration such as `90s` or `1h 30m` into ms. Undefined if it isn't one, or shorter than 1 ms. */
 function durationOf(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+$/.test(text)) return undefined;
   const parts = [...text.matchAll(/([\d.]+)\s*(ms|s|m|h|d)/g)];

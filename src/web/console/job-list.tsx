@@ -1,4 +1,4 @@
-/** Jobs, newest first, a page of them at a time: those that are searched for, and what can be done to all of them. */
+/** A paged list of jobs, newest first, with filters and actions on all jobs that match. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { JobPage, JobRow, BulkCount } from '../../protocol/console-data.ts';
@@ -19,14 +19,14 @@ const anyJob = { endpoint: '', status: '', text: '' };
 
 type Filter = typeof anyJob;
 
-/** A search costs the service more than a page of the newest. */
+/** Poll intervals. A search costs the service more than a page of the newest jobs. */
 const pauseMs = 2_000;
 const searchPauseMs = 5_000;
 
-/** Of one endpoint, or of all. */
+/** Jobs of one endpoint, or of all if `endpoint` is null. */
 export function JobList({ endpoint }: { endpoint: string | null }): JSX.Element {
   const [filter, setFilter] = useState({ ...anyJob, endpoint: endpoint ?? '' });
-  /** The last job of the page before; empty for the newest. */
+  /** Id of the last job on the previous page; empty for the first page. */
   const [before, setBefore] = useState('');
   const isSearch = filter.text !== '';
   const path = `jobs?${queryOf({ ...filter, before })}`;
@@ -86,7 +86,7 @@ interface FilterProps {
   onChange(part: Partial<Filter>): void;
 }
 
-/** What is typed is searched for once the typist pauses. */
+/** Delay after the last keystroke before a search starts. */
 const typingMs = 300;
 
 function Filters({ filter: { endpoint, status, text }, hasEndpoint, onChange }: FilterProps): JSX.Element {
@@ -126,7 +126,7 @@ function Filters({ filter: { endpoint, status, text }, hasEndpoint, onChange }: 
   );
 }
 
-/** What the jobs that are shown may allow. */
+/** Actions that apply to the filtered jobs. */
 function BulkActions({ filter, onDone }: { filter: Filter; onDone(): Promise<void> }): JSX.Element {
   const query = queryOf(filter).toString();
   const whats = bulks.filter((what) => filter.status === '' || reachedBy[what].includes(filter.status));
@@ -183,12 +183,12 @@ const words = {
 
 interface Props {
   what: Bulk;
-  /** Which jobs, as the service is asked for them. */
+  /** Query string that selects the jobs. */
   query: string;
   onDone(): Promise<void>;
 }
 
-/** Does something to all jobs that a filter leaves, after a question that names how many they are. */
+/** A button that acts on all filtered jobs, after a confirmation that shows their number. */
 function BulkAction({ what, query, onDone }: Props): JSX.Element {
   const { refresh, say } = useService();
   const [count, setCount] = useState<BulkCount>();

@@ -1,4 +1,4 @@
-/** One job: its states and times, what went in and came out, and what its worker wrote. */
+/** The page of one job: its status and times, input and output, and the log of its worker. */
 import type { JSX } from 'preact';
 import type { JobView } from '../../protocol/console-data.ts';
 import { Facts } from '../shared/facts.tsx';

@@ -1,4 +1,4 @@
-/** A job, what can be done with it as it stands, and its pictures: on its page, and beside the form it was submitted with. */
+/** A job, its actions and its pictures, for the page of the job and for the job form. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { JobView } from '../../protocol/console-data.ts';
@@ -7,7 +7,7 @@ import { useFocusKept, useSending } from './form.tsx';
 import { statusWords } from './job-words.ts';
 import { usePolled, type Polled } from './polled.tsx';
 
-/** One that is settled hardly changes. */
+/** Polls a job: every second until it has settled, then every 30 s. */
 export function useJob(id: string): Polled<JobView> {
   return usePolled<JobView>(`jobs/${encodeURIComponent(id)}`, (job) =>
     job !== undefined && statusWords(job.status).isSettled ? 30_000 : 1_000,
@@ -39,7 +39,9 @@ export function JobActions({ job, onDone }: { job: JobView; onDone(): Promise<vo
   );
 }
 
-/** The first picture of a job, small; nothing if it has none. It is fetched when it comes near the window. */
+/**
+ * The first picture of a job, as a thumbnail that loads when it comes near the viewport. Null if there is none.
+ */
 export function Thumbnail({ id }: { id: string }): JSX.Element | null {
   const [address, setAddress] = useState<string | null>();
   const [isSeen, setIsSeen] = useState(false);
@@ -48,7 +50,7 @@ export function Thumbnail({ id }: { id: string }): JSX.Element | null {
     let made: string | undefined;
     let isGone = false;
     const load = async (): Promise<void> => {
-      // An image that loads by its address could not send the token.
+      // An `<img>` with this URL could not send the session token.
       const picture = await askPicture(`jobs/${encodeURIComponent(id)}/thumbnail`);
       if (picture !== undefined && !isGone) made = URL.createObjectURL(picture);
       if (!isGone) setAddress(made ?? null);
@@ -81,7 +83,6 @@ export function Thumbnail({ id }: { id: string }): JSX.Element | null {
   );
 }
 
-/** The pictures of a job's output. */
 export function JobPictures({ job: { id, pictures, summary } }: { job: JobView }): JSX.Element {
   const shown = pictures.filter((address) => address.startsWith('data:image/'));
   return (

@@ -1,4 +1,4 @@
-/** Jobs and their times in words. */
+/** Texts about jobs and their times. */
 import type { JobRow } from '../../protocol/console-data.ts';
 import { durationWords, hourWords } from '../shared/number-words.ts';
 import type { Tone } from '../shared/tone.ts';
@@ -18,13 +18,13 @@ export function statusWords(status: string): { word: string; tone: Tone; isSettl
   return statuses[status] ?? { word: status, tone: 'wait', isSettled: false };
 }
 
-/** How long it waited for a worker, or has waited so far; `now` is the service's. */
+/** Time that a job waited for a worker, or has waited so far. `now`: the service's clock. */
 export function delayWords({ delayTime, acceptedAt, startedAt, endedAt }: JobRow, now: number): string {
   const ms = delayTime ?? (startedAt ?? endedAt ?? now) - acceptedAt;
   return durationWords(Math.max(0, ms));
 }
 
-/** `took 3.4 s`, or how long it has been running; null where no worker has begun. */
+/** Text such as `took 3.4 s`, or for how long the job has been running. Null if it has not started. */
 export function executionWords({ executionTime, startedAt, endedAt }: JobRow, now: number): string | null {
   if (executionTime !== null) return `took ${durationWords(executionTime)}`;
   if (startedAt === null) return null;
@@ -32,7 +32,7 @@ export function executionWords({ executionTime, startedAt, endedAt }: JobRow, no
   return endedAt === null ? `running for ${words}` : `took ${words}`;
 }
 
-/** What happens to its input and output; null while it is not settled. */
+/** When input and output are deleted; null until the job has ended. */
 export function deletionWords({ endedAt }: JobRow, retentionMs: number, now: number): string | null {
   if (endedAt === null) return null;
   const at = endedAt + retentionMs;

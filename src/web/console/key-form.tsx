@@ -1,4 +1,4 @@
-/** Adds a key, and shows it the only time it can be seen. */
+/** A form that adds a key, and a dialog that shows the new key once. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { KeyForm as NewKeyForm, KeyView } from '../../protocol/console-data.ts';
@@ -25,7 +25,7 @@ const limits = [
   ['maxHeld', 'Requests at once', '50'],
 ] as const;
 
-/** Fields that are folded. */
+/** Fields in the collapsed part of the form. */
 const terms = new Set<string>(['quota', 'price', ...limits.map(([limit]) => limit)]);
 
 const noLimits = { requestsPerSecond: '', maxQueued: '', maxQueuedBytes: '', maxHeld: '' };
@@ -178,7 +178,7 @@ function Scope({ chosen, problem, onChoose }: ScopeProps): JSX.Element {
 
 interface NewKeyProps {
   added: { key: string; view: KeyView };
-  /** What happened to it. */
+  /** End of the title, such as `was created`. */
   what: string;
   onClose(): void;
 }

@@ -1,4 +1,4 @@
-/** The keys that are good for this service, and what each was used for. */
+/** The page of the service's keys and of the jobs that each was used for. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AuditEntry, KeyView } from '../../protocol/console-data.ts';
@@ -70,7 +70,6 @@ function Audit(): JSX.Element {
 
 const auditWords = { 'signed-in': 'Signed in', 'wrong-key': 'Wrong key' } as const;
 
-/** Returns the further texts of a line. */
 function detailsOf({ at: _at, event: _event, key: _key, from: _from, what: _what, ...more }: AuditEntry) {
   return Object.entries(more).map(([name, text]) => `${name} ${String(text)}`);
 }

@@ -1,4 +1,4 @@
-/** The machines that workers run on: what each has, does and did, and how one more is added. */
+/** The machines that workers run on: their hardware, state and work, and a guide to add one. */
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { EndpointView, MachineView, WorkerView, KeyForm, KeyView } from '../../protocol/console-data.ts';
@@ -52,12 +52,12 @@ interface PlacedWorker {
 
 interface Machine {
   name: string;
-  /** As its latest report has it; undefined where none of its workers reports. */
+  /** From the latest report; undefined if none of its workers reports. */
   facts: MachineView | undefined;
   workers: PlacedWorker[];
 }
 
-/** Public workers report no machine: each stands under its own id. */
+/** Groups workers by machine. Workers of the public SDK don't report their machine, so each stands alone. */
 function machinesOf(endpoints: EndpointView[]): Machine[] {
   const machines = new Map<string, Machine>();
   for (const { settings, workers } of endpoints)
@@ -176,7 +176,7 @@ function Drain({ endpoint, id }: { endpoint: string; id: string }): JSX.Element 
   );
 }
 
-/** What the worker is to run: what its owner types, not what the service names. */
+/** Choices for the new worker. The machine's owner types what it may run; the service cannot choose it. */
 interface Wanted {
   endpoint: string;
   name: string;
@@ -186,11 +186,13 @@ interface Wanted {
 interface Made {
   wanted: Wanted;
   key: string;
-  /** The workers that were there before. */
+  /** Ids of workers that existed before the machine was added. */
   known: ReadonlySet<string>;
 }
 
-/** Adds a machine: a key for its worker, the command with everything filled in, and its first sign of life. */
+/**
+ * Adds a machine: creates a key for its worker, shows the command to copy, and waits until the worker connects.
+ */
 export function AddMachinePage(): JSX.Element {
   const { endpoints } = useService().overview;
   const [made, setMade] = useState<Made>();

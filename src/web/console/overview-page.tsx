@@ -1,4 +1,4 @@
-/** All endpoints, with their workers and their queues. */
+/** The page of all endpoints, with their workers and queues. */
 import type { JSX } from 'preact';
 import type { EndpointView } from '../../protocol/console-data.ts';
 import { Tile } from '../shared/facts.tsx';
@@ -117,7 +117,7 @@ function WorkerCounts({ endpoint: { workers } }: { endpoint: EndpointView }): JS
   );
 }
 
-/** Those that are always told, and those that are told where there are some. */
+/** Job counts of an endpoint. The less usual ones are only shown if they are not 0. */
 export function JobCounts({ jobs }: { jobs: EndpointView['jobs'] }): JSX.Element {
   const always: [string, number][] = [
     ['in the queue', jobs.inQueue],

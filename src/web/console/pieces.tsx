@@ -1,8 +1,8 @@
-/** What several pages of the console show. */
+/** Elements that several pages of the console use. */
 import type { ComponentChildren, JSX } from 'preact';
 import type { Tone } from '../shared/tone.ts';
 
-/** A state: its word, with a shape and a colour that say the same. */
+/** A state as a word, with a shape and a colour. */
 export function Mark({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element {
   return (
     <span class={`mark ${tone}`}>
@@ -12,7 +12,6 @@ export function Mark({ tone, children }: { tone: Tone; children: ComponentChildr
   );
 }
 
-/** A part of a page, with its heading. */
 export function Card({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
   return (
     <section class="card stack" aria-label={title}>
@@ -28,7 +27,6 @@ interface NothingProps {
   back: string;
 }
 
-/** Where an address leads to nothing. */
 export function NothingHere({ title, text, back }: NothingProps): JSX.Element {
   return (
     <>

@@ -1,14 +1,14 @@
-/** Something of the service's that is looked at again and again while the page can be seen. */
+/** Polls the service for data while the page is visible. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, Refused, useLink } from './ask.ts';
 
 export interface Polled<T> {
-  /** As it was when the service last told it. */
+  /** Latest data; undefined until the first response. */
   data: T | undefined;
-  /** Why it is not told. */
+  /** Refusal of the latest request, if the service refused it. */
   refused: Refused | undefined;
-  /** Looks at once; resolves when it has looked, whatever came of it. */
+  /** Polls at once. Resolves after the response, whether it succeeded or not. */
   refresh(): Promise<void>;
 }
 
@@ -20,7 +20,10 @@ interface Seen<T> {
 
 const slowestMs = 30_000;
 
-/** `pauseMs` is how long what was told may stand: Infinity until the page is hidden and seen again. */
+/**
+ * Polls a path. `pauseMs` returns the time until the next poll; Infinity means not before the page becomes
+ * visible again.
+ */
 export function usePolled<T>(path: string, pauseMs: (data: T | undefined) => number): Polled<T> {
   const [seen, setSeen] = useState<Seen<T>>({ path });
   const { isSignedOut } = useLink();
@@ -37,7 +40,7 @@ export function usePolled<T>(path: string, pauseMs: (data: T | undefined) => num
       if (document.visibilityState === 'hidden') return;
       try {
         const told = await ask<T>('GET', path);
-        // What was asked for later is newer, in whichever order the answers come.
+        // Ignore this response: a newer request is on its way, and responses may arrive in any order.
         if (turn !== latest) return;
         misses = 0;
         data = told;
@@ -69,7 +72,7 @@ export function usePolled<T>(path: string, pauseMs: (data: T | undefined) => num
   };
 }
 
-/** What is said until there is something to be shown, and where there is nothing. */
+/** Placeholder until there is data, or the reason why there is none. */
 export function Waiting({ polled: { data, refused } }: { polled: Polled<unknown> }): JSX.Element | null {
   if (refused !== undefined) return <p class="message bad">{refused.message}</p>;
   return data === undefined ? <p class="soft">Looking …</p> : null;

@@ -1,4 +1,4 @@
-/** A button for something that cannot be taken back, with a question before it is done. */
+/** A button for an action that cannot be undone, with a confirmation dialog. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Dialog } from '../shared/dialog.tsx';
@@ -6,16 +6,16 @@ import { useSending } from './form.tsx';
 
 interface Props {
   button: string;
-  /** What the button does, where it does not say so by itself. */
+  /** Accessible name, if the button's text is not specific enough. */
   label?: string;
   isSmall?: boolean;
-  /** Ahead of the name of what it is about. */
+  /** Question, followed by the name of the thing. */
   question: string;
   name: string;
   children: ComponentChildren;
-  /** What is done, on the button. */
+  /** Text of the button that confirms. */
   action: string;
-  /** Closes the question by itself where it succeeds. */
+  /** Does the action. The dialog closes if it succeeds. */
   onYes(): Promise<void>;
 }
 

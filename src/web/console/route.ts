@@ -1,4 +1,4 @@
-/** Where in the console one is: kept in the address, after the `#`. */
+/** The routes of the console, kept in the hash of the address. */
 import { useMemo } from 'preact/hooks';
 import { useHash } from '../shared/hooks.ts';
 
@@ -41,7 +41,6 @@ function isPage(text: string): text is (typeof pages)[number] {
   return (pages as readonly string[]).includes(text);
 }
 
-/** The hash, and the route in it. */
 export function useRoute(): [string, Route] {
   const [hash] = useHash();
   const route = useMemo(() => readRoute(hash), [hash]);

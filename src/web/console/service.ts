@@ -1,4 +1,4 @@
-/** What every part of the console knows of the service. */
+/** The state of the service that all parts of the console share. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type {
@@ -12,15 +12,16 @@ import { isOfCard, workloadIn } from './endpoint-draft.ts';
 
 export interface Service {
   overview: Overview;
-  /** What is offered for quick deploy. */
   catalogue: CatalogueEntry[];
-  /** What the form of an endpoint is made of. */
   fields: EndpointFields;
-  /** How far the service's clock is ahead of this machine's. */
+  /** Service's clock minus this machine's clock, in ms. */
   aheadMs: number;
-  /** Looks at the overview at once; resolves when it has looked. */
+  /** Polls the overview at once. Resolves after the response. */
   refresh(): Promise<void>;
-  /** Tells what was done, at the top of the page and to screen readers; at another place once one has got there. */
+  /**
+   * Shows a message at the top of the page and announces it to screen readers. `at`: hash of the page to show
+   * it on. Default: this page.
+   */
   say(text: string, at?: string): void;
 }
 
@@ -36,7 +37,10 @@ export function useEndpoint(id: string): EndpointView | undefined {
   return useService().overview.endpoints.find(({ settings }) => settings.id === id);
 }
 
-/** Returns what an endpoint runs, and the card of the catalogue that it was made of. Cards of one image have one input. */
+/**
+ * Returns an endpoint's workload and the card of the catalogue that it was created from. Cards of one image
+ * take the same input, so any of them will do.
+ */
 export function useWorkload({ settings }: EndpointView): {
   workload: WorkloadForm;
   card: CatalogueEntry | undefined;

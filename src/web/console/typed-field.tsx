@@ -1,4 +1,4 @@
-/** A field for a value of which only its schema is known: its label, its hint and how it is typed come from there. */
+/** A field whose label, hint and text format come from a JSON Schema. */
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { FieldSchema } from '../../protocol/console-data.ts';
@@ -6,7 +6,7 @@ import { isSame, typedAs } from './endpoint-draft.ts';
 import { Coded, Option, TextField } from './field.tsx';
 
 interface Props {
-  /** Of the key in the endpoint, with dots within it. */
+  /** Path of the key in the endpoint, with dots. */
   path: string;
   schema: FieldSchema;
   value: unknown;
@@ -21,7 +21,7 @@ export function TypedField(props: Props): JSX.Element {
   const show = (given: unknown): string => (given === undefined ? '' : typed.show(given));
   const [text, setText] = useState(show(value));
   if (schema.type === 'boolean') return <FlagField {...props} />;
-  // What was typed stays as it is, unless the value came from elsewhere.
+  // Keep the text as typed, unless the value was changed elsewhere.
   const isTyped = isSame(typed.read(text.trim()), value);
   return (
     <TextField
@@ -43,7 +43,6 @@ export function TypedField(props: Props): JSX.Element {
   );
 }
 
-/** A box for what is true or not. */
 function FlagField({ path, schema, value, problem, onValue }: Props): JSX.Element {
   const id = useId();
   return (
@@ -67,7 +66,7 @@ function FlagField({ path, schema, value, problem, onValue }: Props): JSX.Elemen
   );
 }
 
-/** `recycle.maxJobs` is “Max jobs” where no other name is known. */
+/** Label of a field: the schema's title, or `Max jobs` for `recycle.maxJobs`. */
 export function labelOf(path: string, { title }: FieldSchema): string {
   const words = path.replace(/^.*\./, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   return title ?? capital(words);

@@ -1,4 +1,4 @@
-/** Two to four pictures side by side, or one wiped over another; they are moved and zoomed together. */
+/** A dialog with two to four pictures side by side, or one wiped over another. They move and zoom together. */
 import type { JSX, TargetedMouseEvent, TargetedPointerEvent, TargetedWheelEvent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
@@ -113,7 +113,7 @@ function loaded(sides: Side[], rows: Rows, data: GalleryData): Promise<Compared[
   );
 }
 
-/** Four wide ones are largest in two rows. */
+/** Four landscape pictures are largest in two rows. */
 function acrossOf(compared: Compared[]): number {
   const { width = 1, height = 1 } = compared[0]?.row?.pictures?.[0] ?? {};
   return compared.length === 4 && width > height ? 2 : compared.length;
@@ -122,9 +122,9 @@ function acrossOf(compared: Compared[]): number {
 interface Compared {
   side: Side;
   index: number;
-  /** Undefined where there is no such scene any more. */
+  /** Undefined if the scene no longer exists. */
   row: GalleryRow | undefined;
-  /** The address of its picture. */
+  /** URL of the picture; undefined if there is none. */
   file: string | undefined;
 }
 
@@ -134,7 +134,7 @@ interface Props {
   marking: Marking;
 }
 
-/** Shows a table of what differs between compared scenes; what is equal is folded. */
+/** A table of the values in which the compared scenes differ; equal values are collapsed. */
 function Differences({ compared, data, marking }: Props): JSX.Element {
   const facts = compared.map((one) => factsOf(one, data));
   const names = [...new Set(facts.flatMap((each) => [...each.keys()]))];
@@ -209,7 +209,7 @@ function factsOf({ side, row, file }: Compared, data: GalleryData): Map<string, 
 
 interface Zoom {
   scale: number;
-  /** How far the middle of the picture is from that of its frame, in sizes of the frame. */
+  /** Offset of the picture's centre from the centre of its frame, in widths and heights of the frame. */
   x: number;
   y: number;
 }
@@ -218,7 +218,7 @@ const whole: Zoom = { scale: 1, x: 0, y: 0 };
 
 const maxScale = 40;
 
-/** In widths of the frame: whoever drags from so near the line of the wipe drags that. */
+/** A drag that starts this close to the wipe's edge moves the edge. In widths of the frame. */
 const nearLine = 0.04;
 
 const zoomKeys: [string, string][] = [
@@ -231,7 +231,10 @@ const zoomKeys: [string, string][] = [
 
 type Zooming = ReturnType<typeof useZoom>;
 
-/** Where all of a picture is seen, what would move it moves the wipe, whose place is undefined where there is none. */
+/**
+ * Zoom and wipe of the compared pictures. While a picture fits its frame, drags and arrow keys move the wipe.
+ * `wipe`: position of its edge from 0 to 1; undefined if it is off.
+ */
 function useZoom(canWipe: boolean) {
   const [zoom, setZoom] = useState(whole);
   const [wiped, setWiped] = useState<number>();
@@ -278,14 +281,13 @@ interface Point {
   y: number;
 }
 
-/** What is there stays there. Smaller than its frame only where `least` says so: its pixels may be. */
+/** Zooms around the point `at`. The scale only falls below 1 if `least` allows it, as 1:1 pixels may need. */
 function zoomed({ scale: before, x, y }: Zoom, factor: number, at: Point, least = 1): Zoom {
   const scale = Math.min(maxScale, Math.max(Math.min(least, before), before * factor));
   const by = scale / before;
   return within({ scale, x: at.x - (at.x - x) * by, y: at.y - (at.y - y) * by });
 }
 
-/** What each frame listens to. */
 function useFrame(zoomAt: (factor: number, at: Point) => void, drag: (from: Point, to: Point) => void) {
   const fingers = useRef(new Map<number, Point>()).current;
   const follow = (event: TargetedPointerEvent<HTMLElement>): void => {
@@ -313,7 +315,7 @@ function useFrame(zoomAt: (factor: number, at: Point) => void, drag: (from: Poin
   };
 }
 
-/** From its middle, in sizes of the frame. */
+/** Returns the position relative to the frame's centre, in widths and heights of the frame. */
 function placeIn({ currentTarget, clientX, clientY }: TargetedMouseEvent<HTMLElement>): Point {
   const { left, top, width, height } = currentTarget.getBoundingClientRect();
   return { x: (clientX - left) / width - 0.5, y: (clientY - top) / height - 0.5 };
@@ -323,13 +325,13 @@ function distance(a: Point, b: Point): number {
   return Math.hypot(a.x - b.x, a.y - b.y);
 }
 
-/** The picture never leaves its frame. */
+/** Limits the offset so that the picture covers its frame. */
 function within({ scale, x, y }: Zoom): Zoom {
   const most = Math.max(0, scale - 1) / 2;
   return { scale, x: Math.min(most, Math.max(-most, x)), y: Math.min(most, Math.max(-most, y)) };
 }
 
-/** At which a pixel of the first picture is one of the screen. */
+/** Returns the scale at which a pixel of the first picture is a pixel of the screen. */
 function scaleOfPixels(): number {
   const img = document.querySelector<HTMLImageElement>('.panes img');
   if (img === null || img.naturalWidth === 0) return 1;

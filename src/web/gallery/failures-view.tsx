@@ -1,4 +1,4 @@
-/** What failed, by kind and cause: the first scenes of it, what was said, and what renders them again. */
+/** The view of failures by kind and cause: the first scenes, the message, and the command that retries them. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { GalleryCause, GalleryFailure } from '../../runner/core/gallery-data.ts';
@@ -24,7 +24,7 @@ export function FailuresView(props: ViewProps): JSX.Element {
   );
 }
 
-/** So many causes are seen at a glance; of more only the first is unfolded. */
+/** Up to this number of causes, all are expanded; of more, only the first. */
 const fewCauses = 3;
 
 function Kind({ failure, ...view }: ViewProps & { failure: GalleryFailure }): JSX.Element {

@@ -1,4 +1,4 @@
-/** The views of a batch below its head, and what is marked in it. */
+/** The views of a batch below its head, and the bar with marked scenes. */
 import type { JSX } from 'preact';
 import { useCallback, useMemo } from 'preact/hooks';
 import type { GalleryData } from '../../runner/core/gallery-data.ts';
@@ -20,7 +20,7 @@ import { Toolbar } from './toolbar.tsx';
 interface Props {
   data: GalleryData;
   rows: Rows;
-  /** Another number loads the pictures again. */
+  /** A new number loads the pictures again. */
   connection?: number;
 }
 
@@ -67,18 +67,18 @@ export function Gallery({ data, rows, connection }: Props): JSX.Element {
   );
 }
 
-/** Of an entry of the history that was made for a comparison. */
+/** Value of `history.state` for entries that open a comparison. */
 const compared = 'compared';
 
-/** Where one was in the grid means nothing once one of these is another. */
+/** Changing one of these resets the position in the grid. */
 const startsGridAnew = new Set(['query', 'across', 'down', 'steps']);
 
-/** The place in the address, and how to change a part of it. */
+/** Returns the place in the address, and a function that changes parts of it. */
 function usePlace({ columns }: GalleryData, hasGrid: boolean): [Place, (change: Partial<Place>) => void] {
   const [hash, setHash] = useHash();
   const names = columns.map(({ name }) => name);
   const known = JSON.stringify([names, hasGrid]);
-  /** Without what a grid is made of, the pictures are shown. */
+  /** Shows pictures instead if there is no grid. */
   const placeOf = (text: string): Place => {
     const place = readPlace(text, names);
     return place.view === 'grid' && !hasGrid ? { ...place, view: 'pictures' } : place;
@@ -90,7 +90,7 @@ function usePlace({ columns }: GalleryData, hasGrid: boolean): [Place, (change: 
       const isElse = Object.keys(change).some((each) => startsGridAnew.has(each));
       const next = writePlace({ ...before, ...(isElse && { at: [] }), ...change }, names);
       const address = next === '' ? location.pathname + location.search : next;
-      // A comparison is an entry of its own, so that the browser's Back closes it.
+      // A comparison gets its own history entry, so that the browser's Back button closes it.
       if (change.sides?.length === 0 && history.state === compared) return history.back();
       if (change.sides !== undefined && before.sides.length === 0) history.pushState(compared, '', address);
       else history.replaceState(history.state, '', address);

@@ -1,4 +1,4 @@
-/** The page of the report, `report/index.html`, which has its data in it; without, that of `nightrender watch`. */
+/** The entry point of `report/index.html`, which contains its data, and of `nightrender watch`, which loads them. */
 import { render } from 'preact';
 import type { GalleryData } from '../../runner/core/gallery-data.ts';
 import { Gallery } from './gallery-page.tsx';

@@ -1,4 +1,4 @@
-/** What the pictures of a grid can be laid out by: columns with several values, and seeds by number. */
+/** The axes of a grid: columns with several values, and seeds by number. */
 import type { GalleryColumn, GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { numberOf } from '../../runner/core/number-of.ts';
 import type { Place } from './place.ts';
@@ -6,20 +6,20 @@ import { promptOf, textOf } from './query.ts';
 
 export interface Axis {
   name: string;
-  /** The number of the column; undefined where it is none. */
+  /** Index of the column; undefined for seeds by number. */
   column?: number;
-  /** How many values there are; undefined where only the rows tell. */
+  /** Number of values; undefined if it is unknown without reading the rows. */
   count?: number;
-  /** Whether there are many. */
+  /** True if the column has too many values to list. */
   isLong: boolean;
-  /** What reads the value of one row after the other, all of them in order. */
+  /** Returns a function that reads the value of a row. It must be called for all rows in order. */
   reader(): (row: GalleryRow) => string;
 }
 
-/** First those that `scenes` of pipeline.yaml adds, then those with few values. */
+/** Returns axes added by `scenes` of pipeline.yaml first, then those with few values. */
 export function gridAxes({ columns, axes }: GalleryData): Axis[] {
   const isNumbered = columns.some(({ name }) => name === 'seed_number');
-  // Each row has seeds of its own: their numbers are what two rows have in common.
+  // Rows have different seeds, so the grid compares them by number.
   const added = new Set(axes.map((name) => (name === 'seed' && isNumbered ? 'seed_number' : name)));
   const rank = ({ name, isLong }: Axis): number => (added.has(name) ? 0 : isLong ? 2 : 1);
   return columns
@@ -33,7 +33,10 @@ export interface ChosenAxes {
   steps: Axis[];
 }
 
-/** Undefined where there are no two. Of many values, most fit below one another. */
+/**
+ * Returns the axes of the place, or default ones. An axis with many values becomes the rows. Undefined if there
+ * are less than two.
+ */
 export function chosenAxes(axes: Axis[], { down, across, steps }: Place): ChosenAxes | undefined {
   const [one, two] = axes;
   const usual = two?.isLong && !one?.isLong ? [two, ...axes] : axes;
@@ -51,7 +54,7 @@ export function chosenAxes(axes: Axis[], { down, across, steps }: Place): Chosen
   };
 }
 
-/** Numbers by size, texts as they came first; last those that have none. */
+/** Sorts numbers by value and keeps texts in their order. Empty values come last. */
 export function inOrder(values: string[]): string[] {
   const all = values.toSorted((a, b) => Number(a === '') - Number(b === ''));
   const areNumbers = all.every((text) => text === '' || numberOf(text) !== undefined);
@@ -74,7 +77,7 @@ function axesOf(
   return [{ ...axis, ...(choices && { count: choices.length }) }];
 }
 
-/** 1 for the first seed of a prompt, 2 for the next other one. */
+/** Numbers the seeds of each prompt from 1, in order of appearance. */
 function numbering(seedOf: (row: GalleryRow) => string): (row: GalleryRow) => string {
   const byPrompt = new Map<string, Map<string, number>>();
   return (row) => {

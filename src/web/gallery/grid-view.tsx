@@ -1,4 +1,4 @@
-/** Pictures by the values of two columns, step by step through those of two more. */
+/** The grid view: pictures by the values of two columns, with steps through the values of two more. */
 import type { JSX } from 'preact';
 import { countWords } from '../shared/number-words.ts';
 import { chosenAxes, gridAxes, type Axis, type ChosenAxes, inOrder } from './grid-axes.ts';
@@ -85,7 +85,7 @@ interface TurnersProps {
   onTurn(axis: number, page: number): void;
 }
 
-/** Pages of rows and columns where there are several, and each step with its value. */
+/** Buttons to turn pages of rows and columns, and to step through values. */
 function Turners({ values, onTurn }: TurnersProps): JSX.Element {
   return (
     <div class="row">
@@ -173,7 +173,7 @@ function CellContent({
   );
 }
 
-/** Row by row. */
+/** Returns the indexes of the shown scenes, row by row. */
 function orderOf(grid: Grid | undefined): number[] {
   const [down, across] = grid?.values ?? [];
   return (down?.shown ?? []).flatMap((y) =>
@@ -188,14 +188,14 @@ function nameOf(value = ''): string {
 interface Cell {
   count: number;
   shown: Scene[];
-  /** Why there is nothing. */
+  /** Reason why the cell is empty. */
   why: string;
 }
 
-/** All values of an axis, and those that are shown: a page of them, or one. */
+/** Values of an axis, and those that are shown: a page of them, or a single one. */
 interface Values {
   axis: Axis;
-  /** Whether it is one at a time. */
+  /** True if one value is shown at a time. */
   isStep: boolean;
   shown: string[];
   page: number;
@@ -203,32 +203,35 @@ interface Values {
 }
 
 interface Grid {
-  /** Rows, columns, steps. */
+  /** Values of the rows, the columns, and then the steps. */
   values: Values[];
   at(down: string, across: string): Cell;
-  /** Scenes of all pages and steps. */
+  /** Number of scenes on all pages and steps. */
   count: number;
 }
 
-/** Pictures of a whole grid: so many buttons a page bears well. */
+/** Maximum number of pictures in a grid: more buttons make the page slow. */
 const mostPictures = 2000;
 
-/** Rows of a page, and columns. */
+/** Maximum number of rows, and of columns, on a page. */
 const pageSize = 50;
 
-/** Scans all rows, since any may belong to any cell. What was found before stays until then. */
+/**
+ * Scans all rows, because any row may belong to any cell. The previous grid stays until the new one is
+ * complete.
+ */
 function useGrid(props: ViewProps, chosen: ChosenAxes): Selected & { grid: Grid | undefined } {
   const { rows, place } = props;
   const axes = [chosen.down, chosen.across, ...chosen.steps];
   const matches = matcher(place.query, matchingOf(props));
   const search = async (watch: Watch): Promise<Grid | undefined> => {
-    // In the order of all rows, whichever are asked for.
+    // All values in the order of all rows; true for values of rows that match.
     const seen = axes.map(() => new Map<string, boolean>());
     let count = 0;
     const note = (row: GalleryRow, of: string[]): void => {
       const isWanted = matches(row);
       if (isWanted) count += 1;
-      // A row that could not be read has no place.
+      // A row that could not be read belongs to no cell.
       if (row.values === undefined) return;
       for (const [i, value] of of.entries())
         if (isWanted || !seen[i]?.has(value)) seen[i]?.set(value, isWanted);
@@ -252,7 +255,7 @@ function useGrid(props: ViewProps, chosen: ChosenAxes): Selected & { grid: Grid 
 
 type Visit = (row: GalleryRow, of: string[], index: number) => void;
 
-/** `of`: the value of the row on each axis. */
+/** Visits all rows. `of`: the row's value on each axis. */
 function scanAxes(axes: Axis[], { rows }: ViewProps, watch: Watch, visit: Visit): Promise<boolean> {
   const readers = axes.map((axis) => axis.reader());
   const read = (row: GalleryRow, index: number): void =>

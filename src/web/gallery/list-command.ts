@@ -1,10 +1,10 @@
-/** The command that lists in a terminal what a reader has filtered for. */
+/** The command that lists the filtered scenes in a terminal. */
 import type { GalleryData } from '../../runner/core/gallery-data.ts';
 import { conditionName, quotedName } from '../../runner/core/condition-name.ts';
 import { marks } from './marks.ts';
 import { boundsOf, kindOf, wordsOf, type Query } from './query.ts';
 
-/** Undefined where nothing is filtered for, or it is what no condition says. */
+/** Returns undefined if nothing is filtered, or if no condition can express the filter. */
 export function listCommand(query: Query, { batch, columns }: GalleryData): string | undefined {
   if (query.text.trim() !== '' || query.lost !== '') return undefined;
   const wanted = Object.entries(query.columns).flatMap(([index, value]) => {

@@ -1,4 +1,4 @@
-/** The gallery of a batch that is watched: how it stands on top, and its scenes as they are now. */
+/** The page of `nightrender watch`: the state of the batch on top, and its scenes below. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { GalleryData } from '../../runner/core/gallery-data.ts';
@@ -17,15 +17,15 @@ import { countWords, durationWords, instantWords } from '../shared/number-words.
 
 interface Live {
   state: LiveState;
-  /** How far the clock of the machine that renders is ahead of this one's. */
+  /** Clock of the rendering machine minus this machine's clock, in ms. */
   aheadMs: number;
-  /** Scenes with new pictures, the newest first. */
+  /** Scenes with new pictures, newest first. */
   arrived: ArrivedScene[];
   rows: Rows | undefined;
   gallery: GalleryData | undefined;
 }
 
-/** As many as the server tells of at once. */
+/** Same limit as in the server's responses. */
 const mostArrived = 24;
 
 function withNews(before: Live | undefined, news: LiveNews): Live {
@@ -49,7 +49,7 @@ export function LivePage(): JSX.Element {
     () => followBatch({ hear: (news) => setLive((before) => withNews(before, news)), lose: setLost }),
     [],
   );
-  // What did not load while nothing answered is tried again.
+  // Pictures that failed to load while the server was down are loaded again.
   const [connections, setConnections] = useState(0);
   useEffect(() => {
     if (!isLost) setConnections((before) => before + 1);
@@ -92,14 +92,14 @@ export function LivePage(): JSX.Element {
   );
 }
 
-/** What was counted over all rows, with the numbers of now; undefined where there is nothing to show. */
+/** Returns the gallery with current totals; undefined if there is nothing to show. */
 function shownData({ state: { numbers }, gallery }: Live): GalleryData | undefined {
   if (numbers === null || gallery === undefined) return undefined;
   const { scenes, attempts: total, cost } = numbers;
   return { ...gallery, scenes, attempts: { ...gallery.attempts, total }, cost };
 }
 
-/** In the view that is shown, unless that shows no scenes. */
+/** Opens a scene in the current view, or in the pictures if that view shows no scenes. */
 function open({ index, row }: ArrivedScene, { columns }: GalleryData): void {
   const names = columns.map(({ name }) => name);
   const place = readPlace(location.hash, names);
@@ -107,7 +107,7 @@ function open({ index, row }: ArrivedScene, { columns }: GalleryData): void {
   location.hash = writePlace({ ...place, view, ...openedAt(index, row) }, names);
 }
 
-/** Each tenth of the work, each change of the run, and the connection. */
+/** Announces each tenth of the work, changes of the run, and lost connections to screen readers. */
 function Announcer({ state, isLost }: { state: LiveState; isLost: boolean }): JSX.Element {
   const percent = percentOf(state);
   const tenth = percent === undefined ? '' : `, ${Math.floor(percent / 10) * 10} % saved`;
@@ -141,12 +141,15 @@ interface Follower {
   lose(isLost: boolean): void;
 }
 
-/** The server answers within 15 s; what it says may get stuck on the way without an end. */
+/** Time limit of a request. The server answers within 15 s, but a response may get lost on the way. */
 const silenceMs = 40_000;
 
 const pauseMs = 2_000;
 
-/** Finds the batch again after it was lost. Each request asks for what is newer, and is answered when there is any. While the page cannot be seen nothing is asked. Returns how to stop. */
+/**
+ * Follows the batch by long polling and reconnects after failures. Pauses while the page is hidden. Returns a
+ * function that stops.
+ */
 function followBatch({ hear, lose }: Follower): () => void {
   let asking = new AbortController();
   let revision = 0;
@@ -187,17 +190,15 @@ function followBatch({ hear, lose }: Follower): () => void {
 type Run = LiveState['run'];
 
 interface RunWords {
-  /** Two or three words. */
   head: string;
-  /** What it means for their night. */
+  /** Consequence of the state for the user's run. */
   text: string;
-  /** A command that helps, where one does. */
+  /** Command that helps, if there is one. */
   command?: string;
-  /** How it is shown. */
   mood: Tone;
 }
 
-/** `now` is an instant of the clock of the machine that renders. */
+/** `now`: epoch ms by the clock of the rendering machine. */
 function wordsOf({ run, numbers, command }: LiveState, now: number): RunWords {
   switch (run.kind) {
     case 'none':
@@ -244,7 +245,7 @@ function endedWords(run: Run & { kind: 'ended' }, command: string): RunWords {
   return { head: 'Stopped', text: `${text} To start it again:`, command, mood: 'bad' };
 }
 
-/** Of the scenes that are wanted, in whole per cent; undefined where there are none. */
+/** Percentage of listed scenes that are saved; undefined if there are none. */
 function percentOf({ numbers }: LiveState): number | undefined {
   if (numbers === null) return undefined;
   const { waiting, active, saved, failed, invalid } = numbers.scenes;
@@ -252,7 +253,6 @@ function percentOf({ numbers }: LiveState): number | undefined {
   return total === 0 ? undefined : Math.floor((saved / total) * 100);
 }
 
-/** For the browser's tab. */
 function titleOf(batch: LiveState | undefined): string {
   if (batch === undefined) return 'nightrender';
   const percent = percentOf(batch);

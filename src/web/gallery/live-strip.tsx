@@ -1,4 +1,4 @@
-/** What stands above the gallery while a run is up: numbers, what failed, and the latest pictures. */
+/** The part above the gallery during a run: numbers, failures, and the latest pictures. */
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { ArrivedScene, LiveFailure, LiveNumbers } from '../../runner/core/live-batch.ts';
@@ -12,7 +12,7 @@ import { scenePicture } from './scene-picture.ts';
 interface Props {
   numbers: LiveNumbers;
   aheadMs: number;
-  /** The newest first. */
+  /** Newest first. */
   arrived: ArrivedScene[];
   onOpen(scene: ArrivedScene): void;
 }
@@ -106,7 +106,7 @@ function Tiles({
   );
 }
 
-/** Seconds would only flicker. */
+/** Seconds are left out, because they would flicker. */
 function leftWords(ms: number): string {
   return ms < 60_000 ? '< 1 min' : durationWords(ms < 600_000 ? ms : Math.round(ms / 60_000) * 60_000);
 }
@@ -121,7 +121,7 @@ function paceOf(perSecond: number | null): { value: string; unit?: string } {
   return { value: (perSecond * seconds).toFixed(1), unit: words };
 }
 
-/** The view of failures has the whole text, the scenes and the command. */
+/** A failure in short; the failures view has its full text, its scenes and the command. */
 function Trouble({ kind, attempts, scenes, lastText }: LiveFailure): JSX.Element {
   return (
     <li>
@@ -139,13 +139,13 @@ function Trouble({ kind, attempts, scenes, lastText }: LiveFailure): JSX.Element
   );
 }
 
-/** They wait to be shown while somebody looks at those that are there. */
+/** The latest pictures. New ones are held back while the reader looks at the current ones. */
 function Arrivals({ arrived, onOpen }: Pick<Props, 'arrived' | 'onOpen'>): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const [shown, setShown] = useState(arrived);
   const known = new Set(shown);
   const waiting = arrived.filter((scene) => !known.has(scene)).length;
-  // Judged when they come: what was under the pointer then stays there.
+  // Decided when pictures arrive, so that the picture under the pointer isn't replaced.
   const isHeld = waiting > 0 && isLookedAt(place.current);
   const scenes = isHeld ? shown : arrived;
   if (!isHeld && waiting > 0) setShown(arrived);

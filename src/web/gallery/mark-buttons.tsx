@@ -1,17 +1,16 @@
-/** Marking scenes, and what is done with those that are marked. */
+/** Buttons and keys that mark scenes, and the bar that uses the marks. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { countWords } from '../shared/number-words.ts';
 import { Copyable } from '../shared/text.tsx';
 import { markNames, marks, type Mark } from './marks.ts';
 
-/** What the views are given. */
 export interface Marking {
   of(id: string | undefined): Mark | undefined;
   toggle(id: string, mark: Mark): void;
 }
 
-/** The marks of a batch, by keys too; renders anew with every change. */
+/** Returns the marks of a batch, and handles their keys. Renders again after each change. */
 export function useMarks(title: string, begunAt: number | null): { kept: Marks; marking: Marking } {
   const [kept] = useState(() => new Marks(title, begunAt));
   kept.begin(begunAt);
@@ -34,7 +33,7 @@ export function useMarks(title: string, begunAt: number | null): { kept: Marks; 
     const { signal } = left;
     followAim(signal);
     addEventListener('keydown', onKeyDown, { signal });
-    // Another tab has changed them, or what this one was before it was loaded anew.
+    // Fires if another tab changed the marks.
     addEventListener('storage', onStored, { signal });
     return () => left.abort();
   }, []);
@@ -87,16 +86,16 @@ export function KeyHint({ keys }: { keys: KeyWords[] }): JSX.Element {
 
 interface BarProps {
   kept: Marks;
-  /** As commands take it. */
+  /** Arguments that name the batch in commands. */
   batch: string;
-  /** The mark whose scenes are shown; empty for all scenes. */
+  /** Mark whose scenes are shown; empty for all scenes. */
   shown: Mark | '';
   onShow(mark: Mark | ''): void;
-  /** What stands before the counts; null for nothing. */
+  /** Elements before the counts; null for none. */
   children: JSX.Element | null;
 }
 
-/** How many are marked, only where there are any. A count shows its scenes, and how to have their ids. */
+/** Counts of marked scenes. A count shows its scenes and a way to get their ids. Null if nothing is marked. */
 export function MarkBar({ kept, batch, shown, onShow, children }: BarProps): JSX.Element | null {
   const lists = markNames.map((mark) => ({ ...marks[mark], mark, ids: kept.ids(mark) }));
   const some = lists.filter(({ mark, ids }) => ids.length > 0 || mark === shown);
@@ -141,7 +140,6 @@ export function MarkBar({ kept, batch, shown, onShow, children }: BarProps): JSX
   );
 }
 
-/** One id a line. */
 function download(name: string, ids: string[]): void {
   const link = document.createElement('a');
   link.download = name;
@@ -150,14 +148,17 @@ function download(name: string, ids: string[]): void {
   URL.revokeObjectURL(link.href);
 }
 
-/** Those of a batch, kept in the browser by its title and its first submission, which others of that title do not share. */
+/**
+ * Marks of a batch in local storage, by its title and first submission, so that batches of the same title have
+ * separate marks.
+ */
 class Marks {
-  /** Whether they outlive the page: a browser may refuse to keep anything for it. */
+  /** False if the browser refuses to store the marks; they are lost with the page then. */
   isKept = true;
   readonly #title: string;
-  /** Unix ms; null before it has begun. */
+  /** Epoch ms; null before the first submission. */
   #begunAt: number | null;
-  /** By the id of the scene; in the order in which they were marked. */
+  /** Marks by scene id, in the order in which they were set. */
   #marks: Map<string, Mark>;
 
   constructor(title: string, begunAt: number | null) {
@@ -166,7 +167,7 @@ class Marks {
     this.#marks = this.#read() ?? new Map();
   }
 
-  /** A batch that is watched may begin; what was marked before comes along. */
+  /** Sets the start of a watched batch. Marks made before it are kept. */
   begin(begunAt: number | null): void {
     if (begunAt === this.#begunAt) return;
     const early = this.#begunAt === null ? this.#marks : new Map<string, Mark>();
@@ -188,12 +189,12 @@ class Marks {
     return [...this.#marks].flatMap(([id, each]) => (each === mark ? [id] : []));
   }
 
-  /** Another tab may have changed them. */
+  /** Reads the marks again, because another tab may have changed them. */
   readAgain(): void {
     this.#marks = this.#read() ?? this.#marks;
   }
 
-  /** A scene has one mark; the same once more takes it away. */
+  /** Sets the only mark of a scene, or removes it if it is set. */
   toggle(id: string, mark: Mark): void {
     this.readAgain();
     const isMarked = this.#marks.get(id) === mark;
@@ -211,7 +212,7 @@ class Marks {
     }
   }
 
-  /** Undefined where there are none, or what is there cannot be read. */
+  /** Undefined if the stored marks cannot be read. */
   #read(): Map<string, Mark> | undefined {
     if (!this.isKept) return undefined;
     try {
@@ -224,10 +225,10 @@ class Marks {
   }
 }
 
-/** True if the focus came with a click, so that it says where the pointer was. */
+/** True if a click set the focus; the focused element shows where the pointer was, then. */
 let isFocusOfPointer = false;
 
-/** Notes on the root element whether the pointer or the focus was used last: keys and marks.css go by it. */
+/** Notes in `data-aim` whether the pointer or the focus was used last. Keys and marks.css depend on it. */
 function followAim(signal: AbortSignal): void {
   const { dataset } = document.documentElement;
   let [isPressed, place] = [false, ''];
@@ -236,7 +237,7 @@ function followAim(signal: AbortSignal): void {
   };
   const onPointer = ({ type, buttons, screenX, screenY }: PointerEvent): void => {
     const now = `${screenX} ${screenY}`;
-    // A page that moves below a pointer at rest sends the same event.
+    // A page that scrolls under a resting pointer sends the same event, so the position is compared.
     if (now !== place || type === 'pointerdown') lead('pointer');
     [isPressed, place] = [buttons !== 0, now];
   };
@@ -254,7 +255,10 @@ function followAim(signal: AbortSignal): void {
   addEventListener('keydown', ({ key }) => /^(Tab$|Arrow)/.test(key) && lead('focus'), options);
 }
 
-/** Returns what a key is for: the only one in an open dialog, else the one that was pointed at or got the focus last. */
+/**
+ * Returns the element that a key applies to: the only one in an open dialog, else the hovered or focused one,
+ * whichever was used last.
+ */
 export function elementOfKey(event: KeyboardEvent, selector: string): HTMLElement | undefined {
   if (!isPlainKey(event)) return undefined;
   const within = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document;
@@ -266,7 +270,7 @@ export function elementOfKey(event: KeyboardEvent, selector: string): HTMLElemen
   return hovered ?? (isFocusOfPointer ? undefined : focused);
 }
 
-/** Whether it is neither typed nor part of a shortcut of the browser. */
+/** True if the key is not typed into a field and not a shortcut of the browser. */
 export function isPlainKey({ target, altKey, ctrlKey, metaKey }: KeyboardEvent): boolean {
   const isTyping = target instanceof Element && target.closest('input:not([type=range]), select, textarea');
   return !isTyping && !altKey && !ctrlKey && !metaKey;

@@ -1,4 +1,4 @@
-/** What a reader may mark a scene as. */
+/** The marks that a reader can give a scene. */
 
 export const marks = {
   star: { key: 's', sign: '★', act: 'Star', word: 'starred', file: 'starred.txt' },

@@ -1,4 +1,4 @@
-/** How the night went: throughput, runs, waiting and working. */
+/** The view of the runs: throughput, runs, queue and execution times. */
 import type { JSX } from 'preact';
 import { clockTicks, rateUnit } from '../shared/chart-axes.ts';
 import { Bars } from '../shared/charts.tsx';
@@ -58,7 +58,7 @@ function Runs({ runs, writtenAt }: GalleryData): JSX.Element {
       <ol reversed>
         {runs
           .map((run, index) => {
-            // One that exited without a final status was over when the next began, at the latest.
+            // A run that crashed had ended by the time the next one started.
             const endedAt = run.endedAt ?? runs[index + 1]?.startedAt ?? writtenAt;
             return (
               <li key={run.run}>

@@ -1,24 +1,26 @@
-/** Picking two to four pictures, to see them side by side. */
+/** Picks two to four pictures for a comparison. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { elementOfKey, isPlainKey } from './mark-buttons.tsx';
 import { maxSides, type Place, type Side } from './place.ts';
 
-/** What the views are given. */
 export interface Picking {
   picked: Side[];
-  /** Takes one more while there is room for it; one that is picked is let go. */
+  /** Picks a picture if there are less than four, or drops it if it is picked. */
   toggle(side: Side): void;
   compare(sides: Side[]): void;
   clear(): void;
 }
 
-/** What a picture is called where several are compared. */
+/** Letter of a picture in a comparison. */
 export function letterOf(position: number): string {
   return 'ABCD'.charAt(position);
 }
 
-/** By keys too: `P` for the scene that is open or that `elementOfKey` returns, `C` for all that are picked. */
+/**
+ * Returns the picks and handles their keys. `P` picks the open scene or that of `elementOfKey`; `C` compares
+ * all picks.
+ */
 export function usePicks({ sides }: Place, go: (change: Partial<Place>) => void): Picking {
   const [picked, setPicked] = useState<Side[]>([]);
   const toggle = (side: Side): void =>
@@ -68,7 +70,6 @@ export function PickButton({ picking, side, hasWords = false }: ButtonProps): JS
   );
 }
 
-/** Only where something is picked. */
 export function PickedButtons({ picked, compare, clear }: Picking): JSX.Element | null {
   if (picked.length === 0) return null;
   return (

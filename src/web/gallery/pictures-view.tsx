@@ -1,4 +1,4 @@
-/** The pictures, a page of them at a time. */
+/** The view of pictures, in pages. */
 import type { JSX } from 'preact';
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { useLoaded } from '../shared/hooks.ts';
@@ -19,7 +19,7 @@ export function matchingOf({ data, marking }: Pick<ViewProps, 'data' | 'marking'
   return { kindOf: (column) => kindOf(data.columns[column]), markOf: (id) => marking.of(id) };
 }
 
-/** Some screens full; the next ones are a click away. */
+/** Scenes on a page: a few screens. */
 const pageSize = 60;
 
 export function PicturesView(props: ViewProps & { tiles: TileSize }): JSX.Element {
@@ -33,7 +33,7 @@ export function PicturesView(props: ViewProps & { tiles: TileSize }): JSX.Elemen
     go({ page: next });
     scrollTo({ top: 0 });
   };
-  // The page before stays until the next is there.
+  // The previous page stays until the next one is loaded.
   const { shown, isGone } = useLoaded([rows, selection, first], () => rowsOf(rows, selection, first)) ?? none;
   return (
     <section aria-label="Pictures">
@@ -61,7 +61,7 @@ type ScenesProps = Pick<ViewProps, 'data' | 'marking' | 'picking' | 'go'> & {
   shown: Scene[];
   tiles?: TileSize;
   isSmall?: boolean;
-  /** The number of the column that they are sorted by. */
+  /** Index of the column that scenes are sorted by. */
   by?: number | undefined;
 };
 
@@ -101,7 +101,7 @@ const keys: Parameters<typeof KeyHint>[0]['keys'] = [
 
 type FoundProps = Selected & { data: GalleryData; rows: Rows };
 
-/** How many were found, said to screen readers too when it changes. */
+/** Number of scenes found, announced to screen readers when it changes. */
 export function Found({ selection, data, done, hasFailed, rows }: FoundProps): JSX.Element {
   const { total } = rows;
   const isEvery = selection?.count === total - unneededOf(data);
@@ -129,17 +129,19 @@ export function Found({ selection, data, done, hasFailed, rows }: FoundProps): J
   );
 }
 
-/** Seeds that were not sent have nothing to show: only who asks for their state sees them. */
+/**
+ * Number of seeds that were not sent. They have no pictures, so they are only shown if their state is selected.
+ */
 function unneededOf({ scenes: { unneeded = 0 } }: GalleryData): number {
   return unneeded;
 }
 
-/** With what they took, and their share of the cost by that: what a model or a style has cost is seen by filtering for it. */
+/** Text with the number of scenes, their execution time, and the share of the cost by that time. */
 function foundWords({ count, executionMs = 0 }: Selection, total: number, data: GalleryData): string {
   const { times, cost, scenes } = data;
   const { withdrawn = 0 } = scenes;
   const unneeded = unneededOf(data);
-  // As the head of the page counts them.
+  // Same number as in the head of the page.
   const listed = counted(listedOf(scenes), 'scene');
   const others = [
     withdrawn === 0 ? '' : `${countWords(withdrawn)} withdrawn`,
@@ -160,7 +162,7 @@ function foundWords({ count, executionMs = 0 }: Selection, total: number, data: 
 
 const none: { shown: Scene[]; isGone: boolean } = { shown: [], isGone: false };
 
-/** A page of rows. */
+/** Loads a page of rows. `isGone` is true if they cannot be loaded. Undefined without a selection. */
 async function rowsOf(
   rows: Rows,
   selection: Selection | undefined,
@@ -178,9 +180,9 @@ async function rowsOf(
 }
 
 interface PagesProps {
-  /** What is turned. */
+  /** Name of the pages, such as `Page`. */
   name?: string;
-  /** Whether it stands beside what it turns. */
+  /** True for small buttons beside the content. */
   isSmall?: boolean;
   page: number;
   pages: number;

@@ -1,4 +1,4 @@
-/** Where in the page a reader is: kept in the address, so that it can be sent to somebody. */
+/** The reader's place in the gallery, kept in the address so that it can be shared. */
 import { marks, type Mark } from './marks.ts';
 import { columnOf, everything, lostKinds, orders, type LostWords, type Order, type Query } from './query.ts';
 
@@ -16,20 +16,23 @@ export interface Place {
   query: Query;
   /** From 1. */
   page: number;
-  /** The scene that is looked at, by its number in the list from 1; with its id, should that number have changed. */
+  /** Open scene: its number in the list from 1, and its id in case the number has changed. */
   open: { number: number; id: string } | undefined;
-  /** The pictures that are compared; none, or two to four. */
+  /** Compared pictures: none, or two to four. */
   sides: Side[];
-  /** Names of the columns of the grid; empty for the first that will do. */
+  /** Names of the grid's columns; empty for defaults. */
   across: string;
   down: string;
-  /** Names of those that it steps through, two at most. */
+  /** Names of the columns that the grid steps through, at most two. */
   steps: string[];
-  /** Where in the grid: the page of its rows and of its columns, and each step; from 1. */
+  /** Position in the grid: page of its rows, page of its columns, and each step; from 1. */
   at: number[];
 }
 
-/** A picture of a scene: by its number among those of the scene, from 1; 0 is the one that it was made from. */
+/**
+ * A picture in a comparison: number of its scene, and number of the picture in the scene, both from 1. Picture
+ * 0 is the source picture.
+ */
 export interface Side {
   number: number;
   id: string;
@@ -38,7 +41,7 @@ export interface Side {
 
 export const maxSides = 4;
 
-/** `names` are the manifest's columns. */
+/** Reads the place from the hash of the address. `names`: the columns of the manifest. */
 export function readPlace(hash: string, names: string[]): Place {
   const values = new URLSearchParams(hash.replace(/^#/, ''));
   const of = (name: string): string => values.get(name) ?? '';
@@ -99,13 +102,13 @@ export function writePlace(place: Place, names: string[]): string {
   return values.size === 0 ? '' : `#${values.toString()}`;
 }
 
-/** `12.1.harbour`: the first picture of the scene harbour, number 12. */
+/** Reads a side: `12.1.harbour` is the first picture of scene 12, which has the id harbour. */
 function readSide(text: string): Side[] {
   const [, number, picture, id = ''] = /^([1-9]\d{0,8})\.(\d{1,4})\.(.*)$/s.exec(text) ?? [];
   return number === undefined ? [] : [{ number: Number(number), id, picture: Number(picture) }];
 }
 
-/** `down:score`: by a column. */
+/** Reads an order; `down:score` sorts by a column. */
 function readOrder(text: string, names: string[]): Order {
   if (isKeyOf(orders, text)) return text as Order;
   const way = /^(?:up|down)(?=:)/.exec(text)?.[0];

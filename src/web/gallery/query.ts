@@ -1,25 +1,28 @@
-/** What a reader asks for: which scenes, in which order. */
+/** The filter and order of scenes that a reader chooses. */
 import type { GalleryColumn, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { numberOf } from '../../runner/core/number-of.ts';
 import type { Mark } from './marks.ts';
 
 export interface Query {
-  /** Words that all have to be there, in any column or the id. */
+  /** Words that must all occur in the columns or the id. */
   text: string;
-  /** Empty for any but seeds that were not needed. */
+  /** State of the scene; empty for all states except `unneeded`. */
   state: string;
-  /** A kind of failure; empty for any. */
+  /** Kind of failure; empty for any. */
   kind: string;
-  /** By the number of the column; a choice has to be equal, a number within `0.6..0.9`, another is looked for within, or is all of it: `=a fox`. */
+  /**
+   * Wanted values by column index. A choice must be equal, a number must be in a range such as `0.6..0.9`. A
+   * text must contain the words, or equal the text after `=`.
+   */
   columns: Record<number, string>;
-  /** Empty for any scene, marked or not. */
+  /** Mark of the scene; empty for any scene. */
   mark: Mark | '';
   /** Scenes with words of this kind; empty for any scene. */
   lost: LostWords | '';
   order: Order;
 }
 
-/** What became of words that a picture does not show as they are. */
+/** Words of a prompt that a picture doesn't show as they are. */
 export const lostKinds = {
   labelled_words: 'drawn as labelled boxes',
   ignored_words: 'left out',
@@ -36,7 +39,7 @@ export const orders = {
   slow: 'longest execution',
 } as const;
 
-/** Or by the number of a column of numbers, the least first or the most. */
+/** Order by the column with this index, ascending or descending. */
 type ByColumn = `up:${number}` | `down:${number}`;
 
 export type Order = keyof typeof orders | ByColumn;
@@ -51,7 +54,7 @@ export const everything: Query = {
   order: 'listed',
 };
 
-/** Whether it is every scene, in the order of the list. */
+/** True if nothing is filtered and the order is that of the list. */
 export function isEverything({ text, state, kind, columns, mark, lost, order }: Query): boolean {
   const wanted = [text.trim(), state, kind, mark, lost, ...Object.values(columns)];
   return order === 'listed' && wanted.every((each) => each === '');
@@ -62,16 +65,16 @@ export function kindOf({ choices = [], range }: Partial<GalleryColumn> = {}): 'c
   return choices === null ? 'text' : 'choice';
 }
 
-/** What finds the rows that have just this value in a column; undefined where nothing does. */
+/** Returns the filter for exactly this value of a column; undefined if there is none. */
 export function exactly(value: string, column: GalleryColumn | undefined): string | undefined {
   if (value === '') return undefined;
   const kind = kindOf(column);
   return kind === 'choice' ? value : kind === 'text' ? `=${value}` : `${value}..${value}`;
 }
 
-/** What a row is compared with, besides itself. */
+/** Information that a filter needs besides the row. */
 export interface Matching {
-  /** Whether the values of a column are a few to choose from, or all of them numbers. */
+  /** Kind of a column: few values to choose from, numbers only, or text. */
   kindOf(column: number): ReturnType<typeof kindOf>;
   markOf(id: string | undefined): Mark | undefined;
 }
@@ -116,7 +119,7 @@ function hasLost({ pictures = [] }: GalleryRow, kind: LostWords): boolean {
   return pictures.some(({ output }) => (output?.[kind] ?? []).length > 0);
 }
 
-/** Of `0.6..0.9`; empty where it is open. */
+/** Splits `0.6..0.9` into its bounds; a missing bound is empty. */
 export function boundsOf(text: string): { least: string; most: string } {
   const [least = '', most = ''] = text.split('..');
   return { least, most };
@@ -139,18 +142,18 @@ export function promptOf({ prompt, values }: GalleryRow): string {
   return typeof prompt === 'number' ? textOf(values?.[prompt]) : (prompt ?? '');
 }
 
-/** A value of a manifest as text; empty where the row has none. */
+/** Value of a column as text; empty if the row has none. */
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Enough to compare by. */
+/** Rounds to four significant digits. */
 export function fewDigits(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
-/** What the rows are sorted by; undefined is last. */
+/** Key to sort rows by. Rows without one come last. */
 export function sortKey(row: GalleryRow, order: Order): string | number | undefined {
   if (isByColumn(order)) {
     const value = numberOf(row.values?.[columnOf(order) ?? -1]);
@@ -176,7 +179,7 @@ function isByColumn(order: Order): order is ByColumn {
   return order.includes(':');
 }
 
-/** The number of the column that an order goes by. */
+/** Index of the column that an order uses; undefined for other orders. */
 export function columnOf(order: Order): number | undefined {
   return isByColumn(order) ? Number(order.split(':')[1]) : undefined;
 }

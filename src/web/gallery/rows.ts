@@ -1,23 +1,22 @@
-/** The rows of a batch, loaded in files when they are looked at: from the report's folder, or from a server that knows what is new. */
+/** The rows of a batch, loaded in chunks when they are needed: files of a report, or responses of a server. */
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 
-/** Rows that are kept. */
+/** Maximum number of rows kept in memory. */
 const maxKept = 200_000;
 
-/** `number`: of the file, from 1. */
+/** Loads a chunk. `number`: its number from 1. */
 type Load = (folder: string, number: number) => Promise<GalleryRow[]>;
 
 type Kept = Map<number, Promise<GalleryRow[]>>;
 
 export class Rows {
   readonly total: number;
-  /** How many files there are. */
   readonly chunks: number;
-  /** Whether they change while they are looked at. */
+  /** True if rows may change while they are shown. */
   readonly isLive: boolean;
   readonly #of: GalleryData['chunks'];
   readonly #load: Load;
-  /** The number of the first row of each file. */
+  /** Index of the first row of each chunk. */
   readonly #starts: number[] = [];
   readonly #mostKept: number;
   readonly #kept: Kept;
@@ -37,27 +36,30 @@ export class Rows {
     this.#mostKept = Math.ceil((maxKept * this.chunks) / Math.max(1, total));
   }
 
-  /** With another one, they may be other rows. */
+  /** Folder of the chunks. If it changes, all rows may have changed. */
   get folder(): string {
     return this.#of.folder;
   }
 
-  /** Whether all of them stay where they were loaded once. */
+  /** True if all chunks fit in memory. */
   get areKept(): boolean {
     return this.chunks <= this.#mostKept;
   }
 
-  /** The same without the files that are others now; without all where they are in another folder. */
+  /** Returns the rows without the chunks that have changed. In another folder, all have changed. */
   renewed(of: GalleryData['chunks'] = this.#of, changed: number[] = []): Rows {
     if (of.folder !== this.#of.folder) return new Rows(of, this.#load, this.isLive);
     for (const index of changed) this.#kept.delete(index);
     return new Rows(of, this.#load, this.isLive, this.#kept);
   }
 
-  /** Rejects where the file is not there any more, because the report was written anew, or the server does not answer. */
+  /**
+   * Loads a chunk or returns the kept one. Rejects if a newer report replaced the file, or if the server
+   * doesn't answer.
+   */
   chunk(index: number): Promise<GalleryRow[]> {
     const kept = this.#kept.get(index) ?? this.#load(this.#of.folder, index + 1);
-    // The one that was used last is the last to go.
+    // Moves the chunk to the end, because the least recently used one is dropped first.
     this.#kept.delete(index);
     this.#kept.set(index, kept);
     kept.catch(() => this.#kept.get(index) === kept && this.#kept.delete(index));
@@ -70,7 +72,7 @@ export class Rows {
     return this.#starts[chunk] ?? 0;
   }
 
-  /** The number of the file that a row is in. */
+  /** Index of the chunk that contains a row. */
   chunkOf(index: number): number {
     const next = this.#starts.findIndex((start) => start > index);
     return (next === -1 ? this.chunks : next) - 1;
@@ -83,9 +85,8 @@ export class Rows {
   }
 }
 
-/** Of a report. */
 export function reportRows({ chunks, picturesAt }: GalleryData): Rows {
-  // Where pictures are that are not beside the page.
+  // Place of pictures that are not beside the page; only a page opened from disk needs it.
   const elsewhere = location.protocol === 'file:' ? picturesAt : null;
   const loadHere = async (folder: string, number: number): Promise<GalleryRow[]> => {
     const rows = await loadScript(`${folder}/${number}.js`, number);
@@ -101,12 +102,12 @@ type Arrived = (rows: GalleryRow[]) => void;
 
 const awaited = new Map<number, Arrived>();
 
-/** What the files of rows call. */
+/** Files of rows call this function. */
 Object.assign(globalThis, {
   nightrenderRows: (number: number, rows: GalleryRow[]) => awaited.get(number)?.(rows),
 });
 
-/** A page of the file system may read nothing else. */
+/** Loads a chunk as a script, because a page opened from disk can read no other files. */
 function loadScript(address: string, number: number): Promise<GalleryRow[]> {
   return new Promise((resolve, reject) => {
     const script = document.createElement('script');
@@ -125,7 +126,7 @@ function loadScript(address: string, number: number): Promise<GalleryRow[]> {
   });
 }
 
-/** Of a server: no script, which pages of other sites could run. */
+/** Returns the rows of a server as JSON. Pages of other sites could run a script and so read it. */
 export function servedRows(chunks: GalleryData['chunks']): Rows {
   const load = async (folder: string, number: number): Promise<GalleryRow[]> => {
     const response = await fetch(`${folder}/${number}.json`);

@@ -1,4 +1,4 @@
-/** One scene in full: its pictures, prompt, inputs, seed and story; arrow keys move on to the next. */
+/** The dialog of one scene: its pictures, prompt, inputs, seed and history. Arrow keys show the next scene. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { GalleryData, GalleryFile, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
@@ -18,7 +18,6 @@ import { inputsOf, nameOf, valuesOf } from './scene-facts.ts';
 import { pictureBefore, scenePicture, standIn } from './scene-picture.ts';
 import type { Selection } from './use-selection.ts';
 
-/** What a view is given. */
 export interface ViewProps {
   data: GalleryData;
   rows: Rows;
@@ -29,13 +28,13 @@ export interface ViewProps {
 }
 
 type Props = ViewProps & {
-  /** What comes before and after; undefined until it is known. */
+  /** Order in which to step through scenes; undefined until it is known. */
   order: Selection | undefined;
-  /** The page of the view that a row is on. */
+  /** Returns the page of the view that contains a row. */
   pageOf?(index: number): number;
 };
 
-/** The scene that the place names, if any. */
+/** Shows the scene that the place names, if there is one. */
 export function OpenScene(props: Props): JSX.Element | null {
   const { order, place } = props;
   if (order === undefined || place.open === undefined) return null;
@@ -67,7 +66,7 @@ function SceneDialog(props: DialogProps): JSX.Element {
   };
   const close = (): void => {
     go({ open: undefined });
-    // The page may have been turned meanwhile: the reader goes on at the picture that was looked at last.
+    // Pages may have been turned meanwhile, so the focus moves to the picture that was shown last.
     setTimeout(() => document.querySelector<HTMLElement>(`.picture[data-key="${index + 1}"]`)?.focus());
   };
   const { row } = found ?? {};
@@ -103,7 +102,7 @@ function SceneDialog(props: DialogProps): JSX.Element {
   );
 }
 
-/** The change of place that opens a scene. */
+/** Returns the change of place that opens a scene. */
 export function openedAt(
   index: number,
   { id = '' }: Pick<GalleryRow, 'id'> = {},
@@ -116,7 +115,7 @@ interface Found {
   row: GalleryRow | undefined;
 }
 
-/** A number may have come to be another scene's in a newer report; then the id counts. */
+/** Finds a scene by its number. In a newer report the number may belong to another scene, so the id decides. */
 export async function findScene(rows: Rows, index: number, id: string): Promise<Found> {
   try {
     const there = await rows.at(index);
@@ -127,7 +126,7 @@ export async function findScene(rows: Rows, index: number, id: string): Promise<
       if (offset !== -1) return { index: rows.startOf(chunk) + offset, row: all[offset] };
     }
   } catch {
-    // The report was written anew.
+    // A newer report has replaced the file.
   }
   return { index, row: undefined };
 }
@@ -138,7 +137,6 @@ interface StoryProps {
   data: GalleryData;
 }
 
-/** All that is known of a scene, beside its picture. */
 function SceneStory({ row, picture, data }: StoryProps): JSX.Element {
   const before = standIn(row, data) === undefined ? pictureBefore(row, data) : undefined;
   const prompt = promptOf(row);
@@ -255,10 +253,13 @@ interface Other {
   side: Side;
 }
 
-/** So many buttons are still read. */
+/** More buttons would not be read. */
 const mostOffered = 24;
 
-/** Shows what an open scene can be compared with at a click: itself before an edit, other seeds, other values of one list. */
+/**
+ * Buttons to compare the open scene with its state before an edit, with other seeds, or with other values of
+ * one list.
+ */
 function CompareWith({ row, side, data, rows, picking }: CompareProps): JSX.Element | null {
   const found = useLoaded([rows], () => othersOf(row, side, data, rows)) ?? [];
   const others = [...ownPictures(row, side, data), ...found];
@@ -282,7 +283,7 @@ function CompareWith({ row, side, data, rows, picking }: CompareProps): JSX.Elem
   );
 }
 
-/** Those that the scene has besides, and the one that it was made from. */
+/** Returns the other pictures of the scene, and the picture that it was made from. */
 function ownPictures(row: GalleryRow, side: Side, data: GalleryData): Other[] {
   const { pictures = [] } = row;
   const others = pictures.flatMap((_, index) =>
@@ -294,10 +295,13 @@ function ownPictures(row: GalleryRow, side: Side, data: GalleryData): Other[] {
   return hasBefore ? [{ words: 'the picture before', side: { ...side, picture: 0 } }, ...others] : others;
 }
 
-/** Files of withdrawn rows that are looked through. */
+/** Maximum number of chunks with withdrawn rows to search. */
 const mostFiles = 20;
 
-/** Rows of one row of the list stand together, those that were edited or taken out of it at the end. */
+/**
+ * Finds scenes to compare with. Variants of a row are close to each other; edited and withdrawn rows are at the
+ * end.
+ */
 async function othersOf(row: GalleryRow, { number }: Side, data: GalleryData, rows: Rows): Promise<Other[]> {
   const { withdrawn = 0 } = data.scenes;
   const here = rows.chunkOf(number - 1);
@@ -323,7 +327,7 @@ async function othersOf(row: GalleryRow, { number }: Side, data: GalleryData, ro
 
 const seeds = new Set(['seed', 'seed_number']);
 
-/** The lists of `scenes` that tell two rows apart; undefined where it is something else. */
+/** Returns the lists of `scenes` in which two rows differ; undefined if they differ in anything else. */
 function differing(row: GalleryRow, other: GalleryRow, { columns, axes }: GalleryData): string[] | undefined {
   const names = columns.flatMap(({ name, isValue = false }, index) =>
     name === 'id' || isValue || textOf(row.values?.[index]) === textOf(other.values?.[index]) ? [] : [name],
@@ -331,7 +335,10 @@ function differing(row: GalleryRow, other: GalleryRow, { columns, axes }: Galler
   return names.every((name) => axes.includes(name) || seeds.has(name)) ? names : undefined;
 }
 
-/** Lists of a `zip` only ever differ together; those of a `matrix` also one by one, which is what is compared. */
+/**
+ * True if `some` is a proper subset of `all`. Only the smallest differences are offered: a `matrix` is compared
+ * one list at a time, while lists of a `zip` always differ together.
+ */
 function isLess(some: string[], all: string[]): boolean {
   return some.length > 0 && some.length < all.length && some.every((name) => all.includes(name));
 }

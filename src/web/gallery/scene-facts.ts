@@ -1,19 +1,19 @@
-/** What stands in the columns of a scene, by name: what it was given, and what its job said of it; how its files are called, and in what such texts differ. */
+/** The values of a scene by name: its inputs, and those of its output. Also the differences between texts. */
 import type { GalleryData, GalleryRow } from '../../runner/core/gallery-data.ts';
 
 type Named = [name: string, value: unknown][];
 
-/** Of a picture or another file. */
+/** Returns the file name of a picture or another file. */
 export function nameOf(address: string): string {
   return decodeURIComponent(address.replace(/\?.*$/, '')).replace(/^(.*?\/)?images\//, '');
 }
 
-/** Besides id and prompt. */
+/** Inputs of a scene, except its id and prompt. */
 export function inputsOf(row: GalleryRow, data: GalleryData): Named {
   return [...columnsOf(row, data, false), ...Object.entries(row.input ?? {})];
 }
 
-/** Those of `output.values`. */
+/** Values of `output.values`. */
 export function valuesOf(row: GalleryRow, data: GalleryData): Named {
   return columnsOf(row, data, true);
 }
@@ -26,7 +26,10 @@ function columnsOf(row: GalleryRow, { columns }: GalleryData, isOfOutput: boolea
 
 type Apart = [before: string, own: string, after: string];
 
-/** Without the words that all of them begin and end with: two prompts may differ by one word of a hundred. */
+/**
+ * Splits texts into their common beginning and end, and the words between: long prompts may differ in a single
+ * word.
+ */
 export function apart(texts: string[]): Apart[] {
   const all = texts.map((text) => text.split(/(?<=\s)/));
   const fewest = Math.min(...all.map((words) => words.length));

@@ -1,4 +1,4 @@
-/** A scene as a picture of a grid. */
+/** Turns a scene into a picture of the grid. */
 import type { GalleryData, GalleryPicture, GalleryRow } from '../../runner/core/gallery-data.ts';
 import { numberOf } from '../../runner/core/number-of.ts';
 import { earlierThumbnail } from '../../runner/core/picture.ts';
@@ -6,13 +6,13 @@ import type { GridPicture } from '../shared/grid-picture.ts';
 import { fewDigits, promptOf } from './query.ts';
 
 export interface Shown {
-  /** The number of the column that the pictures are sorted by. */
+  /** Index of the column that pictures are sorted by. */
   by?: number | undefined;
-  /** What stands for the picture of a scene that has none of its own (`standIn`). */
+  /** Picture to show for a scene that has none of its own; see `standIn`. */
   before?: string | undefined;
 }
 
-/** `index` is the number of the row from 0. */
+/** `index`: the row's index from 0. */
 export function scenePicture(row: GalleryRow, index: number, { by, before }: Shown = {}): GridPicture {
   const [picture, ...others] = row.pictures ?? [];
   const prompt = promptOf(row);
@@ -31,7 +31,10 @@ export function scenePicture(row: GalleryRow, index: number, { by, before }: Sho
   };
 }
 
-/** That of the stage before, which this one was made from; of a bucket there is no address. */
+/**
+ * URL of the picture that this one was made from in the previous stage. Undefined if there is none, or if it is
+ * in a bucket.
+ */
 export function pictureBefore(
   { values = [] }: GalleryRow,
   { stageAt, columns }: GalleryData,
@@ -41,24 +44,24 @@ export function pictureBefore(
   return stageAt + path.split('/').map(encodeURIComponent).join('/');
 }
 
-/** Of a scene that is done and has no picture of its own, such as one that was scored: the one that it was sent. */
+/** For a saved scene without a picture of its own, such as a scored one: the picture that was sent. */
 export function standIn(row: GalleryRow, data: GalleryData): string | undefined {
   return row.state === 'saved' && row.pictures === undefined ? pictureBefore(row, data) : undefined;
 }
 
-/** Each is shown where those before it are missing. */
+/** Each is shown if those before it are missing. */
 function sourcesOf({ file, thumbnail }: GalleryPicture): string[] {
   return thumbnail === undefined ? [file] : [thumbnail, earlierThumbnail(thumbnail), file];
 }
 
-/** `more`: pictures of the scene that are not shown. */
+/** `more`: number of the scene's pictures that are not shown. */
 function badgeOf(state: string, more: number): string {
-  // Its row is another by now, or gone: beside the scenes of the list, the picture would pass for one of them.
+  // Marks the picture of a row that was edited or removed, which would otherwise look like a current scene.
   const mark = state === 'withdrawn' ? state : '';
   return more === 0 ? mark : `${mark} +${more}`.trim();
 }
 
-/** A screen reader is not to read ten pages. */
+/** Shortens a text that a screen reader would read aloud. */
 function short(text: string): string {
   return text.length <= 300 ? text : `${text.slice(0, 300)} …`;
 }

@@ -1,4 +1,4 @@
-/** The head of the page, and what else there is to know of the batch. */
+/** The head of the page, and facts about the batch. */
 import type { JSX } from 'preact';
 import type { GalleryData, GalleryRun } from '../../runner/core/gallery-data.ts';
 import { Facts } from '../shared/facts.tsx';
@@ -30,7 +30,6 @@ export function Head({ data }: { data: GalleryData }): JSX.Element {
   );
 }
 
-/** In a line. */
 export function BatchNumbers({
   data: { scenes, cost, attempts, times },
 }: {
@@ -48,13 +47,13 @@ export function BatchNumbers({
   return <p class="soft numbers">{numbers.filter((each) => each !== '').join(' · ')}</p>;
 }
 
-/** The scenes that are wanted: what the head and the line above the pictures count. */
+/** Number of listed scenes, as the head and the line above the pictures count them. */
 export function listedOf(scenes: GalleryData['scenes']): number {
   const all = Object.values(scenes).reduce((sum, count) => sum + count, 0);
   return all - (scenes['withdrawn'] ?? 0) - (scenes['unneeded'] ?? 0);
 }
 
-/** `6.00 USD + 1 unknown`; `unknown`: submissions that may have been billed. */
+/** Cost such as `6.00 USD + 1 unknown`. `unknown`: number of submissions that may have been billed. */
 function costWords(cost: GalleryData['cost'], unknown: number): string {
   if (cost === null) return unknown === 0 ? '' : `${countWords(unknown)} of unknown cost`;
   return moneyWords(cost.spent, cost.currency) + (unknown === 0 ? '' : ` + ${countWords(unknown)} unknown`);
@@ -69,7 +68,6 @@ function standing(scenes: GalleryData['scenes']): { tone: Tone; word: string } {
     : { tone: 'good', word: 'complete' };
 }
 
-/** How a run ended, as a sentence. */
 export function endingWords(run: GalleryRun | undefined, isLatest: boolean): string {
   if (run === undefined) return '';
   if (run.ending !== null) return `${run.ending.replace(/\.$/, '')}.`;

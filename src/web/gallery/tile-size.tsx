@@ -1,22 +1,22 @@
-/** How many pictures stand in a row: the reader's choice, kept in the browser. */
+/** The number of pictures in a row, which the reader can choose and the browser keeps. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { isPlainKey } from './mark-buttons.tsx';
 
 export interface TileSize {
   perRow: number;
-  /** The most that are worth looking at on this screen. */
+  /** Maximum on this screen. */
   most: number;
-  /** Whether there is room for pictures alone. */
+  /** True if there is no space for captions. */
   isTight: boolean;
-  /** Whether the reader asked for it: then it is to be sharp, whatever has to be loaded. */
+  /** True if the reader chose the size. Pictures are then sharp, even if more must be loaded. */
   isChosen: boolean;
   choose(perRow: number): void;
 }
 
 const storedAs = 'nightrender pictures in a row';
 
-/** Changes with the window, and by `+` and `-`. */
+/** Returns the size of pictures. It follows the width of the window and the keys `+` and `-`. */
 export function useTileSize(): TileSize {
   const [width, setWidth] = useState(innerWidth);
   const [chosen, setChosen] = useState(storedChoice);
@@ -29,7 +29,7 @@ export function useTileSize(): TileSize {
     try {
       localStorage.setItem(storedAs, String(next));
     } catch {
-      // A browser that keeps nothing forgets it with the page.
+      // If the browser stores nothing, the choice is lost with the page.
     }
   };
   useEffect(() => {
@@ -50,7 +50,7 @@ export function useTileSize(): TileSize {
   return { perRow, most, isTight, isChosen: chosen !== undefined, choose };
 }
 
-/** To the right, pictures are larger. */
+/** A slider; further right, pictures are larger. */
 export function SizeSlider({ perRow, most, choose }: TileSize): JSX.Element {
   return (
     <input

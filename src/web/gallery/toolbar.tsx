@@ -1,4 +1,4 @@
-/** Search; filters and order on demand. */
+/** The search field, with filters and order in a panel that opens on demand. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { GalleryColumn, GalleryData, GalleryRange } from '../../runner/core/gallery-data.ts';
@@ -21,7 +21,7 @@ import {
 interface Props {
   data: GalleryData;
   query: Query;
-  /** Whether the order is the reader's. */
+  /** True if the reader can choose the order. */
   isOrdered: boolean;
   onQuery(query: Query): void;
 }
@@ -124,7 +124,7 @@ export function Choice<T extends string>({ label, ...rest }: ChoiceProps<T>): JS
   );
 }
 
-/** One value alone tells nothing apart. */
+/** True if the column has several values to filter by. */
 function isFilter({ choices, range }: GalleryColumn): boolean {
   if (range !== undefined) return range.least < range.most;
   return choices === null || choices.length > 1;
@@ -167,7 +167,7 @@ function ColumnFilter({ name, choices, range, value, onValue }: ColumnProps): JS
   return <Choice label={name} options={[['', 'any'], ...options]} chosen={value} onChoose={onValue} />;
 }
 
-/** Asks when the reader pauses: each answer may mean looking at a hundred thousand rows. */
+/** Searches when the reader stops typing, because a search may read a hundred thousand rows. */
 function TextFilter({ label, value, onValue }: TextProps): JSX.Element {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
@@ -193,18 +193,18 @@ function TextFilter({ label, value, onValue }: TextProps): JSX.Element {
 interface RangeProps {
   name: string;
   range: GalleryRange;
-  /** `0.6..0.9`; empty where it is open. */
+  /** Range such as `0.6..0.9`; a missing bound is empty. */
   value: string;
   onValue(value: string): void;
 }
 
-/** Filters by numbers: shows how many scenes have how much, and the bounds. */
+/** Filters by numbers, with a histogram of the scenes and two bounds. */
 function RangeFilter({ name, range, value, onValue }: RangeProps): JSX.Element {
   const { least, most } = boundsOf(value);
   const bound = (words: string, at: number, now: string, next: (text: string) => string): JSX.Element => (
     <input
       type="number"
-      // The arrow keys go from bar to bar.
+      // Arrow keys move the bound by one bar of the histogram.
       step={range.width}
       min={range.from}
       aria-label={`${name}, ${words}`}
@@ -228,12 +228,12 @@ function RangeFilter({ name, range, value, onValue }: RangeProps): JSX.Element {
   );
 }
 
-/** Units of the drawing; it is stretched to the room there is. */
+/** Height of the drawing, which is stretched to the available space. */
 const height = 40;
 
 type HistogramProps = Pick<RangeProps, 'name' | 'range'> & { least: string; most: string };
 
-/** What the bounds leave out is pale. */
+/** Bars outside of the bounds are pale. */
 function Histogram({ name, range, least, most }: HistogramProps): JSX.Element {
   const { from, width, bins } = range;
   const top = Math.max(...bins);
@@ -250,7 +250,7 @@ function Histogram({ name, range, least, most }: HistogramProps): JSX.Element {
       aria-label={label}
     >
       {bins.map((count, bin) => {
-        // What is there is seen, however little it is beside the most.
+        // Bars other than 0 stay visible, however small they are.
         const tall = count === 0 ? 0 : Math.max(2, (count * height) / top);
         return (
           <g key={bin}>

@@ -1,28 +1,31 @@
-/** The rows that a reader asked for, found in all files while the page goes on. */
+/** Finds the rows that match a query, in all chunks, without blocking the page. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { GalleryRow } from '../../runner/core/gallery-data.ts';
 import { isEverything, matcher, sortKey, type Matching, type Order, type Query } from './query.ts';
 import type { Rows } from './rows.ts';
 
-/** The numbers of rows from 0, in the order they are shown in. */
+/** Indexes of the matching rows, in display order. */
 export interface Selection {
   count: number;
-  /** For which the service executed their jobs; undefined where nothing was counted. Ms. */
+  /** Total execution time of the rows' jobs in ms; undefined if all rows are selected without a search. */
   executionMs?: number;
   at(position: number): number | undefined;
-  /** -1 where it is not among them. */
+  /** Returns -1 if the row isn't selected. */
   positionOf(row: number): number;
 }
 
 export interface Selected {
-  /** Undefined until it is found. */
+  /** Undefined until the search has finished. */
   selection: Selection | undefined;
-  /** Rows looked at so far. */
+  /** Number of rows searched so far. */
   done: number;
   hasFailed: boolean;
 }
 
-/** `isAny`: whether every row is shown where nothing is asked for. */
+/**
+ * Returns the rows that match a query. `isAny`: true if an empty query matches every row, so that no search is
+ * needed.
+ */
 export function useSelection(rows: Rows, query: Query, matching: Matching, isAny: boolean): Selected {
   const asked = JSON.stringify(query);
   const every = useMemo(
@@ -39,17 +42,20 @@ export function useSelection(rows: Rows, query: Query, matching: Matching, isAny
 }
 
 interface Search<T> {
-  /** What was found last, for what is asked now only where `isLatest`. */
+  /** Latest result. It belongs to the current query only if `isLatest` is true. */
   found: T | undefined;
   isLatest: boolean;
   done: number;
   hasFailed: boolean;
 }
 
-/** Looking again while rows change may take this share of the time. */
+/** Maximum share of time for repeated searches while rows change. */
 const shareOfTime = 0.05;
 
-/** Searches all rows, and leaves off where something else is asked for; again where they have changed, if all of them are at hand. */
+/**
+ * Searches all rows and stops if the query changes. Searches again after rows have changed, if all chunks are
+ * in memory.
+ */
 export function useSearch<T>(
   rows: Rows,
   asked: string,
@@ -108,16 +114,16 @@ export function those(numbers: number[]): Selection {
   };
 }
 
-/** Files that are asked for at once. */
+/** Number of chunks loaded in parallel. */
 const atOnce = 8;
 
 export interface Watch {
   signal: AbortSignal;
-  /** Told how many rows were looked at. */
+  /** Called with the number of rows searched so far. */
   onPart(done: number): void;
 }
 
-/** Visits every row that matches; resolves to false where `signal` aborts before. */
+/** Visits every row that matches. Resolves to false if `signal` aborts first. */
 export async function scanRows(
   rows: Rows,
   matches: (row: GalleryRow) => boolean,
@@ -127,7 +133,7 @@ export async function scanRows(
   for (let first = 0; first < rows.chunks; first += atOnce) {
     const numbers = Array.from({ length: Math.min(atOnce, rows.chunks - first) }, (_, i) => first + i);
     const chunks = await Promise.all(numbers.map((number) => rows.chunk(number)));
-    // What was loaded before is there at once: without a pause, no key would be heard.
+    // Chunks in memory resolve at once, so a pause lets the page handle input.
     await new Promise((resume) => setTimeout(resume));
     if (signal.aborted) return false;
     for (const [i, chunk] of chunks.entries()) {
@@ -144,7 +150,7 @@ interface Found {
   key: string | number | undefined;
 }
 
-/** The numbers of the rows that match, in order; undefined where `signal` aborts before. */
+/** Returns the indexes of matching rows in order. Undefined if `signal` aborts first. */
 async function selectRows(
   rows: Rows,
   matches: (row: GalleryRow) => boolean,

@@ -1,7 +1,7 @@
-/** What stands along the axes of a chart. */
+/** Labels and scales for the axes of charts. */
 import { hourWords } from './number-words.ts';
 
-/** A label, and where it stands: 0 to 1. */
+/** Label of an axis. `at`: its position from 0 to 1. */
 export interface Tick {
   at: number;
   text: string;
@@ -13,10 +13,10 @@ const hour = 60 * minute;
 const steps = [1, 2, 5, 10, 15, 30].flatMap((n) => [n * second, n * minute]);
 const allSteps = [...steps, ...[1, 2, 3, 6, 12, 24, 48].map((n) => n * hour)].toSorted((a, b) => a - b);
 
-/** So many fit beside each other on a phone. */
+/** More labels don't fit beside each other on a phone. */
 const maxTicks = 5;
 
-/** Round times of the reader's clock between two instants (epoch ms). */
+/** Returns round local times between two instants (epoch ms). */
 export function clockTicks(from: number, to: number): Tick[] {
   const span = Math.max(1, to - from);
   const step = allSteps.find((each) => span / each < maxTicks) ?? span / maxTicks;
@@ -37,13 +37,13 @@ function two(number: number): string {
   return String(number).padStart(2, '0');
 }
 
-/** The end of an axis that begins at 0: a round number whose half can be read, too. */
+/** Returns the end of an axis that starts at 0: a round number whose half is round, too. */
 export function roundTop(most: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
   return ([1, 2, 3, 4, 5, 6, 8].find((each) => each * power >= most) ?? 10) * power;
 }
 
-/** In the shortest unit in which a rate (in seconds) is a number that one can grasp: so many of it, and its words. */
+/** Returns the shortest unit (in seconds) that makes a rate at least 1, with its name. */
 export function rateUnit(perSecond: number): { seconds: number; words: string } {
   if (perSecond >= 1) return { seconds: 1, words: 'a second' };
   return perSecond * 60 >= 1 ? { seconds: 60, words: 'a minute' } : { seconds: 3600, words: 'an hour' };

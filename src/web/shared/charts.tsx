@@ -1,37 +1,36 @@
-/** Small charts in SVG; each says in words what it shows, for those who do not see it. */
+/** Small bar charts in SVG, each described in words for screen readers. */
 import type { JSX } from 'preact';
 import { roundTop, type Tick } from './chart-axes.ts';
 import { countWords } from './number-words.ts';
 
 export interface Bar {
   value: number;
-  /** Drawn on top of the value, in the colour of trouble. */
+  /** Value stacked on top, in the colour of failures. */
   bad?: number;
-  /** What the pointer is told. */
+  /** Tooltip. */
   title: string;
 }
 
 interface Props {
-  /** What it shows, in a sentence. */
+  /** Description in a sentence, for screen readers. */
   label: string;
   bars: Bar[];
-  /** What the values count. */
+  /** Unit of the values. */
   unit: string;
   ticks: Tick[];
-  /** Where on the axis a line is drawn, 0 to 1. */
+  /** Positions of vertical lines, 0 to 1. */
   marks?: number[];
 }
 
-/** Units of the drawing; it is stretched to the room there is. */
+/** Coordinates of the drawing, which is stretched to the available space. */
 const width = 600;
 const height = 120;
 
-/** Bars from left to right, on an axis that ends at a round number. */
 export function Bars({ label, bars, unit, ticks, marks = [] }: Props): JSX.Element {
   const top = roundTop(Math.max(...bars.map(({ value, bad = 0 }) => value + bad)));
   const step = width / Math.max(1, bars.length);
   const gap = step > 4 ? 1 : 0;
-  // What is there is seen, however little it is beside the most.
+  // Bars other than 0 stay visible, however small they are.
   const tall = (value: number): number => (value === 0 ? 0 : Math.max(1.5, (value * height) / top));
   const column = (index: number, tallness: number, above: number) => ({
     x: index * step,
@@ -64,7 +63,7 @@ export function Bars({ label, bars, unit, ticks, marks = [] }: Props): JSX.Eleme
       </svg>
       <div class="ticks">
         {ticks.map(({ at, text }) => (
-          // What would stand out at an end is moved in.
+          // Labels at the ends are shifted inwards so that they don't stick out.
           <small key={at} style={{ left: `${at * 100}%`, transform: `translateX(${-at * 100}%)` }}>
             {text}
           </small>

@@ -1,4 +1,4 @@
-/** A few to choose from: as buttons, or folded into one. */
+/** A choice between a few options, as buttons or as a `<select>`. */
 import type { JSX } from 'preact';
 
 interface Props<T> {
@@ -25,7 +25,6 @@ export function Choices<T>({ label, options, chosen, onChoose }: Props<T> & { la
   );
 }
 
-/** `attributes` are those of the `<select>`. */
 export function Select<T extends string>({
   options,
   chosen,

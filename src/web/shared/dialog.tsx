@@ -1,13 +1,12 @@
-/** What stands above the page: a dialog, and one picture as large as the window allows. */
+/** Modal dialogs: a general one, and a viewer that shows one picture as large as the window allows. */
 import type { ComponentChildren, DialogHTMLAttributes, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 interface DialogProps {
   title: ComponentChildren;
-  /** Beside the title. */
   bar?: ComponentChildren;
   children: ComponentChildren;
-  /** Not given where it cannot be put aside. */
+  /** If unset, the dialog cannot be closed. */
   onClose?(): void;
   attributes?: DialogHTMLAttributes;
 }
@@ -33,7 +32,7 @@ export function Dialog({ title, bar, children, onClose, attributes = {} }: Dialo
         event.preventDefault();
         onClose?.();
       }}
-      // Browsers close one by themselves where Escape is pressed twice.
+      // Browsers close a dialog themselves if Escape is pressed twice.
       onClose={() => (onClose === undefined ? dialog.current?.showModal() : onClose())}
     >
       <div class="row">
@@ -47,10 +46,9 @@ export function Dialog({ title, bar, children, onClose, attributes = {} }: Dialo
 
 interface ViewerProps {
   title: string;
-  /** Where it stands among the others. */
+  /** Position among the pictures, such as `3 of 20`. */
   standing?: string;
   picture: JSX.Element;
-  /** What is known of it. */
   children: ComponentChildren;
   hasPrevious: boolean;
   hasNext: boolean;
@@ -58,7 +56,7 @@ interface ViewerProps {
   onClose(): void;
 }
 
-/** Arrow keys go on to the next picture. */
+/** A dialog for one picture. Arrow keys show the previous or next one. */
 export function PictureViewer({
   title,
   standing = '',

@@ -1,10 +1,10 @@
-/** Names with their values: facts in rows, and numbers in tiles. */
+/** Names with values: facts in rows, and numbers in tiles. */
 import type { ComponentChildren, JSX } from 'preact';
 import type { Tone } from './tone.ts';
 
 export type Fact = [name: string, value: ComponentChildren];
 
-/** Without those that have no value. */
+/** Rows of facts; those without a value are left out. */
 export function Facts({ facts }: { facts: Fact[] }): JSX.Element {
   return (
     <dl>
@@ -25,13 +25,13 @@ export function Facts({ facts }: { facts: Fact[] }): JSX.Element {
 interface TileProps {
   name: string;
   value: ComponentChildren;
-  /** Stands behind the value, smaller. */
+  /** Unit behind the value, in smaller type. */
   unit?: string;
   more?: ComponentChildren;
   tone?: Tone | undefined;
 }
 
-/** One number of a `<dl class="tiles">`. */
+/** A number in a `<dl class="tiles">`. */
 export function Tile({ name, value, unit, more, tone }: TileProps): JSX.Element {
   return (
     <div>

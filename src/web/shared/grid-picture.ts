@@ -1,23 +1,22 @@
-/** A picture of a grid, however it came there. */
+/** A picture in a grid, for batches and reports alike. */
 
 export interface GridPicture {
-  /** Tells it from the others of the grid. */
+  /** Identifies the picture within the grid. */
   key: string;
-  /** Addresses to try in turn, the smallest picture first; none where there is no picture. */
+  /** URLs to try in this order, smallest picture first; empty if there is no picture. */
   sources: string[];
-  /** What a screen reader says: the prompt. */
+  /** Text for screen readers: the prompt. */
   alt: string;
   caption: string;
-  /** Empty where there is none. */
+  /** Empty if the scene has no prompt. */
   prompt: string;
-  /** Of its scene; left out where it has none. */
+  /** Id of the scene; unset if it has none. */
   id?: string | undefined;
-  /** The state of its scene. */
   state: string;
-  /** Said where there is no picture to show. */
+  /** Text shown instead of a missing picture. */
   word: string;
-  /** Said on the picture; empty for nothing. */
+  /** Text on the picture; empty for none. */
   badge: string;
-  /** Pixels of the picture: it keeps its place until it is loaded. */
+  /** Size in pixels, which reserves the space until the picture is loaded. */
   size?: { width: number; height: number };
 }

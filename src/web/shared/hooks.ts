@@ -1,7 +1,7 @@
-/** The time, the address and what is loaded, for parts of a page that change with them. */
+/** Hooks for the time, the hash of the address, and data that is loaded. */
 import { useEffect, useState } from 'preact/hooks';
 
-/** Epoch ms of the clock that is so far ahead of this machine's; renders anew at every beat. */
+/** Returns the current epoch ms of a clock that is `aheadMs` ahead. Renders again every `beatMs`. */
 export function useNow(aheadMs: number, beatMs = 10_000): number {
   const [, setTick] = useState(0);
   useEffect(() => {
@@ -11,7 +11,7 @@ export function useNow(aheadMs: number, beatMs = 10_000): number {
   return Date.now() + aheadMs;
 }
 
-/** What stands after the `#` of the address; the setter is for changes that browsers do not tell. */
+/** Returns the hash of the address. Use the setter after changes that cause no `hashchange` event. */
 export function useHash(): [string, (hash: string) => void] {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
@@ -22,7 +22,10 @@ export function useHash(): [string, (hash: string) => void] {
   return [hash, setHash];
 }
 
-/** What `load` came to for these inputs. What was there before stays until then, and where it rejects or comes to nothing. */
+/**
+ * Returns the result of `load` for these inputs. The previous result stays until then, and if `load` rejects or
+ * resolves to undefined.
+ */
 export function useLoaded<T>(inputs: unknown[], load: () => Promise<T | undefined>): T | undefined {
   const [loaded, setLoaded] = useState<{ value: T }>();
   useEffect(() => {

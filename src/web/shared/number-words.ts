@@ -1,16 +1,16 @@
-/** Numbers, times and amounts as pages say them. */
+/** Numbers, times and amounts as text. */
 
-/** `12,345` */
+/** Formats a number, such as `12,345`. */
 export function countWords(count: number): string {
   return count.toLocaleString('en');
 }
 
-/** `1 picture`, `1,200 pictures`; `many` where it is not the word with an s. */
+/** Text such as `1 picture` or `1,200 pictures`. `many`: plural, if it isn't formed with an s. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${countWords(count)} ${count === 1 ? one : many}`;
 }
 
-/** `320 ms`, `8.4 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
+/** Formats a duration, such as `320 ms`, `8.4 s`, `3 min 20 s`, `2 h 5 min` or `3 d 4 h`. */
 export function durationWords(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 59_500) return `${(ms / 1000).toFixed(ms < 9950 ? 1 : 0)} s`;
@@ -26,7 +26,7 @@ function inTwo(large: number, largeUnit: string, small: number, smallUnit: strin
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
-/** `312 B`, `1.4 MB` */
+/** Formats a size, such as `312 B` or `1.4 MB`. */
 export function byteWords(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let amount = bytes;
@@ -38,25 +38,25 @@ export function byteWords(bytes: number): string {
   return `${unit === 0 || amount >= 99.95 ? Math.round(amount) : amount.toFixed(1)} ${units[unit]}`;
 }
 
-/** `3.20 USD`; small amounts with as many digits as they need. */
+/** Formats an amount, such as `3.20 USD`. Small amounts get as many digits as they need. */
 export function moneyWords(amount: number, currency: string): string {
   const digits = amount <= 0 || amount >= 1 ? 2 : Math.min(8, 1 - Math.floor(Math.log10(amount)));
   const shown = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   return `${amount.toLocaleString('en', shown)} ${currency}`;
 }
 
-/** An instant (epoch ms) in the reader's own time: `Fri 3 May, 23:07`. */
+/** Formats an instant (epoch ms) in local time, such as `Fri 3 May, 23:07`. */
 export function instantWords(at: number): string {
   const day = new Date(at).toLocaleDateString('en-GB', { weekday: 'short', day: 'numeric', month: 'short' });
   return `${day}, ${hourWords(at)}`;
 }
 
-/** To the second: `Fri 3 May, 23:07:41`. */
+/** Formats an instant (epoch ms) with seconds, such as `Fri 3 May, 23:07:41`. */
 export function exactInstantWords(at: number): string {
   return `${instantWords(at)}:${String(new Date(at).getSeconds()).padStart(2, '0')}`;
 }
 
-/** `23:07` */
+/** Formats the local time of an instant (epoch ms), such as `23:07`. */
 export function hourWords(at: number): string {
   return new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
 }

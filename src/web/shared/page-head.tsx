@@ -1,13 +1,12 @@
-/** The head of a page about a batch: its name, how it stands, and a few numbers in a line. */
+/** The head of a page about a batch: its name, its state, and a line of numbers. */
 import type { ComponentChildren, JSX } from 'preact';
 import type { Tone } from './tone.ts';
 
 interface Props {
   name: string;
   tone: Tone;
-  /** A word or two. */
   state: string;
-  /** Of the run, for what reads the page. */
+  /** State of the run, as an attribute for programs that read the page. */
   kind?: string;
   children: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-/** Rows of whole pictures, each a button that opens it. */
+/** A grid of pictures in rows, each a button that opens the picture. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { GridPicture } from './grid-picture.ts';
@@ -7,21 +7,21 @@ import { toneOf } from './tone.ts';
 interface Props {
   pictures: GridPicture[];
   isSmall?: boolean;
-  /** As many as there is room for where left out. */
+  /** Pictures in a row. If unset, as many as fit. */
   perRow?: number | undefined;
-  /** Whether there is room for pictures alone. */
+  /** True if there is no space for captions. */
   isTight?: boolean | undefined;
-  /** Whether more than a thumbnail is loaded for the pixels of a fine screen. */
+  /** True if a high-density screen gets the full picture instead of an enlarged thumbnail. */
   isSharp?: boolean | undefined;
   onOpen(index: number): void;
-  /** What belongs to a picture besides. */
+  /** Elements added to a picture. */
   extra?(picture: GridPicture): ComponentChildren;
 }
 
-/** Of the last row, so that its pictures are no larger than the others. */
+/** Empty items that complete the last row, so that its pictures are not stretched. */
 const fillers = 11;
 
-/** Pictures of a row are equally high and fill it. */
+/** A grid in which each row is filled, with pictures of equal height. */
 export function PictureGrid({ pictures, isSmall = false, ...props }: Props): JSX.Element {
   const { perRow, isTight = false, isSharp = false, onOpen, extra } = props;
   const usual = usualRatio(pictures);
@@ -55,13 +55,13 @@ export function PictureGrid({ pictures, isSmall = false, ...props }: Props): JSX
   );
 }
 
-/** That of most pictures; a scene that has none yet takes as much room. */
+/** Median ratio of the pictures. Scenes without a picture get the same space. */
 function usualRatio(pictures: GridPicture[]): number {
   const ratios = pictures.flatMap(({ size }) => (size === undefined ? [] : [ratioOf(size)]));
   return ratios.toSorted((a, b) => a - b)[Math.floor(ratios.length / 2)] ?? 1;
 }
 
-/** Width by height; what is out of the common is shown within a frame that is not. */
+/** Width divided by height. Extreme pictures are framed, so the ratio is limited. */
 function ratioOf({ width, height }: { width: number; height: number }): number {
   return Math.min(2.4, Math.max(0.6, width / height));
 }
@@ -72,11 +72,11 @@ function sizesOf({ size }: GridPicture, usual: number): Record<string, string | 
 }
 
 type ImageProps = Pick<GridPicture, 'sources' | 'alt' | 'state' | 'word' | 'size'> & {
-  /** Pixels of the screen that a pixel of the page is to be sharp on. */
+  /** Device pixels for each CSS pixel. */
   density?: number;
 };
 
-/** Goes on to the next address where one does not load, and says so where none does. */
+/** Shows the first source that loads, or a text if none does. */
 export function Image({ sources, alt, state, word, size, density = 1 }: ImageProps): JSX.Element {
   const { source, sized, onLoad, onError } = useSource(sources, density);
   if (source === undefined)
@@ -88,7 +88,7 @@ export function Image({ sources, alt, state, word, size, density = 1 }: ImagePro
     );
   return (
     <img
-      // A thumbnail stays until the picture itself is there.
+      // Keeps the thumbnail until the full picture is loaded.
       key={sources[0]}
       ref={sized}
       src={source}
@@ -102,7 +102,10 @@ export function Image({ sources, alt, state, word, size, density = 1 }: ImagePro
   );
 }
 
-/** The first address that loads; the last one, of the picture itself, where that would be stretched. */
+/**
+ * Returns the first source that loads. If it would be enlarged, returns the last one, which is the full
+ * picture.
+ */
 function useSource(sources: string[], density: number) {
   const sized = useRef<HTMLImageElement>(null);
   const fresh = { first: sources[0], failures: 0, whole: 'unasked' };
@@ -112,7 +115,7 @@ function useSource(sources: string[], density: number) {
   const onLoad = (): void => {
     const img = sized.current;
     const isSmaller = tried.whole === 'unasked' && tried.failures < sources.length - 1;
-    // To ask for its place on the page costs a layout.
+    // Return early, because reading the size on the page forces a layout.
     if (!isSmaller || img === null || img.naturalWidth === 0) return;
     const { clientWidth, clientHeight, naturalWidth, naturalHeight } = img;
     const scale = Math.min(clientWidth / naturalWidth, clientHeight / naturalHeight) * density;
@@ -120,7 +123,7 @@ function useSource(sources: string[], density: number) {
   };
   const onError = (): void =>
     keep(isAsked ? { ...tried, whole: 'gone' } : { ...tried, failures: tried.failures + 1 });
-  // Anything may have made it larger.
+  // Runs after each render, because anything may have enlarged the image.
   useEffect(onLoad);
   return { source: isAsked ? sources.at(-1) : sources[tried.failures], sized, onLoad, onError };
 }

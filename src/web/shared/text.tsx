@@ -1,9 +1,9 @@
-/** Text as it is: what is long, and what people copy into a terminal or a file. */
+/** Long texts, and texts to copy. */
 import type { JSX } from 'preact';
 import { countWords } from './number-words.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** Beyond this a browser takes seconds to lay it out. */
+/** Browsers take seconds to lay out longer texts. */
 const mostShown = 200_000;
 
 interface Props {
@@ -34,7 +34,7 @@ export function Copyable({ label, text }: Props): JSX.Element {
       await navigator.clipboard.writeText(text);
       setSaid('Copied.');
     } catch {
-      // Browsers give the clipboard to loopback and https only.
+      // Browsers offer the clipboard only on loopback and https.
       if (code.current !== null) getSelection()?.selectAllChildren(code.current);
       setSaid('Selected: copy it with Ctrl+C.');
     }

@@ -1,7 +1,7 @@
-/** How something stands, as a colour: the names of classes. */
+/** Tones of a state: CSS classes that set its colour. */
 export type Tone = 'good' | 'wait' | 'bad' | 'calm';
 
-/** Of a scene in this state; none where it is neither well nor ill. */
+/** Tone of a scene's state; undefined for neutral states. */
 export function toneOf(state: string): Tone | undefined {
   if (state === 'saved') return 'good';
   if (state === 'failed' || state === 'invalid') return 'bad';

@@ -290,7 +290,6 @@ function isWrongUse(thrown: unknown): thrown is Error {
   return thrown instanceof WrongUse || (thrown instanceof Error && thrown.name === 'YError');
 }
 
-/** Returns the name of the command, or nothing if it is unknown. */
 function commandIn([first = '']: string[]): string[] {
   return commandNamed(first) === undefined ? [] : [first];
 }

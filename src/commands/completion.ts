@@ -100,7 +100,6 @@ interface CompletedCommand {
 }
 
 interface CompletedOption {
-  /** Name without dashes. */
   name: string;
   describe: string;
   takes: 'nothing' | 'file' | 'text' | { words: readonly string[] };

@@ -240,7 +240,6 @@ const listFile = 'scenes.csv';
 const schemaFile = 'pipeline.schema.json';
 const serviceSchemaFile = 'service.schema.json';
 
-/** An existing list of scenes. */
 interface ExistingList {
   path: string;
   /** Names of the columns; empty if unknown. */

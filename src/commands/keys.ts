@@ -413,7 +413,6 @@ function gpuSecondsOf({ usage }: ShownUsedKey): string {
   return (ms / 1_000).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 }
 
-/** Empty if the key has no price. */
 function costOf({ usage, price }: ShownUsedKey): string {
   const ms = usage.reduce((sum, { gpuMs }) => sum + gpuMs, 0);
   return price === null ? '' : formatCost({ spent: (ms / 1_000) * price, currency: 'USD' });
@@ -423,7 +422,6 @@ function quotaOf({ quotaMs }: ShownKey): string {
   return quotaMs === null ? '' : `${durationText(quotaMs)} a day`;
 }
 
-/** Empty if the key has no limits. */
 function limitsText({ limits }: ShownKey): string {
   const texts = keyLimitNames.flatMap((limit) => {
     const most = limits[limit];

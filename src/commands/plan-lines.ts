@@ -15,7 +15,6 @@ import { withFilesNamed } from '../runner/core/file-text.ts';
 
 export interface ShownPlan extends Omit<BatchPlan, 'notes'> {
   program: string;
-  /** Path of pipeline.yaml, as it was given. */
   file: string;
   /** Arguments of `nightrender retry` for this batch. */
   commandArguments: string;
@@ -161,7 +160,6 @@ function atMostOf({ atMost, forecast: { scenes, cost } }: ShownPlan): string {
   return `\`scenes.until\` decides how many are sent: ${least} at least, ${priced(atMost.scenes, atMost.cost)} at most`;
 }
 
-/** Empty if nothing is to be rendered. */
 function costOf({ cost, scenes, isPriced, ground }: Forecast): string {
   if (scenes === 0) return '';
   if (cost === null) {
@@ -261,7 +259,6 @@ function describeRequest(request: FirstRequest, number: number, columns: number)
   ];
 }
 
-/** Prints the body on one line if it fits. */
 function bodyLines(body: FirstRequest['body'], columns: number): string[] {
   const shown = JSON.parse(JSON.stringify(withFilesNamed(body), shorten)) as unknown;
   const short = harmless(JSON.stringify(shown));

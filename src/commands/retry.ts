@@ -163,7 +163,6 @@ export function createRetryView(json: boolean): RetryView {
   };
 }
 
-/** `shown`: the first scenes that were put back. */
 function describe(
   { scenes, givenUp, kept, dir, runArguments, isFree }: RetriedScenes,
   shown: ChosenScene[],

@@ -140,7 +140,6 @@ export function savedOf(scenes: BatchNumbers['scenes']): string {
   return `${saved.toLocaleString('en')} of ${total.toLocaleString('en')} saved${percent(saved, total)}`;
 }
 
-/** Empty if the throughput is unknown. */
 export function describePace(pace: Throughput | undefined): string {
   if (pace === undefined) return '';
   const left = formatLeft(pace.leftMs);
@@ -176,7 +175,6 @@ function describeCost(cost: BatchCost): string {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-/** Status in the form of a JSON line. */
 export function statusFacts({
   dir,
   isRunning,
@@ -235,7 +233,6 @@ function percent(part: number, whole: number): string {
 interface StatusWatch {
   /** Shows a status unless it is unchanged or not due yet. False if the reader has closed the pipe. */
   show(status: BatchStatus): Promise<boolean>;
-  /** Shows the last status in full. */
   end(status: BatchStatus): Promise<void>;
 }
 

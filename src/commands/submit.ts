@@ -193,7 +193,6 @@ function meaningOf({ exitCode }: ClusterTask): string[] {
 }
 
 export interface Submission {
-  /** Path of pipeline.yaml, as it was given. */
   file: string;
   /** Name of the batch in the cluster. */
   name: string;
@@ -212,7 +211,6 @@ export function runnerBytesOf({ memoryBytes }: SubmissionSettings): number {
   return 2 ** 30 + memoryBytes;
 }
 
-/** Options after `--`. */
 export function restOf(argv: Record<string, unknown>): string[] {
   const rest = argv['--'];
   return Array.isArray(rest) ? rest.map(String) : [];

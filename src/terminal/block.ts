@@ -12,7 +12,6 @@ export interface Block {
   draw(lines: string[]): void;
   /** Writes permanent lines above the block. */
   above(text: string): void;
-  /** Removes the block. */
   clear(): void;
 }
 

@@ -59,7 +59,6 @@ function describePlan(event: Event & { type: 'plan-made' }): string {
   return event.repeated === undefined ? all : `${all}; ${describeRepeated(event.repeated)}`;
 }
 
-/** Says how many rows repeat a prompt of another row. */
 export function describeRepeated({ rows, isSkipped }: RepeatedRows): string {
   const repeat = `${plural(rows, 'row')} repeat${rows === 1 ? 's' : ''} a prompt of another row`;
   if (isSkipped) return `${repeat} and ${rows === 1 ? 'is' : 'are'} left out`;

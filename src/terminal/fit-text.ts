@@ -46,7 +46,6 @@ export function cutTo(text: string, columns: number): string {
   return columns < 1 ? '' : `${cut}…`;
 }
 
-/** Pads a text with spaces to `columns` cells. */
 export function padTo(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 }

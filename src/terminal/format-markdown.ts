@@ -191,7 +191,6 @@ function linked(text: string, target: string): string {
   return /^https?:/.test(target) && target !== text ? `${text} (${target})` : text;
 }
 
-/** Width of a marked text in cells. */
 function spanWidth(marked: string): number {
   return widthOf(unmarked(marked).replaceAll(fixedSpace, ' '));
 }

@@ -21,6 +21,5 @@ export interface ViewOptions {
 
 export interface RunView {
   emit: Listener;
-  /** Stops drawing. */
   close(): void;
 }

@@ -11,7 +11,7 @@ import { checkKey, checkRotation, keyLimitNames, type KeyForm } from '../service
 import { unlimited, type KeyLimits, type KeyRecord } from '../service/model/key.ts';
 import { KeyRefused, type KeyStore } from '../service/keys/key-store.ts';
 import type { FieldProblem } from '../service/model/endpoint-settings.ts';
-import { readUsage, type KeyUsage } from '../service/keys/read-usage.ts';
+import { readKeyUsage, type EndpointUsage } from '../service/jobs/key-usage.ts';
 import { dataOption, defaultDataDir, hasKeyStore, refuseService, withKeyStore } from './service-data.ts';
 import { shownPath } from '../batch/shown-path.ts';
 import { type LoadedCommand, common, oneText, textOption } from './command.ts';
@@ -155,7 +155,7 @@ function newFolderText(shownDir: string, serveCommand: string): string {
 
 function list({ argv, dataDir, json }: KeysRequest): void {
   const found = hasKeyStore(dataDir) ? withKeyStore(dataDir, (store) => store.list()) : [];
-  const usage = readUsage(join(dataDir, 'service.sqlite'));
+  const usage = readKeyUsage(join(dataDir, 'service.sqlite'));
   const known = new Set(found.map(({ id }) => id));
   // Jobs without a key were submitted by a version that had no keys.
   const given = [...usage.keys()].filter((id) => id !== 'none' && !known.has(id)).map(givenKey);
@@ -291,7 +291,7 @@ interface ShownKey extends Omit<KeyRecord, 'createdAt'> {
 }
 
 interface ShownUsedKey extends ShownKey {
-  usage: KeyUsage[];
+  usage: EndpointUsage[];
 }
 
 interface ShownNewKey {

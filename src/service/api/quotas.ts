@@ -9,34 +9,19 @@ const dayMs = 86_400_000;
 /** When jobs may have ended, so that there is room. */
 const retryMs = 10_000;
 
-interface Open {
-  queued: number;
-  queuedBytes: number;
-  openMs: number;
-}
-
 export class Quotas {
-  readonly #used: (keyId: string, day: number) => number;
-  readonly #open: (keyId: string) => Open;
+  readonly #usage: JobStore['usage'];
   readonly #now: () => number;
 
   /** `now`: that of `JobClock`, epoch ms. */
-  constructor({ file: { db } }: JobStore, now: () => number) {
-    const used = db.prepare<[string, number], { ms: number }>(
-      'SELECT coalesce(sum(dayMs), 0) AS ms FROM usage WHERE keyId = ? AND day = ?',
-    );
-    const open = db.prepare<[string], Open>(
-      `SELECT coalesce(sum(queued), 0) AS queued, coalesce(sum(queuedBytes), 0) AS queuedBytes,
-         coalesce(sum(openMs), 0) AS openMs FROM usage WHERE keyId = ?`,
-    );
-    this.#used = (keyId, day) => used.get(keyId, day)?.ms ?? 0;
-    this.#open = (keyId) => open.get(keyId) ?? { queued: 0, queuedBytes: 0, openMs: 0 };
+  constructor({ usage }: Pick<JobStore, 'usage'>, now: () => number) {
+    this.#usage = usage;
     this.#now = now;
   }
 
   /** Execution time, in ms, of the jobs that ended today (UTC). */
   usedToday(keyId: string): number {
-    return this.#used(keyId, Math.floor(this.#now() / dayMs));
+    return this.#usage.msOn(keyId, Math.floor(this.#now() / dayMs));
   }
 
   /**
@@ -46,7 +31,7 @@ export class Quotas {
   refusal({ id, name, quotaMs, limits }: KeyHolder, bytes = 0, askedMs = 0): HttpResponse | undefined {
     const { maxQueued, maxQueuedBytes } = limits;
     if (quotaMs === null && maxQueued === null && maxQueuedBytes === null) return undefined;
-    const { queued, queuedBytes, openMs } = this.#open(id);
+    const { queued, queuedBytes, openMs } = this.#usage.open(id);
     if (maxQueued !== null && queued >= maxQueued)
       return tooMany(`the key ${name} has ${queued} jobs in the queue, the most that it may have`, retryMs);
     if (maxQueuedBytes !== null && queuedBytes + bytes > maxQueuedBytes) {

@@ -14,7 +14,7 @@ export class KeyRequests {
 
   constructor({ keys, store, quotas }: ConsoleService) {
     this.#keys = keys;
-    this.#views = new KeyViews({ store, quotas });
+    this.#views = new KeyViews(store.usage, quotas);
   }
 
   list(): HttpResponse {
@@ -85,31 +85,19 @@ function refused(error: unknown): HttpResponse {
   throw error;
 }
 
-type Usage = KeyView['usage'];
-
 class KeyViews {
-  readonly #usage: (keyId: string) => Usage;
-  readonly #used: () => string[];
+  readonly #usage: JobStore['usage'];
   readonly #quotas: Quotas;
 
-  constructor({ store: { file }, quotas }: { store: JobStore; quotas: Quotas }) {
-    const { db } = file;
+  constructor(usage: JobStore['usage'], quotas: Quotas) {
+    this.#usage = usage;
     this.#quotas = quotas;
-    const usage = db.prepare<[string], Usage[number]>(
-      'SELECT endpointId, jobs, gpuMs FROM usage WHERE keyId = ? ORDER BY endpointId',
-    );
-    // Jobs without a key are older than keys are.
-    const used = db.prepare<[], { keyId: string }>(
-      "SELECT DISTINCT keyId FROM usage WHERE keyId <> 'none' ORDER BY keyId",
-    );
-    this.#usage = (keyId) => usage.all(keyId);
-    this.#used = () => used.all().map(({ keyId }) => keyId);
   }
 
   /** `given`: those that the service was started with. */
   all(given: readonly KeyHolder[], stored: readonly KeyRecord[]): KeyView[] {
     const known = new Set([...given, ...stored].map(({ id }) => id));
-    const gone = this.#used().filter((id) => !known.has(id));
+    const gone = this.#usage.keyIds().filter((id) => !known.has(id));
     return [
       ...given.map((holder) => this.#external(holder, 'given')),
       ...stored.map((record) => this.of(record)),
@@ -119,11 +107,11 @@ class KeyViews {
 
   of(record: KeyRecord): KeyView {
     const { id } = record;
-    return { ...record, origin: 'book', usage: this.#usage(id), todayMs: this.#quotas.usedToday(id) };
+    return { ...record, origin: 'book', usage: this.#usage.of(id), todayMs: this.#quotas.usedToday(id) };
   }
 
   #external(holder: KeyHolder, origin: 'given' | 'gone'): KeyView {
     const never = { createdAt: null, lastUsedAt: null, lastUsedFrom: null, revokedAt: null, expiresAt: null };
-    return { ...holder, ...never, price: null, todayMs: 0, origin, usage: this.#usage(holder.id) };
+    return { ...holder, ...never, price: null, todayMs: 0, origin, usage: this.#usage.of(holder.id) };
   }
 }

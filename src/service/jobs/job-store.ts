@@ -13,6 +13,7 @@ import { type Idempotency, type JobState, defaultTerms, type JobTerms } from '..
 import { JobReads } from './job-reads.ts';
 import { BulkJobs } from './bulk-jobs.ts';
 import { jobSchema } from './job-schema.ts';
+import { KeyUsage } from './key-usage.ts';
 import { JobSignals } from './job-signals.ts';
 import { JobStreams } from './job-streams.ts';
 import { JobWork } from './job-work.ts';
@@ -72,6 +73,7 @@ export class JobStore {
   readonly bulk: BulkJobs;
   readonly expiry: JobExpiry;
   readonly history: JobHistory;
+  readonly usage: KeyUsage;
   readonly durations = new JobDurations();
   readonly clock: JobClock;
   /** For whatever else ends jobs. */
@@ -97,6 +99,7 @@ export class JobStore {
     this.clock = new JobClock(db, { wall, elapsed }, replica !== undefined);
     const { now } = this.clock;
     this.history = new JobHistory(now);
+    this.usage = new KeyUsage(db);
     const transitions = new JobTransitions(db, now, (job, ended) => {
       this.streams.forget(job);
       this.history.noteEnd(ended);

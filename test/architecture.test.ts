@@ -5,6 +5,23 @@ import { describe, expect, it } from 'vitest';
 
 const src = resolve(import.meta.dirname, '../src');
 
+/** The floors of the service from below, with their packages beside those of Node. Each may import the floors below it, and itself. */
+const floors: Record<string, string[]> = {
+  model: ['zod'],
+  replication: [],
+  jobs: [],
+  keys: [],
+  webhooks: ['undici'],
+  workloads: ['undici', 'zod'],
+  workers: ['zod'],
+  agent: ['undici'],
+  api: [],
+  http: [],
+  console: [],
+  config: ['zod'],
+  instance: ['undici'],
+};
+
 /**
  * A folder may import itself, these of ours (a folder, or a file by its path) and these packages.
  * `node:*` stands for any built-in module: an edge may use them, the rules and the road only those that are named.
@@ -88,7 +105,22 @@ const table: Record<string, { ours: string[]; packages: string[] }> = {
   'runner/watch': { ours: ['lib', 'runner/core'], packages: ['node:*'] },
   // Types of the manifest come from a package that nobody installs.
   clusters: { ours: ['lib'], packages: ['kubernetes-types', 'yaml', 'node:*'] },
-  service: { ours: ['lib', 'protocol', 'clusters/slurm-workers'], packages: ['undici', 'zod', 'node:*'] },
+  ...Object.fromEntries(
+    Object.entries(floors).map(([floor, packages], height) => [
+      `service/${floor}`,
+      {
+        ours: [
+          'lib',
+          'protocol',
+          ...(floor === 'workloads' ? ['clusters/slurm-workers'] : []),
+          ...Object.keys(floors)
+            .slice(0, height)
+            .map((below) => `service/${below}`),
+        ],
+        packages: [...packages, 'node:*'],
+      },
+    ]),
+  ),
   // Its process may end any time: the service starts it and imports nothing of it.
   renderers: { ours: ['lib'], packages: ['fzstd', 'sharp', 'zod', 'node:*'] },
   'renderers/language': { ours: ['renderers/colour'], packages: [] },
@@ -293,9 +325,19 @@ const numbers: Record<string, [count: () => number, entered: number]> = {
     () => Math.max(...files.flatMap(usersOfWorkloads)),
     1,
   ],
+  'imports that run upwards within service': [
+    () =>
+      sum(
+        files
+          .filter((file) => file.startsWith('service/'))
+          .map((file) => importsOf(file).filter((target) => heightOf(target) > heightOf(file)).length),
+      ),
+    0,
+  ],
+  'loose files in src/service': [() => files.filter((file) => /^service\/[^/]+$/.test(file)).length, 0],
   'files with a single importer': [
     () => [...usersOfFiles().values()].filter((users) => users.size === 1).length,
-    160,
+    161,
   ],
 };
 
@@ -305,6 +347,11 @@ it.each(Object.entries(numbers))(
     expect(count()).toBe(entered);
   },
 );
+
+/** Number of floors below that of this path; -1 outside of the service. */
+function heightOf(path: string): number {
+  return Object.keys(floors).indexOf(/^service\/([^/]+)\//.exec(path)?.[1] ?? '');
+}
 
 function isDoor(file: string): boolean {
   return file.startsWith('batch/') || file.startsWith('runner/checkpoint/');

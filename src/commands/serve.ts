@@ -12,7 +12,7 @@ import { makeFolder } from '../runner/files/folders.ts';
 import { endpointSettings, type EndpointSettings } from '../service/model/endpoint-settings.ts';
 import { readTls } from '../service/http/tls-files.ts';
 import { fitsHeader, isValid, type KeyRecord } from '../service/model/key.ts';
-import { isLoopback, type SharedOptions } from '../service/instance/service-options.ts';
+import type { SharedOptions } from '../service/instance/service-options.ts';
 import { type Service, startService } from '../service/instance/start-service.ts';
 import { hideEnvironment } from '../service/workloads/hide-environment.ts';
 import { reserveIn } from '../service/jobs/disk-reserve.ts';
@@ -20,6 +20,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { outColumns, writeError, writeOut } from '../terminal/console.ts';
 import { hanging } from '../terminal/fit-text.ts';
 import { writeJsonLine } from '../terminal/json-lines.ts';
+import { isLoopback } from '../lib/net/addresses.ts';
 import { builtPage } from '../lib/net/built-page.ts';
 import { manualPage } from './help.ts';
 import {

@@ -1,5 +1,6 @@
 /** `nightrender work`: makes this machine a worker of a service elsewhere. */
 import { textIn } from './reply.ts';
+import { isLoopback } from '../lib/net/addresses.ts';
 import { formatInstant } from '../lib/text/format.ts';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -23,7 +24,6 @@ import { z } from 'zod';
 import { ConfigError } from '../lib/yaml/problem.ts';
 import { durationWithin, longestWait } from '../lib/yaml/scalar-schemas.ts';
 import { fitsHeader } from '../service/model/key.ts';
-import { isLoopback } from '../service/instance/service-options.ts';
 
 const keyName = 'NIGHTRENDER_WORKER_KEY';
 
@@ -258,7 +258,7 @@ function addressIn(text: string, isInsecure: boolean): string {
     );
   if (/\/(v\d|console)(\/|$)/.test(url.pathname))
     throw problem('service', `${text} is too long: give the address of the service alone, ${url.origin}`);
-  if (url.protocol === 'http:' && !isLoopback(url.hostname.replaceAll(/[[\]]/g, '')) && !isInsecure)
+  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !isInsecure)
     throw problem(
       'service',
       `${text} is not encrypted: anybody on the way can read key and pictures; use https:, or add --insecure in a network that you trust`,

@@ -35,6 +35,11 @@ export function publicLookup({ lookup, isPublic }: Internet = theInternet): Look
     });
 }
 
+/** True for a name or address of this machine itself, as a URL has it or without brackets. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || /^(::1|\[::1\]|127(\.\d{1,3}){3})$/.test(host);
+}
+
 /** False for anything that is not an IP address. */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;

@@ -10,21 +10,15 @@ import {
   bodyOf,
   keyEnded,
 } from './request-context.ts';
-import {
-  type HttpResponse,
-  healthAnswer,
-  inOne,
-  jsonResponse,
-  refusal,
-  stateAnswer,
-  statusAnswer,
-} from './http-response.ts';
+import { type HttpResponse, jsonResponse, refusal } from './http-response.ts';
 import type { BodyRoom } from './body-room.ts';
 import type { FolderWatch } from '../jobs/data-folder.ts';
 import type { Accepted, JobStore } from '../jobs/job-store.ts';
 import { untilFound } from '../jobs/job-signals.ts';
 import type { JobRecord } from '../jobs/job-statements.ts';
-import type { JobTerms, Idempotency } from '../model/job.ts';
+import { inOne, statusText } from '../jobs/status-text.ts';
+import type { JobTerms, JobState, Idempotency } from '../model/job.ts';
+import type { WorkerState } from '../model/worker-view.ts';
 import { readRunRequest } from './run-request.ts';
 import { secretText, type WebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { hash } from 'node:crypto';
@@ -182,7 +176,7 @@ export class JobOperations {
 
   async #status(job: JobRecord | undefined): Promise<HttpResponse> {
     const opened = job && (await this.#parts.store.reads.open(job));
-    return opened === undefined ? jobNotFound() : statusAnswer(opened);
+    return opened === undefined ? jobNotFound() : { status: 200, body: statusText(opened) };
   }
 
   /** Waits briefly for news. */
@@ -239,6 +233,34 @@ export class JobOperations {
 
 export function isAccepted(job: Submitted): job is Accepted {
   return job !== undefined && 'isNew' in job;
+}
+
+/** Returns the answer to `run`, `cancel` and `retry`. */
+function stateAnswer(id: string, status: JobState): HttpResponse {
+  return jsonResponse({ id, status } satisfies AnswerOf<'run' | 'cancel' | 'retry'>);
+}
+
+/** Returns the answer to `health`. `FAILED` counts what timed out as well: the interface has no word for it. */
+function healthAnswer(
+  tally: Partial<Record<JobState | 'retried', number>>,
+  workers: readonly { state: WorkerState }[],
+): HttpResponse {
+  const { COMPLETED = 0, FAILED = 0, TIMED_OUT = 0, IN_PROGRESS = 0, IN_QUEUE = 0, retried = 0 } = tally;
+  const count = (state: WorkerState): number => workers.filter((worker) => worker.state === state).length;
+  const idle = count('idle');
+  const jobs = { completed: COMPLETED, failed: FAILED + TIMED_OUT, inProgress: IN_PROGRESS };
+  const health: AnswerOf<'health'> = {
+    jobs: { ...jobs, inQueue: IN_QUEUE, retried },
+    workers: {
+      idle,
+      initializing: count('initializing'),
+      ready: idle,
+      running: count('running'),
+      throttled: count('throttled'),
+      unhealthy: count('unhealthy'),
+    },
+  };
+  return jsonResponse(health);
 }
 
 function anotherBody(): HttpResponse {

@@ -1,5 +1,9 @@
 /** Limits how often something is done, for each who does it. */
-import type { Rate } from '../instance/service-options.ts';
+
+export interface Rate {
+  requests: number;
+  withinMs: number;
+}
 
 interface Bucket {
   left: number;

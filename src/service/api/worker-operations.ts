@@ -13,7 +13,8 @@ import {
   bodyOf,
 } from './request-context.ts';
 import type { Text } from '../jobs/filed-text.ts';
-import { type HttpResponse, emptyResponse, inOne, jsonResponse, refusal } from './http-response.ts';
+import { inOne } from '../jobs/status-text.ts';
+import { type HttpResponse, emptyResponse, jsonResponse, refusal } from './http-response.ts';
 import type { BodyRoom } from './body-room.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import type { JobResults, WorkerError } from '../jobs/job-results.ts';

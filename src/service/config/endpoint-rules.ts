@@ -1,7 +1,7 @@
 /** What the fields of an endpoint say of one another, of the other endpoints and of this machine. */
+import { isLoopback } from '../../lib/net/addresses.ts';
 import { durationText } from '../../lib/yaml/scalar-schemas.ts';
 import { type EndpointSettings, limitedKeys } from '../model/endpoint-settings.ts';
-import { isLoopback } from '../instance/service-options.ts';
 import { at, type FieldExpectation, type WorkloadDefinition } from '../workloads/workload-definition.ts';
 import { findWorkload } from '../workloads/workload-of.ts';
 import { workloads } from '../workloads/workloads.ts';
@@ -106,7 +106,7 @@ export function publicUrlExpected(publicUrl: string | undefined, isInsecure: boo
   if (publicUrl === undefined)
     return 'the address at which workers of a cluster reach the service, such as https://render.example';
   const { protocol, hostname } = new URL(publicUrl);
-  return protocol === 'https:' || isInsecure || isLoopback(hostname.replaceAll(/[[\]]/g, ''))
+  return protocol === 'https:' || isInsecure || isLoopback(hostname)
     ? undefined
     : 'an https: address, or `insecure: true` in a network that you trust: anybody on the way could read keys';
 }

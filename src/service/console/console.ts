@@ -56,8 +56,8 @@ export class Console {
     ];
   }
 
-  /** Whether a request is for the console. */
-  static handles(target: string): boolean {
+  /** True if a request with this target is for the console. */
+  handles(target: string): boolean {
     return /^\/(console(\/|\?|$)|\?|$)/.test(target);
   }
 

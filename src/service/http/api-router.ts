@@ -6,23 +6,30 @@ import { operations, type OperationName } from '../../protocol/operations.ts';
 import { findRoute, type Route } from '../../protocol/paths.ts';
 import type { OperationHandlers, RequestContext } from '../api/request-context.ts';
 import type { AuditLog } from '../keys/audit-log.ts';
-import { Console } from '../console/console.ts';
 import type { Endpoints } from '../workers/endpoints.ts';
+import type { AnswerRequest } from './http-server.ts';
 import type { Connections } from './connections.ts';
 import type { CrossOrigin } from './cross-origin.ts';
 import { type KnownNames, unknownName } from './known-names.ts';
 import { type HttpResponse, refusal, tooMany } from '../api/http-response.ts';
+import { isLoopback } from '../../lib/net/addresses.ts';
 import type { TrustedProxies } from '../../lib/net/trusted-proxies.ts';
 import type { Admission } from '../keys/admission.ts';
 import { type KeyHolder, permits } from '../model/key.ts';
 import type { Quotas } from '../api/quotas.ts';
-import { isLoopback } from '../instance/service-options.ts';
 import type { RateLimit } from '../api/rate-limit.ts';
 import { type Metrics, metricsPath } from '../api/metrics.ts';
 
 /** Public: it describes the interface only. */
 const descriptionPath = '/openapi.json';
 const description = JSON.stringify(openApi);
+
+/** Another part of the service that answers requests: the console. */
+interface WebConsole {
+  /** True if a request with this target is for it. */
+  handles(target: string): boolean;
+  answer: AnswerRequest;
+}
 
 export class ApiRouter {
   readonly #parts;
@@ -42,8 +49,8 @@ export class ApiRouter {
     crossOrigin: CrossOrigin;
     names: KnownNames;
     mayBeBehindProxy: boolean;
-    /** Undefined where there is none. */
-    webConsole: Console | undefined;
+    /** Undefined if there is none. */
+    webConsole: WebConsole | undefined;
     refusedTakeMs: number;
   }) {
     this.#parts = parts;
@@ -57,7 +64,7 @@ export class ApiRouter {
   ): Promise<HttpResponse | undefined> {
     const { webConsole, crossOrigin, metrics, refusedTakeMs } = this.#parts;
     const route = findRoute(request.url ?? '');
-    const isConsoles = webConsole !== undefined && Console.handles(request.url ?? '');
+    const isConsoles = webConsole?.handles(request.url ?? '') === true;
     const answering = () => this.#answer(request, route, sendContinue, gone);
     const answer = isConsoles
       ? this.#isKnown(request)

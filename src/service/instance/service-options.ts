@@ -1,9 +1,11 @@
 /** What a service is started with, checked before anything is touched. */
 import type { PostgresAddress } from '../../lib/postgres/address.ts';
+import { isLoopback } from '../../lib/net/addresses.ts';
 import type { Page } from '../../lib/net/built-page.ts';
 import type { CatalogueEntry } from '../../protocol/console-data.ts';
 import { defaultMaxValues } from '../../lib/text/scan-json.ts';
 import { defaultRetentionMs, maxRequestBytes } from '../../protocol/messages.ts';
+import type { Rate } from '../api/rate-limit.ts';
 import type { EndpointForms } from '../console/console-request.ts';
 import type { EndpointSettings } from '../model/endpoint-settings.ts';
 import type { RunnableWorkload } from '../workers/endpoint.ts';
@@ -151,15 +153,6 @@ export function checkServiceOptions(options: ServiceOptions): CheckedOptions {
   assertKeys(checked.keys);
   assertEndpoints(checked.endpoints);
   return checked;
-}
-
-export interface Rate {
-  requests: number;
-  withinMs: number;
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** True if requests of other machines may come from this one, by a proxy that does not say so. */

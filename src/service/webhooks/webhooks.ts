@@ -5,7 +5,6 @@ import { Agent, request } from 'undici';
 import { type Internet, publicLookup, isPublicAddress } from '../../lib/net/addresses.ts';
 import { withTimeLimit } from '../../lib/limits/time-limit.ts';
 import { oneLine } from '../../lib/text/format.ts';
-import { statusBody } from '../api/http-response.ts';
 import {
   closeFilesOf,
   type FiledText,
@@ -15,6 +14,7 @@ import {
   piecesOf,
 } from '../jobs/filed-text.ts';
 import type { JobStore } from '../jobs/job-store.ts';
+import { statusText } from '../jobs/status-text.ts';
 import { signedHeaders, type WebhookSecrets } from './webhook-secrets.ts';
 import { type DueWebhook, prepareWebhookStatements } from '../jobs/webhook-statements.ts';
 
@@ -182,7 +182,7 @@ export class Webhooks {
     const job = store.reads.find(endpointId, id);
     const opened = job && (await store.reads.open(job));
     const input = opened && (await store.reads.inputOf(id));
-    if (opened !== undefined && input !== undefined) return statusBody(opened, input, url);
+    if (opened !== undefined && input !== undefined) return statusText(opened, input, url);
     await closeFilesOf(opened && opened.payload !== null ? [opened.payload] : undefined);
     return undefined;
   }

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { JobStore } from '../jobs/job-store.ts';
 import { taskOfWorker, type ClusterTask, type ClusterWorkload } from '../workloads/cluster-workload.ts';
+import { thrownText } from '../workloads/workload.ts';
 import { forgetAfterMs } from './remote-worker.ts';
-import { textOf } from './supervised.ts';
 import type { PooledEndpoint } from './pooled-endpoint.ts';
 import { ownView, shownWorker, type WorkerView } from '../model/worker-view.ts';
 
@@ -108,7 +108,7 @@ export class ClusterPool {
     this.#hasNews = false;
     await this.#check().catch((error: unknown) => {
       const what = 'cannot be asked, and starts no workers until it answers';
-      this.#tell('silence', `${this.#cluster.name} ${what}: ${textOf(error)}`);
+      this.#tell('silence', `${this.#cluster.name} ${what}: ${thrownText(error)}`);
     });
     this.#isLooking = false;
     if (!this.#isStopped) this.#lookIn(this.#hasNews ? minLookMs : lookMs);
@@ -207,7 +207,7 @@ export class ClusterPool {
       const isUncertain = error instanceof Error && 'isUncertain' in error && error.isUncertain === true;
       if (!isUncertain) this.#forgetIntent();
       const what = isUncertain ? 'does not say whether it takes workers' : 'refuses workers';
-      this.#tell('refusal', `${cluster.name} ${what}: ${textOf(error)}. ${slowly}`);
+      this.#tell('refusal', `${cluster.name} ${what}: ${thrownText(error)}. ${slowly}`);
       this.#pause();
     }
   }

@@ -4,12 +4,12 @@ import {
   outputText,
   type PullWorker,
   type RunReport,
+  thrownText,
   type Worker,
   WorkerAway,
   WorkerDied,
   type WorkloadJob,
 } from '../workloads/workload.ts';
-import { textOf } from './supervised.ts';
 
 /** Where the jobs of one worker are, and where what comes of them goes. */
 export interface JobSource {
@@ -81,7 +81,7 @@ export class PullingWorker implements PullWorker {
     try {
       return { output: outputText(await this.#worker.run(job, report)) };
     } catch (error) {
-      const text = textOf(error);
+      const text = thrownText(error);
       return error instanceof WorkerDied
         ? { died: text, isCounted: !(error instanceof WorkerAway) }
         : { error: text };

@@ -1,8 +1,7 @@
 /** Keeps one worker up, here or on another machine: starts it when asked to, and another at growing intervals where it ends again and again. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inspect } from 'node:util';
-import type { PullWorker, WorkerContext } from '../workloads/workload.ts';
+import { type PullWorker, thrownText, type WorkerContext } from '../workloads/workload.ts';
 import { KeptLog } from './kept-log.ts';
 import type { WorkerDeath } from '../model/worker-view.ts';
 
@@ -104,7 +103,7 @@ export class Supervised {
       worker = await this.#parts.start(context);
     } catch (error) {
       if (this.#stop.signal.aborted) return;
-      await this.#pause('a worker cannot be started', textOf(error));
+      await this.#pause('a worker cannot be started', thrownText(error));
       return;
     }
     if (this.#stop.signal.aborted) {
@@ -171,10 +170,4 @@ export class Supervised {
     this.#since = this.#parts.now();
     this.#parts.onChange();
   }
-}
-
-/** What was thrown, in words. */
-export function textOf(error: unknown): string {
-  if (error instanceof Error) return error.message || error.name;
-  return typeof error === 'string' ? error : inspect(error);
 }

@@ -22,12 +22,12 @@ import { oneLine } from '../../lib/text/format.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/text/json.ts';
 import { scanJson } from '../../lib/text/scan-json.ts';
 import type { Text } from '../jobs/filed-text.ts';
-import { textOf } from '../workers/supervised.ts';
 import { valuesFor, workflowAt, type WorkflowSet } from './job-workflow.ts';
 import {
   defaultAnswerLimits,
   JsonText,
   type RunReport,
+  thrownText,
   type Worker,
   WorkerAway,
   WorkerDied,
@@ -156,7 +156,7 @@ class ComfyuiWorker implements Worker {
         if (!(error instanceof BoxAway) && !stop.aborted) throw error;
         failures += 1;
         if (failures >= maxFailures && !stop.aborted)
-          throw new (isThere ? WorkerDied : WorkerAway)(textOf(error));
+          throw new (isThere ? WorkerDied : WorkerAway)(thrownText(error));
       }
       const pauseMs = (this.#options.pollMs ?? 100) * (failures === 0 ? 1 : 10);
       const grownMs = Math.min(maxPollMs, pauseMs + (performance.now() - begunAt) / 10);
@@ -219,7 +219,7 @@ class ComfyuiWorker implements Worker {
   /** One that is at a job finds out by itself. */
   async #checkIdle(): Promise<void> {
     if (this.#running !== undefined) return;
-    const why = await versionOf(this.#box).then(() => undefined, textOf);
+    const why = await versionOf(this.#box).then(() => undefined, thrownText);
     if (why !== undefined && this.#running === undefined) this.#end(why);
   }
 

@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { textOf } from '../workers/supervised.ts';
 import { findContainerTool } from './container-tool.ts';
 import { removeLeftContainers } from './container-workload.ts';
 import { helperEnvironment } from './worker-environment.ts';
 import type { WorkloadNeeds } from './workload-definition.ts';
+import { thrownText } from './workload.ts';
 
 /** `onProblem`: gets sentences about containers that an earlier service left. */
 export function workloadNeeds(dataDir: string, onProblem: (text: string) => void): WorkloadNeeds {
@@ -34,7 +34,7 @@ export function removeContainersLeftIn(
 ): void {
   if (!existsSync(markIn(dataDir))) return;
   containerTool().catch((error: unknown) =>
-    onProblem(`containers of an earlier service may be left: ${textOf(error)}`),
+    onProblem(`containers of an earlier service may be left: ${thrownText(error)}`),
   );
 }
 
@@ -71,7 +71,7 @@ export function containerSign(): () => string | null {
     lookedAt = performance.now();
     findContainerTool().then(
       () => (lack = null),
-      (error: unknown) => (lack = textOf(error)),
+      (error: unknown) => (lack = thrownText(error)),
     );
   };
   look();

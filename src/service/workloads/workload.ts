@@ -1,5 +1,5 @@
 /** What a worker runs: user-supplied code that turns a job's input into its output. */
-
+import { inspect } from 'node:util';
 import { defaultMaxValues } from '../../lib/text/scan-json.ts';
 import type { Text } from '../jobs/filed-text.ts';
 
@@ -98,3 +98,9 @@ export interface PullWorkload {
 }
 
 export type PullWorker = Pick<Worker, 'memoryBytes' | 'ended' | 'stop'>;
+
+/** Returns what was thrown, in words: code of users throws anything. */
+export function thrownText(error: unknown): string {
+  if (error instanceof Error) return error.message || error.name;
+  return typeof error === 'string' ? error : inspect(error);
+}

@@ -1,0 +1,66 @@
+/** A job as JSON text, as clients and receivers of webhooks read it: it is made of the stored texts, and copies no long one. */
+import { shownWorker } from '../model/worker-view.ts';
+import { byteCountOf, type FiledText, isFile, type OpenText, type Text } from './filed-text.ts';
+import type { OpenedJob } from './job-reads.ts';
+import { longText } from './long-texts.ts';
+
+/** A job with the text that its state shows: its input while `IN_PROGRESS`, its output once it has ended. */
+type ShownJob = Omit<OpenedJob, 'payloadFile' | 'endpointId'>;
+
+type Value = Text | OpenText;
+
+/**
+ * Returns the status of a job with exactly the fields of its state, and `retries` once it has been put back into the
+ * queue. Input and output are put in as they are stored; ids and states need no escaping. A webhook has `input`, JSON
+ * text, and its own URL as well: its receiver may not have submitted the job.
+ */
+export function statusText(job: ShownJob, input?: Value, webhook?: string): Text | FiledText {
+  const { id, state } = job;
+  const ended = job.endedAt !== null && job.startedAt !== null;
+  const isBegun = state === 'IN_PROGRESS' || ended;
+  const fields: [name: string, value: Value | null | undefined][] = [
+    ['delayTime', isBegun ? String(delayMs(job)) : undefined],
+    [
+      'error',
+      state === 'FAILED' || state === 'TIMED_OUT' ? (job.errorValue ?? JSON.stringify(job.error)) : undefined,
+    ],
+    ['executionTime', ended ? String(wholeMs(job.startedAt, job.endedAt)) : undefined],
+    ['id', `"${id}"`],
+    ['input', state === 'IN_PROGRESS' ? (job.payload ?? 'null') : input],
+    [
+      'output',
+      state === 'COMPLETED' ? (job.payload ?? 'null') : state === 'FAILED' ? job.payload : job.progress,
+    ],
+    ['retries', job.retries > 0 ? String(job.retries) : undefined],
+    ['status', `"${state}"`],
+    ['webhook', webhook && JSON.stringify(webhook)],
+    ['workerId', isBegun && job.workerId ? JSON.stringify(shownWorker(job.workerId)) : undefined],
+  ];
+  return joined(
+    fields.flatMap(([name, value]) =>
+      value === null || value === undefined ? [] : [[name, value] as const],
+    ),
+  );
+}
+
+function joined(fields: (readonly [name: string, value: Value])[]): Text | FiledText {
+  const parts = fields.flatMap(([name, value], index) => [`${index === 0 ? '{' : ','}"${name}":`, value]);
+  return inOne([...parts, '}']);
+}
+
+/** One text of its parts, if they are in memory and not long: a copy would take as much again. */
+export function inOne(parts: readonly Value[]): Text | FiledText {
+  if (parts.every((part) => typeof part === 'string')) return parts.join('');
+  const inMemory = parts.filter((part): part is Text => !isFile(part));
+  if (inMemory.length < parts.length || byteCountOf(parts) >= longText) return parts;
+  return Buffer.concat(inMemory.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+}
+
+function delayMs(job: ShownJob): number {
+  return wholeMs(job.queuedAt, job.startedAt);
+}
+
+/** Never negative, also where the wall clock was set back in between. */
+function wholeMs(from: number | null, to: number | null): number {
+  return Math.max(0, (to ?? 0) - (from ?? 0));
+}

@@ -1,4 +1,4 @@
-/** What a failing disk is, by whatever it shows itself, and what that means for someone whose files are on it. */
+/** Recognizes failures of the disk in any error, and explains them to the user whose files are affected. */
 import { constants } from 'node:os';
 import { NotAFile } from '../../lib/files/plain-file.ts';
 import { Sqlite } from '../../lib/sqlite/better-sqlite3.ts';
@@ -40,7 +40,7 @@ const meanings: Record<string, Meaning> = {
   ENXIO: { cause: 'the disk is gone', remedy: 'connect it again' },
 };
 
-/** Does `work` on the file, and nothing else; whatever the system refuses becomes `FatalFailure`, bugs stay errors. */
+/** Runs `work` on a file. Errors of the operating system become `FatalFailure`; bugs stay errors. */
 export async function withDiskFailure<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -50,7 +50,7 @@ export async function withDiskFailure<T>(file: string, work: () => Promise<T>): 
   }
 }
 
-/** Undefined where `error` is not the disk's. `file`: what it is about, for people. */
+/** Converts an error of the disk. Undefined for any other error. `file` describes what is affected, for people. */
 export function asDiskFailure(error: unknown, file: string): FatalFailure | undefined {
   if (error instanceof NotAFile) return unwritable(`${error.message}; move it away`);
   if (isOfDisk(error) && isSystemError(error)) return diskFailure(file, error);
@@ -63,7 +63,7 @@ export function asDiskFailure(error: unknown, file: string): FatalFailure | unde
   return unwritable(`${said}; check the disk and the output folder${limit}`);
 }
 
-/** `file` is named rather than what the error itself names. */
+/** Converts an error of the operating system. The message names `file` and not the path in the error. */
 export function diskFailure(file: string, error: SystemError): FatalFailure {
   const code = codeOf(error);
   const { cause, remedy } = meanings[code] ?? {
@@ -77,7 +77,7 @@ function unwritable(text: string): FatalFailure {
   return new FatalFailure({ kind: 'output-unwritable', text: `${text}, then give the same command again` });
 }
 
-/** Undefined for a code that is not known here. */
+/** Returns the cause of an error code in words. Undefined for an unknown code. */
 export function causeOf(code: string): string | undefined {
   return meanings[code]?.cause;
 }
@@ -88,7 +88,10 @@ export function isSystemError(error: unknown): error is SystemError {
   return error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
 }
 
-/** Whether it is a call on files that failed, or SQLite says so: of connections, processes and wrong descriptors others tell. */
+/**
+ * True for a failed call on files, or an error of SQLite. Failures of connections and processes are reported
+ * elsewhere.
+ */
 export function isOfDisk(error: unknown): error is Error & { code: string } {
   if (isSystemError(error)) return fileCalls.test(error.syscall ?? '') && !isOfConnection(error);
   return (
@@ -101,7 +104,10 @@ const reading = /^(read|scandir|opendir|[lf]?stat|statfs|readlink|realpath|acces
 const fileCalls =
   /^(open|close|read|write|fsync|fdatasync|ftruncate|rename|unlink|mkdir|mkdtemp|rmdir|rm|scandir|opendir|[lf]?stat|statfs|readlink|realpath|access|f?chmod|copyfile|link|symlink|[lf]?utime)$/;
 
-/** `read`, `write` and `close` are calls on connections, too; on network folders the same codes come with a path, or of other calls. */
+/**
+ * True for `read`, `write` and `close` on a connection. On network folders, the same codes have a path or
+ * another call.
+ */
 function isOfConnection({ syscall = '', path, code }: SystemError): boolean {
   if (code === 'EBADF') return true;
   const isCode = /^E(CONN\w+|PIPE|NOTCONN|TIMEDOUT|HOST\w+|NET\w+)$/.test(code);
@@ -111,11 +117,11 @@ function isOfConnection({ syscall = '', path, code }: SystemError): boolean {
 function verbOf(syscall: string | undefined, code: string): string {
   if (syscall === undefined) return 'write';
   if (reading.test(syscall)) return 'read';
-  // Where a file cannot be made, its name or folder is what the words are about.
+  // If a file cannot be created, the message is about its name or folder.
   return syscall === 'open' && /^E(IO|STALE|NODEV|NXIO|MFILE|NFILE)$/.test(code) ? 'open' : 'write';
 }
 
-/** Node has no name for some, such as those of a quota or of a network folder. */
+/** Returns the name of the error. Node lacks some names, such as those for quotas and network folders. */
 function codeOf({ errno, code }: SystemError): string {
   const names = Object.entries(constants.errno);
   return names.find(([, number]) => number === -(errno ?? 0))?.[0] ?? code;

@@ -1,17 +1,17 @@
-/** Makes folders, and makes renames within them durable. */
+/** Creates folders, and makes renames within them durable. */
 import { closeSync, fsync, openSync, mkdirSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { dirname } from 'node:path';
 import { FatalFailure } from '../core/failure.ts';
 import { isSystemError } from './disk-failure.ts';
 
-/** By folder, the sync that is under way. */
+/** Running sync of each folder. */
 const running = new Map<string, Promise<void>>();
 
-/** By folder, the one that is yet to begin: all share it whose renames are done by then. */
+/** Next sync of each folder. Callers whose renames are done before it begins share it. */
 const planned = new Map<string, Promise<void>>();
 
-/** Errors are the operating system's. */
+/** Makes earlier renames in the folder durable. Throws errors of the operating system. */
 export function syncFolder(folder: string): Promise<void> {
   const shared = planned.get(folder);
   if (shared !== undefined) return shared;
@@ -31,14 +31,14 @@ export function syncFolder(folder: string): Promise<void> {
 const synced = promisify(fsync);
 
 async function syncNow(folder: string): Promise<void> {
-  // Windows has no such operation; its file system keeps a journal of names.
+  // Windows has no such operation, but its file system keeps a journal of names.
   if (process.platform === 'win32') return;
-  // Opened each time, since another folder may have taken its place.
+  // Opened each time, because the path may point to another folder by now.
   const file = openSync(folder, 'r');
   try {
     await synced(file);
   } catch (error) {
-    // Some network file systems do not know it either.
+    // Some network file systems lack the operation, too.
     if (!isSystemError(error) || !['EINVAL', 'ENOTSUP', 'EOPNOTSUPP'].includes(error.code)) throw error;
   } finally {
     closeSync(file);
@@ -46,8 +46,9 @@ async function syncNow(folder: string): Promise<void> {
 }
 
 /**
- * `mode` is that of every folder made. Errors are the operating system's; `FatalFailure` where the file system takes no
- * folders, such as /proc: there Node's own recursive `mkdir` never returns.
+ * Creates the folder and its parents with the given `mode`. Throws errors of the operating system, and
+ * `FatalFailure` if the file system does not allow folders. On such file systems (/proc), Node's own
+ * recursive `mkdir` never returns.
  */
 export function makeFolder(folder: string, mode: number): void {
   if (isFolder(folder)) return;
@@ -56,7 +57,7 @@ export function makeFolder(folder: string, mode: number): void {
     mkdirSync(folder, { mode });
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    // Another program may have made it meanwhile.
+    // Another program may have created it meanwhile.
     if (error.code === 'EEXIST' && isFolder(folder)) return;
     if (error.code === 'ENOENT')
       throw new FatalFailure({ kind: 'output-unwritable', text: noFolders(folder) });

@@ -1,4 +1,4 @@
-/** Local files that a scene sends: checked and described when its row is read, put into the input when it is sent. */
+/** Local files that a scene sends: checked when its row is read, and put into the input when it is sent. */
 import { createHash, hash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
@@ -8,25 +8,26 @@ import type { Failure } from '../core/failure.ts';
 import type { JsonObject } from '../../lib/text/json.ts';
 import { otherSpelling } from '../../lib/files/similar-file.ts';
 
-/** Why a file is not sent, for the row's author. */
+/** Reason why a file cannot be sent, for the author of the row. */
 export class FileProblem extends Error {}
 
 interface FileRules {
-  /** The folder of pipeline.yaml, absolute. */
+  /** Absolute path of the folder of pipeline.yaml. */
   base: string;
-  /** The longest that a file may be as base64 (`limits.body`). */
+  /** Maximum length of a file as base64 (`limits.body`). */
   maxBytes: number;
-  /** Files and folders whose content no list may have sent, absolute: what this program itself reads and writes. */
+  /** Absolute paths of files and folders that no list may send, because this program reads or writes them. */
   withheld: readonly string[];
 }
 
 /**
- * `path` is from the base, or from `folder` where the template names one, and may not lead out of it, by whatever way: a
- * list is written by others, and must not have files of this machine sent. Throws `FileProblem`.
+ * Describes a file. `path` is relative to the base, or to `folder` if the template names one, and may not
+ * leave it, not even by a link. Lists are written by others and must not send private files of this machine.
+ * Throws `FileProblem`.
  */
 export type DescribeFile = (path: string, folder?: string) => SentFile;
 
-/** Remembers what it has read, for as long as the file stays as it is: one photo may stand in many rows. */
+/** Caches checksums as long as a file is unchanged, because many rows may send the same photo. */
 export function fileDescriber({ base, maxBytes, withheld }: FileRules): DescribeFile {
   const known = new Map<string, string>();
   const describe = (path: string, folder: string): SentFile => {
@@ -59,12 +60,12 @@ export function fileDescriber({ base, maxBytes, withheld }: FileRules): Describe
 
 const maxKnown = 10_000;
 
-/** `what` takes so many bytes as base64. */
+/** Returns a message that `what` takes too many bytes as base64. */
 export function tooLarge(what: string, bytes: number, maxBytes: number): string {
   return `${what} takes ${formatBytes(bytes)} as base64; \`limits.body\` allows ${formatBytes(maxBytes)}`;
 }
 
-/** Links resolved; within `from`, as it was written and as it is. */
+/** Resolves links. Both the written path and the resolved path must be within `from`. */
 function realPath(path: string, from: string, folder: string): string {
   const asked = resolve(from, path);
   if (!isWithin(asked, from)) throw new FileProblem(leadsOut(path, folder));
@@ -73,7 +74,7 @@ function realPath(path: string, from: string, folder: string): string {
   return real;
 }
 
-/** Settings and keys lie in hidden files, and next to the list. */
+/** Throws for hidden files, which may contain keys, and for files of the batch itself. */
 function assertNoSecret(real: string, path: string, from: string, withheld: readonly string[]): void {
   const isHidden = relative(from, real)
     .split(sep)
@@ -84,7 +85,7 @@ function assertNoSecret(real: string, path: string, from: string, withheld: read
   throw new FileProblem(`${shown(path)} ${what}, and a list may not have it sent`);
 }
 
-/** Lists hold anything, and terminals read it. */
+/** Quoted, because a path from a list may contain control characters of the terminal. */
 function shown(path: string): string {
   return JSON.stringify(path);
 }
@@ -125,10 +126,13 @@ function hashOf(real: string, path: string, size: number): string {
   }
 }
 
-/** Reads an object of a bucket, by its whole address; undefined where it is not there. Throws with a `code`. */
+/** Reads an object of a bucket by its full URL. Undefined if it does not exist. Throws errors with a `code`. */
 export type ReadObject = (address: string) => Promise<Buffer | undefined>;
 
-/** `base` is the folder of pipeline.yaml, `advice` a sentence for where one is another by now. Throws what `readObject` throws. */
+/**
+ * Inserts the files into the input. `base` is the folder of pipeline.yaml, and `advice` a sentence for a
+ * changed file. Throws errors of `readObject`.
+ */
 export async function fillInFiles(
   input: JsonObject,
   base: string,

@@ -1,4 +1,4 @@
-/** A file that gets its name when it is complete and on disk, so that it is never read half-written. */
+/** A file that gets its name only when it is complete and on disk, so nobody reads it half-written. */
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withDiskFailure } from './disk-failure.ts';
@@ -15,7 +15,7 @@ export class UnfinishedFile {
     this.#handle = handle;
   }
 
-  /** Begins the file in its folder, under a name of its own: two programs may write the same report. */
+  /** Creates the file under a temporary name, because two programs may write the same report. */
   static async begin(folder: string, name: string): Promise<UnfinishedFile> {
     const path = join(folder, name);
     const temporary = join(folder, temporaryName());
@@ -36,7 +36,7 @@ export class UnfinishedFile {
     return withDiskFailure(this.#path, () => rename(this.#temporary, this.#path));
   }
 
-  /** Removes what there is of it under its temporary name; never fails, since it follows another failure. */
+  /** Removes the temporary file. Never fails, because it follows another failure. */
   async discard(): Promise<void> {
     await this.#handle.close().catch(() => undefined);
     await rm(this.#temporary, { force: true }).catch(() => undefined);

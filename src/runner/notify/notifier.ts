@@ -1,4 +1,4 @@
-/** Notifies targets of what happens in a run; a target that fails does not affect the run. */
+/** Notifies targets of events of a run. A target that fails does not affect the run. */
 import { Agent, request, type Dispatcher } from 'undici';
 import {
   endNotice,
@@ -20,9 +20,8 @@ import type { SceneCounts } from '../core/scene.ts';
 
 export interface NotifierOptions extends Omit<SendOptions, 'dispatcher'> {
   clock: Clock;
-  /** What the run is about, as notices tell it. */
   about: Pick<Notice, 'manifest' | 'outputDir'>;
-  /** An event as a line for people; undefined for those that are not worth one. */
+  /** Describes an event in one line for people. Undefined if the event is not worth a line. */
   describe: (event: Event) => string | undefined;
   /** Called once for each target that cannot be reached. */
   warn: (text: string) => void;
@@ -30,11 +29,11 @@ export interface NotifierOptions extends Omit<SendOptions, 'dispatcher'> {
 
 export interface Notifier {
   emit: Listener;
-  /** Resolves when every target is notified, or after a time-out. To be called once, at the end. */
+  /** Resolves when every target is notified, or after a timeout. Must be called once, at the end. */
   close(): Promise<void>;
 }
 
-/** For each notice, and for all that are still on their way when the run has ended. */
+/** Timeout of each notification, and of all that are pending when the run has ended. */
 const maxMs = 10_000;
 const maxLines = 20;
 
@@ -59,7 +58,7 @@ export function startNotifier(targets: NoticeTarget[], options: NotifierOptions)
       const late = clock.sleep(maxMs, cut.signal).then(() => cut.abort());
       await Promise.race([Promise.all(posts.map((post) => post.sent)), late]);
       cut.abort();
-      // What was cut says so at once.
+      // Cancelled notifications report that at once.
       await Promise.all(posts.map((post) => post.sent));
       await dispatcher.destroy();
     },
@@ -68,9 +67,9 @@ export function startNotifier(targets: NoticeTarget[], options: NotifierOptions)
 
 type RunSoFar = Pick<Notice, 'manifest' | 'outputDir' | 'log'>;
 
-/** One target, which gets one notice after the other. */
+/** One target, which gets its notifications one after the other. */
 class Post {
-  /** Resolves when each of its notices was sent, or could not be. */
+  /** Resolves when each notification was sent or has failed. */
   sent: Promise<void> = Promise.resolve();
   readonly #target: NoticeTarget;
   readonly #index: number;
@@ -100,7 +99,7 @@ class Post {
     const now = this.#options.clock.elapsed();
     if (event.type === 'run-started') {
       const { edits } = event;
-      // Who can read it may want to stop the run; a ping would say that a run has begun.
+      // The reader may want to stop the run because of the edits. A ping would only say that a run has begun.
       const isTold = rules.isStart || (edits !== undefined && this.#target.kind !== 'ping');
       const told = edits === undefined ? '' : `: ${edits}`;
       if (isTold) this.#send('start', `The run has started (${event.program})${told}`);
@@ -117,13 +116,13 @@ class Post {
     }
   }
 
-  /** Until the run is `over`. */
+  /** Reports stalls until the run is `over`. */
   async watchForStalls(over: AbortSignal): Promise<void> {
     const { rules } = this.#target;
     const { clock } = this.#options;
     if (rules.stallMs === undefined) return;
     for (;;) {
-      // Whatever happens meanwhile, no stall begins now and ends before this.
+      // No stall can both begin now and become due before this time.
       const at = stallAt(rules, this.#watch) ?? clock.elapsed() + rules.stallMs;
       await clock.sleep(Math.max(0, at - clock.elapsed()), over);
       if (over.aborted) return;
@@ -167,19 +166,25 @@ class Post {
   }
 }
 
-/** For messages: `notify[0] (ping, hc-ping.com)`. Of an address only the host: the rest lets anybody post there. */
+/**
+ * Returns `notify[0] (ping, hc-ping.com)`. Only the host of a URL is shown, because anyone who has the URL
+ * can post to it.
+ */
 function shownTarget({ kind, to }: NoticeTarget, index: number): string {
   return `notify[${index}] (${kind}${kind === 'command' ? '' : `, ${new URL(to).host}`})`;
 }
 
 interface SendOptions {
   dispatcher: Dispatcher;
-  /** A command runs in the folder of pipeline.yaml, with this environment. */
+  /** Folder of pipeline.yaml, in which commands run with the environment `env`. */
   folder: string;
   env: NodeJS.ProcessEnv;
 }
 
-/** Sends a notice to one target. Returns why it failed, without the address, which is a secret; undefined if it arrived. `signal` cuts it off. */
+/**
+ * Sends a notification to one target. Returns why it failed, without the URL, which is a secret. Undefined if
+ * it arrived.
+ */
 async function send(
   target: NoticeTarget,
   notice: Notice,
@@ -210,12 +215,12 @@ async function send(
   }
 }
 
-/** Words of the service are in it, which would call everybody in a channel with `<!channel>`. */
+/** The text contains messages of the service, in which `<!channel>` would alert everybody in a channel. */
 function asPlainText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** The address itself stands for success: only a run that saved every scene is one. */
+/** Returns the URL for an event. The plain URL means success, so it is used only if a run saved every scene. */
 function pingUrl(to: string, { event, exitCode }: Notice): string {
   const url = new URL(to);
   const end = { start: '/start', failures: '/log', stall: '/log', finish: '', halt: '/fail' }[event];
@@ -241,7 +246,7 @@ async function postTo(
     const headers = { 'content-type': type, 'user-agent': 'nightrender' };
     const answer = await request(url, { method: 'POST', headers, body, signal, dispatcher });
     const { statusCode } = answer;
-    // Not read: a connection that is never used again need not be drained.
+    // The body is not read, because the connection is not used again.
     answer.body.on('error', () => undefined).destroy();
     if (statusCode < 300) return undefined;
     return statusCode < 400
@@ -260,14 +265,14 @@ const reasons: Record<string, string> = {
   UND_ERR_SOCKET: 'the connection was cut',
 };
 
-/** Messages of errors may hold the address, and addresses are secrets here. */
+/** Never returns error messages, because they may contain the URL, which is a secret. */
 function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'no answer in time';
   const { code } = error as { code?: unknown };
   return typeof code === 'string' ? (reasons[code] ?? code) : 'unknown error';
 }
 
-/** By the shell, in a process group of its own: all that it starts goes with it. */
+/** Runs the command in a shell and in its own process group, so that killing it also kills its children. */
 function runCommand(
   command: string,
   notice: Notice,
@@ -296,7 +301,7 @@ function runCommand(
       done(code === 0 ? undefined : `it ended with ${code ?? name ?? 'an error'}`),
     );
     child.stdin.on('error', () => undefined).end(`${JSON.stringify(notice)}\n`);
-    // Some system errors are thrown rather than emitted, and without free file descriptors there is no pipe.
+    // Some system errors are thrown and not emitted, and without free file descriptors there is no pipe.
   }).catch((error: unknown) => reasonOf(error, signal));
 }
 
@@ -315,31 +320,29 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended by itself, or this is Windows, which has no groups.
+    // It has ended by itself, or this is Windows, which has no process groups.
     child.kill('SIGKILL');
   }
 }
 
 interface Notice {
   event: NoticeEvent;
-  /** ISO, UTC. */
+  /** ISO 8601 in UTC. */
   at: string;
-  /** One sentence. */
   text: string;
-  /** The manifests, as people read their paths. */
+  /** Paths of the manifests as shown to people. */
   manifest: string[];
   outputDir: string;
-  /** Attempts of this run that failed so far. */
+  /** Number of failed attempts of this run so far. */
   failed: number;
-  /** Of an end: how, with which exit code, and where the batch stands. */
+  /** Present at the end of a run: its ending, exit code and number of scenes by state. */
   ending?: EndingKind;
   exitCode?: number;
   counts?: SceneCounts;
-  /** The last lines of the run. */
   log: string[];
 }
 
-/** For people, in a chat. */
+/** Formats a notification for people in a chat. */
 function noticeText({ event, text, manifest, counts }: Notice): string {
   const head = `nightrender, ${manifest.join(', ')}: ${heads[event]}`;
   const isKnown = counts !== undefined && Object.values(counts).some((count) => count > 0);

@@ -1,25 +1,25 @@
-/** What a reader of the gallery may choose in each column: a few values, or a range of numbers. */
+/** Choices for filters of the gallery in each column: a few values, or a range of numbers. */
 import type { GalleryColumn, GalleryRange } from '../core/gallery-data.ts';
 import { numberOf } from '../core/number-of.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 
-/** Values of a column that may be chosen among. */
+/** Maximum number of values to choose from. */
 const maxChoices = 50;
 
-/** Characters: longer values are no names of anything. */
+/** Maximum length in characters. Longer values are texts and not names. */
 const maxChoiceLength = 80;
 
-/** Columns whose values are counted: the page holds the values of all of these. */
+/** Maximum number of columns whose values are counted, because the page contains all of them. */
 const maxColumns = 100;
 
 interface CountedColumn {
   name: string;
   isValue: boolean;
-  /** Of the first values; null where none are counted. */
+  /** Number of rows of the first values. Null if values are not counted. */
   choices: Map<string, number> | null;
-  /** Whether there are too many to choose among. */
+  /** True if there are too many values, or too long ones, to choose from. */
   isLong: boolean;
-  /** Null once there was something else than a number. */
+  /** Null once the column had a value that is not a number. */
   numbers: NumberBins | null;
 }
 
@@ -29,7 +29,7 @@ export class ColumnCounts {
   constructor(columns: string[], values: string[]) {
     this.#columns = columns.map((name, index) => {
       const isCounted = index < maxColumns && name !== 'id';
-      // A seed is looked for as it is; nobody wants a little more of it.
+      // Seeds are searched for exactly, so a range of them is useless.
       const isAmount = isCounted && name !== 'seed';
       return {
         name,
@@ -57,7 +57,7 @@ export class ColumnCounts {
     }
   }
 
-  /** Numbers are sorted, texts in the order of the manifest: dawn, noon, dusk. */
+  /** Returns the columns. Numbers are sorted; texts stay in the order of the manifest, such as dawn, noon, dusk. */
   result(): GalleryColumn[] {
     return this.#columns.map(({ name, choices, isLong, isValue, numbers }) => {
       const range = isValue || isLong ? numbers?.result() : undefined;
@@ -78,7 +78,7 @@ function inOrder(choices: [text: string, rows: number][]): [text: string, rows: 
   return isNumeric ? choices.toSorted(([a], [b]) => Number(a) - Number(b)) : choices;
 }
 
-/** As the page reads it, too; undefined where the row has none. */
+/** Returns the text of a value, exactly as the page derives it. Undefined if the row has no value. */
 function choiceOf(value: JsonValue | undefined): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   return typeof value === 'string' ? value : JSON.stringify(value);
@@ -86,14 +86,14 @@ function choiceOf(value: JsonValue | undefined): string | undefined {
 
 const maxBins = 48;
 
-/** Far finer than anybody looks at, and still exact. */
+/** Finer than any useful resolution, and still exact. */
 const leastExponent = -60;
 
-/** Counts numbers in a few bins, whatever their range turns out to be. */
+/** Histogram of numbers with few bins, whose range need not be known in advance. */
 export class NumberBins {
   #least = Infinity;
   #most = -Infinity;
-  /** The width is a power of two, so that two bins make one of twice the width. */
+  /** The width is a power of two, so two bins merge into one of twice the width. */
   #exponent = leastExponent;
   #bins = new Map<number, number>();
 
@@ -104,7 +104,7 @@ export class NumberBins {
     this.#count(this.#binOf(value), 1);
   }
 
-  /** Undefined where there was none. */
+  /** Undefined if there were no numbers. */
   result(): GalleryRange | undefined {
     if (this.#bins.size === 0) return undefined;
     const [least, most, width] = [this.#least, this.#most, 2 ** this.#exponent];

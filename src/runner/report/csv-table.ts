@@ -1,4 +1,4 @@
-/** The columns of `results.csv`, and a scene as one row of it. */
+/** The columns of `results.csv`, and a scene as one of its rows. */
 import { stringify } from 'csv-stringify/sync';
 import type { JsonValue } from '../../lib/text/json.ts';
 import type { SavedPicture } from '../core/picture.ts';
@@ -6,7 +6,7 @@ import { byColumn } from '../core/record-columns.ts';
 import type { SceneRecord } from '../core/scene-record.ts';
 import { pathOf, shownValue } from './result-json.ts';
 
-/** Our own columns, in order. */
+/** Columns with fixed names, in order. */
 const ownColumns = {
   id: (row) => row.id,
   state: (row) => row.state,
@@ -23,21 +23,22 @@ const ownColumns = {
   source: (row) => row.source,
 } satisfies Record<string, (row: SceneRecord) => string | number | null | undefined>;
 
-/** Of words, which a service may bring with a picture. */
+/** Columns with lists of words that a service may return with a picture. */
 export type ListName = 'labelled_words' | 'ignored_words';
 
 export interface CsvTable {
-  /** The first line. */
+  /** The header line. */
   header: string;
-  /** A line a row. */
+  /** Returns one line for each row. */
   text(rows: SceneRecord[]): string;
 }
 
 /**
- * Our columns, with one for each label and list, then the manifest's, then the endpoint. The manifest's `id` is the first
- * column already; one that has a name of ours, in any case, becomes `manifest.<name>`, since a repeated name loses a column
- * in most readers. A list, which is not in every batch, makes way itself. Spreadsheets run a text that begins like a
- * formula; an apostrophe keeps them from it, unless the table is to be `exact`.
+ * Builds the table: fixed columns, one for each label and list, the manifest's columns, and the endpoint. The
+ * manifest's `id` is already the first column. Any other column with a fixed name, in any case, becomes
+ * `manifest.<name>`, because most readers lose one of two columns with the same name. A list column, which
+ * not every batch has, is renamed itself. Spreadsheets execute texts that begin like a formula; an apostrophe
+ * prevents that, unless the table is `exact`.
  */
 export function csvTable(
   manifestColumns: string[],
@@ -53,7 +54,8 @@ export function csvTable(
     lists?: ListName[];
   },
 ): CsvTable {
-  // Explicit, since its default depends on other options: some readers end the row at a bare carriage return.
+  // Set explicitly, because its default depends on other options. Some readers end the row at a bare carriage
+  // return.
   const options = { quote_record_delimiter: true, delimiter: separator };
   const cell = exact ? (text: string) => text : defused;
   const own = Object.values(ownColumns);
@@ -96,7 +98,7 @@ function freeName(name: string, before: string, taken: Set<string>): string {
   return taken.has(name) ? freeName(`${before}.${name}`, before, taken) : name;
 }
 
-/** Plain numbers are none. */
+/** Adds an apostrophe to texts that begin like a formula, but not to numbers. */
 function defused(text: string): string {
   if (!/^[=+\-@\t\r\n＝＋－＠]/.test(text) || /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return text;
   return `'${text}`;

@@ -1,4 +1,4 @@
-/** The numbers of the report's page, counted while its rows are written. */
+/** Numbers of the report's page, counted while its rows are written. */
 import type { BatchSummary, RunSpan } from '../core/batch-summary.ts';
 import type { SceneRecord } from '../core/scene-record.ts';
 import { shellWord } from '../../lib/text/format.ts';
@@ -20,7 +20,7 @@ interface Counted {
   columns: string[];
 }
 
-/** In the timeline of the page. */
+/** Maximum number of runs in the timeline. */
 const maxRuns = 200;
 
 export class GalleryCounts {
@@ -29,7 +29,7 @@ export class GalleryCounts {
   readonly #nights: NightBins[];
   readonly #delay = new DurationBins();
   readonly #execution = new DurationBins();
-  /** Saved scenes by the address that they were made at. */
+  /** Number of saved scenes by endpoint. */
   readonly #endpoints = new Map<string, number>();
   readonly #failures = new FailureCauses();
   readonly #runTime: RunTime;
@@ -105,7 +105,7 @@ export class GalleryCounts {
   }
 }
 
-/** The whole batch, and the latest run where that is only a part of it. */
+/** Returns the periods of the whole batch and, if it is only a part of that, of the latest run. */
 function spansOf({ summary, runs, about }: Counted): [number, number][] {
   const { firstSubmittedAt, lastSavedAt } = summary.times;
   if (firstSubmittedAt === null) return [];
@@ -116,9 +116,9 @@ function spansOf({ summary, runs, about }: Counted): [number, number][] {
   return isPart ? [whole, [last.startedAt, last.endedAt ?? end]] : [whole];
 }
 
-/** How long a batch was worked on: its runs, where they overlap once, without the pauses between them. */
+/** Total time of a batch's runs. Overlaps count once, and pauses between runs do not count. */
 class RunTime {
-  /** Oldest first. One that runs, or died without a word, is known up to what was last sent or saved in it. */
+  /** Oldest first. A run without a recorded end is known to last until the last submission or save within it. */
   readonly #spans: { from: number; to: number; isOpen: boolean }[];
 
   constructor(runs: RunSpan[]) {
@@ -146,7 +146,7 @@ class RunTime {
     return sum;
   }
 
-  /** How many had begun. Halving: there may be ten thousand, for each of a million rows. */
+  /** Returns the number of runs that had begun. Binary search, because a million rows may meet ten thousand runs. */
   #begunBy(at: number): number {
     let [low, high] = [0, this.#spans.length];
     while (low < high) {
@@ -158,18 +158,18 @@ class RunTime {
   }
 }
 
-/** Scenes of a cause that are shown: a row of them. */
+/** Number of example scenes for each cause: one row of pictures. */
 const maxFirst = 6;
 
-/** Causes of a kind that are told apart, and those of them that are shown: the most frequent. All others are one more. */
+/** Maximum number of causes of a kind that are counted, and that are shown. The rest is counted as one more cause. */
 const maxCounted = 1000;
 const maxCauses = 50;
 
-/** Counts what failed by kind and, within a kind, by cause: texts that differ in numbers, ids and addresses alone. */
+/** Counts failures by kind and, within a kind, by cause: texts that differ only in numbers, ids and URLs. */
 class FailureCauses {
   readonly #kinds = new Map<string, Map<string, GalleryCause>>();
 
-  /** `index`: the number of the row. */
+  /** `index` is the number of the row, counted from 0. */
   add({ failureKind, failureText }: SceneRecord, index: number): void {
     const kind = failureKind ?? 'unknown';
     const causes = this.#kinds.get(kind) ?? new Map<string, GalleryCause>();
@@ -184,7 +184,7 @@ class FailureCauses {
     causes.set(key, cause);
   }
 
-  /** `retry`: what puts scenes back, up to its options. */
+  /** `retry` is the command that puts scenes back, without its options. */
   result(retry: string): GalleryFailure[] {
     const kinds = [...this.#kinds].map(([kind, all]) => {
       const causes = mostFrequent([...all.values()]);
@@ -214,7 +214,10 @@ function mostFrequent(all: GalleryCause[]): GalleryCause[] {
   return [...sorted.slice(0, maxCauses), { ...example, scenes, first, isRest: true }];
 }
 
-/** `answered 404` and `answered 500` are two causes, `2.5 GiB of 40` and `3.1 GiB of 40` are one. */
+/**
+ * Returns the text with numbers and paths masked. `answered 404` and `answered 500` stay distinct,
+ * `2.5 GiB of 40` and `3.1 GiB of 40` become equal.
+ */
 function causeOf(text: string): string {
   return text.replace(/[^\s"'`(){}[\],:;=]+/g, (word, at: number) => {
     const isStatus = /(?:answered|http|status|code)[\s:=]*$/i.test(text.slice(Math.max(0, at - 12), at));
@@ -222,7 +225,7 @@ function causeOf(text: string): string {
   });
 }
 
-/** One example of many. */
+/** Shortens a failure text, which is only an example of many. */
 function short(text: string): string {
   return text.length <= 2000 ? text : `${text.slice(0, 2000)} …`;
 }
@@ -230,7 +233,7 @@ function short(text: string): string {
 const maxNightBins = 120;
 const minBinMs = 1000;
 
-/** When scenes were saved and failed between two instants (epoch ms). */
+/** Histogram of saved and failed scenes between two times, in epoch ms. */
 export class NightBins {
   readonly #startedAt: number;
   readonly #binMs: number;
@@ -246,12 +249,12 @@ export class NightBins {
     this.#failed = new Uint32Array(count);
   }
 
-  /** What is outside is not counted. */
+  /** Counts a scene. Times outside the period are ignored. */
   add(at: number, outcome: 'saved' | 'failed'): void {
     const bins = outcome === 'saved' ? this.#saved : this.#failed;
     const bin = (at - this.#startedAt) / this.#binMs;
     if (bin < 0 || bin > bins.length) return;
-    // The very end belongs to the last bin.
+    // The end of the period belongs to the last bin.
     const within = Math.min(Math.floor(bin), bins.length - 1);
     bins[within] = (bins[within] ?? 0) + 1;
   }
@@ -266,12 +269,15 @@ export class NightBins {
   }
 }
 
-/** Each fine bin is 2 % wider than the one before, so that a percentile is as exact, from 1 ms to weeks. */
+/**
+ * Each fine bin is 2 % wider than the one before, so percentiles have the same relative precision from 1 ms
+ * to weeks.
+ */
 const growth = Math.log(1.02);
 const fineBins = 1200;
 const shownBins = 40;
 
-/** How long things took. */
+/** Histogram of durations. */
 export class DurationBins {
   readonly #fine = new Float64Array(fineBins);
   #count = 0;
@@ -284,7 +290,7 @@ export class DurationBins {
     this.#mostMs = Math.max(this.#mostMs, ms);
   }
 
-  /** Null where there was none. The bins go up to where all but the longest of a hundred are, with some room. */
+  /** Null if there were none. The bins cover the 99th percentile with a margin. */
   result(): GalleryTimes | null {
     if (this.#count === 0) return null;
     const upToMs = Math.max(shownBins, Math.min(this.#mostMs, 1.5 * this.#percentile(0.99)));
@@ -312,7 +318,7 @@ function binOf(ms: number): number {
   return Math.min(fineBins - 1, Math.floor(Math.log(Math.max(0, ms) + 1) / growth));
 }
 
-/** Ms, whole. */
+/** Returns whole ms. */
 function middleOf(bin: number): number {
   return Math.round(Math.exp((bin + 0.5) * growth) - 1);
 }

@@ -1,4 +1,4 @@
-/** A scene as the gallery is given it. */
+/** Converts a scene into the row that the gallery shows. */
 import type { GalleryFile, GalleryPicture, GalleryRow } from '../core/gallery-data.ts';
 import { withFilesNamed } from '../core/file-text.ts';
 import { type SavedPicture, thumbnailOf, wordListsOf } from '../core/picture.ts';
@@ -8,23 +8,26 @@ import type { SceneRecord } from '../core/scene-record.ts';
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts';
 import { pathOf } from './result-json.ts';
 
-/** Addresses from the page. */
+/** Makes the URLs of files, relative to the page. */
 export interface Links {
   file(saved: SavedPicture): string;
-  /** Undefined where the picture itself is small. */
+  /** Returns undefined if the picture itself is small. */
   thumbnail(picture: SavedPicture): string | undefined;
-  /** Whether files besides pictures can be had there, too. */
+  /** True if files other than pictures can also be opened. */
   hasFiles: boolean;
 }
 
-/** Of the page in the report's folder. */
+/** URLs for the page in the report's folder. */
 export const besideReport: Links = {
   file: (saved) => `../${addressOf(pathOf(saved))}`,
   thumbnail: thumbnailOf,
   hasFiles: true,
 };
 
-/** Of a server's page: a browser keeps what it has until the content is another. A missing thumbnail is answered with the picture. */
+/**
+ * URLs for a server's page. Browsers cache a picture until its content changes. The server replaces a missing
+ * thumbnail by the picture.
+ */
 export const fromServer: Links = {
   file: (saved) => `${addressOf(pathOf(saved))}?v=${saved.sha256.slice(0, 16)}`,
   thumbnail: (picture) => {
@@ -34,7 +37,7 @@ export const fromServer: Links = {
   hasFiles: false,
 };
 
-/** `columns` are the manifest's, in order. */
+/** `columns` are the manifest's columns, in order. */
 export function galleryRow(row: SceneRecord, columns: string[], links: Links): GalleryRow {
   const values = columns.map((name) => shortened(row.columns[name] ?? null));
   const prompt = promptOf(row.input ?? {}, row.columns);
@@ -51,7 +54,7 @@ export function galleryRow(row: SceneRecord, columns: string[], links: Links): G
     ...(values.some((value) => value !== null) && { values }),
     ...(Object.keys(input).length > 0 && { input }),
     ...knownValues(row),
-    // A saved scene has no failure, whatever its earlier attempts.
+    // A saved scene has no failure, whatever happened to its earlier attempts.
     ...(failureKind !== null && row.state !== 'saved' && { failure: [failureKind, failureText ?? ''] }),
     source: row.source,
   };
@@ -76,18 +79,18 @@ function galleryFile(saved: SavedPicture, links: Links): GalleryFile {
   return { label, file: links.file(saved), bytes, ...(!links.hasFiles && { isNamedOnly: true }) };
 }
 
-/** Names may hold anything that file systems take: `#`, `?` and `%` too. */
+/** Encodes each part, because names may contain `#`, `?` and `%`. */
 function addressOf(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
 }
 
-/** Where the text is a column as it stands, its number. */
+/** Returns the index of the column with the same text, or the text itself. */
 function shownPrompt(text: string, { columns }: SceneRecord, names: string[]): string | number {
   const column = names.findIndex((name) => columns[name] === text);
   return column === -1 ? short(text) : column;
 }
 
-/** What is sent and is neither the prompt nor stands in a column of that name. */
+/** Returns input values that are neither the prompt nor equal to the column of the same name. */
 function remainingInput({ input, columns }: SceneRecord, prompt: string | undefined): JsonObject {
   const entries = Object.entries(input ?? {}).filter(
     ([name, value]) => value !== columns[name] && value !== prompt,
@@ -100,7 +103,7 @@ function knownValues(record: SceneRecord): RecordGallery {
   return Object.fromEntries(values.filter(([, value]) => value !== null && value !== 0));
 }
 
-/** Characters of one value in the page; results.csv has all of it. */
+/** Maximum length of a value in the page, in characters. results.csv contains the whole value. */
 const maxTextLength = 20_000;
 
 function short(text: string): string {

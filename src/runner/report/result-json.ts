@@ -10,7 +10,7 @@ export function resultLine(row: SceneRecord): string {
   return `${JSON.stringify(resultJson(row))}\n`;
 }
 
-/** Times in ms as the service counts them, instants in ISO 8601 UTC, null for what is not known. */
+/** Times are in ms as reported by the service, instants in ISO 8601 UTC. Null means that a value is not known. */
 export function resultJson(row: SceneRecord) {
   return {
     id: row.id,
@@ -21,7 +21,7 @@ export function resultJson(row: SceneRecord) {
       height: picture.height,
       bytes: picture.bytes,
       sha256: picture.sha256,
-      // In quotes: a seed may be beyond what a JSON reader keeps exactly.
+      // A text, because many JSON readers do not keep large numbers exactly.
       seed: picture.seed ?? null,
       ...wordListsOf(picture.output ?? {}),
     })),
@@ -34,17 +34,16 @@ export function resultJson(row: SceneRecord) {
   };
 }
 
-/** A line of results.jsonl. */
 export type ResultRow = ReturnType<typeof resultJson>;
 
-/** By its label. */
+/** Returns the file's label and its JSON. */
 function fileJson(saved: SavedPicture) {
   const { label = '', file, width, height, bytes, sha256 } = saved;
   const size = width > 0 ? { width, height } : {};
   return [label, { file: pathOf(saved), kind: kindOfFile(file), ...size, bytes, sha256 }] as const;
 }
 
-/** The picture's path from the output folder, which the report's folder lies in too. */
+/** Returns the picture's path relative to the output folder, which also contains the report's folder. */
 export function pathOf({ file }: Pick<SavedPicture, 'file'>): string {
   return `images/${file}`;
 }
@@ -54,48 +53,47 @@ export function shownValue(value: string | number | null, isInstant: boolean): s
   return isInstant && typeof value === 'number' ? instant(value) : value;
 }
 
-/** Epoch ms as ISO 8601 in UTC. */
+/** Formats epoch ms as ISO 8601 in UTC. */
 export function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
 export interface PicturesLinks {
-  /** `https://…/`, for those who may read the bucket. */
+  /** URL of the pictures, ending in `/`, for readers with access to the bucket. */
   picturesAt: string;
-  /** Gives an address that shows a picture to whoever has it; where left out, the bucket has to be readable. */
+  /** Returns a signed URL, which shows a picture to anyone. If absent, the bucket has to be readable. */
   sign?: (file: string) => Promise<string>;
 }
 
-/** What the report is about, and who wrote it when. */
+/** Subject of the report, and its writer and time. */
 export interface ReportHeader {
-  /** What the batch is called. */
   name: string;
-  /** Those of the columns that `scenes` of pipeline.yaml adds, in order. */
+  /** Columns that `scenes` of pipeline.yaml adds, in order. */
   axes: string[];
   /** Names of `output.values`. */
   values?: string[];
   batch: { manifest: string[]; endpoint: { baseUrl: string; id: string; version: string } };
-  /** The pipeline.yaml, as an absolute path; undefined where it is unknown. */
+  /** Absolute path of pipeline.yaml. Undefined if it is unknown. */
   pipeline: string | undefined;
-  /** The output folder, where it is not the one of pipeline.yaml, as an absolute path. */
+  /** Absolute path of the output folder, if it differs from the one in pipeline.yaml. */
   output?: string | undefined;
-  /** Of a stage: the folder of its pipeline.yaml, from that of the report. */
+  /** For a stage: path from the report's folder to the folder of its pipeline.yaml. */
   stageAt?: string | undefined;
-  /** Where the pictures are in a bucket. */
+  /** Present if the pictures are in a bucket. */
   bucket?: PicturesLinks | undefined;
-  /** By which its list was read, for `--adopt`. */
+  /** Version of the rules by which the list was read, for `--adopt`. */
   rules?: RulesVersion | undefined;
-  /** What has to be known of how its pictures were chosen, in a sentence; null where there is nothing. */
+  /** Sentence about a bias in how the pictures were chosen. Null if there is none. */
   bias?: string | null;
-  /** The keys `report` of pipeline.yaml that decide how results.csv is written; defaults if left out. */
+  /** Keys `report` of pipeline.yaml that determine the format of results.csv. Defaults apply if absent. */
   report?: { bom: boolean; separator: string };
-  /** `nightrender x.y.z` */
+  /** Name and version: `nightrender x.y.z`. */
   program: string;
   /** Epoch ms. */
   writtenAt: number;
 }
 
-/** Raised when a reader of the file would no longer understand it. */
+/** Increased when older readers would no longer understand the file. */
 const formatVersion = 1;
 
 export function summaryJson(summary: BatchSummary, about: ReportHeader): object {

@@ -18,17 +18,17 @@ import { packageFile } from '../../lib/files/package-file.ts';
 
 export type { ReportHeader } from './result-json.ts';
 
-/** What the report is made of; `rows` is read in steps, with other work between them. */
+/** Data of the report. `rows` is read in steps, with other work between them. */
 export interface ReportSource {
   /** In manifest order. */
   rows(): Iterable<SceneRecord>;
-  /** The manifest's own columns, in order. */
+  /** The manifest's columns, in order. */
   columns(): string[];
-  /** What files besides pictures are called, in order. */
+  /** Labels of files other than pictures, in order. */
   labels?(): string[];
-  /** Lists of words that came with pictures. */
+  /** Names of the lists of words that came with pictures. */
   lists?(): ListName[];
-  /** The latest ones, oldest first. */
+  /** The latest runs, oldest first. */
   runs(): RunSpan[];
   summary(): BatchSummary | Promise<BatchSummary>;
 }
@@ -41,13 +41,13 @@ export interface ReportFiles {
   summary: string;
 }
 
-/** Rows between two breathers: enough to be fast, few enough that a live run's requests never wait long. */
+/** Number of rows between two pauses: enough to be fast, and few enough not to delay requests of a running batch. */
 const sliceRows = 100;
 
 /**
- * Writes these files into `dir`, which is made where it is missing. They replace older ones only once all
- * are complete and on the disk. A disk that does not take them throws `FatalFailure`, and the older ones stay; so they do
- * where `signal` aborts before, whose reason is then thrown.
+ * Writes the report into `dir`, which is created if it is missing. The files replace older ones only when all
+ * are complete and on disk. Throws `FatalFailure` if the disk fails, or the reason of `signal` if it aborts
+ * first. In both cases the older files stay.
  */
 export async function writeReport(
   dir: string,
@@ -68,10 +68,10 @@ export async function writeReport(
     const columns = source.columns();
     const counts = new GalleryCounts({ about, summary: numbers, runs: source.runs(), columns });
     const gallery = new GalleryFiles(folder, columns, counts, about.bucket?.sign);
-    // The last to take its name: the files that it refers to are there then.
+    // Gets its name last, because it refers to the other files.
     files.push(gallery);
     await gallery.begin();
-    // Spreadsheets know UTF-8 by it.
+    // Spreadsheets recognize UTF-8 by the byte order mark.
     if (about.report?.bom === true) await csv.write('\uFEFF');
     await writeRows(source, { csv, jsonl, gallery }, about.report?.separator, signal);
     for (const file of files) await file.complete();
@@ -90,7 +90,7 @@ export async function writeReport(
   };
 }
 
-/** What has no name yet. */
+/** A file that has not got its final name yet. */
 type Unfinished = Pick<UnfinishedFile, 'complete' | 'takeName' | 'discard'>;
 
 async function begin(files: Unfinished[], folder: string, name: string): Promise<UnfinishedFile> {
@@ -131,22 +131,23 @@ function* slices<T>(items: Iterable<T>): Generator<T[]> {
   if (slice.length > 0) yield slice;
 }
 
-/** Rows of one file: quick to load for a page of pictures, and not too many files at a million rows. */
+/** Number of rows in a file: quick to load for a page of pictures, and few files for a million rows. */
 const chunkRows = 500;
 
-/** Characters of one file, however few rows that are. */
+/** Maximum length of a file in characters, however few rows it has. */
 const chunkLength = 1_000_000;
 
-/** An address that shows a picture to whoever has it. */
+/** Returns a signed URL, which shows a picture to anyone. */
 type Sign = (file: string) => Promise<string>;
 
-/** Folders that this process is writing to. */
+/** Names of folders that this process is writing. */
 const inWork = new Set<string>();
 let begun = 0;
 
 /**
- * Writes the page of the report and the files of rows that it loads, each report's in a folder of its own. A reader never sees a
- * mixture: rows are never written where a page reads them, and the page is replaced at once, when they are all on the disk.
+ * Writes the page of the report and the files of rows that it loads. Each report has its own folder of rows,
+ * and the page is replaced at once when all rows are on disk. Therefore no reader sees a mixture of two
+ * reports.
  */
 class GalleryFiles {
   readonly #folder: string;
@@ -159,7 +160,7 @@ class GalleryFiles {
   #length = 0;
   #page: UnfinishedFile | undefined;
 
-  /** `folder` is the report's; `columns` are the manifest's, in order. */
+  /** `folder` is the report's folder. `columns` are the manifest's columns, in order. */
   constructor(folder: string, columns: string[], counts: GalleryCounts, sign?: Sign) {
     begun += 1;
     this.#folder = folder;
@@ -187,7 +188,7 @@ class GalleryFiles {
     }
   }
 
-  /** Everything is on the disk then, the page under a name of its own. */
+  /** Writes everything to disk, the page under a temporary name. */
   async complete(): Promise<void> {
     if (this.#rows.length > 0) await this.#writeChunk();
     await withDiskFailure(this.#rowsPath(), () => syncFolder(this.#rowsPath()));
@@ -198,13 +199,13 @@ class GalleryFiles {
     await this.#page.complete();
   }
 
-  /** From here on the page is the new one; the rows of the one before are removed. */
+  /** Replaces the page, and removes the rows of the previous one. */
   async takeName(): Promise<void> {
     const before = await rowsOf(join(this.#folder, 'index.html'));
     await this.#page?.takeName();
     inWork.delete(this.#rowsName);
     const gallery = join(this.#folder, 'gallery');
-    // What cannot be removed now is removed with the next report.
+    // Anything that cannot be removed now is removed with the next report.
     for (const name of await readdir(gallery).catch(() => [])) {
       const isOld = name === before || isLeftover(name);
       if (isOld && name !== this.#rowsName)
@@ -212,7 +213,7 @@ class GalleryFiles {
     }
   }
 
-  /** Removes what there is of it, unless it took its name; never fails, since it follows another failure. */
+  /** Removes the unfinished files. Never fails, because it follows another failure. */
   async discard(): Promise<void> {
     await this.#page?.discard();
     if (!inWork.delete(this.#rowsName)) return;
@@ -251,25 +252,31 @@ class GalleryFiles {
   }
 }
 
-/** The folder of rows that a page refers to. */
+/** Returns the folder of rows that a page refers to. */
 async function rowsOf(page: string): Promise<string | undefined> {
   try {
     assertPlainFile(page);
     return rowsFolderIn(await readFile(page, 'utf8'));
   } catch {
-    // There is none yet, or none of ours.
+    // There is no page yet, or one of another program.
     return undefined;
   }
 }
 
-/** Of a writer that is no more. A running one's may be what the page is about to refer to. */
+/**
+ * True if the writer of the folder no longer runs. The page of a running writer may be about to refer to its
+ * folder.
+ */
 function isLeftover(name: string): boolean {
   const [, pid] = /^rows-[0-9a-z]+-(\d+)-\d+$/.exec(name) ?? [];
   if (pid === undefined || inWork.has(name)) return false;
   return Number(pid) === process.pid || !isAlive(Number(pid));
 }
 
-/** One file with its style, its code and its numbers in it. Rows are loaded by code of the page alone (`strict-dynamic`); what stands in them never becomes code or style. */
+/**
+ * Returns the page with style, code and numbers. Only its own code may load rows (`strict-dynamic`), and no
+ * row can become code or style.
+ */
 async function galleryPage(data: GalleryData): Promise<string> {
   const code = await built('gallery.js');
   const style = await built('gallery.css');
@@ -301,15 +308,15 @@ async function galleryPage(data: GalleryData): Promise<string> {
 `;
 }
 
-/** Of a page whose links to pictures are credentials. */
+/** Marks a page whose links to pictures are credentials. */
 const signedMark = '<meta name="nightrender-links" content="signed">';
 
-/** The name of the folder that a page loads its rows from. */
+/** Returns the name of the folder from which a page loads its rows. */
 function rowsFolderIn(page: string): string | undefined {
   return /<meta name="nightrender-rows" content="gallery\/([\w-]+)">/.exec(page)?.[1];
 }
 
-/** JSON that may stand within a script: nothing in it ends the script or begins a comment. */
+/** Returns JSON for a script element: no value can end the script or begin a comment. */
 function scriptJson(value: object): string {
   return JSON.stringify(value).replaceAll(/[<\u2028\u2029]/g, (character) => {
     const code = character.codePointAt(0) ?? 0;
@@ -321,7 +328,7 @@ function htmlText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
-/** The browser normalizes CRLF before it checks the hash. */
+/** Reads a built file. Line ends are normalized, because browsers do so before they check the hash. */
 async function built(name: string): Promise<string> {
   const text = await readFile(packageFile(`dist/web/${name}`), 'utf8');
   return text.replaceAll('\r\n', '\n').trim();
